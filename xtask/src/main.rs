@@ -1,0 +1,27 @@
+//! The project's own chores, run as `cargo xtask NAME`. One file per chore; no chore is needed to build.
+
+mod bench;
+mod site;
+mod tidy;
+
+use std::process::ExitCode;
+
+/// Every chore: its name, what it does, and the function that does it.
+const CHORES: &[(&str, &str, fn(&[String]) -> ExitCode)] = &[
+    ("bench", "measure trivet beside nginx, Apache, lighttpd and h2o", bench::run),
+    ("site", "write examples/site anew", site::run),
+    ("tidy", "check the rules of STYLE.md that a machine can check", tidy::run),
+];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let chore = args.first().and_then(|name| CHORES.iter().find(|row| row.0 == name));
+    let Some((_, _, run)) = chore else {
+        eprintln!("usage: cargo xtask CHORE [ARGUMENT...]");
+        for (name, what, _) in CHORES {
+            eprintln!("  {name:8} {what}");
+        }
+        return ExitCode::from(2);
+    };
+    run(&args[1..])
+}
