@@ -1,0 +1,70 @@
+//! Programs from outside (curl, ab, strace ...) and what the machine allows. A program that is
+//! missing fails its test, since `make test` installs it; what the machine forbids is told by one
+//! line `not run: REASON`, which `make test` counts.
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Finds a program; panics with what to do when it is missing.
+pub fn program(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    folders.extend(["/usr/sbin".into(), "/usr/local/sbin".into()]);
+    let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
+    found.unwrap_or_else(|| panic!("{name} is not installed: run `make test`, which installs it"))
+}
+
+/// Says that a test could not run here, and why.
+pub fn not_run(test: &str, reason: &str) {
+    println!("not run: {test}: {reason}");
+    if let Some(list) = std::env::var_os("TRIVET_NOT_RUN") {
+        use std::io::Write;
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(list);
+        let mut file = file.expect("TRIVET_NOT_RUN names a file that can be written");
+        writeln!(file, "{test}: {reason}").expect("a line can be written");
+    }
+}
+
+/// Runs a program to its end, at most `limit_s` seconds, and gives what it wrote.
+pub fn run(name: &str, arguments: &[&str], limit_s: u64) -> Output {
+    let mut command = Command::new(program(name));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("an installed program can be started");
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let readers = (drain(stdout), drain(stderr));
+    let deadline = Instant::now() + Duration::from_secs(limit_s);
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child can be waited for") {
+            break status;
+        }
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("{name} still ran after {limit_s} s");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let stdout = readers.0.join().expect("a reader does not panic");
+    let stderr = readers.1.join().expect("a reader does not panic");
+    Output { status, stdout, stderr }
+}
+
+/// Reads a pipe to its end in the background.
+fn drain(pipe: Option<impl std::io::Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        bytes
+    })
+}
+
+/// Runs a program that must succeed; gives stdout as text.
+pub fn succeed(name: &str, arguments: &[&str], limit_s: u64) -> String {
+    let output = run(name, arguments, limit_s);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name} {arguments:?}: {}\n{errors}", output.status);
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
