@@ -247,6 +247,20 @@ impl Client {
         self.read_rest(deadline).unwrap_or_else(|failure| panic!("reading to the end: {failure}"))
     }
 
+    /// How many bytes come until the connection ends in whatever way; panics when it does not.
+    pub fn count_rest(&mut self) -> usize {
+        let deadline = Instant::now() + RESPONSE_LIMIT;
+        let mut count = 0;
+        loop {
+            count += std::mem::take(&mut self.received).len();
+            match self.fill(deadline) {
+                Ok(0) | Err(Failure::Reset) => return count,
+                Ok(_) => {}
+                Err(failure) => panic!("the server does not close: {failure}"),
+            }
+        }
+    }
+
     /// Reads at most `count` bytes that are there or come soon, as they stand on the wire.
     pub fn read_some(&mut self, count: usize) -> Vec<u8> {
         let deadline = Instant::now() + RESPONSE_LIMIT;
