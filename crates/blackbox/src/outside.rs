@@ -29,7 +29,13 @@ pub fn not_run(test: &str, reason: &str) {
 /// Runs a program to its end, at most `limit_s` seconds, and gives what it wrote.
 pub fn run(name: &str, arguments: &[&str], limit_s: u64) -> Output {
     let mut command = Command::new(program(name));
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(arguments);
+    run_command(&mut command, limit_s)
+}
+
+/// Runs a command to its end, at most `limit_s` seconds, and gives what it wrote.
+pub fn run_command(command: &mut Command, limit_s: u64) -> Output {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("an installed program can be started");
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let readers = (drain(stdout), drain(stderr));
@@ -41,7 +47,7 @@ pub fn run(name: &str, arguments: &[&str], limit_s: u64) -> Output {
         if Instant::now() > deadline {
             let _ = child.kill();
             let _ = child.wait();
-            panic!("{name} still ran after {limit_s} s");
+            panic!("{command:?} still ran after {limit_s} s");
         }
         std::thread::sleep(Duration::from_millis(5));
     };

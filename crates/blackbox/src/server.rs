@@ -2,7 +2,6 @@
 //! is a process group: when it is dropped it is stopped by SIGTERM, must end with 0 and must leave
 //! nothing behind; in a test that fails already it is killed.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -25,12 +24,12 @@ use crate::{Mpm, binary};
 pub struct Site {
     mpm: Mpm,
     root: Scratch,
+    folder: Option<PathBuf>,
     logs: Scratch,
     listen: String,
     directives: Vec<String>,
     wrapper: Vec<OsString>,
     descriptors: Option<u64>,
-    environment: HashMap<String, String>,
 }
 
 impl Site {
@@ -39,12 +38,12 @@ impl Site {
         Self {
             mpm,
             root: Scratch::new(),
+            folder: None,
             logs: Scratch::new(),
             listen: "127.0.0.1:0".into(),
             directives: Vec::new(),
             wrapper: Vec::new(),
             descriptors: None,
-            environment: HashMap::new(),
         }
     }
 
@@ -59,6 +58,12 @@ impl Site {
         &self.root
     }
 
+    /// Serves this folder instead of its own.
+    pub fn folder(mut self, path: impl Into<PathBuf>) -> Self {
+        self.folder = Some(path.into());
+        self
+    }
+
     /// Adds one `-c` for each line.
     pub fn directives(mut self, lines: &[&str]) -> Self {
         self.directives.extend(lines.iter().map(ToString::to_string));
@@ -71,7 +76,7 @@ impl Site {
         self
     }
 
-    /// Writes an access log; a word of [`Server::log_lines`]' file.
+    /// Writes an access log in this format, which [`Server::log_lines`] reads.
     pub fn access_log(self, format: &str) -> Self {
         let path = self.logs.join("access.log");
         self.directive(format!("CustomLog {} {format}", path.display()))
@@ -104,7 +109,8 @@ impl Site {
     fn command(&self) -> Command {
         let mut words = self.wrapper.clone();
         words.push(binary::trivet().into());
-        words.extend(["serve".into(), self.root.path().into()]);
+        let folder = self.folder.as_deref().unwrap_or(self.root.path());
+        words.extend(["serve".into(), folder.into()]);
         words.extend(["--listen".into(), OsString::from(&self.listen)]);
         words.extend(["--mpm".into(), self.mpm.name().into()]);
         for line in &self.directives {
@@ -112,7 +118,6 @@ impl Site {
         }
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::null()).process_group(0);
-        command.envs(&self.environment);
         if let Some(limit) = self.descriptors {
             limit_descriptors(&mut command, limit);
         }
@@ -248,10 +253,15 @@ impl Server {
 
     /// Waits until the access log has `count` lines; more are an error.
     pub fn wait_log(&self, count: usize) -> Vec<String> {
-        let what = format!("{count} lines in the access log");
-        let lines = until(&what, 10, || Some(self.log_lines()).filter(|it| it.len() >= count));
+        let lines = self.wait_log_at_least(count);
         assert_eq!(lines.len(), count, "lines: {lines:#?}");
         lines
+    }
+
+    /// Waits until the access log has `count` lines or more.
+    pub fn wait_log_at_least(&self, count: usize) -> Vec<String> {
+        let what = format!("{count} lines in the access log");
+        until(&what, 10, || Some(self.log_lines()).filter(|it| it.len() >= count))
     }
 
     /// A new connection.
