@@ -20,7 +20,7 @@ pub use cases::{accepts, answers, field, line, plain_site, refuses};
 pub use client::{Client, Failure};
 pub use response::Response;
 pub use server::{Server, Site};
-pub use wait::{until, wait_for};
+pub use wait::{SetAtEnd, until, wait_for};
 
 /// The Multi-Processing Module that a test runs under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use blackbox::{Mpm, Response, Server, each_mpm, plain_site, process, until};
+use blackbox::{Mpm, Response, Server, SetAtEnd, each_mpm, plain_site, process, until};
 
 const SOURCE: &str = "<?php $password = 'geheim'; ?>\n";
 
@@ -181,6 +181,7 @@ fn race(server: &Server) {
     let stop = AtomicBool::new(false);
     let mut seen = (0, 0);
     thread::scope(|scope| {
+        let _end = SetAtEnd(&stop);
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 exchange_names(&folder, &link);
@@ -196,7 +197,6 @@ fn race(server: &Server) {
                 other => panic!("status {other}"),
             }
         }
-        stop.store(true, Ordering::Relaxed);
     });
     assert!(seen.0 > 0 && seen.1 > 0, "served and refused: {seen:?}");
 }

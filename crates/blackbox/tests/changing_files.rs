@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use blackbox::scratch::set_mode;
-use blackbox::{Failure, Mpm, each_mpm, plain_site, process, until, wait_for};
+use blackbox::{Failure, Mpm, SetAtEnd, each_mpm, plain_site, process, until, wait_for};
 
 /// Larger than all socket buffers between server and client.
 const LARGE: usize = 48 << 20;
@@ -44,6 +44,7 @@ fn a_small_file_truncated_again_and_again_never_gives_wrong_bytes(mpm: Mpm) {
     let stop = AtomicBool::new(false);
     let path = server.root().join("t.bin");
     thread::scope(|scope| {
+        let _end = SetAtEnd(&stop);
         scope.spawn(|| {
             let file = OpenOptions::new().write(true).open(&path).unwrap();
             while !stop.load(Ordering::Relaxed) {
@@ -64,7 +65,6 @@ fn a_small_file_truncated_again_and_again_never_gives_wrong_bytes(mpm: Mpm) {
                 Err(failure) => panic!("{failure}"),
             }
         }
-        stop.store(true, Ordering::Relaxed);
     });
     assert_eq!(server.children(), children, "a child died");
 }
@@ -96,6 +96,7 @@ fn replaced_under_load(mpm: Mpm, base: usize) {
     let stop = AtomicBool::new(false);
     let root = server.root();
     thread::scope(|scope| {
+        let _end = SetAtEnd(&stop);
         scope.spawn(|| {
             let mut number = 0;
             while !stop.load(Ordering::Relaxed) {
@@ -120,7 +121,6 @@ fn replaced_under_load(mpm: Mpm, base: usize) {
                 client = server.connect();
             }
         }
-        stop.store(true, Ordering::Relaxed);
         assert!(tags.len() > 1, "never a new version in 3 s");
     });
 }

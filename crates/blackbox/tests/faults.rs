@@ -9,7 +9,9 @@ use std::thread;
 use std::time::Instant;
 
 use blackbox::outside::{not_run, program, run};
-use blackbox::{Failure, Mpm, Server, Site, each_mpm, plain_site, process, until, wait_for};
+use blackbox::{
+    Failure, Mpm, Server, SetAtEnd, Site, each_mpm, plain_site, process, until, wait_for,
+};
 
 const FILE: &str = "0123456789abcdefghij";
 
@@ -46,6 +48,7 @@ fn other_children_serve_while_one_is_replaced(mpm: Mpm) {
     let stop = AtomicBool::new(false);
     let (good, lost) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
+        let _end = SetAtEnd(&stop);
         for _ in 0..4 {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
@@ -69,7 +72,6 @@ fn other_children_serve_while_one_is_replaced(mpm: Mpm) {
             let seen = good.load(Ordering::Relaxed);
             wait_for("more requests served", 10, || good.load(Ordering::Relaxed) > seen + 20);
         }
-        stop.store(true, Ordering::Relaxed);
     });
     // Each kill may cost the connections of that child: at most the four that were open.
     assert!(lost.load(Ordering::Relaxed) <= 20, "{lost:?} lost, {good:?} served");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use blackbox::{Failure, Mpm, Server, each_mpm, plain_site, process, until, wait_for};
+use blackbox::{Failure, Mpm, Server, SetAtEnd, each_mpm, plain_site, process, until, wait_for};
 
 const FILE: &str = "0123456789abcdefghij";
 
@@ -76,6 +76,7 @@ fn a_graceful_restart_loses_no_request(mpm: Mpm) {
     let server = plain_site(mpm).start();
     let (stop, served) = (AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {
+        let _end = SetAtEnd(&stop);
         for _ in 0..4 {
             scope.spawn(|| load(&server, &stop, &served));
         }
@@ -87,7 +88,6 @@ fn a_graceful_restart_loses_no_request(mpm: Mpm) {
                 !now.is_empty() && now.iter().all(|pid| !old.contains(pid))
             });
         }
-        stop.store(true, Ordering::Relaxed);
     });
     let count = served.load(Ordering::Relaxed);
     assert!(count > 100, "only {count} requests were served");
@@ -156,6 +156,7 @@ fn a_moved_log_is_reopened_and_every_request_is_logged_once(mpm: Mpm) {
     let lines =
         |path: &std::path::Path| fs::read_to_string(path).map_or(0, |it| it.lines().count());
     thread::scope(|scope| {
+        let _end = SetAtEnd(&stop);
         for _ in 0..2 {
             scope.spawn(|| load(&server, &stop, &served));
         }
@@ -163,7 +164,6 @@ fn a_moved_log_is_reopened_and_every_request_is_logged_once(mpm: Mpm) {
         fs::rename(&log, &moved).unwrap();
         server.signal(libc::SIGUSR1);
         wait_for("lines in the new log", 10, || lines(&log) > 50);
-        stop.store(true, Ordering::Relaxed);
     });
     let count = served.load(Ordering::Relaxed);
     wait_for("a line for each request", 10, || lines(&log) + lines(&moved) >= count);
