@@ -135,7 +135,7 @@ fn answered(server: &Server, status: u16, request: &str, send: impl Fn(&mut Clie
 /// Fields that every final response of this server has.
 pub fn assert_fields(response: &Response) {
     let server = response.field("Server").expect("a Server field");
-    assert!(server.starts_with("Apache/2.4.71 ("), "Server: {server}");
+    assert!(server.starts_with("Apache/2.4.71 (Trivet/"), "Server: {server}");
     let date = response.field("Date").expect("a Date field");
     assert!(is_imf_fixdate(date), "Date: {date}");
 }
