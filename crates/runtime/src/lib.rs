@@ -8,6 +8,7 @@
 pub mod blocking;
 pub mod clock;
 pub mod file;
+pub mod flag;
 pub mod net;
 pub mod process;
 pub mod signals;
@@ -16,6 +17,7 @@ pub mod thread;
 pub mod timer;
 
 pub use blocking::blocking;
+pub use flag::Flag;
 pub use net::{Listener, Stream};
 pub use thread::Thread;
 pub use timer::Timer;

@@ -35,8 +35,20 @@ impl Thread {
 ///
 /// # Panics
 /// Outside a [`Thread`].
-pub fn spawn<F: Future<Output = ()> + 'static>(future: F) {
-    tokio::task::spawn_local(future);
+pub fn spawn<F: Future<Output = ()> + 'static>(future: F) -> Task {
+    Task { handle: tokio::task::spawn_local(future) }
+}
+
+/// A task that was started. Dropping it lets the task run on.
+pub struct Task {
+    handle: tokio::task::JoinHandle<()>,
+}
+
+impl Task {
+    /// End the task at its next wait and drop what it holds.
+    pub fn cancel(self) {
+        self.handle.abort();
+    }
 }
 
 /// Give the other tasks of this thread a turn.
