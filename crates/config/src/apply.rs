@@ -12,7 +12,7 @@ use crate::ast::{Line, Node, Position, Section};
 use crate::diagnostic::{Diagnostic, Error, Severity, Stage};
 use crate::directive::{Apply, Args, Directive, SectionArgs};
 use crate::index::{Found, Index};
-use crate::lexer::Words;
+use crate::lexer::{self, Words};
 use crate::scope::Scope;
 
 /// What is built from a configuration, as far as the walker must know it.
@@ -111,8 +111,8 @@ impl<B: Build> Walk<'_, B> {
             }
             (args, node) => {
                 let line = node.line();
-                let words = words(args, line.args()).map_err(|said| arity(row, said))?;
                 let raw = line.args();
+                let words = words(args, raw).map_err(|said| arity(row, said))?;
                 let call = self.call(row, &words, raw, line, around);
                 (row.apply)(build, &call)
             }
@@ -130,20 +130,8 @@ impl<B: Build> Walk<'_, B> {
         build: &mut B,
     ) -> Result<(), Error> {
         let name = row.name;
-        // The last `>` ends the arguments; httpd ignores what follows it.
-        let Some((raw, _)) = section.line.args().rsplit_once('>') else {
-            return Err(format!("{name}> directive missing closing '>'").into());
-        };
+        let raw = section_args(name, args, &section.line)?;
         let words: Vec<String> = Words::new(raw).map(|word| word.text).collect();
-        match (args, raw.is_empty()) {
-            (SectionArgs::Some, true) => {
-                return Err(format!("{name}> directive requires additional arguments").into());
-            }
-            (SectionArgs::None, false) => {
-                return Err(format!("{name}> directive doesn't take additional arguments").into());
-            }
-            _ => {}
-        }
         let call = self.call(row, &words, raw, &section.line, around);
         let outside = build.scope();
         (row.apply)(build, &call)?;
@@ -170,10 +158,8 @@ impl<B: Build> Walk<'_, B> {
 }
 
 fn diagnose(line: &Line, severity: Severity, id: Option<&'static str>, error: Error) -> Diagnostic {
-    let name_span = 0..line.text.find(crate::lexer::is_blank).unwrap_or(line.text.len());
     let argument = error.argument.and_then(|nth| Words::new(line.args()).nth(nth));
-    let in_line =
-        |word: crate::lexer::Word| word.span.start + line.args_at..word.span.end + line.args_at;
+    let in_line = |word: lexer::Word| word.span.start + line.args_at..word.span.end + line.args_at;
     Diagnostic {
         severity,
         stage: Stage::Apply,
@@ -181,7 +167,7 @@ fn diagnose(line: &Line, severity: Severity, id: Option<&'static str>, error: Er
         position: Some(line.position.clone()),
         text: error.text,
         line_text: line.text.clone(),
-        span: Some(argument.map_or(name_span, in_line)),
+        span: argument.map(in_line).or_else(|| line.name_span()),
         suggestion: error.suggestion,
     }
 }
@@ -192,7 +178,11 @@ fn unknown(line: &Line, near: Option<&'static str>) -> Error {
          server configuration",
         line.name
     );
-    Error { suggestion: near.map(String::from), ..text.into() }
+    let suggestion = near.map(|name| match name.strip_prefix('<') {
+        Some(section) => format!("<{section}>"),
+        None => name.into(),
+    });
+    Error { suggestion, ..text.into() }
 }
 
 fn elsewhere(name: &str) -> Error {
@@ -222,6 +212,24 @@ fn check_scope<B>(row: &Directive<B>, here: Scope, around: Around) -> Result<(),
     .into())
 }
 
+/// What stands between the name of a section and its `>`.
+fn section_args<'a>(name: &str, args: SectionArgs, line: &'a Line) -> Result<&'a str, Error> {
+    // The last `>` ends the arguments; httpd ignores what follows it.
+    let Some((raw, _)) = line.args().rsplit_once('>') else {
+        return Err(format!("{name}> directive missing closing '>'").into());
+    };
+    let raw = raw.trim_end_matches(lexer::is_blank);
+    match (args, raw.is_empty()) {
+        (SectionArgs::Some, true) => {
+            Err(format!("{name}> directive requires additional arguments").into())
+        }
+        (SectionArgs::None, false) => {
+            Err(format!("{name}> directive doesn't take additional arguments").into())
+        }
+        _ => Ok(raw),
+    }
+}
+
 /// `KeepAliveTimeout takes one argument, Keep-Alive timeout duration (sec)`
 fn arity<B>(row: &Directive<B>, said: &str) -> Error {
     let bare = matches!(row.args, Args::None | Args::Flag) || row.help.is_empty();
@@ -231,7 +239,8 @@ fn arity<B>(row: &Directive<B>, said: &str) -> Error {
 
 /// Splits `raw` as `args` asks, or says what is wrong with the number of words.
 ///
-/// As in httpd an empty word (`""`) is as good as none where a word is required, and ends a list.
+/// As in httpd an empty word (`""`) is as good as none where a word is required or comes second,
+/// and ends a list.
 fn words<B>(args: &Args<B>, raw: &str) -> Result<Vec<String>, &'static str> {
     let (counts, said): (&[usize], _) = match args {
         Args::Raw | Args::Section(..) => return Ok(Vec::new()),
@@ -248,8 +257,11 @@ fn words<B>(args: &Args<B>, raw: &str) -> Result<Vec<String>, &'static str> {
         Args::TwoOrThree => (&[2, 3], "takes two or three arguments"),
         Args::OneTwoOrThree => (&[1, 2, 3], "takes one, two or three arguments"),
     };
-    let words: Vec<String> = Words::new(raw).map(|word| word.text).collect();
+    let mut words: Vec<String> = Words::new(raw).map(|word| word.text).collect();
     let required = counts[0];
+    if required == 1 && words.len() == 2 && words[1].is_empty() && counts.len() > 1 {
+        words.pop();
+    }
     let present = words.iter().take(required).all(|word| !word.is_empty());
     if present && counts.contains(&words.len()) { Ok(words) } else { Err(said) }
 }

@@ -6,8 +6,9 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::Range;
 
-use crate::lexer;
+use crate::lexer::{self, Words};
 
 /// Where a logical line stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +38,11 @@ impl Line {
     /// Everything after the name; of a section including the closing `>`.
     pub fn args(&self) -> &str {
         &self.text[self.args_at..]
+    }
+
+    /// Where the name stands in `text`.
+    pub fn name_span(&self) -> Option<Range<usize>> {
+        Words::new(&self.text).next().map(|word| word.span)
     }
 }
 

@@ -5,6 +5,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::Write as _;
 use core::ops::Range;
 
@@ -107,6 +108,17 @@ impl Diagnostic {
             _ => format!("{id}{text}"),
         }
     }
+
+    /// The text with its position, as `/x.conf:4: KeepAlive must be On or Off`.
+    pub fn brief(&self) -> String {
+        let Some(Position { file, line, .. }) = &self.position else { return self.httpd_text("") };
+        // Sections that were not closed are one error, whose text names the place of each.
+        if self.text.starts_with(&format!("{file}:")) {
+            let each: Vec<String> = self.text.split('\n').map(escape).collect();
+            return each.join("\n");
+        }
+        format!("{}:{line}: {}", escape(file), escape(&self.text))
+    }
 }
 
 /// Why the function of a row, or a reader of [`crate::args`], refuses a line.
@@ -146,6 +158,9 @@ impl From<&str> for Error {
     }
 }
 
+/// More errors than this are counted only: a binary file taken for a configuration has thousands.
+const ERRORS_SHOWN_MAX: usize = 50;
+
 /// Prints a list for standard error: warnings in order; of the errors the first exactly as httpd
 /// prints it, the others below it in a form of our own. Each ends with a line end.
 pub fn render(program: &str, diagnostics: &[Diagnostic]) -> String {
@@ -155,9 +170,13 @@ pub fn render(program: &str, diagnostics: &[Diagnostic]) -> String {
         line(&mut out, &warning_text(warning));
         excerpt(&mut out, warning);
     }
-    for (nth, error) in diagnostics.iter().filter(is_error).enumerate() {
-        line(&mut out, &if nth == 0 { error.httpd_text(program) } else { short_text(error) });
+    for (nth, error) in diagnostics.iter().filter(is_error).enumerate().take(ERRORS_SHOWN_MAX) {
+        line(&mut out, &if nth == 0 { error.httpd_text(program) } else { error.brief() });
         excerpt(&mut out, error);
+    }
+    let errors = diagnostics.iter().filter(is_error).count();
+    if errors > ERRORS_SHOWN_MAX {
+        line(&mut out, &format!("and {} more errors", errors - ERRORS_SHOWN_MAX));
     }
     out
 }
@@ -167,21 +186,12 @@ fn line(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-/// `/x.conf:4: Invalid command 'Foo'`
-fn short_text(diagnostic: &Diagnostic) -> String {
-    let text = escape(&diagnostic.text);
-    match &diagnostic.position {
-        Some(Position { file, line, .. }) => format!("{}:{line}: {text}", escape(file)),
-        None => diagnostic.httpd_text(""),
-    }
-}
-
 /// A warning with a number has httpd's words; one of ours says where it stands.
 fn warning_text(diagnostic: &Diagnostic) -> String {
     match (diagnostic.id, diagnostic.severity) {
         (Some(_), _) => diagnostic.httpd_text(""),
-        (None, Severity::Notice) => format!("notice: {}", short_text(diagnostic)),
-        (None, _) => format!("warning: {}", short_text(diagnostic)),
+        (None, Severity::Notice) => format!("notice: {}", diagnostic.brief()),
+        (None, _) => format!("warning: {}", diagnostic.brief()),
     }
 }
 
@@ -195,40 +205,42 @@ const SHOWN_BEFORE: usize = 60;
 ///     | ^^^^^^^^^ did you mean KeepAlive?
 /// ```
 fn excerpt(out: &mut String, diagnostic: &Diagnostic) {
-    let hint = diagnostic.suggestion.as_ref().map(|name| format!("did you mean {name}?"));
+    let hint = diagnostic.suggestion.as_ref().map(|name| format!(" did you mean {name}?"));
     let hint = hint.unwrap_or_default();
-    let number = diagnostic.position.as_ref().map(|position| position.first_line);
-    let (Some(number), false) = (number, diagnostic.line_text.is_empty()) else {
+    let text = &diagnostic.line_text;
+    let Some(position) = diagnostic.position.as_ref().filter(|_| !text.is_empty()) else {
         if !hint.is_empty() {
-            line(out, &format!("  {hint}"));
+            line(out, &hint);
         }
         return;
     };
-    let text = &diagnostic.line_text;
     let span = diagnostic.span.clone().unwrap_or(0..0);
     let before = text.get(..span.start).map_or(0, |before| before.chars().count());
     let width = text.get(span).map_or(0, |blamed| blamed.chars().count());
 
-    // A window of a long line, so that the blamed part is inside.
+    // Of a long line only a window is shown, which begins so that the blamed part is inside.
     let skipped = before.saturating_sub(SHOWN_BEFORE);
     let shown: String = text.chars().skip(skipped).take(SHOWN_MAX).map(printable).collect();
     let before = before - skipped;
-    let width = width.min(SHOWN_MAX - before);
-    let number = format!("{number}");
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "  {number} | {shown}");
-    let marks = "^".repeat(width);
-    if width > 0 || !hint.is_empty() {
-        let below = format!("{:before$}{marks} {hint}", "");
-        let _ = writeln!(out, "  {:number$} | {}", "", below.trim_end(), number = number.len());
+    let marks = "^".repeat(width.min(SHOWN_MAX - before));
+
+    let number = format!("{}", position.first_line);
+    let margin = " ".repeat(number.len());
+    line(out, &format!("  {number} | {shown}"));
+    if !marks.is_empty() {
+        line(out, &format!("  {margin} | {:before$}{marks}{hint}", ""));
     }
 }
 
-/// Keeps a control character in a configuration from reaching the terminal.
+/// Keeps what controls a terminal, or is invisible, from being printed as it stands.
 fn printable(c: char) -> char {
     match c {
         '\t' => ' ',
-        c if c.is_control() || c == '\u{feff}' => '\u{fffd}',
+        '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}'
+        | '\u{feff}' => '\u{fffd}',
+        c if c.is_control() => '\u{fffd}',
         c => c,
     }
 }

@@ -51,13 +51,16 @@ impl<B> Index<B> {
         }
     }
 
-    /// Sections are compared with sections only. Names that do something come before those that
-    /// would only be accepted.
+    /// Sections are compared with sections only, unless nothing but the `<` is wrong. Names that
+    /// do something come before those that would only be accepted.
     fn nearest(&self, name: &str) -> Option<&'static str> {
+        let bare = |name: &'static str| name.strip_prefix('<').unwrap_or(name);
         let is_section = |name: &str| name.starts_with('<');
-        let rows = self.rows.iter().map(|row| row.name);
-        let names = rows.chain(self.known_elsewhere.iter().copied());
-        suggest::nearest(name, names.filter(|known| is_section(known) == is_section(name)))
+        let wanted = name.strip_prefix('<').unwrap_or(name);
+        let names =
+            || self.rows.iter().map(|row| row.name).chain(self.known_elsewhere.iter().copied());
+        suggest::nearest(name, names().filter(|known| is_section(known) == is_section(name)))
+            .or_else(|| names().find(|known| bare(known).eq_ignore_ascii_case(wanted)))
     }
 }
 

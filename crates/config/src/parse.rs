@@ -153,7 +153,10 @@ impl Parser {
             let text = format!("Expected </{expected}> but saw </{name}>");
             self.error(line, text);
         }
-        self.close_matching(name);
+        // `</Files></Directory>` is one wrong tag, but both were meant.
+        for name in name.split("></") {
+            self.close_matching(name);
+        }
     }
 
     /// Closes the innermost section called `name` and all inside it; none if there is no such.
@@ -187,7 +190,7 @@ impl Parser {
     fn error(&mut self, line: &Line, text: String) {
         let mut diagnostic = Diagnostic::error(Stage::Tree, line.position.clone(), text);
         diagnostic.line_text = line.text.clone();
-        diagnostic.span = Some(0..line.name.len().min(line.text.len()));
+        diagnostic.span = line.name_span();
         self.tree.diagnostics.push(diagnostic);
     }
 
