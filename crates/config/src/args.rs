@@ -179,7 +179,9 @@ pub fn changes<T: Copy>(call: &Call<'_>, words: &[(&str, T)]) -> Result<Vec<(Cha
             );
             return Err(Error::argument(nth, text));
         }
-        changes.push((change, lookup(call.name, word, nth, words)?));
+        let value = lookup(call.name, word, nth, words)
+            .map_err(|error| error.reworded(format!("Illegal option {word}")))?;
+        changes.push((change, value));
     }
     Ok(changes)
 }

@@ -148,11 +148,12 @@ impl Parser {
             self.error(line, text);
             return self.close_matching(tag);
         };
-        if !name.eq_ignore_ascii_case(&innermost.line.name[1..]) {
-            let expected = &innermost.line.name[1..];
-            let text = format!("Expected </{expected}> but saw </{name}>");
-            self.error(line, text);
+        let expected = &innermost.line.name[1..];
+        if name.eq_ignore_ascii_case(expected) {
+            return self.close_to(self.open.len() - 1);
         }
+        let text = format!("Expected </{expected}> but saw </{name}>");
+        self.error(line, text);
         // `</Files></Directory>` is one wrong tag, but both were meant.
         for name in name.split("></") {
             self.close_matching(name);

@@ -3,6 +3,8 @@
 //! `UPDATE_EXPECT=1` writes the expectations anew. The words before `  n | ` of the first error
 //! are httpd's own, to be compared with `apache2 -t -f tests/bad/x.conf`.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
+
 mod common;
 
 use std::path::Path;

@@ -31,7 +31,7 @@ impl Toy {
 
 impl Build for Toy {
     fn scope(&self) -> Scope {
-        *self.scopes.last().unwrap()
+        *self.scopes.last().expect("the outermost scope is never left")
     }
 }
 
