@@ -110,21 +110,11 @@ fn encoding() {
 
 /// Paths out of the bytes that matter, which random bytes rarely hit.
 fn tricky() -> impl Strategy<Value = Vec<u8>> {
-    let piece = prop_oneof![
-        Just(&b"/"[..]),
-        Just(b"."),
-        Just(b".."),
-        Just(b"%2e"),
-        Just(b"%25"),
-        Just(b"%41"),
-        Just(b"a"),
-        Just(b";"),
-        Just(b"%"),
-        Just(b"%2f"),
-    ];
+    let piece =
+        proptest::sample::select(&["/", ".", "..", "%2e", "%25", "%41", "a", ";", "%", "%2f"][..]);
     proptest::collection::vec(piece, 0..12).prop_map(|pieces| {
         let mut path = b"/".to_vec();
-        pieces.iter().for_each(|piece| path.extend(*piece));
+        pieces.iter().for_each(|piece| path.extend(piece.as_bytes()));
         path
     })
 }
