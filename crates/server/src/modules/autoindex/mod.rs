@@ -3,7 +3,9 @@
 //! directory, deciding who may see an entry and fetching HeaderName and ReadmeName belong to
 //! the caller.
 
+mod directives;
 mod entry;
+pub(crate) mod listing;
 mod matching;
 mod options;
 mod parse;
@@ -11,6 +13,7 @@ mod row;
 mod sort;
 mod table;
 
+pub(crate) use directives::MODULE;
 pub use entry::{Entry, Insert, Page, scan_title};
 pub use options::{Flags, Options};
 pub use parse::By;

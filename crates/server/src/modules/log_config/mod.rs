@@ -3,10 +3,12 @@
 //! walks its items over a [`Record`] and appends to a buffer. Opening files, pipes and
 //! nicknames given by `LogFormat` belong to the caller.
 
+mod directives;
 mod format;
 mod parse;
 mod record;
 
+pub(crate) use directives::MODULE;
 pub use format::{Format, TimeCache};
 pub use record::{ConnectionEnd, Fields, Part, Record};
 
