@@ -274,7 +274,10 @@ fn flag(raw: &str) -> Result<Vec<String>, &'static str> {
 }
 
 fn list(raw: &str, required: usize, said: &'static str) -> Result<Vec<String>, &'static str> {
-    let words = Words::new(raw).map(|word| word.text);
-    let words: Vec<String> = words.take_while(|word| !word.is_empty()).collect();
-    if words.len() >= required { Ok(words) } else { Err(said) }
+    let words: Vec<String> = Words::new(raw).map(|word| word.text).collect();
+    // Of the words only the first is looked at before the list is walked.
+    if words.len() < required || words[0].is_empty() {
+        return Err(said);
+    }
+    Ok(words.into_iter().take_while(|word| !word.is_empty()).collect())
 }

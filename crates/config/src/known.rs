@@ -4,6 +4,13 @@
 //! names it; any other name is an error. Sections stand with their `<`.
 // tidy: table
 
+use crate::index::compare;
+
+/// `name` as the manual spells it, if it is one of [`NAMES`]; otherwise as it is.
+pub fn spelled(name: &str) -> &str {
+    NAMES.binary_search_by(|known| compare(known, name)).map_or(name, |at| NAMES[at])
+}
+
 /// Sorted without regard to case.
 pub static NAMES: &[&str] = &[
     "</ul>
@@ -776,5 +783,13 @@ mod tests {
     fn names_are_sorted_and_distinct() {
         let lower: Vec<String> = NAMES.iter().map(|name| name.to_ascii_lowercase()).collect();
         assert!(lower.is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn spells_names() {
+        assert_eq!(spelled("keepalive"), "KeepAlive");
+        assert_eq!(spelled("<DIRECTORY"), "<Directory");
+        assert_eq!(spelled("php_value"), "php_value");
+        assert_eq!(spelled("Foo"), "Foo");
     }
 }
