@@ -214,11 +214,13 @@ fn check_scope<B>(row: &Directive<B>, here: Scope, around: Around) -> Result<(),
 
 /// What stands between the name of a section and its `>`.
 fn section_args<'a>(name: &str, args: SectionArgs, line: &'a Line) -> Result<&'a str, Error> {
-    // The last `>` ends the arguments; httpd ignores what follows it.
-    let Some((raw, _)) = line.args().rsplit_once('>') else {
-        return Err(format!("{name}> directive missing closing '>'").into());
+    // The last `>` ends the arguments; httpd ignores what follows it. Without arguments httpd
+    // asks for no `>` either: it may have stood at the end of the name, or be missing.
+    let raw = match (line.args(), line.args().rsplit_once('>')) {
+        ("", _) => "",
+        (_, Some((raw, _))) => raw.trim_end_matches(lexer::is_blank),
+        (_, None) => return Err(format!("{name}> directive missing closing '>'").into()),
     };
-    let raw = raw.trim_end_matches(lexer::is_blank);
     match (args, raw.is_empty()) {
         (SectionArgs::Some, true) => {
             Err(format!("{name}> directive requires additional arguments").into())

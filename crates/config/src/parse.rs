@@ -214,16 +214,13 @@ impl Parser {
 }
 
 /// Splits off the name. httpd takes a `>` off the end of any name that has no `/` second, as
-/// close tags have; of `<RequireAll>`, which has no arguments, it counts as such.
+/// close tags have.
 fn split(text: String, position: Position) -> Option<Line> {
     let mut words = Words::new(&text);
     let mut name = words.next().map(|word| word.text).filter(|name| !name.is_empty())?;
-    let mut args_at = words.offset();
+    let args_at = words.offset();
     if name.ends_with('>') && name.as_bytes().get(1) != Some(&b'/') {
         name.pop();
-        if args_at == text.len() {
-            args_at = text.rfind('>').unwrap_or(args_at);
-        }
     }
     Some(Line { name, args_at, position, text })
 }
