@@ -52,10 +52,10 @@ pub fn parse(file: &str, text: &[u8], first_line: u32) -> Tree {
 /// ```
 /// use config::{COMMAND_LINE, Source, parse_sources};
 /// let options = ["<Directory /srv>", "Options None", "</Directory>"];
-/// let sources: Vec<_> = (1..)
-///     .zip(&options)
-///     .map(|(first_line, option)| Source { name: COMMAND_LINE, text: option.as_bytes(), first_line })
-///     .collect();
+/// let source = |(first_line, option): (u32, &&'static str)| {
+///     Source { name: COMMAND_LINE, text: option.as_bytes(), first_line }
+/// };
+/// let sources: Vec<_> = (1..).zip(&options).map(source).collect();
 /// let tree = parse_sources(&sources);
 /// assert!(tree.diagnostics.is_empty());
 /// assert_eq!(tree.nodes.len(), 1);
