@@ -8,8 +8,11 @@ mod matching;
 mod options;
 mod parse;
 mod row;
+mod size;
 mod sort;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use entry::{Entry, Insert, Page, scan_title};
 pub use options::{Flags, Options};
