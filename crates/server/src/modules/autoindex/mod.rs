@@ -10,8 +10,11 @@ mod matching;
 mod options;
 mod parse;
 mod row;
+mod size;
 mod sort;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use directives::MODULE;
 pub use entry::{Entry, Insert, Page, scan_title};
