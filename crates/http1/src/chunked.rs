@@ -77,9 +77,6 @@ impl Decoder {
             let Some(&byte) = input.get(at) else { break };
             self.state = self.framing_byte(byte)?;
             at += 1;
-            if self.state == State::Data && at == input.len() {
-                break;
-            }
         }
         Ok(Step { used: at, data: at..at, done: self.state == State::Done })
     }

@@ -114,9 +114,11 @@ impl HeadParser {
 
     /// Goes back to the start of a request and keeps the allocation.
     pub fn reset(&mut self) {
-        let mut head = core::mem::take(&mut self.head);
-        head.clear();
-        *self = Self { head, ..Self::new() };
+        self.phase = Phase::RequestLine;
+        self.start_line(0);
+        self.empty_lines = 0;
+        self.blank = true;
+        self.head.clear();
     }
 
     /// Parses as far as `buf` goes. `buf` starts at the same byte on every call until the result is
