@@ -6,7 +6,7 @@ use message::Status;
 fn head(write: impl FnOnce(ResponseHead<'_>) -> ResponseHead<'_>) -> String {
     let mut out = b"kept".to_vec();
     write(ResponseHead::start(&mut out, Status::OK)).end();
-    let text = String::from_utf8(out).unwrap();
+    let text = String::from_utf8(out).expect("ASCII");
     let text = text.strip_prefix("keptHTTP/1.1 200 OK\r\n").expect("status line");
     text.strip_suffix("\r\n").expect("empty line").to_owned()
 }
@@ -45,8 +45,8 @@ fn persistence_fields_are_those_of_httpd() {
 
 fn page(code: u16, facts: &PageFacts<'_>) -> String {
     let mut out = Vec::new();
-    error_page(Status::new(code).unwrap(), facts, &mut out);
-    String::from_utf8(out).unwrap()
+    error_page(Status::new(code).expect("three digits"), facts, &mut out);
+    String::from_utf8(out).expect("ASCII")
 }
 
 const START: &str = "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\" \
