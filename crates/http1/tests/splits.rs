@@ -36,6 +36,12 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(piece, 0..16).prop_map(|pieces| pieces.concat().into_bytes())
 }
 
+/// Once the reason of the refusal depended on how much came after the short line.
+#[test]
+fn a_short_line_is_refused_alike_whatever_follows() {
+    fuzz_head(b"\0x Host: a\r\nGET / HTTP/1.1\r\n");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
