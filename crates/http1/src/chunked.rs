@@ -1,12 +1,12 @@
 //! The chunked coding (RFC 9112 section 7.1), decoded in place.
 //!
 //! ```text
-//!            ┌────────────────────────── CR LF ───────────────────────────┐
-//!            ▼                                                            │
-//!  ─► SizeStart ─► Size ─┬─► Padding ─┬─► Extension ─┬─► SizeLf ─► Data ─► DataCr ─► DataLf
-//!                        └────────────┴──────────────┘     │ size 0
-//!                                                          ▼
-//!                              Done ◄─ EndLf ◄─ CR ─ TrailerStart ◄─► TrailerName/Value/Lf
+//!            +--------------------------------- CR LF --------------------------------+
+//!            v                                                                        |
+//!  --> SizeStart --> Size --> [Padding] --> [Extension] --> SizeLf --> Data --> DataCr, DataLf
+//!                                                             | size 0
+//!                                                             v
+//!      Done <-- EndLf <------------- CR -------------- TrailerStart <--> Name, Value, TrailerLf
 //! ```
 //!
 //! Every byte of framing is checked, and each kind of it has a budget: what is no data must not let

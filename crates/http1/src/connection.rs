@@ -2,12 +2,13 @@
 //! in this file.
 //!
 //! ```text
-//!            begin            body_done            finish
-//!   ─► Head ───────► Body ──────────────► Respond ────────► Idle ──► begin (next request)
-//!        │             │  (no body: at once) │                │
-//!        └─────────────┴────── close ────────┴────────────────┘
-//!                                ▼
-//!                         Close(CloseReason)
+//!            begin             body_done             finish
+//!  --> Head --------> Body ---------------> Respond ---------> Idle ---> begin (next request)
+//!        |              |  (at once without one) |               |
+//!        +--------------+-------- close ---------+---------------+
+//!                                   |
+//!                                   v
+//!                           Close(CloseReason)
 //! ```
 //!
 //! `decide` may be called in Body or Respond: a response may start before its request has ended.
@@ -136,7 +137,7 @@ impl Connection {
     }
 
     /// Decides on persistence, in time for the head of the response. `max_keep_alive_requests` is
-    /// `MaxKeepAliveRequests` (0: unlimited), `draining` a process that is about to end, `must_close`
+    /// `MaxKeepAliveRequests` (0: unlimited), `draining` a process about to end, `must_close`
     /// whatever else forbids persistence: `KeepAlive Off`, a status that drops the connection, a
     /// body of unknown length for an HTTP/1.0 client.
     pub fn decide(

@@ -393,8 +393,8 @@ fn uncommon_version(text: &[u8; 10]) -> Result<Version, Refusal> {
     }
 }
 
-/// For fuzz targets: parses `data` whole, and split at every place that the first byte selects; both
-/// must agree, and every span must lie within the head.
+/// For fuzz targets: parses `data` whole, and in steps of the size that the first byte selects;
+/// both must agree, and every piece of the head must keep what the parser promises.
 pub fn fuzz_head(data: &[u8]) {
     let Some((&step, input)) = data.split_first() else { return };
     let limits = HeadLimits { request_line_bytes: 64, field_bytes: 64, fields: 8 };
