@@ -1,9 +1,11 @@
-//! The project's own chores, run as `cargo xtask NAME`. One file per chore; no chore is needed to build.
+//! The project's own chores, run as `cargo xtask NAME`. One file per chore; no chore is needed to
+//! build.
 
 mod bench;
 mod site;
 mod tidy;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Every chore: its name, what it does, and the function that does it.
@@ -24,4 +26,10 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     run(&args[1..])
+}
+
+/// The project's folder, wherever the chore was started.
+fn root() -> &'static Path {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask)
 }
