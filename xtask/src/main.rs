@@ -8,8 +8,10 @@ mod tidy;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Every chore: its name, what it does, and the function that does it.
-const CHORES: &[(&str, &str, fn(&[String]) -> ExitCode)] = &[
+/// A chore's name, what it does, and the function that does it.
+type Chore = (&'static str, &'static str, fn(&[String]) -> ExitCode);
+
+const CHORES: &[Chore] = &[
     ("bench", "measure trivet beside nginx, Apache, lighttpd and h2o", bench::run),
     ("site", "write examples/site anew", site::run),
     ("tidy", "check the rules of STYLE.md that a machine can check", tidy::run),

@@ -99,11 +99,8 @@ mod tests {
     #[test]
     fn the_page_shows_240_distinct_pictures() {
         let page = page();
-        let sources: BTreeSet<&str> = page
-            .split("<img src=\"")
-            .skip(1)
-            .filter_map(|rest| rest.split('"').next())
-            .collect();
+        let sources: BTreeSet<&str> =
+            page.split("<img src=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
         assert_eq!(page.matches("<img ").count(), 240);
         assert_eq!(sources.len(), 240);
         let pictures: BTreeSet<_> = tiles().iter().map(|tile| tile.picture(16).pixels).collect();
