@@ -40,8 +40,12 @@ impl File {
     }
 }
 
+/// Whether a whole file is for tests, or for trying something out.
 fn is_test_path(path: &str) -> bool {
-    path.starts_with("crates/blackbox/") || path.contains("/tests/") || path.ends_with("/tests.rs")
+    let folders = ["/tests/", "/benches/", "/examples/"];
+    path.starts_with("crates/blackbox/")
+        || path.ends_with("/tests.rs")
+        || folders.iter().any(|folder| path.contains(folder))
 }
 
 /// The first line of `#[cfg(test)] mod ...`, or a number that no file has.
