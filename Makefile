@@ -23,7 +23,7 @@ run: ## build and serve SITE at http://LISTEN (examples/site, 127.0.0.1:8080)
 test: ## install what the tests need (apt) and run every test
 	scripts/test-setup
 	$(CARGO) build --release --locked -p trivet
-	$(CARGO) test --locked --workspace
+	TRIVET_BIN='$(abspath $(TARGET))/release/trivet' $(CARGO) test --locked --workspace
 
 bench: ## measure trivet beside other servers (installs them)
 	$(CARGO) xtask bench
