@@ -100,6 +100,17 @@ impl Server {
         self.site.host.root.path()
     }
 
+    /// Whether this process can list the folder or at least open things in it.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn check_root(&self) -> std::io::Result<()> {
+        let root = self.site.host.root.descriptor(runtime::clock::unix_s());
+        let links = crate::resolve::Policies::Uniform(crate::resolve::LinkPolicy::Refuse);
+        crate::resolve::open(std::os::fd::AsFd::as_fd(&root), b"", &links)?;
+        Ok(())
+    }
+
     /// Log a notice of the parent.
     pub fn note(&self, id: u32, text: &str) {
         self.log(Level::Notice, "mpm_event", Some(id), None, text.as_bytes());

@@ -49,7 +49,7 @@ struct Found {
     name: Vec<u8>,
     is_dir: bool,
     size: u64,
-    mtime_s: i64,
+    mtime_us: i64,
 }
 
 /// The listing of `folder`.
@@ -89,8 +89,8 @@ fn read(folder: &File, links: LinkPolicy) -> Result<Vec<Found>, file::Errno> {
             continue;
         }
         let is_dir = status.kind == Kind::Directory;
-        let mtime_s = status.modified_us().div_euclid(1_000_000);
-        found.push(Found { name, is_dir, size: status.size, mtime_s });
+        let mtime_us = status.modified_us();
+        found.push(Found { name, is_dir, size: status.size, mtime_us });
     }
     Ok(found)
 }
@@ -114,7 +114,7 @@ fn page(
             name: &entry.name,
             is_dir: entry.is_dir,
             size: entry.size,
-            mtime: entry.mtime_s,
+            mtime_us: entry.mtime_us,
             content_type: mime.content_type,
             encoding: mime.encoding.as_deref(),
             title: None,
