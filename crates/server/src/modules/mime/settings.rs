@@ -1,0 +1,438 @@
+//! What directives attach to extensions, and the rule that finds all metadata in a file name:
+//! `page.html.fr.gz` is HTML, French and compressed, in whatever order the extensions stand.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::types::{EXTENSION_BYTES_MAX, Types};
+
+/// What an extension can stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attribute {
+    /// AddType, RemoveType
+    Type,
+    /// AddEncoding, RemoveEncoding
+    Encoding,
+    /// AddLanguage, RemoveLanguage
+    Language,
+    /// AddCharset, RemoveCharset
+    Charset,
+    /// AddHandler, RemoveHandler
+    Handler,
+    /// AddInputFilter, RemoveInputFilter
+    InputFilter,
+    /// AddOutputFilter, RemoveOutputFilter
+    OutputFilter,
+}
+
+const ATTRIBUTES: usize = 7;
+
+/// Values by `Attribute`. A type that is the empty string hides that of `mime.types`.
+type Values = [Option<Box<str>>; ATTRIBUTES];
+
+/// The settings of one section of the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    by_extension: HashMap<Box<[u8]>, Values>,
+    removals: Vec<(Box<[u8]>, Attribute)>,
+    default_language: Option<String>,
+    force_type: Option<ForceType>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum ForceType {
+    /// `ForceType none` stops a `ForceType` of an outer section.
+    Off,
+    Type(String),
+}
+
+impl Settings {
+    /// `AddType text/html .shtml .xhtm` and its relatives: a value, then extensions. Values
+    /// are stored in lower case, as httpd does.
+    pub fn add(&mut self, attribute: Attribute, arguments: &[&str]) -> Result<(), String> {
+        let Some((value, extensions)) =
+            arguments.split_first().filter(|(_, rest)| !rest.is_empty())
+        else {
+            return Err("requires at least two arguments".to_owned());
+        };
+        for extension in extensions {
+            let values = self.by_extension.entry(key(extension)).or_default();
+            values[attribute as usize] = Some(value.to_ascii_lowercase().into_boxed_str());
+        }
+        Ok(())
+    }
+
+    /// `RemoveType .cgi` and its relatives. What an outer section added is removed when
+    /// sections are merged; `RemoveType` also hides the type of `mime.types`, which is why it
+    /// is an addition of nothing.
+    pub fn remove(&mut self, attribute: Attribute, extensions: &[&str]) -> Result<(), String> {
+        if extensions.is_empty() {
+            return Err("requires at least one argument".to_owned());
+        }
+        for extension in extensions {
+            if attribute == Attribute::Type {
+                let values = self.by_extension.entry(key(extension)).or_default();
+                values[attribute as usize] = Some("".into());
+            } else {
+                self.removals.push((key(extension), attribute));
+            }
+        }
+        Ok(())
+    }
+
+    /// `DefaultLanguage en`: for files whose name says nothing.
+    pub fn set_default_language(&mut self, language: &str) {
+        self.default_language = Some(language.to_owned());
+    }
+
+    /// `ForceType image/gif` or `ForceType none`.
+    pub fn set_force_type(&mut self, media_type: &str) {
+        let is_off = media_type.eq_ignore_ascii_case("none");
+        self.force_type =
+            Some(if is_off { ForceType::Off } else { ForceType::Type(media_type.to_owned()) });
+    }
+
+    /// The settings of a section inside another: `inner` wins, then its removals apply.
+    pub fn merge(outer: &Self, inner: &Self) -> Self {
+        let mut merged = outer.clone();
+        for (extension, added) in &inner.by_extension {
+            let values = merged.by_extension.entry(extension.clone()).or_default();
+            for (value, added) in values.iter_mut().zip(added) {
+                if added.is_some() {
+                    value.clone_from(added);
+                }
+            }
+        }
+        for (extension, attribute) in &inner.removals {
+            if let Some(values) = merged.by_extension.get_mut(extension) {
+                values[*attribute as usize] = None;
+            }
+        }
+        merged.removals.clear(); // they are not inherited further down
+        let default_language = inner.default_language.as_ref().or(outer.default_language.as_ref());
+        merged.default_language = default_language.cloned();
+        merged.force_type = inner.force_type.as_ref().or(outer.force_type.as_ref()).cloned();
+        merged
+    }
+
+    /// Reads the metadata out of a file name (mod_mime.c `find_ct`). The name may have its path.
+    /// The part up to the first dot that is not a leading one is no extension: `.png` is a
+    /// hidden file, not an image.
+    pub fn mime<'a>(&'a self, types: &'a Types, file_name: &[u8]) -> Mime<'a> {
+        let mut mime = Mime::default();
+        let mut buffer = [0; EXTENSION_BYTES_MAX];
+        for extension in extensions(file_name) {
+            let Some(lower) = buffer.get_mut(..extension.len()) else { continue };
+            lower.copy_from_slice(extension);
+            lower.make_ascii_lowercase();
+            self.apply(types, lower, &mut mime);
+        }
+        if mime.languages.is_empty() {
+            mime.languages.extend(self.default_language.as_deref());
+        }
+        if let Some(ForceType::Type(forced)) = &self.force_type {
+            mime.content_type = Some(forced);
+            mime.charset = None; // core sets the whole field, after mod_mime
+        }
+        mime
+    }
+
+    /// Adds what one extension says; of types, the last recognised wins.
+    fn apply<'a>(&'a self, types: &'a Types, extension: &[u8], mime: &mut Mime<'a>) {
+        const NOTHING: &Values = &[const { None }; ATTRIBUTES];
+        let values = self.by_extension.get(extension).unwrap_or(NOTHING);
+        let value = |attribute: Attribute| values[attribute as usize].as_deref();
+        match value(Attribute::Type) {
+            Some("") => {}
+            Some(added) => mime.content_type = Some(added),
+            None => mime.content_type = types.get(extension).or(mime.content_type),
+        }
+        mime.charset = value(Attribute::Charset).or(mime.charset);
+        mime.handler = value(Attribute::Handler).or(mime.handler);
+        mime.languages.extend(value(Attribute::Language));
+        if let Some(encoding) = value(Attribute::Encoding) {
+            // Applied one after the other, so the order counts and doubles are meant.
+            mime.encoding = Some(match mime.encoding.take() {
+                None => Cow::Borrowed(encoding),
+                Some(before) => Cow::Owned(format!("{before}, {encoding}")),
+            });
+        }
+        let input = value(Attribute::InputFilter).into_iter().flat_map(filter_names);
+        mime.input_filters.extend(input);
+        let output = value(Attribute::OutputFilter).into_iter().flat_map(filter_names);
+        mime.output_filters.extend(output);
+    }
+}
+
+/// What a file name says about the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mime<'a> {
+    /// Media type as configured; `content_type_value` is the field's value.
+    pub content_type: Option<&'a str>,
+    /// Value of Content-Encoding.
+    pub encoding: Option<Cow<'a, str>>,
+    /// Values of Content-Language.
+    pub languages: Vec<&'a str>,
+    /// Character set from AddCharset.
+    pub charset: Option<&'a str>,
+    /// Handler from AddHandler.
+    pub handler: Option<&'a str>,
+    /// Filters of the request, in order.
+    pub input_filters: Vec<&'a str>,
+    /// Filters of the response, in order.
+    pub output_filters: Vec<&'a str>,
+}
+
+impl<'a> Mime<'a> {
+    /// Value of Content-Type. The character set of the name takes the place of the type's own
+    /// (mod_mime.c `analyze_ct`); a type that cannot be parsed is sent as configured.
+    pub fn content_type_value(&self) -> Option<Cow<'a, str>> {
+        let media_type = self.content_type?;
+        if self.charset.is_none() && !media_type.contains(';') {
+            return Some(Cow::Borrowed(media_type));
+        }
+        let Some((bare, parameters)) = parse_media_type(media_type) else {
+            return Some(Cow::Borrowed(media_type));
+        };
+        let mut value = bare.to_owned();
+        let mut charset = self.charset;
+        for (name, parameter) in parameters {
+            let shown = match (self.charset, name) {
+                (Some(_), "charset") => charset.take(), // a second one is dropped
+                _ => Some(parameter),
+            };
+            if let Some(shown) = shown {
+                value.extend(["; ", name, "=", shown]);
+            }
+        }
+        if let Some(charset) = charset {
+            value.extend(["; charset=", charset]);
+        }
+        Some(Cow::Owned(value))
+    }
+
+    /// Value of Content-Language; httpd separates with a bare comma here.
+    pub fn language(&self) -> Option<Cow<'a, str>> {
+        match self.languages.as_slice() {
+            [] => None,
+            [one] => Some(Cow::Borrowed(one)),
+            many => Some(Cow::Owned(many.join(","))),
+        }
+    }
+}
+
+/// An extension as a key: without its dot, in lower case.
+fn key(extension: &str) -> Box<[u8]> {
+    let bare = extension.strip_prefix('.').unwrap_or(extension);
+    bare.to_ascii_lowercase().into_bytes().into_boxed_slice()
+}
+
+/// The extensions of a file name that may have a path.
+fn extensions(file_name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let name = file_name.rsplit(|&byte| byte == b'/').next().unwrap_or(file_name);
+    let leading_dots = name.iter().take_while(|&&byte| byte == b'.').count();
+    name[leading_dots..]
+        .split(|&byte| byte == b'.')
+        .skip(1)
+        .filter(|extension| !extension.is_empty())
+}
+
+/// `INCLUDES;DEFLATE` names two filters.
+fn filter_names(value: &str) -> impl Iterator<Item = &str> {
+    value.split(';').filter(|name| !name.is_empty())
+}
+
+/// A media type and its parameters, quoted values with their quotes. `None` if it is malformed
+/// (RFC 9110 section 8.3.1).
+fn parse_media_type(text: &str) -> Option<(&str, Vec<(&str, &str)>)> {
+    let end = text.find(';').unwrap_or(text.len());
+    let bare = text[..end].trim();
+    bare.split_once('/').filter(|(top, sub)| !top.is_empty() && !sub.is_empty())?;
+    let mut parameters = Vec::new();
+    let mut rest = text[end..].trim_start();
+    while let Some(parameter) = rest.strip_prefix(';') {
+        let (name, value) = parameter.split_once('=')?;
+        let value = value.trim_start();
+        let length = value_length(value)?;
+        if name.trim().is_empty() || length == 0 {
+            return None;
+        }
+        parameters.push((name.trim(), value[..length].trim_end()));
+        rest = value[length..].trim_start();
+    }
+    rest.is_empty().then_some((bare, parameters))
+}
+
+/// Bytes of a parameter's value: a quoted string, or all up to the next semicolon.
+fn value_length(value: &str) -> Option<usize> {
+    if !value.starts_with('"') {
+        return Some(value.find(';').unwrap_or(value.len()));
+    }
+    let mut is_escaped = false;
+    let close = value[1..].bytes().position(|byte| {
+        let is_close = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_close
+    })?;
+    Some(close + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn types() -> Types {
+        Types::parse("text/html html\ntext/plain txt\nimage/png png\napplication/gzip gz\n")
+    }
+
+    fn settings() -> Settings {
+        let mut settings = Settings::default();
+        for (attribute, arguments) in [
+            (Attribute::Type, &["Text/HTML;Level=1", ".upx"][..]),
+            (Attribute::Type, &["text/html;charset=foo", "chx", ".CHY"]),
+            (Attribute::Type, &["bad", ".badt"]),
+            (Attribute::Language, &["pt-BR", ".ptbr"]),
+            (Attribute::Language, &["EN", ".eng"]),
+            (Attribute::Charset, &["ISO-8859-1", ".lat"]),
+            (Attribute::Encoding, &["X-Gzip", ".gzz"]),
+            (Attribute::Handler, &["Type-Map", ".var"]),
+            (Attribute::OutputFilter, &["INCLUDES;DEFLATE", ".shtml"]),
+            (Attribute::InputFilter, &["one", ".in"]),
+        ] {
+            settings.add(attribute, arguments).unwrap();
+        }
+        settings
+    }
+
+    /// Type, encoding and language of a name, as `a | b | c`.
+    fn summary(settings: &Settings, name: &str) -> String {
+        let types = types();
+        let mime = settings.mime(&types, name.as_bytes());
+        let content_type = mime.content_type_value().unwrap_or_default();
+        let language = mime.language().unwrap_or_default();
+        let encoding = mime.encoding.unwrap_or_default();
+        format!("{content_type} | {encoding} | {language}")
+    }
+
+    #[test]
+    fn names_mean_what_they_mean_to_httpd() {
+        // Apache 2.4.71 answered the same to the names from "x.upx.lat" to ".png" and from
+        // "a.png.txt" to "x."; the others follow from mod_mime.c.
+        for (name, expected) in [
+            ("x.upx.lat", "text/html; level=1; charset=iso-8859-1 |  | "),
+            ("x.chx.lat", "text/html; charset=iso-8859-1 |  | "),
+            ("x.chx", "text/html; charset=foo |  | "),
+            ("x.badt", "bad |  | "),
+            ("x.badt.lat", "bad |  | "),
+            ("x.txt.lat", "text/plain; charset=iso-8859-1 |  | "),
+            ("x.html.ptbr.eng", "text/html |  | pt-br,en"),
+            ("x.html.gzz.gzz", "text/html | x-gzip, x-gzip | "),
+            (".png", " |  | "),
+            ("..png", " |  | "),
+            (".a.png", "image/png |  | "),
+            ("a.png.txt", "text/plain |  | "),
+            ("a.txt.zzz", "text/plain |  | "),
+            ("txt.html", "text/html |  | "),
+            ("x.upx", "text/html; level=1 |  | "),
+            ("X.TXT", "text/plain |  | "),
+            ("x..html", "text/html |  | "),
+            ("x.", " |  | "),
+            ("", " |  | "),
+            ("/a.html/b", " |  | "),
+            ("/a/b.html", "text/html |  | "),
+        ] {
+            assert_eq!(summary(&settings(), name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_a_name() {
+        let (settings, types) = (settings(), types());
+        let long = [b"x.".as_slice(), &[b'h'; 300], b".html"].concat();
+        assert_eq!(settings.mime(&types, &long).content_type, Some("text/html"));
+        assert_eq!(settings.mime(&types, b"\xff.\xfe.html").content_type, Some("text/html"));
+    }
+
+    #[test]
+    fn handlers_and_filters() {
+        let (settings, types) = (settings(), types());
+        assert_eq!(settings.mime(&types, b"a.var").handler, Some("type-map"));
+        let mime = settings.mime(&types, b"a.shtml.in");
+        assert_eq!(mime.output_filters, ["includes", "deflate"]);
+        assert_eq!(mime.input_filters, ["one"]);
+    }
+
+    #[test]
+    fn remove_type_hides_the_table_too() {
+        let mut inner = Settings::default();
+        inner.remove(Attribute::Type, &[".html", "CHX"]).unwrap();
+        let merged = Settings::merge(&settings(), &inner);
+        assert_eq!(summary(&merged, "a.html"), " |  | ");
+        assert_eq!(summary(&merged, "a.txt.chx"), "text/plain |  | ");
+    }
+
+    #[test]
+    fn removals_apply_to_what_was_inherited() {
+        let mut inner = Settings::default();
+        inner.remove(Attribute::Encoding, &["gzz"]).unwrap();
+        inner.remove(Attribute::Language, &[".ENG"]).unwrap();
+        inner.remove(Attribute::Charset, &["lat"]).unwrap();
+        let merged = Settings::merge(&settings(), &inner);
+        assert_eq!(summary(&merged, "a.html.gzz.eng.lat"), "text/html |  | ");
+        // The section that removes has nothing to remove of its own.
+        assert_eq!(summary(&Settings::merge(&inner, &settings()), "a.gzz"), " | x-gzip | ");
+    }
+
+    #[test]
+    fn inner_sections_win() {
+        let mut inner = Settings::default();
+        inner.add(Attribute::Type, &["a/b", ".html", ".upx"]).unwrap();
+        let merged = Settings::merge(&settings(), &inner);
+        assert_eq!(summary(&merged, "x.html.lat"), "a/b; charset=iso-8859-1 |  | ");
+        assert_eq!(summary(&merged, "x.upx"), "a/b |  | ");
+    }
+
+    #[test]
+    fn force_type_wins_over_names_and_can_be_stopped() {
+        let mut outer = settings();
+        outer.set_force_type("image/gif");
+        assert_eq!(summary(&outer, "x.html.lat.gzz"), "image/gif | x-gzip | ");
+        let inherits = Settings::merge(&outer, &Settings::default());
+        assert_eq!(summary(&inherits, "x"), "image/gif |  | ");
+        let mut inner = Settings::default();
+        inner.set_force_type("None");
+        assert_eq!(summary(&Settings::merge(&outer, &inner), "x.html"), "text/html |  | ");
+    }
+
+    #[test]
+    fn the_default_language_is_for_names_without() {
+        let mut settings = settings();
+        settings.set_default_language("fr");
+        assert_eq!(summary(&settings, "x.html"), "text/html |  | fr");
+        assert_eq!(summary(&settings, "x.html.eng"), "text/html |  | en");
+    }
+
+    #[test]
+    fn quoted_parameters_are_kept_whole() {
+        for (media_type, expected) in [
+            ("a/b; x=\"1;2\";charset=q", "a/b; x=\"1;2\"; charset=new"),
+            ("a/b;charset=q;charset=r;y=1", "a/b; charset=new; y=1"),
+            ("a/b;", "a/b;"),
+            ("a/b;x", "a/b;x"),
+            ("a/b;=1", "a/b;=1"),
+            ("a/b;x=\"1", "a/b;x=\"1"),
+        ] {
+            let mime =
+                Mime { content_type: Some(media_type), charset: Some("new"), ..Mime::default() };
+            assert_eq!(mime.content_type_value().unwrap(), expected, "{media_type}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_needed() {
+        let mut settings = Settings::default();
+        assert!(settings.add(Attribute::Type, &["a/b"]).is_err());
+        assert!(settings.add(Attribute::Type, &[]).is_err());
+        assert!(settings.remove(Attribute::Charset, &[]).is_err());
+    }
+}
