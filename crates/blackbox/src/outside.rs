@@ -3,8 +3,11 @@
 //! line `not run: REASON`, which `make test` counts.
 
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::process;
+use crate::wait::wait_for;
 
 /// Finds a program; panics with what to do when it is missing.
 pub fn program(name: &str) -> PathBuf {
@@ -73,4 +76,43 @@ pub fn succeed(name: &str, arguments: &[&str], limit_s: u64) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name} {arguments:?}: {}\n{errors}", output.status);
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// strace attached to running processes, making some of their system calls fail.
+#[derive(Debug)]
+pub struct Tracer(Child);
+
+impl Tracer {
+    /// Attaches to `pids` and injects `fault`, also into their threads and children if `follow`;
+    /// `None`, told and counted, when the machine does not let a process be traced.
+    pub fn attach(test: &str, pids: &[i32], follow: bool, fault: &str) -> Option<Self> {
+        let mut command = Command::new(program("strace"));
+        command.args(follow.then_some("-f"));
+        command.args(["-qq", "-o", "/dev/null", "-e", &format!("inject={fault}")]);
+        for pid in pids {
+            command.args(["-p", &pid.to_string()]);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut tracer = Self(command.spawn().expect("an installed program can be started"));
+        let mut ended = false;
+        wait_for("strace to attach", 10, || {
+            ended = tracer.0.try_wait().expect("a child can be waited for").is_some();
+            ended || pids.iter().all(|&pid| process::is_traced(pid))
+        });
+        if ended {
+            not_run(test, "this machine does not let processes be traced");
+            return None;
+        }
+        Some(tracer)
+    }
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        // SIGTERM lets strace detach, so that what it traced goes on unharmed.
+        if let Ok(pid) = i32::try_from(self.0.id()) {
+            process::signal(pid, libc::SIGTERM);
+        }
+        let _ = self.0.wait();
+    }
 }

@@ -64,9 +64,19 @@ pub fn descriptors(pid: i32) -> usize {
 
 /// The effective user of a process.
 pub fn user(pid: i32) -> Option<u32> {
+    status_number(pid, "Uid:", 2)
+}
+
+/// Whether another process traces it.
+pub fn is_traced(pid: i32) -> bool {
+    status_number(pid, "TracerPid:", 1).is_some_and(|tracer| tracer != 0)
+}
+
+/// The `nth` word of a line of `/proc/PID/status`.
+fn status_number(pid: i32, name: &str, nth: usize) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with("Uid:"))?;
-    line.split_whitespace().nth(2)?.parse().ok()
+    let line = status.lines().find(|line| line.starts_with(name))?;
+    line.split_whitespace().nth(nth)?.parse().ok()
 }
 
 /// Whether the tests run as root.

@@ -150,7 +150,7 @@ impl Site {
         let status = wait_exit(&mut child, 10).unwrap_or_else(|| {
             process::signal(-pid, libc::SIGKILL);
             let _ = child.wait();
-            panic!("it started, though it must not");
+            panic!("it started, though it must not: {:?}", self.directives);
         });
         assert_eq!(process::group_members(pid), [] as [i32; 0], "something still runs");
         let text = fs::read_to_string(&errors).expect("stderr is a file");

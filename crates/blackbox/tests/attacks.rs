@@ -281,7 +281,8 @@ fn cve_2011_3192_too_many_ranges_give_the_whole_file(mpm: Mpm) {
     let none = plain_site(mpm).directive("MaxRanges none").start();
     assert_eq!(ranges(&none, "0-0").status, 200);
     let turns = plain_site(mpm).directive("MaxRangeReversals 1").start();
-    assert_eq!(ranges(&turns, "8-8,4-4,0-0").status, 200);
+    // As httpd counts: a range that begins before one that it overlaps.
+    assert_eq!(ranges(&turns, "8-9,6-8,4-6").status, 200);
 }
 
 fn cve_2017_7529_huge_range_numbers_do_not_wrap(mpm: Mpm) {

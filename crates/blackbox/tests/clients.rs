@@ -143,21 +143,19 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Opens the gallery in a frame, decodes every image and writes down how many there were.
+/// Opens the gallery in a frame and writes down how many images were decoded, until all are.
 const CHECK_PAGE: &str = "<!DOCTYPE html><title>check</title><p id=result>waiting</p>
 <iframe id=frame src=gallery.html width=1200 height=900></iframe>
 <script>
 const frame = document.getElementById('frame');
-frame.onload = async () => {
+const count = () => {
   const images = [...frame.contentDocument.images];
-  let good = 0;
-  for (const image of images) {
-    image.loading = 'eager';
-    try { await image.decode(); } catch { continue; }
-    if (image.complete && image.naturalWidth > 0) good += 1;
-  }
-  document.getElementById('result').textContent = `decoded ${good} of ${images.length}`;
+  images.forEach(image => { image.loading = 'eager'; });
+  const good = images.filter(image => image.complete && image.naturalWidth > 0);
+  document.getElementById('result').textContent = `decoded ${good.length} of ${images.length}`;
+  if (good.length < images.length) setTimeout(count, 50);
 };
+frame.onload = count;
 </script>
 ";
 

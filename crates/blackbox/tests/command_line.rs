@@ -14,11 +14,21 @@ fn trivet(words: &[&str]) -> Output {
     run_command(Command::new(blackbox::binary::trivet()).args(words), 10)
 }
 
-/// Runs the binary, which must refuse; gives what it wrote to stderr.
+/// Runs the binary, which must refuse a command line that it cannot understand.
+fn misunderstood(words: &[&str]) -> String {
+    refused_with(2, words)
+}
+
+/// Runs the binary, which must refuse what it cannot do.
 fn refused(words: &[&str]) -> String {
+    refused_with(1, words)
+}
+
+/// Runs the binary to an exit with `code`; gives what it wrote to stderr.
+fn refused_with(code: i32, words: &[&str]) -> String {
     let output = trivet(words);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{words:?}: {text}");
+    assert_eq!(output.status.code(), Some(code), "{words:?}: {text}");
     assert!(!text.trim().is_empty(), "{words:?}: no message");
     assert!(!text.contains("panicked"), "{words:?}: {text}");
     assert!(!String::from_utf8_lossy(&output.stdout).contains("http://"), "{words:?} served");
@@ -34,11 +44,11 @@ fn refuses_directives(mpm: Mpm, lines: &[&str]) -> String {
 }
 
 fn help_fits_one_screen_and_names_what_there_is(_mpm: Mpm) {
-    for words in [["--help"].as_slice(), &[]] {
+    for words in [["--help"].as_slice(), &[], &["serve", "--help"]] {
         let output = trivet(words);
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{words:?}: {}", output.status);
-        for word in ["serve", "--listen", "--mpm", "-c", "8080"] {
+        for word in ["trivet serve", "--listen", "-c", "8080"] {
             assert!(text.contains(word), "{words:?}: no {word} in {text}");
         }
         assert!(text.lines().count() <= 60, "{} lines are no screen", text.lines().count());
@@ -47,16 +57,16 @@ fn help_fits_one_screen_and_names_what_there_is(_mpm: Mpm) {
 }
 
 fn unknown_words_are_named(_mpm: Mpm) {
-    assert!(refused(&["serve", "--nonsense"]).contains("--nonsense"));
-    assert!(refused(&["nonsense"]).contains("nonsense"));
-    assert!(refused(&["serve", ".", "--mpm", "nonsense"]).contains("nonsense"));
-    refused(&["serve", ".", "--listen"]);
-    refused(&["serve", ".", "-c"]);
+    assert!(misunderstood(&["serve", "--nonsense"]).contains("--nonsense"));
+    assert!(misunderstood(&["nonsense"]).contains("nonsense"));
+    assert!(misunderstood(&["serve", ".", "--mpm", "nonsense"]).contains("nonsense"));
+    misunderstood(&["serve", ".", "--listen"]);
+    misunderstood(&["serve", ".", "-c"]);
 }
 
 fn a_listen_address_that_is_none_is_refused(_mpm: Mpm) {
     for address in ["nonsense", "127.0.0.1:99999", "127.0.0.1", "1.2.3.4.5:80", ":"] {
-        let text = refused(&["serve", ".", "--listen", address]);
+        let text = misunderstood(&["serve", ".", "--listen", address]);
         assert!(text.contains(address), "{address}: {text}");
     }
 }

@@ -99,8 +99,9 @@ fn maxkeepaliverequests_ends_a_connection(mpm: Mpm) {
     let site = plain_site(mpm).directives(&["MaxKeepAliveRequests 3", "KeepAliveTimeout 7"]);
     let server = site.start();
     let mut client = server.connect();
-    for left in [2, 1] {
-        // httpd announces it to clients that ask for keep-alive.
+    // httpd announces what is left to clients that ask for keep-alive, and keeps the connection
+    // so often: the request after that is the last.
+    for left in [3, 2, 1] {
         client.send("GET /a.txt HTTP/1.1\r\nHost: a\r\nConnection: Keep-Alive\r\n\r\n");
         let response = client.response();
         let wanted = format!("timeout=7, max={left}");

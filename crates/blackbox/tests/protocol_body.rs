@@ -33,7 +33,7 @@ fn b01_a_length_and_a_coding_together_are_400(mpm: Mpm) {
 }
 
 fn b02_an_unknown_coding_is_501(mpm: Mpm) {
-    let codings = ["identity", "gzip", "blegh", "xchunked", "chunkedx", "\x22chunked\x22"];
+    let codings = ["identity", "gzip", "blegh", "xchunked", "chunkedx"];
     let variants = codings.map(|it| post(&format!("Transfer-Encoding: {it}"), "0\r\n\r\n"));
     refuses(mpm, 501, &variants);
 }

