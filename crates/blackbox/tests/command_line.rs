@@ -103,9 +103,6 @@ fn every_error_is_told_not_only_the_first(mpm: Mpm) {
 
 fn numbers_out_of_range_are_refused(mpm: Mpm) {
     for line in [
-        "MaxRequestWorkers 0",
-        "MaxRequestWorkers -5",
-        "ThreadsPerChild 0",
         "Timeout -1",
         "Timeout abc",
         "KeepAliveTimeout x",
@@ -119,6 +116,17 @@ fn numbers_out_of_range_are_refused(mpm: Mpm) {
         let text = refuses_directives(mpm, &[line]);
         let name = line.split(' ').next().unwrap();
         assert!(text.contains(name), "{line}: {text}");
+    }
+}
+
+fn sizes_below_one_are_raised_with_a_warning(mpm: Mpm) {
+    // As httpd does (AH00516 and its neighbours): the server starts and says what it made of it.
+    for line in ["MaxRequestWorkers 0", "MaxRequestWorkers -5", "ThreadsPerChild 0"] {
+        let server = plain_site(mpm).directive(line).start();
+        assert_eq!(server.get("/").status, 200, "{line}");
+        let name = line.split(' ').next().unwrap();
+        let told = server.error_text().lines().any(|it| it.contains(name) && it.contains(":warn]"));
+        assert!(told, "{line}: {}", server.error_text());
     }
 }
 
@@ -222,6 +230,7 @@ each_mpm! {
     a_misspelled_directive_is_refused_with_a_suggestion,
     every_error_is_told_not_only_the_first,
     numbers_out_of_range_are_refused,
+    sizes_below_one_are_raised_with_a_warning,
     sections_that_do_not_match_are_refused,
     a_log_that_cannot_be_opened_is_refused,
     the_banner_tells_what_is_served_and_by_whom,
