@@ -184,7 +184,8 @@ impl Wire {
         output: &mut Vec<u8>,
     ) -> Option<Turn> {
         let Some(mut own) = self.parser.take() else {
-            self.head_since_ms = if self.state.is_idle() { self.now_ms } else { self.head_since_ms };
+            self.head_since_ms =
+                if self.state.is_idle() { self.now_ms } else { self.head_since_ms };
             return self.consume(bytes, parser, output);
         };
         let mut buffer = std::mem::take(&mut self.input);

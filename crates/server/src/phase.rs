@@ -26,16 +26,8 @@ pub(crate) type Translate = for<'a> fn(&'a Host, &'a [u8]) -> Option<Place<'a>>;
 /// A hook of the access phase.
 pub(crate) type Access = fn(&Mapped<'_>) -> Result<(), Failure>;
 
-/// A hook of the resolve phase.
-pub(crate) type Resolve = fn(&Opened<'_>) -> Result<Flow<Handler>, Failure>;
-
-/// What a hook decides.
-pub(crate) enum Flow<T> {
-    /// Not mine: ask the next.
-    Pass,
-    /// This it is.
-    Done(T),
-}
+/// A hook of the resolve phase; `None` passes the file on to the next.
+pub(crate) type Resolve = fn(&Opened<'_>) -> Result<Option<Handler>, Failure>;
 
 /// A request whose URL path has been mapped to a place in the file system.
 pub(crate) struct Mapped<'a> {
@@ -172,7 +164,7 @@ impl<'a> Mapped<'a> {
     }
 
     /// The same request for `name` in this folder.
-    fn entry(&self, name: &str) -> Mapped<'a> {
+    fn entry(&self, name: &str) -> Self {
         let joined = |folder: &[u8]| {
             let slash: &[u8] = if folder.is_empty() || folder.ends_with(b"/") { b"" } else { b"/" };
             [folder, slash, name.as_bytes()].concat()
@@ -180,7 +172,7 @@ impl<'a> Mapped<'a> {
         let (path, below) = (joined(&self.path), joined(&self.below));
         let sections = &self.context.host().sections;
         let settings = sections.settings(&self.context.merged, &self.root, &below, &path);
-        Mapped { path, below, settings, root: self.root.clone(), ..*self }
+        Self { path, below, settings, root: self.root.clone(), ..*self }
     }
 }
 
@@ -207,7 +199,7 @@ pub(crate) fn resolve(opened: Opened<'_>) -> Result<Handler, Failure> {
         return Err(Failure::new(Status::NOT_FOUND, "core", text).id(128));
     }
     for hook in modules::RESOLVE {
-        if let Flow::Done(handler) = hook(&opened)? {
+        if let Some(handler) = hook(&opened)? {
             return Ok(handler);
         }
     }
@@ -236,10 +228,9 @@ fn resolve_folder(opened: Opened<'_>) -> Result<Handler, Failure> {
     }
     match refused {
         Some(failure) => Err(failure),
-        None if mapped.settings.core.lists_directories() => Ok(Handler::Listing {
-            place: listing::Place::new(mapped),
-            folder: opened.file,
-        }),
+        None if mapped.settings.core.lists_directories() => {
+            Ok(Handler::Listing { place: listing::Place::new(mapped), folder: opened.file })
+        }
         None => Err(forbidden_listing(mapped)),
     }
 }

@@ -56,9 +56,7 @@ impl Alias {
             |error: std::io::Error| format!("Alias {} {}: {error}", draft.from, draft.to.display());
         let is_file = std::fs::metadata(&draft.to).map_err(complain)?.is_file();
         let (folder, file) = match (is_file, draft.to.parent(), draft.to.file_name()) {
-            (true, Some(folder), Some(name)) => {
-                (folder, Some(name.as_encoded_bytes().to_vec()))
-            }
+            (true, Some(folder), Some(name)) => (folder, Some(name.as_encoded_bytes().to_vec())),
             _ => (draft.to.as_path(), None),
         };
         let root = Arc::new(Root::open(folder).map_err(complain)?);

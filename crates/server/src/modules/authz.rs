@@ -87,7 +87,9 @@ fn require(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let rule = match (call.arg(0).to_ascii_lowercase().as_str(), &call.args[1..]) {
         ("all", [word]) if word.eq_ignore_ascii_case("granted") => Rule::All { granted: true },
         ("all", [word]) if word.eq_ignore_ascii_case("denied") => Rule::All { granted: false },
-        ("all", _) => return Err(Error::argument(1, "Require all: 'granted' or 'denied' expected")),
+        ("all", _) => {
+            return Err(Error::argument(1, "Require all: 'granted' or 'denied' expected"));
+        }
         ("local", []) => Rule::Local,
         ("ip", networks @ [_, ..]) => Rule::Networks(
             networks
@@ -95,7 +97,10 @@ fn require(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
                 .enumerate()
                 .map(|(at, text)| {
                     parse_network(text).ok_or_else(|| {
-                        Error::argument(at + 1, format!("ip address '{text}' appears to be invalid"))
+                        Error::argument(
+                            at + 1,
+                            format!("ip address '{text}' appears to be invalid"),
+                        )
                     })
                 })
                 .collect::<Result<_, _>>()?,
@@ -105,9 +110,8 @@ fn require(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
                 .iter()
                 .enumerate()
                 .map(|(at, name)| {
-                    Method::parse(name.as_bytes()).ok_or_else(|| {
-                        Error::argument(at + 1, format!("unknown method '{name}'"))
-                    })
+                    Method::parse(name.as_bytes())
+                        .ok_or_else(|| Error::argument(at + 1, format!("unknown method '{name}'")))
                 })
                 .collect::<Result<_, _>>()?,
         ),
