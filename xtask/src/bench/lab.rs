@@ -80,6 +80,10 @@ impl Lab {
         let home = self.folder.join(format!("{}-{port}", server.name));
         make_folder(&home)?;
         let log = logged.then(|| home.join("access.log"));
+        if let Some(log) = &log {
+            write(log, b"")?; // some servers open it only after they have become www-data
+            permit(log, 0o666)?;
+        }
         let (docroot, cores, root) = (self.docroot(), self.cores, self.root);
         let (docroot, log_file) = (docroot.as_path(), log.as_deref());
         let site = Site { port, docroot, home: &home, log: log_file, idle, cores, root };
@@ -160,15 +164,20 @@ fn complaint(server: &Server, home: &Path, error: &str) -> String {
 
 /// A folder that servers which gave up their rights can still enter, whatever the umask.
 fn make_folder(folder: &Path) -> Result<(), String> {
-    fs::create_dir(folder)
-        .and_then(|()| fs::set_permissions(folder, Permissions::from_mode(0o755)))
-        .map_err(|error| format!("cannot make {}: {error}", folder.display()))
+    let made = fs::create_dir(folder);
+    made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    permit(folder, 0o755)
 }
 
 fn write(file: &Path, bytes: &[u8]) -> Result<(), String> {
-    fs::write(file, bytes)
-        .and_then(|()| fs::set_permissions(file, Permissions::from_mode(0o644)))
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))
+    let written = fs::write(file, bytes);
+    written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    permit(file, 0o644)
+}
+
+fn permit(path: &Path, mode: u32) -> Result<(), String> {
+    let changed = fs::set_permissions(path, Permissions::from_mode(mode));
+    changed.map_err(|error| format!("cannot set the mode of {}: {error}", path.display()))
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, String> {

@@ -21,7 +21,7 @@ const OURS: &str = "trivet";
 /// The whole report, in markdown.
 pub(super) fn markdown(runs: &[Run], options: &Options, machine: &Machine) -> String {
     let mut text = notes(options, machine);
-    text.push_str("\n## Targets\n\n");
+    text.push_str("\n### Targets\n\n");
     text.push_str(&target_table(runs, &options.scenarios));
     for scenario in &options.scenarios {
         text.push_str(&scenario_section(runs, scenario));
@@ -78,7 +78,7 @@ fn notes(options: &Options, machine: &Machine) -> String {
 
 fn scenario_section(runs: &[Run], scenario: &Scenario) -> String {
     let (rate, cost) = scenario.units();
-    let mut text = format!("\n## {}\n\n`--only {}`\n\n", scenario.title, scenario.name);
+    let mut text = format!("\n### {}\n\n`--only {}`\n\n", scenario.title, scenario.name);
     let head = format!("| server | {rate} | min..max | {cost} | min..max |");
     line(&mut text, format_args!("{head} {OURS}'s rate is | {OURS}'s cost is |"));
     line(&mut text, format_args!("|---|---:|---:|---:|---:|---:|---:|"));
@@ -151,7 +151,9 @@ fn judge(runs: &[Run], scenario: &str, target: &Target) -> (String, String, Stri
     let Some(measured) = measured else {
         return (says, "–".into(), "not measured".into());
     };
-    let clean = figures::of(runs, scenario, OURS).all(|run| run.fault.is_none());
+    let clean = [OURS, target.peer()]
+        .iter()
+        .all(|server| figures::of(runs, scenario, server).all(|run| run.fault.is_none()));
     let result = if clean { verdict(measured, limit, at_most) } else { "not clean".into() };
     (says, number(measured), result)
 }

@@ -48,6 +48,16 @@ pub(super) enum Target {
     Bytes(f64),
 }
 
+impl Target {
+    /// The server that trivet is compared with; itself where the target is a plain number.
+    pub(super) fn peer(&self) -> &'static str {
+        match self {
+            Self::Cpu(peer, _) | Self::CpuAmbition(peer, _) | Self::Rate(peer, _) => peer,
+            Self::Bytes(_) => "trivet",
+        }
+    }
+}
+
 use Target::{Bytes, Cpu, CpuAmbition, Rate};
 use Work::{Closing, Idle, KeepAlive};
 
