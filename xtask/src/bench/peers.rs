@@ -70,8 +70,8 @@ pub(super) const SERVERS: &[Server] = &[
         program: "apache2",
         package: Some("apache2"),
         version_flag: "-v",
-        settings: "event MPM, only the modules needed, MaxKeepAliveRequests 0, ThreadsPerChild 128, \
-                   MaxRequestWorkers 1024, AllowOverride None",
+        settings: "event MPM, only the modules needed, MaxKeepAliveRequests 0, \
+                   ThreadsPerChild 128, MaxRequestWorkers 1024, AllowOverride None",
         config: apache_config,
         args: |_, file| words(&["-D", "FOREGROUND", "-f", file]),
     },

@@ -18,8 +18,6 @@ pub(super) struct Scenario {
     pub(super) title: &'static str,
     work: Work,
     path: &'static str,
-    /// Whether the servers write an access log, in the combined format.
-    logged: bool,
     servers: &'static [&'static str],
     pub(super) targets: &'static [Target],
 }
@@ -29,6 +27,8 @@ pub(super) struct Scenario {
 enum Work {
     /// As many requests as it answers, all on the same connections (wrk).
     KeepAlive(u32),
+    /// The same, while it writes an access log in the combined format.
+    Logged(u32),
     /// As many requests as it answers, each on a connection of its own (ab).
     Closing(u32),
     /// One request on each connection and then nothing.
@@ -59,7 +59,7 @@ impl Target {
 }
 
 use Target::{Bytes, Cpu, CpuAmbition, Rate};
-use Work::{Closing, Idle, KeepAlive};
+use Work::{Closing, Idle, KeepAlive, Logged};
 
 const ALL: &[&str] = &["trivet", "nginx", "apache", "lighttpd", "h2o"];
 const LOGGING: &[&str] = &["trivet", "nginx"];
@@ -77,28 +77,37 @@ const SMALL: &[Target] = &[
 const AS_NGINX: &[Target] = &[Cpu("nginx", 1.0)];
 
 /// All scenarios, in the order in which they are run and reported.
-#[rustfmt::skip] // a table: one row per line
+#[rustfmt::skip] // a table: one row, two lines
 pub(super) const SCENARIOS: &[Scenario] = &[
-    row("keepalive-16", "44 bytes, keep-alive, 16 connections", KeepAlive(16), "/index.html", ALL, SMALL),
-    row("keepalive-64", "44 bytes, keep-alive, 64 connections", KeepAlive(64), "/index.html", ALL, SMALL),
-    row("keepalive-512", "44 bytes, keep-alive, 512 connections", KeepAlive(512), "/index.html", ALL, SMALL),
-    row("close-25", "44 bytes, one connection per request, 25 at a time", Closing(25), "/index.html", ALL, AS_NGINX),
-    row("file-17k", "17 KB, keep-alive, 64 connections", KeepAlive(64), "/17k.bin", ALL, AS_NGINX),
-    row("file-100k", "100 KB, keep-alive, 32 connections", KeepAlive(32), "/100k.bin", ALL, AS_NGINX),
-    row("file-10m", "10 MB, keep-alive, 16 connections", KeepAlive(16), "/10m.bin", ALL, AS_NGINX),
-    Scenario { logged: true, ..row("log-64", "44 bytes, keep-alive, 64 connections, access log", KeepAlive(64), "/index.html", LOGGING, &[Cpu("nginx", 0.75)]) },
-    row("idle-10000", "10,000 idle connections, each after one request", Idle(10_000), "/index.html", ALL, &[Bytes(1536.0)]),
+    row("keepalive-16", KeepAlive(16), "/index.html", ALL, SMALL,
+        "44 bytes, keep-alive, 16 connections"),
+    row("keepalive-64", KeepAlive(64), "/index.html", ALL, SMALL,
+        "44 bytes, keep-alive, 64 connections"),
+    row("keepalive-512", KeepAlive(512), "/index.html", ALL, SMALL,
+        "44 bytes, keep-alive, 512 connections"),
+    row("close-25", Closing(25), "/index.html", ALL, AS_NGINX,
+        "44 bytes, one connection per request, 25 at a time"),
+    row("file-17k", KeepAlive(64), "/17k.bin", ALL, AS_NGINX,
+        "17 KB, keep-alive, 64 connections"),
+    row("file-100k", KeepAlive(32), "/100k.bin", ALL, AS_NGINX,
+        "100 KB, keep-alive, 32 connections"),
+    row("file-10m", KeepAlive(16), "/10m.bin", ALL, AS_NGINX,
+        "10 MB, keep-alive, 16 connections"),
+    row("log-64", Logged(64), "/index.html", LOGGING, &[Cpu("nginx", 0.75)],
+        "44 bytes, keep-alive, 64 connections, access log"),
+    row("idle-10000", Idle(10_000), "/index.html", ALL, &[Bytes(1536.0)],
+        "10,000 idle connections, each after one request"),
 ];
 
 const fn row(
     name: &'static str,
-    title: &'static str,
     work: Work,
     path: &'static str,
     servers: &'static [&'static str],
     targets: &'static [Target],
+    title: &'static str,
 ) -> Scenario {
-    Scenario { name, title, work, path, logged: false, servers, targets }
+    Scenario { name, title, work, path, servers, targets }
 }
 
 impl Scenario {
@@ -109,8 +118,8 @@ impl Scenario {
 
     /// Open files that the benchmark and each server may need.
     pub(super) fn open_files(&self) -> u64 {
-        let (KeepAlive(connections) | Closing(connections) | Idle(connections)) = self.work;
-        u64::from(connections) + 1000
+        let (KeepAlive(count) | Logged(count) | Closing(count) | Idle(count)) = self.work;
+        u64::from(count) + 1000
     }
 
     /// What `Run::rate` and `Run::cost` are here.
@@ -173,9 +182,10 @@ fn start_all(
     options: &Options,
 ) -> Result<Vec<Running>, String> {
     let expected = lab.file(scenario.path)?;
+    let logged = matches!(scenario.work, Logged(_));
     let mut running = Vec::new();
     for server in servers {
-        let started = lab.start(server, scenario.logged, false)?;
+        let started = lab.start(server, logged, false)?;
         verify(&started, scenario.path, &expected)?;
         running.push(started);
     }
@@ -221,7 +231,7 @@ fn load_once(
 fn load_of(scenario: &Scenario, running: &Running, seconds: u32) -> Result<Load, String> {
     let url = format!("http://127.0.0.1:{}{}", running.port, scenario.path);
     match scenario.work {
-        KeepAlive(connections) => load::wrk(connections, seconds, &url),
+        KeepAlive(connections) | Logged(connections) => load::wrk(connections, seconds, &url),
         Closing(connections) => load::ab(connections, seconds, &url),
         Idle(_) => Err("idle connections are not load".into()),
     }
@@ -274,4 +284,37 @@ fn show(run: &Run) {
     let fault = run.fault.as_deref().map_or(String::new(), |text| format!("  FAULT {text}"));
     let (round, server) = (run.round, run.server);
     eprintln!("  round {round}  {server:9} {:>9.0}  {:>9.2}{fault}", run.rate, run.cost);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::peers::SERVERS;
+    use super::*;
+
+    #[test]
+    fn every_scenario_has_a_name_of_its_own() {
+        for (at, row) in SCENARIOS.iter().enumerate() {
+            assert!(SCENARIOS[..at].iter().all(|other| other.name != row.name), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn every_server_exists_and_every_target_is_measured() {
+        for row in SCENARIOS {
+            for name in row.servers {
+                assert!(SERVERS.iter().any(|server| server.name == *name), "{}: {name}", row.name);
+            }
+            for target in row.targets {
+                assert!(row.servers.contains(&target.peer()), "{}: {target:?}", row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn only_servers_that_are_asked_for_are_run() {
+        let asked: Vec<&Server> = SERVERS.iter().filter(|server| server.name != "nginx").collect();
+        let logging = SCENARIOS.iter().find(|row| row.name == "log-64").unwrap();
+        let names: Vec<&str> = logging.servers(&asked).iter().map(|server| server.name).collect();
+        assert_eq!(names, ["trivet"]);
+    }
 }

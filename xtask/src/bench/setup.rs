@@ -29,7 +29,7 @@ fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q
 apt-get install -q -y --no-install-recommends "$@"
-for unit in "$@"; do systemctl disable "$unit" 2>/dev/null || true; done
+for unit in "$@"; do systemctl disable --now "$unit" 2>/dev/null || true; done
 "#;
 
 /// What the report says about where the figures come from.
@@ -121,11 +121,11 @@ pub(super) fn allow_open_files(needed: u64) -> Result<(), String> {
     // Beyond the hard limit only root can go.
     let limit = format!("--nofile={needed}:{}", needed.max(hard));
     let pid = std::process::id().to_string();
-    let raised = Command::new("prlimit").args(["--pid", &pid, &limit]).status();
-    if raised.is_ok_and(|status| status.success()) {
+    let raised = Command::new("prlimit").args(["--pid", &pid, &limit]).output();
+    if raised.is_ok_and(|done| done.status.success()) {
         return Ok(());
     }
-    Err(format!("{needed} open files are needed but {hard} allowed; see ulimit -n"))
+    Err(format!("{needed} open files are needed but {hard} allowed; see ulimit -n, or --only"))
 }
 
 /// Soft and hard limit of open files.
