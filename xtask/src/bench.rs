@@ -84,7 +84,7 @@ fn measure(options: &Options) -> Result<ExitCode, String> {
     }
     setup::install_missing(&options.servers)?;
     let binary = setup::trivet_binary(options)?;
-    let machine = setup::machine(&options.servers, &binary)?;
+    let machine = setup::machine(options, &binary)?;
     let open_files = options.scenarios.iter().map(|scenario| scenario.open_files()).max();
     setup::allow_open_files(open_files.unwrap_or(0))?;
     let mut runs = Vec::new();

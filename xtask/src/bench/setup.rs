@@ -136,7 +136,8 @@ fn parse_open_files(limits: &str) -> Option<(u64, u64)> {
 }
 
 /// Notes what the figures depend on. Servers that are not measured are not asked.
-pub(super) fn machine(servers: &[&'static Server], trivet: &Path) -> Result<Machine, String> {
+pub(super) fn machine(options: &Options, trivet: &Path) -> Result<Machine, String> {
+    let noted = |server: &&'static Server| (server.name, version(server, trivet, options));
     let read = |file| fs::read_to_string(file).unwrap_or_default().trim().to_owned();
     let load = read("/proc/loadavg");
     Ok(Machine {
@@ -145,20 +146,21 @@ pub(super) fn machine(servers: &[&'static Server], trivet: &Path) -> Result<Mach
         cores: cores(),
         kernel: read("/proc/sys/kernel/osrelease"),
         load_before: load.split(' ').next().unwrap_or_default().to_owned(),
-        versions: servers.iter().map(|server| (server.name, version(server, trivet))).collect(),
+        versions: options.servers.iter().map(noted).collect(),
     })
 }
 
-/// What a server says its version is; trivet's has the commit too.
-fn version(server: &Server, trivet: &Path) -> String {
+/// What a server says its version is; that of a fresh trivet has the commit too.
+fn version(server: &Server, trivet: &Path, options: &Options) -> String {
     let peer = server.package.and_then(|_| find(server.program));
     let program = peer.as_deref().unwrap_or(trivet).display().to_string();
     let text = output(&program, &[server.version_flag]).unwrap_or_default();
     let version = parse_version(&text).unwrap_or("of unknown version").to_owned();
     let commit = || output("git", &["describe", "--always", "--dirty", "--exclude=*"]);
-    match server.package {
-        Some(_) => version,
-        None => format!("{version} ({})", commit().unwrap_or("no commit".into())),
+    match (server.package, &options.binary) {
+        (Some(_), _) => version,
+        (None, Some(_)) => format!("{version} (built elsewhere)"),
+        (None, None) => format!("{version} ({})", commit().unwrap_or("no commit".into())),
     }
 }
 
