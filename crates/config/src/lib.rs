@@ -1,3 +1,34 @@
-//! Placeholder.
+//! Apache's configuration language: text → tree of directives with positions → calls of typed
+//! directive rows.
+//!
+//! The crate is pure: it opens no file, reads no environment and knows no directive by meaning.
+//! [`parse`] turns bytes into a [`Tree`]; [`apply()`] walks the tree and calls, for each line, the
+//! plain function that a table of [`Directive`] rows names for it. What the functions build is
+//! the caller's business (the type `B: Build`).
+//!
+//! Both stages go on after an error, so that an administrator sees all of them at once.
+#![doc = include_str!("example.md")]
 #![no_std]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod apply;
+pub mod args;
+pub mod ast;
+pub mod diagnostic;
+pub mod directive;
+pub mod index;
+pub mod known;
+pub mod lexer;
+pub mod parse;
+pub mod scope;
+pub mod suggest;
+
+pub use apply::{Build, Call, apply};
+pub use ast::{Line, Node, Position, Section};
+pub use diagnostic::{Diagnostic, Error, Severity};
+pub use directive::{Args, Directive, Module, SectionArgs};
+pub use index::Index;
+pub use parse::{COMMAND_LINE, Source, Tree, fuzz_parse, parse, parse_sources};
+pub use scope::Scope;

@@ -1,3 +1,80 @@
-//! Placeholder.
+//! HTTP/1.0 and 1.1, server end, without I/O: bytes go in, decisions come out (RFC 9112).
+//!
+//! The caller owns the socket, the clock and the buffer. One request goes like this:
+//!
+//! 1. read into a buffer and call [`HeadParser::advance`] until it is `Complete` or a [`Refusal`];
+//! 2. ask [`framing`] what the head means: target, host, body length, persistence;
+//! 3. feed the bytes after the head to a [`BodyDecoder`] until it is `done`;
+//! 4. let [`Connection`] decide what the response says about persistence, write the response with
+//!    [`ResponseHead`], and ask [`Connection::finish`] whether to go on.
+//!
+//! A refusal at any step means: answer with its status, then close. Nothing here knows a socket, a
+//! file, a clock or a thread; timeouts are the caller's.
+//!
+//! ```
+//! use http1::*;
+//!
+//! let input = b"POST /form HTTP/1.1\r\nHost: example.org\r\nContent-Length: 3\r\n\r\na=1";
+//! let mut connection = Connection::new();
+//! let mut parser = HeadParser::new();
+//!
+//! // 1. The head, here all at once; it may as well come byte by byte.
+//! let progress = parser.advance(input, &HeadLimits::default())?;
+//! let Progress::Complete { len } = progress else { panic!("read more first") };
+//! let request = parser.request(input);
+//! assert_eq!(request.method(), b"POST");
+//! assert_eq!(request.get(Known::Host), Some(&b"example.org"[..]));
+//!
+//! // 2. What it means.
+//! let framing = framing(&request, message::limits::LIMIT_REQUEST_BODY)?;
+//! assert_eq!(framing.body, BodyLength::Length(3));
+//! connection.begin(&framing);
+//!
+//! // 3. The body.
+//! let mut body = BodyDecoder::new(framing.body, message::limits::LIMIT_REQUEST_BODY);
+//! let step = body.decode(&input[len..])?;
+//! assert_eq!(&input[len..][step.data], b"a=1");
+//! assert!(step.done);
+//! connection.body_done();
+//!
+//! // 4. The response.
+//! let persist = connection.decide(100, false, false);
+//! let mut out = Vec::new();
+//! ResponseHead::start(&mut out, message::Status::OK)
+//!     .field("Content-Length", b"0")
+//!     .persist(persist, 5)
+//!     .end();
+//! assert_eq!(out, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+//! assert_eq!(connection.finish(), Next::Idle);
+//! # Ok::<(), Refusal>(())
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod body;
+mod chunked;
+mod close_reason;
+mod connection;
+mod error_page;
+mod framing;
+mod head;
+mod known;
+mod refusal;
+mod request;
+mod response;
+
+pub use body::{BodyDecoder, Step, fuzz_body};
+pub use chunked::{Decoder, fuzz_chunked};
+pub use close_reason::CloseReason;
+pub use connection::{Connection, Next, Persist};
+pub use error_page::{PageFacts, error_page};
+pub use framing::{BodyLength, Framing, framing, fuzz_framing};
+pub use head::{HeadLimits, HeadParser, Progress, fuzz_head};
+pub use known::{Known, KnownSet};
+pub use refusal::Refusal;
+pub use request::{Field, Head, RequestHead, Span};
+pub use response::ResponseHead;

@@ -1,1 +1,23 @@
-//! Placeholder.
+//! Which process and which thread runs a connection; nothing else.
+//!
+//! | MPM | processes | threads | an idle keep-alive connection holds | blocking work |
+//! |---|---|---|---|---|
+//! | event | cores, or MaxRequestWorkers / ThreadsPerChild | loop threads | memory only | a bounded pool |
+//!
+//! The parent ([`supervisor`]) binds, forks, reaps and restarts; it never serves. A child learns
+//! from its MPM's file how to spread connections over threads. Handlers and protocol code never
+//! learn which MPM runs them: this crate knows the server by [`server::serve`] and its context.
+
+mod child;
+mod crash;
+mod event;
+mod generation;
+mod listen;
+mod plan;
+mod supervisor;
+
+pub use child::Child;
+pub use generation::{Generation, Loader};
+pub use listen::Listeners;
+pub use plan::{Kind, Plan};
+pub use supervisor::{Parent, Started, run};

@@ -1,1 +1,23 @@
-//! Placeholder.
+//! How a future waits, and every system call of the server.
+//!
+//! This is the only crate that names tokio: nothing above it does, so that the executor stays a
+//! private matter. A [`Thread`] is one current-thread executor that never leaves its OS thread;
+//! how many connections a thread is given is the choice of an MPM. `sys` holds what needs
+//! `unsafe`. No HTTP and no configuration may live here.
+
+pub mod blocking;
+pub mod clock;
+pub mod file;
+pub mod flag;
+pub mod net;
+pub mod process;
+pub mod signals;
+pub mod sys;
+pub mod thread;
+pub mod timer;
+
+pub use blocking::blocking;
+pub use flag::Flag;
+pub use net::{Listener, Stream};
+pub use thread::Thread;
+pub use timer::Timer;

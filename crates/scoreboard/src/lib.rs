@@ -1,1 +1,14 @@
-//! Placeholder.
+//! What each process and each request slot is doing, in memory that all of them share.
+//!
+//! Rows of atomics with one writer each; readers (the parent, server-status, the monitor) copy
+//! them into a [`Snapshot`] and treat every value as hostile: no index, pointer or length in here
+//! is ever trusted. The memory is a memfd with a versioned header, so that a monitor finds it
+//! among the parent's descriptors. Nothing here knows HTTP.
+
+mod board;
+mod row;
+mod snapshot;
+
+pub use board::Board;
+pub use row::{ProcessRow, ProcessState, RowState, WorkerRow};
+pub use snapshot::{ProcessView, Snapshot, WorkerView};

@@ -1,0 +1,280 @@
+//! Walks a tree and calls the row of each line; the errors of all lines are collected.
+//!
+//! The order of checks and their texts are those of `invoke_cmd` and `ap_check_cmd_context`
+//! (httpd's server/config.c and server/core.c).
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cell::RefCell;
+
+use crate::ast::{Line, Node, Position, Section};
+use crate::diagnostic::{Diagnostic, Error, Severity, Stage};
+use crate::directive::{Apply, Args, Directive, SectionArgs};
+use crate::index::{Found, Index};
+use crate::lexer::{self, Words};
+use crate::scope::Scope;
+
+/// What is built from a configuration, as far as the walker must know it.
+pub trait Build {
+    /// Where the next line stands. The function that enters a section changes it, the one that
+    /// leaves the section changes it back; sections such as `<Limit>` leave it alone.
+    fn scope(&self) -> Scope;
+}
+
+/// What the function of a row is given.
+pub struct Call<'a> {
+    /// The name of the row: properly spelled whatever the line has.
+    pub name: &'static str,
+    /// The arguments without quotes; empty for [`Args::Raw`]. As many as the row asks for.
+    pub args: &'a [String],
+    /// The arguments as they stand; of a section without the `>`.
+    pub raw: &'a str,
+    /// The line.
+    pub line: &'a Line,
+    /// The section around the line, as `<Directory`.
+    pub section: Option<&'static str>,
+    notes: &'a RefCell<Vec<Diagnostic>>,
+}
+
+impl Call<'_> {
+    /// Where the line stands.
+    pub fn position(&self) -> &Position {
+        &self.line.position
+    }
+
+    /// The argument number `nth`, counted from 0; empty if there is none.
+    pub fn arg(&self, nth: usize) -> &str {
+        self.args.get(nth).map_or("", String::as_str)
+    }
+
+    /// The value of an [`Args::Flag`] row.
+    pub fn on(&self) -> bool {
+        !self.arg(0).eq_ignore_ascii_case("off")
+    }
+
+    /// Says something about a line that is accepted nevertheless; `id` is httpd's number for it.
+    pub fn warn(&self, id: Option<&'static str>, warning: impl Into<Error>) {
+        let diagnostic = diagnose(self.line, Severity::Warning, id, warning.into());
+        self.notes.borrow_mut().push(diagnostic);
+    }
+}
+
+/// Applies a tree to `build`. Gives all errors and warnings in the order of the lines.
+pub fn apply<B: Build>(nodes: &[Node], index: &Index<B>, build: &mut B) -> Vec<Diagnostic> {
+    let walk = Walk { index, notes: RefCell::default() };
+    walk.nodes(nodes, Around::default(), build);
+    walk.notes.into_inner()
+}
+
+/// The sections around a line.
+#[derive(Clone, Copy, Default)]
+struct Around {
+    /// The innermost one.
+    section: Option<&'static str>,
+    /// The innermost one that changed the scope.
+    context: Option<&'static str>,
+}
+
+struct Walk<'a, B: 'static> {
+    index: &'a Index<B>,
+    notes: RefCell<Vec<Diagnostic>>,
+}
+
+impl<B: Build> Walk<'_, B> {
+    fn nodes(&self, nodes: &[Node], around: Around, build: &mut B) {
+        for node in nodes {
+            let line = node.line();
+            match self.index.find(&line.name) {
+                Found::Row(row) => {
+                    if let Err(error) = self.row(row, node, around, build) {
+                        self.note(line, Severity::Error, error);
+                    }
+                }
+                Found::Elsewhere(name) => self.note(line, Severity::Warning, elsewhere(name)),
+                Found::Unknown(near) => self.note(line, Severity::Error, unknown(line, near)),
+            }
+        }
+    }
+
+    fn row(
+        &self,
+        row: &'static Directive<B>,
+        node: &Node,
+        around: Around,
+        build: &mut B,
+    ) -> Result<(), Error> {
+        check_scope(row, build.scope(), around)?;
+        match (&row.args, node) {
+            (Args::Section(args, leave), Node::Section(section)) => {
+                self.section(row, *args, *leave, section, around, build)
+            }
+            (args, node) => {
+                let line = node.line();
+                let raw = line.args();
+                let words = words(args, raw).map_err(|said| arity(row, said))?;
+                let call = self.call(row, &words, raw, line, around);
+                (row.apply)(build, &call)
+            }
+        }
+    }
+
+    /// If the opening line is refused, what stands inside has no meaning and is skipped.
+    fn section(
+        &self,
+        row: &'static Directive<B>,
+        args: SectionArgs,
+        leave: Apply<B>,
+        section: &Section,
+        around: Around,
+        build: &mut B,
+    ) -> Result<(), Error> {
+        let name = row.name;
+        let raw = section_args(name, args, &section.line)?;
+        let words: Vec<String> = Words::new(raw).map(|word| word.text).collect();
+        let call = self.call(row, &words, raw, &section.line, around);
+        let outside = build.scope();
+        (row.apply)(build, &call)?;
+        let context = if build.scope() == outside { around.context } else { Some(name) };
+        self.nodes(&section.body, Around { section: Some(name), context }, build);
+        leave(build, &call)
+    }
+
+    fn call<'c>(
+        &'c self,
+        row: &'static Directive<B>,
+        args: &'c [String],
+        raw: &'c str,
+        line: &'c Line,
+        around: Around,
+    ) -> Call<'c> {
+        Call { name: row.name, args, raw, line, section: around.section, notes: &self.notes }
+    }
+
+    fn note(&self, line: &Line, severity: Severity, error: Error) {
+        let id = (severity == Severity::Error).then_some("AH00526");
+        self.notes.borrow_mut().push(diagnose(line, severity, id, error));
+    }
+}
+
+fn diagnose(line: &Line, severity: Severity, id: Option<&'static str>, error: Error) -> Diagnostic {
+    let argument = error.argument.and_then(|nth| Words::new(line.args()).nth(nth));
+    let in_line = |word: lexer::Word| word.span.start + line.args_at..word.span.end + line.args_at;
+    Diagnostic {
+        severity,
+        stage: Stage::Apply,
+        id,
+        position: Some(line.position.clone()),
+        text: error.text,
+        line_text: line.text.clone(),
+        span: argument.map(in_line).or_else(|| line.name_span()),
+        suggestion: error.suggestion,
+    }
+}
+
+fn unknown(line: &Line, near: Option<&'static str>) -> Error {
+    let text = format!(
+        "Invalid command '{}', perhaps misspelled or defined by a module not included in the \
+         server configuration",
+        line.name
+    );
+    let suggestion = near.map(|name| match name.strip_prefix('<') {
+        Some(section) => format!("<{section}>"),
+        None => name.into(),
+    });
+    Error { suggestion, ..text.into() }
+}
+
+fn elsewhere(name: &str) -> Error {
+    match name.strip_prefix('<') {
+        Some(_) => format!("{name}> is not supported yet: the whole section has no effect"),
+        None => format!("{name} is not supported yet: the line has no effect"),
+    }
+    .into()
+}
+
+fn check_scope<B>(row: &Directive<B>, here: Scope, around: Around) -> Result<(), Error> {
+    if row.scope.meets(here) {
+        return Ok(());
+    }
+    // httpd refuses in two steps. The override bits tell server level from directory level; the
+    // row's own function then refuses the places that the bits cannot tell apart.
+    let same_level = |level: Scope| row.scope.meets(level) && here.meets(level);
+    if same_level(Scope::RSRC_CONF) || same_level(Scope::ACCESS_CONF) {
+        let end = if row.name.starts_with('<') { ">" } else { "" };
+        let context = around.context.unwrap_or("<VirtualHost");
+        return Err(format!("{}{end} cannot occur within {context}> section", row.name).into());
+    }
+    Err(match around.section {
+        Some(section) => format!("{} not allowed in {section}> context", row.name),
+        None => format!("{} not allowed here", row.name),
+    }
+    .into())
+}
+
+/// What stands between the name of a section and its `>`.
+fn section_args<'a>(name: &str, args: SectionArgs, line: &'a Line) -> Result<&'a str, Error> {
+    // The last `>` ends the arguments; httpd ignores what follows it.
+    let Some((raw, _)) = line.args().rsplit_once('>') else {
+        return Err(format!("{name}> directive missing closing '>'").into());
+    };
+    let raw = raw.trim_end_matches(lexer::is_blank);
+    match (args, raw.is_empty()) {
+        (SectionArgs::Some, true) => {
+            Err(format!("{name}> directive requires additional arguments").into())
+        }
+        (SectionArgs::None, false) => {
+            Err(format!("{name}> directive doesn't take additional arguments").into())
+        }
+        _ => Ok(raw),
+    }
+}
+
+/// `KeepAliveTimeout takes one argument, Keep-Alive timeout duration (sec)`
+fn arity<B>(row: &Directive<B>, said: &str) -> Error {
+    let bare = matches!(row.args, Args::None | Args::Flag) || row.help.is_empty();
+    let (comma, help) = if bare { ("", "") } else { (", ", row.help) };
+    format!("{} {said}{comma}{help}", row.name).into()
+}
+
+/// Splits `raw` as `args` asks, or says what is wrong with the number of words.
+///
+/// As in httpd an empty word (`""`) is as good as none where a word is required or comes second,
+/// and ends a list.
+fn words<B>(args: &Args<B>, raw: &str) -> Result<Vec<String>, &'static str> {
+    let (counts, said): (&[usize], _) = match args {
+        Args::Raw | Args::Section(..) => return Ok(Vec::new()),
+        Args::Any => return Ok(Words::new(raw).map(|word| word.text).collect()),
+        Args::Flag => return flag(raw),
+        Args::OneOrMore => return list(raw, 1, "requires at least one argument"),
+        Args::TwoOrMore => return list(raw, 2, "requires at least two arguments"),
+        Args::None => (&[0], "takes no arguments"),
+        Args::One => (&[1], "takes one argument"),
+        Args::Two => (&[2], "takes two arguments"),
+        Args::Three => (&[3], "takes three arguments"),
+        Args::OneOrTwo => (&[1, 2], "takes 1-2 arguments"),
+        Args::OneOrThree => (&[1, 3], "takes one or three arguments"),
+        Args::TwoOrThree => (&[2, 3], "takes two or three arguments"),
+        Args::OneTwoOrThree => (&[1, 2, 3], "takes one, two or three arguments"),
+    };
+    let mut words: Vec<String> = Words::new(raw).map(|word| word.text).collect();
+    let required = counts[0];
+    if required == 1 && words.len() == 2 && words[1].is_empty() && counts.len() > 1 {
+        words.pop();
+    }
+    let present = words.iter().take(required).all(|word| !word.is_empty());
+    if present && counts.contains(&words.len()) { Ok(words) } else { Err(said) }
+}
+
+fn flag(raw: &str) -> Result<Vec<String>, &'static str> {
+    let said = "must be On or Off";
+    let word = Words::new(raw).next().ok_or(said)?.text;
+    let known = word.eq_ignore_ascii_case("on") || word.eq_ignore_ascii_case("off");
+    if known { Ok([word].into()) } else { Err(said) }
+}
+
+fn list(raw: &str, required: usize, said: &'static str) -> Result<Vec<String>, &'static str> {
+    let words = Words::new(raw).map(|word| word.text);
+    let words: Vec<String> = words.take_while(|word| !word.is_empty()).collect();
+    if words.len() >= required { Ok(words) } else { Err(said) }
+}

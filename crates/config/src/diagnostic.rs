@@ -1,0 +1,269 @@
+//! What is said about a configuration: errors and warnings, and how they are printed.
+//!
+//! Tools and habits depend on httpd's texts, so these come first and to the byte; what helps a
+//! person (the line, a caret, a suggestion, all further errors) follows.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+use core::ops::Range;
+
+use crate::ast::Position;
+use crate::parse::COMMAND_LINE;
+
+/// How grave a diagnostic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing.
+    Notice,
+    /// Accepted, but hardly what was meant.
+    Warning,
+    /// The configuration cannot be used.
+    Error,
+}
+
+/// What httpd was doing when it found an error; decides the words before the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Reading the file: `trivet: Error reading /x.conf at line 2: Line too long`
+    Read,
+    /// Building the tree: `trivet: Syntax error on line 2 of /x.conf: ...`, all in one line.
+    Tree,
+    /// Applying directives: `AH00526: Syntax error on line 2 of /x.conf:`, the text below.
+    Apply,
+    /// Checking the whole: `AH00543: ...`, the text alone.
+    Whole,
+}
+
+/// One thing to say about a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How grave it is.
+    pub severity: Severity,
+    /// Where in the work it was found.
+    pub stage: Stage,
+    /// httpd's number for it, as `AH00526`.
+    pub id: Option<&'static str>,
+    /// The line it is about.
+    pub position: Option<Position>,
+    /// What is wrong.
+    pub text: String,
+    /// The logical line at `position`; empty if unknown.
+    pub line_text: String,
+    /// The part of `line_text` that is to blame.
+    pub span: Option<Range<usize>>,
+    /// What was probably meant.
+    pub suggestion: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at a line.
+    pub fn error(stage: Stage, position: Position, text: String) -> Self {
+        let id = (stage == Stage::Apply).then_some("AH00526");
+        Self { severity: Severity::Error, stage, id, position: Some(position), ..Self::whole(text) }
+    }
+
+    /// A warning about a line.
+    pub fn warning(position: Position, text: String) -> Self {
+        let severity = Severity::Warning;
+        Self { severity, stage: Stage::Apply, position: Some(position), ..Self::whole(text) }
+    }
+
+    /// An error of the configuration as a whole.
+    pub fn whole(text: String) -> Self {
+        Self {
+            severity: Severity::Error,
+            stage: Stage::Whole,
+            id: None,
+            position: None,
+            text,
+            line_text: String::new(),
+            span: None,
+            suggestion: None,
+        }
+    }
+
+    /// What httpd prints for it; `program` is the short name of the running program.
+    pub fn httpd_text(&self, program: &str) -> String {
+        let text = escape(&self.text);
+        let id = self.id.map_or(String::new(), |id| format!("{id}: "));
+        let Some(Position { file, line, .. }) = &self.position else {
+            return format!("{id}{text}");
+        };
+        let file = escape(file);
+        match (self.severity, self.stage) {
+            (Severity::Error, Stage::Read) => {
+                format!("{program}: Error reading {file} at line {line}: {text}")
+            }
+            (Severity::Error, Stage::Tree) if file == COMMAND_LINE => {
+                format!("{program}: Syntax error in -C/-c directive: {text}")
+            }
+            (Severity::Error, Stage::Tree) => {
+                format!("{program}: Syntax error on line {line} of {file}: {text}")
+            }
+            (Severity::Error, Stage::Apply) => {
+                format!("{id}Syntax error on line {line} of {file}:\n{text}")
+            }
+            _ => format!("{id}{text}"),
+        }
+    }
+
+    /// The text with its position, as `/x.conf:4: KeepAlive must be On or Off`.
+    pub fn brief(&self) -> String {
+        let Some(Position { file, line, .. }) = &self.position else { return self.httpd_text("") };
+        // Sections that were not closed are one error, whose text names the place of each.
+        if self.text.starts_with(&format!("{file}:")) {
+            let each: Vec<String> = self.text.split('\n').map(escape).collect();
+            return each.join("\n");
+        }
+        format!("{}:{line}: {}", escape(file), escape(&self.text))
+    }
+}
+
+/// Why the function of a row, or a reader of [`crate::args`], refuses a line.
+///
+/// The position is added by the walker, which knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// What is wrong, in httpd's words where it has any.
+    pub text: String,
+    /// The argument to blame, counted from 0.
+    pub argument: Option<usize>,
+    /// What was probably meant.
+    pub suggestion: Option<String>,
+}
+
+impl Error {
+    /// Blames argument `argument`, counted from 0.
+    pub fn argument(argument: usize, text: impl Into<String>) -> Self {
+        Self { text: text.into(), argument: Some(argument), suggestion: None }
+    }
+
+    /// The same error in other words: where httpd has a text of its own for a directive.
+    pub fn reworded(self, text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..self }
+    }
+}
+
+impl From<String> for Error {
+    fn from(text: String) -> Self {
+        Self { text, argument: None, suggestion: None }
+    }
+}
+
+impl From<&str> for Error {
+    fn from(text: &str) -> Self {
+        String::from(text).into()
+    }
+}
+
+/// More errors than this are counted only: a binary file taken for a configuration has thousands.
+const ERRORS_SHOWN_MAX: usize = 50;
+
+/// Prints a list for standard error: warnings in order; of the errors the first exactly as httpd
+/// prints it, the others below it in a form of our own. Each ends with a line end.
+pub fn render(program: &str, diagnostics: &[Diagnostic]) -> String {
+    let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
+    let mut out = String::new();
+    for warning in diagnostics.iter().filter(|diagnostic| !is_error(diagnostic)) {
+        line(&mut out, &warning_text(warning));
+        excerpt(&mut out, warning);
+    }
+    for (nth, error) in diagnostics.iter().filter(is_error).enumerate().take(ERRORS_SHOWN_MAX) {
+        line(&mut out, &if nth == 0 { error.httpd_text(program) } else { error.brief() });
+        excerpt(&mut out, error);
+    }
+    let errors = diagnostics.iter().filter(is_error).count();
+    if errors > ERRORS_SHOWN_MAX {
+        line(&mut out, &format!("and {} more errors", errors - ERRORS_SHOWN_MAX));
+    }
+    out
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+/// A warning with a number has httpd's words; one of ours says where it stands.
+fn warning_text(diagnostic: &Diagnostic) -> String {
+    match (diagnostic.id, diagnostic.severity) {
+        (Some(_), _) => diagnostic.httpd_text(""),
+        (None, Severity::Notice) => format!("notice: {}", diagnostic.brief()),
+        (None, _) => format!("warning: {}", diagnostic.brief()),
+    }
+}
+
+/// How many characters of a line are shown, and how many of them before the caret.
+const SHOWN_MAX: usize = 90;
+const SHOWN_BEFORE: usize = 60;
+
+/// Prints the line with a caret under what is to blame:
+/// ```text
+///   4 | KeepAlvie On
+///     | ^^^^^^^^^ did you mean KeepAlive?
+/// ```
+fn excerpt(out: &mut String, diagnostic: &Diagnostic) {
+    let hint = diagnostic.suggestion.as_ref().map(|name| format!(" did you mean {name}?"));
+    let hint = hint.unwrap_or_default();
+    let text = &diagnostic.line_text;
+    let Some(position) = diagnostic.position.as_ref().filter(|_| !text.is_empty()) else {
+        if !hint.is_empty() {
+            line(out, &hint);
+        }
+        return;
+    };
+    let span = diagnostic.span.clone().unwrap_or(0..0);
+    let before = text.get(..span.start).map_or(0, |before| before.chars().count());
+    let width = text.get(span).map_or(0, |blamed| blamed.chars().count());
+
+    // Of a long line only a window is shown, which begins so that the blamed part is inside.
+    let skipped = before.saturating_sub(SHOWN_BEFORE);
+    let shown: String = text.chars().skip(skipped).take(SHOWN_MAX).map(printable).collect();
+    let before = before - skipped;
+    let marks = "^".repeat(width.min(SHOWN_MAX - before));
+
+    let number = format!("{}", position.first_line);
+    let margin = " ".repeat(number.len());
+    line(out, &format!("  {number} | {shown}"));
+    if !marks.is_empty() {
+        line(out, &format!("  {margin} | {:before$}{marks}{hint}", ""));
+    }
+}
+
+/// Keeps what controls a terminal, or is invisible, from being printed as it stands.
+fn printable(c: char) -> char {
+    match c {
+        '\t' => ' ',
+        '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}'
+        | '\u{feff}' => '\u{fffd}',
+        c if c.is_control() => '\u{fffd}',
+        c => c,
+    }
+}
+
+/// As httpd escapes what it logs (`ap_escape_errorlog_item`): `\` is doubled, and anything
+/// outside printable ASCII becomes `\n`, `\t`, ... or `\xhh`.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    // httpd's log lines end at 8192 bytes (MAX_STRING_LEN); so an absurd name stays printable.
+    for byte in text.bytes().take(8000) {
+        match byte {
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            b'\x08' => out.push_str("\\b"),
+            b'\x0b' => out.push_str("\\v"),
+            b' '..=b'~' => out.push(char::from(byte)),
+            _ => {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "\\x{byte:02x}");
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,79 @@
+//! The row type of all directive tables.
+//!
+//! A module shows its directives as one `static` table; a row names a plain function. Which rows
+//! exist is not known here.
+
+use crate::apply::Call;
+use crate::diagnostic::Error;
+use crate::scope::Scope;
+
+/// The function of a row: it reads the arguments of a line and changes the builder.
+pub type Apply<B> = fn(&mut B, &Call<'_>) -> Result<(), Error>;
+
+/// A row: one directive, or one kind of section.
+pub struct Directive<B: 'static> {
+    /// As the manual spells it; of a section with its `<`, as in `<Directory`.
+    pub name: &'static str,
+    /// Which arguments it takes.
+    pub args: Args<B>,
+    /// Where it may stand.
+    pub scope: Scope,
+    /// What holds without it, as the manual prints it; may be empty.
+    pub default: &'static str,
+    /// httpd's help text. It ends the error about a wrong number of arguments.
+    pub help: &'static str,
+    /// What a line does; of a section what its opening line does.
+    pub apply: Apply<B>,
+}
+
+/// The arguments of a row, and what httpd says when a line has others.
+pub enum Args<B: 'static> {
+    /// `takes no arguments`
+    None,
+    /// The rest of the line as it stands, for the row to split: see [`Call::raw`].
+    Raw,
+    /// `must be On or Off`; httpd ignores what follows.
+    Flag,
+    /// `takes one argument`
+    One,
+    /// `takes two arguments`
+    Two,
+    /// `takes three arguments`
+    Three,
+    /// `takes 1-2 arguments`
+    OneOrTwo,
+    /// `takes one or three arguments`
+    OneOrThree,
+    /// `takes two or three arguments`
+    TwoOrThree,
+    /// `takes one, two or three arguments`
+    OneTwoOrThree,
+    /// `requires at least one argument`
+    OneOrMore,
+    /// `requires at least two arguments`
+    TwoOrMore,
+    /// Any number of words.
+    Any,
+    /// A section, with the function to call when it ends. That one is called only if the opening
+    /// line was applied without an error.
+    Section(SectionArgs, Apply<B>),
+}
+
+/// What may stand between the name of a section and its `>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SectionArgs {
+    /// Nothing: `<RequireAll>`
+    None,
+    /// Something: `<Directory "/srv">`
+    Some,
+}
+
+/// The directives of a module.
+pub struct Module<B: 'static> {
+    /// The name that `LoadModule` and `-M` use, as `core_module`.
+    pub name: &'static str,
+    /// The name that `-l` and `-L` use, as `core.c`.
+    pub file: &'static str,
+    /// Its table.
+    pub directives: &'static [Directive<B>],
+}

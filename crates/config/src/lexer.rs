@@ -1,0 +1,225 @@
+//! From bytes to logical lines, and from a line to its words.
+//!
+//! Follows `ap_cfg_getline` and `ap_getword_conf` (httpd's server/util.c) rule by rule: a `\`
+//! directly before the line end joins two lines whatever stands before it, also in comments; a
+//! word may be quoted with `"` or `'`. What a line means is not decided here.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use core::ops::Range;
+
+/// The longest logical line in bytes, as httpd has it (`VARBUF_MAX_LEN`, server/config.c).
+pub const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// C's `isspace` in the C locale. `char::is_ascii_whitespace` lacks the vertical tab.
+pub fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r')
+}
+
+fn is_blank_byte(byte: &u8) -> bool {
+    is_blank(char::from(*byte))
+}
+
+/// A logical line that holds something.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Logical {
+    /// The number of its first line.
+    pub first_line: u32,
+    /// The number of its last line.
+    pub line: u32,
+    /// Its text, or why it has none.
+    pub text: Result<Text, Flaw>,
+}
+
+/// The text of a logical line.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Text {
+    /// As it stands in the file.
+    Utf8(String),
+    /// The line is not UTF-8 and was read as ISO 8859-1, in which every byte has a meaning.
+    Latin1(String),
+}
+
+/// Why a line has no text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// Longer than [`LINE_BYTES_MAX`].
+    TooLong,
+    /// Holds a NUL byte. httpd silently drops what follows it.
+    Nul,
+}
+
+/// Iterates over the logical lines of a text, without empty lines and comments.
+#[derive(Debug)]
+pub struct Lines<'a> {
+    rest: &'a [u8],
+    line: u32,
+}
+
+impl<'a> Lines<'a> {
+    /// Reads `text`, whose first line has the number `first_line`.
+    pub fn new(text: &'a [u8], first_line: u32) -> Self {
+        Self { rest: text, line: first_line.saturating_sub(1) }
+    }
+
+    /// The next line up to its `\n`, which is not part of it; true if a `\` joins the next one.
+    fn physical(&mut self) -> Option<(&'a [u8], bool)> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        self.line = self.line.saturating_add(1);
+        let Some(end) = self.rest.iter().position(|&byte| byte == b'\n') else {
+            // Without a line end there is nothing to join: the `\` stays.
+            return Some((core::mem::take(&mut self.rest), false));
+        };
+        let line = &self.rest[..end];
+        self.rest = &self.rest[end + 1..];
+        let without_cr = line.strip_suffix(b"\r").unwrap_or(line);
+        Some(match without_cr.strip_suffix(b"\\") {
+            Some(joined) => (joined, true),
+            None => (line, false),
+        })
+    }
+
+    /// The next logical line with the number of its first line; `None` bytes: it is too long.
+    fn joined(&mut self) -> Option<(u32, Option<Cow<'a, [u8]>>)> {
+        let (start, mut continued) = self.physical()?;
+        let first_line = self.line;
+        let mut joined = Cow::Borrowed(start);
+        let mut fits = start.len() <= LINE_BYTES_MAX;
+        while continued {
+            let Some((more, again)) = self.physical() else { break };
+            continued = again;
+            fits = fits && joined.len() + more.len() <= LINE_BYTES_MAX;
+            if fits {
+                joined.to_mut().extend_from_slice(more);
+            }
+        }
+        Some((first_line, fits.then_some(joined)))
+    }
+}
+
+impl Iterator for Lines<'_> {
+    type Item = Logical;
+
+    fn next(&mut self) -> Option<Logical> {
+        loop {
+            let (first_line, joined) = self.joined()?;
+            let text = match &joined {
+                None => Err(Flaw::TooLong),
+                Some(bytes) => match trim(bytes) {
+                    [] | [b'#', ..] => continue,
+                    bytes if bytes.contains(&0) => Err(Flaw::Nul),
+                    bytes => Ok(decode(bytes)),
+                },
+            };
+            return Some(Logical { first_line, line: self.line, text });
+        }
+    }
+}
+
+fn trim(bytes: &[u8]) -> &[u8] {
+    let Some(start) = bytes.iter().position(|byte| !is_blank_byte(byte)) else { return &[] };
+    let end = bytes.iter().rposition(|byte| !is_blank_byte(byte)).map_or(start, |last| last + 1);
+    &bytes[start..end]
+}
+
+fn decode(bytes: &[u8]) -> Text {
+    match core::str::from_utf8(bytes) {
+        Ok(text) => Text::Utf8(text.into()),
+        Err(_) => Text::Latin1(bytes.iter().map(|&byte| char::from(byte)).collect()),
+    }
+}
+
+/// A word of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// Without its quotes and escapes.
+    pub text: String,
+    /// Where it stands in the text that was split, quotes included.
+    pub span: Range<usize>,
+}
+
+/// Splits a line into words by the rules of `ap_getword_conf`.
+#[derive(Clone, Debug)]
+pub struct Words<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Words<'a> {
+    /// Splits `text`.
+    pub fn new(text: &'a str) -> Self {
+        let mut words = Self { text, at: 0 };
+        words.skip_blanks();
+        words
+    }
+
+    /// What has not been split yet, without blanks before it.
+    pub fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// Where [`Words::rest`] begins.
+    pub fn offset(&self) -> usize {
+        self.at
+    }
+
+    fn skip_blanks(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start_matches(is_blank).len();
+    }
+}
+
+impl Iterator for Words<'_> {
+    type Item = Word;
+
+    /// The next word; empty for `""`, `None` only at the end of the line.
+    fn next(&mut self) -> Option<Word> {
+        let rest = self.rest();
+        let quote = rest.chars().next()?;
+        let (text, len) = match quote {
+            '"' | '\'' => quoted(&rest[1..], quote),
+            _ => {
+                let len = rest.find(is_blank).unwrap_or(rest.len());
+                (unescape(&rest[..len], None), len)
+            }
+        };
+        let span = self.at..self.at + len;
+        self.at = span.end;
+        self.skip_blanks();
+        Some(Word { text, span })
+    }
+}
+
+/// The content of a quoted word and the length of the word with its quotes. A missing closing
+/// quote is no error in httpd: the word ends with the line.
+fn quoted(inner: &str, quote: char) -> (String, usize) {
+    let mut escaped = false;
+    let end = inner.find(|c| {
+        // Before any other character a `\` stands for itself, and so does not escape.
+        let ends = c == quote && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    });
+    match end {
+        Some(end) => (unescape(&inner[..end], Some(quote)), end + 2),
+        None => (unescape(inner, Some(quote)), inner.len() + 1),
+    }
+}
+
+/// `\\` is `\` in every word; the quote can be escaped in a quoted one. Any other `\` is kept.
+fn unescape(text: &str, quote: Option<char>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let next = chars.next_if(|&next| c == '\\' && (next == '\\' || Some(next) == quote));
+        out.push(next.unwrap_or(c));
+    }
+    out
+}
+
+/// Writes `word` so that it is read back as one word.
+pub fn quote(word: &str) -> String {
+    let escaped = word.replace('\\', "\\\\").replace('"', "\\\"");
+    alloc::format!("\"{escaped}\"")
+}

@@ -1,0 +1,231 @@
+//! From lines to a tree: nests sections and reports those that do not match.
+//!
+//! The texts of errors are those of `ap_build_config` (httpd's server/config.c). A directive's
+//! name and arguments are not looked at: a line is taken as it stands.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::ast::{Line, Node, Position, Section};
+use crate::diagnostic::{Diagnostic, Stage};
+use crate::lexer::{Flaw, Lines, Logical, Text, Words};
+
+/// The name of the source that holds the `-c` or `-C` lines of a command line; httpd's own name.
+pub const COMMAND_LINE: &str = "-c/-C directives";
+
+/// Sections nested deeper than this are refused, so that walks of the tree need no care for the
+/// stack. httpd has no such limit; no configuration comes near it.
+pub const DEPTH_MAX: usize = 200;
+
+/// A text with the name and number that its positions begin with.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The file name, or [`COMMAND_LINE`].
+    pub name: &'a str,
+    /// What it holds.
+    pub text: &'a [u8],
+    /// The number of its first line.
+    pub first_line: u32,
+}
+
+/// What parsing gives: everything that could be read, and all that was wrong with the rest.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    /// The top level of the tree.
+    pub nodes: Vec<Node>,
+    /// Errors and warnings in the order in which httpd would find them.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Parses one text.
+pub fn parse(file: &str, text: &[u8], first_line: u32) -> Tree {
+    parse_sources(&[Source { name: file, text, first_line }])
+}
+
+/// Parses several texts as one: a section may begin in one and end in another.
+///
+/// For the `-c` options of a command line, which give one line each:
+///
+/// ```
+/// use config::{COMMAND_LINE, Source, parse_sources};
+/// let options = ["<Directory /srv>", "Options None", "</Directory>"];
+/// let sources: Vec<_> = (1..)
+///     .zip(&options)
+///     .map(|(first_line, option)| Source { name: COMMAND_LINE, text: option.as_bytes(), first_line })
+///     .collect();
+/// let tree = parse_sources(&sources);
+/// assert!(tree.diagnostics.is_empty());
+/// assert_eq!(tree.nodes.len(), 1);
+/// ```
+pub fn parse_sources(sources: &[Source<'_>]) -> Tree {
+    let mut parser = Parser::default();
+    for source in sources {
+        let file: Arc<str> = source.name.into();
+        for logical in Lines::new(source.text, source.first_line) {
+            parser.logical_line(&file, logical);
+        }
+    }
+    parser.finish()
+}
+
+/// For the fuzzer: any input parses, and what was parsed survives being printed.
+pub fn fuzz_parse(data: &[u8]) {
+    let tree = parse("fuzz", data, 1);
+    let printed = crate::ast::print(&tree.nodes);
+    let again = parse("fuzz", printed.as_bytes(), 1);
+    assert!(again.diagnostics.is_empty(), "{printed:?} gave {:?}", again.diagnostics);
+    assert_eq!(printed, crate::ast::print(&again.nodes));
+    crate::diagnostic::render("fuzz", &tree.diagnostics);
+}
+
+#[derive(Default)]
+struct Parser {
+    tree: Tree,
+    /// The sections that are open, outermost first.
+    open: Vec<Section>,
+    /// How many sections are open beyond [`DEPTH_MAX`]; what they hold is dropped.
+    too_deep: usize,
+}
+
+impl Parser {
+    fn logical_line(&mut self, file: &Arc<str>, logical: Logical) {
+        let Logical { first_line, line, text } = logical;
+        let position = Position { file: file.clone(), line, first_line };
+        let text = match text {
+            Ok(Text::Utf8(text)) => text,
+            Ok(Text::Latin1(text)) => {
+                self.warn_latin1(&position, &text);
+                text
+            }
+            Err(flaw) => return self.flaw(position, flaw),
+        };
+        let line = split(text, position);
+        match line.name.as_bytes() {
+            // Only a line that is a pair of quotes has an empty name; httpd skips it as well.
+            [] => {}
+            [b'<', b'/', ..] => self.close(&line),
+            [b'<', ..] => self.open(line),
+            _ => self.push(Node::Directive(line)),
+        }
+    }
+
+    fn push(&mut self, node: Node) {
+        if self.too_deep > 0 {
+            return;
+        }
+        match self.open.last_mut() {
+            Some(section) => section.body.push(node),
+            None => self.tree.nodes.push(node),
+        }
+    }
+
+    fn open(&mut self, line: Line) {
+        if self.open.len() < DEPTH_MAX {
+            return self.open.push(Section { line, body: Vec::new() });
+        }
+        if self.too_deep == 0 {
+            let text = format!("{}> is nested deeper than {DEPTH_MAX} sections", line.name);
+            self.error(&line, text);
+        }
+        self.too_deep += 1;
+    }
+
+    fn close(&mut self, line: &Line) {
+        if self.too_deep > 0 {
+            self.too_deep -= 1;
+            return;
+        }
+        // httpd keeps what follows the name: `</Directory>x` closes nothing.
+        let tag = &line.name[2..];
+        let Some(innermost) = self.open.last() else {
+            let text = format!("</{tag} without matching <{tag} section");
+            return self.error(line, text);
+        };
+        let Some(name) = tag.strip_suffix('>') else {
+            let text = format!("</{tag}> directive missing closing '>'");
+            self.error(line, text);
+            return self.close_matching(tag);
+        };
+        let expected = &innermost.line.name[1..];
+        if name.eq_ignore_ascii_case(expected) {
+            return self.close_to(self.open.len() - 1);
+        }
+        let text = format!("Expected </{expected}> but saw </{name}>");
+        self.error(line, text);
+        // `</Files></Directory>` is one wrong tag, but both were meant.
+        for name in name.split("></") {
+            self.close_matching(name);
+        }
+    }
+
+    /// Closes the innermost section called `name` and all inside it; none if there is no such.
+    /// After an error this guess keeps one wrong tag from making all later ones wrong.
+    fn close_matching(&mut self, name: &str) {
+        let called = |section: &Section| section.line.name[1..].eq_ignore_ascii_case(name);
+        if let Some(depth) = self.open.iter().rposition(called) {
+            self.close_to(depth);
+        }
+    }
+
+    fn close_to(&mut self, depth: usize) {
+        while self.open.len() > depth {
+            let Some(section) = self.open.pop() else { break };
+            self.push(Node::Section(section));
+        }
+    }
+
+    fn finish(mut self) -> Tree {
+        self.too_deep = 0;
+        // httpd reports all open sections as one error, which stands at the outermost of them.
+        if let Some(outermost) = self.open.first() {
+            let each: Vec<String> = self.open.iter().rev().map(not_closed).collect();
+            let line = outermost.line.clone();
+            self.error(&line, each.join("\n"));
+        }
+        self.close_to(0);
+        self.tree
+    }
+
+    fn error(&mut self, line: &Line, text: String) {
+        let mut diagnostic = Diagnostic::error(Stage::Tree, line.position.clone(), text);
+        diagnostic.line_text = line.text.clone();
+        diagnostic.span = line.name_span();
+        self.tree.diagnostics.push(diagnostic);
+    }
+
+    fn flaw(&mut self, position: Position, flaw: Flaw) {
+        let (stage, text) = match flaw {
+            Flaw::TooLong => (Stage::Read, "Line too long"),
+            Flaw::Nul => (Stage::Tree, "the line holds a NUL byte"),
+        };
+        self.tree.diagnostics.push(Diagnostic::error(stage, position, text.into()));
+    }
+
+    fn warn_latin1(&mut self, position: &Position, text: &str) {
+        let said = "the line is not UTF-8: read as ISO-8859-1";
+        let mut diagnostic = Diagnostic::warning(position.clone(), said.into());
+        diagnostic.line_text = text.into();
+        let start = text.find(|c: char| !c.is_ascii()).unwrap_or(0);
+        diagnostic.span = Some(start..start + 2);
+        self.tree.diagnostics.push(diagnostic);
+    }
+}
+
+/// Splits off the name. Of `<RequireAll>`, which has no arguments, the `>` counts as such.
+fn split(text: String, position: Position) -> Line {
+    let mut words = Words::new(&text);
+    let mut name = words.next().map_or(String::new(), |word| word.text);
+    let mut args_at = words.offset();
+    if name.starts_with('<') && !name.starts_with("</") && name.ends_with('>') {
+        name.pop();
+        args_at = if args_at == text.len() { text.rfind('>').unwrap_or(args_at) } else { args_at };
+    }
+    Line { name, args_at, position, text }
+}
+
+fn not_closed(section: &Section) -> String {
+    let Line { name, position, .. } = &section.line;
+    format!("{}:{}: {name}> was not closed.", position.file, position.line)
+}

@@ -1,0 +1,162 @@
+//! What the functions of rows are given, and what the readers of arguments make of it.
+
+mod common;
+
+use common::Toy;
+use config::{Diagnostic, Scope, apply, parse};
+
+fn run(text: &str) -> (Toy, Vec<Diagnostic>) {
+    let tree = parse("x.conf", text.as_bytes(), 1);
+    assert!(tree.diagnostics.is_empty(), "{text}: {:?}", tree.diagnostics);
+    let mut toy = Toy::new(Scope::SERVER);
+    let diagnostics = apply(&tree.nodes, &common::index(), &mut toy);
+    (toy, diagnostics)
+}
+
+/// Each line alone: what it does, or `Err` with the text of what was said instead.
+fn check(cases: &[(&str, Result<&str, &str>)]) {
+    for (text, expected) in cases {
+        let (toy, diagnostics) = run(text);
+        let said = diagnostics.first().map(|diagnostic| &diagnostic.text[..]);
+        match expected {
+            Ok(applied) => assert_eq!((&toy.applied[..], said), (&[applied.to_string()][..], None)),
+            Err(text) => assert_eq!(said, Some(*text)),
+        }
+    }
+}
+
+#[test]
+fn arguments() {
+    check(&[
+        ("keepalive ON", Ok("KeepAlive true")),
+        ("KeepAlive 'off' what follows is ignored", Ok("KeepAlive false")),
+        ("ErrorDocument 404 \"a b\"", Ok(r#"ErrorDocument ["404", "a b"]"#)),
+        ("LimitInternalRecursion 1", Ok(r#"LimitInternalRecursion ["1"]"#)),
+        ("LimitInternalRecursion 1 \"\"", Ok(r#"LimitInternalRecursion ["1"]"#)),
+        ("LimitInternalRecursion 1 2", Ok(r#"LimitInternalRecursion ["1", "2"]"#)),
+        ("CustomLog a b", Ok(r#"CustomLog ["a", "b"]"#)),
+        ("CustomLog a b c", Ok(r#"CustomLog ["a", "b", "c"]"#)),
+        ("Protocols a b", Ok(r#"Protocols ["a", "b"]"#)),
+        ("Protocols a \"\" b", Ok(r#"Protocols ["a"]"#)),
+        ("AddIcon a b c d", Ok(r#"AddIcon ["a", "b", "c", "d"]"#)),
+        ("ToyNone", Ok("ToyNone []")),
+        ("ToyThree a b c", Ok(r#"ToyThree ["a", "b", "c"]"#)),
+        ("ToyOneOrThree a", Ok(r#"ToyOneOrThree ["a"]"#)),
+        ("ToyOneOrThree a b c", Ok(r#"ToyOneOrThree ["a", "b", "c"]"#)),
+        ("ToyOneTwoOrThree a b", Ok(r#"ToyOneTwoOrThree ["a", "b"]"#)),
+    ]);
+}
+
+#[test]
+fn durations() {
+    let wrong = Err("KeepAliveTimeout has wrong format");
+    check(&[
+        ("KeepAliveTimeout 5", Ok("KeepAliveTimeout 5s")),
+        ("KeepAliveTimeout 0", Ok("KeepAliveTimeout 0ns")),
+        ("KeepAliveTimeout 500ms", Ok("KeepAliveTimeout 500ms")),
+        ("KeepAliveTimeout 5s", Ok("KeepAliveTimeout 5s")),
+        ("KeepAliveTimeout 2min", Ok("KeepAliveTimeout 120s")),
+        ("KeepAliveTimeout 2mi", Ok("KeepAliveTimeout 120s")),
+        ("KeepAliveTimeout 1hour", Ok("KeepAliveTimeout 3600s")),
+        ("KeepAliveTimeout +5", Ok("KeepAliveTimeout 5s")),
+        ("KeepAliveTimeout \" 5\"", Ok("KeepAliveTimeout 5s")),
+        ("KeepAliveTimeout 5m", wrong),
+        ("KeepAliveTimeout 5d", wrong),
+        ("KeepAliveTimeout 5MS", wrong),
+        ("KeepAliveTimeout 5S", wrong),
+        ("KeepAliveTimeout 1.5", wrong),
+        ("KeepAliveTimeout -5", wrong),
+        ("KeepAliveTimeout abc", wrong),
+        ("KeepAliveTimeout 99999999999h", wrong),
+        ("KeepAliveTimeout 99999999999999999999", wrong),
+    ]);
+}
+
+#[test]
+fn numbers() {
+    check(&[
+        ("MaxKeepAliveRequests 1", Ok("MaxKeepAliveRequests 1")),
+        ("MaxKeepAliveRequests 100", Ok("MaxKeepAliveRequests 100")),
+        ("MaxKeepAliveRequests 0", Err("MaxKeepAliveRequests must be from 1 to 100")),
+        ("MaxKeepAliveRequests -3", Err("MaxKeepAliveRequests must be from 1 to 100")),
+        ("MaxKeepAliveRequests 1e2", Err("MaxKeepAliveRequests must be a number")),
+        ("MaxKeepAliveRequests -", Err("MaxKeepAliveRequests must be a number")),
+        ("LimitRequestBody 1000", Ok("LimitRequestBody 1000")),
+        ("LimitRequestBody 10K", Ok("LimitRequestBody 10240")),
+        ("LimitRequestBody 2m", Ok("LimitRequestBody 2097152")),
+        ("LimitRequestBody 1G", Ok("LimitRequestBody 1073741824")),
+        ("LimitRequestBody K", Err("LimitRequestBody must be a number of bytes")),
+        ("LimitRequestBody -1", Err("LimitRequestBody must be a number of bytes")),
+        ("LimitRequestBody 10é", Err("LimitRequestBody must be a number of bytes")),
+        ("LimitRequestBody 99999999999G", Err("LimitRequestBody must be a number of bytes")),
+    ]);
+}
+
+#[test]
+fn clamps_with_a_warning() {
+    let cases = [
+        ("0", "1", "StartServers of 0 not allowed, increasing to 1"),
+        ("-5", "1", "StartServers of -5 not allowed, increasing to 1"),
+        ("101", "100", "StartServers of 101 not allowed, decreasing to 100"),
+        (
+            "99999999999999999999",
+            "100",
+            "StartServers of 99999999999999999999 not allowed, decreasing to 100",
+        ),
+    ];
+    for (given, taken, said) in cases {
+        let (toy, diagnostics) = run(&format!("StartServers {given}"));
+        assert_eq!(toy.applied, [format!("StartServers {taken}")]);
+        assert_eq!(diagnostics[0].text, said);
+        assert_eq!(diagnostics[0].severity, config::Severity::Warning);
+    }
+    assert_eq!(run("StartServers 100").1, []);
+}
+
+#[test]
+fn words_of_a_list() {
+    check(&[
+        ("ServerSignature EMail", Ok("ServerSignature 2")),
+        ("Options none", Ok("Options [(Set, 0)]")),
+        ("Options Indexes FollowSymlinks", Ok("Options [(Set, 1), (Set, 2)]")),
+        ("Options +Indexes -FollowSymLinks", Ok("Options [(Add, 1), (Remove, 2)]")),
+        ("Options", Ok("Options []")),
+        (
+            "Options Indexes -FollowSymLinks",
+            Err("Either all Options must start with + or -, or no Option may."),
+        ),
+        ("Options é", Err("Illegal option é")),
+        ("Options \"\"", Err("Illegal option ")),
+    ]);
+}
+
+#[test]
+fn sections_are_entered_and_left() {
+    let (toy, diagnostics) = run(
+        "<VirtualHost a:80 \"b c\">\n<directory /x >\nOptions None\n</directory>\nKeepAlive On\n\
+         </VirtualHost>\nStartServers 2\n<Directory /y>\nAllowOverride  a \"b\"\n</Directory>\n",
+    );
+    assert_eq!(diagnostics, []);
+    let expected = [
+        r#"<VirtualHost ["a:80", "b c"]"#,
+        r#"<Directory ["/x"]"#,
+        "Options [(Set, 0)]",
+        "/Directory",
+        "KeepAlive true",
+        "/VirtualHost",
+        "StartServers 2",
+        r#"<Directory ["/y"]"#,
+        r#"AllowOverride "a \"b\"""#,
+        "/Directory",
+    ];
+    assert_eq!(toy.applied, expected);
+}
+
+#[test]
+fn what_stands_in_a_refused_section_is_skipped() {
+    let (toy, diagnostics) = run(
+        "<Directory a b>\nFoo\nOptions None\n</Directory>\n<Proxy *>\nFoo\n</Proxy>\nToyNone\n",
+    );
+    assert_eq!(toy.applied, ["ToyNone []"]);
+    assert_eq!(diagnostics.len(), 2, "{diagnostics:?}");
+}

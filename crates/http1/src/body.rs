@@ -1,0 +1,108 @@
+//! The request body, whichever way its length is given.
+
+use crate::chunked::Decoder;
+use crate::framing::BodyLength;
+use crate::refusal::Refusal;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// What one call of a decoder did with its input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Bytes of the input that are used up. Unless `done`, call again with the rest, if there is
+    /// one, else with more.
+    pub used: usize,
+    /// The piece of the input that is data; within the used part, and empty when there is none.
+    pub data: Range<usize>,
+    /// Whether the body is complete. The rest of the input is the next request.
+    pub done: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Length(u64),
+    Chunked(Decoder),
+}
+
+/// Decodes one request body.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyDecoder {
+    kind: Kind,
+}
+
+impl BodyDecoder {
+    /// A decoder at the first byte after the head. `limit` is `LimitRequestBody`, 0 for none.
+    pub const fn new(length: BodyLength, limit: u64) -> Self {
+        let kind = match length {
+            BodyLength::None => Kind::Length(0),
+            BodyLength::Length(bytes) => Kind::Length(bytes),
+            BodyLength::Chunked => Kind::Chunked(Decoder::new(limit)),
+        };
+        Self { kind }
+    }
+
+    /// Decodes up to the end of the next piece of data, of the body, or of `input`. A decoder that
+    /// is done uses nothing and stays done.
+    pub fn decode(&mut self, input: &[u8]) -> Result<Step, Refusal> {
+        match &mut self.kind {
+            Kind::Chunked(decoder) => decoder.decode(input),
+            Kind::Length(left) => {
+                let used = usize::try_from(*left).map_or(input.len(), |n| n.min(input.len()));
+                *left -= used as u64;
+                Ok(Step { used, data: 0..used, done: *left == 0 })
+            }
+        }
+    }
+
+    /// Bytes still to come, if the head told. Used to decide whether reading them is worth it.
+    pub const fn bytes_left(&self) -> Option<u64> {
+        match self.kind {
+            Kind::Length(left) => Some(left),
+            Kind::Chunked(_) => None,
+        }
+    }
+}
+
+/// For fuzz targets: the first two bytes choose the length, the rest is the body.
+pub fn fuzz_body(data: &[u8]) {
+    let [kind, length, input @ ..] = data else { return };
+    let length = match kind % 3 {
+        0 => BodyLength::None,
+        1 => BodyLength::Length(u64::from(*length)),
+        _ => BodyLength::Chunked,
+    };
+    fuzz_body_of(length, 1000, input);
+}
+
+/// Decodes `input` whole and byte by byte; data, end and refusal must agree.
+pub(crate) fn fuzz_body_of(length: BodyLength, limit: u64, input: &[u8]) {
+    let whole = drive(length, limit, input, input.len().max(1));
+    let split = drive(length, limit, input, 1);
+    assert_eq!(whole, split, "the result depends on how the input was split");
+    let (data, used, end) = whole;
+    assert!(data.len() <= used && used <= input.len());
+    assert!(data.len() as u64 <= limit);
+    assert!(end.is_err() || end == Ok(true) || used == input.len(), "input was left lying");
+}
+
+/// Data, bytes used, and whether the body was done or why it was refused.
+type Driven = (Vec<u8>, usize, Result<bool, Refusal>);
+
+fn drive(length: BodyLength, limit: u64, input: &[u8], step_bytes: usize) -> Driven {
+    let mut decoder = BodyDecoder::new(length, limit);
+    let (mut data, mut used) = (Vec::new(), 0);
+    loop {
+        let end = input.len().min(used + step_bytes);
+        let step = match decoder.decode(&input[used..end]) {
+            Ok(step) => step,
+            // How far into a refused input the decoder came is not part of its contract.
+            Err(refusal) => return (Vec::new(), 0, Err(refusal)),
+        };
+        data.extend(&input[used..end][step.data.clone()]);
+        used += step.used;
+        if step.done || used == input.len() {
+            return (data, used, Ok(step.done));
+        }
+        assert!(step.used > 0, "no progress");
+    }
+}

@@ -1,0 +1,214 @@
+//! The states of a server connection, and who decides on persistence. All that affects them lives
+//! in this file.
+//!
+//! ```text
+//!            begin            body_done            finish
+//!   ─► Head ───────► Body ──────────────► Respond ────────► Idle ──► begin (next request)
+//!        │             │  (no body: at once) │                │
+//!        └─────────────┴────── close ────────┴────────────────┘
+//!                                ▼
+//!                         Close(CloseReason)
+//! ```
+//!
+//! `decide` may be called in Body or Respond: a response may start before its request has ended.
+//! `finish` in Body means the rest of the body was not read, and closes.
+
+use crate::close_reason::CloseReason;
+use crate::framing::{BodyLength, Framing};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Head,
+    Body,
+    Respond,
+    Idle,
+    Close(CloseReason),
+}
+
+/// What the response has to say about the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Persist {
+    /// `Connection: close`.
+    Close,
+    /// Nothing, or `Connection: Keep-Alive` for a client that named it.
+    Keep {
+        /// Whether the client named keep-alive.
+        named: bool,
+        /// The `max` of the Keep-Alive field; absent when there is no limit.
+        remaining: Option<u32>,
+    },
+}
+
+/// What comes after a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Wait for the next request, or take it from the buffer.
+    Idle,
+    /// Close.
+    Close(CloseReason),
+}
+
+/// The state of one connection. It lies in memory once per idle connection, so it is small.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection {
+    /// Requests begun.
+    requests: u32,
+    /// Responses that kept the connection; httpd's `keepalives`.
+    kept: u32,
+    state: State,
+    keep_alive: bool,
+    keep_alive_named: bool,
+    /// Set by `decide`; without it `finish` closes.
+    decided: Option<CloseReason>,
+    keep: bool,
+}
+
+const _: () = assert!(size_of::<Connection>() <= 16);
+
+impl Default for Connection {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Connection {
+    /// A connection that was just accepted.
+    pub const fn new() -> Self {
+        Self {
+            requests: 0,
+            kept: 0,
+            state: State::Head,
+            keep_alive: false,
+            keep_alive_named: false,
+            decided: None,
+            keep: false,
+        }
+    }
+
+    /// Requests begun so far.
+    pub const fn requests(&self) -> u32 {
+        self.requests
+    }
+
+    /// Whether it waits for the second or a later request: silence is then the keep-alive timeout,
+    /// and a close by the client is ordinary.
+    pub const fn is_idle(&self) -> bool {
+        matches!(self.state, State::Idle)
+    }
+
+    /// Why it closes, once it does.
+    pub const fn close_reason(&self) -> Option<CloseReason> {
+        match self.state {
+            State::Close(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// A head is complete and its framing known.
+    pub fn begin(&mut self, framing: &Framing<'_>) {
+        if !self.in_order(matches!(self.state, State::Head | State::Idle)) {
+            return;
+        }
+        self.requests = self.requests.saturating_add(1);
+        self.keep_alive = framing.keep_alive;
+        self.keep_alive_named = framing.keep_alive_named;
+        self.keep = false;
+        self.decided = None;
+        let bodyless = framing.body == BodyLength::None;
+        self.state = if bodyless { State::Respond } else { State::Body };
+    }
+
+    /// The body was read to its end. Harmless when there was none.
+    pub fn body_done(&mut self) {
+        if self.in_order(matches!(self.state, State::Body | State::Respond)) {
+            self.state = State::Respond;
+        }
+    }
+
+    /// Whether the body still has to be read or dropped.
+    pub const fn body_pending(&self) -> bool {
+        matches!(self.state, State::Body)
+    }
+
+    /// Decides on persistence, in time for the head of the response. `max_keep_alive_requests` is
+    /// `MaxKeepAliveRequests` (0: unlimited), `draining` a process that is about to end, `must_close`
+    /// whatever else forbids persistence: `KeepAlive Off`, a status that drops the connection, a
+    /// body of unknown length for an HTTP/1.0 client.
+    pub fn decide(
+        &mut self,
+        max_keep_alive_requests: u32,
+        draining: bool,
+        must_close: bool,
+    ) -> Persist {
+        if !self.in_order(matches!(self.state, State::Body | State::Respond)) {
+            return Persist::Close;
+        }
+        // httpd counts what is left before this response: the first one of 100 says max=100, and
+        // the 101st closes (`ap_set_keepalive`, measured).
+        let left = max_keep_alive_requests.saturating_sub(self.kept);
+        self.decided = if must_close {
+            Some(CloseReason::ServerChose)
+        } else if !self.keep_alive {
+            Some(CloseReason::ClientAsked)
+        } else if draining {
+            Some(CloseReason::Draining)
+        } else if max_keep_alive_requests != 0 && left == 0 {
+            Some(CloseReason::KeepAliveLimit)
+        } else {
+            None
+        };
+        self.keep = self.decided.is_none();
+        if !self.keep {
+            return Persist::Close;
+        }
+        let remaining = (max_keep_alive_requests != 0).then_some(left);
+        Persist::Keep { named: self.keep_alive_named, remaining }
+    }
+
+    /// The response is written.
+    pub fn finish(&mut self) -> Next {
+        if self.in_order(matches!(self.state, State::Body | State::Respond)) {
+            self.state = match (self.decided, self.state, self.keep) {
+                (Some(reason), _, _) => State::Close(reason),
+                (None, State::Respond, true) => State::Idle,
+                (None, State::Body, true) => State::Close(CloseReason::UnreadBody),
+                _ => State::Close(CloseReason::Disorder),
+            };
+            debug_assert!(
+                self.close_reason() != Some(CloseReason::Disorder),
+                "finish before decide"
+            );
+        }
+        match self.state {
+            State::Close(reason) => Next::Close(reason),
+            _ => {
+                self.kept = self.kept.saturating_add(1);
+                Next::Idle
+            }
+        }
+    }
+
+    /// Ends the connection from any state; the first reason stays.
+    pub const fn close(&mut self, reason: CloseReason) -> Next {
+        match self.state {
+            State::Close(first) => Next::Close(first),
+            _ => {
+                self.state = State::Close(reason);
+                Next::Close(reason)
+            }
+        }
+    }
+
+    /// A call in the wrong state is a fault of the caller. The safe outcome is to close; after a
+    /// close every further call is ignored without complaint, because closes come from anywhere.
+    fn in_order(&mut self, holds: bool) -> bool {
+        if holds {
+            return true;
+        }
+        if !matches!(self.state, State::Close(_)) {
+            debug_assert!(false, "called in state {:?}", self.state);
+            self.state = State::Close(CloseReason::Disorder);
+        }
+        false
+    }
+}

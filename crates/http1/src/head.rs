@@ -1,0 +1,422 @@
+//! The request head: an incremental parser, strict as httpd's `HttpProtocolOptions Strict`.
+//!
+//! A line is parsed in one pass when it is complete in the buffer. When it is not, the parser
+//! remembers how far it looked for the line end, and parses the line again only once the end is
+//! there: input that comes byte by byte costs two looks at each byte, not a quadratic number.
+//!
+//! Result and limits never depend on how the input was split. A line is judged when its line end
+//! is there, except that one over its limit is refused at once; therefore length is judged first.
+
+use crate::known::Known;
+use crate::refusal::Refusal;
+use crate::request::{Field, Head, RequestHead, Span};
+use message::{Status, Version, limits, scan};
+
+/// `LimitRequestLine`, `LimitRequestFieldSize`, `LimitRequestFields`.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadLimits {
+    /// Bytes of the request line.
+    pub request_line_bytes: usize,
+    /// Bytes of one field line.
+    pub field_bytes: usize,
+    /// Number of fields; 0 means as many as can be counted.
+    pub fields: usize,
+}
+
+impl Default for HeadLimits {
+    fn default() -> Self {
+        Self {
+            request_line_bytes: limits::LIMIT_REQUEST_LINE,
+            field_bytes: limits::LIMIT_REQUEST_FIELD_SIZE,
+            fields: limits::LIMIT_REQUEST_FIELDS,
+        }
+    }
+}
+
+impl HeadLimits {
+    fn fields_max(&self) -> usize {
+        match self.fields {
+            0 => limits::REQUEST_FIELDS_MAX,
+            fields => fields.min(limits::REQUEST_FIELDS_MAX),
+        }
+    }
+}
+
+/// httpd reads lines into a buffer of limit + 2 bytes, which also holds a zero byte: a line of
+/// limit + 1 bytes, its CRLF not counted, still passes (`read_request_line`, measured).
+const SLACK_BYTES: usize = 1;
+
+/// The offsets of a head have 32 bits. Whatever the limits say, nothing beyond this is looked at.
+const HEAD_BYTES_MAX: usize = u32::MAX as usize / 2;
+
+/// How far the parser came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Read more, then call again with the same bytes and the new ones.
+    Partial,
+    /// The head is complete.
+    Complete {
+        /// Bytes used, skipped empty lines included; the body starts here.
+        len: usize,
+    },
+}
+
+/// Which line comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    RequestLine,
+    Fields,
+    Done,
+}
+
+/// The outcome of looking at one line.
+enum Line {
+    /// A line was taken; the next one starts at the offset.
+    Next(usize),
+    /// The empty line after the fields was taken; the offset is that of the body.
+    End(usize),
+    /// The buffer ends within the line.
+    Cut,
+}
+
+/// Parses one request head after the other.
+#[derive(Debug)]
+pub struct HeadParser {
+    phase: Phase,
+    /// Where the current line starts.
+    line_start: usize,
+    /// Up to here there is no line end in the current line.
+    scanned: usize,
+    empty_lines: u8,
+    /// Whether the unfinished line can still be an empty one.
+    blank: bool,
+    head: Head,
+}
+
+impl Default for HeadParser {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HeadParser {
+    /// A parser at the start of a request. It allocates nothing before the first field.
+    pub fn new() -> Self {
+        Self {
+            phase: Phase::RequestLine,
+            line_start: 0,
+            scanned: 0,
+            empty_lines: 0,
+            blank: true,
+            head: Head::default(),
+        }
+    }
+
+    /// Goes back to the start of a request and keeps the allocation.
+    pub fn reset(&mut self) {
+        let mut head = core::mem::take(&mut self.head);
+        head.clear();
+        *self = Self { head, ..Self::new() };
+    }
+
+    /// Parses as far as `buf` goes. `buf` starts at the same byte on every call until the result is
+    /// `Complete` or a refusal; it may have grown. After `Complete`, call [`Self::reset`].
+    pub fn advance(&mut self, buf: &[u8], limits: &HeadLimits) -> Result<Progress, Refusal> {
+        debug_assert!(self.scanned <= buf.len(), "the buffer shrank");
+        let buf = &buf[..buf.len().min(HEAD_BYTES_MAX)];
+        loop {
+            let (line, limit) = match self.phase {
+                Phase::RequestLine => (self.request_line(buf, limits), limits.request_line_bytes),
+                Phase::Fields => (self.field_line(buf, limits), limits.field_bytes),
+                Phase::Done => return Ok(Progress::Complete { len: self.line_start }),
+            };
+            match line.inspect_err(|_| self.blank = false)? {
+                Line::Next(start) => self.start_line(start),
+                Line::End(start) => {
+                    self.start_line(start);
+                    self.phase = Phase::Done;
+                }
+                Line::Cut => return self.cut(buf, limit),
+            }
+        }
+    }
+
+    /// The head parsed last; complete only after `Complete`.
+    pub const fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The same, joined with its buffer.
+    pub const fn request<'a>(&'a self, buf: &'a [u8]) -> RequestHead<'a> {
+        self.head.view(buf)
+    }
+
+    /// Takes the head out, so that it can outlive the parser's next request.
+    pub fn take(&mut self) -> Head {
+        core::mem::take(&mut self.head)
+    }
+
+    /// Gives a head back for its allocation, and starts a new request.
+    pub fn reuse(&mut self, head: Head) {
+        self.head = head;
+        self.reset();
+    }
+
+    /// Whether nothing but empty lines came so far: a close now needs no answer and no log line.
+    pub const fn is_blank(&self) -> bool {
+        self.blank
+    }
+
+    #[inline]
+    const fn start_line(&mut self, start: usize) {
+        self.line_start = start;
+        self.scanned = start;
+    }
+
+    /// The buffer ends within a line: remember that, and refuse the line if it is too long already.
+    fn cut(&mut self, buf: &[u8], limit: usize) -> Result<Progress, Refusal> {
+        let line = &buf[self.line_start..];
+        self.scanned = buf.len();
+        if self.phase == Phase::RequestLine {
+            self.blank = matches!(line, [] | [b'\r']);
+        }
+        // A CR at the end may belong to the line end, which does not count.
+        let len = line.len() - usize::from(line.last() == Some(&b'\r'));
+        if !fits(len, limit) || buf.len() == HEAD_BYTES_MAX {
+            self.blank = false;
+            return Err(self.too_long());
+        }
+        Ok(Progress::Partial)
+    }
+
+    const fn too_long(&self) -> Refusal {
+        match self.phase {
+            Phase::RequestLine => {
+                Refusal::new(Status::URI_TOO_LONG, "request line is longer than LimitRequestLine")
+            }
+            _ => Refusal::bad_request("field is longer than LimitRequestFieldSize"),
+        }
+    }
+
+    /// The end of the current line without looking at what it holds: the position of its LF.
+    fn find_line_end(&self, buf: &[u8]) -> Option<usize> {
+        scan::find(&buf[self.scanned..], b'\n').map(|at| self.scanned + at)
+    }
+
+    /// Whether a line that was cut before is still cut.
+    #[inline]
+    fn still_cut(&self, buf: &[u8]) -> bool {
+        self.scanned != self.line_start && self.find_line_end(buf).is_none()
+    }
+
+    /// A fault in the current line, to be reported only when the line is complete, and only if it
+    /// is not too long: then that is the fault.
+    #[cold]
+    fn fault(&self, buf: &[u8], limit: usize, why: &'static str) -> Result<Line, Refusal> {
+        self.refuse(buf, limit, Refusal::bad_request(why))
+    }
+
+    #[cold]
+    fn refuse(&self, buf: &[u8], limit: usize, refusal: Refusal) -> Result<Line, Refusal> {
+        let Some(lf) = self.find_line_end(buf) else { return Ok(Line::Cut) };
+        let line = &buf[self.line_start..lf];
+        let Some((b'\r', line)) = line.split_last() else {
+            let bare = Refusal::bad_request("line ends with LF alone");
+            return Err(if fits(line.len(), limit) { bare } else { self.too_long() });
+        };
+        Err(if fits(line.len(), limit) { refusal } else { self.too_long() })
+    }
+
+    // ---- the request line ----
+
+    /// RFC 9112 section 3: `method SP request-target SP HTTP-version`, single spaces.
+    #[inline]
+    fn request_line(&mut self, buf: &[u8], limits: &HeadLimits) -> Result<Line, Refusal> {
+        if self.still_cut(buf) {
+            return Ok(Line::Cut);
+        }
+        let limit = limits.request_line_bytes;
+        let start = self.line_start;
+        let rest = &buf[start..];
+        if let [b'\r' | b'\n', ..] | [] = rest {
+            return self.empty_line(buf, limit);
+        }
+        let method_len = rest.iter().position(|&byte| !scan::is_token_byte(byte));
+        let Some(method_len) = method_len else { return Ok(Line::Cut) };
+        if method_len == 0 || rest[method_len] != b' ' {
+            return self.fault(buf, limit, "method is not a token followed by one space");
+        }
+        let target = &rest[method_len + 1..];
+        let Some(target_len) = scan::find_control_or_space(target) else { return Ok(Line::Cut) };
+        if target_len == 0 || target[target_len] != b' ' {
+            return self.fault(buf, limit, "request target is empty or not followed by one space");
+        }
+        let version_start = method_len + 1 + target_len + 1;
+        let Some(version) = rest[version_start..].first_chunk::<10>() else {
+            // Shorter than a version and its line end: cut, or wrong if the line end is there.
+            return self.fault(buf, limit, "request line ends before the version");
+        };
+        let version = match version {
+            b"HTTP/1.1\r\n" => Version::Http11,
+            b"HTTP/1.0\r\n" => Version::Http10,
+            other => match uncommon_version(other) {
+                Ok(version) => version,
+                Err(refusal) => return self.refuse(buf, limit, refusal),
+            },
+        };
+        let line_len = version_start + 8;
+        if !fits(line_len, limit) {
+            return Err(self.too_long());
+        }
+        let head = &mut self.head;
+        head.line = Span::new(start, start + line_len);
+        head.method = Span::new(start, start + method_len);
+        head.target = Span::new(start + method_len + 1, start + version_start - 1);
+        head.version = version;
+        self.blank = false;
+        self.phase = Phase::Fields;
+        Ok(Line::Next(start + line_len + 2))
+    }
+
+    /// RFC 9112 section 2.2: a server SHOULD ignore at least one empty line before the request.
+    #[cold]
+    fn empty_line(&mut self, buf: &[u8], limit: usize) -> Result<Line, Refusal> {
+        match &buf[self.line_start..] {
+            [] | [b'\r'] => Ok(Line::Cut),
+            [b'\r', b'\n', ..] if self.empty_lines < limits::EMPTY_LINES_MAX => {
+                self.empty_lines += 1;
+                Ok(Line::Next(self.line_start + 2))
+            }
+            [b'\r', b'\n', ..] => Err(Refusal::bad_request("too many empty lines")),
+            _ => self.fault(buf, limit, "request line starts with a bare CR"),
+        }
+    }
+
+    // ---- fields ----
+
+    /// RFC 9112 section 5: `field-name ":" OWS field-value OWS`.
+    #[inline]
+    fn field_line(&mut self, buf: &[u8], limits: &HeadLimits) -> Result<Line, Refusal> {
+        let limit = limits.field_bytes;
+        let start = self.line_start;
+        let rest = &buf[start..];
+        if let [b'\r', b'\n', ..] = rest {
+            return Ok(Line::End(start + 2));
+        }
+        if self.head.fields.len() >= limits.fields_max() && !matches!(rest, [] | [b'\r']) {
+            return Err(Refusal::bad_request("more fields than LimitRequestFields"));
+        }
+        if self.still_cut(buf) {
+            return Ok(Line::Cut);
+        }
+        let name_len = rest.iter().position(|&byte| !scan::is_token_byte(byte));
+        let Some(name_len) = name_len else { return Ok(Line::Cut) };
+        if name_len == 0 || rest[name_len] != b':' {
+            return self.fault(buf, limit, name_fault(&rest[name_len..], name_len));
+        }
+        // The value up to the first byte that no value may hold, which is the CR of the line end.
+        let mut end = name_len + 1;
+        loop {
+            let Some(found) = scan::find_control(&rest[end..]) else { return Ok(Line::Cut) };
+            end += found;
+            if rest[end] != b'\t' {
+                break;
+            }
+            end += 1;
+        }
+        match rest[end..] {
+            [b'\r', b'\n', ..] => {}
+            [b'\r'] => return Ok(Line::Cut),
+            _ => return self.fault(buf, limit, "field value has a control byte or a bare CR"),
+        }
+        if !fits(end, limit) {
+            return Err(self.too_long());
+        }
+        let (value_start, value_end) = trim(rest, name_len + 1, end);
+        self.head.push(Field {
+            name: Span::new(start, start + name_len),
+            value: Span::new(start + value_start, start + value_end),
+            known: Known::recognise(&rest[..name_len]),
+        });
+        Ok(Line::Next(start + end + 2))
+    }
+}
+
+#[inline]
+const fn fits(line_bytes: usize, limit: usize) -> bool {
+    line_bytes <= limit.saturating_add(SLACK_BYTES)
+}
+
+/// Bounds of `line[start..end]` without the white space around the value. Only space and tab are
+/// white space: 0x85 and 0xa0 stay.
+#[inline]
+fn trim(line: &[u8], mut start: usize, mut end: usize) -> (usize, usize) {
+    while start < end && matches!(line[start], b' ' | b'\t') {
+        start += 1;
+    }
+    while start < end && matches!(line[end - 1], b' ' | b'\t') {
+        end -= 1;
+    }
+    (start, end)
+}
+
+/// Says what is wrong with a field name that is not followed by a colon.
+fn name_fault(rest: &[u8], name_len: usize) -> &'static str {
+    match (rest.first(), name_len) {
+        // RFC 9112 section 5.2: obs-fold is refused, not unfolded.
+        (Some(b' ' | b'\t'), 0) => "line starts with white space (obsolete folding)",
+        (Some(b':'), 0) => "field name is empty",
+        // RFC 9112 section 5.1: MUST be refused with 400.
+        (Some(b' ' | b'\t'), _) => "field name followed by white space",
+        (Some(b'\r' | b'\n') | None, _) => "field has no colon",
+        _ => "field name has a byte that is not allowed",
+    }
+}
+
+/// Versions other than 1.0 and 1.1, on the last ten bytes of the request line.
+#[cold]
+fn uncommon_version(text: &[u8; 10]) -> Result<Version, Refusal> {
+    let [b'H', b'T', b'T', b'P', b'/', major, b'.', minor, b'\r', b'\n'] = text else {
+        return Err(Refusal::bad_request("request line does not end with a protocol version"));
+    };
+    match (major, minor) {
+        // RFC 9110 section 2.5: a minor version above the known one is treated as the known one.
+        (b'1', b'2'..=b'9') => Ok(Version::Http11),
+        (b'2'..=b'9', b'0'..=b'9') => {
+            Err(Refusal::new(Status::HTTP_VERSION_NOT_SUPPORTED, "protocol version is above 1.x"))
+        }
+        _ => Err(Refusal::bad_request("protocol version is malformed or below 1.0")),
+    }
+}
+
+/// For fuzz targets: parses `data` whole, and split at every place that the first byte selects; both
+/// must agree, and every span must lie within the head.
+pub fn fuzz_head(data: &[u8]) {
+    let Some((&step, input)) = data.split_first() else { return };
+    let limits = HeadLimits { request_line_bytes: 64, field_bytes: 64, fields: 8 };
+    let mut whole = HeadParser::new();
+    let expect = whole.advance(input, &limits);
+    let mut split = HeadParser::new();
+    let mut got = Ok(Progress::Partial);
+    let mut end = 0;
+    while got == Ok(Progress::Partial) && end < input.len() {
+        end = input.len().min(end + 1 + usize::from(step));
+        got = split.advance(&input[..end], &limits);
+    }
+    if !input.is_empty() {
+        assert_eq!(got, expect, "the result depends on how the input was split");
+        assert_eq!(whole.is_blank(), split.is_blank());
+    }
+    let Ok(Progress::Complete { len }) = expect else { return };
+    assert_eq!(whole.head(), split.head());
+    assert!(len <= input.len() && input[..len].ends_with(b"\r\n\r\n"));
+    let request = whole.request(input);
+    assert!(scan::is_token(request.method()) && !request.target().is_empty());
+    assert!(request.field_count() <= limits.fields);
+    for (name, value) in request.fields() {
+        assert!(scan::is_token(name), "a name is a token");
+        assert!(value.iter().all(|&b| b == b'\t' || (b >= b' ' && b != 0x7f)));
+        assert_eq!(scan::trim_ows(value), value);
+        assert!(request.get_name(name).is_some());
+    }
+}

@@ -1,0 +1,201 @@
+//! The parsed head of a request: positions into the buffer it came from, and a view that joins the
+//! two. Nothing is copied out of the buffer.
+
+use crate::known::{COUNT, Known, KnownSet};
+use alloc::vec::Vec;
+use message::{Method, Version};
+
+/// A piece of the buffer. Offsets have 32 bits: a head is never longer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    #[inline]
+    pub(crate) const fn new(start: usize, end: usize) -> Self {
+        // The parser refuses heads whose offsets would not fit.
+        debug_assert!(start <= end && end <= u32::MAX as usize);
+        Self { start: start as u32, end: end as u32 }
+    }
+
+    /// The bytes; empty if `buf` is not the buffer the span was made for and is too short.
+    #[inline]
+    pub fn of(self, buf: &[u8]) -> &[u8] {
+        buf.get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
+}
+
+/// One field line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The name, a token, in the case it was sent in.
+    pub name: Span,
+    /// The value without white space around it.
+    pub value: Span,
+    /// The name, if it is a known one.
+    pub known: Option<Known>,
+}
+
+/// A parsed head without its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    pub(crate) line: Span,
+    pub(crate) method: Span,
+    pub(crate) target: Span,
+    pub(crate) version: Version,
+    pub(crate) fields: Vec<Field>,
+    /// Index of the first field of each name; valid only for members of `seen`.
+    first: [u16; COUNT],
+    seen: KnownSet,
+    twice: KnownSet,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self {
+            line: Span::default(),
+            method: Span::default(),
+            target: Span::default(),
+            version: Version::default(),
+            fields: Vec::new(),
+            first: [0; COUNT],
+            seen: KnownSet::EMPTY,
+            twice: KnownSet::EMPTY,
+        }
+    }
+}
+
+impl Head {
+    /// Joins the head with the buffer it was parsed from.
+    pub const fn view<'a>(&'a self, buf: &'a [u8]) -> RequestHead<'a> {
+        RequestHead { buf, head: self }
+    }
+
+    /// Forgets the fields and keeps the allocation.
+    pub(crate) fn clear(&mut self) {
+        self.fields.clear();
+        self.seen = KnownSet::EMPTY;
+        self.twice = KnownSet::EMPTY;
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, field: Field) {
+        if let Some(known) = field.known {
+            if self.seen.insert(known) {
+                self.twice.insert(known);
+            } else {
+                // The parser allows REQUEST_FIELDS_MAX fields, which fit.
+                self.first[known as usize] = self.fields.len() as u16;
+            }
+        }
+        self.fields.push(field);
+    }
+}
+
+/// A request head to read from.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestHead<'a> {
+    /// The buffer the head was parsed from.
+    pub buf: &'a [u8],
+    /// The positions in it.
+    pub head: &'a Head,
+}
+
+impl<'a> RequestHead<'a> {
+    /// The whole request line without its line end, for the `%r` of logs.
+    #[inline]
+    pub fn request_line(&self) -> &'a [u8] {
+        self.head.line.of(self.buf)
+    }
+
+    /// The method, a token.
+    #[inline]
+    pub fn method(&self) -> &'a [u8] {
+        self.head.method.of(self.buf)
+    }
+
+    /// The method, if it is a registered one.
+    #[inline]
+    pub fn known_method(&self) -> Option<Method> {
+        Method::parse(self.method())
+    }
+
+    /// The request target as sent.
+    #[inline]
+    pub fn target(&self) -> &'a [u8] {
+        self.head.target.of(self.buf)
+    }
+
+    /// The version the request is treated as.
+    #[inline]
+    pub const fn version(&self) -> Version {
+        self.head.version
+    }
+
+    /// The number of fields.
+    #[inline]
+    pub const fn field_count(&self) -> usize {
+        self.head.fields.len()
+    }
+
+    /// Names and values in the order they came.
+    pub fn fields(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
+        let buf = self.buf;
+        self.head.fields.iter().map(move |field| (field.name.of(buf), field.value.of(buf)))
+    }
+
+    /// As [`Self::fields`], with what the parser knows about each name.
+    pub fn known_fields(
+        &self,
+    ) -> impl Iterator<Item = (Option<Known>, &'a [u8], &'a [u8])> + use<'a> {
+        let buf = self.buf;
+        self.head.fields.iter().map(move |f| (f.known, f.name.of(buf), f.value.of(buf)))
+    }
+
+    /// The value of the first field of this name.
+    #[inline]
+    pub fn get(&self, name: Known) -> Option<&'a [u8]> {
+        if !self.has(name) {
+            return None;
+        }
+        let index = usize::from(self.head.first[name as usize]);
+        self.head.fields.get(index).map(|field| field.value.of(self.buf))
+    }
+
+    /// The values of all fields of this name, in order.
+    pub fn get_all(&self, name: Known) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let start = if self.has(name) { usize::from(self.head.first[name as usize]) } else { 0 };
+        let count = if self.has(name) { usize::MAX } else { 0 };
+        let buf = self.buf;
+        let fields = self.head.fields.iter().skip(start).take(count);
+        fields.filter(move |field| field.known == Some(name)).map(move |field| field.value.of(buf))
+    }
+
+    /// The value of the first field of this name in any case.
+    pub fn get_name(&self, name: &[u8]) -> Option<&'a [u8]> {
+        match Known::recognise(name) {
+            Some(known) => self.get(known),
+            None => self.fields().find(|row| row.0.eq_ignore_ascii_case(name)).map(|row| row.1),
+        }
+    }
+
+    /// Whether a field of this name was sent.
+    #[inline]
+    pub const fn has(&self, name: Known) -> bool {
+        self.head.seen.has(name)
+    }
+
+    /// Whether it was sent more than once.
+    #[inline]
+    pub const fn duplicated(&self, name: Known) -> bool {
+        self.head.twice.has(name)
+    }
+
+    /// The known names that were sent.
+    #[inline]
+    pub const fn seen(&self) -> KnownSet {
+        self.head.seen
+    }
+}

@@ -1,0 +1,94 @@
+//! Writing the head of a response. The status line always says HTTP/1.1, the highest version the
+//! server speaks, whatever the request said (RFC 9110 section 2.5).
+
+use crate::connection::Persist;
+use alloc::vec::Vec;
+use message::{Status, scan};
+
+/// A response head being appended to a buffer.
+#[derive(Debug)]
+#[must_use = "a head needs its empty line: call end"]
+pub struct ResponseHead<'a> {
+    out: &'a mut Vec<u8>,
+}
+
+impl<'a> ResponseHead<'a> {
+    /// Appends the status line.
+    #[inline]
+    pub fn start(out: &'a mut Vec<u8>, status: Status) -> Self {
+        out.extend_from_slice(b"HTTP/1.1 ");
+        out.extend_from_slice(status.line().as_bytes());
+        out.extend_from_slice(b"\r\n");
+        Self { out }
+    }
+
+    /// Appends a field. A field that could not be read back as the same field is left out: a name
+    /// that is no token, a value with CR, LF or NUL. That stops response splitting in one place.
+    #[inline]
+    pub fn field(self, name: &str, value: &[u8]) -> Self {
+        self.field_bytes(name.as_bytes(), value)
+    }
+
+    /// As [`Self::field`], for names that come from a script or a backend.
+    #[inline]
+    pub fn field_bytes(self, name: &[u8], value: &[u8]) -> Self {
+        if is_writable(name, value) {
+            self.out.extend_from_slice(name);
+            self.out.extend_from_slice(b": ");
+            self.out.extend_from_slice(value);
+            self.out.extend_from_slice(b"\r\n");
+        }
+        self
+    }
+
+    /// Appends a field with a decimal value.
+    #[inline]
+    pub fn number(self, name: &str, value: u64) -> Self {
+        let mut digits = [0; 20];
+        self.field(name, decimal(value, &mut digits))
+    }
+
+    /// Appends the fields about persistence as httpd does: nothing to an HTTP/1.1 client that did
+    /// not name keep-alive. `timeout_s` is `KeepAliveTimeout`.
+    pub fn persist(self, persist: Persist, timeout_s: u64) -> Self {
+        match persist {
+            Persist::Close => self.field("Connection", b"close"),
+            Persist::Keep { named: false, .. } => self,
+            Persist::Keep { named: true, remaining } => {
+                let mut digits = [0; 20];
+                self.out.extend_from_slice(b"Keep-Alive: timeout=");
+                self.out.extend_from_slice(decimal(timeout_s, &mut digits));
+                if let Some(remaining) = remaining {
+                    self.out.extend_from_slice(b", max=");
+                    self.out.extend_from_slice(decimal(u64::from(remaining), &mut digits));
+                }
+                self.out.extend_from_slice(b"\r\nConnection: Keep-Alive\r\n");
+                self
+            }
+        }
+    }
+
+    /// Appends the empty line.
+    #[inline]
+    pub fn end(self) {
+        self.out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// Whether a field can be sent as it is.
+pub(crate) fn is_writable(name: &[u8], value: &[u8]) -> bool {
+    scan::is_token(name) && !value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0))
+}
+
+/// The decimal digits of `number`, at the end of `digits`.
+fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return &digits[start..];
+        }
+    }
+}

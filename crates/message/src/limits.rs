@@ -1,0 +1,53 @@
+//! Every bound on what a peer may make the server read, each with its unit and its reason.
+//! httpd's directives of the same name override the ones that have a directive.
+// tidy: table
+
+/// `LimitRequestLine`, bytes: longer request lines are 414. Longer URLs are nearly always attacks.
+pub const LIMIT_REQUEST_LINE: usize = 8190;
+
+/// `LimitRequestFieldSize`, bytes of one field line: a few large cookies fit.
+pub const LIMIT_REQUEST_FIELD_SIZE: usize = 8190;
+
+/// `LimitRequestFields`: browsers send fewer than 30.
+pub const LIMIT_REQUEST_FIELDS: usize = 100;
+
+/// The greatest `LimitRequestFields`, which is also the bound when it is 0 ("no limit"): indices
+/// of fields are kept in 16 bits. httpd's directive has the same maximum.
+pub const REQUEST_FIELDS_MAX: usize = 32767;
+
+/// `LimitRequestBody`, bytes: 1 GiB, the default of httpd since 2.4.54.
+pub const LIMIT_REQUEST_BODY: u64 = 1 << 30;
+
+/// Empty lines skipped before a request line. RFC 9112 section 2.2 asks for one at least: some old
+/// clients sent one after a POST body. More are only noise.
+pub const EMPTY_LINES_MAX: u8 = 8;
+
+/// `MaxRanges`: byte ranges in one request, more are served as the whole file (CVE-2011-3192).
+pub const MAX_RANGES: usize = 200;
+
+/// `MaxRangeOverlaps`: ranges that overlap an earlier one.
+pub const MAX_RANGE_OVERLAPS: usize = 20;
+
+/// `MaxRangeReversals`: ranges that start before an earlier one.
+pub const MAX_RANGE_REVERSALS: usize = 20;
+
+/// Bytes of chunk extensions in one body. Nobody uses them, except to make a server read much for
+/// little (the class of CVE-2023-39326).
+pub const CHUNK_EXTENSION_BYTES: u32 = 8 * 1024;
+
+/// White space after a chunk size, bytes, which httpd allows for old clients that pad.
+pub const CHUNK_SIZE_PADDING: u8 = 10;
+
+/// Bytes of the trailer section. Trailers are dropped, so this bounds reading, not memory.
+pub const TRAILER_BYTES: u32 = 8190;
+
+/// Unread request body that is read and dropped so that the connection can serve on, bytes. Above
+/// it closing is cheaper than reading.
+pub const DRAIN_BYTES: u64 = 64 * 1024;
+
+/// Escaped bytes of client input shown in one log line.
+pub const LOG_INPUT_BYTES: usize = 256;
+
+// A field must fit beside its siblings in 32-bit offsets, whatever the configuration says.
+const _: () = assert!(LIMIT_REQUEST_FIELDS <= REQUEST_FIELDS_MAX);
+const _: () = assert!(MAX_RANGE_OVERLAPS <= MAX_RANGES && MAX_RANGE_REVERSALS <= MAX_RANGES);

@@ -1,0 +1,160 @@
+//! From the path of a URL to the path the server works with, and back.
+//!
+//! Decoding happens exactly once, and dot segments are removed in the same pass, so no later step
+//! sees an escape or a `..`. A backslash, a control byte or `;` is a plain byte of a name.
+
+use alloc::vec::Vec;
+
+/// The path cannot be mapped to a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadPath {
+    /// `%` without two hexadecimal digits: 400.
+    BadEscape,
+    /// A segment `..` at the root: 400.
+    AboveRoot,
+    /// A path that does not start with a slash: 400.
+    NotAbsolute,
+    /// `%00` or a zero byte: 404, as no file has such a name.
+    Nul,
+    /// `%2f` under `AllowEncodedSlashes Off`: 404.
+    EncodedSlash,
+}
+
+impl BadPath {
+    /// The status httpd answers with.
+    pub const fn status(self) -> crate::Status {
+        match self {
+            Self::BadEscape | Self::AboveRoot | Self::NotAbsolute => crate::Status::BAD_REQUEST,
+            Self::Nul | Self::EncodedSlash => crate::Status::NOT_FOUND,
+        }
+    }
+
+    /// One clause for the log.
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::BadEscape => "path has a malformed percent-escape",
+            Self::AboveRoot => "path goes above the root",
+            Self::NotAbsolute => "path does not start with a slash",
+            Self::Nul => "path has a zero byte",
+            Self::EncodedSlash => "path has an encoded slash",
+        }
+    }
+}
+
+/// `AllowEncodedSlashes`: what `%2f` in a path means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EncodedSlashes {
+    /// Refuse it with 404.
+    #[default]
+    Off,
+    /// Decode it: it then separates segments like any slash.
+    On,
+    /// Leave the escape as it is.
+    NoDecode,
+}
+
+/// Decodes and normalises with `AllowEncodedSlashes Off`; see [`decode_with`].
+pub fn decode(raw: &[u8], out: &mut Vec<u8>, merge_slashes: bool) -> Result<(), BadPath> {
+    decode_with(raw, out, merge_slashes, EncodedSlashes::Off)
+}
+
+/// Appends the decoded and normalised form of `raw` to `out`: the result of httpd's
+/// `ap_normalize_path` and `ap_unescape_url`. On an error `out` keeps what was appended so far.
+pub fn decode_with(
+    raw: &[u8],
+    out: &mut Vec<u8>,
+    merge_slashes: bool,
+    encoded: EncodedSlashes,
+) -> Result<(), BadPath> {
+    let Some(b'/') = raw.first() else { return Err(BadPath::NotAbsolute) };
+    out.push(b'/');
+    // All of `root..segment` is a normal path ending in a slash; the open segment follows it.
+    let root = out.len();
+    let mut segment = root;
+    let mut rest = &raw[1..];
+    while let [byte, tail @ ..] = rest {
+        rest = tail;
+        match *byte {
+            b'/' => segment = close_segment(out, root, segment, merge_slashes, true)?,
+            0 => return Err(BadPath::Nul),
+            b'%' => {
+                let decoded = hex_pair(rest).ok_or(BadPath::BadEscape)?;
+                match (decoded, encoded) {
+                    (0, _) => return Err(BadPath::Nul),
+                    (b'/', EncodedSlashes::Off) => return Err(BadPath::EncodedSlash),
+                    (b'/', EncodedSlashes::On) => {
+                        segment = close_segment(out, root, segment, merge_slashes, true)?;
+                    }
+                    (b'/', EncodedSlashes::NoDecode) => out.extend([b'%', rest[0], rest[1]]),
+                    (plain, _) => out.push(plain),
+                }
+                rest = &rest[2..];
+            }
+            plain => out.push(plain),
+        }
+    }
+    close_segment(out, root, segment, merge_slashes, false)?;
+    Ok(())
+}
+
+/// Ends the open segment, which starts at `segment`, and returns where the next one starts.
+/// `slash` tells whether a slash ends it or the path does.
+fn close_segment(
+    out: &mut Vec<u8>,
+    root: usize,
+    segment: usize,
+    merge_slashes: bool,
+    slash: bool,
+) -> Result<usize, BadPath> {
+    match &out[segment..] {
+        b"." => out.truncate(segment),
+        b".." if segment == root => return Err(BadPath::AboveRoot),
+        b".." => {
+            // `out[segment - 1]` is the slash that ends the segment to be removed.
+            let parent = out[root..segment - 1].iter().rposition(|&byte| byte == b'/');
+            out.truncate(parent.map_or(root, |slash| root + slash + 1));
+        }
+        b"" if merge_slashes || !slash => {}
+        _ if slash => out.push(b'/'),
+        _ => {}
+    }
+    Ok(out.len())
+}
+
+fn hex_pair(bytes: &[u8]) -> Option<u8> {
+    let [high, low, ..] = bytes else { return None };
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()
+}
+
+/// Whether `raw` is its own decoded form, so that [`decode`] can be skipped. It may say no for a
+/// path that is (`/.well-known/`), never yes for one that is not.
+pub fn is_plain(raw: &[u8]) -> bool {
+    let Some(b'/') = raw.first() else { return false };
+    let mut previous = 0;
+    for &byte in raw {
+        let dot_or_double = previous == b'/' && (byte == b'/' || byte == b'.');
+        if byte == b'%' || byte == 0 || dot_or_double {
+            return false;
+        }
+        previous = byte;
+    }
+    true
+}
+
+/// Appends `path` escaped for use in a URL: httpd's `ap_os_escape_path`, lower-case digits
+/// included. Used for Location fields and listings.
+pub fn encode(path: &[u8], out: &mut Vec<u8>) {
+    for &byte in path {
+        if byte.is_ascii_alphanumeric() || b"$-_.+!*'(),:;@&=/~".contains(&byte) {
+            out.push(byte);
+        } else {
+            out.push(b'%');
+            crate::escape::push_hex(byte, out);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "path_tests.rs"]
+mod tests;

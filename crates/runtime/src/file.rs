@@ -1,0 +1,176 @@
+//! Files reached through directory descriptors, never by a name that was checked earlier.
+//!
+//! Which links may be followed is the caller's policy; this file turns one policy into one
+//! `openat2` call and reports what the kernel said.
+
+use rustix::fs::{Dir, Mode, OFlags, ResolveFlags, openat2};
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+pub use rustix::io::Errno;
+
+/// Which symbolic links one `openat2` call may follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// All, wherever they lead.
+    Follow,
+    /// None, and nothing above the starting directory.
+    Refuse,
+}
+
+/// What to open a name for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To read a file or a directory.
+    Read,
+    /// To start further look-ups from it, or to ask for its status.
+    Path,
+    /// As `Path`, and of a link itself rather than of what it names.
+    Link,
+}
+
+/// Attempts when a rename elsewhere makes the kernel give up (`EAGAIN`, openat2(2)).
+const RESOLVE_ATTEMPTS: usize = 16;
+
+/// Open `path` beneath `directory`.
+///
+/// # Errors
+/// The kernel's error: `ELOOP` for a link that may not be followed, `EXDEV` for a way out.
+pub fn open_beneath(
+    directory: impl AsFd,
+    path: &[u8],
+    links: Links,
+    purpose: Purpose,
+) -> Result<OwnedFd, Errno> {
+    let path = if path.is_empty() { b".".as_slice() } else { path };
+    let flags = match purpose {
+        // NONBLOCK: a FIFO must not hold the thread until somebody writes to it.
+        Purpose::Read => OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY,
+        Purpose::Path => OFlags::PATH,
+        Purpose::Link => OFlags::PATH | OFlags::NOFOLLOW,
+    } | OFlags::CLOEXEC;
+    let resolve = match (links, purpose) {
+        (Links::Follow, _) => ResolveFlags::NO_MAGICLINKS,
+        (Links::Refuse, Purpose::Link) => ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS,
+        (Links::Refuse, _) => ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS,
+    };
+    for _ in 0..RESOLVE_ATTEMPTS {
+        match openat2(directory.as_fd(), path, flags, Mode::empty(), resolve) {
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            result => return result,
+        }
+    }
+    Err(Errno::AGAIN)
+}
+
+/// Open a directory by name, for the server's own use at start: no policy applies.
+///
+/// # Errors
+/// When it is missing, no directory, or not reachable.
+pub fn open_directory(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}
+
+/// Where the link behind `link` (opened as [`Purpose::Link`]) points.
+///
+/// # Errors
+/// When it is no link.
+pub fn read_link(link: impl AsFd) -> Result<CString, Errno> {
+    rustix::fs::readlinkat(link, c"", Vec::new())
+}
+
+/// Kind, size, times and owner of what a descriptor names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Device and inode: who the file is.
+    pub identity: (u64, u64),
+    /// What it is.
+    pub kind: Kind,
+    /// Bytes.
+    pub size: u64,
+    /// Last change of the content, in nanoseconds since 1970.
+    pub modified_ns: i128,
+    /// Last change of content or status, in nanoseconds since 1970.
+    pub changed_ns: i128,
+    /// Owner.
+    pub uid: u32,
+}
+
+impl Status {
+    /// Last change of the content, in microseconds since 1970.
+    pub fn modified_us(&self) -> i64 {
+        i64::try_from(self.modified_ns.div_euclid(1000)).unwrap_or(0)
+    }
+}
+
+/// Kinds of file that the server tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Regular file.
+    File,
+    /// Directory.
+    Directory,
+    /// Symbolic link.
+    Link,
+    /// Anything else: device, FIFO, socket.
+    Other,
+}
+
+/// Ask for the status of an open descriptor.
+///
+/// # Errors
+/// `ESTALE` and the like, on network file systems.
+pub fn status(descriptor: impl AsFd) -> Result<Status, Errno> {
+    let stat = rustix::fs::fstat(descriptor)?;
+    let kind = match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
+        rustix::fs::FileType::RegularFile => Kind::File,
+        rustix::fs::FileType::Directory => Kind::Directory,
+        rustix::fs::FileType::Symlink => Kind::Link,
+        _ => Kind::Other,
+    };
+    let nanoseconds = |s: i64, ns: u64| i128::from(s) * 1_000_000_000 + i128::from(ns);
+    Ok(Status {
+        identity: (stat.st_dev, stat.st_ino),
+        kind,
+        size: stat.st_size.cast_unsigned(),
+        modified_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
+        changed_ns: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
+        uid: stat.st_uid,
+    })
+}
+
+/// Names in an open directory, without `.` and `..`.
+///
+/// # Errors
+/// What reading says; the names read so far are lost.
+pub fn names(directory: impl AsFd) -> Result<Vec<Vec<u8>>, Errno> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let name = entry?.file_name().to_bytes().to_vec();
+        if name != b"." && name != b".." {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}
+
+/// Read exactly `length` bytes from the start of `file`.
+///
+/// # Errors
+/// `UnexpectedEof` when the file has become shorter.
+pub fn read_whole(file: &File, length: usize, out: &mut Vec<u8>) -> io::Result<()> {
+    let start = out.len();
+    out.resize(start + length, 0);
+    file.read_exact_at(&mut out[start..], 0)
+}
+
+/// A path from raw bytes.
+pub fn path_from(bytes: Vec<u8>) -> PathBuf {
+    PathBuf::from(std::ffi::OsString::from_vec(bytes))
+}

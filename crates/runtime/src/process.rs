@@ -1,0 +1,98 @@
+//! Processes: starting, ending and reaping them, and what they may do.
+
+pub use crate::sys::{Fork, User, exit_now, fork, group_by_name, user_by_name};
+use rustix::process::{
+    Pid, Resource, Rlimit, WaitOptions, getppid, getrlimit, kill_process, setrlimit, wait,
+};
+use std::io;
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It exited with this code.
+    Exit(i32),
+    /// This signal killed it.
+    Signal(i32),
+}
+
+/// What a parent sends to a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Finish what is under way, then exit (SIGUSR1).
+    Drain,
+    /// Exit now (SIGTERM).
+    Stop,
+    /// The kernel ends it (SIGKILL).
+    Kill,
+}
+
+/// Send `order` to `pid`; a process that is gone already is no error.
+pub fn order(pid: i32, order: Order) {
+    let signal = match order {
+        Order::Drain => rustix::process::Signal::USR1,
+        Order::Stop => rustix::process::Signal::TERM,
+        Order::Kill => rustix::process::Signal::KILL,
+    };
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// A child that has ended, if there is one.
+pub fn reap() -> Option<(i32, Ending)> {
+    let (pid, status) = wait(WaitOptions::NOHANG).ok()??;
+    let ending = match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Ending::Exit(code),
+        (None, Some(signal)) => Ending::Signal(signal),
+        (None, None) => return None, // stopped or continued: it lives
+    };
+    Some((pid.as_raw_nonzero().get(), ending))
+}
+
+/// This process.
+pub fn id() -> i32 {
+    i32::try_from(std::process::id()).unwrap_or(0)
+}
+
+/// The calling thread, as /proc names it.
+pub fn thread_id() -> i32 {
+    rustix::thread::gettid().as_raw_nonzero().get()
+}
+
+/// Whether this process runs as root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Ask the kernel to end this process when `parent` dies. Call it after the change of user, which
+/// clears the request; the second look finds a parent that died in between.
+pub fn die_with_parent(parent: i32) {
+    // A kernel that refuses leaves the check below, which is the best that remains.
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    if getppid().is_none_or(|pid| pid.as_raw_nonzero().get() != parent) {
+        exit_now(0);
+    }
+}
+
+/// Drop root's rights for those of `user`.
+///
+/// # Errors
+/// When this process may not change its user.
+pub fn become_user(user: &User) -> io::Result<()> {
+    crate::sys::become_user(user)
+}
+
+/// Raise the limit of open descriptors as far as this process may; returns the limit in force.
+pub fn raise_descriptor_limit() -> u64 {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: maximum, maximum };
+    match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => maximum.unwrap_or(u64::MAX),
+        Err(_) => current.unwrap_or(u64::MAX),
+    }
+}
+
+/// Processors this process may run on.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}

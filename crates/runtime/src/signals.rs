@@ -1,0 +1,102 @@
+//! Signals as things to read: the parent polls them between ticks, a child awaits them.
+
+use crate::sys;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::File;
+use std::io;
+use std::time::Duration;
+use tokio::io::unix::AsyncFd;
+
+/// The signals that httpd gives a meaning, and the end of a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of signal(7)")]
+pub enum Signal {
+    Chld,
+    Hup,
+    Int,
+    Term,
+    Usr1,
+    Usr2,
+    Winch,
+}
+
+/// Number and meaning, one row each.
+const SIGNALS: &[(i32, Signal)] = &[
+    (libc::SIGCHLD, Signal::Chld),
+    (libc::SIGHUP, Signal::Hup),
+    (libc::SIGINT, Signal::Int),
+    (libc::SIGTERM, Signal::Term),
+    (libc::SIGUSR1, Signal::Usr1),
+    (libc::SIGUSR2, Signal::Usr2),
+    (libc::SIGWINCH, Signal::Winch),
+];
+
+/// The signals of this process, taken out of the usual delivery.
+pub struct Signals {
+    descriptor: File,
+}
+
+impl Signals {
+    /// Block the signals and read them from now on. Call before the first child is forked, and
+    /// again in each child: what a parent's descriptor reports is its own process's.
+    ///
+    /// # Errors
+    /// When descriptors are used up.
+    pub fn take() -> io::Result<Self> {
+        let numbers: Vec<i32> = SIGNALS.iter().map(|row| row.0).collect();
+        sys::set_blocked_signals(&numbers);
+        sys::ignore_signal(libc::SIGPIPE);
+        sys::ignore_signal(libc::SIGXFSZ);
+        Ok(Self { descriptor: sys::signal_descriptor(&numbers)? })
+    }
+
+    /// The next signal that is there already.
+    pub fn next(&mut self) -> Option<Signal> {
+        let number = sys::next_signal(&mut self.descriptor)?;
+        SIGNALS.iter().find(|row| row.0 == number).map(|row| row.1)
+    }
+
+    /// Sleep until a signal is there or `limit` has passed (the parent's tick).
+    pub fn wait(&self, limit: Duration) {
+        let mut descriptors = [PollFd::new(&self.descriptor, PollFlags::IN)];
+        let limit = Timespec {
+            tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(limit.subsec_nanos()),
+        };
+        // An interrupted poll is an early tick, which does no harm.
+        let _ = poll(&mut descriptors, Some(&limit));
+    }
+
+    /// Turn into a source that a task can await.
+    ///
+    /// # Errors
+    /// When the executor cannot watch the descriptor.
+    pub fn watch(self) -> io::Result<WatchedSignals> {
+        Ok(WatchedSignals { descriptor: sys::watch(self.descriptor)? })
+    }
+}
+
+/// Signals inside a [`crate::Thread`].
+pub struct WatchedSignals {
+    descriptor: AsyncFd<File>,
+}
+
+impl WatchedSignals {
+    /// The next signal.
+    ///
+    /// # Errors
+    /// When the executor is going down.
+    pub async fn next(&mut self) -> io::Result<Signal> {
+        loop {
+            let mut ready = self.descriptor.readable_mut().await?;
+            match sys::next_signal(ready.get_inner_mut()) {
+                Some(number) => {
+                    if let Some(row) = SIGNALS.iter().find(|row| row.0 == number) {
+                        return Ok(row.1);
+                    }
+                }
+                None => ready.clear_ready(),
+            }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! The system calls that have no safe wrapper elsewhere: all `unsafe` of this crate is here.
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::ptr;
+
+/// Which side of a [`fork`] this is.
+pub enum Fork {
+    /// The process that called, and the child's id.
+    Parent(i32),
+    /// The new process.
+    Child,
+}
+
+/// Duplicate this process. The caller must be single-threaded, as the parent of the server is.
+///
+/// # Errors
+/// `EAGAIN` or `ENOMEM` when the system has no room for another process.
+///
+/// # Panics
+/// When the process has a second thread: its locks would stay held in the child for ever.
+pub fn fork() -> io::Result<Fork> {
+    assert_eq!(thread_count(), 1, "fork from a process with several threads");
+    // SAFETY: the process has one thread, so the child's copy of every lock is free and the
+    // child may go on to run ordinary code.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(Fork::Child),
+        pid => Ok(Fork::Parent(pid)),
+    }
+}
+
+/// Threads of this process; 1 where /proc is not there to tell.
+pub fn thread_count() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
+}
+
+/// End this process at once, without running destructors that belong to the parent.
+pub fn exit_now(code: i32) -> ! {
+    // SAFETY: `_exit` ends the process; nothing of it is used afterwards.
+    unsafe { libc::_exit(code) }
+}
+
+/// Kill this process as a crash does (for the diagnostic handler).
+pub fn abort_by_signal() -> ! {
+    std::process::abort()
+}
+
+fn signal_set(signals: &[i32]) -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: `sigemptyset` initialises the whole set, `sigaddset` then gets a valid one; an
+    // unknown signal number is refused by it and leaves the set as it is.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in signals {
+            libc::sigaddset(set.as_mut_ptr(), *signal);
+        }
+        set.assume_init()
+    }
+}
+
+/// Replace the set of blocked signals of this thread.
+pub fn set_blocked_signals(signals: &[i32]) {
+    let set = signal_set(signals);
+    // SAFETY: `set` is initialised; the old mask is not asked for.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const set, ptr::null_mut()) };
+}
+
+/// Ignore `signal` in this process.
+pub fn ignore_signal(signal: i32) {
+    // SAFETY: SIG_IGN is a valid disposition and installs no code.
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
+/// Set `signal` back to what it does by default.
+pub fn default_signal(signal: i32) {
+    // SAFETY: SIG_DFL is a valid disposition and installs no code.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
+/// A descriptor that becomes readable when one of the (blocked) `signals` arrives.
+///
+/// # Errors
+/// When descriptors are used up.
+pub fn signal_descriptor(signals: &[i32]) -> io::Result<File> {
+    let set = signal_set(signals);
+    // SAFETY: `set` is initialised; -1 asks for a new descriptor.
+    let fd = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call above made `fd`, and nothing else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) }.into())
+}
+
+/// The next signal of a [`signal_descriptor`]; `None` when none waits.
+pub fn next_signal(descriptor: &mut File) -> Option<i32> {
+    let mut record = [0_u8; size_of::<libc::signalfd_siginfo>()];
+    let read = descriptor.read(&mut record).ok()?;
+    // ssi_signo is the first field of the record, 32 bits in native order (signalfd(2)).
+    let number = record.first_chunk::<4>().filter(|_| read == record.len())?;
+    i32::try_from(u32::from_ne_bytes(*number)).ok()
+}
+
+/// Watch `file` (a signalfd) from the calling thread's executor.
+///
+/// # Errors
+/// When the executor's epoll refuses it.
+pub(crate) fn watch(file: File) -> io::Result<tokio::io::unix::AsyncFd<File>> {
+    // SAFETY: a `File` keeps one descriptor open until it is dropped, and the `AsyncFd` owns it.
+    let registered = unsafe { tokio::io::unix::AsyncFd::register(file) };
+    registered.map_err(|refused| refused.into_parts().1)
+}
+
+/// A user of the system, as far as a server needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    /// Login name.
+    pub name: String,
+    /// Numeric id.
+    pub uid: u32,
+    /// Primary group.
+    pub gid: u32,
+}
+
+const LOOKUP_BUFFER_BYTES: usize = 16 * 1024;
+
+/// Look a user up by name.
+pub fn user_by_name(name: &str) -> Option<User> {
+    let c_name = CString::new(name).ok()?;
+    let mut record = MaybeUninit::<libc::passwd>::uninit();
+    let mut buffer = vec![0; LOOKUP_BUFFER_BYTES];
+    let mut found = ptr::null_mut();
+    // SAFETY: all pointers are valid for the call and the length is that of `buffer`.
+    let code = unsafe {
+        libc::getpwnam_r(
+            c_name.as_ptr(),
+            record.as_mut_ptr(),
+            buffer.as_mut_ptr(),
+            buffer.len(),
+            &raw mut found,
+        )
+    };
+    if code != 0 || found.is_null() {
+        return None;
+    }
+    // SAFETY: a non-null `found` points to `record`, which the call has filled.
+    let record = unsafe { record.assume_init() };
+    Some(User { name: name.to_owned(), uid: record.pw_uid, gid: record.pw_gid })
+}
+
+/// Look a group up by name.
+pub fn group_by_name(name: &str) -> Option<u32> {
+    let c_name = CString::new(name).ok()?;
+    let mut record = MaybeUninit::<libc::group>::uninit();
+    let mut buffer = vec![0; LOOKUP_BUFFER_BYTES];
+    let mut found = ptr::null_mut();
+    // SAFETY: all pointers are valid for the call and the length is that of `buffer`.
+    let code = unsafe {
+        libc::getgrnam_r(
+            c_name.as_ptr(),
+            record.as_mut_ptr(),
+            buffer.as_mut_ptr(),
+            buffer.len(),
+            &raw mut found,
+        )
+    };
+    if code != 0 || found.is_null() {
+        return None;
+    }
+    // SAFETY: a non-null `found` points to `record`, which the call has filled.
+    Some(unsafe { record.assume_init() }.gr_gid)
+}
+
+/// Become `user` for good: groups first, because afterwards the right to change them is gone.
+///
+/// # Errors
+/// When the process has no privilege to change, or (never seen) the change did not last.
+pub fn become_user(user: &User) -> io::Result<()> {
+    let name = CString::new(user.name.as_str())?;
+    // SAFETY: `name` is a valid string; the calls take numbers otherwise. Only one thread runs.
+    let done = unsafe {
+        libc::initgroups(name.as_ptr(), user.gid) == 0
+            && libc::setgid(user.gid) == 0
+            && libc::setuid(user.uid) == 0
+    };
+    if !done {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: takes a number. That it fails is the proof that root cannot be had back.
+    if user.uid != 0 && unsafe { libc::setuid(0) } == 0 {
+        return Err(io::Error::other("privileges came back after they were dropped"));
+    }
+    Ok(())
+}
+
+/// A moment in the local time zone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LocalTime {
+    /// Year, such as 2026.
+    pub year: i32,
+    /// Month, 1 to 12.
+    pub month: u8,
+    /// Day of the month, 1 to 31.
+    pub day: u8,
+    /// Hour, 0 to 23.
+    pub hour: u8,
+    /// Minute.
+    pub minute: u8,
+    /// Second, 0 to 60.
+    pub second: u8,
+    /// Day of the week, 0 is Sunday.
+    pub weekday: u8,
+    /// Day of the year, 0 to 365.
+    pub year_day: u16,
+    /// Seconds east of UTC.
+    pub offset_s: i32,
+    /// Name of the zone, such as `CEST`, padded with NUL bytes.
+    pub zone: [u8; 8],
+}
+
+/// `unix_s` in the local time zone.
+pub fn local_time(unix_s: i64) -> LocalTime {
+    let mut broken = MaybeUninit::<libc::tm>::zeroed();
+    // SAFETY: both pointers are valid; all-zero is a valid `tm` if the call refuses the year.
+    let tm = unsafe {
+        libc::localtime_r(&raw const unix_s, broken.as_mut_ptr());
+        broken.assume_init()
+    };
+    let small = |value: i32| u8::try_from(value).unwrap_or(0);
+    LocalTime {
+        year: tm.tm_year + 1900,
+        month: small(tm.tm_mon + 1),
+        day: small(tm.tm_mday),
+        hour: small(tm.tm_hour),
+        minute: small(tm.tm_min),
+        second: small(tm.tm_sec),
+        weekday: small(tm.tm_wday),
+        year_day: u16::try_from(tm.tm_yday).unwrap_or(0),
+        offset_s: i32::try_from(tm.tm_gmtoff).unwrap_or(0),
+        zone: zone_name(tm.tm_zone),
+    }
+}
+
+fn zone_name(zone: *const libc::c_char) -> [u8; 8] {
+    let mut name = [0; 8];
+    if !zone.is_null() {
+        // SAFETY: localtime_r sets tm_zone to a string of the C library that stays valid.
+        let bytes = unsafe { CStr::from_ptr(zone) }.to_bytes();
+        let used = bytes.len().min(name.len());
+        name[..used].copy_from_slice(&bytes[..used]);
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_time_of_a_known_moment_agrees_with_its_own_offset() {
+        let time = local_time(1_316_369_908); // 2011-09-18 18:18:28 UTC
+        let seconds_of_day =
+            i64::from(time.hour) * 3600 + i64::from(time.minute) * 60 + i64::from(time.second)
+                - i64::from(time.offset_s);
+        assert_eq!(seconds_of_day.rem_euclid(86_400), 1_316_369_908 % 86_400);
+        assert_eq!(time.year, 2011);
+    }
+
+    #[test]
+    fn root_is_known_by_name_and_nonsense_is_not() {
+        assert_eq!(user_by_name("root").map(|user| user.uid), Some(0));
+        assert_eq!(user_by_name("no such user"), None);
+        assert_eq!(user_by_name("nul\0byte"), None);
+    }
+}

@@ -1,0 +1,57 @@
+//! One executor per serving thread.
+
+use crate::blocking::{self, Blocking};
+use std::future::Future;
+use std::io;
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+
+/// A current-thread executor. It must be built after the fork, by the thread that will use it.
+pub struct Thread {
+    runtime: LocalRuntime,
+}
+
+impl Thread {
+    /// Build the executor of the calling thread; `blocking` says where blocking work goes.
+    ///
+    /// # Errors
+    /// When the kernel refuses an epoll instance or its wake-up descriptor.
+    pub fn new(blocking: Blocking) -> io::Result<Self> {
+        let mut builder = Builder::new_current_thread();
+        builder.enable_io().enable_time().thread_name("trivet-block");
+        if let Blocking::Pool { threads } = blocking {
+            builder.max_blocking_threads(threads.max(1));
+        }
+        blocking::choose(blocking);
+        Ok(Self { runtime: builder.build_local(LocalOptions::default())? })
+    }
+
+    /// Run `future` to its end, and with it everything spawned meanwhile.
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.runtime.block_on(future)
+    }
+}
+
+/// Start a task on the executor of this thread. It never changes thread.
+///
+/// # Panics
+/// Outside a [`Thread`].
+pub fn spawn<F: Future<Output = ()> + 'static>(future: F) -> Task {
+    Task { handle: tokio::task::spawn_local(future) }
+}
+
+/// A task that was started. Dropping it lets the task run on.
+pub struct Task {
+    handle: tokio::task::JoinHandle<()>,
+}
+
+impl Task {
+    /// End the task at its next wait and drop what it holds.
+    pub fn cancel(self) {
+        self.handle.abort();
+    }
+}
+
+/// Give the other tasks of this thread a turn.
+pub async fn yield_now() {
+    tokio::task::yield_now().await;
+}

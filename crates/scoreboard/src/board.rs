@@ -1,0 +1,140 @@
+//! The mapping: a memfd with a header, process rows and worker rows. All `unsafe` is here.
+
+use crate::row::{ProcessRow, WorkerRow};
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// First bytes of the memory: `TRVTSCBD`, little-endian.
+const MAGIC: u64 = u64::from_le_bytes(*b"TRVTSCBD");
+
+/// Layout version: raised whenever a row changes, so that a monitor of another build says so.
+const VERSION: u32 = 1;
+
+/// httpd's bounds of ServerLimit and ThreadLimit (event.c), so that no product overflows.
+const PROCESSES_MAX: usize = 20_000;
+const ROWS_PER_PROCESS_MAX: usize = 100_000;
+
+#[repr(C, align(128))]
+struct Header {
+    magic: AtomicU64,
+    version: AtomicU32,
+    processes: AtomicU32,
+    rows_per_process: AtomicU32,
+    generation: AtomicU32,
+    started_unix_s: AtomicU64,
+}
+
+/// The shared memory. Made by the parent; a child inherits the mapping through the fork.
+pub struct Board {
+    memory: NonNull<u8>,
+    bytes: usize,
+    processes: usize,
+    rows_per_process: usize,
+    _descriptor: OwnedFd,
+}
+
+// SAFETY: the memory is only read and written through atomics, and is unmapped only on drop.
+unsafe impl Send for Board {}
+// SAFETY: as above; every access through a shared reference is atomic.
+unsafe impl Sync for Board {}
+
+impl Board {
+    /// Shared memory for `processes` processes of `rows_per_process` request slots.
+    ///
+    /// # Errors
+    /// When the kernel has no memory for it, or a number is beyond httpd's bounds.
+    pub fn create(processes: usize, rows_per_process: usize, unix_s: i64) -> io::Result<Self> {
+        if !(1..=PROCESSES_MAX).contains(&processes)
+            || !(1..=ROWS_PER_PROCESS_MAX).contains(&rows_per_process)
+        {
+            return Err(io::Error::other("number of processes or request slots out of range"));
+        }
+        let bytes = size_of::<Header>()
+            + processes * size_of::<ProcessRow>()
+            + processes * rows_per_process * size_of::<WorkerRow>();
+        let descriptor = memfd_create(c"trivet-scoreboard", MemfdFlags::CLOEXEC)?;
+        ftruncate(&descriptor, bytes as u64)?;
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice; the length is the file's.
+        let memory =
+            unsafe { mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, &descriptor, 0)? };
+        let memory = NonNull::new(memory.cast()).ok_or_else(|| io::Error::other("null mapping"))?;
+        let board = Self { memory, bytes, processes, rows_per_process, _descriptor: descriptor };
+        board.write_header(unix_s);
+        Ok(board)
+    }
+
+    fn write_header(&self, unix_s: i64) {
+        let header = self.header();
+        header.version.store(VERSION, Relaxed);
+        header.processes.store(u32::try_from(self.processes).unwrap_or(0), Relaxed);
+        header.rows_per_process.store(u32::try_from(self.rows_per_process).unwrap_or(0), Relaxed);
+        header.started_unix_s.store(unix_s.cast_unsigned(), Relaxed);
+        header.magic.store(MAGIC, std::sync::atomic::Ordering::Release);
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: the mapping is page-aligned, at least this long, and zero bytes are valid
+        // atomics.
+        unsafe { self.memory.cast::<Header>().as_ref() }
+    }
+
+    /// The row of process `index`; `None` beyond the end.
+    pub fn process(&self, index: usize) -> Option<&ProcessRow> {
+        if index >= self.processes {
+            return None;
+        }
+        let offset = size_of::<Header>() + index * size_of::<ProcessRow>();
+        // SAFETY: `index` is in bounds, the offset keeps the row's alignment (all sizes are
+        // multiples of 128) and zero bytes are valid atomics.
+        Some(unsafe { self.memory.add(offset).cast::<ProcessRow>().as_ref() })
+    }
+
+    /// Request slot `row` of process `index`; `None` beyond the end.
+    pub fn worker(&self, index: usize, row: usize) -> Option<&WorkerRow> {
+        if index >= self.processes || row >= self.rows_per_process {
+            return None;
+        }
+        let offset = size_of::<Header>()
+            + self.processes * size_of::<ProcessRow>()
+            + (index * self.rows_per_process + row) * size_of::<WorkerRow>();
+        // SAFETY: as in `process`.
+        Some(unsafe { self.memory.add(offset).cast::<WorkerRow>().as_ref() })
+    }
+
+    /// Process rows.
+    pub fn processes(&self) -> usize {
+        self.processes
+    }
+
+    /// Request slots per process.
+    pub fn rows_per_process(&self) -> usize {
+        self.rows_per_process
+    }
+
+    /// The generation that is being started; the parent sets it.
+    pub fn set_generation(&self, generation: u32) {
+        self.header().generation.store(generation, Relaxed);
+    }
+
+    /// The running generation.
+    pub fn generation(&self) -> u32 {
+        self.header().generation.load(Relaxed)
+    }
+
+    /// When the server started, in seconds since 1970.
+    pub fn started_unix_s(&self) -> i64 {
+        self.header().started_unix_s.load(Relaxed).cast_signed()
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made with this length, and no row reference outlives `self`.
+        let _ = unsafe { munmap(self.memory.as_ptr().cast(), self.bytes) };
+    }
+}

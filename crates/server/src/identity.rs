@@ -1,0 +1,58 @@
+//! What the server calls itself. WordPress, version tests and scanners look for httpd's name.
+
+/// The version of httpd whose behaviour is promised.
+pub(crate) const HTTPD_VERSION: &str = "2.4.71";
+
+/// The full identity, as in `Server` and in log lines.
+pub const IDENTITY: &str = "Apache/2.4.71 (Trivet/0.1)";
+
+/// How much of it `ServerTokens` shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tokens {
+    Product,
+    Major,
+    Minor,
+    Minimal,
+    System,
+    #[default]
+    Full,
+}
+
+/// The words of `ServerTokens` (core.c).
+pub(crate) const TOKEN_WORDS: &[(&str, Tokens)] = &[
+    ("Full", Tokens::Full),
+    ("OS", Tokens::System),
+    ("Min", Tokens::Minimal),
+    ("Minimal", Tokens::Minimal),
+    ("Minor", Tokens::Minor),
+    ("Major", Tokens::Major),
+    ("Prod", Tokens::Product),
+    ("ProductOnly", Tokens::Product),
+];
+
+impl Tokens {
+    /// The value of the `Server` field.
+    pub(crate) fn server_field(self) -> &'static str {
+        match self {
+            Self::Product => "Apache",
+            Self::Major => "Apache/2",
+            Self::Minor => "Apache/2.4",
+            Self::Minimal => "Apache/2.4.71",
+            Self::System | Self::Full => IDENTITY,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_forms_begin_alike_and_name_one_version() {
+        for (_, tokens) in TOKEN_WORDS {
+            assert!(IDENTITY.starts_with(tokens.server_field()));
+        }
+        assert!(IDENTITY.contains(HTTPD_VERSION));
+        assert_eq!(Tokens::Minimal.server_field(), format!("Apache/{HTTPD_VERSION}"));
+    }
+}

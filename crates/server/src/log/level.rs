@@ -1,0 +1,228 @@
+//! `LogLevel`: which messages of which module reach the error log.
+
+/// Severity of a message, the most severe first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The system is unusable.
+    Emerg,
+    /// Action must be taken immediately.
+    Alert,
+    /// Critical conditions.
+    Crit,
+    /// Something was not done.
+    Error,
+    /// Something may not be as intended.
+    Warn,
+    /// Normal but worth knowing, such as a restart.
+    Notice,
+    /// For the curious.
+    Info,
+    /// For developers; from here on the source line is logged too.
+    Debug,
+    /// Tracing, ever finer.
+    Trace1,
+    /// Finer than `Trace1`.
+    Trace2,
+    /// Finer than `Trace2`.
+    Trace3,
+    /// Finer than `Trace3`.
+    Trace4,
+    /// Finer than `Trace4`.
+    Trace5,
+    /// Finer than `Trace5`.
+    Trace6,
+    /// Finer than `Trace6`.
+    Trace7,
+    /// Finer than `Trace7`.
+    Trace8,
+}
+
+/// The levels and their names, in order.
+const LEVELS: [(Level, &str); 16] = [
+    (Level::Emerg, "emerg"),
+    (Level::Alert, "alert"),
+    (Level::Crit, "crit"),
+    (Level::Error, "error"),
+    (Level::Warn, "warn"),
+    (Level::Notice, "notice"),
+    (Level::Info, "info"),
+    (Level::Debug, "debug"),
+    (Level::Trace1, "trace1"),
+    (Level::Trace2, "trace2"),
+    (Level::Trace3, "trace3"),
+    (Level::Trace4, "trace4"),
+    (Level::Trace5, "trace5"),
+    (Level::Trace6, "trace6"),
+    (Level::Trace7, "trace7"),
+    (Level::Trace8, "trace8"),
+];
+
+impl Level {
+    /// The level called `keyword`, in any case; the error is httpd's text.
+    pub fn parse(keyword: &str) -> Result<Self, String> {
+        LEVELS
+            .iter()
+            .find(|(_, name)| keyword.eq_ignore_ascii_case(name))
+            .map(|&(level, _)| level)
+            .ok_or_else(|| {
+                "Log level keyword must be one of emerg/alert/crit/error/warn/notice/info/debug/\
+                 trace1/.../trace8"
+                    .to_owned()
+            })
+    }
+
+    /// The name as the error log shows it.
+    pub fn name(self) -> &'static str {
+        LEVELS[self as usize].1
+    }
+}
+
+/// The levels in force: one for all modules and exceptions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Levels {
+    default: Level,
+    /// By short module name. A configuration names two or three, so that walking the list is
+    /// cheaper than hashing.
+    modules: Vec<(String, Level)>,
+}
+
+impl Default for Levels {
+    /// `LogLevel warn`.
+    fn default() -> Self {
+        Self { default: Level::Warn, modules: Vec::new() }
+    }
+}
+
+impl Levels {
+    /// Applies the arguments of a `LogLevel` line: `level` or `module:level`. A level without
+    /// a module resets the exceptions made before it (core.c `update_loglevel`). `known` holds
+    /// the short names of the modules that exist; on error nothing is changed.
+    pub fn set(&mut self, arguments: &[&str], known: &[&str]) -> Result<(), String> {
+        if arguments.is_empty() {
+            let text = "LogLevel requires level keyword or module loglevel specifier";
+            return Err(text.to_owned());
+        }
+        let mut changed = self.clone();
+        for argument in arguments {
+            changed.set_one(argument, known)?;
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    fn set_one(&mut self, argument: &str, known: &[&str]) -> Result<(), String> {
+        let Some((specifier, keyword)) = argument.rsplit_once(':') else {
+            self.default = Level::parse(argument)?;
+            self.modules.clear();
+            return Ok(());
+        };
+        if keyword.is_empty() {
+            return Err(format!(
+                "Module specifier '{specifier}' must be followed by a log level keyword"
+            ));
+        }
+        let level =
+            Level::parse(keyword).map_err(|text| format!("{specifier}:{keyword}: {text}"))?;
+        let module = short_name(specifier);
+        if !known.contains(&module) {
+            return Err(format!("Cannot find module {specifier}"));
+        }
+        match self.modules.iter_mut().find(|(name, _)| name == module) {
+            Some(entry) => entry.1 = level,
+            None => self.modules.push((module.to_owned(), level)),
+        }
+        Ok(())
+    }
+
+    /// The level of one module, by short name (`core`, `ssl`).
+    pub fn of(&self, module: &str) -> Level {
+        let exception = self.modules.iter().find(|(name, _)| name == module);
+        exception.map_or(self.default, |&(_, level)| level)
+    }
+
+    /// Whether a message is written. A notice always is: startup and shutdown are announced
+    /// whatever the level (log.c `log_error_core`).
+    pub fn allows(&self, module: &str, level: Level) -> bool {
+        level == Level::Notice || level <= self.of(module)
+    }
+}
+
+/// `ssl` of `ssl`, `ssl_module` and `mod_ssl.c`, the three ways to name a module.
+fn short_name(specifier: &str) -> &str {
+    let source = specifier.strip_prefix("mod_").and_then(|name| name.strip_suffix(".c"));
+    source
+        .or_else(|| specifier.strip_suffix("_module"))
+        .or_else(|| specifier.strip_suffix(".c"))
+        .unwrap_or(specifier)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &[&str] = &["core", "ssl", "mpm_event"];
+
+    fn levels(arguments: &[&str]) -> Result<Levels, String> {
+        let mut levels = Levels::default();
+        levels.set(arguments, KNOWN).map(|()| levels)
+    }
+
+    #[test]
+    fn names_are_in_order_and_parse_in_any_case() {
+        for (at, (level, name)) in LEVELS.into_iter().enumerate() {
+            assert_eq!((level as usize, level.name()), (at, name));
+            assert_eq!(Level::parse(name), Ok(level));
+            assert_eq!(Level::parse(&name.to_uppercase()), Ok(level));
+        }
+    }
+
+    #[test]
+    fn modules_have_exceptions() {
+        let levels =
+            levels(&["error", "core:debug", "mod_ssl.c:trace3", "mpm_event_module:crit"]).unwrap();
+        for (module, expected) in [
+            ("core", Level::Debug),
+            ("ssl", Level::Trace3),
+            ("mpm_event", Level::Crit),
+            ("alias", Level::Error),
+        ] {
+            assert_eq!(levels.of(module), expected, "{module}");
+        }
+        assert!(levels.allows("core", Level::Debug) && !levels.allows("core", Level::Trace1));
+        assert!(!levels.allows("alias", Level::Warn));
+    }
+
+    #[test]
+    fn a_level_for_all_forgets_exceptions() {
+        assert_eq!(levels(&["core:debug", "info"]).unwrap(), levels(&["info"]).unwrap());
+    }
+
+    #[test]
+    fn the_last_level_of_a_module_counts() {
+        assert_eq!(levels(&["core:debug", "core:info"]).unwrap().of("core"), Level::Info);
+    }
+
+    #[test]
+    fn notices_always_pass() {
+        assert!(levels(&["emerg"]).unwrap().allows("core", Level::Notice));
+        assert!(!levels(&["emerg"]).unwrap().allows("core", Level::Alert));
+    }
+
+    #[test]
+    fn errors_have_httpds_words_and_change_nothing() {
+        let keywords = "Log level keyword must be one of emerg/alert/crit/error/warn/notice/\
+                        info/debug/trace1/.../trace8";
+        for (arguments, expected) in [
+            (&["loud"][..], keywords.to_owned()),
+            (&["core:loud"], format!("core:loud: {keywords}")),
+            (&["core:"], "Module specifier 'core' must be followed by a log level keyword".into()),
+            (&["nosuch:info"], "Cannot find module nosuch".into()),
+            (&[], "LogLevel requires level keyword or module loglevel specifier".into()),
+        ] {
+            assert_eq!(levels(arguments).unwrap_err(), expected);
+        }
+        let mut levels = Levels::default();
+        assert!(levels.set(&["debug", "core:loud"], KNOWN).is_err());
+        assert_eq!(levels, Levels::default());
+    }
+}

@@ -1,0 +1,17 @@
+//! Directory listings, byte for byte those of mod_autoindex.
+//! [`Options`] holds what the directives said, [`render`] makes the page. Reading the
+//! directory, deciding who may see an entry and fetching HeaderName and ReadmeName belong to
+//! the caller.
+
+mod entry;
+mod matching;
+mod options;
+mod parse;
+mod row;
+mod sort;
+mod table;
+
+pub use entry::{Entry, Insert, Page, scan_title};
+pub use options::{Flags, Options};
+pub use parse::By;
+pub use table::render;

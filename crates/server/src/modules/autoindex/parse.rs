@@ -1,0 +1,233 @@
+//! The directives of mod_autoindex: from arguments to settings, with httpd's error texts.
+
+use super::options::{Description, Flags, KEYWORDS, Options, Rule, WIDTH_DEFAULT, Width};
+use super::sort::{Direction, Key};
+
+/// Size of the icons that come with httpd, `IconWidth` and `IconHeight` without a number.
+const ICON_WIDTH_DEFAULT: u32 = 20;
+const ICON_HEIGHT_DEFAULT: u32 = 22;
+
+/// What AddIcon and AddAlt choose by: the directive without a suffix, `ByType`, `ByEncoding`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The end of the file name, or a pattern.
+    Path,
+    /// The media type.
+    Type,
+    /// The content encoding.
+    Encoding,
+}
+
+/// The sign of a keyword.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    None,
+    Plus,
+    Minus,
+}
+
+impl Options {
+    /// `IndexOptions [+|-]keyword ...`; on error nothing is changed.
+    pub fn index_options(&mut self, arguments: &[&str]) -> Result<(), String> {
+        let mut changed = self.clone();
+        for argument in arguments {
+            let (sign, word) = match argument.as_bytes().first() {
+                Some(b'+') => (Sign::Plus, &argument[1..]),
+                Some(b'-') => (Sign::Minus, &argument[1..]),
+                _ => (Sign::None, *argument),
+            };
+            changed.index_option(sign, word)?;
+        }
+        if changed.base.has(Flags::NONE) && changed.base != Flags::NONE {
+            return Err("Cannot combine other IndexOptions keywords with 'None'".to_owned());
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    fn index_option(&mut self, sign: Sign, word: &str) -> Result<(), String> {
+        if word.eq_ignore_ascii_case("None") {
+            if sign != Sign::None {
+                return Err("Cannot combine '+' or '-' with 'None' keyword".to_owned());
+            }
+            (self.base, self.added, self.removed) = (Flags::NONE, Flags::EMPTY, Flags::EMPTY);
+            return Ok(());
+        }
+        let keyword = KEYWORDS.iter().find(|(name, _)| word.eq_ignore_ascii_case(name));
+        let flag = match keyword {
+            Some(&(_, flag)) => flag,
+            None => {
+                self.valued_option(sign, word)?;
+                Flags::EMPTY
+            }
+        };
+        match sign {
+            // A keyword without a sign cancels the signed ones, even one that is no flag.
+            Sign::None => {
+                self.base |= flag;
+                (self.added, self.removed) = (Flags::EMPTY, Flags::EMPTY);
+            }
+            Sign::Plus => {
+                self.added |= flag;
+                self.removed &= !flag;
+            }
+            Sign::Minus => {
+                self.removed |= flag;
+                self.added &= !flag;
+            }
+        }
+        Ok(())
+    }
+
+    /// A keyword that is no flag.
+    fn valued_option(&mut self, sign: Sign, word: &str) -> Result<(), String> {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word, None),
+        };
+        match (name.to_ascii_lowercase().as_str(), value) {
+            ("iconwidth", _) => {
+                self.icon_width = icon_size(sign, "IconWidth", value, ICON_WIDTH_DEFAULT)?;
+            }
+            ("iconheight", _) => {
+                self.icon_height = icon_size(sign, "IconHeight", value, ICON_HEIGHT_DEFAULT)?;
+            }
+            ("namewidth", _) => {
+                self.name_width = width(sign, "NameWidth", value, 5, self.name_width)?;
+            }
+            ("descriptionwidth", _) => {
+                let before = self.description_width;
+                self.description_width = width(sign, "DescriptionWidth", value, 12, before)?;
+            }
+            ("type", Some(media_type)) => self.media_type = Some(media_type.to_owned()),
+            ("charset", Some(charset)) => self.charset = Some(charset.to_owned()),
+            ("useolddateformat", None) => self.old_dates = true,
+            _ => return Err("Invalid directory indexing option".to_owned()),
+        }
+        Ok(())
+    }
+
+    /// `IndexOrderDefault Ascending|Descending Name|Date|Size|Description`
+    pub fn index_order_default(&mut self, direction: &str, key: &str) -> Result<(), String> {
+        let direction = match direction.to_ascii_lowercase().as_str() {
+            "ascending" => Direction::Ascending,
+            "descending" => Direction::Descending,
+            _ => return Err("First keyword must be 'Ascending' or 'Descending'".to_owned()),
+        };
+        let key = match key.to_ascii_lowercase().as_str() {
+            "name" => Key::Name,
+            "date" => Key::LastModified,
+            "size" => Key::Size,
+            "description" => Key::Description,
+            _ => {
+                let text = "Second keyword must be 'Name', 'Date', 'Size', or 'Description'";
+                return Err(text.to_owned());
+            }
+        };
+        (self.default_direction, self.default_key) = (Some(direction), Some(key));
+        Ok(())
+    }
+
+    /// `IndexIgnore pattern ...`. Here and below, `section` is the directory of the enclosing
+    /// section or `.htaccess` file, empty outside of any.
+    pub fn index_ignore(&mut self, patterns: &[&str], section: &str) -> Result<(), String> {
+        self.ignored.extend(patterns.iter().map(|pattern| Rule::ignoring(pattern, section)));
+        Ok(())
+    }
+
+    /// `AddIcon icon name ...`; the icon may be `(ALT,url)`, which is AddAlt as well.
+    pub fn add_icon(&mut self, by: By, arguments: &[&str], section: &str) -> Result<(), String> {
+        let (icon, names) = value_and_names(arguments)?;
+        let url = match icon.strip_prefix('(') {
+            None => icon,
+            Some(pair) => {
+                let Some((inside, _)) = pair.split_once(')') else {
+                    return Err("missing closing paren".to_owned());
+                };
+                let (alt, url) = inside.split_once(',').unwrap_or((inside, ""));
+                self.alts.extend(names.iter().map(|name| rule(by, name, section, alt)));
+                url
+            }
+        };
+        self.icons.extend(names.iter().map(|name| rule(by, name, section, url)));
+        Ok(())
+    }
+
+    /// `AddAlt text name ...`
+    pub fn add_alt(&mut self, by: By, arguments: &[&str], section: &str) -> Result<(), String> {
+        let (alt, names) = value_and_names(arguments)?;
+        self.alts.extend(names.iter().map(|name| rule(by, name, section, alt)));
+        Ok(())
+    }
+
+    /// `AddDescription text file ...`
+    pub fn add_description(&mut self, arguments: &[&str]) -> Result<(), String> {
+        let (text, files) = value_and_names(arguments)?;
+        self.descriptions.extend(files.iter().map(|file| Description::new(text, file)));
+        Ok(())
+    }
+}
+
+fn value_and_names<'a>(arguments: &'a [&'a str]) -> Result<(&'a str, &'a [&'a str]), String> {
+    match arguments.split_first() {
+        Some((value, names)) if !names.is_empty() => Ok((value, names)),
+        _ => Err("requires at least two arguments".to_owned()),
+    }
+}
+
+fn rule(by: By, name: &str, section: &str, value: &str) -> Rule {
+    match by {
+        // The stars would make it a pattern.
+        By::Path if name == "**DIRECTORY**" => Rule::new(by, "^^DIRECTORY^^", section, value),
+        By::Encoding => Rule::new(by, &name.to_ascii_lowercase(), section, value),
+        _ => Rule::new(by, name, section, value),
+    }
+}
+
+fn icon_size(sign: Sign, name: &str, value: Option<&str>, default: u32) -> Result<u32, String> {
+    match (value, sign) {
+        (None, Sign::Minus) => Ok(0),
+        (None, _) => Ok(default),
+        (Some(_), Sign::Minus) => Err(format!("Cannot combine '-' with {name}=n")),
+        (Some(number), _) => Ok(u32::try_from(leading_number(number)).unwrap_or(0)),
+    }
+}
+
+/// NameWidth or DescriptionWidth; `minimum` is what httpd insists on.
+fn width(
+    sign: Sign,
+    name: &str,
+    value: Option<&str>,
+    minimum: i64,
+    before: Option<Width>,
+) -> Result<Option<Width>, String> {
+    let Some(number) = value else {
+        if sign != Sign::Minus {
+            return Err(format!("{name} with no value may only appear as '-{name}'"));
+        }
+        return Ok(Some(Width::Bytes(WIDTH_DEFAULT)));
+    };
+    if sign == Sign::Minus {
+        return Err(format!("Cannot combine '-' with {name}=n"));
+    }
+    if number.starts_with('*') {
+        return Ok(Some(Width::Adjusted(before.map_or(WIDTH_DEFAULT, Width::bytes))));
+    }
+    match leading_number(number) {
+        0 => Ok(Some(Width::Bytes(0))),
+        bytes if bytes < minimum => Err(format!("{name} value must be greater than {minimum}")),
+        bytes => Ok(Some(Width::Bytes(usize::try_from(bytes).unwrap_or(0)))),
+    }
+}
+
+/// C's `atoi`: the number at the start of the text, 0 if there is none.
+fn leading_number(text: &str) -> i64 {
+    let text = text.trim_start();
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    let number: i64 = digits[..end].parse().unwrap_or(0);
+    sign * number.min(i64::from(i32::MAX))
+}

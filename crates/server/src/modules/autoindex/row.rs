@@ -1,0 +1,196 @@
+//! From an entry to a row of the list: which entries are shown, with which icon, alternative
+//! text and description (mod_autoindex.c `make_autoindex_entry`, `make_parent_entry`).
+
+use std::borrow::Cow;
+
+use super::entry::{Entry, Page};
+use super::matching::matches_client_pattern;
+use super::options::{Flags, Options, Subject, Width, find};
+use super::sort::View;
+
+const DIRECTORY: &[u8] = b"^^DIRECTORY^^";
+
+/// A line of the listing.
+#[derive(Clone, Debug)]
+pub(super) struct Row<'a> {
+    /// Name, a directory's with its slash; the parent's is its URL path.
+    pub(super) name: Cow<'a, [u8]>,
+    pub(super) is_parent: bool,
+    /// Whether FoldersFirst puts it before the files.
+    pub(super) is_folder_first: bool,
+    pub(super) icon: Option<&'a str>,
+    pub(super) alt: Option<&'a str>,
+    pub(super) description: Option<&'a [u8]>,
+    /// Nothing for directories, and in a list that is not fancy.
+    pub(super) size: Option<u64>,
+    pub(super) mtime: Option<i64>,
+}
+
+impl<'a> Row<'a> {
+    /// What is shown of the name.
+    pub(super) fn label(&self) -> &[u8] {
+        if self.is_parent { b"Parent Directory" } else { &self.name }
+    }
+
+    /// The description, for sorting.
+    pub(super) fn description_bytes(&self) -> &'a [u8] {
+        self.description.unwrap_or_default()
+    }
+}
+
+/// The rows of a page in their order.
+pub(super) fn rows<'a>(
+    options: &'a Options,
+    view: &View,
+    entries: &[Entry<'a>],
+    page: &Page<'a>,
+) -> Vec<Row<'a>> {
+    let parent = parent_row(options, view, page);
+    let shown = entries.iter().filter_map(|entry| entry_row(options, view, entry, page));
+    let mut rows: Vec<Row<'a>> = parent.into_iter().chain(shown).collect();
+    rows.sort_by(|left, right| view.compare(left, right));
+    rows
+}
+
+/// The way up, unless this is the root or IndexIgnore says `..`.
+fn parent_row<'a>(options: &'a Options, view: &View, page: &Page<'a>) -> Option<Row<'a>> {
+    let inside = page.uri.strip_suffix(b"/").unwrap_or(page.uri);
+    let name = &inside[..=inside.iter().rposition(|&byte| byte == b'/')?];
+    let path = [page.directory, b".."].concat();
+    if options.is_ignored(&path) {
+        return None;
+    }
+    let mut row = Row {
+        name: Cow::Borrowed(name),
+        is_parent: true,
+        is_folder_first: false,
+        icon: None,
+        alt: None,
+        description: None,
+        size: None,
+        mtime: None,
+    };
+    // A table alone does not give it an icon, unlike the entries.
+    if view.flags.has(Flags::FANCY_INDEXING) {
+        let subject = Subject::path(&path);
+        let directory = Subject::path(DIRECTORY);
+        row.icon = find(&options.icons, subject).or_else(|| find(&options.icons, directory));
+        row.alt = find(&options.alts, subject)
+            .or_else(|| find(&options.alts, directory))
+            .or(Some("PARENTDIR"));
+        row.description = options.description(&path).map(str::as_bytes);
+    }
+    Some(row)
+}
+
+/// The row of an entry, if it is shown.
+fn entry_row<'a>(
+    options: &'a Options,
+    view: &View,
+    entry: &Entry<'a>,
+    page: &Page<'a>,
+) -> Option<Row<'a>> {
+    let is_dot = matches!(entry.name, b"." | b"..");
+    let is_filtered =
+        view.pattern.as_ref().is_some_and(|pattern| !matches_client_pattern(pattern, entry.name));
+    let is_hidden = entry.is_forbidden && !view.flags.has(Flags::SHOW_FORBIDDEN);
+    let path = [page.directory, entry.name].concat();
+    if is_dot || is_filtered || is_hidden || options.is_ignored(&path) {
+        return None;
+    }
+    let name = match entry.is_dir {
+        true => Cow::Owned([entry.name, b"/"].concat()),
+        false => Cow::Borrowed(entry.name),
+    };
+    let mut row = Row {
+        name,
+        is_parent: false,
+        is_folder_first: false,
+        icon: None,
+        alt: None,
+        description: None,
+        size: None,
+        mtime: None,
+    };
+    if view.flags.has(Flags::FANCY_INDEXING | Flags::HTML_TABLE) {
+        fill(&mut row, options, view, entry, &path);
+    }
+    Some(row)
+}
+
+/// What only a fancy list shows.
+fn fill<'a>(row: &mut Row<'a>, options: &'a Options, view: &View, entry: &Entry<'a>, path: &[u8]) {
+    row.mtime = Some(entry.mtime);
+    if entry.is_dir {
+        row.is_folder_first = view.flags.has(Flags::FOLDERS_FIRST);
+        let (subject, directory) = (Subject::path(path), Subject::path(DIRECTORY));
+        row.icon = find(&options.icons, subject).or_else(|| find(&options.icons, directory));
+        row.alt =
+            find(&options.alts, subject).or_else(|| find(&options.alts, directory)).or(Some("DIR"));
+    } else {
+        let subject = Subject { path, content_type: entry.content_type, encoding: entry.encoding };
+        row.icon = find(&options.icons, subject);
+        row.alt = find(&options.alts, subject);
+        row.size = Some(entry.size);
+    }
+    row.description = options.description(path).map(str::as_bytes);
+    if view.flags.has(Flags::SCAN_HTML_TITLES) {
+        row.description = row.description.or(entry.title);
+    }
+}
+
+/// Widths of the columns `Name` and `Description` in a preformatted list.
+pub(super) struct Widths {
+    pub(super) name: usize,
+    pub(super) description: usize,
+}
+
+impl Widths {
+    pub(super) fn new(options: &Options, view: &View, rows: &[Row<'_>]) -> Self {
+        let mut widths = Self {
+            name: options.name_width.map_or(super::options::WIDTH_DEFAULT, Width::bytes),
+            description: options
+                .description_width
+                .map_or(super::options::WIDTH_DEFAULT, Width::bytes),
+        };
+        let is_preformatted = !view.flags.has(Flags::HTML_TABLE);
+        if is_preformatted && matches!(options.name_width, Some(Width::Adjusted(_))) {
+            let longest = rows.iter().map(|row| row.name.len()).max();
+            widths.name = widths.name.max(longest.unwrap_or(0));
+        }
+        if is_preformatted && matches!(options.description_width, Some(Width::Adjusted(_))) {
+            let longest = rows.iter().map(|row| row.description_bytes().len()).max();
+            widths.description = widths.description.max(longest.unwrap_or(0));
+        }
+        widths
+    }
+}
+
+/// The description cut to its column (mod_autoindex.c `terminate_description`). Tags take no
+/// room and an entity one byte. Where something is cut off, the last byte kept becomes `>`.
+pub(super) fn cut_description(text: &[u8], room: usize) -> Cow<'_, [u8]> {
+    let (mut at, mut room) = (0, room);
+    while at < text.len() && (room > 0 || text[at] == b'<') {
+        let end = match text[at] {
+            b'<' => b'>',
+            b'&' => {
+                room -= 1;
+                b';'
+            }
+            _ => {
+                room -= 1;
+                at += 1;
+                continue;
+            }
+        };
+        match text[at..].iter().position(|&byte| byte == end) {
+            Some(length) => at += length + 1,
+            None => return Cow::Borrowed(text), // never closed: all of it is kept
+        }
+    }
+    match text[..at].split_last() {
+        _ if at == text.len() => Cow::Borrowed(text),
+        Some((_, kept)) => Cow::Owned([kept, b">"].concat()),
+        None => Cow::Borrowed(b""),
+    }
+}

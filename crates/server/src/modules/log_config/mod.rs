@@ -1,0 +1,39 @@
+//! `LogFormat` and `CustomLog`: one line per request (mod_log_config and mod_logio).
+//! A format is compiled when the configuration is read ([`Format::parse`]); writing a line
+//! walks its items over a [`Record`] and appends to a buffer. Opening files, pipes and
+//! nicknames given by `LogFormat` belong to the caller.
+
+mod format;
+mod parse;
+mod record;
+
+pub use format::{Format, TimeCache};
+pub use record::{ConnectionEnd, Fields, Part, Record};
+
+/// The Common Log Format, used where a configuration names no format.
+pub const COMMON: &str = r#"%h %l %u %t "%r" %>s %b"#;
+
+/// The Common Log Format with referer and user agent.
+pub const COMBINED: &str = r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i""#;
+
+/// The format string of a nickname that needs no `LogFormat` line; httpd itself defines `CLF`.
+pub fn builtin_nickname(name: &str) -> Option<&'static str> {
+    match name {
+        "common" | "CLF" => Some(COMMON),
+        "combined" => Some(COMBINED),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn builtin_nicknames_parse() {
+        for name in ["common", "combined", "CLF"] {
+            assert!(Format::parse(builtin_nickname(name).unwrap()).is_ok(), "{name}");
+        }
+        assert_eq!(builtin_nickname("Combined"), None);
+    }
+}

@@ -1,0 +1,8 @@
+//! Media type, encoding, language and character set of a file from its name (mod_mime).
+//! Reading `TypesConfig` from disk and negotiating between variants belong to the caller.
+
+mod settings;
+mod types;
+
+pub use settings::{Attribute, Mime, Settings};
+pub use types::Types;

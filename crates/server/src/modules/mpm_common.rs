@@ -1,0 +1,93 @@
+//! The numbers that say how many processes, threads and request slots there are. What they mean
+//! is decided outside of this crate; here they are only read.
+
+use crate::site::builder::Builder;
+use config::args::{self, Unit};
+use config::{Args, Call, Directive, Error, Module, Scope};
+
+/// httpd's bounds (mpm_common.c, event.c).
+const SERVER_LIMIT_MAX: u64 = 20_000;
+const THREAD_LIMIT_MAX: u64 = 100_000;
+
+/// The module and its table.
+pub(crate) static MODULE: Module<Builder> =
+    Module { name: "mpm_event_module", file: "event.c", directives: DIRECTIVES };
+
+const fn row(
+    name: &'static str,
+    default: &'static str,
+    help: &'static str,
+    apply: config::directive::Apply<Builder>,
+) -> Directive<Builder> {
+    Directive { name, args: Args::One, scope: Scope::SERVER, default, help, apply }
+}
+
+#[rustfmt::skip]
+static DIRECTIVES: &[Directive<Builder>] = &[
+    row("MaxRequestWorkers", "auto", "Maximum number of threads alive at the same time", max_request_workers),
+    row("MaxClients", "auto", "Deprecated name of MaxRequestWorkers", max_request_workers),
+    row("ThreadsPerChild", "auto", "Number of threads each child creates", threads_per_child),
+    row("ServerLimit", "auto", "Maximum number of child processes for this run of Apache", server_limit),
+    row("ThreadLimit", "auto", "Maximum number of worker threads per child process for this run of Apache - Upper limit for ThreadsPerChild", checked_only),
+    row("StartServers", "auto", "Number of child processes launched at server startup", checked_only),
+    row("ListenBackLog", "511", "Maximum length of the queue of pending connections, as used by listen(2)", listen_backlog),
+    row("GracefulShutdownTimeout", "0", "Maximum time in seconds to wait for child processes to complete transactions during shutdown", graceful_shutdown_timeout),
+    row("AsyncRequestWorkerFactor", "auto", "How many additional connects will be accepted per idle worker thread", async_request_worker_factor),
+];
+
+type Done = Result<(), Error>;
+
+/// A count, or nothing for `auto`. Out of range is clamped with a warning, as in httpd.
+fn count(call: &Call<'_>, most: u64) -> Result<Option<usize>, Error> {
+    if call.arg(0).eq_ignore_ascii_case("auto") {
+        return Ok(None);
+    }
+    Ok(usize::try_from(args::clamped(call, 0, 1..=most)?).ok())
+}
+
+fn max_request_workers(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.server.mpm.max_request_workers = count(call, SERVER_LIMIT_MAX * THREAD_LIMIT_MAX)?;
+    Ok(())
+}
+
+fn threads_per_child(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.server.mpm.threads_per_child = count(call, THREAD_LIMIT_MAX)?;
+    Ok(())
+}
+
+fn server_limit(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.server.mpm.server_limit = count(call, SERVER_LIMIT_MAX)?;
+    Ok(())
+}
+
+/// The number of processes does not vary while serving, so these only have to make sense.
+fn checked_only(_: &mut Builder, call: &Call<'_>) -> Done {
+    count(call, THREAD_LIMIT_MAX).map(|_| ())
+}
+
+fn listen_backlog(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let backlog = args::number(call, 0, 1..=u64::from(u16::MAX))
+        .map_err(|error| error.reworded("ListenBackLog must be > 0"))?;
+    builder.server.mpm.listen_backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
+    Ok(())
+}
+
+fn graceful_shutdown_timeout(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let timeout = args::duration(call, 0, Unit::Second)?;
+    builder.server.mpm.graceful_shutdown_timeout_s =
+        u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
+    Ok(())
+}
+
+fn async_request_worker_factor(builder: &mut Builder, call: &Call<'_>) -> Done {
+    if call.arg(0).eq_ignore_ascii_case("auto") {
+        builder.server.mpm.async_request_worker_factor = None;
+        return Ok(());
+    }
+    let factor: f64 = call.arg(0).parse().unwrap_or(-1.0);
+    if !factor.is_finite() || factor <= 0.0 {
+        return Err(Error::argument(0, "AsyncRequestWorkerFactor argument must be a positive number"));
+    }
+    builder.server.mpm.async_request_worker_factor = Some(factor);
+    Ok(())
+}

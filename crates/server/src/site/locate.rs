@@ -1,0 +1,111 @@
+//! Which settings hold for a path: sections in httpd's order (Directory by depth, then Files,
+//! then Location, each in the order of the text), merged once per combination.
+
+use crate::resolve::{LinkPolicy, Root};
+use crate::site::builder::{Place, Section};
+use crate::site::settings::Settings;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
+use std::rc::Rc;
+
+/// The sections of a host in merge order, and the settings outside of all sections.
+pub(crate) struct Sections {
+    base: Settings,
+    directories: Vec<Section>,
+    files: Vec<Section>,
+    locations: Vec<Section>,
+}
+
+/// Merged settings by the sections that matched; one per serving thread.
+#[derive(Default)]
+pub(crate) struct Merged {
+    by_sections: RefCell<HashMap<Vec<u16>, Rc<Settings>>>,
+}
+
+impl Sections {
+    pub(crate) fn new(base: Settings, sections: Vec<Section>) -> Self {
+        let mut found = Self { base, directories: vec![], files: vec![], locations: vec![] };
+        for section in sections {
+            match section.place {
+                Place::Directory(_) => found.directories.push(section),
+                Place::Files(_) => found.files.push(section),
+                Place::Location(_) => found.locations.push(section),
+            }
+        }
+        // A stable sort keeps the order of the text among equals.
+        found.directories.sort_by_key(|section| section.pattern().depth());
+        found
+    }
+
+    /// The settings for a file path (`root` and `below`) that the URL path `url` was mapped to.
+    pub(crate) fn settings(
+        &self,
+        merged: &Merged,
+        root: &Root,
+        below: &[u8],
+        url: &[u8],
+    ) -> Rc<Settings> {
+        let path = full_path(root, below);
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let directories = self.directories.iter().map(|row| (row, row.pattern().covers(&path)));
+        let files = self.files.iter().map(|row| (row, row.pattern().matches(name)));
+        let locations = self.locations.iter().map(|row| (row, row.pattern().covers(url)));
+        let matching: Vec<(u16, &Section)> = (0_u16..)
+            .zip(directories.chain(files).chain(locations))
+            .filter(|(_, (_, matches))| *matches)
+            .map(|(index, (section, _))| (index, section))
+            .collect();
+        let key = matching.iter().map(|row| row.0).collect();
+        let mut cache = merged.by_sections.borrow_mut();
+        let merge = || {
+            let sections = matching.iter().map(|row| &row.1.settings);
+            Rc::new(sections.fold(self.base.clone(), |all, one| Settings::merge(&all, one)))
+        };
+        cache.entry(key).or_insert_with(merge).clone()
+    }
+
+    /// The link policy that holds in the folder which is `depth` components below `root`; only
+    /// Directory sections can set it (core.c, directory walk).
+    pub(crate) fn links_at(&self, root: &Root, below: &[u8], depth: usize) -> LinkPolicy {
+        let end = below
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == b'/')
+            .nth(depth.wrapping_sub(1))
+            .map_or(if depth == 0 { 0 } else { below.len() }, |(at, _)| at);
+        let path = full_path(root, &below[..end]);
+        self.directories
+            .iter()
+            .filter(|row| row.pattern().covers(&path))
+            .fold(self.base.clone(), |all, row| Settings::merge(&all, &row.settings))
+            .core
+            .links()
+    }
+
+    /// Whether the policy may differ from folder to folder.
+    pub(crate) fn links_differ(&self, root: &Root, below: &[u8]) -> bool {
+        let depths = below.iter().filter(|byte| **byte == b'/').count();
+        let first = self.links_at(root, below, 0);
+        (1..=depths).any(|depth| self.links_at(root, below, depth) != first)
+    }
+}
+
+impl Section {
+    fn pattern(&self) -> &crate::site::wildcard::Pattern {
+        match &self.place {
+            Place::Directory(pattern) | Place::Files(pattern) | Place::Location(pattern) => pattern,
+        }
+    }
+}
+
+fn full_path(root: &Root, below: &[u8]) -> Vec<u8> {
+    let mut path = root.path().as_os_str().as_bytes().to_vec();
+    if !below.is_empty() {
+        if path.last() != Some(&b'/') {
+            path.push(b'/');
+        }
+        path.extend_from_slice(below);
+    }
+    path
+}

@@ -1,0 +1,160 @@
+//! Shell-style patterns of section arguments, as httpd's `apr_fnmatch` reads them: `*` and `?`
+//! never match a slash, `[...]` is a set, a backslash takes the next byte as it is.
+
+/// A pattern, and whether it holds any wildcard at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    text: Vec<u8>,
+    is_literal: bool,
+}
+
+impl Pattern {
+    /// Compile `text`.
+    pub(crate) fn new(text: &str) -> Self {
+        let is_literal = !text.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['));
+        Self { text: text.as_bytes().to_vec(), is_literal }
+    }
+
+    /// Whether the whole of `name` matches.
+    pub(crate) fn matches(&self, name: &[u8]) -> bool {
+        if self.is_literal { self.text == name } else { matches(&self.text, name) }
+    }
+
+    /// Whether `path` or a folder above it matches: the pattern covers whole components.
+    pub(crate) fn covers(&self, path: &[u8]) -> bool {
+        let pattern = self.text.strip_suffix(b"/").unwrap_or(&self.text);
+        if pattern.is_empty() {
+            return true; // "/" covers everything
+        }
+        let depth = pattern.iter().filter(|byte| **byte == b'/').count();
+        let end = nth_slash(path, depth + 1).unwrap_or(path.len());
+        let head = &path[..end];
+        if self.is_literal { pattern == head } else { matches(pattern, head) }
+    }
+
+    /// How deep a path pattern reaches: httpd merges sections with fewer components first.
+    pub(crate) fn depth(&self) -> usize {
+        let text = self.text.strip_suffix(b"/").unwrap_or(&self.text);
+        text.iter().filter(|byte| **byte == b'/').count()
+    }
+
+    /// As it was written.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.text
+    }
+}
+
+/// Position of slash number `nth`, counted from 0.
+fn nth_slash(path: &[u8], nth: usize) -> Option<usize> {
+    path.iter().enumerate().filter(|(_, byte)| **byte == b'/').nth(nth).map(|(at, _)| at)
+}
+
+/// Whole-name match. Iterative with one point to go back to, so that no pattern takes
+/// exponential time.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if pattern.get(p) == Some(&b'*') {
+            p += 1;
+            retry = Some((p, n));
+            continue;
+        }
+        if let Some(used) = match_one(&pattern[p.min(pattern.len())..], name[n]) {
+            p += used;
+            n += 1;
+            continue;
+        }
+        match retry {
+            Some((after_star, at)) if name[at] != b'/' => {
+                retry = Some((after_star, at + 1));
+                (p, n) = (after_star, at + 1);
+            }
+            _ => return false,
+        }
+    }
+    pattern[p.min(pattern.len())..].iter().all(|byte| *byte == b'*')
+}
+
+/// Match one byte; the result is the length of the pattern element.
+fn match_one(pattern: &[u8], byte: u8) -> Option<usize> {
+    match pattern {
+        [b'?', ..] => (byte != b'/').then_some(1),
+        [b'\\', literal, ..] => (*literal == byte).then_some(2),
+        [b'[', rest @ ..] => match_set(rest, byte),
+        [literal, ..] => (*literal == byte).then_some(1),
+        [] => None,
+    }
+}
+
+/// `abc]`, `a-z]`, `!a]` or `^a]`.
+fn match_set(set: &[u8], byte: u8) -> Option<usize> {
+    let negated = matches!(set.first(), Some(b'!' | b'^'));
+    let start = usize::from(negated);
+    // A `]` right at the start is a member.
+    let end = (start + 1..set.len()).find(|at| set[*at] == b']')?;
+    let (mut at, mut found) = (start, false);
+    while at < end {
+        if at + 2 < end && set[at + 1] == b'-' {
+            found |= (set[at]..=set[at + 2]).contains(&byte);
+            at += 3;
+        } else {
+            found |= set[at] == byte;
+            at += 1;
+        }
+    }
+    (found != negated && byte != b'/').then_some(end + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_in_httpd() {
+        let rows = [
+            ("index.html", "index.html", true),
+            ("index.html", "index.htm", false),
+            (".ht*", ".htaccess", true),
+            (".ht*", "x.htaccess", false),
+            ("*.p?p", "a.b.php", true),
+            ("*.p?p", "a.pp", false),
+            ("*", "", true),
+            ("a*b*c", "aXbXbXc", true),
+            ("a*b*c", "aXbXbX", false),
+            ("*", "a/b", false),
+            ("[a-c]x", "bx", true),
+            ("[!a-c]x", "bx", false),
+            ("[]]x", "]x", true),
+            ("a[", "a[", false),
+            (r"\*", "*", true),
+            (r"\*", "a", false),
+        ];
+        for (pattern, name, expected) in rows {
+            assert_eq!(Pattern::new(pattern).matches(name.as_bytes()), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_path_pattern_covers_whole_components_only() {
+        let rows = [
+            ("/", "/srv/www/x", true),
+            ("/srv/www", "/srv/www", true),
+            ("/srv/www", "/srv/www/x/y", true),
+            ("/srv/www/", "/srv/www/x", true),
+            ("/srv/www", "/srv/wwwx", false),
+            ("/home/*/public", "/home/ann/public/x", true),
+            ("/home/*/public", "/home/a/b/public", false),
+        ];
+        for (pattern, path, expected) in rows {
+            assert_eq!(Pattern::new(pattern).covers(path.as_bytes()), expected, "{pattern} {path}");
+        }
+        assert_eq!(Pattern::new("/srv/www/").depth(), 2);
+    }
+
+    #[test]
+    fn a_hostile_pattern_ends_soon() {
+        let pattern = Pattern::new(&"*a".repeat(500));
+        assert!(!pattern.matches(&[b'a'; 400]));
+    }
+}

@@ -1,0 +1,167 @@
+//! Request slots: how many requests of this thread are being answered at once.
+//!
+//! A slot is a counter and a scoreboard row, never a thread. Complete requests that find none free
+//! queue in order. Which MPM gave out how many rows is not known here.
+
+use scoreboard::{Board, WorkerRow};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+/// The slots of one serving thread.
+pub(crate) struct Slots {
+    board: Arc<Board>,
+    process: usize,
+    /// Free rows; the last used is used next, so that its memory is warm.
+    free: RefCell<Vec<usize>>,
+    queue: RefCell<VecDeque<Rc<Ticket>>>,
+}
+
+/// A place in the queue.
+#[derive(Default)]
+struct Ticket {
+    granted: Cell<Option<usize>>,
+    abandoned: Cell<bool>,
+    waker: RefCell<Option<Waker>>,
+}
+
+/// A slot that is taken; dropping it gives it back.
+pub(crate) struct Slot {
+    slots: Rc<Slots>,
+    row: usize,
+}
+
+impl Slots {
+    /// The rows `rows` of process `process`, all of them free.
+    pub(crate) fn new(board: Arc<Board>, process: usize, rows: Range<usize>, pid: u32) -> Self {
+        for row in rows.clone() {
+            board.worker(process, row).inspect(|row| row.open(pid));
+        }
+        let free = RefCell::new(rows.rev().collect());
+        Self { board, process, free, queue: RefCell::default() }
+    }
+
+    /// Slots free now.
+    pub(crate) fn free(&self) -> usize {
+        self.free.borrow().len()
+    }
+
+    /// A slot, unless all are taken or somebody waits already.
+    pub(crate) fn try_acquire(self: &Rc<Self>) -> Option<Slot> {
+        let row = self.free.borrow_mut().pop()?;
+        Some(Slot { slots: self.clone(), row })
+    }
+
+    /// A slot, after everybody who came earlier.
+    pub(crate) async fn acquire(self: &Rc<Self>) -> Slot {
+        if let Some(slot) = self.try_acquire() {
+            return slot;
+        }
+        let ticket = Rc::new(Ticket::default());
+        self.queue.borrow_mut().push_back(ticket.clone());
+        let place = Place { slots: self, ticket: &ticket };
+        let row = std::future::poll_fn(|context| match place.ticket.granted.take() {
+            Some(row) => Poll::Ready(row),
+            None => {
+                *place.ticket.waker.borrow_mut() = Some(context.waker().clone());
+                Poll::Pending
+            }
+        })
+        .await;
+        Slot { slots: self.clone(), row }
+    }
+
+    /// Hand a row to the first who waits, else keep it.
+    fn release(&self, row: usize) {
+        while let Some(ticket) = self.queue.borrow_mut().pop_front() {
+            if ticket.abandoned.get() {
+                continue;
+            }
+            ticket.granted.set(Some(row));
+            if let Some(waker) = ticket.waker.borrow_mut().take() {
+                waker.wake();
+            }
+            return;
+        }
+        self.free.borrow_mut().push(row);
+    }
+}
+
+/// Gives a place up when its connection ends while it waits.
+struct Place<'a> {
+    slots: &'a Slots,
+    ticket: &'a Ticket,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.ticket.abandoned.set(true);
+        if let Some(row) = self.ticket.granted.take() {
+            self.slots.release(row);
+        }
+    }
+}
+
+impl Slot {
+    /// Its scoreboard row; `None` only if the board is smaller than the slots, which `new` rules
+    /// out.
+    pub(crate) fn row(&self) -> Option<&WorkerRow> {
+        self.slots.board.worker(self.slots.process, self.row)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.slots.release(self.row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::Context;
+
+    fn slots(rows: usize) -> Rc<Slots> {
+        let board = Arc::new(Board::create(1, rows, 0).unwrap());
+        Rc::new(Slots::new(board, 0, 0..rows, 1))
+    }
+
+    fn is_ready<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
+        match future.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => Some(value),
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn requests_without_a_slot_are_served_in_the_order_they_came() {
+        let slots = slots(1);
+        let held = slots.try_acquire().unwrap();
+        let (mut first, mut second) = (pin!(slots.acquire()), pin!(slots.acquire()));
+        assert!(is_ready(first.as_mut()).is_none());
+        assert!(is_ready(second.as_mut()).is_none());
+        drop(held);
+        assert!(is_ready(second.as_mut()).is_none(), "the second must not overtake");
+        let held = is_ready(first.as_mut()).unwrap();
+        assert!(slots.try_acquire().is_none());
+        drop(held);
+        assert!(is_ready(second.as_mut()).is_some());
+    }
+
+    #[test]
+    fn a_place_given_up_passes_its_slot_on() {
+        let slots = slots(1);
+        let held = slots.try_acquire().unwrap();
+        {
+            let mut gone = pin!(slots.acquire());
+            assert!(is_ready(gone.as_mut()).is_none());
+            drop(held); // granted to the one who goes
+        }
+        assert_eq!(slots.free(), 1);
+    }
+}
