@@ -1,13 +1,17 @@
-//! The project's own chores, run as `cargo xtask NAME`. One file per chore; no chore is needed to build.
+//! The project's own chores, run as `cargo xtask NAME`. One file per chore; no chore is needed to
+//! build.
 
 mod bench;
 mod site;
 mod tidy;
 
+use std::path::Path;
 use std::process::ExitCode;
 
-/// Every chore: its name, what it does, and the function that does it.
-const CHORES: &[(&str, &str, fn(&[String]) -> ExitCode)] = &[
+/// A chore's name, what it does, and the function that does it.
+type Chore = (&'static str, &'static str, fn(&[String]) -> ExitCode);
+
+const CHORES: &[Chore] = &[
     ("bench", "measure trivet beside nginx, Apache, lighttpd and h2o", bench::run),
     ("site", "write examples/site anew", site::run),
     ("tidy", "check the rules of STYLE.md that a machine can check", tidy::run),
@@ -24,4 +28,10 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     run(&args[1..])
+}
+
+/// The project's folder, wherever the chore was started.
+fn root() -> &'static Path {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask)
 }

@@ -82,6 +82,7 @@ struct Walk<'a, B: 'static> {
 }
 
 impl<B: Build> Walk<'_, B> {
+    /// One line after the other; an error never ends the walk.
     fn nodes(&self, nodes: &[Node], around: Around, build: &mut B) {
         for node in nodes {
             let line = node.line();
@@ -97,6 +98,7 @@ impl<B: Build> Walk<'_, B> {
         }
     }
 
+    /// Checks in httpd's order: the place first, then the number of arguments, then the row's own.
     fn row(
         &self,
         row: &'static Directive<B>,
@@ -135,6 +137,7 @@ impl<B: Build> Walk<'_, B> {
         let call = self.call(row, &words, raw, &section.line, around);
         let outside = build.scope();
         (row.apply)(build, &call)?;
+        // The row itself tells the builder where it stands now; whether it did shows here.
         let context = if build.scope() == outside { around.context } else { Some(name) };
         self.nodes(&section.body, Around { section: Some(name), context }, build);
         leave(build, &call)
@@ -157,6 +160,7 @@ impl<B: Build> Walk<'_, B> {
     }
 }
 
+/// Adds to an error what only the walker knows: the position, and where the blamed part stands.
 fn diagnose(line: &Line, severity: Severity, id: Option<&'static str>, error: Error) -> Diagnostic {
     let argument = error.argument.and_then(|nth| Words::new(line.args()).nth(nth));
     let in_line = |word: lexer::Word| word.span.start + line.args_at..word.span.end + line.args_at;
@@ -172,6 +176,7 @@ fn diagnose(line: &Line, severity: Severity, id: Option<&'static str>, error: Er
     }
 }
 
+/// Neither a row nor a directive of httpd.
 fn unknown(line: &Line, near: Option<&'static str>) -> Error {
     let text = format!(
         "Invalid command '{}', perhaps misspelled or defined by a module not included in the \
@@ -185,6 +190,8 @@ fn unknown(line: &Line, near: Option<&'static str>) -> Error {
     Error { suggestion, ..text.into() }
 }
 
+/// A directive of httpd without a row. What stands in such a section is not looked at: it has no
+/// meaning without it.
 fn elsewhere(name: &str) -> Error {
     match name.strip_prefix('<') {
         Some(_) => format!("{name}> is not supported yet: the whole section has no effect"),
@@ -193,6 +200,7 @@ fn elsewhere(name: &str) -> Error {
     .into()
 }
 
+/// Refuses a row that may not stand here, in httpd's words.
 fn check_scope<B>(row: &Directive<B>, here: Scope, around: Around) -> Result<(), Error> {
     if row.scope.meets(here) {
         return Ok(());
@@ -214,11 +222,13 @@ fn check_scope<B>(row: &Directive<B>, here: Scope, around: Around) -> Result<(),
 
 /// What stands between the name of a section and its `>`.
 fn section_args<'a>(name: &str, args: SectionArgs, line: &'a Line) -> Result<&'a str, Error> {
-    // The last `>` ends the arguments; httpd ignores what follows it.
-    let Some((raw, _)) = line.args().rsplit_once('>') else {
-        return Err(format!("{name}> directive missing closing '>'").into());
+    // The last `>` ends the arguments; httpd ignores what follows it. Without arguments httpd
+    // asks for no `>` either: it may have stood at the end of the name, or be missing.
+    let raw = match (line.args(), line.args().rsplit_once('>')) {
+        ("", _) => "",
+        (_, Some((raw, _))) => raw.trim_end_matches(lexer::is_blank),
+        (_, None) => return Err(format!("{name}> directive missing closing '>'").into()),
     };
-    let raw = raw.trim_end_matches(lexer::is_blank);
     match (args, raw.is_empty()) {
         (SectionArgs::Some, true) => {
             Err(format!("{name}> directive requires additional arguments").into())
@@ -266,6 +276,7 @@ fn words<B>(args: &Args<B>, raw: &str) -> Result<Vec<String>, &'static str> {
     if present && counts.contains(&words.len()) { Ok(words) } else { Err(said) }
 }
 
+/// httpd looks at the first word only.
 fn flag(raw: &str) -> Result<Vec<String>, &'static str> {
     let said = "must be On or Off";
     let word = Words::new(raw).next().ok_or(said)?.text;
@@ -273,8 +284,12 @@ fn flag(raw: &str) -> Result<Vec<String>, &'static str> {
     if known { Ok([word].into()) } else { Err(said) }
 }
 
+/// The words of a list, which an empty word ends.
 fn list(raw: &str, required: usize, said: &'static str) -> Result<Vec<String>, &'static str> {
-    let words = Words::new(raw).map(|word| word.text);
-    let words: Vec<String> = words.take_while(|word| !word.is_empty()).collect();
-    if words.len() >= required { Ok(words) } else { Err(said) }
+    let words: Vec<String> = Words::new(raw).map(|word| word.text).collect();
+    // Of the words only the first is looked at before the list is walked.
+    if words.len() < required || words[0].is_empty() {
+        return Err(said);
+    }
+    Ok(words.into_iter().take_while(|word| !word.is_empty()).collect())
 }

@@ -35,7 +35,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Everything after the name; of a section including the closing `>`.
+    /// Everything after the name; of a section including the `>`, unless it ends the name.
     pub fn args(&self) -> &str {
         &self.text[self.args_at..]
     }

@@ -50,7 +50,7 @@ pub enum Args<B: 'static> {
     OneTwoOrThree,
     /// `requires at least one argument`
     OneOrMore,
-    /// `requires at least two arguments`
+    /// `requires at least two arguments`; as in httpd the second may be `""`, and is then left out
     TwoOrMore,
     /// Any number of words.
     Any,

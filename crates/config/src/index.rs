@@ -65,6 +65,6 @@ impl<B> Index<B> {
 }
 
 /// Directive names are ASCII and have no case.
-fn compare(a: &str, b: &str) -> Ordering {
+pub(crate) fn compare(a: &str, b: &str) -> Ordering {
     a.bytes().map(|c| c.to_ascii_lowercase()).cmp(b.bytes().map(|c| c.to_ascii_lowercase()))
 }

@@ -4,10 +4,15 @@
 //! names it; any other name is an error. Sections stand with their `<`.
 // tidy: table
 
+use crate::index::compare;
+
+/// `name` as the manual spells it, if it is one of [`NAMES`]; otherwise as it is.
+pub fn spelled(name: &str) -> &str {
+    NAMES.binary_search_by(|known| compare(known, name)).map_or(name, |at| NAMES[at])
+}
+
 /// Sorted without regard to case.
 pub static NAMES: &[&str] = &[
-    "</ul>
-",
     "<AuthnProviderAlias",
     "<AuthzProviderAlias",
     "<Directory",
@@ -23,18 +28,6 @@ pub static NAMES: &[&str] = &[
     "<IfModule",
     "<IfSection",
     "<IfVersion",
-    "<li>Attrib specifies what attribute to search for in the directory. If not provided, it defaults to <b>uid</b>.
-",
-    "<li>basedn specifies the base DN to start searches from
-",
-    "<li>Filter is a filter to use in the search. If not provided, defaults to <b>(objectClass=*)</b>.
-",
-    "<li>Host is the name of the LDAP server. Use a space separated list of hosts 
-",
-    "<li>Port is optional, and specifies the port to connect to.
-",
-    "<li>Scope is the scope of the search, and can be either <b>sub</b> or <b>one</b>. If not provided, the default is <b>sub</b>.
-",
     "<Limit",
     "<LimitExcept",
     "<Location",
@@ -56,8 +49,6 @@ pub static NAMES: &[&str] = &[
     "<RequireAll",
     "<RequireAny",
     "<RequireNone",
-    "<ul>
-",
     "<VirtualHost",
     "AcceptFilter",
     "AcceptPathInfo",
@@ -166,8 +157,6 @@ pub static NAMES: &[&str] = &[
     "BalancerInherit",
     "BalancerMember",
     "BalancerPersist",
-    "be done using the filter <b>(&((posixid=*))(uid=<i>username</i>))</b>, where <i>username</i>
-",
     "BrotliAlterETag",
     "BrotliCompressionMaxInputBlock",
     "BrotliCompressionQuality",
@@ -352,14 +341,10 @@ pub static NAMES: &[&str] = &[
     "IndexOrderDefault",
     "IndexStyleSheet",
     "InputSed",
-    "is the user name passed by the HTTP client. The search will be a subtree search on the branch <b>ou=People, o=Airius</b>.
-",
     "KeepAlive",
     "KeepAliveTimeout",
     "KeptBodySize",
     "LanguagePriority",
-    "LDAP URL is <b>ldap://ldap.airius.com/ou=People, o=Airius?uid?sub?(posixid=*)</b>. Searches will
-",
     "LDAPCacheEntries",
     "LDAPCacheTTL",
     "LDAPConnectionPoolTTL",
@@ -605,8 +590,6 @@ pub static NAMES: &[&str] = &[
     "ScriptLogBuffer",
     "ScriptLogLength",
     "ScriptSock",
-    "Searches are performed using the attribute and the filter combined. For example, assume that the
-",
     "SeeRequestTail",
     "SendBufferSize",
     "ServerAdmin",
@@ -739,16 +722,12 @@ pub static NAMES: &[&str] = &[
     "ThreadsPerChild",
     "ThreadStackSize",
     "Timeout",
-    "to specify redundant servers.
-",
     "TraceEnable",
     "TransferLog",
     "TypesConfig",
     "UnDefine",
     "UndefMacro",
     "UnsetEnv",
-    "URL of the form ldap://host[:port]/basedn[?attrib[?scope[?filter]]].
-",
     "Use",
     "UseCanonicalName",
     "UseCanonicalPhysicalPort",
@@ -776,5 +755,17 @@ mod tests {
     fn names_are_sorted_and_distinct() {
         let lower: Vec<String> = NAMES.iter().map(|name| name.to_ascii_lowercase()).collect();
         assert!(lower.is_sorted_by(|a, b| a < b));
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        for name in NAMES {
+            assert!(name.strip_prefix('<').unwrap_or(name).chars().all(is_letter), "{name}");
+        }
+    }
+
+    #[test]
+    fn spells_names() {
+        assert_eq!(spelled("keepalive"), "KeepAlive");
+        assert_eq!(spelled("<DIRECTORY"), "<Directory");
+        assert_eq!(spelled("php_value"), "php_value");
+        assert_eq!(spelled("Foo"), "Foo");
     }
 }

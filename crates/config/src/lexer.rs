@@ -62,40 +62,55 @@ impl<'a> Lines<'a> {
         Self { rest: text, line: first_line.saturating_sub(1) }
     }
 
-    /// The next line up to its `\n`, which is not part of it; true if a `\` joins the next one.
+    /// The next line without its `\n`; false if it ends with the text and has none.
     fn physical(&mut self) -> Option<(&'a [u8], bool)> {
         if self.rest.is_empty() {
             return None;
         }
         self.line = self.line.saturating_add(1);
         let Some(end) = self.rest.iter().position(|&byte| byte == b'\n') else {
-            // Without a line end there is nothing to join: the `\` stays.
             return Some((core::mem::take(&mut self.rest), false));
         };
         let line = &self.rest[..end];
         self.rest = &self.rest[end + 1..];
-        let without_cr = line.strip_suffix(b"\r").unwrap_or(line);
-        Some(match without_cr.strip_suffix(b"\\") {
-            Some(joined) => (joined, true),
-            None => (line, false),
-        })
+        Some((line, true))
     }
 
     /// The next logical line with the number of its first line; `None` bytes: it is too long.
     fn joined(&mut self) -> Option<(u32, Option<Cow<'a, [u8]>>)> {
-        let (start, mut continued) = self.physical()?;
+        let (mut part, mut has_end) = self.physical()?;
         let first_line = self.line;
-        let mut joined = Cow::Borrowed(start);
-        let mut fits = start.len() <= LINE_BYTES_MAX;
-        while continued {
-            let Some((more, again)) = self.physical() else { break };
-            continued = again;
-            fits = fits && joined.len() + more.len() <= LINE_BYTES_MAX;
+        let mut joined = Cow::Borrowed(part);
+        let mut fits = part.len() <= LINE_BYTES_MAX;
+        // httpd looks for the `\` in what it has joined so far. So an empty line after one that
+        // ends in `\\` is joined by the first `\`, and joins the next line by the second.
+        while let (true, Some(len)) = (has_end, before_joint(if fits { &joined } else { part })) {
+            truncate(&mut joined, len);
+            let Some(next) = self.physical() else {
+                // httpd counts the line that it did not find.
+                self.line = self.line.saturating_add(1);
+                break;
+            };
+            (part, has_end) = next;
+            fits = fits && joined.len() + part.len() <= LINE_BYTES_MAX;
             if fits {
-                joined.to_mut().extend_from_slice(more);
+                joined.to_mut().extend_from_slice(part);
             }
         }
         Some((first_line, fits.then_some(joined)))
+    }
+}
+
+/// The length of `line` without the `\` that joins the next one to it, if it ends in one.
+fn before_joint(line: &[u8]) -> Option<usize> {
+    let without_cr = line.strip_suffix(b"\r").unwrap_or(line);
+    without_cr.strip_suffix(b"\\").map(<[u8]>::len)
+}
+
+fn truncate(line: &mut Cow<'_, [u8]>, len: usize) {
+    match line {
+        Cow::Borrowed(line) => *line = &line[..len.min(line.len())],
+        Cow::Owned(line) => line.truncate(len),
     }
 }
 

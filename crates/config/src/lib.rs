@@ -2,9 +2,9 @@
 //! directive rows.
 //!
 //! The crate is pure: it opens no file, reads no environment and knows no directive by meaning.
-//! [`parse`] turns bytes into a [`Tree`]; [`apply()`] walks the tree and calls, for each line, the
-//! plain function that a table of [`Directive`] rows names for it. What the functions build is
-//! the caller's business (the type `B: Build`).
+//! [`parse()`] turns bytes into a [`Tree`]; [`apply()`] walks the tree and calls, for each line,
+//! the plain function that a table of [`Directive`] rows names for it. What the functions build
+//! is the caller's business (the type `B: Build`).
 //!
 //! Both stages go on after an error, so that an administrator sees all of them at once.
 #![doc = include_str!("example.md")]

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use crate::ast::{Line, Node, Position, Section};
 use crate::diagnostic::{Diagnostic, Stage};
+use crate::known;
 use crate::lexer::{Flaw, Lines, Logical, Text, Words};
 
 /// The name of the source that holds the `-c` or `-C` lines of a command line; httpd's own name.
@@ -51,10 +52,10 @@ pub fn parse(file: &str, text: &[u8], first_line: u32) -> Tree {
 /// ```
 /// use config::{COMMAND_LINE, Source, parse_sources};
 /// let options = ["<Directory /srv>", "Options None", "</Directory>"];
-/// let sources: Vec<_> = (1..)
-///     .zip(&options)
-///     .map(|(first_line, option)| Source { name: COMMAND_LINE, text: option.as_bytes(), first_line })
-///     .collect();
+/// let source = |(first_line, option): (u32, &&'static str)| {
+///     Source { name: COMMAND_LINE, text: option.as_bytes(), first_line }
+/// };
+/// let sources: Vec<_> = (1..).zip(&options).map(source).collect();
 /// let tree = parse_sources(&sources);
 /// assert!(tree.diagnostics.is_empty());
 /// assert_eq!(tree.nodes.len(), 1);
@@ -101,10 +102,9 @@ impl Parser {
             }
             Err(flaw) => return self.flaw(position, flaw),
         };
-        let line = split(text, position);
+        // httpd skips a line that begins with `""`, arguments or not.
+        let Some(line) = split(text, position) else { return };
         match line.name.as_bytes() {
-            // Only a line that is a pair of quotes has an empty name; httpd skips it as well.
-            [] => {}
             [b'<', b'/', ..] => self.close(&line),
             [b'<', ..] => self.open(line),
             _ => self.push(Node::Directive(line)),
@@ -148,7 +148,7 @@ impl Parser {
             self.error(line, text);
             return self.close_matching(tag);
         };
-        let expected = &innermost.line.name[1..];
+        let expected = &known::spelled(&innermost.line.name)[1..];
         if name.eq_ignore_ascii_case(expected) {
             return self.close_to(self.open.len() - 1);
         }
@@ -213,19 +213,20 @@ impl Parser {
     }
 }
 
-/// Splits off the name. Of `<RequireAll>`, which has no arguments, the `>` counts as such.
-fn split(text: String, position: Position) -> Line {
+/// Splits off the name. httpd takes a `>` off the end of any name that has no `/` second, as
+/// close tags have.
+fn split(text: String, position: Position) -> Option<Line> {
     let mut words = Words::new(&text);
-    let mut name = words.next().map_or(String::new(), |word| word.text);
-    let mut args_at = words.offset();
-    if name.starts_with('<') && !name.starts_with("</") && name.ends_with('>') {
+    let mut name = words.next().map(|word| word.text).filter(|name| !name.is_empty())?;
+    let args_at = words.offset();
+    if name.ends_with('>') && name.as_bytes().get(1) != Some(&b'/') {
         name.pop();
-        args_at = if args_at == text.len() { text.rfind('>').unwrap_or(args_at) } else { args_at };
     }
-    Line { name, args_at, position, text }
+    Some(Line { name, args_at, position, text })
 }
 
 fn not_closed(section: &Section) -> String {
     let Line { name, position, .. } = &section.line;
+    let name = known::spelled(name);
     format!("{}:{}: {name}> was not closed.", position.file, position.line)
 }

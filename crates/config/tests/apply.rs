@@ -39,6 +39,7 @@ fn arguments() {
         ("Protocols a b", Ok(r#"Protocols ["a", "b"]"#)),
         ("Protocols a \"\" b", Ok(r#"Protocols ["a"]"#)),
         ("AddIcon a b c d", Ok(r#"AddIcon ["a", "b", "c", "d"]"#)),
+        ("AddIcon a \"\" c", Ok(r#"AddIcon ["a"]"#)),
         ("ToyNone", Ok("ToyNone []")),
         ("ToyThree a b c", Ok(r#"ToyThree ["a", "b", "c"]"#)),
         ("ToyOneOrThree a", Ok(r#"ToyOneOrThree ["a"]"#)),
@@ -154,9 +155,8 @@ fn sections_are_entered_and_left() {
 
 #[test]
 fn what_stands_in_a_refused_section_is_skipped() {
-    let (toy, diagnostics) = run(
-        "<Directory a b>\nFoo\nOptions None\n</Directory>\n<Proxy *>\nFoo\n</Proxy>\nToyNone\n",
-    );
+    let (toy, diagnostics) =
+        run("<RequireAll>\nFoo\nOptions None\n</RequireAll>\n<Proxy *>\nFoo\n</Proxy>\nToyNone\n");
     assert_eq!(toy.applied, ["ToyNone []"]);
     assert_eq!(diagnostics.len(), 2, "{diagnostics:?}");
 }

@@ -37,13 +37,15 @@ fn builds_a_tree_with_positions() {
 #[test]
 fn names_of_sections() {
     let cases = [
-        ("<A>", "<A", ">"),
+        ("<A>", "<A", ""),
         ("<A >", "<A", ">"),
         ("<A> b>", "<A", "b>"),
-        ("<A>>", "<A>", ">"),
+        ("<A>>", "<A>", ""),
         ("\"<A\" b>", "<A", "b>"),
-        ("<>", "<", ">"),
+        ("<>", "<", ""),
         ("<", "<", ""),
+        ("A> b", "A", "b"),
+        ("A/> b", "A/>", "b"),
     ];
     for (text, name, args) in cases {
         let tree = parse("x", text.as_bytes(), 1);

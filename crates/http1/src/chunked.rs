@@ -1,12 +1,12 @@
 //! The chunked coding (RFC 9112 section 7.1), decoded in place.
 //!
 //! ```text
-//!            ┌────────────────────────── CR LF ───────────────────────────┐
-//!            ▼                                                            │
-//!  ─► SizeStart ─► Size ─┬─► Padding ─┬─► Extension ─┬─► SizeLf ─► Data ─► DataCr ─► DataLf
-//!                        └────────────┴──────────────┘     │ size 0
-//!                                                          ▼
-//!                              Done ◄─ EndLf ◄─ CR ─ TrailerStart ◄─► TrailerName/Value/Lf
+//!            +--------------------------------- CR LF --------------------------------+
+//!            v                                                                        |
+//!  --> SizeStart --> Size --> [Padding] --> [Extension] --> SizeLf --> Data --> DataCr, DataLf
+//!                                                             | size 0
+//!                                                             v
+//!      Done <-- EndLf <------------- CR -------------- TrailerStart <--> Name, Value, TrailerLf
 //! ```
 //!
 //! Every byte of framing is checked, and each kind of it has a budget: what is no data must not let
@@ -77,9 +77,6 @@ impl Decoder {
             let Some(&byte) = input.get(at) else { break };
             self.state = self.framing_byte(byte)?;
             at += 1;
-            if self.state == State::Data && at == input.len() {
-                break;
-            }
         }
         Ok(Step { used: at, data: at..at, done: self.state == State::Done })
     }

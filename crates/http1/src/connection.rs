@@ -2,12 +2,13 @@
 //! in this file.
 //!
 //! ```text
-//!            begin            body_done            finish
-//!   ─► Head ───────► Body ──────────────► Respond ────────► Idle ──► begin (next request)
-//!        │             │  (no body: at once) │                │
-//!        └─────────────┴────── close ────────┴────────────────┘
-//!                                ▼
-//!                         Close(CloseReason)
+//!            begin             body_done             finish
+//!  --> Head --------> Body ---------------> Respond ---------> Idle ---> begin (next request)
+//!        |              |  (at once without one) |               |
+//!        +--------------+-------- close ---------+---------------+
+//!                                   |
+//!                                   v
+//!                           Close(CloseReason)
 //! ```
 //!
 //! `decide` may be called in Body or Respond: a response may start before its request has ended.
@@ -22,6 +23,14 @@ enum State {
     Body,
     Respond,
     Idle,
+    Close(CloseReason),
+}
+
+/// What `decide` found for the response at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Open,
+    Keep,
     Close(CloseReason),
 }
 
@@ -58,9 +67,8 @@ pub struct Connection {
     state: State,
     keep_alive: bool,
     keep_alive_named: bool,
-    /// Set by `decide`; without it `finish` closes.
-    decided: Option<CloseReason>,
-    keep: bool,
+    /// Set by `decide`; while it is open, `finish` is out of order.
+    verdict: Verdict,
 }
 
 const _: () = assert!(size_of::<Connection>() <= 16);
@@ -80,8 +88,7 @@ impl Connection {
             state: State::Head,
             keep_alive: false,
             keep_alive_named: false,
-            decided: None,
-            keep: false,
+            verdict: Verdict::Open,
         }
     }
 
@@ -112,8 +119,7 @@ impl Connection {
         self.requests = self.requests.saturating_add(1);
         self.keep_alive = framing.keep_alive;
         self.keep_alive_named = framing.keep_alive_named;
-        self.keep = false;
-        self.decided = None;
+        self.verdict = Verdict::Open;
         let bodyless = framing.body == BodyLength::None;
         self.state = if bodyless { State::Respond } else { State::Body };
     }
@@ -131,7 +137,7 @@ impl Connection {
     }
 
     /// Decides on persistence, in time for the head of the response. `max_keep_alive_requests` is
-    /// `MaxKeepAliveRequests` (0: unlimited), `draining` a process that is about to end, `must_close`
+    /// `MaxKeepAliveRequests` (0: unlimited), `draining` a process about to end, `must_close`
     /// whatever else forbids persistence: `KeepAlive Off`, a status that drops the connection, a
     /// body of unknown length for an HTTP/1.0 client.
     pub fn decide(
@@ -146,38 +152,30 @@ impl Connection {
         // httpd counts what is left before this response: the first one of 100 says max=100, and
         // the 101st closes (`ap_set_keepalive`, measured).
         let left = max_keep_alive_requests.saturating_sub(self.kept);
-        self.decided = if must_close {
-            Some(CloseReason::ServerChose)
-        } else if !self.keep_alive {
-            Some(CloseReason::ClientAsked)
-        } else if draining {
-            Some(CloseReason::Draining)
-        } else if max_keep_alive_requests != 0 && left == 0 {
-            Some(CloseReason::KeepAliveLimit)
-        } else {
-            None
+        let limited = max_keep_alive_requests != 0;
+        self.verdict = match () {
+            () if must_close => Verdict::Close(CloseReason::ServerChose),
+            () if !self.keep_alive => Verdict::Close(CloseReason::ClientAsked),
+            () if draining => Verdict::Close(CloseReason::Draining),
+            () if limited && left == 0 => Verdict::Close(CloseReason::KeepAliveLimit),
+            () => Verdict::Keep,
         };
-        self.keep = self.decided.is_none();
-        if !self.keep {
+        if self.verdict != Verdict::Keep {
             return Persist::Close;
         }
-        let remaining = (max_keep_alive_requests != 0).then_some(left);
-        Persist::Keep { named: self.keep_alive_named, remaining }
+        Persist::Keep { named: self.keep_alive_named, remaining: limited.then_some(left) }
     }
 
     /// The response is written.
     pub fn finish(&mut self) -> Next {
         if self.in_order(matches!(self.state, State::Body | State::Respond)) {
-            self.state = match (self.decided, self.state, self.keep) {
-                (Some(reason), _, _) => State::Close(reason),
-                (None, State::Respond, true) => State::Idle,
-                (None, State::Body, true) => State::Close(CloseReason::UnreadBody),
-                _ => State::Close(CloseReason::Disorder),
+            debug_assert!(self.verdict != Verdict::Open, "finish before decide");
+            self.state = match (self.verdict, self.state) {
+                (Verdict::Close(reason), _) => State::Close(reason),
+                (Verdict::Keep, State::Respond) => State::Idle,
+                (Verdict::Keep, _) => State::Close(CloseReason::UnreadBody),
+                (Verdict::Open, _) => State::Close(CloseReason::Disorder),
             };
-            debug_assert!(
-                self.close_reason() != Some(CloseReason::Disorder),
-                "finish before decide"
-            );
         }
         match self.state {
             State::Close(reason) => Next::Close(reason),

@@ -114,9 +114,11 @@ impl HeadParser {
 
     /// Goes back to the start of a request and keeps the allocation.
     pub fn reset(&mut self) {
-        let mut head = core::mem::take(&mut self.head);
-        head.clear();
-        *self = Self { head, ..Self::new() };
+        self.phase = Phase::RequestLine;
+        self.start_line(0);
+        self.empty_lines = 0;
+        self.blank = true;
+        self.head.clear();
     }
 
     /// Parses as far as `buf` goes. `buf` starts at the same byte on every call until the result is
@@ -254,7 +256,7 @@ impl HeadParser {
         let version_start = method_len + 1 + target_len + 1;
         let Some(version) = rest[version_start..].first_chunk::<10>() else {
             // Shorter than a version and its line end: cut, or wrong if the line end is there.
-            return self.fault(buf, limit, "request line ends before the version");
+            return self.fault(buf, limit, NO_VERSION);
         };
         let version = match version {
             b"HTTP/1.1\r\n" => Version::Http11,
@@ -373,11 +375,13 @@ fn name_fault(rest: &[u8], name_len: usize) -> &'static str {
     }
 }
 
+const NO_VERSION: &str = "request line does not end with a protocol version";
+
 /// Versions other than 1.0 and 1.1, on the last ten bytes of the request line.
 #[cold]
 fn uncommon_version(text: &[u8; 10]) -> Result<Version, Refusal> {
     let [b'H', b'T', b'T', b'P', b'/', major, b'.', minor, b'\r', b'\n'] = text else {
-        return Err(Refusal::bad_request("request line does not end with a protocol version"));
+        return Err(Refusal::bad_request(NO_VERSION));
     };
     match (major, minor) {
         // RFC 9110 section 2.5: a minor version above the known one is treated as the known one.
@@ -389,8 +393,8 @@ fn uncommon_version(text: &[u8; 10]) -> Result<Version, Refusal> {
     }
 }
 
-/// For fuzz targets: parses `data` whole, and split at every place that the first byte selects; both
-/// must agree, and every span must lie within the head.
+/// For fuzz targets: parses `data` whole, and in steps of the size that the first byte selects;
+/// both must agree, and every piece of the head must keep what the parser promises.
 pub fn fuzz_head(data: &[u8]) {
     let Some((&step, input)) = data.split_first() else { return };
     let limits = HeadLimits { request_line_bytes: 64, field_bytes: 64, fields: 8 };

@@ -22,6 +22,12 @@ impl<'a> ResponseHead<'a> {
         Self { out }
     }
 
+    /// Goes on with a head whose status line and first fields stand in `out` already.
+    #[inline]
+    pub fn resume(out: &'a mut Vec<u8>) -> Self {
+        Self { out }
+    }
+
     /// Appends a field. A field that could not be read back as the same field is left out: a name
     /// that is no token, a value with CR, LF or NUL. That stops response splitting in one place.
     #[inline]

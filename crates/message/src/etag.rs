@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn file_tags() {
         // Read off httpd 2.4.71 for a file of 23 bytes.
-        let mtime = 0x660b_3134_508c9;
+        let mtime = 0x0006_60b3_1345_08c9;
         assert_eq!(file_tag(0x17, mtime, mtime + 1_000_001), "\"17-660b3134508c9\"");
         assert_eq!(file_tag(0x17, mtime, mtime + 1_000_000), "W/\"17-660b3134508c9\"");
         assert_eq!(file_tag(0, 0, i64::MAX), "\"0-0\"");

@@ -84,30 +84,39 @@ fn split_literal(value: &[u8]) -> Result<Split<'_>, BadHost> {
 fn check_name(name: &[u8]) -> Result<&[u8], BadHost> {
     let mut numeric = true;
     let mut previous = 0;
-    for &byte in name {
+    // Where the last label starts; a dot at the very end starts none.
+    let (mut label, mut next_label) = (0, 0);
+    for (at, &byte) in name.iter().enumerate() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'_' => numeric = false,
             b'0'..=b'9' => {}
-            b'.' if previous != b'.' => {}
+            b'.' if previous != b'.' => {
+                next_label = at + 1;
+                previous = byte;
+                continue;
+            }
             _ => return Err(BadHost::Name),
         }
+        label = next_label;
         previous = byte;
     }
-    // One dot at the end marks the root of the DNS and changes nothing.
-    let rooted = name.strip_suffix(b".").unwrap_or(name);
-    let mut labels = rooted.split(|&byte| byte == b'.');
-    let address_like = match rooted {
-        [] => return Err(BadHost::Empty),
-        _ if numeric => {
-            let padded = labels.clone().any(|label| matches!(label, [] | [b'0', _, ..]));
-            padded || labels.count() != 4
-        }
-        // A single label is free: `1-2` names a machine in the local domain.
-        _ => labels.next_back().is_some_and(|last| {
-            last.len() < rooted.len() && last.first().is_some_and(u8::is_ascii_digit)
-        }),
+    // A single label may start with a digit: `1-2` names a machine in the local domain.
+    let address_like = match name {
+        [] | [b'.'] => return Err(BadHost::Empty),
+        _ if numeric => !is_dotted_decimal(name),
+        _ => label > 0 && name[label].is_ascii_digit(),
     };
     if address_like { Err(BadHost::Number) } else { Ok(name) }
+}
+
+/// Four decimal numbers without leading zeros, one dot after the last allowed. How large each is
+/// does not matter: a resolver would not read 256.1.1.1 as another address.
+fn is_dotted_decimal(name: &[u8]) -> bool {
+    // One dot at the end marks the root of the DNS and changes nothing.
+    let rooted = name.strip_suffix(b".").unwrap_or(name);
+    let labels = rooted.split(|&byte| byte == b'.');
+    let padded = labels.clone().any(|label| matches!(label, [] | [b'0', _, ..]));
+    !padded && labels.count() == 4
 }
 
 /// RFC 3986 IPv6address. Zone identifiers and future versions are refused, as httpd does.

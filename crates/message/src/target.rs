@@ -146,9 +146,12 @@ mod tests {
         }
     }
 
+    /// Raw target, host name, port, path, query.
+    type Row = (&'static str, &'static str, Option<u16>, &'static str, Option<&'static str>);
+
     #[test]
     fn absolute_form() {
-        let rows: &[(&str, &str, Option<u16>, &str, Option<&str>)] = &[
+        let rows: &[Row] = &[
             ("http://foo/", "foo", None, "/", None),
             ("HTTP://foo:81", "foo", Some(81), "/", None),
             ("http://foo?q/r", "foo", None, "/", Some("q/r")),

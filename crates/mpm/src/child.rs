@@ -31,7 +31,7 @@ impl Child {
     pub(crate) fn main(generation: Arc<Generation>, slot: usize, parent: i32, kind: Kind) -> i32 {
         let child = Self { generation, slot, _private: () };
         if let Err(message) = child.drop_privileges() {
-            child.server().complain("AH02162", &message);
+            child.server().complain(2162, &message);
             return exit_code::FATAL;
         }
         process::die_with_parent(parent);
@@ -44,7 +44,7 @@ impl Child {
         match served {
             Ok(()) => exit_code::OK,
             Err(error) => {
-                child.server().complain("AH00480", &format!("child cannot serve: {error}"));
+                child.server().complain(480, &format!("child cannot serve: {error}"));
                 exit_code::SICK
             }
         }

@@ -14,10 +14,12 @@ mod event;
 mod generation;
 mod listen;
 mod plan;
+mod probe;
 mod supervisor;
 
 pub use child::Child;
 pub use generation::{Generation, Loader};
 pub use listen::Listeners;
 pub use plan::{Kind, Plan};
+pub use probe::probe;
 pub use supervisor::{Parent, Started, run};

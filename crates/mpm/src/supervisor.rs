@@ -94,9 +94,9 @@ pub fn run(
     parent.start_all()?;
     if parent.stop.is_none() {
         started(&parent.report());
-        parent.note("AH00489", &format!("{} configured -- resuming normal operations", IDENTITY));
+        parent.note(489, &format!("{} configured -- resuming normal operations", IDENTITY));
         let line: Vec<String> = std::env::args().collect();
-        parent.note("AH00094", &format!("Command line: '{}'", line.join(" ")));
+        parent.note(94, &format!("Command line: '{}'", line.join(" ")));
     }
     while parent.stop.is_none() {
         parent.signals.wait(parent.tick());
@@ -202,8 +202,8 @@ impl Parent<'_> {
     /// Start a new generation beside the old one; only when it is there, end the old one.
     fn restart(&mut self, order: Order) {
         let (id, what) = match order {
-            Order::Drain => ("AH00493", "SIGUSR1 received.  Doing graceful restart"),
-            _ => ("AH00494", "SIGHUP received.  Attempting to restart"),
+            Order::Drain => (493, "SIGUSR1 received.  Doing graceful restart"),
+            _ => (494, "SIGHUP received.  Attempting to restart"),
         };
         self.note(id, what);
         let next = (self.loader)()
@@ -211,7 +211,7 @@ impl Parent<'_> {
         match next {
             Ok(generation) => self.current = Arc::new(generation),
             Err(message) => {
-                self.complain("AH00020", &format!("{message}; the old configuration stays"));
+                self.complain(20, &format!("{message}; the old configuration stays"));
                 return;
             }
         }
@@ -253,10 +253,10 @@ impl Parent<'_> {
         match ending {
             Ending::Signal(number) => {
                 let text = format!("child pid {pid} exit signal {}", signal_name(number));
-                self.note("AH00052", &text);
+                self.note(52, &text);
             }
             Ending::Exit(code) => {
-                self.complain("AH00052", &format!("child pid {pid} ended with exit code {code}"));
+                self.complain(52, &format!("child pid {pid} ended with exit code {code}"));
             }
         }
     }
@@ -274,7 +274,7 @@ impl Parent<'_> {
             }
             if let Err(error) = self.start(slot) {
                 self.crashes.died(clock::monotonic_ms());
-                self.complain("AH00481", &format!("fork: Unable to fork new process: {error}"));
+                self.complain(481, &format!("fork: Unable to fork new process: {error}"));
                 return;
             }
         }
@@ -299,7 +299,7 @@ impl Parent<'_> {
     /// Carry out the stop that a signal asked for.
     fn finish(&mut self) {
         if self.stop == Some(Stop::Gracefully) {
-            self.note("AH00492", "caught SIGWINCH, shutting down gracefully");
+            self.note(492, "caught SIGWINCH, shutting down gracefully");
             self.stop_all(Order::Drain);
             self.stop = None;
             self.close_listeners();
@@ -311,7 +311,7 @@ impl Parent<'_> {
             }
         }
         if !self.records.is_empty() {
-            self.note("AH00491", "caught SIGTERM, shutting down");
+            self.note(491, "caught SIGTERM, shutting down");
         }
         self.stop_all(Order::Stop);
         self.wait_for_all();
@@ -345,11 +345,11 @@ impl Parent<'_> {
         }
     }
 
-    fn note(&self, id: &str, text: &str) {
+    fn note(&self, id: u32, text: &str) {
         self.current.server.note(id, text);
     }
 
-    fn complain(&self, id: &str, text: &str) {
+    fn complain(&self, id: u32, text: &str) {
         self.current.server.complain(id, text);
     }
 }

@@ -2,7 +2,7 @@
 
 pub use crate::sys::{Fork, User, exit_now, fork, group_by_name, user_by_name};
 use rustix::process::{
-    Pid, Resource, Rlimit, WaitOptions, getppid, getrlimit, kill_process, setrlimit, wait,
+    Pid, Resource, Rlimit, WaitOptions, getppid, getrlimit, kill_process, setrlimit, wait, waitpid,
 };
 use std::io;
 
@@ -47,6 +47,16 @@ pub fn reap() -> Option<(i32, Ending)> {
         (None, None) => return None, // stopped or continued: it lives
     };
     Some((pid.as_raw_nonzero().get(), ending))
+}
+
+/// Wait for one child to end.
+pub fn wait_for(pid: i32) -> Option<Ending> {
+    let (_, status) = waitpid(Pid::from_raw(pid), WaitOptions::empty()).ok()??;
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Some(Ending::Exit(code)),
+        (None, Some(signal)) => Some(Ending::Signal(signal)),
+        (None, None) => None,
+    }
 }
 
 /// This process.

@@ -1,16 +1,34 @@
-//! Pure parts of the server: log lines, directory listings, media types.
+//! The server: connection engine, request pipeline and modules, written once for all MPMs.
+//!
+//! An MPM makes one [`Context`] per serving thread and calls [`serve`] for each connection; it
+//! learns nothing else of this crate, and this crate learns nothing of it. Read
+//! `connection.rs` (the life of a connection), then `exchange.rs` (the life of a request), then
+//! `modules/mod.rs` (who runs when).
 
-/// What is written to the error log, and the calendar both logs share.
-pub mod log {
-    pub mod error_log;
-    pub mod level;
-    pub mod time;
-}
+mod access_log;
+mod cache;
+mod connection;
+mod context;
+mod defaults;
+mod exchange;
+mod failure;
+mod fast;
+mod handler;
+mod identity;
+mod log;
+mod modules;
+mod phase;
+mod representation;
+mod request;
+mod resolve;
+mod response;
+mod server;
+mod site;
+mod slots;
+mod transmit;
 
-/// The modules a configuration can name.
-pub mod modules {
-    pub mod autoindex;
-    pub mod escape;
-    pub mod log_config;
-    pub mod mime;
-}
+pub use connection::serve;
+pub use context::Context;
+pub use defaults::Serve;
+pub use identity::IDENTITY;
+pub use server::{MpmSettings, Report, Server};

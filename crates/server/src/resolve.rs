@@ -49,15 +49,36 @@ pub(crate) fn open(
         Policies::Uniform(policy) => {
             match open_beneath(root, path, Links::Refuse, Purpose::Read) {
                 Err(Errno::LOOP) if *policy == LinkPolicy::OwnerMatch => {
-                    Walk::new(root)?.run(path, policies)?
+                    Walk::new(root)?.run(path, policies, Purpose::Read)?
                 }
                 other => other?,
             }
         }
-        Policies::PerComponent(_) => Walk::new(root)?.run(path, policies)?,
+        Policies::PerComponent(_) => Walk::new(root)?.run(path, policies, Purpose::Read)?,
     };
     let status = status(&descriptor)?;
     Ok((File::from(descriptor), status))
+}
+
+/// The status of `path` beneath `root`, without the right to read it.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn status_of(
+    root: BorrowedFd<'_>,
+    path: &[u8],
+    policies: &Policies<'_>,
+) -> Result<Status, Errno> {
+    let descriptor = match policies {
+        Policies::Uniform(LinkPolicy::Follow) => {
+            open_beneath(root, path, Links::Follow, Purpose::Path)?
+        }
+        Policies::Uniform(LinkPolicy::Refuse) => {
+            open_beneath(root, path, Links::Refuse, Purpose::Path)?
+        }
+        _ => Walk::new(root)?.run(path, policies, Purpose::Path)?,
+    };
+    status(&descriptor)
 }
 
 /// A look-up component by component, for paths with links or with differing policies.
@@ -72,7 +93,12 @@ impl Walk {
         Ok(Self { here, links_left: LINKS_MAX })
     }
 
-    fn run(mut self, path: &[u8], policies: &Policies<'_>) -> Result<OwnedFd, Errno> {
+    fn run(
+        mut self,
+        path: &[u8],
+        policies: &Policies<'_>,
+        wanted: Purpose,
+    ) -> Result<OwnedFd, Errno> {
         let components: Vec<&[u8]> =
             path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).collect();
         for (index, component) in components.iter().enumerate() {
@@ -81,11 +107,11 @@ impl Walk {
                 Policies::PerComponent(at) => at(index),
             };
             let is_last = index + 1 == components.len();
-            let purpose = if is_last { Purpose::Read } else { Purpose::Path };
+            let purpose = if is_last { wanted } else { Purpose::Path };
             self.here = self.step(component, policy, purpose)?;
         }
         if components.is_empty() {
-            return open_beneath(&self.here, b".", Links::Refuse, Purpose::Read);
+            return open_beneath(&self.here, b".", Links::Refuse, wanted);
         }
         Ok(self.here)
     }

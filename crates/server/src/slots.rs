@@ -15,6 +15,7 @@ use std::task::{Poll, Waker};
 pub(crate) struct Slots {
     board: Arc<Board>,
     process: usize,
+    total: usize,
     /// Free rows; the last used is used next, so that its memory is warm.
     free: RefCell<Vec<usize>>,
     queue: RefCell<VecDeque<Rc<Ticket>>>,
@@ -40,8 +41,14 @@ impl Slots {
         for row in rows.clone() {
             board.worker(process, row).inspect(|row| row.open(pid));
         }
+        let total = rows.len();
         let free = RefCell::new(rows.rev().collect());
-        Self { board, process, free, queue: RefCell::default() }
+        Self { board, process, total, free, queue: RefCell::default() }
+    }
+
+    /// Slots of this thread.
+    pub(crate) fn total(&self) -> u32 {
+        u32::try_from(self.total).unwrap_or(u32::MAX)
     }
 
     /// Slots free now.

@@ -1,2 +1,82 @@
-//! The one binary.
-fn main() {}
+//! The one binary: from the command line to the parent process.
+//!
+//! Read from top to bottom this is a table of contents; what a subcommand does is in its file.
+
+mod help;
+mod serve;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Subcommands: name and what runs it with the arguments that follow.
+const COMMANDS: &[(&str, fn(lexopt::Parser) -> Result<i32, Problem>)] = &[("serve", serve::run)];
+
+/// Why the program ends without having done its work.
+pub(crate) enum Problem {
+    /// The command line cannot be understood: exit code 2 and a pointer to the help.
+    Usage(String),
+    /// It was understood and cannot be done: exit code 1.
+    Failed(String),
+}
+
+impl From<lexopt::Error> for Problem {
+    fn from(error: lexopt::Error) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+fn main() -> ExitCode {
+    let code = match run() {
+        Ok(code) => code,
+        Err(Problem::Usage(text)) => {
+            complain(&format!("{text}\ntry: trivet --help"));
+            2
+        }
+        Err(Problem::Failed(text)) => {
+            complain(&text);
+            1
+        }
+    };
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}
+
+/// Errors go to standard error under the program's name, as httpd's do.
+fn complain(text: &str) {
+    // Where standard error is closed there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "trivet: {}", text.trim_end());
+}
+
+/// Print on standard output; a reader that has gone is no fault.
+pub(crate) fn say(text: &str) {
+    let mut out = std::io::stdout();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+fn run() -> Result<i32, Problem> {
+    use lexopt::prelude::{Long, Short, Value};
+    let mut parser = lexopt::Parser::from_env();
+    match parser.next()? {
+        None | Some(Long("help")) => {
+            say(help::OVERVIEW);
+            Ok(0)
+        }
+        Some(Long("version") | Short('v')) => {
+            say(&format!("Server version: {}\n", server::IDENTITY));
+            Ok(0)
+        }
+        Some(Short('h' | '?')) => {
+            complain(help::OVERVIEW);
+            Ok(1) // as httpd
+        }
+        Some(Value(word)) => {
+            let word = word.to_string_lossy().into_owned();
+            let Some((_, command)) = COMMANDS.iter().find(|row| row.0 == word) else {
+                let near = config::suggest::nearest(&word, COMMANDS.iter().map(|row| row.0));
+                let hint = near.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
+                return Err(Problem::Usage(format!("there is no command '{word}'{hint}")));
+            };
+            command(parser)
+        }
+        Some(other) => Err(other.unexpected().into()),
+    }
+}

@@ -92,8 +92,14 @@ fn enter_host(toy: &mut Toy, call: &Call<'_>) -> Result<(), Error> {
 }
 
 fn enter_directory(toy: &mut Toy, call: &Call<'_>) -> Result<(), Error> {
+    toy.enter(call, Scope::DIRECTORY)
+}
+
+/// httpd finds this only after it has walked the section.
+fn leave_directory(toy: &mut Toy, call: &Call<'_>) -> Result<(), Error> {
+    leave(toy, call)?;
     match call.args {
-        [_] => toy.enter(call, Scope::DIRECTORY),
+        [_] => Ok(()),
         _ => Err(Error::argument(1, "Multiple <Directory> arguments not (yet) supported.")),
     }
 }
@@ -142,7 +148,13 @@ static TOY: Module<Toy> = Module {
     file: "toy.c",
     directives: &[
         row("<VirtualHost", Args::Section(SOME, leave), Scope::SERVER, "", enter_host),
-        row("<Directory", Args::Section(SOME, leave), Scope::RSRC_CONF, "", enter_directory),
+        row(
+            "<Directory",
+            Args::Section(SOME, leave_directory),
+            Scope::RSRC_CONF,
+            "",
+            enter_directory,
+        ),
         row("<Location", Args::Section(SOME, leave), Scope::RSRC_CONF, "", enter_location),
         row(
             "<Files",

@@ -150,10 +150,7 @@ impl Levels {
 /// `ssl` of `ssl`, `ssl_module` and `mod_ssl.c`, the three ways to name a module.
 fn short_name(specifier: &str) -> &str {
     let source = specifier.strip_prefix("mod_").and_then(|name| name.strip_suffix(".c"));
-    source
-        .or_else(|| specifier.strip_suffix("_module"))
-        .or_else(|| specifier.strip_suffix(".c"))
-        .unwrap_or(specifier)
+    source.or_else(|| specifier.strip_suffix("_module")).unwrap_or(specifier)
 }
 
 #[cfg(test)]
@@ -217,6 +214,8 @@ mod tests {
             (&["core:loud"], format!("core:loud: {keywords}")),
             (&["core:"], "Module specifier 'core' must be followed by a log level keyword".into()),
             (&["nosuch:info"], "Cannot find module nosuch".into()),
+            (&["mod_core:info"], "Cannot find module mod_core".into()),
+            (&["core.c:info"], "Cannot find module core.c".into()),
             (&[], "LogLevel requires level keyword or module loglevel specifier".into()),
         ] {
             assert_eq!(levels(arguments).unwrap_err(), expected);

@@ -40,12 +40,26 @@ static PATH_PLAIN: [bool; 256] = {
 pub fn log_item(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
     // The loop body runs once per escaped byte, so clean text is one scan and one copy.
-    while let Some(at) = rest.iter().position(|&byte| LOG_ESCAPED[usize::from(byte)]) {
+    while let Some(at) = first_escaped(rest) {
         out.extend_from_slice(&rest[..at]);
         log_byte(rest[at], out);
         rest = &rest[at + 1..];
     }
     out.extend_from_slice(rest);
+}
+
+/// Where the first byte of `LOG_ESCAPED` is. Sixteen bytes are asked at once without a branch,
+/// which compiles to vector instructions: this scan is half the cost of a log line.
+fn first_escaped(text: &[u8]) -> Option<usize> {
+    const STEP: usize = 16;
+    let is_clean = |chunk: &&[u8]| {
+        !chunk.iter().fold(false, |found, &byte| {
+            found | (byte.wrapping_sub(0x20) >= 0x5f) | (byte == b'"') | (byte == b'\\')
+        })
+    };
+    let clean = text.chunks_exact(STEP).take_while(is_clean).count() * STEP;
+    let at = text[clean..].iter().position(|&byte| LOG_ESCAPED[usize::from(byte)])?;
+    Some(clean + at)
 }
 
 /// Appends `text` escaped for the error log: httpd's `ap_escape_errorlog_item`, which leaves
@@ -211,6 +225,18 @@ mod tests {
         let every: Vec<u8> = (0..=255).collect();
         let escaped = with(log_item, &every);
         assert!(escaped.bytes().all(|byte| (0x20..0x7f).contains(&byte)));
+    }
+
+    #[test]
+    fn every_byte_is_found_at_every_place() {
+        for byte in 0..=255u8 {
+            for at in 0..40 {
+                let mut text = [b'a'; 40];
+                text[at] = byte;
+                let expected = LOG_ESCAPED[usize::from(byte)].then_some(at);
+                assert_eq!(first_escaped(&text), expected, "{byte:#x} at {at}");
+            }
+        }
     }
 
     #[test]

@@ -158,6 +158,15 @@ impl Builder {
         }
     }
 
+    /// The folder of the innermost `<Directory>`, empty outside of any.
+    pub(crate) fn directory(&self) -> String {
+        let directories = self.open.iter().rev().filter_map(|section| match &section.place {
+            Place::Directory(pattern) => Some(String::from_utf8_lossy(pattern.text()).into_owned()),
+            _ => None,
+        });
+        directories.take(1).collect()
+    }
+
     /// A section begins.
     pub(crate) fn enter(&mut self, place: Place) {
         self.open.push(Section { place, settings: Settings::default() });

@@ -38,6 +38,12 @@ impl Sections {
         found
     }
 
+    /// LimitRequestBody outside of all sections, which a head is checked against before its
+    /// location is known.
+    pub(crate) fn limit_request_body(&self) -> u64 {
+        self.base.core.limit_request_body()
+    }
+
     /// The settings for a file path (`root` and `below`) that the URL path `url` was mapped to.
     pub(crate) fn settings(
         &self,

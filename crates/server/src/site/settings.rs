@@ -9,7 +9,7 @@ use crate::modules::{authz, autoindex, core, dir, mime, trivet};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) authz: authz::Settings,
-    pub(crate) autoindex: autoindex::Settings,
+    pub(crate) autoindex: autoindex::Options,
     pub(crate) core: core::Settings,
     pub(crate) dir: dir::Settings,
     pub(crate) mime: mime::Settings,
@@ -22,7 +22,7 @@ impl Settings {
         let Self { authz, autoindex, core, dir, mime, trivet } = inner;
         Self {
             authz: authz.over(&outer.authz),
-            autoindex: autoindex.over(&outer.autoindex),
+            autoindex: autoindex::Options::merge(&outer.autoindex, autoindex),
             core: core.over(&outer.core),
             dir: dir.over(&outer.dir),
             mime: mime::Settings::merge(&outer.mime, mime),

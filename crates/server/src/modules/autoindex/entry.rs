@@ -11,8 +11,8 @@ pub struct Entry<'a> {
     pub is_dir: bool,
     /// Bytes of the file.
     pub size: u64,
-    /// Last modification, seconds since 1970.
-    pub mtime: i64,
+    /// Last modification, microseconds since 1970: pages show minutes but sort by all of it.
+    pub mtime_us: i64,
     /// Media type, by which AddIconByType and AddAltByType choose.
     pub content_type: Option<&'a str>,
     /// Content encoding, by which AddIconByEncoding and AddAltByEncoding choose.

@@ -3,14 +3,20 @@
 //! directory, deciding who may see an entry and fetching HeaderName and ReadmeName belong to
 //! the caller.
 
+mod directives;
 mod entry;
+pub(crate) mod listing;
 mod matching;
 mod options;
 mod parse;
 mod row;
+mod size;
 mod sort;
 mod table;
+#[cfg(test)]
+mod tests;
 
+pub(crate) use directives::MODULE;
 pub use entry::{Entry, Insert, Page, scan_title};
 pub use options::{Flags, Options};
 pub use parse::By;

@@ -159,6 +159,9 @@ pub struct Options {
 impl Options {
     /// The settings of a section inside another (mod_autoindex.c `merge_autoindex_configs`).
     /// Of rules the first match counts, so those of `inner` come first.
+    ///
+    /// Merging is not associative. httpd first merges the sections of the request that said
+    /// anything about listings, outermost first, and then the result into the server's.
     pub fn merge(outer: &Self, inner: &Self) -> Self {
         let (base, added, removed) = merge_flags(outer, inner);
         let inherited = if inner.ignore_reset { &[][..] } else { &outer.ignored[..] };
@@ -225,9 +228,9 @@ fn merge_flags(outer: &Options, inner: &Options) -> (Flags, Flags, Flags) {
         return (Flags::NONE, Flags::EMPTY, Flags::EMPTY);
     }
     if inner.base != Flags::EMPTY {
-        // Keywords without a sign replace all that was inherited.
-        let base = (inner.base | inner.added) & !inner.removed;
-        return (base, Flags::EMPTY, Flags::EMPTY);
+        // Keywords without a sign replace all that was inherited, and all that stands beside
+        // them with a sign: httpd loses those here, and pages depend on it.
+        return (inner.base, Flags::EMPTY, Flags::EMPTY);
     }
     let added = (outer.added | inner.added) & !inner.removed;
     let removed = outer.removed | inner.removed;

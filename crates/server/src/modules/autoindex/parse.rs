@@ -231,3 +231,110 @@ fn leading_number(text: &str) -> i64 {
     let number: i64 = digits[..end].parse().unwrap_or(0);
     sign * number.min(i64::from(i32::MAX))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Settings of one section, `keywords` being the arguments of IndexOptions.
+    fn options(keywords: &str) -> Options {
+        let mut options = Options::default();
+        let arguments: Vec<&str> = keywords.split_whitespace().collect();
+        options.index_options(&arguments).unwrap();
+        options
+    }
+
+    #[test]
+    fn content_types() {
+        for (keywords, expected) in [
+            ("FancyIndexing", "text/html;charset=ISO-8859-1"),
+            ("Charset=UTF-8", "text/html;charset=UTF-8"),
+            ("Charset=", "text/html"),
+            ("Type=application/xhtml+xml charset=x", "application/xhtml+xml;charset=x"),
+        ] {
+            assert_eq!(options(keywords).content_type(), expected);
+        }
+    }
+
+    #[test]
+    fn errors_have_httpds_words_and_change_nothing() {
+        let invalid = "Invalid directory indexing option";
+        for (arguments, expected) in [
+            ("Bogus", invalid),
+            ("Charset", invalid),
+            ("HTMLTable=1", invalid),
+            ("+None", "Cannot combine '+' or '-' with 'None' keyword"),
+            ("None FancyIndexing", "Cannot combine other IndexOptions keywords with 'None'"),
+            ("-IconWidth=3", "Cannot combine '-' with IconWidth=n"),
+            ("-IconHeight=3", "Cannot combine '-' with IconHeight=n"),
+            ("NameWidth", "NameWidth with no value may only appear as '-NameWidth'"),
+            ("-NameWidth=9", "Cannot combine '-' with NameWidth=n"),
+            ("NameWidth=4", "NameWidth value must be greater than 5"),
+            (
+                "+DescriptionWidth",
+                "DescriptionWidth with no value may only appear as '-DescriptionWidth'",
+            ),
+            ("-DescriptionWidth=20", "Cannot combine '-' with DescriptionWidth=n"),
+            ("DescriptionWidth=11", "DescriptionWidth value must be greater than 12"),
+        ] {
+            let mut options = Options::default();
+            let words: Vec<&str> = ["XHTML"].into_iter().chain(arguments.split(' ')).collect();
+            let words = if arguments.starts_with("None") { &words[1..] } else { &words[..] };
+            assert_eq!(options.index_options(words).unwrap_err(), expected, "{arguments}");
+            assert_eq!(options, Options::default());
+        }
+        let mut options = Options::default();
+        assert_eq!(
+            options.index_order_default("up", "Name").unwrap_err(),
+            "First keyword must be 'Ascending' or 'Descending'"
+        );
+        assert_eq!(
+            options.index_order_default("ascending", "colour").unwrap_err(),
+            "Second keyword must be 'Name', 'Date', 'Size', or 'Description'"
+        );
+        let unclosed = options.add_icon(By::Path, &["(TXT,/i", ".txt"], "");
+        assert_eq!(unclosed.unwrap_err(), "missing closing paren");
+    }
+
+    #[test]
+    fn signs_and_inheritance() {
+        let fancy = Flags::FANCY_INDEXING;
+        let merged =
+            |outer: &str, inner: &str| Options::merge(&options(outer), &options(inner)).flags();
+        for (outer, inner, expected) in [
+            ("FancyIndexing", "", fancy),
+            ("FancyIndexing", "+XHTML", fancy | Flags::XHTML),
+            ("FancyIndexing XHTML", "-XHTML", fancy),
+            ("FancyIndexing", "XHTML", Flags::XHTML),
+            ("FancyIndexing", "None", Flags::EMPTY),
+            ("None", "+XHTML", Flags::XHTML),
+            ("FancyIndexing +XHTML", "", fancy | Flags::XHTML),
+            // Signed keywords beside unsigned ones of the innermost section are lost.
+            ("HTMLTable", "FancyIndexing +XHTML", fancy),
+            ("", "+XHTML FancyIndexing", fancy),
+            ("+XHTML", "-XHTML", Flags::EMPTY),
+        ] {
+            assert_eq!(merged(outer, inner), expected, "{outer} / {inner}");
+        }
+    }
+
+    #[test]
+    fn other_settings_are_inherited_one_by_one() {
+        let mut outer = options("IconWidth=3 NameWidth=9 DescriptionWidth=20 Charset=a Type=t/t");
+        outer.index_order_default("Descending", "Date").unwrap();
+        outer.default_icon = Some("d".into());
+        outer.readme_name = Some("r".into());
+        let mut inner = options("IconHeight=4 NameWidth=*");
+        inner.header_name = Some("h".into());
+        let merged = Options::merge(&outer, &inner);
+        assert_eq!((merged.icon_width, merged.icon_height), (3, 4));
+        assert_eq!(merged.name_width, Some(Width::Adjusted(23)));
+        assert_eq!(merged.description_width, Some(Width::Bytes(20)));
+        assert_eq!(merged.content_type(), "t/t;charset=a");
+        assert_eq!(merged.default_key, Some(Key::LastModified));
+        assert_eq!(merged.default_direction, Some(Direction::Descending));
+        assert_eq!(merged.default_icon.as_deref(), Some("d"));
+        assert_eq!(merged.header_name.as_deref(), Some("h"));
+        assert_eq!(merged.readme_name.as_deref(), Some("r"));
+    }
+}

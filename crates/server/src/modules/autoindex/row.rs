@@ -23,7 +23,7 @@ pub(super) struct Row<'a> {
     pub(super) description: Option<&'a [u8]>,
     /// Nothing for directories, and in a list that is not fancy.
     pub(super) size: Option<u64>,
-    pub(super) mtime: Option<i64>,
+    pub(super) mtime_us: Option<i64>,
 }
 
 impl<'a> Row<'a> {
@@ -68,7 +68,7 @@ fn parent_row<'a>(options: &'a Options, view: &View, page: &Page<'a>) -> Option<
         alt: None,
         description: None,
         size: None,
-        mtime: None,
+        mtime_us: None,
     };
     // A table alone does not give it an icon, unlike the entries.
     if view.flags.has(Flags::FANCY_INDEXING) {
@@ -110,7 +110,7 @@ fn entry_row<'a>(
         alt: None,
         description: None,
         size: None,
-        mtime: None,
+        mtime_us: None,
     };
     if view.flags.has(Flags::FANCY_INDEXING | Flags::HTML_TABLE) {
         fill(&mut row, options, view, entry, &path);
@@ -120,7 +120,7 @@ fn entry_row<'a>(
 
 /// What only a fancy list shows.
 fn fill<'a>(row: &mut Row<'a>, options: &'a Options, view: &View, entry: &Entry<'a>, path: &[u8]) {
-    row.mtime = Some(entry.mtime);
+    row.mtime_us = Some(entry.mtime_us);
     if entry.is_dir {
         row.is_folder_first = view.flags.has(Flags::FOLDERS_FIRST);
         let (subject, directory) = (Subject::path(path), Subject::path(DIRECTORY));
@@ -185,7 +185,7 @@ pub(super) fn cut_description(text: &[u8], room: usize) -> Cow<'_, [u8]> {
         };
         match text[at..].iter().position(|&byte| byte == end) {
             Some(length) => at += length + 1,
-            None => return Cow::Borrowed(text), // never closed: all of it is kept
+            None => return Cow::Owned([text, b">"].concat()), // never closed: closed here
         }
     }
     match text[..at].split_last() {

@@ -72,21 +72,21 @@ impl View {
             view.flags |= Flags::SUPPRESS_COLUMN_SORTING;
             return view;
         }
-        let (mut style, mut version) = (None, None);
+        let (mut style, mut version, mut repeated_pattern) = (None, None, None);
         for argument in query.unwrap_or_default().split(|byte| matches!(byte, b'&' | b';')) {
             let understood = match argument {
                 [b'C', b'=', letter] => view.set_key(*letter),
                 [b'O', b'=', letter] => view.set_direction(*letter),
                 [b'F', b'=', letter] => view.set_style(*letter, &mut style),
                 [b'V', b'=', letter] => view.set_version_sort(*letter, &mut version),
-                [b'P', b'=', pattern @ ..] => view.set_pattern(pattern),
+                [b'P', b'=', pattern @ ..] => view.set_pattern(pattern, &mut repeated_pattern),
                 _ => false,
             };
             if !understood {
                 break;
             }
         }
-        view.link_arguments = view.repeated(style, version);
+        view.link_arguments = link_arguments(style, version, repeated_pattern.as_deref());
         view
     }
 
@@ -127,25 +127,14 @@ impl View {
         true
     }
 
-    /// An empty pattern or one that cannot be decoded is no pattern.
-    fn set_pattern(&mut self, encoded: &[u8]) -> bool {
+    /// An empty pattern or one that cannot be decoded is no pattern; the links still repeat an
+    /// earlier one.
+    fn set_pattern(&mut self, encoded: &[u8], repeated: &mut Option<Vec<u8>>) -> bool {
         self.pattern = percent_decoded(encoded).filter(|pattern| !pattern.is_empty());
+        if self.pattern.is_some() {
+            repeated.clone_from(&self.pattern);
+        }
         true
-    }
-
-    fn repeated(&self, style: Option<u8>, version: Option<u8>) -> Vec<u8> {
-        let mut arguments = Vec::new();
-        if let Some(letter) = style {
-            arguments.extend_from_slice(&[b';', b'F', b'=', letter]);
-        }
-        if let Some(letter) = version {
-            arguments.extend_from_slice(&[b';', b'V', b'=', letter]);
-        }
-        if let Some(pattern) = &self.pattern {
-            arguments.extend_from_slice(b";P=");
-            url_path(pattern, &mut arguments);
-        }
-        arguments
     }
 
     /// Compares two rows (mod_autoindex.c `dsortf`): the parent directory first, folders next
@@ -167,7 +156,7 @@ impl View {
     fn compare_keys(&self, first: &Row<'_>, second: &Row<'_>) -> Ordering {
         match self.key {
             Key::Name => Ordering::Equal,
-            Key::LastModified => first.mtime.cmp(&second.mtime),
+            Key::LastModified => first.mtime_us.cmp(&second.mtime_us),
             Key::Size => first.size.cmp(&second.size),
             Key::Description => {
                 let (first, second) = (first.description_bytes(), second.description_bytes());
@@ -195,6 +184,21 @@ impl View {
         }
         order.then_with(|| first.cmp(second))
     }
+}
+
+/// What the links repeat.
+fn link_arguments(style: Option<u8>, version: Option<u8>, pattern: Option<&[u8]>) -> Vec<u8> {
+    let mut arguments = Vec::new();
+    for (name, letter) in [(b'F', style), (b'V', version)] {
+        if let Some(letter) = letter {
+            arguments.extend_from_slice(&[b';', name, b'=', letter]);
+        }
+    }
+    if let Some(pattern) = pattern {
+        arguments.extend_from_slice(b";P=");
+        url_path(pattern, &mut arguments);
+    }
+    arguments
 }
 
 /// Compares with runs of digits as numbers (`apr_strnatcmp`, after Martin Pool): spaces do not

@@ -4,9 +4,10 @@
 use super::entry::{Entry, Insert, Page};
 use super::options::{Flags, Options, Subject, Width, find};
 use super::row::{Row, Widths, cut_description, rows};
+use super::size::size;
 use super::sort::{Direction, Key, View};
 use crate::log::time::TimeFormat;
-use crate::modules::escape::{decimal, html, padded, relative_url};
+use crate::modules::escape::{decimal, html, relative_url};
 
 const BLANK_ICON: &[u8] = b"^^BLANKICON^^";
 
@@ -85,7 +86,7 @@ impl Listing<'_> {
     fn preamble(&mut self) {
         if self.has(Flags::XHTML) {
             self.put(concat!(
-                "<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0 Transitional//EN\" ",
+                "<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0 Transitional//EN\"\n",
                 "\"http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd\">\n",
                 "<html xmlns=\"http://www.w3.org/1999/xhtml\">\n"
             ));
@@ -225,9 +226,9 @@ impl Listing<'_> {
         self.name_link(row);
         self.put(" ");
         if !self.has(Flags::SUPPRESS_LAST_MODIFIED) {
-            match row.mtime {
-                Some(mtime) => {
-                    self.date(mtime);
+            match row.mtime_us {
+                Some(mtime_us) => {
+                    self.date(mtime_us);
                     self.put("  ");
                 }
                 None => self.put("                   "), // as wide as "2024-03-01 02:03  "
@@ -321,7 +322,7 @@ impl Listing<'_> {
         self.put_styled("<td class=\"indexcolname\">", "<td>");
         self.name_link(row);
         if !self.has(Flags::SUPPRESS_LAST_MODIFIED) {
-            self.date_cell(row.mtime);
+            self.date_cell(row.mtime_us);
         }
         if !self.has(Flags::SUPPRESS_SIZE) {
             self.put_styled("</td><td class=\"indexcolsize\">", "</td><td align=\"right\">");
@@ -337,11 +338,11 @@ impl Listing<'_> {
         self.put("</td></tr>\n");
     }
 
-    fn date_cell(&mut self, mtime: Option<i64>) {
-        match mtime {
-            Some(mtime) => {
+    fn date_cell(&mut self, mtime_us: Option<i64>) {
+        match mtime_us {
+            Some(mtime_us) => {
                 self.put_styled("</td><td class=\"indexcollastmod\">", "</td><td align=\"right\">");
-                self.date(mtime);
+                self.date(mtime_us);
                 self.put("  ");
             }
             None => self.put_styled("</td><td class=\"indexcollastmod\">&nbsp;", "</td><td>&nbsp;"),
@@ -355,7 +356,7 @@ impl Listing<'_> {
             return;
         }
         self.put("   <tr class=\"");
-        self.put(if at % 2 == 0 { "even" } else { "odd" });
+        self.put(if at.is_multiple_of(2) { "even" } else { "odd" });
         if let (Some(alt), true) = (row.alt, self.has(Flags::ADD_ALT_CLASS)) {
             self.put("-");
             self.put(&alt.to_ascii_lowercase());
@@ -447,8 +448,9 @@ impl Listing<'_> {
         self.end_empty_tag();
     }
 
-    fn date(&mut self, mtime: i64) {
-        self.dates.write(&(self.page.local_time)(mtime), &mut self.out);
+    fn date(&mut self, mtime_us: i64) {
+        let second = mtime_us.div_euclid(1_000_000);
+        self.dates.write(&(self.page.local_time)(second), &mut self.out);
     }
 
     /// The description, cut to its column; in a table with `DescriptionWidth=*`, as it is.
@@ -474,34 +476,4 @@ impl Listing<'_> {
         }
         self.out.extend_from_slice(&cut_description(text, room));
     }
-}
-
-/// A size in four bytes (`apr_strfsize`): ` 12 `, `1.5K`, `972M`.
-fn size(bytes: Option<u64>, out: &mut Vec<u8>) {
-    let Some(bytes) = bytes else {
-        out.extend_from_slice(b"  - ");
-        return;
-    };
-    if bytes < 973 {
-        padded(bytes, 3, b' ', out);
-        out.push(b' ');
-        return;
-    }
-    let (mut whole, mut remainder) = (bytes, 0);
-    for &unit in b"KMGTPE" {
-        (whole, remainder) = (whole >> 10, whole & 1023);
-        if whole >= 973 {
-            continue;
-        }
-        if whole < 9 || (whole == 9 && remainder < 973) {
-            let tenths = whole * 10 + (remainder * 5 + 256) / 512;
-            out.extend_from_slice(&[b'0' + (tenths / 10) as u8, b'.', b'0' + (tenths % 10) as u8]);
-        } else {
-            padded(whole + u64::from(remainder >= 512), 3, b' ', out);
-        }
-        out.push(unit);
-        return;
-    }
-    let _ = remainder;
-    out.extend_from_slice(b"****"); // u64::MAX is 16E, so this is never reached
 }

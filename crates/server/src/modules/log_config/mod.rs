@@ -3,12 +3,18 @@
 //! walks its items over a [`Record`] and appends to a buffer. Opening files, pipes and
 //! nicknames given by `LogFormat` belong to the caller.
 
+mod directives;
 mod format;
 mod parse;
 mod record;
+#[cfg(test)]
+mod tests;
+mod time_cache;
 
-pub use format::{Format, TimeCache};
+pub(crate) use directives::MODULE;
+pub use format::Format;
 pub use record::{ConnectionEnd, Fields, Part, Record};
+pub use time_cache::TimeCache;
 
 /// The Common Log Format, used where a configuration names no format.
 pub const COMMON: &str = r#"%h %l %u %t "%r" %>s %b"#;
@@ -22,18 +28,5 @@ pub fn builtin_nickname(name: &str) -> Option<&'static str> {
         "common" | "CLF" => Some(COMMON),
         "combined" => Some(COMBINED),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn builtin_nicknames_parse() {
-        for name in ["common", "combined", "CLF"] {
-            assert!(Format::parse(builtin_nickname(name).unwrap()).is_ok(), "{name}");
-        }
-        assert_eq!(builtin_nickname("Combined"), None);
     }
 }

@@ -116,9 +116,9 @@ pub(super) fn items(format: &str) -> Result<Vec<Item>, String> {
     let mut items = Vec::new();
     let mut rest = format;
     while !rest.is_empty() {
-        rest = if rest.starts_with("%%") {
+        rest = if let Some(after) = rest.strip_prefix("%%") {
             push_literal(&mut items, b"%");
-            &rest[2..]
+            after
         } else if let Some(directive) = rest.strip_prefix('%') {
             let (item, after) = directive_item(directive)?;
             items.push(item);

@@ -1,8 +1,10 @@
 //! Media type, encoding, language and character set of a file from its name (mod_mime).
 //! Reading `TypesConfig` from disk and negotiating between variants belong to the caller.
 
+mod directives;
 mod settings;
 mod types;
 
+pub(crate) use directives::MODULE;
 pub use settings::{Attribute, Mime, Settings};
 pub use types::Types;

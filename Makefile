@@ -1,0 +1,32 @@
+# The commands of a working day. `make help` lists them.
+
+CARGO ?= cargo
+LISTEN ?= 127.0.0.1:8080
+SITE ?= examples/site
+# Where cargo builds; a relative CARGO_TARGET_DIR counts from here.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+# rustup installs here, and not every shell has it on its path.
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help run test bench check
+
+help: ## print this list
+	@echo 'usage: make TARGET [LISTEN=address:port] [SITE=folder]'
+	@sed -n 's/^\([a-z]*\): .*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
+
+run: ## build and serve SITE at http://LISTEN (examples/site, 127.0.0.1:8080)
+	$(CARGO) build --release --locked -p trivet
+	@exec '$(TARGET)/release/trivet' serve '$(SITE)' --listen '$(LISTEN)'
+
+test: ## install what the tests need (apt) and run every test
+	scripts/test-setup
+	$(CARGO) build --release --locked -p trivet
+	TRIVET_BIN='$(abspath $(TARGET))/release/trivet' $(CARGO) test --locked --workspace
+
+bench: ## measure trivet beside other servers (installs them)
+	$(CARGO) xtask bench
+
+check: ## everything that must pass before a change is merged
+	.ci/run

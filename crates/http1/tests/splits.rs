@@ -1,0 +1,76 @@
+//! Properties: no input panics, and no split of the input changes the result (row B26). The checks
+//! themselves are the `fuzz_*` functions beside the code.
+
+use http1::*;
+use proptest::prelude::*;
+
+/// Requests made of pieces that matter, so that more than the first line is reached.
+fn pieces() -> impl Strategy<Value = Vec<u8>> {
+    let piece = proptest::sample::select(
+        &[
+            "GET / HTTP/1.1\r\n",
+            "POST /a?b HTTP/1.0\r\n",
+            "Host: a\r\n",
+            "Content-Length: 5\r\n",
+            "Transfer-Encoding: chunked\r\n",
+            "Expect: 100-continue\r\n",
+            "Connection: close\r\n",
+            "\r\n",
+            "5\r\nhello\r\n",
+            "5;a=b\r\n",
+            "0\r\n",
+            "X: 1\r\n",
+            "hello",
+            "\r",
+            "\n",
+            " ",
+            "\t",
+            ":",
+            "\0",
+            "x",
+            "GET",
+            "HTTP/1.",
+            "long-line-of-more-than-sixty-four-bytes-without-any-end-to-it-at-all",
+        ][..],
+    );
+    proptest::collection::vec(piece, 0..16).prop_map(|pieces| pieces.concat().into_bytes())
+}
+
+/// Once the reason of the refusal depended on how much came after the short line.
+#[test]
+fn a_short_line_is_refused_alike_whatever_follows() {
+    fuzz_head(b"\0x Host: a\r\nGET / HTTP/1.1\r\n");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn heads(step in 0u8..20, input in pieces()) {
+        fuzz_head(&[&[step], &input[..]].concat());
+    }
+
+    #[test]
+    fn framings(input in pieces()) {
+        fuzz_framing(&input);
+        fuzz_framing(&[b"POST / HTTP/1.1\r\nHost: a\r\n", &input[..]].concat());
+    }
+
+    #[test]
+    fn chunks(input in pieces()) {
+        fuzz_chunked(&input);
+    }
+
+    #[test]
+    fn bodies(kind: u8, length in 0u8..40, input in pieces()) {
+        fuzz_body(&[&[kind, length], &input[..]].concat());
+    }
+
+    #[test]
+    fn random_bytes(input: Vec<u8>) {
+        fuzz_head(&input);
+        fuzz_framing(&input);
+        fuzz_chunked(&input);
+        fuzz_body(&input);
+    }
+}

@@ -1,0 +1,106 @@
+//! Prepared responses of files, per serving thread: bounded in entries, bytes and descriptors.
+//!
+//! An entry was made by the whole request pipeline for a location whose answer depends on the
+//! path alone, and is compared with the file system at most once a second. Content lives in
+//! memory when it is small, else the descriptor is kept for sendfile. Nothing is ever mapped.
+
+use crate::representation::Representation;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Content up to this size is kept and sent with its head in one system call. Beyond it sendfile
+/// is cheaper than the copy (bench: see docs/performance.md).
+pub(crate) const SMALL_BYTES: u64 = 32 * 1024;
+
+/// Memory for prepared responses, per thread.
+const MEMORY_BYTES: usize = 16 * 1024 * 1024;
+
+/// Entries, per thread; also a bound on what hostile clients can make it look at.
+const ENTRIES: usize = 4096;
+
+/// The share of this process's descriptors that may rest in here: one in this many.
+const DESCRIPTOR_SHARE: u64 = 8;
+
+/// A response that is ready to be sent.
+pub(crate) struct Prepared {
+    pub(crate) source: Rc<Representation>,
+    /// When it was last compared with the file system, in seconds since 1970.
+    pub(crate) checked_s: Cell<i64>,
+    /// Status line, fields, empty line, and the content if it is small. `Date` is written in
+    /// place when the second changes.
+    pub(crate) bytes: RefCell<Vec<u8>>,
+    /// The second that `Date` in `bytes` shows.
+    pub(crate) date_s: Cell<i64>,
+    /// Length of the head, its empty line included.
+    pub(crate) head_len: usize,
+    /// Whether `bytes` holds the content, too.
+    pub(crate) is_whole: bool,
+}
+
+impl Prepared {
+    /// Bytes of memory that it holds, roughly.
+    fn weight(&self) -> usize {
+        self.bytes.borrow().len() + 512
+    }
+}
+
+/// Two generations: what is used again moves to the young one, and when that is full the old one
+/// is dropped. This keeps what is in use without any list to maintain on a hit.
+pub(crate) struct Cache {
+    young: Generation,
+    old: Generation,
+    entries_max: usize,
+}
+
+#[derive(Default)]
+struct Generation {
+    by_path: HashMap<Box<[u8]>, Rc<Prepared>>,
+    bytes: usize,
+}
+
+impl Cache {
+    /// A cache that keeps at most its share of `descriptors` open.
+    pub(crate) fn new(descriptors: u64) -> Self {
+        let share = usize::try_from(descriptors / DESCRIPTOR_SHARE).unwrap_or(ENTRIES);
+        let entries_max = share.clamp(2, ENTRIES) / 2;
+        Self { young: Generation::default(), old: Generation::default(), entries_max }
+    }
+
+    /// The entry for a path as it stands in a request target.
+    pub(crate) fn get(&mut self, path: &[u8]) -> Option<Rc<Prepared>> {
+        if let Some(found) = self.young.by_path.get(path) {
+            return Some(found.clone());
+        }
+        let (path, found) = self.old.by_path.remove_entry(path)?;
+        self.put(path, found.clone());
+        Some(found)
+    }
+
+    /// Keep `prepared` for `path`.
+    pub(crate) fn insert(&mut self, path: &[u8], prepared: Rc<Prepared>) {
+        self.old.by_path.remove(path);
+        self.put(path.into(), prepared);
+    }
+
+    /// Forget `path`.
+    pub(crate) fn remove(&mut self, path: &[u8]) {
+        if let Some(gone) = self.young.by_path.remove(path) {
+            self.young.bytes -= gone.weight();
+        }
+        self.old.by_path.remove(path);
+    }
+
+    fn put(&mut self, path: Box<[u8]>, prepared: Rc<Prepared>) {
+        let weight = prepared.weight();
+        let is_full = self.young.by_path.len() >= self.entries_max
+            || self.young.bytes + weight > MEMORY_BYTES / 2;
+        if is_full {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.bytes += weight;
+        if let Some(replaced) = self.young.by_path.insert(path, prepared) {
+            self.young.bytes -= replaced.weight();
+        }
+    }
+}

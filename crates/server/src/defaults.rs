@@ -1,0 +1,79 @@
+//! What `trivet serve` configures when nobody configures anything: a text in the configuration
+//! language, so that the defaults are as visible as any other configuration.
+
+use runtime::process;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// The name of this source in messages.
+pub(crate) const SOURCE_NAME: &str = "trivet serve";
+
+/// What the command line of `trivet serve` says.
+#[derive(Clone, Debug, Default)]
+pub struct Serve {
+    /// The folder to serve.
+    pub folder: PathBuf,
+    /// `--listen`, in order.
+    pub listen: Vec<SocketAddr>,
+    /// `-c` lines, in order; applied last.
+    pub directives: Vec<String>,
+    /// Whether a person watches: one short line per request goes to standard output.
+    pub prints_requests: bool,
+}
+
+impl Serve {
+    /// Whether a `-c` line brings its own `Listen`, which replaces the default address.
+    pub(crate) fn listen_is_given_by(&self, directives: &[String]) -> bool {
+        let listens = |line: &String| {
+            line.split_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("listen"))
+        };
+        self.listen.is_empty() && directives.iter().any(listens)
+    }
+}
+
+const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
+
+/// Users to become as root, the first that exists.
+const USERS: &[&str] = &["www-data", "nobody"];
+
+/// The configuration as text.
+pub(crate) fn text(serve: &Serve) -> Result<String, String> {
+    let folder = serve.folder.to_str().filter(|path| !path.contains(['"', '\n', '\\']));
+    let folder = folder.ok_or_else(|| {
+        format!("the name of the folder {} cannot be configured: it holds a quote, a backslash, \
+                 a line end or bytes that are not UTF-8", serve.folder.display())
+    })?;
+    let mut text = listen_lines(serve);
+    if process::is_root() {
+        let user = USERS.iter().find(|name| process::user_by_name(name).is_some());
+        let user = user.ok_or(
+            "AH02155: running as root, and neither www-data nor nobody exists to become: start \
+             trivet as an ordinary user, or name one with -c 'User NAME'",
+        )?;
+        text.push_str(&format!("User {user}\n"));
+    }
+    text.push_str(&format!(
+        "DocumentRoot \"{folder}\"\n\
+         MaxKeepAliveRequests 0\n\
+         DirectoryIndex index.html index.htm index.php\n\
+         Options Indexes SymLinksIfOwnerMatch\n\
+         HiddenNames .ht .git\n\
+         IndexOptions FancyIndexing HTMLTable VersionSort FoldersFirst NameWidth=* \
+         SuppressDescription Charset=UTF-8\n\
+         <Location /server-status>\n\
+         SetHandler server-status\n\
+         Require local\n\
+         </Location>\n"
+    ));
+    if serve.prints_requests {
+        text.push_str("CustomLog - \"%{%H:%M:%S}t %a %>s %m %U%q %B bytes %{ms}T ms\"\n");
+    }
+    Ok(text)
+}
+
+fn listen_lines(serve: &Serve) -> String {
+    if serve.listen.is_empty() {
+        return format!("Listen {DEFAULT_LISTEN}\n");
+    }
+    serve.listen.iter().map(|address| format!("Listen {address}\n")).collect()
+}

@@ -1,0 +1,109 @@
+//! The directives of autoindex.
+
+use super::By;
+use crate::site::builder::Builder;
+use config::{Args, Call, Directive, Error, Module, Scope};
+
+/// The module and its table.
+pub(crate) static MODULE: Module<Builder> =
+    Module { name: "autoindex_module", file: "mod_autoindex.c", directives: DIRECTIVES };
+
+const fn row(
+    name: &'static str,
+    args: Args<Builder>,
+    help: &'static str,
+    apply: config::directive::Apply<Builder>,
+) -> Directive<Builder> {
+    Directive { name, args, scope: Scope::OR_INDEXES, default: "", help, apply }
+}
+
+#[rustfmt::skip]
+static DIRECTIVES: &[Directive<Builder>] = &[
+    row("IndexOptions", Args::OneOrMore, "one or more index options [+|-][]", index_options),
+    row("IndexOrderDefault", Args::Two, "{Ascending,Descending} {Name,Size,Description,Date}", index_order_default),
+    row("IndexIgnore", Args::OneOrMore, "one or more file extensions", index_ignore),
+    row("IndexIgnoreReset", Args::Flag, "Reset the inherited list of IndexIgnore filenames", index_ignore_reset),
+    row("IndexStyleSheet", Args::One, "URL to style sheet", index_style_sheet),
+    row("IndexHeadInsert", Args::One, "String to insert in HTML HEAD section", index_head_insert),
+    row("AddIcon", Args::TwoOrMore, "an icon URL followed by one or more filenames", add_icon),
+    row("AddIconByType", Args::TwoOrMore, "an icon URL followed by one or more MIME types", add_icon_by_type),
+    row("AddIconByEncoding", Args::TwoOrMore, "an icon URL followed by one or more content encodings", add_icon_by_encoding),
+    row("AddAlt", Args::TwoOrMore, "alternate descriptive text followed by one or more filenames", add_alt),
+    row("AddAltByType", Args::TwoOrMore, "alternate descriptive text followed by one or more content types", add_alt_by_type),
+    row("AddDescription", Args::TwoOrMore, "Descriptive text followed by one or more filenames", add_description),
+    row("DefaultIcon", Args::One, "an icon URL", default_icon),
+];
+
+type Done = Result<(), Error>;
+
+fn words<'a>(call: &'a Call<'_>) -> Vec<&'a str> {
+    call.args.iter().map(String::as_str).collect()
+}
+
+fn index_options(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().autoindex.index_options(&words(call)).map_err(Error::from)
+}
+
+fn index_order_default(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let options = &mut builder.settings().autoindex;
+    options.index_order_default(call.arg(0), call.arg(1)).map_err(Error::from)
+}
+
+fn index_ignore(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let section = builder.directory();
+    builder.settings().autoindex.index_ignore(&words(call), &section).map_err(Error::from)
+}
+
+fn index_ignore_reset(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().autoindex.ignore_reset = call.on();
+    Ok(())
+}
+
+fn index_style_sheet(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().autoindex.style_sheet = Some(call.arg(0).to_owned());
+    Ok(())
+}
+
+fn index_head_insert(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().autoindex.head_insert = Some(call.arg(0).to_owned());
+    Ok(())
+}
+
+fn icon(builder: &mut Builder, call: &Call<'_>, by: By) -> Done {
+    let section = builder.directory();
+    builder.settings().autoindex.add_icon(by, &words(call), &section).map_err(Error::from)
+}
+
+fn add_icon(builder: &mut Builder, call: &Call<'_>) -> Done {
+    icon(builder, call, By::Path)
+}
+
+fn add_icon_by_type(builder: &mut Builder, call: &Call<'_>) -> Done {
+    icon(builder, call, By::Type)
+}
+
+fn add_icon_by_encoding(builder: &mut Builder, call: &Call<'_>) -> Done {
+    icon(builder, call, By::Encoding)
+}
+
+fn alt(builder: &mut Builder, call: &Call<'_>, by: By) -> Done {
+    let section = builder.directory();
+    builder.settings().autoindex.add_alt(by, &words(call), &section).map_err(Error::from)
+}
+
+fn add_alt(builder: &mut Builder, call: &Call<'_>) -> Done {
+    alt(builder, call, By::Path)
+}
+
+fn add_alt_by_type(builder: &mut Builder, call: &Call<'_>) -> Done {
+    alt(builder, call, By::Type)
+}
+
+fn add_description(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().autoindex.add_description(&words(call)).map_err(Error::from)
+}
+
+fn default_icon(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().autoindex.default_icon = Some(call.arg(0).to_owned());
+    Ok(())
+}

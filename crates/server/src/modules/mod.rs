@@ -1,0 +1,62 @@
+//! The module table and the phase lists: who exists, and who runs when.
+//!
+//! Read a list from top to bottom: that is the order in which its hooks run. Adding a module is
+//! one file, one `mod` line, one row of [`MODULES`], one field of `Settings` if it has
+//! per-directory settings, and one entry per phase it joins.
+
+pub(crate) mod alias;
+pub(crate) mod authz;
+pub(crate) mod autoindex;
+pub(crate) mod core;
+pub(crate) mod diagnostic;
+pub(crate) mod dir;
+pub(crate) mod escape;
+pub(crate) mod files;
+pub(crate) mod log_config;
+pub(crate) mod mime;
+pub(crate) mod mpm_common;
+pub(crate) mod php;
+pub(crate) mod reqtimeout;
+pub(crate) mod status;
+pub(crate) mod trivet;
+pub(crate) mod unixd;
+
+use crate::phase::{Access, Resolve, Translate};
+use crate::site::builder::Builder;
+use config::{Index, Module};
+
+/// Every module with its directives.
+pub(crate) static MODULES: &[&Module<Builder>] = &[
+    &core::MODULE,
+    &mpm_common::MODULE,
+    &unixd::MODULE,
+    &log_config::MODULE,
+    &reqtimeout::MODULE,
+    &mime::MODULE,
+    &dir::MODULE,
+    &alias::MODULE,
+    &authz::MODULE,
+    &autoindex::MODULE,
+    &status::MODULE,
+    &trivet::MODULE,
+];
+
+/// From a URL path to a folder and a path below it: the first that answers decides.
+pub(crate) const TRANSLATE: &[Translate] = &[crate::phase::alias, crate::phase::document_root];
+
+/// Who may see it: all must agree.
+pub(crate) const ACCESS: &[Access] = &[crate::phase::hidden_names, crate::phase::require];
+
+/// What answers for an open file: the first that recognises it decides; what all pass over is
+/// sent as it is, by `files`.
+pub(crate) const RESOLVE: &[Resolve] = &[php::resolve];
+
+/// The directive rows of all modules, with the names that other modules of httpd would bring.
+pub(crate) fn index() -> Index<Builder> {
+    Index::new(MODULES, config::known::NAMES)
+}
+
+/// Short names, for `LogLevel module:level`.
+pub(crate) fn short_names() -> Vec<&'static str> {
+    MODULES.iter().map(|module| module.name.trim_end_matches("_module")).collect()
+}

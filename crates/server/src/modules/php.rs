@@ -1,0 +1,90 @@
+//! php: nothing runs PHP yet, and its source must never be sent.
+//!
+//! Scripts are answered 503, and copies of scripts (`x.php~`, `x.php.bak`) are refused: they hold
+//! passwords as often as the scripts themselves.
+
+use crate::failure::Failure;
+use crate::handler::Handler;
+use crate::phase::{Flow, Opened};
+use message::Status;
+
+/// Extensions that Debian's php8.2.conf runs or refuses, and older names of the same.
+const EXTENSIONS: &[&str] =
+    &["php", "phtml", "phar", "phps", "pht", "php3", "php4", "php5", "php7", "php8"];
+
+/// What a file name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Script {
+    No,
+    Yes,
+    /// A script with something appended to its name.
+    Copy,
+}
+
+/// Take PHP files out of the hands of the file handler.
+pub(crate) fn resolve(opened: &Opened<'_>) -> Result<Flow<Handler>, Failure> {
+    match classify(opened.file_name()) {
+        Script::No => Ok(Flow::Pass),
+        Script::Yes => Err(Failure::new(
+            Status::SERVICE_UNAVAILABLE,
+            "php",
+            format!(
+                "{} is a PHP script and nothing is configured to run it: its source is not sent",
+                opened.display_path()
+            ),
+        )
+        .at_error()),
+        Script::Copy => Err(Failure::new(
+            Status::FORBIDDEN,
+            "php",
+            format!(
+                "{} looks like a copy of a PHP script: its source is not sent",
+                opened.display_path()
+            ),
+        )
+        .at_error()),
+    }
+}
+
+/// Endings of a name that a browser shows as something else than PHP source: `x.php.jpg` is an
+/// image as long as nobody configures a handler for all files with `.php` somewhere inside.
+fn classify(name: &[u8]) -> Script {
+    let lower = name.to_ascii_lowercase();
+    let mut parts = lower.split(|byte| *byte == b'.').skip(1).peekable();
+    while let Some(part) = parts.next() {
+        let is_last = parts.peek().is_none();
+        let clean = part.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        if !EXTENSIONS.iter().any(|extension| extension.as_bytes() == &part[..clean]) {
+            continue;
+        }
+        if is_last && clean == part.len() {
+            return Script::Yes;
+        }
+        let rest = parts.next().unwrap_or_default();
+        let is_media = MEDIA.iter().any(|media| media.as_bytes() == rest);
+        return if is_media && clean == part.len() { Script::No } else { Script::Copy };
+    }
+    Script::No
+}
+
+/// Extensions that may follow `.php.` in an honest name.
+const MEDIA: &[&str] = &["jpg", "jpeg", "png", "gif", "webp", "svg", "css", "js", "html", "htm"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_and_their_copies_are_recognised_in_any_spelling() {
+        for name in ["x.php", "X.PHP", "a.b.phtml", "x.phps", "x.php8", ".php"] {
+            assert_eq!(classify(name.as_bytes()), Script::Yes, "{name}");
+        }
+        for name in ["x.php~", "x.php.bak", "x.php.", "x.php ", "x.PHP.save", "x.php\n", "a.php.swp"]
+        {
+            assert_eq!(classify(name.as_bytes()), Script::Copy, "{name}");
+        }
+        for name in ["x.html", "php", "x.phpx", "x.php.jpg", "phpinfo.txt", "x.graph.p"] {
+            assert_eq!(classify(name.as_bytes()), Script::No, "{name}");
+        }
+    }
+}

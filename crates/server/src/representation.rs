@@ -1,0 +1,112 @@
+//! An open file with all that a response says about it.
+
+use crate::modules::core::FileEtag;
+use crate::resolve::{self, LinkPolicy, Policies, Root};
+use crate::site::settings::Settings;
+use message::etag;
+use runtime::file::{Errno, Status};
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// A file as HTTP sees it (RFC 9110 section 3.2). Everything in it comes from one `fstat` of the
+/// descriptor that is sent, so that length and validators belong to the same bytes.
+pub(crate) struct Representation {
+    pub(crate) file: File,
+    pub(crate) status: Status,
+    pub(crate) etag: Option<Vec<u8>>,
+    pub(crate) last_modified: String,
+    pub(crate) last_modified_s: i64,
+    pub(crate) content_type: Option<String>,
+    pub(crate) content_encoding: Option<String>,
+    pub(crate) content_language: Option<String>,
+    pub(crate) settings: Rc<Settings>,
+    pub(crate) place: Place,
+}
+
+/// Where the file was found, to look again.
+pub(crate) struct Place {
+    pub(crate) root: Arc<Root>,
+    pub(crate) below: Vec<u8>,
+    /// `None` where the policy differs from folder to folder.
+    pub(crate) links: Option<LinkPolicy>,
+}
+
+/// A file changed this recently may change again within the resolution of its time stamp.
+const SETTLED_S: i64 = 2;
+
+impl Representation {
+    /// Describe `file`.
+    pub(crate) fn new(
+        file: File,
+        status: Status,
+        settings: Rc<Settings>,
+        types: &crate::modules::mime::Types,
+        place: Place,
+        now_us: i64,
+    ) -> Self {
+        let name = place.below.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let mime = settings.mime.mime(types, name);
+        // RFC 9110 section 8.8.2.1: a date in the future is replaced by the current one.
+        let last_modified_s = status.modified_us().min(now_us).div_euclid(1_000_000);
+        Self {
+            etag: make_etag(settings.core.file_etag(), &status, now_us),
+            last_modified: http_date(last_modified_s),
+            last_modified_s,
+            content_type: mime.content_type_value().map(std::borrow::Cow::into_owned),
+            content_encoding: mime.encoding.as_deref().map(str::to_owned),
+            content_language: mime.language().map(std::borrow::Cow::into_owned),
+            file,
+            status,
+            settings: settings.clone(),
+            place,
+        }
+    }
+
+    /// Whether it may be kept: nobody is writing it right now.
+    pub(crate) fn is_settled(&self, now_s: i64) -> bool {
+        self.last_modified_s + SETTLED_S < now_s
+    }
+
+    /// Whether the name still leads to the same unchanged file.
+    pub(crate) fn is_current(&self, now_s: i64) -> Result<bool, Errno> {
+        let Some(links) = self.place.links else { return Ok(false) };
+        let root = self.place.root.descriptor(now_s);
+        let (_, now) = resolve::open(root.as_fd(), &self.place.below, &Policies::Uniform(links))?;
+        Ok(now == self.status)
+    }
+}
+
+/// `FileETag`: hexadecimal facts joined by `-`; weak while the file is younger than a second.
+fn make_etag(facts: FileEtag, status: &Status, now_us: i64) -> Option<Vec<u8>> {
+    let mut tag = Vec::with_capacity(40);
+    if facts == (FileEtag { inode: false, mtime: true, size: true }) {
+        etag::write_file_tag(status.size, status.modified_us(), now_us, &mut tag);
+        return Some(tag);
+    }
+    let parts: Vec<String> = [
+        (facts.inode, status.identity.1),
+        (facts.size, status.size),
+        (facts.mtime, status.modified_us().cast_unsigned()),
+    ]
+    .iter()
+    .filter(|part| part.0)
+    .map(|part| format!("{:x}", part.1))
+    .collect();
+    (!parts.is_empty()).then(|| format!("\"{}\"", parts.join("-")).into_bytes())
+}
+
+/// IMF-fixdate of `unix_s`.
+pub(crate) fn http_date(unix_s: i64) -> String {
+    let since = Duration::from_secs(u64::try_from(unix_s).unwrap_or(0));
+    httpdate::fmt_http_date(UNIX_EPOCH + since)
+}
+
+/// Seconds since 1970 of an HTTP-date in any of its three forms; `None` for anything else.
+pub(crate) fn parse_http_date(value: &[u8]) -> Option<i64> {
+    let date = httpdate::parse_http_date(std::str::from_utf8(value).ok()?).ok()?;
+    let since = date.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_secs()).ok()
+}

@@ -1,0 +1,138 @@
+//! The server as the entry and the MPMs see it: built from configuration, open, and able to log.
+
+use crate::defaults::{self, Serve};
+use crate::log::level::Level;
+use crate::modules;
+use crate::site::Site;
+use crate::site::builder::Builder;
+use config::{Diagnostic, Severity, Source};
+use runtime::process::User;
+use std::net::SocketAddr;
+
+/// The numbers that MPMs are sized by. `None` is `auto`.
+#[derive(Clone, Debug)]
+pub struct MpmSettings {
+    /// Request slots of the whole server.
+    pub max_request_workers: Option<usize>,
+    /// Request slots of a process.
+    pub threads_per_child: Option<usize>,
+    /// Processes at most.
+    pub server_limit: Option<usize>,
+    /// Length of the queue of connections that nobody has accepted yet.
+    pub listen_backlog: i32,
+    /// Seconds after which a draining process is killed; 0 is never.
+    pub graceful_shutdown_timeout_s: u32,
+    /// Connections beyond the request slots, per free slot.
+    pub async_request_worker_factor: Option<f64>,
+}
+
+impl Default for MpmSettings {
+    fn default() -> Self {
+        Self {
+            max_request_workers: None,
+            threads_per_child: None,
+            server_limit: None,
+            listen_backlog: 511,
+            graceful_shutdown_timeout_s: 0,
+            async_request_worker_factor: None,
+        }
+    }
+}
+
+/// A compiled configuration with everything it names opened.
+pub struct Server {
+    pub(crate) site: Site,
+}
+
+/// A configuration that cannot be used, or its warnings.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Everything that was said about the text, ready to print; empty if there was nothing.
+    pub text: String,
+}
+
+impl Server {
+    /// Build what `trivet serve` serves. The report holds warnings.
+    ///
+    /// # Errors
+    /// A text for standard error that names every mistake, or what could not be opened.
+    pub fn serve(serve: &Serve) -> Result<(Self, Report), String> {
+        let text = defaults::text(serve)?;
+        let mut builder = Builder::default();
+        let index = modules::index();
+        let own = config::parse(defaults::SOURCE_NAME, text.as_bytes(), 1);
+        let mut said = config::apply(&own.nodes, &index, &mut builder);
+        if serve.listen_is_given_by(&serve.directives) {
+            builder.server.listen.clear();
+        }
+        let lines: Vec<Source<'_>> = serve
+            .directives
+            .iter()
+            .map(|line| Source { name: config::COMMAND_LINE, text: line.as_bytes(), first_line: 1 })
+            .collect();
+        let tree = config::parse_sources(&lines);
+        said.extend(tree.diagnostics);
+        said.extend(config::apply(&tree.nodes, &index, &mut builder));
+        let report = Report { text: render(&said) };
+        if said.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+            return Err(report.text);
+        }
+        Ok((Self { site: Site::open(builder)? }, report))
+    }
+
+    /// Addresses to listen on.
+    pub fn listen(&self) -> &[SocketAddr] {
+        &self.site.listen
+    }
+
+    /// The numbers that MPMs are sized by.
+    pub fn mpm(&self) -> &MpmSettings {
+        &self.site.mpm
+    }
+
+    /// Whom children become; `None` to stay who they are.
+    pub fn user(&self) -> Option<&User> {
+        self.site.user.as_ref()
+    }
+
+    /// The folder that is served, for the banner.
+    pub fn document_root(&self) -> &std::path::Path {
+        self.site.host.root.path()
+    }
+
+    /// Whether this process can list the folder or at least open things in it.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn check_root(&self) -> std::io::Result<()> {
+        let root = self.site.host.root.descriptor(runtime::clock::unix_s());
+        let links = crate::resolve::Policies::Uniform(crate::resolve::LinkPolicy::Refuse);
+        crate::resolve::open(std::os::fd::AsFd::as_fd(&root), b"", &links)?;
+        Ok(())
+    }
+
+    /// Log a notice of the parent.
+    pub fn note(&self, id: u32, text: &str) {
+        self.log(Level::Notice, "mpm_event", Some(id), None, text.as_bytes());
+    }
+
+    /// Log an error of the parent or of a child's start.
+    pub fn complain(&self, id: u32, text: &str) {
+        self.log(Level::Error, "mpm_event", Some(id), None, text.as_bytes());
+    }
+
+    pub(crate) fn log(
+        &self,
+        level: Level,
+        module: &str,
+        id: Option<u32>,
+        client: Option<SocketAddr>,
+        text: &[u8],
+    ) {
+        self.site.error_log.write(module, level, id, client, text);
+    }
+}
+
+fn render(said: &[Diagnostic]) -> String {
+    if said.is_empty() { String::new() } else { config::diagnostic::render("trivet", said) }
+}

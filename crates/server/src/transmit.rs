@@ -1,0 +1,257 @@
+//! Sending a response to a peer that may read slowly: partial writes, bounded turns of sendfile,
+//! and a limit on how long nothing may move.
+
+use crate::connection::Wire;
+use crate::representation::Representation;
+use crate::response::{Body, Piece};
+use crate::slots::Slot;
+use runtime::clock;
+use std::future::poll_fn;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::rc::Rc;
+use std::task::Poll;
+
+/// Part of a file that one turn may send, so that the others of this thread get theirs.
+const TURN_BYTES: u64 = 1 << 20;
+
+/// Buffer for content that cannot go through sendfile.
+const COPY_BYTES: u64 = 64 * 1024;
+
+/// File content up to this size is read and sent together with the head.
+const TOGETHER_BYTES: u64 = 16 * 1024;
+
+/// What a fast response has left over.
+pub(crate) struct Unsent {
+    pub(crate) bytes: Vec<u8>,
+    /// File, position, and bytes left of it.
+    pub(crate) file: Option<(Rc<Representation>, u64, u64)>,
+}
+
+/// A request slot while it is held: it is given back as soon as a send has to wait, because
+/// waiting for a slow reader costs no slot.
+pub(crate) struct Held {
+    slot: Option<Slot>,
+    bytes: u64,
+    started_ns: u64,
+}
+
+impl Held {
+    pub(crate) fn new(slot: Slot, started_ns: u64) -> Self {
+        Self { slot: Some(slot), bytes: 0, started_ns }
+    }
+
+    /// How much the scoreboard is told was sent in this slot.
+    pub(crate) fn set_bytes(&mut self, bytes: u64) {
+        self.bytes = bytes;
+    }
+
+    /// Give the slot back, if it is still held.
+    pub(crate) fn release(&mut self) {
+        if let Some(slot) = self.slot.take()
+            && let Some(row) = slot.row()
+        {
+            row.end(self.bytes, (clock::monotonic_ns() - self.started_ns) / 1000);
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl Wire {
+    /// Send what the fast path could not.
+    pub(crate) async fn send_unsent(&mut self) -> io::Result<()> {
+        let Some(unsent) = self.unsent.take() else { return Ok(()) };
+        self.send_bytes(&unsent.bytes, unsent.file.is_some(), None).await?;
+        match unsent.file {
+            Some((source, offset, length)) => self.send_file(&source, offset, length, None).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Send a response; the result is the number of body bytes sent, with the error that stopped
+    /// it short, if one did.
+    pub(crate) async fn transmit(
+        &mut self,
+        mut head: Vec<u8>,
+        body: Body,
+        held: &mut Held,
+    ) -> (u64, io::Result<()>) {
+        let mut sent = 0;
+        let mut pieces = body.pieces.into_iter().peekable();
+        // Whatever is small and at hand goes out with the head.
+        while let Some(piece) = pieces.next_if(is_small) {
+            sent += piece_length(&piece);
+            if let Err(error) = append(piece, &mut head) {
+                return (0, Err(error));
+            }
+        }
+        if let Err(error) = self.send_bytes(&head, pieces.peek().is_some(), Some(held)).await {
+            return (0, Err(error));
+        }
+        while let Some(piece) = pieces.next() {
+            let length = piece_length(&piece);
+            let result = match piece {
+                Piece::Bytes(bytes) => {
+                    self.send_bytes(&bytes, pieces.peek().is_some(), Some(held)).await
+                }
+                Piece::File { source, offset, length } => {
+                    self.send_file(&source, offset, length, Some(held)).await
+                }
+            };
+            if result.is_err() {
+                return (sent, result);
+            }
+            sent += length;
+        }
+        (sent, Ok(()))
+    }
+
+    /// Send all of `bytes`.
+    pub(crate) async fn send_bytes(
+        &mut self,
+        mut bytes: &[u8],
+        more: bool,
+        mut held: Option<&mut Held>,
+    ) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.stream.try_send(bytes, more) {
+                Ok(sent) => bytes = &bytes[sent..],
+                Err(error) if is_again(&error) => self.writable(held.as_deref_mut()).await?,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Send `length` bytes of a file. A file that ends early ends the connection: the length was
+    /// promised, and no other bytes may take the place of the missing ones.
+    async fn send_file(
+        &mut self,
+        source: &Rc<Representation>,
+        mut offset: u64,
+        length: u64,
+        mut held: Option<&mut Held>,
+    ) -> io::Result<()> {
+        if !source.settings.core.uses_sendfile() {
+            return self.copy_file(source, offset, length, held).await;
+        }
+        let end = offset + length;
+        while offset < end {
+            let count = usize::try_from((end - offset).min(TURN_BYTES)).unwrap_or(usize::MAX);
+            match self.stream.try_send_file(source.file.as_fd(), &mut offset, count) {
+                Ok(0) => return Err(self.truncated(source)),
+                Ok(_) if offset < end => runtime::thread::yield_now().await,
+                Ok(_) => {}
+                Err(error) if is_again(&error) => self.writable(held.as_deref_mut()).await?,
+                // Some file systems have no sendfile.
+                Err(error) if error.raw_os_error() == Some(22) => {
+                    return self.copy_file(source, offset, end - offset, held).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn copy_file(
+        &mut self,
+        source: &Rc<Representation>,
+        mut offset: u64,
+        length: u64,
+        mut held: Option<&mut Held>,
+    ) -> io::Result<()> {
+        let end = offset + length;
+        let mut buffer = Vec::new();
+        while offset < end {
+            let count = (end - offset).min(COPY_BYTES);
+            buffer.resize(usize::try_from(count).unwrap_or(0), 0);
+            if source.file.read_exact_at(&mut buffer, offset).is_err() {
+                return Err(self.truncated(source));
+            }
+            offset += count;
+            self.send_bytes(&buffer, offset < end, held.as_deref_mut()).await?;
+            runtime::thread::yield_now().await;
+        }
+        Ok(())
+    }
+
+    fn truncated(&self, source: &Representation) -> io::Error {
+        let name = String::from_utf8_lossy(&source.place.below);
+        let text = format!("{name} became shorter while it was sent: the connection is closed");
+        self.context.log(crate::log::level::Level::Warn, None, self.peer, &text);
+        io::ErrorKind::UnexpectedEof.into()
+    }
+
+    /// Wait until the socket takes more, for at most `Timeout`.
+    async fn writable(&mut self, held: Option<&mut Held>) -> io::Result<()> {
+        if let Some(held) = held {
+            held.release();
+        }
+        let timeout_ms = self.context.host().timing.timeout_ms;
+        self.timer.set(clock::monotonic_ms(), timeout_ms);
+        let context = self.context.clone();
+        let waiting = WritingCount::new(&context);
+        let result = poll_fn(|context| {
+            if let Poll::Ready(ready) = self.stream.poll_writable(context) {
+                return Poll::Ready(ready);
+            }
+            match self.timer.poll_expired(context) {
+                Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await;
+        drop(waiting);
+        result
+    }
+}
+
+/// Shows a connection as writing on the scoreboard while it lives.
+struct WritingCount<'a>(&'a crate::context::Context);
+
+impl<'a> WritingCount<'a> {
+    fn new(context: &'a crate::context::Context) -> Self {
+        context.process_row().inspect(|row| row.writing_changed(1));
+        Self(context)
+    }
+}
+
+impl Drop for WritingCount<'_> {
+    fn drop(&mut self) {
+        self.0.process_row().inspect(|row| row.writing_changed(-1));
+    }
+}
+
+fn is_again(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+fn piece_length(piece: &Piece) -> u64 {
+    match piece {
+        Piece::Bytes(bytes) => bytes.len() as u64,
+        Piece::File { length, .. } => *length,
+    }
+}
+
+fn is_small(piece: &Piece) -> bool {
+    piece_length(piece) <= TOGETHER_BYTES
+}
+
+/// Append a small piece to `out`.
+fn append(piece: Piece, out: &mut Vec<u8>) -> io::Result<()> {
+    match piece {
+        Piece::Bytes(bytes) => out.extend_from_slice(&bytes),
+        Piece::File { source, offset, length } => {
+            let start = out.len();
+            out.resize(start + usize::try_from(length).unwrap_or(0), 0);
+            source.file.read_exact_at(&mut out[start..], offset)?;
+        }
+    }
+    Ok(())
+}

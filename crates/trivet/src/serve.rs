@@ -1,0 +1,130 @@
+//! `trivet serve`: a folder, in the foreground, without any configuration.
+
+use crate::{Problem, help, say};
+use lexopt::prelude::{Long, Short, Value, ValueExt};
+use mpm::{Kind, Started};
+use server::{Serve, Server};
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// What the command line asked for.
+struct Options {
+    serve: Serve,
+    kind: Kind,
+}
+
+/// Serve until a signal ends it; the result is the exit code.
+pub(crate) fn run(parser: lexopt::Parser) -> Result<i32, Problem> {
+    let Some(options) = parse(parser)? else {
+        say(help::SERVE);
+        return Ok(0);
+    };
+    let Options { serve, kind } = options;
+    let (first, report) = Server::serve(&serve).map_err(Problem::Failed)?;
+    warn(&report.text);
+    check_readable(&first)?;
+    runtime::process::raise_descriptor_limit();
+    let loader = || Server::serve(&serve).map(|(server, _)| server);
+    let folder = serve.folder.clone();
+    let started = move |started: &Started| say(&banner(&folder, kind, started));
+    mpm::run(kind, first, &loader, is_at_terminal(), started).map_err(Problem::Failed)
+}
+
+fn warn(text: &str) {
+    if !text.is_empty() {
+        crate::complain(text);
+    }
+}
+
+/// `None` asks for the help.
+fn parse(mut parser: lexopt::Parser) -> Result<Option<Options>, Problem> {
+    let mut serve =
+        Serve { prints_requests: std::io::stdout().is_terminal(), ..Serve::default() };
+    let mut folder = None;
+    let mut kind = Kind::Event;
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("help") | Short('h') => return Ok(None),
+            Long("listen") => serve.listen.push(parse_listen(&parser.value()?.string()?)?),
+            Long("mpm") => kind = parse_mpm(&parser.value()?.string()?)?,
+            Short('c') => serve.directives.push(parser.value()?.string()?),
+            Value(value) if folder.is_none() => folder = Some(PathBuf::from(value)),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let folder = folder.unwrap_or_else(|| PathBuf::from("."));
+    serve.folder = folder.canonicalize().map_err(|error| folder_problem(&folder, &error))?;
+    if !serve.folder.is_dir() {
+        let text = format!("cannot serve {}: it is not a folder", folder.display());
+        return Err(Problem::Failed(text));
+    }
+    Ok(Some(Options { serve, kind }))
+}
+
+fn folder_problem(folder: &std::path::Path, error: &std::io::Error) -> Problem {
+    let advice = match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such folder",
+        std::io::ErrorKind::PermissionDenied => "you may not enter it",
+        _ => "it cannot be opened",
+    };
+    Problem::Failed(format!("cannot serve {}: {advice} ({error})", folder.display()))
+}
+
+/// `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080` or `8080`.
+fn parse_listen(text: &str) -> Result<SocketAddr, Problem> {
+    let full = match text.parse::<u16>() {
+        Ok(port) => format!("127.0.0.1:{port}"),
+        Err(_) => text.replace("localhost:", "127.0.0.1:"),
+    };
+    full.parse().map_err(|_| {
+        Problem::Usage(format!(
+            "--listen {text} is no address: write 127.0.0.1:8080, [::1]:8080 or a port"
+        ))
+    })
+}
+
+fn parse_mpm(name: &str) -> Result<Kind, Problem> {
+    Kind::parse(name).ok_or_else(|| {
+        let known: Vec<&str> = Kind::ALL.iter().map(|row| row.0).collect();
+        Problem::Usage(format!("--mpm {name} is not known; there is: {}", known.join(", ")))
+    })
+}
+
+/// A person at a terminal resizes its window, which sends the signal of a graceful stop.
+fn is_at_terminal() -> bool {
+    std::io::stdin().is_terminal()
+        || std::io::stdout().is_terminal()
+        || std::io::stderr().is_terminal()
+}
+
+/// Children run as somebody else than root: find out now whether they can read the folder, rather
+/// than answer every request with 403.
+fn check_readable(server: &Server) -> Result<(), Problem> {
+    mpm::probe(server).map_err(|reason| {
+        let folder = server.document_root().display().to_string();
+        Problem::Failed(format!("cannot serve {folder}: {reason}"))
+    })
+}
+
+fn banner(folder: &std::path::Path, kind: Kind, started: &Started) -> String {
+    let mut text = String::new();
+    for address in &started.addresses {
+        text.push_str(&format!("Trivet serves {} at http://{address}/\n", folder.display()));
+    }
+    let pids: Vec<String> = started.pids.iter().map(ToString::to_string).collect();
+    let plan = started.plan;
+    text.push_str(&format!(
+        "MPM {}: parent {}, {} child process{} ({}), {} loop thread{} each, {} request slots\n",
+        kind.name(),
+        std::process::id(),
+        pids.len(),
+        if pids.len() == 1 { "" } else { "es" },
+        pids.join(", "),
+        plan.threads,
+        if plan.threads == 1 { "" } else { "s" },
+        plan.slots * plan.processes,
+    ));
+    text.push_str("Ctrl-C ends it.\n");
+    text
+}

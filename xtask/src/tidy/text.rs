@@ -1,0 +1,124 @@
+//! Checks of any text: how wide, how clean, how finished.
+
+use super::file::{File, Finding};
+use super::mask::words;
+
+/// Columns that fit twice beside each other on a wide screen, and once on a narrow one.
+const MOST_COLUMNS: usize = 100;
+/// Endings of files that people edit as text.
+const WRITTEN: &[&str] = &[".css", ".html", ".js", ".md", ".rs", ".sh", ".svg", ".toml", ".txt"];
+/// Those of them whose lines cannot wrap by themselves in whatever shows them.
+const SOURCE: &[&str] = &[".css", ".html", ".js", ".rs", ".sh", ".toml"];
+/// Files without an ending that people edit as text.
+const SCRIPTS: &[&str] = &["Makefile", ".ci/", "scripts/", ".gitignore"];
+
+pub(crate) fn is_any(_path: &str) -> bool {
+    true
+}
+
+pub(crate) fn is_written(path: &str) -> bool {
+    WRITTEN.iter().any(|ending| path.ends_with(ending)) || is_script(path)
+}
+
+pub(crate) fn is_source(path: &str) -> bool {
+    SOURCE.iter().any(|ending| path.ends_with(ending)) || is_script(path)
+}
+
+fn is_script(path: &str) -> bool {
+    SCRIPTS.iter().any(|start| path.starts_with(start))
+}
+
+pub(crate) fn line_width(file: &File) -> Vec<Finding> {
+    let columns = |line: &str| line.chars().count();
+    file.lines()
+        .filter(|(_, line)| columns(line) > MOST_COLUMNS)
+        .map(|(number, line)| {
+            let what = format!("{} columns; break the line at {MOST_COLUMNS}", columns(line));
+            file.finding(number, what)
+        })
+        .collect()
+}
+
+pub(crate) fn trailing_space(file: &File) -> Vec<Finding> {
+    // Not `lines`, which hides a carriage return.
+    (1..)
+        .zip(file.text.split('\n'))
+        .filter(|(_, line)| line.ends_with([' ', '\t', '\r']))
+        .map(|(number, _)| file.finding(number, "white space at the end of the line; remove it"))
+        .collect()
+}
+
+pub(crate) fn unfinished(file: &File) -> Vec<Finding> {
+    // Written in halves, so that this file does not find itself.
+    let marks = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("X", "XX")];
+    file.lines()
+        .flat_map(|(number, line)| words(line).map(move |(_, word)| (number, word)))
+        .filter(|(_, word)| marks.contains(word))
+        .map(|(number, mark)| {
+            file.finding(number, format!("{mark}; finish it, or say as a fact what is left out"))
+        })
+        .collect()
+}
+
+/// Paths of the machine on which the project is made mean nothing anywhere else.
+pub(crate) fn workplace(file: &File) -> Vec<Finding> {
+    let place = concat!("/wo", "rk/");
+    let is_path = |line: &str| {
+        line.match_indices(place).any(|(at, _)| {
+            !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-/".contains(c))
+        })
+    };
+    file.lines()
+        .filter(|(_, line)| is_path(line))
+        .map(|(number, _)| file.finding(number, "a path of one machine; name the thing instead"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file::check;
+    use super::*;
+
+    #[test]
+    fn a_line_of_101_columns_is_found() {
+        let text = format!("{}\n{}\n", "é".repeat(100), "x".repeat(101));
+        assert_eq!(
+            check(line_width, "a.rs", &text),
+            ["a.rs:2: 101 columns; break the line at 100"]
+        );
+    }
+
+    #[test]
+    fn white_space_at_the_end_is_found() {
+        assert_eq!(
+            check(trailing_space, "a.md", "good\nbad \n\t\nworse\r\n"),
+            [2, 3, 4]
+                .map(|line| format!("a.md:{line}: white space at the end of the line; remove it"))
+        );
+    }
+
+    #[test]
+    fn unfinished_work_is_found_as_a_word_only() {
+        let text = concat!("TO", "DOS\n// TO", "DO: later\nmktemp XXXX", "XX\n");
+        assert_eq!(
+            check(unfinished, "a.rs", text),
+            [concat!("a.rs:2: TO", "DO; finish it, or say as a fact what is left out")]
+        );
+    }
+
+    #[test]
+    fn a_path_of_the_workplace_is_found() {
+        let text = concat!("see /wo", "rk/notes\nhttp://a/frame/wo", "rk/\n../wo", "rk/b\n");
+        assert_eq!(
+            check(workplace, "a.md", text),
+            ["a.md:1: a path of one machine; name the thing instead"]
+        );
+    }
+
+    #[test]
+    fn scripts_and_sources_are_read_and_prose_may_be_wide() {
+        assert!(is_source("scripts/test-setup") && is_source(".ci/run") && is_source("a/b.rs"));
+        assert!(!is_source("README.md") && is_written("README.md"));
+        assert!(!is_written("Cargo.lock") && !is_written("examples/site/gallery/001.png"));
+    }
+}
