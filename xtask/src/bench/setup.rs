@@ -155,7 +155,7 @@ fn version(server: &Server, trivet: &Path, options: &Options) -> String {
     let peer = server.package.and_then(|_| find(server.program));
     let program = peer.as_deref().unwrap_or(trivet).display().to_string();
     let text = output(&program, &[server.version_flag]).unwrap_or_default();
-    let version = parse_version(&text).unwrap_or("of unknown version").to_owned();
+    let version = parse_version(&text, server.name).unwrap_or("of unknown version").to_owned();
     let commit = || output("git", &["describe", "--always", "--dirty", "--exclude=*"]);
     match (server.package, &options.binary) {
         (Some(_), _) => version,
@@ -171,11 +171,15 @@ fn output(program: &str, args: &[&str]) -> Option<String> {
     done.status.success().then(|| text.trim().to_owned())
 }
 
-/// The first word that looks like a version, without the name before a slash.
-fn parse_version(text: &str) -> Option<&str> {
-    let word = text
-        .split_whitespace()
-        .find(|word| word.contains('.') && word.contains(|byte: char| byte.is_ascii_digit()))?;
+/// The word that begins with the server's name and a slash, else the first that looks like a
+/// version: trivet names Apache before itself, and h2o puts a blank where others put a slash.
+fn parse_version<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let looks_right =
+        |word: &&str| word.contains('.') && word.contains(|c: char| c.is_ascii_digit());
+    let words = || text.split_whitespace().map(|word| word.trim_matches(['(', ')']));
+    let named = format!("{name}/");
+    let own = words().find(|word| word.to_ascii_lowercase().starts_with(&named));
+    let word = own.or_else(|| words().find(looks_right))?;
     Some(word.rsplit('/').next().unwrap_or(word))
 }
 
@@ -191,16 +195,16 @@ mod tests {
 
     #[test]
     fn versions_in_every_manner() {
-        for (text, version) in [
-            ("nginx version: nginx/1.22.1", "1.22.1"),
-            ("Server version: Apache/2.4.71 (Debian)\nServer built: 2026", "2.4.71"),
-            ("lighttpd/1.4.69 (ssl) - a light and fast webserver", "1.4.69"),
-            ("h2o version 2.2.5\nOpenSSL: OpenSSL 3.0.19", "2.2.5"),
-            ("trivet 0.1.0", "0.1.0"),
+        for (name, text, version) in [
+            ("nginx", "nginx version: nginx/1.22.1", "1.22.1"),
+            ("apache", "Server version: Apache/2.4.71 (Debian)\nServer built: 2026", "2.4.71"),
+            ("lighttpd", "lighttpd/1.4.69 (ssl) - a light and fast webserver", "1.4.69"),
+            ("h2o", "h2o version 2.2.5\nOpenSSL: OpenSSL 3.0.19", "2.2.5"),
+            ("trivet", "Server version: Apache/2.4.71 (Trivet/0.1)", "0.1"),
         ] {
-            assert_eq!(parse_version(text), Some(version));
+            assert_eq!(parse_version(text, name), Some(version));
         }
-        assert_eq!(parse_version("no such option."), None);
+        assert_eq!(parse_version("no such option.", "h2o"), None);
     }
 
     #[test]
