@@ -70,9 +70,7 @@ impl Wire {
         let body = self.settle_body(&framing, &mut response, &mut held).await;
         let Ok(body) = body else { return self.state.close(CloseReason::ClientGone) };
         let next = self.respond(&request, &framing, response, body, held).await;
-        if let (Some(source), Target::Origin { path, .. }, Next::Idle) =
-            (reusable, framing.target, next)
-        {
+        if let (Some(source), Target::Origin { path, .. }) = (reusable, framing.target) {
             fast::remember(&context, path, &source);
         }
         next
