@@ -19,17 +19,14 @@ pub(crate) mod exit_code {
 
 /// Proof that this code runs in a child: only [`Child::main`] makes one, after the fork.
 pub struct Child {
-    /// Everything that was opened for this generation.
-    pub generation: Arc<Generation>,
-    /// The index of this process on the scoreboard.
-    pub slot: usize,
-    _private: (),
+    generation: Arc<Generation>,
+    slot: usize,
 }
 
 impl Child {
     /// Run the child to its end; the result is its exit code.
     pub(crate) fn main(generation: Arc<Generation>, slot: usize, parent: i32, kind: Kind) -> i32 {
-        let child = Self { generation, slot, _private: () };
+        let child = Self { generation, slot };
         if let Err(message) = child.drop_privileges() {
             child.server().complain(2162, &message);
             return exit_code::FATAL;
@@ -48,6 +45,16 @@ impl Child {
                 exit_code::SICK
             }
         }
+    }
+
+    /// Everything that was opened for this generation.
+    pub fn generation(&self) -> &Generation {
+        &self.generation
+    }
+
+    /// The index of this process on the scoreboard.
+    pub fn slot(&self) -> usize {
+        self.slot
     }
 
     /// What is served.

@@ -32,7 +32,7 @@ const ACCEPT_REST: Duration = Duration::from_millis(100);
 pub(crate) fn serve(child: &Child) -> io::Result<()> {
     let signals = Signals::take()?;
     let drain = Flag::new();
-    let plan = child.generation.plan;
+    let plan = child.generation().plan;
     std::thread::scope(|scope| {
         for index in 1..plan.threads {
             let drain = drain.clone();
@@ -56,21 +56,21 @@ fn run_thread(
     drain: &Flag,
 ) -> io::Result<()> {
     let executor = Thread::new(Blocking::Pool { threads: BLOCKING_THREADS })?;
-    let plan = child.generation.plan;
+    let plan = child.generation().plan;
     executor.block_on(async {
         let context = Context::new(
             child.server().clone(),
-            child.generation.board.clone(),
-            child.slot,
+            child.generation().board.clone(),
+            child.slot(),
             share(plan.slots, plan.threads, index),
         )?;
         let mut accepting = Vec::new();
-        for socket in child.generation.listeners.sockets() {
+        for socket in child.generation().listeners.sockets() {
             let listener = Listener::watch(socket)?;
             accepting.push(thread::spawn(accept_loop(listener, context.clone())));
         }
         if let Some(signals) = signals {
-            let row = child.generation.board.process(child.slot);
+            let row = child.generation().board.process(child.slot());
             row.inspect(|row| row.set_state(ProcessState::Serving));
             obey(signals, drain).await?;
             row.inspect(|row| row.set_state(ProcessState::Draining));

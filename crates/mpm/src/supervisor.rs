@@ -188,7 +188,7 @@ impl Parent<'_> {
     }
 
     fn handle_signals(&mut self) {
-        while let Some(signal) = self.signals.next() {
+        while let Some(signal) = self.signals.pending() {
             match signal {
                 Signal::Term | Signal::Int => self.stop = Some(Stop::Now),
                 Signal::Winch if !self.attached_to_terminal => self.stop = Some(Stop::Gracefully),
@@ -206,8 +206,9 @@ impl Parent<'_> {
             _ => (494, "SIGHUP received.  Attempting to restart"),
         };
         self.note(id, what);
-        let next = (self.loader)()
-            .and_then(|server| Generation::new(server, self.current.number + 1, Some(&self.current)));
+        let next = (self.loader)().and_then(|server| {
+            Generation::new(server, self.current.number + 1, Some(&self.current))
+        });
         match next {
             Ok(generation) => self.current = Arc::new(generation),
             Err(message) => {
@@ -319,7 +320,7 @@ impl Parent<'_> {
 
     /// During a graceful stop only a harder stop still counts.
     fn handle_stop_signals(&mut self) {
-        while let Some(signal) = self.signals.next() {
+        while let Some(signal) = self.signals.pending() {
             if matches!(signal, Signal::Term | Signal::Int) {
                 self.stop = Some(Stop::Now);
             }
@@ -337,7 +338,7 @@ impl Parent<'_> {
     fn wait_for_all(&mut self) {
         while !self.records.is_empty() {
             self.signals.wait(BUSY_TICK);
-            while self.signals.next().is_some() {}
+            while self.signals.pending().is_some() {}
             while let Some((pid, _)) = process::reap() {
                 self.records.retain(|record| record.pid != pid);
             }

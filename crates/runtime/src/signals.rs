@@ -51,7 +51,7 @@ impl Signals {
     }
 
     /// The next signal that is there already.
-    pub fn next(&mut self) -> Option<Signal> {
+    pub fn pending(&mut self) -> Option<Signal> {
         let number = sys::next_signal(&mut self.descriptor)?;
         SIGNALS.iter().find(|row| row.0 == number).map(|row| row.1)
     }

@@ -45,8 +45,11 @@ pub fn exit_now(code: i32) -> ! {
 }
 
 /// Kill this process as a crash does (for the diagnostic handler).
-pub fn abort_by_signal() -> ! {
-    std::process::abort()
+pub fn crash() -> ! {
+    default_signal(libc::SIGSEGV);
+    // SAFETY: raises a signal in this thread; the default action ends the process.
+    unsafe { libc::raise(libc::SIGSEGV) };
+    exit_now(1)
 }
 
 fn signal_set(signals: &[i32]) -> libc::sigset_t {

@@ -162,7 +162,11 @@ impl Context {
         let rows = self.slots.total();
         let free = u32::try_from(self.slots.free()).unwrap_or(u32::MAX);
         let extra = (f64::from(free) * factor).min(f64::from(u32::MAX / 2));
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded above")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "bounded above"
+        )]
         let limit = rows.saturating_add(extra as u32);
         limit.clamp(1, self.connections_max)
     }

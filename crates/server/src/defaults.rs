@@ -40,8 +40,11 @@ const USERS: &[&str] = &["www-data", "nobody"];
 pub(crate) fn text(serve: &Serve) -> Result<String, String> {
     let folder = serve.folder.to_str().filter(|path| !path.contains(['"', '\n', '\\']));
     let folder = folder.ok_or_else(|| {
-        format!("the name of the folder {} cannot be configured: it holds a quote, a backslash, \
-                 a line end or bytes that are not UTF-8", serve.folder.display())
+        format!(
+            "the name of the folder {} cannot be configured: it holds a quote, a backslash, \
+                 a line end or bytes that are not UTF-8",
+            serve.folder.display()
+        )
     })?;
     let mut text = listen_lines(serve);
     if process::is_root() {

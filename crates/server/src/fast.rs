@@ -62,7 +62,7 @@ pub(crate) fn answer(
     is_alone: bool,
     output: &mut Vec<u8>,
 ) -> Fast {
-    let Some((prepared, is_head, query)) = find(&wire.context, head, framing) else {
+    let Some(Asked { prepared, is_head, query }) = find(&wire.context, head, framing) else {
         return Fast::Declined;
     };
     let logs = !wire.context.site().logs.is_empty();
@@ -95,12 +95,15 @@ pub(crate) fn answer(
     }
 }
 
-/// The entry for a request that asks for nothing unusual, and whether it is HEAD.
-fn find<'a>(
-    context: &Context,
-    head: &RequestHead<'_>,
-    framing: &Framing<'a>,
-) -> Option<(Rc<Prepared>, bool, Option<&'a [u8]>)> {
+/// A request that the fast path can answer.
+struct Asked<'a> {
+    prepared: Rc<Prepared>,
+    is_head: bool,
+    query: Option<&'a [u8]>,
+}
+
+/// The entry for a request that asks for nothing unusual.
+fn find<'a>(context: &Context, head: &RequestHead<'_>, framing: &Framing<'a>) -> Option<Asked<'a>> {
     if head.seen().intersects(UNUSUAL) {
         return None;
     }
@@ -111,7 +114,7 @@ fn find<'a>(
     };
     let Target::Origin { path, query } = framing.target else { return None };
     let prepared = current(context, path)?;
-    Some((prepared, is_head, query))
+    Some(Asked { prepared, is_head, query })
 }
 
 /// The entry for `path` if it is there and still true.

@@ -5,12 +5,11 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::modules;
-use crate::modules::autoindex::listing;
 use crate::request::Request;
 use crate::resolve::{self, LinkPolicy, Policies, Root};
 use crate::site::Host;
 use crate::site::settings::Settings;
-use message::{Method, Status};
+use message::Status;
 use runtime::file::{Errno, Kind};
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -26,16 +25,14 @@ pub(crate) type Translate = for<'a> fn(&'a Host, &'a [u8]) -> Option<Place<'a>>;
 /// A hook of the access phase.
 pub(crate) type Access = fn(&Mapped<'_>) -> Result<(), Failure>;
 
-/// A hook of the resolve phase.
-pub(crate) type Resolve = fn(&Opened<'_>) -> Result<Flow<Handler>, Failure>;
+/// A hook of the resolve phase; `None` passes the file on to the next.
+pub(crate) type Resolve = fn(&Opened<'_>) -> Result<Option<Handler>, Failure>;
 
-/// What a hook decides.
-pub(crate) enum Flow<T> {
-    /// Not mine: ask the next.
-    Pass,
-    /// This it is.
-    Done(T),
-}
+/// What takes an open file when no hook did.
+pub(crate) type LastForFiles = fn(Opened<'_>) -> Result<Handler, Failure>;
+
+/// What takes an open folder without an index file.
+pub(crate) type LastForFolders = fn(Opened<'_>) -> Handler;
 
 /// A request whose URL path has been mapped to a place in the file system.
 pub(crate) struct Mapped<'a> {
@@ -74,11 +71,6 @@ pub(crate) fn translate<'a>(
     Ok(Mapped { context, request, path, query, root, below, settings })
 }
 
-/// Translate hook of alias.
-pub(crate) fn alias<'a>(host: &'a Host, path: &'a [u8]) -> Option<Place<'a>> {
-    modules::alias::translate(&host.aliases, path)
-}
-
 /// Translate hook of core.
 pub(crate) fn document_root<'a>(host: &'a Host, path: &'a [u8]) -> Option<Place<'a>> {
     Some((&host.root, path.strip_prefix(b"/").unwrap_or(path)))
@@ -87,26 +79,6 @@ pub(crate) fn document_root<'a>(host: &'a Host, path: &'a [u8]) -> Option<Place<
 /// All access hooks must agree.
 pub(crate) fn access(mapped: &Mapped<'_>) -> Result<(), Failure> {
     modules::ACCESS.iter().try_for_each(|hook| hook(mapped))
-}
-
-/// Access hook of trivet.
-pub(crate) fn hidden_names(mapped: &Mapped<'_>) -> Result<(), Failure> {
-    if mapped.settings.trivet.hides(&mapped.path) || mapped.settings.trivet.hides(&mapped.below) {
-        let text = "a part of the path begins with one of HiddenNames".to_owned();
-        return Err(Failure::new(Status::FORBIDDEN, "trivet", text));
-    }
-    Ok(())
-}
-
-/// Access hook of authz_core.
-pub(crate) fn require(mapped: &Mapped<'_>) -> Result<(), Failure> {
-    let method = mapped.request.method().unwrap_or(Method::Get);
-    let Request { client, local, .. } = mapped.request;
-    if mapped.settings.authz.allows(*client, *local, method) {
-        return Ok(());
-    }
-    let text = format!("client denied by server configuration: {}", mapped.display_path());
-    Err(Failure::new(Status::FORBIDDEN, "authz_core", text).id(1630).at_error())
 }
 
 /// `SetHandler`: answers whether or not there is a file.
@@ -172,7 +144,7 @@ impl<'a> Mapped<'a> {
     }
 
     /// The same request for `name` in this folder.
-    fn entry(&self, name: &str) -> Mapped<'a> {
+    fn entry(&self, name: &str) -> Self {
         let joined = |folder: &[u8]| {
             let slash: &[u8] = if folder.is_empty() || folder.ends_with(b"/") { b"" } else { b"/" };
             [folder, slash, name.as_bytes()].concat()
@@ -180,7 +152,7 @@ impl<'a> Mapped<'a> {
         let (path, below) = (joined(&self.path), joined(&self.below));
         let sections = &self.context.host().sections;
         let settings = sections.settings(&self.context.merged, &self.root, &below, &path);
-        Mapped { path, below, settings, root: self.root.clone(), ..*self }
+        Self { path, below, settings, root: self.root.clone(), ..*self }
     }
 }
 
@@ -207,11 +179,11 @@ pub(crate) fn resolve(opened: Opened<'_>) -> Result<Handler, Failure> {
         return Err(Failure::new(Status::NOT_FOUND, "core", text).id(128));
     }
     for hook in modules::RESOLVE {
-        if let Flow::Done(handler) = hook(&opened)? {
+        if let Some(handler) = hook(&opened)? {
             return Ok(handler);
         }
     }
-    modules::files::resolve(opened)
+    modules::LAST_FOR_FILES(opened)
 }
 
 /// mod_dir, then mod_autoindex: the slash, an index file, a listing.
@@ -236,10 +208,7 @@ fn resolve_folder(opened: Opened<'_>) -> Result<Handler, Failure> {
     }
     match refused {
         Some(failure) => Err(failure),
-        None if mapped.settings.core.lists_directories() => Ok(Handler::Listing {
-            place: listing::Place::new(mapped),
-            folder: opened.file,
-        }),
+        None if mapped.settings.core.lists_directories() => Ok(modules::LAST_FOR_FOLDERS(opened)),
         None => Err(forbidden_listing(mapped)),
     }
 }

@@ -42,7 +42,7 @@ impl Representation {
     pub(crate) fn new(
         file: File,
         status: Status,
-        settings: Rc<Settings>,
+        settings: &Rc<Settings>,
         types: &crate::modules::mime::Types,
         place: Place,
         now_us: i64,

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// What `Options` says about symbolic links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkPolicy {
+pub(crate) enum LinkPolicy {
     /// `FollowSymLinks`.
     Follow,
     /// `SymLinksIfOwnerMatch`: only links whose owner also owns what they lead to.
@@ -46,14 +46,12 @@ pub(crate) fn open(
         Policies::Uniform(LinkPolicy::Follow) => {
             open_beneath(root, path, Links::Follow, Purpose::Read)?
         }
-        Policies::Uniform(policy) => {
-            match open_beneath(root, path, Links::Refuse, Purpose::Read) {
-                Err(Errno::LOOP) if *policy == LinkPolicy::OwnerMatch => {
-                    Walk::new(root)?.run(path, policies, Purpose::Read)?
-                }
-                other => other?,
+        Policies::Uniform(policy) => match open_beneath(root, path, Links::Refuse, Purpose::Read) {
+            Err(Errno::LOOP) if *policy == LinkPolicy::OwnerMatch => {
+                Walk::new(root)?.run(path, policies, Purpose::Read)?
             }
-        }
+            other => other?,
+        },
         Policies::PerComponent(_) => Walk::new(root)?.run(path, policies, Purpose::Read)?,
     };
     let status = status(&descriptor)?;
@@ -173,7 +171,7 @@ impl Walk {
 
 /// A folder that requests are resolved beneath. It is opened by the parent before privileges are
 /// dropped, so that a folder only root can reach still works.
-pub struct Root {
+pub(crate) struct Root {
     path: std::path::PathBuf,
     descriptor: std::sync::Mutex<std::sync::Arc<OwnedFd>>,
     checked_s: std::sync::atomic::AtomicI64,
@@ -184,7 +182,7 @@ impl Root {
     ///
     /// # Errors
     /// When it is missing, no directory, or not reachable.
-    pub fn open(path: &std::path::Path) -> std::io::Result<Self> {
+    pub(crate) fn open(path: &std::path::Path) -> std::io::Result<Self> {
         let descriptor = runtime::file::open_directory(path)?;
         Ok(Self {
             path: path.to_owned(),
@@ -194,7 +192,7 @@ impl Root {
     }
 
     /// The folder's name.
-    pub fn path(&self) -> &std::path::Path {
+    pub(crate) fn path(&self) -> &std::path::Path {
         &self.path
     }
 
@@ -203,8 +201,7 @@ impl Root {
     /// opened first stays.
     pub(crate) fn descriptor(&self, now_s: i64) -> std::sync::Arc<OwnedFd> {
         use std::sync::atomic::Ordering::Relaxed;
-        let mut current =
-            self.descriptor.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut current = self.descriptor.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if self.checked_s.swap(now_s, Relaxed) != now_s
             && let Ok(fresh) = runtime::file::open_directory(&self.path)
             && identity(fresh.as_fd()) != identity(current.as_fd())

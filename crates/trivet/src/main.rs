@@ -8,8 +8,11 @@ mod serve;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Subcommands: name and what runs it with the arguments that follow.
-const COMMANDS: &[(&str, fn(lexopt::Parser) -> Result<i32, Problem>)] = &[("serve", serve::run)];
+/// Runs a subcommand with the arguments that follow its name; the result is the exit code.
+type Command = fn(lexopt::Parser) -> Result<i32, Problem>;
+
+/// Every subcommand.
+const COMMANDS: &[(&str, Command)] = &[("serve", serve::run)];
 
 /// Why the program ends without having done its work.
 pub(crate) enum Problem {

@@ -39,8 +39,7 @@ fn warn(text: &str) {
 
 /// `None` asks for the help.
 fn parse(mut parser: lexopt::Parser) -> Result<Option<Options>, Problem> {
-    let mut serve =
-        Serve { prints_requests: std::io::stdout().is_terminal(), ..Serve::default() };
+    let mut serve = Serve { prints_requests: std::io::stdout().is_terminal(), ..Serve::default() };
     let mut folder = None;
     let mut kind = Kind::Event;
     while let Some(argument) = parser.next()? {

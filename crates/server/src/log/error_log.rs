@@ -13,16 +13,14 @@ const LINE_BYTES_MAX: usize = 8190;
 
 /// Who was at the other end of the connection that a message is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peer {
+pub(crate) enum Peer {
     /// Someone who connected to us.
     Client(SocketAddr),
-    /// A backend that we connected to.
-    Remote(SocketAddr),
 }
 
 /// One message with its circumstances.
 #[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// Microseconds since 1970.
     pub time_us: i64,
     /// Short name of the module, `core`.
@@ -49,17 +47,9 @@ pub struct Line<'a> {
 
 impl Line<'_> {
     /// Appends the line as it stands in the log, without a line end.
-    pub fn write(&self, local_time: LocalTimeFn, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, local_time: LocalTimeFn, out: &mut Vec<u8>) {
         let start = out.len();
         self.write_prefix(local_time, out);
-        self.write_message(out);
-        out.truncate(start + LINE_BYTES_MAX);
-    }
-
-    /// Appends the line as it is printed while the server starts, before logs are open:
-    /// without time, module and process.
-    pub fn write_startup(&self, out: &mut Vec<u8>) {
-        let start = out.len();
         self.write_message(out);
         out.truncate(start + LINE_BYTES_MAX);
     }
@@ -100,7 +90,6 @@ impl Line<'_> {
         }
         match self.peer {
             Some(Peer::Client(address)) => write_peer("client", address, out),
-            Some(Peer::Remote(address)) => write_peer("remote", address, out),
             None => {}
         }
         if let Some(id) = self.id {
@@ -152,7 +141,7 @@ mod tests {
     /// The line without time, module and process.
     fn rest(line: &Line<'_>) -> String {
         let mut out = Vec::new();
-        line.write_startup(&mut out);
+        line.write_message(&mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -203,7 +192,6 @@ mod tests {
         for (peer, expected) in [
             (Peer::Client("[::1]:80".parse().unwrap()), "[client ::1:80] m"),
             (Peer::Client("[::ffff:1.2.3.4]:80".parse().unwrap()), "[client 1.2.3.4:80] m"),
-            (Peer::Remote("127.0.0.1:9000".parse().unwrap()), "[remote 127.0.0.1:9000] m"),
         ] {
             assert_eq!(
                 rest(&Line { peer: Some(peer), id: None, message: b"m", ..line() }),

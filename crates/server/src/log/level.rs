@@ -2,7 +2,7 @@
 
 /// Severity of a message, the most severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub(crate) enum Level {
     /// The system is unusable.
     Emerg,
     /// Action must be taken immediately.
@@ -59,7 +59,7 @@ const LEVELS: [(Level, &str); 16] = [
 
 impl Level {
     /// The level called `keyword`, in any case; the error is httpd's text.
-    pub fn parse(keyword: &str) -> Result<Self, String> {
+    pub(crate) fn parse(keyword: &str) -> Result<Self, String> {
         LEVELS
             .iter()
             .find(|(_, name)| keyword.eq_ignore_ascii_case(name))
@@ -72,14 +72,14 @@ impl Level {
     }
 
     /// The name as the error log shows it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         LEVELS[self as usize].1
     }
 }
 
 /// The levels in force: one for all modules and exceptions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Levels {
+pub(crate) struct Levels {
     default: Level,
     /// By short module name. A configuration names two or three, so that walking the list is
     /// cheaper than hashing.
@@ -97,7 +97,7 @@ impl Levels {
     /// Applies the arguments of a `LogLevel` line: `level` or `module:level`. A level without
     /// a module resets the exceptions made before it (core.c `update_loglevel`). `known` holds
     /// the short names of the modules that exist; on error nothing is changed.
-    pub fn set(&mut self, arguments: &[&str], known: &[&str]) -> Result<(), String> {
+    pub(crate) fn set(&mut self, arguments: &[&str], known: &[&str]) -> Result<(), String> {
         if arguments.is_empty() {
             let text = "LogLevel requires level keyword or module loglevel specifier";
             return Err(text.to_owned());
@@ -135,14 +135,14 @@ impl Levels {
     }
 
     /// The level of one module, by short name (`core`, `ssl`).
-    pub fn of(&self, module: &str) -> Level {
+    pub(crate) fn of(&self, module: &str) -> Level {
         let exception = self.modules.iter().find(|(name, _)| name == module);
         exception.map_or(self.default, |&(_, level)| level)
     }
 
     /// Whether a message is written. A notice always is: startup and shutdown are announced
     /// whatever the level (log.c `log_error_core`).
-    pub fn allows(&self, module: &str, level: Level) -> bool {
+    pub(crate) fn allows(&self, module: &str, level: Level) -> bool {
         level == Level::Notice || level <= self.of(module)
     }
 }

@@ -77,7 +77,10 @@ impl ErrorLog {
     /// Whether a message of this kind is wanted.
     pub(crate) fn allows(&self, module: &str, level: Level) -> bool {
         // httpd logs notices to a regular file whatever LogLevel says (core.c, ErrorLog).
-        self.levels.allows(module, level) || (level == Level::Notice && self.file.is_some())
+        match level {
+            Level::Notice => self.file.is_some() || self.levels.of(module) >= Level::Notice,
+            _ => self.levels.allows(module, level),
+        }
     }
 
     /// Write a message. What cannot be written is lost: there is nowhere left to say so.

@@ -21,11 +21,11 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// Breaks seconds since 1970 down in the local time zone; `localtime_r` in a server.
-pub type LocalTimeFn = fn(i64) -> LocalTime;
+pub(crate) type LocalTimeFn = fn(i64) -> LocalTime;
 
 /// A second on the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LocalTime {
+pub(crate) struct LocalTime {
     /// Year of the common era, 2026 and the like.
     pub year: i32,
     /// 1 to 12.
@@ -50,14 +50,14 @@ pub struct LocalTime {
 
 /// The abbreviation of a time zone; POSIX allows more than these 15 bytes but nobody uses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ZoneName {
+pub(crate) struct ZoneName {
     bytes: [u8; 15],
     len: u8,
 }
 
 impl ZoneName {
     /// The first 15 bytes of `name`.
-    pub fn new(name: &[u8]) -> Self {
+    pub(crate) fn new(name: &[u8]) -> Self {
         let mut bytes = [0; 15];
         let len = name.len().min(bytes.len());
         bytes[..len].copy_from_slice(&name[..len]);
@@ -65,19 +65,21 @@ impl ZoneName {
     }
 
     /// The name.
-    pub fn as_bytes(&self) -> &[u8] {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 }
 
 impl LocalTime {
     /// The time `unix_s` seconds after 1970 in Greenwich.
-    pub fn utc(unix_s: i64) -> Self {
+    #[cfg(test)]
+    pub(crate) fn utc(unix_s: i64) -> Self {
         Self::at_offset(unix_s, 0, ZoneName::new(b"UTC"))
     }
 
     /// The same at a fixed distance from Greenwich.
-    pub fn at_offset(unix_s: i64, offset_s: i32, zone: ZoneName) -> Self {
+    #[cfg(test)]
+    pub(crate) fn at_offset(unix_s: i64, offset_s: i32, zone: ZoneName) -> Self {
         let shifted = unix_s + i64::from(offset_s);
         let (days, second) = (shifted.div_euclid(86_400), shifted.rem_euclid(86_400) as u32);
         let (year, month, day) = civil_from_days(days);
@@ -97,24 +99,24 @@ impl LocalTime {
     }
 
     /// Seconds since 1970.
-    pub fn unix_s(&self) -> i64 {
+    pub(crate) fn unix_s(&self) -> i64 {
         let days = days_from_civil(i64::from(self.year), self.month, self.day);
         let second = i64::from(self.hour) * 3600 + i64::from(self.min) * 60 + i64::from(self.sec);
         days * 86_400 + second - i64::from(self.offset_s)
     }
 
     /// `Jan` to `Dec`.
-    pub fn month_abbreviation(&self) -> &'static str {
+    pub(crate) fn month_abbreviation(&self) -> &'static str {
         &MONTHS[usize::from(self.month.clamp(1, 12)) - 1][..3]
     }
 
     /// `Sun` to `Sat`.
-    pub fn day_abbreviation(&self) -> &'static str {
+    pub(crate) fn day_abbreviation(&self) -> &'static str {
         &DAYS[usize::from(self.weekday) % 7][..3]
     }
 
     /// Appends the distance from Greenwich as `+hhmm`.
-    pub fn write_offset(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_offset(&self, out: &mut Vec<u8>) {
         out.push(if self.offset_s < 0 { b'-' } else { b'+' });
         let minutes = u64::from(self.offset_s.unsigned_abs() / 60);
         padded(minutes / 60 * 100 + minutes % 60, 4, b'0', out);
@@ -143,7 +145,7 @@ impl LocalTime {
 
 /// A compiled `strftime` format: the C locale's, without glibc's flags and widths.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TimeFormat {
+pub(crate) struct TimeFormat {
     pieces: Vec<Piece>,
 }
 
@@ -155,7 +157,7 @@ enum Piece {
 
 impl TimeFormat {
     /// Compiles `format`. A conversion that is not known is copied, as glibc does.
-    pub fn new(format: &[u8]) -> Self {
+    pub(crate) fn new(format: &[u8]) -> Self {
         let mut pieces = Vec::new();
         let mut text = Vec::new();
         let mut rest = format;
@@ -185,7 +187,7 @@ impl TimeFormat {
     }
 
     /// Appends `time` in this format.
-    pub fn write(&self, time: &LocalTime, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, time: &LocalTime, out: &mut Vec<u8>) {
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => out.extend_from_slice(text),
@@ -294,6 +296,7 @@ fn days_from_civil(year: i64, month: u8, day: u8) -> i64 {
 }
 
 /// The inverse of `days_from_civil`.
+#[cfg(test)]
 fn civil_from_days(days: i64) -> (i64, u8, u8) {
     let shifted = days + 719_468; // days since 0000-03-01
     let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));

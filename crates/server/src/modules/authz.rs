@@ -1,9 +1,12 @@
 //! authz_core and authz_host: who may see what, by `Require` (first part: all, local, ip, method).
 
+use crate::failure::Failure;
+use crate::phase::Mapped;
+use crate::request::Request;
 use crate::site::builder::Builder;
 use crate::site::settings::either;
 use config::{Args, Call, Directive, Error, Module, Scope};
-use message::Method;
+use message::{Method, Status};
 use std::net::{IpAddr, SocketAddr};
 
 /// The module and its table.
@@ -15,7 +18,8 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     args: Args::OneOrMore,
     scope: Scope::OR_AUTHCFG,
     default: "",
-    help: "specifies authorization directives which one must pass (or not) for a request to suceeed",
+    help: "specifies authorization directives which one must pass (or not) for a request to \
+           succeed",
     apply: require,
 }];
 
@@ -69,6 +73,17 @@ impl Settings {
     }
 }
 
+/// Refuse whom the rules of this location do not grant it.
+pub(crate) fn access(mapped: &Mapped<'_>) -> Result<(), Failure> {
+    let method = mapped.request.method().unwrap_or(Method::Get);
+    let Request { client, local, .. } = mapped.request;
+    if mapped.settings.authz.allows(*client, *local, method) {
+        return Ok(());
+    }
+    let text = format!("client denied by server configuration: {}", mapped.display_path());
+    Err(Failure::new(Status::FORBIDDEN, "authz_core", text).id(1630).at_error())
+}
+
 /// `Require local`: a loopback address, or both ends the same (mod_authz_host.c).
 fn is_local(client: IpAddr, local: IpAddr) -> bool {
     let client = client.to_canonical();
@@ -87,7 +102,9 @@ fn require(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let rule = match (call.arg(0).to_ascii_lowercase().as_str(), &call.args[1..]) {
         ("all", [word]) if word.eq_ignore_ascii_case("granted") => Rule::All { granted: true },
         ("all", [word]) if word.eq_ignore_ascii_case("denied") => Rule::All { granted: false },
-        ("all", _) => return Err(Error::argument(1, "Require all: 'granted' or 'denied' expected")),
+        ("all", _) => {
+            return Err(Error::argument(1, "Require all: 'granted' or 'denied' expected"));
+        }
         ("local", []) => Rule::Local,
         ("ip", networks @ [_, ..]) => Rule::Networks(
             networks
@@ -95,7 +112,10 @@ fn require(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
                 .enumerate()
                 .map(|(at, text)| {
                     parse_network(text).ok_or_else(|| {
-                        Error::argument(at + 1, format!("ip address '{text}' appears to be invalid"))
+                        Error::argument(
+                            at + 1,
+                            format!("ip address '{text}' appears to be invalid"),
+                        )
                     })
                 })
                 .collect::<Result<_, _>>()?,
@@ -105,9 +125,8 @@ fn require(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
                 .iter()
                 .enumerate()
                 .map(|(at, name)| {
-                    Method::parse(name.as_bytes()).ok_or_else(|| {
-                        Error::argument(at + 1, format!("unknown method '{name}'"))
-                    })
+                    Method::parse(name.as_bytes())
+                        .ok_or_else(|| Error::argument(at + 1, format!("unknown method '{name}'")))
                 })
                 .collect::<Result<_, _>>()?,
         ),

@@ -250,7 +250,10 @@ fn trace_enable(builder: &mut Builder, call: &Call<'_>) -> Done {
         "on" | "extended" => true,
         "off" => false,
         _ => {
-            return Err(Error::argument(0, "TraceEnable must be one of 'on', 'off', or 'extended'"));
+            return Err(Error::argument(
+                0,
+                "TraceEnable must be one of 'on', 'off', or 'extended'",
+            ));
         }
     };
     Ok(())

@@ -37,7 +37,7 @@ static PATH_PLAIN: [bool; 256] = {
 };
 
 /// Appends `text` escaped for an access log: httpd's `ap_escape_logitem`.
-pub fn log_item(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn log_item(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
     // The loop body runs once per escaped byte, so clean text is one scan and one copy.
     while let Some(at) = first_escaped(rest) {
@@ -64,7 +64,7 @@ fn first_escaped(text: &[u8]) -> Option<usize> {
 
 /// Appends `text` escaped for the error log: httpd's `ap_escape_errorlog_item`, which leaves
 /// the quotation mark alone because nothing is quoted there.
-pub fn error_log_item(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn error_log_item(text: &[u8], out: &mut Vec<u8>) {
     for &byte in text {
         if byte != b'"' && LOG_ESCAPED[usize::from(byte)] {
             log_byte(byte, out);
@@ -95,7 +95,7 @@ fn log_byte(byte: u8, out: &mut Vec<u8>) {
 
 /// Appends `text` with the four bytes that HTML gives a meaning replaced (`ap_escape_html`).
 /// Other bytes pass: the page declares its character set, and the names are in it or not.
-pub fn html(text: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn html(text: &[u8], out: &mut Vec<u8>) {
     for &byte in text {
         match byte {
             b'<' => out.extend_from_slice(b"&lt;"),
@@ -109,7 +109,7 @@ pub fn html(text: &[u8], out: &mut Vec<u8>) {
 
 /// Appends a file name as a relative URL (`ap_os_escape_path` with `partial` 0). A first
 /// segment with a colon gets `./` in front: RFC 3986 section 4.2 would read it as a scheme.
-pub fn relative_url(path: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn relative_url(path: &[u8], out: &mut Vec<u8>) {
     let first = path.split(|&byte| byte == b'/').next().unwrap_or(path);
     if first.contains(&b':') {
         out.extend_from_slice(b"./");
@@ -118,7 +118,7 @@ pub fn relative_url(path: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends `path` percent-encoded (`ap_os_escape_path` with `partial` 1), hex in lower case.
-pub fn url_path(path: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn url_path(path: &[u8], out: &mut Vec<u8>) {
     for &byte in path {
         if PATH_PLAIN[usize::from(byte)] {
             out.push(byte);
@@ -131,7 +131,7 @@ pub fn url_path(path: &[u8], out: &mut Vec<u8>) {
 
 /// Decodes `%hh`. `None` where httpd's `ap_unescape_url` fails: a broken escape, an encoded
 /// NUL or an encoded slash.
-pub fn percent_decoded(text: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn percent_decoded(text: &[u8]) -> Option<Vec<u8>> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((&byte, after)) = rest.split_first() {
@@ -159,12 +159,12 @@ fn hex_byte(byte: u8, out: &mut Vec<u8>) {
 }
 
 /// Appends `value` in decimal.
-pub fn decimal(value: u64, out: &mut Vec<u8>) {
+pub(crate) fn decimal(value: u64, out: &mut Vec<u8>) {
     padded(value, 1, b'0', out);
 }
 
 /// Appends `value` in decimal with a minus sign where it needs one.
-pub fn signed(value: i64, out: &mut Vec<u8>) {
+pub(crate) fn signed(value: i64, out: &mut Vec<u8>) {
     if value < 0 {
         out.push(b'-');
     }
@@ -172,7 +172,7 @@ pub fn signed(value: i64, out: &mut Vec<u8>) {
 }
 
 /// Appends `value` in decimal, at least `width` (up to 20) bytes wide, filled with `fill`.
-pub fn padded(value: u64, width: usize, fill: u8, out: &mut Vec<u8>) {
+pub(crate) fn padded(value: u64, width: usize, fill: u8, out: &mut Vec<u8>) {
     let mut digits = [fill; 20]; // 20 digits hold u64::MAX
     let mut at = digits.len();
     let mut rest = value;
@@ -189,7 +189,7 @@ pub fn padded(value: u64, width: usize, fill: u8, out: &mut Vec<u8>) {
 }
 
 /// Appends `value` in hexadecimal, lower case, without leading zeros.
-pub fn hexadecimal(value: u64, out: &mut Vec<u8>) {
+pub(crate) fn hexadecimal(value: u64, out: &mut Vec<u8>) {
     let digits = (64 - value.leading_zeros()).div_ceil(4).max(1);
     for at in (0..digits).rev() {
         out.push(HEX[(value >> (4 * at)) as usize & 15]);

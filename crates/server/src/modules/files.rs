@@ -29,7 +29,7 @@ pub(crate) fn resolve(opened: Opened<'_>) -> Result<Handler, Failure> {
     let representation = Representation::new(
         opened.file,
         opened.status,
-        mapped.settings.clone(),
+        &mapped.settings,
         &mapped.context.site().types,
         place,
         mapped.request.start_us,
@@ -38,16 +38,11 @@ pub(crate) fn resolve(opened: Opened<'_>) -> Result<Handler, Failure> {
 }
 
 /// Answer with a file, or say why not.
-pub(crate) fn respond(
-    request: &Request,
-    source: &Rc<Representation>,
-) -> Result<Response, Failure> {
+pub(crate) fn respond(request: &Request, source: &Rc<Representation>) -> Result<Response, Failure> {
     let view = request.view();
     let method = method_for_file(request.method())?;
-    let validators = Validators {
-        etag: source.etag.as_deref(),
-        last_modified_s: Some(source.last_modified_s),
-    };
+    let validators =
+        Validators { etag: source.etag.as_deref(), last_modified_s: Some(source.last_modified_s) };
     match evaluate(&conditions(&view), &validators, method != Method::Post) {
         Outcome::Proceed => {}
         Outcome::NotModified => return Ok(describe(Response::new(Status::NOT_MODIFIED), source)),
@@ -123,7 +118,9 @@ fn describe(mut response: Response, source: &Representation) -> Response {
     response.fields.extend(description(source));
     if response.status == Status::NOT_MODIFIED {
         // RFC 9110 section 15.4.5: only what a cache needs to update what it has.
-        response.fields.retain(|field| !field.0.starts_with("Content-") && field.0 != "Accept-Ranges");
+        response
+            .fields
+            .retain(|field| !field.0.starts_with("Content-") && field.0 != "Accept-Ranges");
     }
     response
 }

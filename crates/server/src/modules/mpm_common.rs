@@ -86,7 +86,10 @@ fn async_request_worker_factor(builder: &mut Builder, call: &Call<'_>) -> Done {
     }
     let factor: f64 = call.arg(0).parse().unwrap_or(-1.0);
     if !factor.is_finite() || factor <= 0.0 {
-        return Err(Error::argument(0, "AsyncRequestWorkerFactor argument must be a positive number"));
+        return Err(Error::argument(
+            0,
+            "AsyncRequestWorkerFactor argument must be a positive number",
+        ));
     }
     builder.server.mpm.async_request_worker_factor = Some(factor);
     Ok(())

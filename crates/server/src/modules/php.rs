@@ -5,7 +5,7 @@
 
 use crate::failure::Failure;
 use crate::handler::Handler;
-use crate::phase::{Flow, Opened};
+use crate::phase::Opened;
 use message::Status;
 
 /// Extensions that Debian's php8.2.conf runs or refuses, and older names of the same.
@@ -22,9 +22,9 @@ enum Script {
 }
 
 /// Take PHP files out of the hands of the file handler.
-pub(crate) fn resolve(opened: &Opened<'_>) -> Result<Flow<Handler>, Failure> {
+pub(crate) fn resolve(opened: &Opened<'_>) -> Result<Option<Handler>, Failure> {
     match classify(opened.file_name()) {
-        Script::No => Ok(Flow::Pass),
+        Script::No => Ok(None),
         Script::Yes => Err(Failure::new(
             Status::SERVICE_UNAVAILABLE,
             "php",
@@ -79,7 +79,8 @@ mod tests {
         for name in ["x.php", "X.PHP", "a.b.phtml", "x.phps", "x.php8", ".php"] {
             assert_eq!(classify(name.as_bytes()), Script::Yes, "{name}");
         }
-        for name in ["x.php~", "x.php.bak", "x.php.", "x.php ", "x.PHP.save", "x.php\n", "a.php.swp"]
+        for name in
+            ["x.php~", "x.php.bak", "x.php.", "x.php ", "x.PHP.save", "x.php\n", "a.php.swp"]
         {
             assert_eq!(classify(name.as_bytes()), Script::Copy, "{name}");
         }

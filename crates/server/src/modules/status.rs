@@ -43,9 +43,9 @@ pub(crate) fn respond(context: &Context, request: &Request) -> Result<Response, 
         Target::Origin { query, .. } | Target::Absolute { query, .. } => query.unwrap_or_default(),
         Target::Asterisk | Target::Authority(_) => b"",
     };
-    let name = framing.host.map_or_else(String::new, |host| {
-        String::from_utf8_lossy(host.name).into_owned()
-    });
+    let name = framing
+        .host
+        .map_or_else(String::new, |host| String::from_utf8_lossy(host.name).into_owned());
     let figures = Figures::new(Snapshot::take(context.board()), name);
     if query.split(|byte| *byte == b'&').any(|part| part == b"auto") {
         let text = figures.auto();

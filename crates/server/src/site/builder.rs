@@ -35,7 +35,7 @@ pub(crate) struct ServerDraft {
 }
 
 /// Settings of a host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct HostDraft {
     pub(crate) document_root: Option<PathBuf>,
     pub(crate) server_name: Option<String>,
@@ -101,21 +101,6 @@ impl Default for Timing {
             header: ReadTimeout { first_ms: 20_000, most_ms: 40_000, min_rate: 500 },
             // mod_reqtimeout bounds a body only by its rate.
             body: ReadTimeout { first_ms: 20_000, most_ms: u64::MAX / 4, min_rate: 500 },
-        }
-    }
-}
-
-impl Default for HostDraft {
-    fn default() -> Self {
-        Self {
-            document_root: None,
-            server_name: None,
-            aliases: Vec::new(),
-            timing: Timing::default(),
-            limits: http1::HeadLimits::default(),
-            trace: false,
-            base: Settings::default(),
-            sections: Vec::new(),
         }
     }
 }

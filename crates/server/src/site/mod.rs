@@ -104,11 +104,7 @@ impl Host {
 }
 
 /// Open a log; its format is a text or the nickname of a `LogFormat` (mod_log_config.c).
-fn open_log(
-    path: &Path,
-    format: &str,
-    formats: &[(String, String)],
-) -> Result<AccessLog, String> {
+fn open_log(path: &Path, format: &str, formats: &[(String, String)]) -> Result<AccessLog, String> {
     let named = formats.iter().rev().find(|row| row.0 == format).map(|row| row.1.as_str());
     let text = named.or_else(|| log_config::builtin_nickname(format)).unwrap_or(format);
     let sink = Sink::open(path).map_err(|error| {

@@ -131,7 +131,11 @@ mod tests {
             (r"\*", "a", false),
         ];
         for (pattern, name, expected) in rows {
-            assert_eq!(Pattern::new(pattern).matches(name.as_bytes()), expected, "{pattern} {name}");
+            assert_eq!(
+                Pattern::new(pattern).matches(name.as_bytes()),
+                expected,
+                "{pattern} {name}"
+            );
         }
     }
 

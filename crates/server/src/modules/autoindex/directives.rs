@@ -31,6 +31,8 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("AddAlt", Args::TwoOrMore, "alternate descriptive text followed by one or more filenames", add_alt),
     row("AddAltByType", Args::TwoOrMore, "alternate descriptive text followed by one or more content types", add_alt_by_type),
     row("AddDescription", Args::TwoOrMore, "Descriptive text followed by one or more filenames", add_description),
+    row("HeaderName", Args::One, "a filename", header_name),
+    row("ReadmeName", Args::One, "a filename", readme_name),
     row("DefaultIcon", Args::One, "an icon URL", default_icon),
 ];
 
@@ -105,5 +107,15 @@ fn add_description(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 fn default_icon(builder: &mut Builder, call: &Call<'_>) -> Done {
     builder.settings().autoindex.default_icon = Some(call.arg(0).to_owned());
+    Ok(())
+}
+
+fn header_name(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().autoindex.header_name = Some(call.arg(0).to_owned());
+    Ok(())
+}
+
+fn readme_name(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().autoindex.readme_name = Some(call.arg(0).to_owned());
     Ok(())
 }

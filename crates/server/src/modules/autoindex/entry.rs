@@ -4,7 +4,7 @@ use crate::log::time::LocalTimeFn;
 
 /// One entry of the directory. `.` and `..` are not listed.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     /// File name, without a slash.
     pub name: &'a [u8],
     /// Whether it is a directory, or a symbolic link to one.
@@ -25,7 +25,7 @@ pub struct Entry<'a> {
 
 /// What HeaderName or ReadmeName led to.
 #[derive(Clone, Copy, Debug, Default)]
-pub enum Insert<'a> {
+pub(crate) enum Insert<'a> {
     /// Nothing, or nothing that can be shown.
     #[default]
     None,
@@ -37,7 +37,7 @@ pub enum Insert<'a> {
 
 /// The page around the entries.
 #[derive(Clone, Copy, Debug)]
-pub struct Page<'a> {
+pub(crate) struct Page<'a> {
     /// URL path of the directory, decoded, with its final slash.
     pub uri: &'a [u8],
     /// Path of the directory in the file system, with its final slash.
@@ -59,7 +59,7 @@ const TITLE_SCAN_BYTES: usize = 8191;
 
 /// The title of an HTML document from its first bytes (mod_autoindex.c `find_title`): what
 /// follows `<title>`, up to the next `<`, on one line.
-pub fn scan_title(document: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn scan_title(document: &[u8]) -> Option<Vec<u8>> {
     let head = &document[..document.len().min(TITLE_SCAN_BYTES)];
     let tag = b"<title>";
     let start =

@@ -1,12 +1,13 @@
 //! From an open folder to its listing: reads names and facts off the serving thread, where the
 //! disk may be slow, and lets the renderer make the page.
 
-use super::{Entry, Insert, Options, Page, render};
+use super::{Entry, Flags, Insert, Options, Page, render, scan_title};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::handler::Handler;
 use crate::log::sink::local_time;
 use crate::modules::mime;
-use crate::phase::Mapped;
+use crate::phase::{Mapped, Opened};
 use crate::request::Request;
 use crate::resolve::{self, LinkPolicy, Policies};
 use crate::response::Response;
@@ -14,6 +15,7 @@ use crate::site::settings::Settings;
 use message::{Status, Target};
 use runtime::file::{self, Kind};
 use std::fs::File;
+use std::io::Read;
 use std::os::fd::AsFd;
 use std::rc::Rc;
 
@@ -30,7 +32,7 @@ pub(crate) struct Place {
 
 impl Place {
     /// The place that a request was mapped to.
-    pub(crate) fn new(mapped: &Mapped<'_>) -> Self {
+    fn new(mapped: &Mapped<'_>) -> Self {
         let mut directory = mapped.display_path().into_bytes();
         if !directory.ends_with(b"/") {
             directory.push(b'/');
@@ -50,6 +52,33 @@ struct Found {
     is_dir: bool,
     size: u64,
     mtime_us: i64,
+    title: Option<Vec<u8>>,
+}
+
+/// What to read of a folder.
+struct Wanted {
+    links: LinkPolicy,
+    titles: bool,
+    /// HeaderName and ReadmeName.
+    inserts: [Option<String>; 2],
+}
+
+/// What was read.
+struct Contents {
+    entries: Vec<Found>,
+    /// The texts of HeaderName and ReadmeName, where the files are there.
+    inserts: [Option<Vec<u8>>; 2],
+}
+
+/// The text above or below a listing is cut off here.
+const INSERT_BYTES: u64 = 64 * 1024;
+
+/// How much of a page is searched for its title.
+const TITLE_BYTES: u64 = 8 * 1024;
+
+/// Let a folder be listed.
+pub(crate) fn resolve(opened: Opened<'_>) -> Handler {
+    Handler::Listing { place: Place::new(opened.mapped), folder: opened.file }
 }
 
 /// The listing of `folder`.
@@ -59,40 +88,61 @@ pub(crate) async fn respond(
     folder: File,
     place: Place,
 ) -> Result<Response, Failure> {
-    let links = place.links;
-    let found = runtime::blocking(move || read(&folder, links)).await.and_then(|found| {
-        found.map_err(std::io::Error::from)
-    });
-    let found = found.map_err(|error| {
-        let text = format!("cannot read folder {}: {error}", place.uri.escape_ascii());
-        Failure::new(Status::FORBIDDEN, "autoindex", text).id(1275).at_error()
-    })?;
+    let options = &place.settings.autoindex;
+    let wanted = Wanted {
+        links: place.links,
+        titles: options.flags().has(Flags::SCAN_HTML_TITLES),
+        inserts: [options.header_name.clone(), options.readme_name.clone()],
+    };
+    let contents = runtime::blocking(move || read(&folder, &wanted))
+        .await
+        .and_then(|contents| contents.map_err(std::io::Error::from))
+        .map_err(|error| {
+            let text = format!("cannot read folder {}: {error}", place.uri.escape_ascii());
+            Failure::new(Status::FORBIDDEN, "autoindex", text).id(1275).at_error()
+        })?;
     let framing = request.framing(u64::MAX)?;
     let query = match framing.target {
         Target::Origin { query, .. } | Target::Absolute { query, .. } => query,
         Target::Asterisk | Target::Authority(_) => None,
     };
-    let options = &place.settings.autoindex;
-    let body = page(context, options, &place, query, &found);
+    let body = page(context, options, &place, query, &contents);
     Ok(Response::page(options.content_type(), body))
 }
 
 /// Names and facts of everything that may be shown. A link is shown as what it leads to, and not
 /// at all if it may not be followed: the listing must not tell what a request would not.
-fn read(folder: &File, links: LinkPolicy) -> Result<Vec<Found>, file::Errno> {
-    let mut found = Vec::new();
+fn read(folder: &File, wanted: &Wanted) -> Result<Contents, file::Errno> {
+    let mut entries = Vec::new();
+    let policies = Policies::Uniform(wanted.links);
     for name in file::names(folder)?.into_iter().take(NAMES_MAX) {
-        let Ok(status) = resolve::status_of(folder.as_fd(), &name, &Policies::Uniform(links)) else {
+        let Ok(status) = resolve::status_of(folder.as_fd(), &name, &policies) else {
             continue;
         };
         if status.kind == Kind::Other {
             continue;
         }
         let is_dir = status.kind == Kind::Directory;
+        let is_page = name.ends_with(b".html") || name.ends_with(b".htm");
+        let start = (wanted.titles && is_page && !is_dir)
+            .then(|| start_of(folder, &name, &policies, TITLE_BYTES));
+        let title = start.flatten().and_then(|start| scan_title(&start));
         let mtime_us = status.modified_us();
-        found.push(Found { name, is_dir, size: status.size, mtime_us });
+        entries.push(Found { name, is_dir, size: status.size, mtime_us, title });
     }
-    Ok(found)
+    let inserts = [0, 1].map(|which| {
+        let name = wanted.inserts[which].as_ref()?;
+        start_of(folder, name.as_bytes(), &policies, INSERT_BYTES)
+    });
+    Ok(Contents { entries, inserts })
+}
+
+/// The first bytes of a file in the folder, if it may be read.
+fn start_of(folder: &File, name: &[u8], policies: &Policies<'_>, bytes: u64) -> Option<Vec<u8>> {
+    let (file, status) = resolve::open(folder.as_fd(), name, policies).ok()?;
+    let mut start = Vec::new();
+    let readable = status.kind == Kind::File && file.take(bytes).read_to_end(&mut start).is_ok();
+    readable.then_some(start)
 }
 
 fn page(
@@ -100,11 +150,11 @@ fn page(
     options: &Options,
     place: &Place,
     query: Option<&[u8]>,
-    found: &[Found],
+    contents: &Contents,
 ) -> Vec<u8> {
     let settings = &place.settings;
     let shown: Vec<&Found> =
-        found.iter().filter(|entry| !settings.trivet.hides(&entry.name)).collect();
+        contents.entries.iter().filter(|entry| !settings.trivet.hides(&entry.name)).collect();
     let types: Vec<mime::Mime<'_>> =
         shown.iter().map(|entry| settings.mime.mime(&context.site().types, &entry.name)).collect();
     let entries: Vec<Entry<'_>> = shown
@@ -117,7 +167,7 @@ fn page(
             mtime_us: entry.mtime_us,
             content_type: mime.content_type,
             encoding: mime.encoding.as_deref(),
-            title: None,
+            title: entry.title.as_deref(),
             is_forbidden: false,
         })
         .collect();
@@ -125,10 +175,21 @@ fn page(
         uri: &place.uri,
         directory: &place.directory,
         query,
-        header: Insert::None,
-        readme: Insert::None,
+        header: insert(options.header_name.as_deref(), contents.inserts[0].as_deref()),
+        readme: insert(options.readme_name.as_deref(), contents.inserts[1].as_deref()),
         signature: b"",
         local_time,
     };
     render(options, &entries, &page)
+}
+
+/// HTML is copied into the page, anything else shown as it is.
+fn insert<'a>(name: Option<&str>, text: Option<&'a [u8]>) -> Insert<'a> {
+    match (name, text) {
+        (Some(name), Some(text)) if name.ends_with(".html") || name.ends_with(".htm") => {
+            Insert::Html(text)
+        }
+        (Some(_), Some(text)) => Insert::Text(text),
+        _ => Insert::None,
+    }
 }

@@ -17,7 +17,7 @@ mod table;
 mod tests;
 
 pub(crate) use directives::MODULE;
-pub use entry::{Entry, Insert, Page, scan_title};
-pub use options::{Flags, Options};
-pub use parse::By;
-pub use table::render;
+pub(crate) use entry::{Entry, Insert, Page, scan_title};
+pub(crate) use options::{Flags, Options};
+pub(crate) use parse::By;
+pub(crate) use table::render;

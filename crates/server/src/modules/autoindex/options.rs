@@ -12,7 +12,7 @@ pub(super) const WIDTH_DEFAULT: usize = 23;
 
 /// A set of the keywords of IndexOptions that are on or off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u32);
+pub(crate) struct Flags(u32);
 
 /// The keywords, each with its flag; `parse` walks this table.
 pub(super) const KEYWORDS: &[(&str, Flags)] = &[
@@ -37,27 +37,26 @@ pub(super) const KEYWORDS: &[(&str, Flags)] = &[
     ("XHTML", Flags::XHTML),
 ];
 
-#[expect(missing_docs, reason = "each is the keyword of IndexOptions of the same name")]
 impl Flags {
-    pub const ADD_ALT_CLASS: Self = Self(1);
-    pub const FANCY_INDEXING: Self = Self(1 << 1);
-    pub const FOLDERS_FIRST: Self = Self(1 << 2);
-    pub const HTML_TABLE: Self = Self(1 << 3);
-    pub const ICONS_ARE_LINKS: Self = Self(1 << 4);
-    pub const IGNORE_CASE: Self = Self(1 << 5);
-    pub const IGNORE_CLIENT: Self = Self(1 << 6);
-    pub const SCAN_HTML_TITLES: Self = Self(1 << 7);
-    pub const SHOW_FORBIDDEN: Self = Self(1 << 8);
-    pub const SUPPRESS_COLUMN_SORTING: Self = Self(1 << 9);
-    pub const SUPPRESS_DESCRIPTION: Self = Self(1 << 10);
-    pub const SUPPRESS_HTML_PREAMBLE: Self = Self(1 << 11);
-    pub const SUPPRESS_ICON: Self = Self(1 << 12);
-    pub const SUPPRESS_LAST_MODIFIED: Self = Self(1 << 13);
-    pub const SUPPRESS_RULES: Self = Self(1 << 14);
-    pub const SUPPRESS_SIZE: Self = Self(1 << 15);
-    pub const TRACK_MODIFIED: Self = Self(1 << 16);
-    pub const VERSION_SORT: Self = Self(1 << 17);
-    pub const XHTML: Self = Self(1 << 18);
+    pub(crate) const ADD_ALT_CLASS: Self = Self(1);
+    pub(crate) const FANCY_INDEXING: Self = Self(1 << 1);
+    pub(crate) const FOLDERS_FIRST: Self = Self(1 << 2);
+    pub(crate) const HTML_TABLE: Self = Self(1 << 3);
+    pub(crate) const ICONS_ARE_LINKS: Self = Self(1 << 4);
+    pub(crate) const IGNORE_CASE: Self = Self(1 << 5);
+    pub(crate) const IGNORE_CLIENT: Self = Self(1 << 6);
+    pub(crate) const SCAN_HTML_TITLES: Self = Self(1 << 7);
+    pub(crate) const SHOW_FORBIDDEN: Self = Self(1 << 8);
+    pub(crate) const SUPPRESS_COLUMN_SORTING: Self = Self(1 << 9);
+    pub(crate) const SUPPRESS_DESCRIPTION: Self = Self(1 << 10);
+    pub(crate) const SUPPRESS_HTML_PREAMBLE: Self = Self(1 << 11);
+    pub(crate) const SUPPRESS_ICON: Self = Self(1 << 12);
+    pub(crate) const SUPPRESS_LAST_MODIFIED: Self = Self(1 << 13);
+    pub(crate) const SUPPRESS_RULES: Self = Self(1 << 14);
+    pub(crate) const SUPPRESS_SIZE: Self = Self(1 << 15);
+    pub(crate) const TRACK_MODIFIED: Self = Self(1 << 16);
+    pub(crate) const VERSION_SORT: Self = Self(1 << 17);
+    pub(crate) const XHTML: Self = Self(1 << 18);
     /// `IndexOptions None`: also stops inheritance.
     pub(super) const NONE: Self = Self(1 << 31);
     pub(super) const EMPTY: Self = Self(0);
@@ -65,7 +64,7 @@ impl Flags {
 
 impl Flags {
     /// Whether one of `other` is set.
-    pub fn has(self, other: Self) -> bool {
+    pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 }
@@ -122,7 +121,7 @@ impl Width {
 
 /// What the directives of a section said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub(crate) struct Options {
     /// DefaultIcon
     pub default_icon: Option<String>,
     /// IndexStyleSheet
@@ -162,7 +161,7 @@ impl Options {
     ///
     /// Merging is not associative. httpd first merges the sections of the request that said
     /// anything about listings, outermost first, and then the result into the server's.
-    pub fn merge(outer: &Self, inner: &Self) -> Self {
+    pub(crate) fn merge(outer: &Self, inner: &Self) -> Self {
         let (base, added, removed) = merge_flags(outer, inner);
         let inherited = if inner.ignore_reset { &[][..] } else { &outer.ignored[..] };
         Self {
@@ -193,12 +192,12 @@ impl Options {
     }
 
     /// The keywords in force.
-    pub fn flags(&self) -> Flags {
+    pub(crate) fn flags(&self) -> Flags {
         (self.base | self.added) & !self.removed & !Flags::NONE
     }
 
     /// Value of Content-Type for the listing.
-    pub fn content_type(&self) -> String {
+    pub(crate) fn content_type(&self) -> String {
         let media_type = self.media_type.as_deref().unwrap_or("text/html");
         match self.charset.as_deref().unwrap_or("ISO-8859-1") {
             "" => media_type.to_owned(),

@@ -9,7 +9,7 @@ const ICON_HEIGHT_DEFAULT: u32 = 22;
 
 /// What AddIcon and AddAlt choose by: the directive without a suffix, `ByType`, `ByEncoding`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub(crate) enum By {
     /// The end of the file name, or a pattern.
     Path,
     /// The media type.
@@ -28,7 +28,7 @@ enum Sign {
 
 impl Options {
     /// `IndexOptions [+|-]keyword ...`; on error nothing is changed.
-    pub fn index_options(&mut self, arguments: &[&str]) -> Result<(), String> {
+    pub(crate) fn index_options(&mut self, arguments: &[&str]) -> Result<(), String> {
         let mut changed = self.clone();
         for argument in arguments {
             let (sign, word) = match argument.as_bytes().first() {
@@ -108,7 +108,7 @@ impl Options {
     }
 
     /// `IndexOrderDefault Ascending|Descending Name|Date|Size|Description`
-    pub fn index_order_default(&mut self, direction: &str, key: &str) -> Result<(), String> {
+    pub(crate) fn index_order_default(&mut self, direction: &str, key: &str) -> Result<(), String> {
         let direction = match direction.to_ascii_lowercase().as_str() {
             "ascending" => Direction::Ascending,
             "descending" => Direction::Descending,
@@ -130,13 +130,18 @@ impl Options {
 
     /// `IndexIgnore pattern ...`. Here and below, `section` is the directory of the enclosing
     /// section or `.htaccess` file, empty outside of any.
-    pub fn index_ignore(&mut self, patterns: &[&str], section: &str) -> Result<(), String> {
+    pub(crate) fn index_ignore(&mut self, patterns: &[&str], section: &str) -> Result<(), String> {
         self.ignored.extend(patterns.iter().map(|pattern| Rule::ignoring(pattern, section)));
         Ok(())
     }
 
     /// `AddIcon icon name ...`; the icon may be `(ALT,url)`, which is AddAlt as well.
-    pub fn add_icon(&mut self, by: By, arguments: &[&str], section: &str) -> Result<(), String> {
+    pub(crate) fn add_icon(
+        &mut self,
+        by: By,
+        arguments: &[&str],
+        section: &str,
+    ) -> Result<(), String> {
         let (icon, names) = value_and_names(arguments)?;
         let url = match icon.strip_prefix('(') {
             None => icon,
@@ -154,14 +159,19 @@ impl Options {
     }
 
     /// `AddAlt text name ...`
-    pub fn add_alt(&mut self, by: By, arguments: &[&str], section: &str) -> Result<(), String> {
+    pub(crate) fn add_alt(
+        &mut self,
+        by: By,
+        arguments: &[&str],
+        section: &str,
+    ) -> Result<(), String> {
         let (alt, names) = value_and_names(arguments)?;
         self.alts.extend(names.iter().map(|name| rule(by, name, section, alt)));
         Ok(())
     }
 
     /// `AddDescription text file ...`
-    pub fn add_description(&mut self, arguments: &[&str]) -> Result<(), String> {
+    pub(crate) fn add_description(&mut self, arguments: &[&str]) -> Result<(), String> {
         let (text, files) = value_and_names(arguments)?;
         self.descriptions.extend(files.iter().map(|file| Description::new(text, file)));
         Ok(())

@@ -12,7 +12,7 @@ use crate::modules::escape::{decimal, html, relative_url};
 const BLANK_ICON: &[u8] = b"^^BLANKICON^^";
 
 /// Makes the page.
-pub fn render(options: &Options, entries: &[Entry<'_>], page: &Page<'_>) -> Vec<u8> {
+pub(crate) fn render(options: &Options, entries: &[Entry<'_>], page: &Page<'_>) -> Vec<u8> {
     let view = View::new(options, page.query);
     let rows = rows(options, &view, entries, page);
     let widths = Widths::new(options, &view, &rows);

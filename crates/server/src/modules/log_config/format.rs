@@ -11,18 +11,18 @@ use crate::modules::escape::{decimal, hexadecimal, log_item, padded, signed};
 
 /// A compiled `LogFormat`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Format {
+pub(crate) struct Format {
     items: Vec<Item>,
 }
 
 impl Format {
     /// Compiles a format string; the error is httpd's text.
-    pub fn parse(format: &str) -> Result<Self, String> {
+    pub(crate) fn parse(format: &str) -> Result<Self, String> {
         Ok(Self { items: parse::items(format)? })
     }
 
     /// Appends one line, without a line end.
-    pub fn write(&self, record: &Record<'_>, times: &mut TimeCache, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, record: &Record<'_>, times: &mut TimeCache, out: &mut Vec<u8>) {
         for item in &self.items {
             match item {
                 Item::Literal(text) => out.extend_from_slice(text),

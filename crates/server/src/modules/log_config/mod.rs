@@ -12,18 +12,18 @@ mod tests;
 mod time_cache;
 
 pub(crate) use directives::MODULE;
-pub use format::Format;
-pub use record::{ConnectionEnd, Fields, Part, Record};
-pub use time_cache::TimeCache;
+pub(crate) use format::Format;
+pub(crate) use record::{ConnectionEnd, Fields, Part, Record};
+pub(crate) use time_cache::TimeCache;
 
 /// The Common Log Format, used where a configuration names no format.
-pub const COMMON: &str = r#"%h %l %u %t "%r" %>s %b"#;
+pub(crate) const COMMON: &str = r#"%h %l %u %t "%r" %>s %b"#;
 
 /// The Common Log Format with referer and user agent.
-pub const COMBINED: &str = r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i""#;
+pub(crate) const COMBINED: &str = r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i""#;
 
 /// The format string of a nickname that needs no `LogFormat` line; httpd itself defines `CLF`.
-pub fn builtin_nickname(name: &str) -> Option<&'static str> {
+pub(crate) fn builtin_nickname(name: &str) -> Option<&'static str> {
     match name {
         "common" | "CLF" => Some(COMMON),
         "combined" => Some(COMBINED),

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 /// Values by name: fields of a message, notes of a request, environment variables.
-pub trait Fields {
+pub(crate) trait Fields {
     /// The first value called `name`; names compare without regard to case.
     fn field(&self, name: &str) -> Option<&[u8]>;
 
@@ -19,7 +19,7 @@ pub trait Fields {
 
 /// How the connection ends, `%X`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectionEnd {
+pub(crate) enum ConnectionEnd {
     /// `X`: it was gone before the response was complete.
     Aborted,
     /// `+`: it may carry another request.
@@ -30,7 +30,7 @@ pub enum ConnectionEnd {
 
 /// The values that differ between the requests of a chain of internal redirects.
 #[derive(Clone, Copy)]
-pub struct Part<'a> {
+pub(crate) struct Part<'a> {
     /// `%m`; `None` when the request line could not be read.
     pub method: Option<&'a [u8]>,
     /// `%U`: the URL path, decoded, without the query.
@@ -49,7 +49,7 @@ pub struct Part<'a> {
 
 /// One answered request.
 #[derive(Clone, Copy)]
-pub struct Record<'a> {
+pub(crate) struct Record<'a> {
     /// `%a`: the client, as mod_remoteip sees it.
     pub client: SocketAddr,
     /// `%{c}a`: the other end of the connection.
@@ -112,7 +112,7 @@ pub struct Record<'a> {
 
 impl<'a> Record<'a> {
     /// The request as it came.
-    pub fn original(&self) -> &Part<'a> {
+    pub(crate) fn original(&self) -> &Part<'a> {
         self.first.unwrap_or(&self.last)
     }
 }

@@ -8,7 +8,7 @@ use crate::modules::escape::{padded, signed};
 /// Requests end out of order and are logged with their start, so several seconds are current
 /// at a time: second `s` is kept in slot `s % 4` (mod_log_config keeps four as well).
 #[derive(Clone, Debug)]
-pub struct TimeCache {
+pub(crate) struct TimeCache {
     local_time: LocalTimeFn,
     slots: [Slot; 4],
 }
@@ -22,12 +22,12 @@ struct Slot {
 
 impl TimeCache {
     /// An empty cache over the local time zone.
-    pub fn new(local_time: LocalTimeFn) -> Self {
+    pub(crate) fn new(local_time: LocalTimeFn) -> Self {
         Self { local_time, slots: [Slot { second: i64::MIN, text: [0; 32], len: 0 }; 4] }
     }
 
     /// Breaks `second` down in the local time zone.
-    pub fn local_time(&self, second: i64) -> LocalTime {
+    pub(crate) fn local_time(&self, second: i64) -> LocalTime {
         (self.local_time)(second)
     }
 

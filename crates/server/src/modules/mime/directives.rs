@@ -27,15 +27,42 @@ static DIRECTIVES: &[Directive<Builder>] = &[
         help: "the MIME types config file",
         apply: types_config,
     },
-    row("AddType", Args::TwoOrMore, "a mime type followed by one or more file extensions", add_type),
-    row("AddEncoding", Args::TwoOrMore, "an encoding (e.g., gzip), followed by one or more file \
-         extensions", add_encoding),
-    row("AddCharset", Args::TwoOrMore, "a charset (e.g., iso-2022-jp), followed by one or more \
-         file extensions", add_charset),
-    row("AddLanguage", Args::TwoOrMore, "a language (e.g., fr), followed by one or more file \
-         extensions", add_language),
+    row(
+        "AddType",
+        Args::TwoOrMore,
+        "a mime type followed by one or more file extensions",
+        add_type,
+    ),
+    row(
+        "AddEncoding",
+        Args::TwoOrMore,
+        "an encoding (e.g., gzip), followed by one or more file \
+         extensions",
+        add_encoding,
+    ),
+    row(
+        "AddCharset",
+        Args::TwoOrMore,
+        "a charset (e.g., iso-2022-jp), followed by one or more \
+         file extensions",
+        add_charset,
+    ),
+    row(
+        "AddLanguage",
+        Args::TwoOrMore,
+        "a language (e.g., fr), followed by one or more file \
+         extensions",
+        add_language,
+    ),
     row("RemoveType", Args::OneOrMore, "one or more file extensions", remove_type),
     row("RemoveEncoding", Args::OneOrMore, "one or more file extensions", remove_encoding),
+    row(
+        "DefaultLanguage",
+        Args::One,
+        "language to use for documents with no other language file \
+         extension",
+        default_language,
+    ),
     row("ForceType", Args::One, "a media type", force_type),
 ];
 
@@ -76,6 +103,11 @@ fn remove_type(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 fn remove_encoding(builder: &mut Builder, call: &Call<'_>) -> Done {
     builder.settings().mime.remove(Attribute::Encoding, &words(call)).map_err(Error::from)
+}
+
+fn default_language(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().mime.set_default_language(call.arg(0));
+    Ok(())
 }
 
 fn force_type(builder: &mut Builder, call: &Call<'_>) -> Done {

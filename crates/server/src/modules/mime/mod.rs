@@ -6,5 +6,5 @@ mod settings;
 mod types;
 
 pub(crate) use directives::MODULE;
-pub use settings::{Attribute, Mime, Settings};
-pub use types::Types;
+pub(crate) use settings::{Attribute, Mime, Settings};
+pub(crate) use types::Types;

@@ -8,7 +8,7 @@ use super::types::{EXTENSION_BYTES_MAX, Types};
 
 /// What an extension can stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attribute {
+pub(crate) enum Attribute {
     /// AddType, RemoveType
     Type,
     /// AddEncoding, RemoveEncoding
@@ -32,7 +32,7 @@ type Values = [Option<Box<str>>; ATTRIBUTES];
 
 /// The settings of one section of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
+pub(crate) struct Settings {
     by_extension: HashMap<Box<[u8]>, Values>,
     removals: Vec<(Box<[u8]>, Attribute)>,
     default_language: Option<String>,
@@ -49,7 +49,7 @@ enum ForceType {
 impl Settings {
     /// `AddType text/html .shtml .xhtm` and its relatives: a value, then extensions. Values
     /// are stored in lower case, as httpd does.
-    pub fn add(&mut self, attribute: Attribute, arguments: &[&str]) -> Result<(), String> {
+    pub(crate) fn add(&mut self, attribute: Attribute, arguments: &[&str]) -> Result<(), String> {
         let Some((value, extensions)) =
             arguments.split_first().filter(|(_, rest)| !rest.is_empty())
         else {
@@ -65,7 +65,11 @@ impl Settings {
     /// `RemoveType .cgi` and its relatives. What an outer section added is removed when
     /// sections are merged; `RemoveType` also hides the type of `mime.types`, which is why it
     /// is an addition of nothing.
-    pub fn remove(&mut self, attribute: Attribute, extensions: &[&str]) -> Result<(), String> {
+    pub(crate) fn remove(
+        &mut self,
+        attribute: Attribute,
+        extensions: &[&str],
+    ) -> Result<(), String> {
         if extensions.is_empty() {
             return Err("requires at least one argument".to_owned());
         }
@@ -81,19 +85,19 @@ impl Settings {
     }
 
     /// `DefaultLanguage en`: for files whose name says nothing.
-    pub fn set_default_language(&mut self, language: &str) {
+    pub(crate) fn set_default_language(&mut self, language: &str) {
         self.default_language = Some(language.to_owned());
     }
 
     /// `ForceType image/gif` or `ForceType none`.
-    pub fn set_force_type(&mut self, media_type: &str) {
+    pub(crate) fn set_force_type(&mut self, media_type: &str) {
         let is_off = media_type.eq_ignore_ascii_case("none");
         self.force_type =
             Some(if is_off { ForceType::Off } else { ForceType::Type(media_type.to_owned()) });
     }
 
     /// The settings of a section inside another: `inner` wins, then its removals apply.
-    pub fn merge(outer: &Self, inner: &Self) -> Self {
+    pub(crate) fn merge(outer: &Self, inner: &Self) -> Self {
         let mut merged = outer.clone();
         for (extension, added) in &inner.by_extension {
             let values = merged.by_extension.entry(extension.clone()).or_default();
@@ -118,7 +122,7 @@ impl Settings {
     /// Reads the metadata out of a file name (mod_mime.c `find_ct`). The name may have its path.
     /// The part up to the first dot that is not a leading one is no extension: `.png` is a
     /// hidden file, not an image.
-    pub fn mime<'a>(&'a self, types: &'a Types, file_name: &[u8]) -> Mime<'a> {
+    pub(crate) fn mime<'a>(&'a self, types: &'a Types, file_name: &[u8]) -> Mime<'a> {
         let mut mime = Mime::default();
         let mut buffer = [0; EXTENSION_BYTES_MAX];
         for extension in extensions(file_name) {
@@ -166,7 +170,7 @@ impl Settings {
 
 /// What a file name says about the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mime<'a> {
+pub(crate) struct Mime<'a> {
     /// Media type as configured; `content_type_value` is the field's value.
     pub content_type: Option<&'a str>,
     /// Value of Content-Encoding.
@@ -186,7 +190,7 @@ pub struct Mime<'a> {
 impl<'a> Mime<'a> {
     /// Value of Content-Type. The character set of the name takes the place of the type's own
     /// (mod_mime.c `analyze_ct`); a type that cannot be parsed is sent as configured.
-    pub fn content_type_value(&self) -> Option<Cow<'a, str>> {
+    pub(crate) fn content_type_value(&self) -> Option<Cow<'a, str>> {
         let media_type = self.content_type?;
         if self.charset.is_none() && !media_type.contains(';') {
             return Some(Cow::Borrowed(media_type));
@@ -212,7 +216,7 @@ impl<'a> Mime<'a> {
     }
 
     /// Value of Content-Language; httpd separates with a bare comma here.
-    pub fn language(&self) -> Option<Cow<'a, str>> {
+    pub(crate) fn language(&self) -> Option<Cow<'a, str>> {
         match self.languages.as_slice() {
             [] => None,
             [one] => Some(Cow::Borrowed(one)),

@@ -10,14 +10,14 @@ pub(super) const EXTENSION_BYTES_MAX: usize = 64;
 
 /// Media types by extension. Extensions compare without case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Types {
+pub(crate) struct Types {
     by_extension: HashMap<Box<[u8]>, Box<str>>,
 }
 
 impl Types {
     /// Reads the text of a `mime.types` file: a type and its extensions on each line, `#` in
     /// the first column for comments. A later line wins (mod_mime.c `mime_post_config`).
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let mut types = Self::default();
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let mut words = line.split_ascii_whitespace();
@@ -31,23 +31,13 @@ impl Types {
     }
 
     /// The built-in table.
-    pub fn embedded() -> Self {
+    pub(crate) fn embedded() -> Self {
         Self::parse(EMBEDDED)
     }
 
     /// The type of an extension that is already in lower case.
     pub(super) fn get(&self, extension: &[u8]) -> Option<&str> {
         self.by_extension.get(extension).map(AsRef::as_ref)
-    }
-
-    /// How many extensions are known.
-    pub fn len(&self) -> usize {
-        self.by_extension.len()
-    }
-
-    /// Whether no extension is known.
-    pub fn is_empty(&self) -> bool {
-        self.by_extension.is_empty()
     }
 }
 
@@ -70,7 +60,7 @@ mod tests {
         ] {
             assert_eq!(types.get(extension), expected);
         }
-        assert_eq!(types.len(), 3);
+        assert_eq!(types.by_extension.len(), 3);
     }
 
     #[test]
@@ -129,6 +119,6 @@ mod tests {
                 assert_eq!(extension, extension.to_ascii_lowercase());
             }
         }
-        assert_eq!(seen.len(), Types::embedded().len());
+        assert_eq!(seen.len(), Types::embedded().by_extension.len());
     }
 }

@@ -1,0 +1,112 @@
+//! Makes load with wrk and ab and reads their reports. Other load generators are not known here.
+
+use std::process::Command;
+
+/// What a load generator reports of one run.
+#[derive(Debug, PartialEq)]
+pub(super) struct Load {
+    pub(super) requests: u64,
+    pub(super) per_second: f64,
+    /// Any answer that is not a success, any connection that failed.
+    pub(super) fault: Option<String>,
+}
+
+/// Keep-alive load: one thread of wrk, which is faster than every server here per request.
+pub(super) fn wrk(connections: u32, seconds: u32, url: &str) -> Result<Load, String> {
+    let connections = format!("-c{connections}");
+    let report = output("wrk", &["-t1", &connections, &format!("-d{seconds}s"), url])?;
+    parse_wrk(&report).ok_or(format!("wrk reported no requests:\n{report}"))
+}
+
+/// One connection per request. `-n` stands after `-t` because `-t` sets it to 50,000; ab makes
+/// room for that many results at once, so it is only somewhat more than can be reached.
+pub(super) fn ab(connections: u32, seconds: u32, url: &str) -> Result<Load, String> {
+    let most = (u64::from(seconds) * 200_000).to_string();
+    let (connections, seconds) = (connections.to_string(), seconds.to_string());
+    let args = ["-q", "-r", "-c", &connections, "-t", &seconds, "-n", &most, url];
+    let report = output("ab", &args)?;
+    parse_ab(&report).ok_or(format!("ab reported no requests:\n{report}"))
+}
+
+fn output(program: &str, args: &[&str]) -> Result<String, String> {
+    let done = Command::new(program).args(args).output();
+    let done = done.map_err(|error| format!("cannot run {program}: {error}"))?;
+    if !done.status.success() {
+        let text = [done.stdout, done.stderr].concat();
+        return Err(format!("{program} failed: {}", String::from_utf8_lossy(&text).trim()));
+    }
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+fn parse_wrk(report: &str) -> Option<Load> {
+    let requests = report.lines().find_map(|line| line.split_once(" requests in "))?.0;
+    let faults = ["Socket errors:", "Non-2xx or 3xx responses:"];
+    let fault =
+        report.lines().map(str::trim).find(|line| faults.iter().any(|f| line.starts_with(f)));
+    Some(Load {
+        requests: requests.trim().parse().ok()?,
+        per_second: first_number(report, "Requests/sec:")?,
+        fault: fault.map(|line| format!("wrk: {line}")),
+    })
+}
+
+fn parse_ab(report: &str) -> Option<Load> {
+    let faults = ["Failed requests:", "Non-2xx responses:", "Write errors:"];
+    let bad = |label: &&str| first_number(report, label).is_some_and(|count| 0.0 < count);
+    let faults: Vec<&str> = faults.into_iter().filter(bad).collect();
+    Some(Load {
+        requests: first_number(report, "Complete requests:")?,
+        per_second: first_number(report, "Requests per second:")?,
+        fault: (!faults.is_empty()).then(|| format!("ab: {}", faults.join(" "))),
+    })
+}
+
+/// The number after a label at the beginning of a line.
+fn first_number<T: std::str::FromStr>(report: &str, label: &str) -> Option<T> {
+    let rest = report.lines().find_map(|line| line.trim().strip_prefix(label))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WRK: &str = "Running 1s test @ http://127.0.0.1:18199/index.html\n  \
+        1 threads and 4 connections\n  55474 requests in 1.10s, 14.65MB read\n\
+        Requests/sec:  50446.00\nTransfer/sec:     13.33MB\n";
+    const AB: &str = "Concurrency Level:      2\nComplete requests:      19075\n\
+        Failed requests:        0\nRequests per second:    19074.94 [#/sec] (mean)\n";
+
+    #[test]
+    fn a_clean_wrk_report() {
+        let load = Load { requests: 55_474, per_second: 50_446.0, fault: None };
+        assert_eq!(parse_wrk(WRK), Some(load));
+        assert_eq!(parse_wrk("unable to connect"), None);
+    }
+
+    #[test]
+    fn wrk_faults_are_kept() {
+        for fault in [
+            "Socket errors: connect 0, read 3, write 0, timeout 0",
+            "Non-2xx or 3xx responses: 62572",
+        ] {
+            let load = parse_wrk(&WRK.replace("Requests/sec", &format!("  {fault}\nRequests/sec")));
+            assert_eq!(load.unwrap().fault, Some(format!("wrk: {fault}")));
+        }
+    }
+
+    #[test]
+    fn a_clean_ab_report() {
+        let load = Load { requests: 19_075, per_second: 19_074.94, fault: None };
+        assert_eq!(parse_ab(AB), Some(load));
+        assert_eq!(parse_ab("apr_socket_recv: Connection refused (111)"), None);
+    }
+
+    #[test]
+    fn ab_faults_are_named() {
+        let failed = parse_ab(&AB.replace("requests:        0", "requests:        7")).unwrap();
+        assert_eq!(failed.fault.as_deref(), Some("ab: Failed requests:"));
+        let refused = parse_ab(&AB.replace("Failed", "Non-2xx responses: 4\nFailed")).unwrap();
+        assert_eq!(refused.fault.as_deref(), Some("ab: Non-2xx responses:"));
+    }
+}

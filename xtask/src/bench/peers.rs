@@ -1,0 +1,256 @@
+//! The measured servers: how each is configured, started and asked for its version.
+//! tidy: table
+//!
+//! Every server serves the same folder on 127.0.0.1, in the foreground, with one worker process or
+//! thread per core where it has such a setting, no limit on requests per connection, and its stock
+//! settings otherwise. What differs from stock is in the text of its configuration below and in
+//! `settings`, which the report repeats.
+
+use std::path::Path;
+
+/// One server of the comparison.
+#[derive(Debug)]
+pub(super) struct Server {
+    /// The name on the command line and in tables.
+    pub(super) name: &'static str,
+    /// The program that is run; trivet's is given by path.
+    pub(super) program: &'static str,
+    /// The Debian package that has it; none for trivet.
+    pub(super) package: Option<&'static str>,
+    /// How the program is asked for its version.
+    pub(super) version_flag: &'static str,
+    /// Said in the report: the settings that matter to a reader who doubts the comparison.
+    pub(super) settings: &'static str,
+    /// The text of its configuration file.
+    pub(super) config: fn(&Site<'_>) -> String,
+    /// Its arguments, given the path of that file.
+    pub(super) args: fn(&Site<'_>, &str) -> Vec<String>,
+}
+
+/// What a server is to serve, and with what it may work.
+#[derive(Debug)]
+pub(super) struct Site<'a> {
+    pub(super) port: u16,
+    /// The folder that is served.
+    pub(super) docroot: &'a Path,
+    /// A folder for the server's own files.
+    pub(super) home: &'a Path,
+    /// The access log, if one is wanted, in the combined format.
+    pub(super) log: Option<&'a Path>,
+    /// Whether connections must stay open for long without a request.
+    pub(super) idle: bool,
+    pub(super) cores: usize,
+    /// Whether the server can become www-data.
+    pub(super) root: bool,
+}
+
+/// All servers, trivet first: ratios are trivet's to each of the others.
+pub(super) const SERVERS: &[Server] = &[
+    Server {
+        name: "trivet",
+        program: "trivet",
+        package: None,
+        version_flag: "--version",
+        settings: "`trivet serve DIR --listen ADDRESS`, release build; KeepAliveTimeout 300 for \
+                   idle connections",
+        config: |_| String::new(),
+        args: trivet_args,
+    },
+    Server {
+        name: "nginx",
+        program: "nginx",
+        package: Some("nginx"),
+        version_flag: "-v",
+        settings: "a worker per core, sendfile and tcp_nopush on, open_file_cache not set (stock)",
+        config: nginx_config,
+        args: |site, file| words(&["-e", &path(site.home, "error.log"), "-c", file]),
+    },
+    Server {
+        name: "apache",
+        program: "apache2",
+        package: Some("apache2"),
+        version_flag: "-v",
+        settings: "event MPM, only the modules needed, MaxKeepAliveRequests 0, \
+                   ThreadsPerChild 128, MaxRequestWorkers 1024, AllowOverride None",
+        config: apache_config,
+        args: |_, file| words(&["-D", "FOREGROUND", "-f", file]),
+    },
+    Server {
+        name: "lighttpd",
+        program: "lighttpd",
+        package: Some("lighttpd"),
+        version_flag: "-v",
+        settings: "one process (stock)",
+        config: lighttpd_config,
+        args: |_, file| words(&["-D", "-f", file]),
+    },
+    Server {
+        name: "h2o",
+        program: "h2o",
+        package: Some("h2o"),
+        version_flag: "-v",
+        settings: "a thread per core",
+        config: h2o_config,
+        args: |_, file| words(&["-m", "worker", "-c", file]),
+    },
+];
+
+/// The defaults are what is measured; only what a scenario is about is set.
+fn trivet_args(site: &Site<'_>, _: &str) -> Vec<String> {
+    let docroot = site.docroot.display().to_string();
+    let mut args = words(&["serve", &docroot, "--listen", &format!("127.0.0.1:{}", site.port)]);
+    if let Some(log) = site.log {
+        args.extend(["-c".into(), format!("CustomLog {} combined", log.display())]);
+    }
+    if site.idle {
+        args.extend(words(&["-c", "KeepAliveTimeout 300"]));
+    }
+    args
+}
+
+fn nginx_config(site: &Site<'_>) -> String {
+    let Site { port, cores, .. } = site;
+    let (home, docroot) = (site.home.display(), site.docroot.display());
+    let user = if site.root { "user www-data;" } else { "" };
+    let log = site.log.map_or("off".into(), |file| format!("{} combined", file.display()));
+    format!(
+        "daemon off; {user} worker_processes {cores}; worker_rlimit_nofile 20000;
+pid {home}/pid; error_log {home}/error.log;
+events {{ worker_connections 20000; }}
+http {{
+    include /etc/nginx/mime.types; default_type application/octet-stream;
+    client_body_temp_path {home}/body; proxy_temp_path {home}/proxy;
+    fastcgi_temp_path {home}/fastcgi; uwsgi_temp_path {home}/uwsgi; scgi_temp_path {home}/scgi;
+    access_log {log}; sendfile on; tcp_nopush on;
+    keepalive_timeout 300; keepalive_requests 1000000000;
+    server {{ listen 127.0.0.1:{port} backlog=4096; root {docroot}; index index.html; }}
+}}
+"
+    )
+}
+
+/// All 8 x 128 threads exist from the start and stay. With smaller children event closes
+/// persistent connections whenever one child's threads are all busy, which at 512 connections
+/// shows as errors and costs it more per request; this is the setting kindest to it.
+/// log_config and unixd are built into Debian's apache2. AsyncRequestWorkerFactor lets event hold
+/// 10,000 idle connections with 1024 workers: its limit is (factor + 1) x MaxRequestWorkers.
+fn apache_config(site: &Site<'_>) -> String {
+    let Site { port, .. } = site;
+    let (home, docroot) = (site.home.display(), site.docroot.display());
+    let user = if site.root { "User www-data\nGroup www-data\n" } else { "" };
+    let log = site.log.map_or(String::new(), |file| {
+        let format = r#""%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-Agent}i\"""#;
+        format!("CustomLog {} {format}\n", file.display())
+    });
+    let modules = "/usr/lib/apache2/modules";
+    format!(
+        "ServerRoot {home}
+DefaultRuntimeDir {home}
+ServerName localhost
+Listen 127.0.0.1:{port}
+ListenBacklog 4096
+PidFile {home}/pid
+ErrorLog {home}/error.log
+{user}{log}LoadModule mpm_event_module {modules}/mod_mpm_event.so
+LoadModule authz_core_module {modules}/mod_authz_core.so
+LoadModule mime_module {modules}/mod_mime.so
+LoadModule dir_module {modules}/mod_dir.so
+TypesConfig /etc/mime.types
+DocumentRoot {docroot}
+DirectoryIndex index.html
+KeepAlive On
+KeepAliveTimeout 300
+MaxKeepAliveRequests 0
+StartServers 8
+ServerLimit 8
+ThreadLimit 128
+ThreadsPerChild 128
+MaxRequestWorkers 1024
+MaxSpareThreads 1024
+AsyncRequestWorkerFactor 20
+<Directory {docroot}>
+    Require all granted
+    AllowOverride None
+</Directory>
+"
+    )
+}
+
+/// Errors go to stderr, because it would open a log only after it has become www-data.
+fn lighttpd_config(site: &Site<'_>) -> String {
+    let (port, docroot) = (site.port, site.docroot.display());
+    let user = "server.username = \"www-data\"\nserver.groupname = \"www-data\"\n";
+    let user = if site.root { user } else { "" };
+    let log = site.log.map_or(String::new(), |file| {
+        let modules = "server.modules = (\"mod_accesslog\")\n";
+        format!("{modules}accesslog.filename = \"{}\"\n", file.display())
+    });
+    format!(
+        "server.document-root = \"{docroot}\"
+server.bind = \"127.0.0.1\"
+server.port = {port}
+{user}{log}server.max-fds = 20000
+server.max-connections = 16000
+server.max-keep-alive-requests = 1000000000
+server.max-keep-alive-idle = 300
+server.max-read-idle = 300
+index-file.names = (\"index.html\")
+mimetype.assign = (\".html\" => \"text/html\", \"\" => \"application/octet-stream\")
+"
+    )
+}
+
+fn h2o_config(site: &Site<'_>) -> String {
+    let Site { port, cores, .. } = site;
+    let (home, docroot) = (site.home.display(), site.docroot.display());
+    let user = if site.root { "user: www-data\n" } else { "" };
+    let log = site.log.map_or(String::new(), |file| format!("access-log: {}\n", file.display()));
+    format!(
+        "{user}{log}error-log: {home}/error.log
+num-threads: {cores}
+max-connections: 20000
+http1-request-timeout: 300
+listen: {{ host: 127.0.0.1, port: {port} }}
+hosts: {{ default: {{ paths: {{ /: {{ file.dir: {docroot} }} }} }} }}
+"
+    )
+}
+
+/// The path of a file in a folder, as text.
+fn path(folder: &Path, file: &str) -> String {
+    folder.join(file).display().to_string()
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| String::from(*word)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(log: Option<&Path>, idle: bool) -> Site<'_> {
+        let (docroot, home) = (Path::new("/b/www"), Path::new("/b/home"));
+        Site { port: 8100, docroot, home, log, idle, cores: 2, root: true }
+    }
+
+    #[test]
+    fn trivet_gets_options_only_where_the_scenario_asks() {
+        let args = |log, idle| trivet_args(&site(log, idle), "").join("|");
+        assert_eq!(args(None, false), "serve|/b/www|--listen|127.0.0.1:8100");
+        assert!(args(Some(Path::new("/b/log")), false).ends_with("|-c|CustomLog /b/log combined"));
+        assert!(args(None, true).ends_with("|-c|KeepAliveTimeout 300"));
+    }
+
+    #[test]
+    fn every_configuration_names_folder_port_and_log() {
+        let log = Some(Path::new("/b/access.log"));
+        for server in SERVERS.iter().filter(|server| server.package.is_some()) {
+            let (logged, silent) = ((server.config)(&site(log, false)), site(None, false));
+            for part in ["/b/www", "8100", "/b/access.log", "www-data"] {
+                assert!(logged.contains(part), "{}: no {part}", server.name);
+            }
+            assert!(!(server.config)(&silent).contains("access.log"), "{}", server.name);
+        }
+    }
+}
