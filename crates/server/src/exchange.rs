@@ -77,7 +77,8 @@ async fn respond(
 fn is_only_choice(mapped: &phase::Mapped<'_>, source: &Representation) -> bool {
     let name = source.place.below.rsplit(|byte| *byte == b'/').next();
     let best = mapped.settings.dir.index().next().map(str::as_bytes);
-    !mapped.path.ends_with(b"/") || name == best
+    let is_here = source.place.below.starts_with(&mapped.below);
+    !mapped.path.ends_with(b"/") || (name == best && is_here)
 }
 
 /// LimitRequestBody of this location (the head's own check knew only the server's).
