@@ -31,9 +31,12 @@ impl CrashLog {
         self.resume_ms = now_ms + self.backoff_ms;
     }
 
-    /// Whether a child may be started now. Never waits while nobody serves.
+    /// Whether a child may be started now. While nobody serves the wait never grows beyond the
+    /// shortest one: long enough to spare the machine, too short for anybody to notice.
     pub(crate) fn may_start(&self, now_ms: u64, serving: usize) -> bool {
-        serving == 0 || self.backoff_ms == 0 || now_ms >= self.resume_ms
+        let longer =
+            if serving == 0 { self.backoff_ms.saturating_sub(BACKOFF_FIRST_MS) } else { 0 };
+        self.backoff_ms == 0 || now_ms + longer >= self.resume_ms
     }
 }
 
@@ -55,7 +58,8 @@ mod tests {
         }
         assert_eq!(waits, [100, 200, 400, 800, 1000, 1000]);
         assert!(!log.may_start(11, 1));
-        assert!(log.may_start(11, 0), "never while no child serves");
+        assert!(log.may_start(111, 0), "no long wait while no child serves");
+        assert!(!log.may_start(50, 0), "but no hot loop either");
         assert!(log.may_start(1011, 1));
         log.died(60_000);
         assert!(log.may_start(60_000, 1), "old deaths are forgotten");

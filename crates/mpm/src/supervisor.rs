@@ -254,7 +254,7 @@ impl Parent<'_> {
         match ending {
             Ending::Signal(number) => {
                 let text = format!("child pid {pid} exit signal {}", signal_name(number));
-                self.note(52, &text);
+                self.complain(52, &text);
             }
             Ending::Exit(code) => {
                 self.complain(52, &format!("child pid {pid} ended with exit code {code}"));

@@ -68,10 +68,13 @@ impl Stream {
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         let mut buffer = ReadBuf::new(buffer);
-        match Pin::new(&mut self.inner).poll_read(context, &mut buffer) {
-            Poll::Ready(Ok(())) => Poll::Ready(Ok(buffer.filled().len())),
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            Poll::Pending => Poll::Pending,
+        loop {
+            match Pin::new(&mut self.inner).poll_read(context, &mut buffer) {
+                Poll::Ready(Ok(())) => return Poll::Ready(Ok(buffer.filled().len())),
+                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Pending => return Poll::Pending,
+            }
         }
     }
 
@@ -81,7 +84,9 @@ impl Stream {
     /// `WouldBlock` when the peer reads too slowly; anything else ends the connection.
     pub fn try_send(&self, bytes: &[u8], more: bool) -> io::Result<usize> {
         let flags = if more { SendFlags::NOSIGNAL | SendFlags::MORE } else { SendFlags::NOSIGNAL };
-        self.inner.try_io(Interest::WRITABLE, || Ok(send(&self.inner, bytes, flags)?))
+        self.inner.try_io(Interest::WRITABLE, || {
+            Ok(rustix::io::retry_on_intr(|| send(&self.inner, bytes, flags))?)
+        })
     }
 
     /// Send from `file` at `offset` without copying through this process.
@@ -95,7 +100,8 @@ impl Stream {
         count: usize,
     ) -> io::Result<usize> {
         self.inner.try_io(Interest::WRITABLE, || {
-            Ok(rustix::fs::sendfile(&self.inner, file, Some(offset), count)?)
+            let mut attempt = || rustix::fs::sendfile(&self.inner, file, Some(offset), count);
+            Ok(rustix::io::retry_on_intr(&mut attempt)?)
         })
     }
 

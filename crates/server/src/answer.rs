@@ -18,6 +18,9 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
+/// How much a client may send ahead while its request is being answered.
+const READ_AHEAD_BYTES: usize = 64 * 1024;
+
 /// What becomes of a request body that nobody reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unread {
@@ -57,7 +60,10 @@ impl Wire {
         };
         self.state.begin(&framing);
         let context = self.context.clone();
-        let slot = context.slots.acquire().await;
+        self.body_received = 0;
+        let Some(slot) = self.unless_gone(context.slots.acquire()).await else {
+            return self.state.close(CloseReason::ClientGone);
+        };
         if let Some(row) = slot.row() {
             let line = request.view();
             row.begin(self.peer.ip(), self.peer.port(), line.request_line(), self.now_ms);
@@ -65,7 +71,10 @@ impl Wire {
         let mut held = Held::new(slot, request.start_ns);
         let Exchanged { mut response, reusable } = match self.known(&framing, &request) {
             Some(known) => known,
-            None => run_exchange(&context, &request).await,
+            None => match self.unless_gone(run_exchange(&context, &request)).await {
+                Some(exchanged) => exchanged,
+                None => return self.state.close(CloseReason::ClientGone),
+            },
         };
         let body = self.settle_body(&framing, &mut response, &mut held).await;
         let Ok(body) = body else { return self.state.close(CloseReason::ClientGone) };
@@ -74,6 +83,35 @@ impl Wire {
             fast::remember(&context, path, &source);
         }
         next
+    }
+
+    /// Run `work`, but give it up when the client resets the connection meanwhile. A client that
+    /// only closes its sending side still gets its answer.
+    async fn unless_gone<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = pin!(work);
+        let context = self.context.clone();
+        let mut watches = true;
+        poll_fn(|task| {
+            if let Poll::Ready(done) = work.as_mut().poll(task) {
+                return Poll::Ready(Some(done));
+            }
+            while watches && self.input.len() < READ_AHEAD_BYTES {
+                let mut scratch = context.scratch.borrow_mut();
+                match self.stream.poll_read(task, &mut scratch.input) {
+                    Poll::Ready(Ok(0)) => watches = false,
+                    Poll::Ready(Ok(length)) => {
+                        self.input.extend_from_slice(&scratch.input[..length]);
+                    }
+                    Poll::Ready(Err(_)) => {
+                        self.is_broken = true;
+                        return Poll::Ready(None);
+                    }
+                    Poll::Pending => break,
+                }
+            }
+            Poll::Pending
+        })
+        .await
     }
 
     /// A prepared entry answers conditional and range requests without another look-up.

@@ -27,6 +27,7 @@ impl Wire {
                 match decoder.decode(&input[used..]) {
                     Ok(step) => {
                         used += step.used;
+                        self.body_received += step.used as u64;
                         if step.done {
                             self.input = input[used..].to_vec();
                             return Ok(Ok(()));

@@ -52,6 +52,8 @@ pub(crate) struct Wire {
     head_since_ms: u64,
     /// Bytes received and not used yet; without memory while the connection waits for a head.
     pub(crate) input: Vec<u8>,
+    /// Bytes of the current request's body as received, framing included.
+    pub(crate) body_received: u64,
     /// The parser of a head that arrives in pieces.
     parser: Option<Box<HeadParser>>,
     /// What the socket has not taken yet of a fast response.
@@ -98,6 +100,7 @@ impl Wire {
             now_ms,
             head_since_ms: now_ms,
             input: Vec::new(),
+            body_received: 0,
             parser: None,
             unsent: None,
             is_broken: false,

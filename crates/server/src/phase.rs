@@ -215,7 +215,12 @@ fn resolve_folder(opened: Opened<'_>) -> Result<Handler, Failure> {
 
 /// An index file is a request of its own: access is checked for it as well.
 fn resolve_index(folder: &Mapped<'_>, name: &str) -> Result<Option<Handler>, Failure> {
-    let mapped = folder.entry(name);
+    let mapped = if name.starts_with('/') {
+        // A local URL instead of a name: it is mapped like a request of its own.
+        translate(folder.context, folder.request, name.as_bytes().to_vec(), folder.query)?
+    } else {
+        folder.entry(name)
+    };
     let opened = mapped.open()?;
     if opened.status.kind == Kind::Directory {
         return Ok(None);

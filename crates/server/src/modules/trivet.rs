@@ -48,8 +48,9 @@ impl Settings {
 pub(crate) fn access(mapped: &Mapped<'_>) -> Result<(), Failure> {
     let settings = &mapped.settings.trivet;
     if settings.hides(&mapped.path) || settings.hides(&mapped.below) {
-        let text = "a part of the path begins with one of HiddenNames";
-        return Err(Failure::new(Status::FORBIDDEN, "trivet", text));
+        let path = mapped.display_path();
+        let text = format!("client denied by server configuration: {path} (HiddenNames)");
+        return Err(Failure::new(Status::FORBIDDEN, "trivet", text).id(1630).at_error());
     }
     Ok(())
 }
