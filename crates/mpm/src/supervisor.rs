@@ -245,7 +245,8 @@ impl Parent<'_> {
             if ending == Ending::Exit(exit_code::OK) || ordered {
                 continue;
             }
-            self.crashes.died(clock::monotonic_ms());
+            let cannot_start = ending == Ending::Exit(exit_code::SICK);
+            self.crashes.died(clock::monotonic_ms(), cannot_start);
             self.note_death(pid, ending);
         }
     }
@@ -274,7 +275,7 @@ impl Parent<'_> {
                 continue;
             }
             if let Err(error) = self.start(slot) {
-                self.crashes.died(clock::monotonic_ms());
+                self.crashes.died(clock::monotonic_ms(), true);
                 self.complain(481, &format!("fork: Unable to fork new process: {error}"));
                 return;
             }
