@@ -35,7 +35,7 @@ pub(crate) struct Place {
 }
 
 /// A file changed this recently may change again within the resolution of its time stamp.
-const SETTLED_S: i64 = 2;
+const SETTLED_NS: i128 = 2_000_000_000;
 
 impl Representation {
     /// Describe `file`.
@@ -67,7 +67,8 @@ impl Representation {
 
     /// Whether it may be kept: nobody is writing it right now.
     pub(crate) fn is_settled(&self, now_s: i64) -> bool {
-        self.last_modified_s + SETTLED_S < now_s
+        let changed_ns = self.status.modified_ns.max(self.status.changed_ns);
+        changed_ns + SETTLED_NS < i128::from(now_s) * 1_000_000_000
     }
 
     /// Whether the name still leads to the same unchanged file.

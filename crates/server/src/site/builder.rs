@@ -145,10 +145,13 @@ impl Builder {
         }
     }
 
-    /// The folder of the innermost `<Directory>`, empty outside of any.
+    /// The folder of the innermost `<Directory>` with its final slash, empty outside of any.
     pub(crate) fn directory(&self) -> String {
         let directories = self.open.iter().rev().filter_map(|section| match &section.place {
-            Place::Directory(pattern) => Some(String::from_utf8_lossy(pattern.text()).into_owned()),
+            Place::Directory(pattern) => {
+                let path = String::from_utf8_lossy(pattern.text());
+                Some(format!("{}/", path.trim_end_matches('/')))
+            }
             _ => None,
         });
         directories.take(1).collect()

@@ -68,8 +68,14 @@ impl Sections {
         let key = matching.iter().map(|row| row.0).collect();
         let mut cache = merged.by_sections.borrow_mut();
         let merge = || {
-            let sections = matching.iter().map(|row| &row.1.settings);
-            Rc::new(sections.fold(self.base.clone(), |all, one| Settings::merge(&all, one)))
+            // The sections first, then all of them over the server, as httpd does it: for
+            // IndexOptions the order of merging makes a difference.
+            let sections = matching.iter().map(|row| row.1.settings.clone());
+            let sections = sections.reduce(|outer, inner| Settings::merge(&outer, &inner));
+            Rc::new(match sections {
+                Some(sections) => Settings::merge(&self.base, &sections),
+                None => self.base.clone(),
+            })
         };
         cache.entry(key).or_insert_with(merge).clone()
     }
@@ -84,16 +90,15 @@ impl Sections {
             .nth(depth.wrapping_sub(1))
             .map_or(if depth == 0 { 0 } else { below.len() }, |(at, _)| at);
         let path = full_path(root, &below[..end]);
-        self.directories
-            .iter()
-            .filter(|row| row.pattern().covers(&path))
-            .fold(self.base.clone(), |all, row| Settings::merge(&all, &row.settings))
-            .core
-            .links()
+        let covering = self.directories.iter().filter(|row| row.pattern().covers(&path));
+        covering.fold(self.base.core.clone(), |all, row| row.settings.core.over(&all)).links()
     }
 
     /// Whether the policy may differ from folder to folder.
     pub(crate) fn links_differ(&self, root: &Root, below: &[u8]) -> bool {
+        if !self.directories.iter().any(|row| row.settings.core.says_options()) {
+            return false;
+        }
         let depths = below.iter().filter(|byte| **byte == b'/').count();
         let first = self.links_at(root, below, 0);
         (1..=depths).any(|depth| self.links_at(root, below, depth) != first)
