@@ -256,7 +256,7 @@ pub(crate) fn remember(
     response: &Response,
 ) {
     let now_s = context.now_s();
-    if !source.settings.is_plain() || source.place.links.is_none() || !source.is_settled(now_s) {
+    if !source.settings.is_plain() || source.origin.links.is_none() || !source.is_settled(now_s) {
         return;
     }
     let size = source.status.size;

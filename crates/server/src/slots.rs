@@ -78,11 +78,11 @@ impl Slots {
         }
         let ticket = Rc::new(Ticket::default());
         self.queue.borrow_mut().push_back(ticket.clone());
-        let place = Place { slots: self, ticket: &ticket };
-        let row = std::future::poll_fn(|context| match place.ticket.granted.take() {
+        let waiting = Waiting { slots: self, ticket: &ticket };
+        let row = std::future::poll_fn(|context| match waiting.ticket.granted.take() {
             Some(row) => Poll::Ready(row),
             None => {
-                *place.ticket.waker.borrow_mut() = Some(context.waker().clone());
+                *waiting.ticket.waker.borrow_mut() = Some(context.waker().clone());
                 Poll::Pending
             }
         })
@@ -123,12 +123,12 @@ impl Slots {
 }
 
 /// Gives a place up when its connection ends while it waits.
-struct Place<'a> {
+struct Waiting<'a> {
     slots: &'a Slots,
     ticket: &'a Ticket,
 }
 
-impl Drop for Place<'_> {
+impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.ticket.abandoned.set(true);
         if let Some(row) = self.ticket.granted.take() {

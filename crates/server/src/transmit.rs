@@ -196,7 +196,7 @@ impl Wire {
     }
 
     fn truncated(&self, source: &Representation) -> io::Error {
-        let name = String::from_utf8_lossy(&source.place.below);
+        let name = String::from_utf8_lossy(&source.origin.below);
         let text = format!("{name} became shorter while it was sent: the connection is closed");
         self.context.log(crate::log::level::Level::Warn, None, self.peer, &text);
         io::ErrorKind::UnexpectedEof.into()

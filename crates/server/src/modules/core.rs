@@ -1,7 +1,7 @@
 //! core: what httpd's core.c and http_core.c configure for connections, requests and folders.
 
 use crate::resolve::LinkPolicy;
-use crate::site::builder::{Builder, Place};
+use crate::site::builder::{Builder, SectionKind};
 use crate::site::settings::either;
 use crate::site::wildcard::Pattern;
 use config::args::{self, Change, Unit};
@@ -437,18 +437,18 @@ fn directory(builder: &mut Builder, call: &Call<'_>) -> Done {
     let written = String::from_utf8_lossy(pattern.text()).into_owned();
     // A pattern with wildcards keeps them through this: they are ordinary names to it.
     let path = crate::site::lexical::normal(std::path::Path::new(&written));
-    builder.enter(Place::Directory(Pattern::new(&path.to_string_lossy())));
+    builder.enter(SectionKind::Directory(Pattern::new(&path.to_string_lossy())));
     Ok(())
 }
 
 fn files(builder: &mut Builder, call: &Call<'_>) -> Done {
     let pattern = section_pattern(call)?;
-    builder.enter(Place::Files(pattern));
+    builder.enter(SectionKind::Files(pattern));
     Ok(())
 }
 
 fn location(builder: &mut Builder, call: &Call<'_>) -> Done {
     let pattern = section_pattern(call)?;
-    builder.enter(Place::Location(pattern));
+    builder.enter(SectionKind::Location(pattern));
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! then Location, each in the order of the text), merged once per combination.
 
 use crate::resolve::{LinkPolicy, Root};
-use crate::site::builder::{Place, Section};
+use crate::site::builder::{Section, SectionKind};
 use crate::site::settings::Settings;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -27,10 +27,10 @@ impl Sections {
     pub(crate) fn new(base: Settings, sections: Vec<Section>) -> Self {
         let mut found = Self { base, directories: vec![], files: vec![], locations: vec![] };
         for section in sections {
-            match section.place {
-                Place::Directory(_) => found.directories.push(section),
-                Place::Files(_) => found.files.push(section),
-                Place::Location(_) => found.locations.push(section),
+            match section.kind {
+                SectionKind::Directory(_) => found.directories.push(section),
+                SectionKind::Files(_) => found.files.push(section),
+                SectionKind::Location(_) => found.locations.push(section),
             }
         }
         // A stable sort keeps the order of the text among equals.
@@ -107,8 +107,10 @@ impl Sections {
 
 impl Section {
     fn pattern(&self) -> &crate::site::wildcard::Pattern {
-        match &self.place {
-            Place::Directory(pattern) | Place::Files(pattern) | Place::Location(pattern) => pattern,
+        match &self.kind {
+            SectionKind::Directory(pattern)
+            | SectionKind::Files(pattern)
+            | SectionKind::Location(pattern) => pattern,
         }
     }
 }
