@@ -20,6 +20,6 @@ mod supervisor;
 pub use child::Child;
 pub use generation::{Generation, Loader};
 pub use listen::Listeners;
-pub use plan::{Kind, Plan};
+pub use plan::{Kind, Plan, Warning};
 pub use probe::probe;
 pub use supervisor::{Parent, Started, run};
