@@ -9,12 +9,14 @@
 //! learn which MPM runs them: this crate knows the server by [`server::serve`] and its context.
 
 mod child;
+mod children;
 mod crash;
 mod event;
 mod generation;
 mod listen;
 mod plan;
 mod probe;
+mod restart;
 mod supervisor;
 
 pub use child::Child;
