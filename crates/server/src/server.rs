@@ -116,6 +116,11 @@ impl Server {
         self.log(Level::Notice, "mpm_event", Some(id), None, text.as_bytes());
     }
 
+    /// Log a warning of the parent.
+    pub fn warn(&self, id: u32, text: &str) {
+        self.log(Level::Warn, "mpm_event", Some(id), None, text.as_bytes());
+    }
+
     /// Log an error of the parent or of a child's start.
     pub fn complain(&self, id: u32, text: &str) {
         self.log(Level::Error, "mpm_event", Some(id), None, text.as_bytes());
