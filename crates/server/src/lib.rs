@@ -33,5 +33,5 @@ mod transmit;
 pub use connection::serve;
 pub use context::Context;
 pub use defaults::Serve;
-pub use identity::IDENTITY;
+pub use identity::{IDENTITY, built};
 pub use server::{MpmSettings, Report, Server};
