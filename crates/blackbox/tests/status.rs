@@ -133,13 +133,14 @@ fn counts_are_those_of_the_requests_made(mpm: Mpm) {
         sent_bytes += client.get(target).body.len();
     }
     client.send("HEAD /a.txt HTTP/1.1\r\nHost: a\r\n\r\n").head_response();
-    // A request is counted once it is answered, so the one that asks is not in the sum; another
-    // loop thread may still be about to count the one before.
+    // A request is counted once it is answered, so the one that asks is not in the sum. All loop
+    // threads must have begun before the slots are complete.
     let mut asked = 0.0;
     let auto = until("seven requests counted", 5, || {
         let auto = Auto::of(&mut client);
         asked += 1.0;
-        (auto.number("Total Accesses") == 7.0 + asked - 1.0).then_some(auto)
+        let is_complete = auto.number("IdleWorkers") == 3.0;
+        (is_complete && auto.number("Total Accesses") == 7.0 + asked - 1.0).then_some(auto)
     });
     assert!(auto.number("BytesPerReq") * 7.0 > f64::from(u32::try_from(sent_bytes).unwrap()));
     assert_eq!(auto.number("BusyWorkers"), 1.0);
@@ -180,7 +181,7 @@ fn a_child_that_finishes_is_shown_as_stopping(mpm: Mpm) {
     assert_eq!((auto.number("Processes"), auto.number("Stopping")), (1.0, 1.0));
     assert_eq!((auto.number("BusyWorkers"), auto.number("IdleWorkers")), (0.0, 0.0));
     assert_eq!(auto.number("GracefulWorkers"), 2.0);
-    assert_eq!((auto.letters('G'), auto.letters('I')), (2.0, 2.0));
+    assert_eq!((auto.letters('G'), auto.letters('W'), auto.letters('_')), (2.0, 0.0, 0.0));
     assert_eq!(slow.response().status, 200);
     assert!(server.wait_exit(10).success());
 }
@@ -199,8 +200,10 @@ fn the_page_has_the_shape_of_httpds(mpm: Mpm) {
     let mut client = server.connect();
     client.get("/a.txt");
     // Behind its answer the first request may not be counted yet.
-    until("one request counted", 5, || {
-        (Auto::of(&mut client).number("BusyWorkers") == 1.0).then_some(())
+    until("one request counted, and all loop threads there", 5, || {
+        let auto = Auto::of(&mut client);
+        let slots = [auto.number("BusyWorkers"), auto.number("IdleWorkers")];
+        (slots == [1.0, 3.0]).then_some(())
     });
     let response = client.get("/server-status");
     assert_eq!(response.field("Content-Type"), Some("text/html; charset=ISO-8859-1"));
