@@ -101,6 +101,57 @@ fn every_error_is_told_not_only_the_first(mpm: Mpm) {
     }
 }
 
+fn messages_tell_which_directive_is_meant(mpm: Mpm) {
+    // The harness itself gives the first.
+    let lines = ["KeepAlive On", "KeepAlve On", "LoadModule a b", "Timeout never"];
+    let text = refuses_directives(mpm, &lines);
+    for part in [
+        "warning: -c number 4: LoadModule is not supported yet",
+        "AH00526: Syntax error on line 3 of -c/-C directives:\nInvalid command 'KeepAlve'",
+        "-c number 5: Timeout ",
+        "\n  5 | Timeout never\n    |         ^^^^^\n",
+    ] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+}
+
+/// Sections that Trivet does not have, around a line.
+const MISSING_SECTIONS: [(&str, &str); 9] = [
+    ("<FilesMatch \"\\.sql$\">", "</FilesMatch>"),
+    ("<DirectoryMatch \"/private\">", "</DirectoryMatch>"),
+    ("<LocationMatch \"^/private\">", "</LocationMatch>"),
+    ("<If \"true\">", "</If>"),
+    ("<IfModule mod_authz_core.c>", "</IfModule>"),
+    ("<VirtualHost *:80>", "</VirtualHost>"),
+    ("<Limit GET>", "</Limit>"),
+    ("<LimitExcept GET>", "</LimitExcept>"),
+    ("<RequireAll>", "</RequireAll>"),
+];
+
+fn an_access_rule_that_would_be_lost_is_refused(mpm: Mpm) {
+    for (open, close) in MISSING_SECTIONS {
+        for rule in ["Require all denied", "Deny from all", "SetHandler server-status"] {
+            let text =
+                refuses_directives(mpm, &["<Location /x>", open, rule, close, "</Location>"]);
+            let name = open.split([' ', '>']).next().unwrap();
+            let rule = rule.split(' ').next().unwrap();
+            for part in [name, rule, "use <Directory>, <Files> or <Location>"] {
+                assert!(text.contains(part), "{open} {rule}: no {part} in {text}");
+            }
+        }
+    }
+    let text = refuses_directives(mpm, &["<Location /x>", "Deny from all", "</Location>"]);
+    assert!(text.contains("Deny") && text.contains("Require"), "{text}");
+}
+
+fn a_missing_section_that_protects_nothing_is_a_warning(mpm: Mpm) {
+    let lines = ["<FilesMatch \"x\">", "AddType text/x-new .txt", "</FilesMatch>"];
+    let server = plain_site(mpm).directives(&lines).start();
+    let text = server.error_text();
+    assert!(text.contains("warning: -c number 2: <FilesMatch> is not supported yet"), "{text}");
+    assert_eq!(server.get("/a.txt").field("Content-Type"), Some("text/plain"));
+}
+
 fn numbers_out_of_range_are_refused(mpm: Mpm) {
     for line in [
         "Timeout -1",
@@ -229,6 +280,9 @@ each_mpm! {
     a_missing_folder_is_one_message,
     a_misspelled_directive_is_refused_with_a_suggestion,
     every_error_is_told_not_only_the_first,
+    messages_tell_which_directive_is_meant,
+    an_access_rule_that_would_be_lost_is_refused,
+    a_missing_section_that_protects_nothing_is_a_warning,
     numbers_out_of_range_are_refused,
     sizes_below_one_are_raised_with_a_warning,
     sections_that_do_not_match_are_refused,

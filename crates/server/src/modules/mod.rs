@@ -23,7 +23,7 @@ pub(crate) mod unixd;
 
 use crate::phase::{Access, LastForFiles, LastForFolders, Resolve, Translate};
 use crate::site::builder::Builder;
-use config::{Index, Module};
+use config::{Guards, Index, Module};
 
 /// Every module with its directives.
 pub(crate) static MODULES: &[&Module<Builder>] = &[
@@ -57,9 +57,27 @@ pub(crate) const LAST_FOR_FILES: LastForFiles = files::resolve;
 /// What answers for an open folder without an index file.
 pub(crate) const LAST_FOR_FOLDERS: LastForFolders = autoindex::listing::resolve;
 
+/// What keeps something from being seen. A configuration in which one of these would be skipped is
+/// refused. `SetHandler` is among them because without it a script is sent as it stands.
+const GUARDS: Guards = Guards {
+    names: &[
+        "Require",
+        "Deny",
+        "Order",
+        "SetHandler",
+        "HiddenNames",
+        "SSLRequire",
+        "SSLRequireSSL",
+        "SSLVerifyClient",
+    ],
+    line_advice: "say it with Require, or take the line out",
+    section_advice: "use <Directory>, <Files> or <Location> with a plain path or wildcards, or \
+                     take the section out",
+};
+
 /// The directive rows of all modules, with the names that other modules of httpd would bring.
 pub(crate) fn index() -> Index<Builder> {
-    Index::new(MODULES, config::known::NAMES)
+    Index::new(MODULES, config::known::NAMES).guarded(GUARDS)
 }
 
 /// Short names, for `LogLevel module:level`.
