@@ -44,7 +44,10 @@ fn refuses_directives(mpm: Mpm, lines: &[&str]) -> String {
 }
 
 fn help_fits_one_screen_and_names_what_there_is(_mpm: Mpm) {
-    for words in [["--help"].as_slice(), &[], &["serve", "--help"]] {
+    let serve: [&[&str]; 4] =
+        [&["serve", "--help"], &["serve", "-h"], &["help", "serve"], &["serve", ".", "--help"]];
+    let overview: [&[&str]; 3] = [&["--help"], &[], &["help"]];
+    for words in overview.into_iter().chain(serve) {
         let output = trivet(words);
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{words:?}: {}", output.status);
@@ -53,6 +56,41 @@ fn help_fits_one_screen_and_names_what_there_is(_mpm: Mpm) {
         }
         assert!(text.lines().count() <= 60, "{} lines are no screen", text.lines().count());
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+}
+
+fn the_help_of_serve_names_options_and_directives(_mpm: Mpm) {
+    let told = |words: &[&str]| {
+        let output = trivet(words);
+        assert!(output.status.success(), "{words:?}: {}", output.status);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let overview = told(&["--help"]);
+    assert!(overview.contains("serve --help directives"), "{overview}");
+    let help = told(&["serve", "--help"]);
+    for words in [["serve", "-h"], ["help", "serve"]] {
+        assert_eq!(told(&words), help, "{words:?}");
+    }
+    let all = told(&["serve", "--help", "directives"]);
+    for name in ["KeepAliveTimeout", "<Directory>", "CustomLog", "Require", "HiddenNames"] {
+        assert!(help.contains(name) && all.contains(name), "no {name}");
+    }
+    assert!(all.contains("Keep-Alive timeout duration (sec) (default: 5)"), "{all}");
+    let one = told(&["serve", "--help", "keepalivetimeout"]);
+    assert!(one.contains("KeepAliveTimeout") && one.lines().count() < 5, "{one}");
+    assert_eq!(told(&["help", "serve", "KeepAliveTimeout"]), one);
+    let text = misunderstood(&["serve", "--help", "KeepAlve"]);
+    assert!(text.contains("KeepAlve") && text.contains("KeepAlive?"), "{text}");
+    assert!(misunderstood(&["help", "nonsense"]).contains("nonsense"));
+}
+
+fn the_version_is_told_as_httpd_tells_it(_mpm: Mpm) {
+    for word in ["--version", "-v"] {
+        let text = String::from_utf8(trivet(&[word]).stdout).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("Server version: Apache/2.4.71 (Trivet/"), "{text}");
+        assert!(lines[1].starts_with("Server built:   20"), "{text}");
+        assert_eq!(lines.len(), 2, "{text}");
     }
 }
 
@@ -274,6 +312,8 @@ fn the_last_of_several_lines_wins(mpm: Mpm) {
 
 each_mpm! {
     help_fits_one_screen_and_names_what_there_is,
+    the_help_of_serve_names_options_and_directives,
+    the_version_is_told_as_httpd_tells_it,
     unknown_words_are_named,
     a_listen_address_that_is_none_is_refused,
     an_address_of_another_machine_is_refused,

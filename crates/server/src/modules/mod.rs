@@ -80,7 +80,38 @@ pub(crate) fn index() -> Index<Builder> {
     Index::new(MODULES, config::known::NAMES).guarded(GUARDS)
 }
 
+/// A directive as its row describes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Documented {
+    /// The module that has it, as `LogLevel` names it: `core`.
+    pub module: &'static str,
+    /// Its name; of a section with its `<`, as in `<Directory`.
+    pub name: &'static str,
+    /// What holds without it; may be empty.
+    pub default: &'static str,
+    /// What it is for, in httpd's words.
+    pub help: &'static str,
+}
+
+/// Every directive there is, module by module.
+pub fn directives() -> impl Iterator<Item = Documented> {
+    MODULES.iter().flat_map(|module| {
+        let short = short_name(module);
+        let rows = module.directives.iter();
+        rows.map(move |row| Documented {
+            module: short,
+            name: row.name,
+            default: row.default,
+            help: row.help,
+        })
+    })
+}
+
+fn short_name(module: &Module<Builder>) -> &'static str {
+    module.name.trim_end_matches("_module")
+}
+
 /// Short names, for `LogLevel module:level`.
 pub(crate) fn short_names() -> Vec<&'static str> {
-    MODULES.iter().map(|module| module.name.trim_end_matches("_module")).collect()
+    MODULES.iter().map(|module| short_name(module)).collect()
 }
