@@ -68,7 +68,12 @@ impl Server {
         let lines: Vec<Source<'_>> = serve
             .directives
             .iter()
-            .map(|line| Source { name: config::COMMAND_LINE, text: line.as_bytes(), first_line: 1 })
+            .zip(1..) // httpd numbers the options of its command line as lines of one file
+            .map(|(line, number)| Source {
+                name: config::COMMAND_LINE,
+                text: line.as_bytes(),
+                first_line: number,
+            })
             .collect();
         let tree = config::parse_sources(&lines);
         said.extend(tree.diagnostics);
