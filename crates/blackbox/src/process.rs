@@ -62,6 +62,22 @@ pub fn descriptors(pid: i32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }
 
+/// The CPU time that a process's threads have used, in nanoseconds (schedstats of the kernel).
+pub fn cpu_ns(pid: i32) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+    let texts = threads.filter_map(|it| fs::read_to_string(it.ok()?.path().join("schedstat")).ok());
+    texts.filter_map(|text| text.split(' ').next()?.parse::<u64>().ok()).sum()
+}
+
+/// The memory that a process has for itself, and its share of what it has with others, in bytes;
+/// `None` when this user may not look.
+pub fn pss_bytes(pid: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
 /// The effective user of a process.
 pub fn user(pid: i32) -> Option<u32> {
     status_number(pid, "Uid:", 2)
