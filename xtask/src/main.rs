@@ -4,7 +4,7 @@
 mod bench;
 mod fuzz;
 mod site;
-//mod soak;
+mod soak;
 mod tidy;
 
 use std::path::Path;
@@ -17,7 +17,7 @@ const CHORES: &[Chore] = &[
     ("bench", "measure trivet beside nginx, Apache, lighttpd and h2o", bench::run),
     ("fuzz", "run the fuzz targets for a while", fuzz::run),
     ("site", "write examples/site anew", site::run),
-    //("soak", "serve under load while children are killed and files replaced", soak::run),
+    ("soak", "serve under load while children are killed and files replaced", soak::run),
     ("tidy", "check the rules of STYLE.md that a machine can check", tidy::run),
 ];
 

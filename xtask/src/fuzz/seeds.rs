@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn finds_are_bounded() {
-        let finds = vec![vec![b'x'; 100], vec![b'z'; MOST_FOUND_BYTES]];
+        let finds = vec![vec![b'x'; 100], vec![b'q'; MOST_FOUND_BYTES]];
         let text = with_finds("", finds).unwrap();
-        assert!(text.contains("xx") && !text.contains("zz"));
+        assert!(text.contains("xx") && !text.contains('q'));
     }
 }
