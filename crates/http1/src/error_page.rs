@@ -122,131 +122,164 @@ fn write_internal(admin: Option<&[u8]>, out: &mut Vec<u8>) {
     put(out, "in the server error log.</p>\n");
 }
 
-/// The sentences that are the same for every request.
-const fn fixed_text(code: u16) -> Option<&'static str> {
-    Some(match code {
-        300 => "",
-        305 => {
-            "<p>This resource is only accessible through the proxy\n\
+/// The sentences that are the same for every request, by status.
+const FIXED_TEXTS: &[(u16, &str)] = &[
+    (300, ""),
+    (
+        305,
+        "<p>This resource is only accessible through the proxy\n\
              <br />\n\
-             You will need to configure your client to use that proxy.</p>\n"
-        }
-        401 | 407 => {
-            "<p>This server could not verify that you\n\
+             You will need to configure your client to use that proxy.</p>\n",
+    ),
+    (
+        401,
+        "<p>This server could not verify that you\n\
              are authorized to access the document\n\
              requested.  Either you supplied the wrong\n\
              credentials (e.g., bad password), or your\n\
              browser doesn't understand how to supply\n\
-             the credentials required.</p>\n"
-        }
-        403 => "<p>You don't have permission to access this resource.</p>\n",
-        404 => "<p>The requested URL was not found on this server.</p>\n",
-        406 => {
-            "<p>An appropriate representation of the requested resource could not be found \
-             on this server.</p>\n"
-        }
-        408 => "<p>Server timeout waiting for the HTTP request from the client.</p>\n",
-        410 => {
-            "<p>The requested resource is no longer available on this server and there is no \
+             the credentials required.</p>\n",
+    ),
+    (
+        407,
+        "<p>This server could not verify that you\n\
+             are authorized to access the document\n\
+             requested.  Either you supplied the wrong\n\
+             credentials (e.g., bad password), or your\n\
+             browser doesn't understand how to supply\n\
+             the credentials required.</p>\n",
+    ),
+    (403, "<p>You don't have permission to access this resource.</p>\n"),
+    (404, "<p>The requested URL was not found on this server.</p>\n"),
+    (
+        406,
+        "<p>An appropriate representation of the requested resource could not be found \
+             on this server.</p>\n",
+    ),
+    (408, "<p>Server timeout waiting for the HTTP request from the client.</p>\n"),
+    (
+        410,
+        "<p>The requested resource is no longer available on this server and there is no \
              forwarding address.\n\
-             Please remove all references to this resource.</p>\n"
-        }
-        412 => "<p>The precondition on the request for this URL evaluated to false.</p>\n",
-        414 => {
-            "<p>The requested URL's length exceeds the capacity\n\
+             Please remove all references to this resource.</p>\n",
+    ),
+    (412, "<p>The precondition on the request for this URL evaluated to false.</p>\n"),
+    (
+        414,
+        "<p>The requested URL's length exceeds the capacity\n\
              limit for this server.<br />\n\
-             </p>\n"
-        }
-        415 => {
-            "<p>The supplied request data is not in a format\n\
-             acceptable for processing by this resource.</p>\n"
-        }
-        416 => {
-            "<p>None of the range-specifier values in the Range\n\
+             </p>\n",
+    ),
+    (
+        415,
+        "<p>The supplied request data is not in a format\n\
+             acceptable for processing by this resource.</p>\n",
+    ),
+    (
+        416,
+        "<p>None of the range-specifier values in the Range\n\
              request-header field overlap the current extent\n\
-             of the selected resource.</p>\n"
-        }
-        421 => {
-            "<p>The client needs a new connection for this\n\
+             of the selected resource.</p>\n",
+    ),
+    (
+        421,
+        "<p>The client needs a new connection for this\n\
              request as the requested host name does not match\n\
              the Server Name Indication (SNI) in use for this\n\
-             connection.</p>\n"
-        }
-        422 => {
-            "<p>The server understands the media type of the\n\
+             connection.</p>\n",
+    ),
+    (
+        422,
+        "<p>The server understands the media type of the\n\
              request entity, but was unable to process the\n\
-             contained instructions.</p>\n"
-        }
-        423 => {
-            "<p>The requested resource is currently locked.\n\
+             contained instructions.</p>\n",
+    ),
+    (
+        423,
+        "<p>The requested resource is currently locked.\n\
              The lock must be released or proper identification\n\
-             given before the method can be applied.</p>\n"
-        }
-        424 => {
-            "<p>The method could not be performed on the resource\n\
+             given before the method can be applied.</p>\n",
+    ),
+    (
+        424,
+        "<p>The method could not be performed on the resource\n\
              because the requested action depended on another\n\
-             action and that other action failed.</p>\n"
-        }
-        426 => {
-            "<p>The requested resource can only be retrieved\n\
+             action and that other action failed.</p>\n",
+    ),
+    (
+        426,
+        "<p>The requested resource can only be retrieved\n\
              using SSL.  The server is willing to upgrade the current\n\
              connection to SSL, but your client doesn't support it.\n\
              Either upgrade your client, or try requesting the page\n\
-             using https://\n"
-        }
-        428 => "<p>The request is required to be conditional.</p>\n",
-        429 => {
-            "<p>The user has sent too many requests\n\
-             in a given amount of time.</p>\n"
-        }
-        431 => {
-            "<p>The server refused this request because\n\
-             the request header fields are too large.</p>\n"
-        }
-        451 => {
-            "<p>Access to this URL has been denied for legal reasons.<br />\n\
-             </p>\n"
-        }
-        502 => {
-            "<p>The proxy server received an invalid\r\n\
+             using https://\n",
+    ),
+    (428, "<p>The request is required to be conditional.</p>\n"),
+    (
+        429,
+        "<p>The user has sent too many requests\n\
+             in a given amount of time.</p>\n",
+    ),
+    (
+        431,
+        "<p>The server refused this request because\n\
+             the request header fields are too large.</p>\n",
+    ),
+    (
+        451,
+        "<p>Access to this URL has been denied for legal reasons.<br />\n\
+             </p>\n",
+    ),
+    (
+        502,
+        "<p>The proxy server received an invalid\r\n\
              response from an upstream server.<br />\r\n\
-             </p>\n"
-        }
-        503 => {
-            "<p>The server is temporarily unable to service your\n\
+             </p>\n",
+    ),
+    (
+        503,
+        "<p>The server is temporarily unable to service your\n\
              request due to maintenance downtime or capacity\n\
-             problems. Please try again later.</p>\n"
-        }
-        504 => {
-            "<p>The gateway did not receive a timely response\n\
-             from the upstream server or application.</p>\n"
-        }
-        506 => {
-            "<p>A variant for the requested resource\n\
+             problems. Please try again later.</p>\n",
+    ),
+    (
+        504,
+        "<p>The gateway did not receive a timely response\n\
+             from the upstream server or application.</p>\n",
+    ),
+    (
+        506,
+        "<p>A variant for the requested resource\n\
              <pre>\n\
              \n\
              </pre>\n\
-             is itself a negotiable resource. This indicates a configuration error.</p>\n"
-        }
-        507 => {
-            "<p>The method could not be performed on the resource\n\
+             is itself a negotiable resource. This indicates a configuration error.</p>\n",
+    ),
+    (
+        507,
+        "<p>The method could not be performed on the resource\n\
              because the server is unable to store the\n\
              representation needed to successfully complete the\n\
              request.  There is insufficient free space left in\n\
-             your storage allocation.</p>\n"
-        }
-        508 => {
-            "<p>The server terminated an operation because\n\
-             it encountered an infinite loop.</p>\n"
-        }
-        510 => {
-            "<p>A mandatory extension policy in the request is not\n\
-             accepted by the server for this resource.</p>\n"
-        }
-        511 => {
-            "<p>The client needs to authenticate to gain\n\
-             network access.</p>\n"
-        }
-        _ => return None,
-    })
+             your storage allocation.</p>\n",
+    ),
+    (
+        508,
+        "<p>The server terminated an operation because\n\
+             it encountered an infinite loop.</p>\n",
+    ),
+    (
+        510,
+        "<p>A mandatory extension policy in the request is not\n\
+             accepted by the server for this resource.</p>\n",
+    ),
+    (
+        511,
+        "<p>The client needs to authenticate to gain\n\
+             network access.</p>\n",
+    ),
+];
+
+fn fixed_text(code: u16) -> Option<&'static str> {
+    FIXED_TEXTS.iter().find(|row| row.0 == code).map(|row| row.1)
 }

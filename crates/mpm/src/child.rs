@@ -26,6 +26,8 @@ pub struct Child {
 impl Child {
     /// Run the child to its end; the result is its exit code.
     pub(crate) fn main(generation: Arc<Generation>, slot: usize, parent: i32, kind: Kind) -> i32 {
+        // The runtime library's own handler would swallow the first of these signals.
+        runtime::signals::restore_fatal();
         let child = Self { generation, slot };
         if let Err(message) = child.drop_privileges() {
             child.server().complain(2162, &message);

@@ -1,8 +1,8 @@
 //! Which process and which thread runs a connection; nothing else.
 //!
-//! | MPM | processes | threads | an idle keep-alive connection holds | blocking work |
+//! | MPM | processes | threads | an idle connection holds | blocking work |
 //! |---|---|---|---|---|
-//! | event | cores, or MaxRequestWorkers / ThreadsPerChild | loop threads | memory only | a bounded pool |
+//! | event | one per core, or as configured | loop threads | memory only | a bounded pool |
 //!
 //! The parent ([`supervisor`]) binds, forks, reaps and restarts; it never serves. A child learns
 //! from its MPM's file how to spread connections over threads. Handlers and protocol code never

@@ -245,7 +245,8 @@ impl Parent<'_> {
             if ending == Ending::Exit(exit_code::OK) || ordered {
                 continue;
             }
-            self.crashes.died(clock::monotonic_ms());
+            let cannot_start = ending == Ending::Exit(exit_code::SICK);
+            self.crashes.died(clock::monotonic_ms(), cannot_start);
             self.note_death(pid, ending);
         }
     }
@@ -254,7 +255,7 @@ impl Parent<'_> {
         match ending {
             Ending::Signal(number) => {
                 let text = format!("child pid {pid} exit signal {}", signal_name(number));
-                self.note(52, &text);
+                self.complain(52, &text);
             }
             Ending::Exit(code) => {
                 self.complain(52, &format!("child pid {pid} ended with exit code {code}"));
@@ -274,7 +275,7 @@ impl Parent<'_> {
                 continue;
             }
             if let Err(error) = self.start(slot) {
-                self.crashes.died(clock::monotonic_ms());
+                self.crashes.died(clock::monotonic_ms(), true);
                 self.complain(481, &format!("fork: Unable to fork new process: {error}"));
                 return;
             }

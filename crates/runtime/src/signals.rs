@@ -76,6 +76,13 @@ impl Signals {
     }
 }
 
+/// Let faults end the process at once, as its parent expects.
+pub fn restore_fatal() {
+    for signal in [libc::SIGSEGV, libc::SIGBUS] {
+        sys::default_signal(signal);
+    }
+}
+
 /// Signals inside a [`crate::Thread`].
 pub struct WatchedSignals {
     descriptor: AsyncFd<File>,

@@ -4,8 +4,10 @@ use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// Which side of a [`fork`] this is.
 pub enum Fork {
@@ -45,8 +47,11 @@ pub fn exit_now(code: i32) -> ! {
 }
 
 /// Kill this process as a crash does (for the diagnostic handler).
-pub fn abort_by_signal() -> ! {
-    std::process::abort()
+pub fn crash() -> ! {
+    default_signal(libc::SIGSEGV);
+    // SAFETY: raises a signal in this thread; the default action ends the process.
+    unsafe { libc::raise(libc::SIGSEGV) };
+    exit_now(1)
 }
 
 fn signal_set(signals: &[i32]) -> libc::sigset_t {
@@ -105,13 +110,14 @@ pub fn next_signal(descriptor: &mut File) -> Option<i32> {
     i32::try_from(u32::from_ne_bytes(*number)).ok()
 }
 
-/// Watch `file` (a signalfd) from the calling thread's executor.
+/// Watch the owner of a descriptor (a signalfd, a listener) from the calling thread's executor.
 ///
 /// # Errors
 /// When the executor's epoll refuses it.
-pub(crate) fn watch(file: File) -> io::Result<tokio::io::unix::AsyncFd<File>> {
-    // SAFETY: a `File` keeps one descriptor open until it is dropped, and the `AsyncFd` owns it.
-    let registered = unsafe { tokio::io::unix::AsyncFd::register(file) };
+pub(crate) fn watch<T: AsRawFd + Into<OwnedFd>>(owner: T) -> io::Result<AsyncFd<T>> {
+    // SAFETY: what can turn into an `OwnedFd` keeps its one descriptor open until it is dropped,
+    // and the `AsyncFd` owns it until then.
+    let registered = unsafe { AsyncFd::register_with_interest(owner, Interest::READABLE) };
     registered.map_err(|refused| refused.into_parts().1)
 }
 

@@ -1,10 +1,14 @@
 //! From a finished exchange to the lines of the access logs.
 
+use crate::answer::Written;
+use crate::connection::Wire;
 use crate::context::Context;
 use crate::log::level::Level;
 use crate::modules::log_config::{ConnectionEnd, Fields, Part, Record, TimeCache};
+use crate::request::Request;
 use http1::RequestHead;
-use runtime::process;
+use message::Target;
+use runtime::{clock, process};
 use std::net::SocketAddr;
 
 /// Buffers and cached times of one thread.
@@ -100,6 +104,68 @@ pub(crate) fn write(context: &Context, finished: &Finished<'_>) {
         if let Err(error) = log.sink.write(line) {
             lost(context, log.sink.complaint_is_due(), log.sink.path(), &error);
         }
+    }
+}
+
+impl Wire {
+    pub(crate) fn log(
+        &mut self,
+        view: Option<RequestHead<'_>>,
+        request_line: Option<&[u8]>,
+        written: &Written,
+        request: &Request,
+    ) {
+        if self.context.site().logs.is_empty() {
+            return;
+        }
+        let query = match request.framing(u64::MAX).map(|framing| framing.target) {
+            Ok(Target::Origin { query, .. } | Target::Absolute { query, .. }) => query,
+            _ => None,
+        };
+        let duration_ns = clock::monotonic_ns() - request.start_ns;
+        let times = (request.start_us, i64::try_from(duration_ns / 1000).unwrap_or(i64::MAX));
+        let received = request.head_bytes() as u64 + self.body_received;
+        self.log_exchange(view, request_line, written, query, times, received);
+    }
+
+    pub(crate) fn log_exchange(
+        &mut self,
+        view: Option<RequestHead<'_>>,
+        request_line: Option<&[u8]>,
+        written: &Written,
+        query: Option<&[u8]>,
+        (start_us, duration_us): (i64, i64),
+        bytes_received: u64,
+    ) {
+        let response = &written.response;
+        let finished = Finished {
+            client: self.peer,
+            local: self.local(),
+            request: view,
+            request_line,
+            path: response.path.as_deref(),
+            query,
+            filename: response.filename.as_deref(),
+            handler: response.handler,
+            status: response.status.code(),
+            start_us,
+            duration_us,
+            body_bytes: written.body_bytes,
+            bytes_received,
+            bytes_sent: if written.head_was_sent() {
+                written.head.len() as u64 + written.body_bytes
+            } else {
+                0
+            },
+            response_head: &written.head,
+            keepalives: self.state.requests().saturating_sub(1),
+            end: match (&written.result, self.state.close_reason()) {
+                (Err(_), _) => ConnectionEnd::Aborted,
+                (Ok(()), None) => ConnectionEnd::KeepAlive,
+                (Ok(()), Some(_)) => ConnectionEnd::Close,
+            },
+        };
+        write(&self.context, &finished);
     }
 }
 

@@ -9,28 +9,16 @@
 //! While it waits, a connection holds neither a buffer nor a request slot: bytes are read into a
 //! buffer of the thread, and only a head that arrives in pieces is kept here.
 
-use crate::access_log::{self, Finished};
 use crate::context::{Context, Scratch};
-use crate::exchange::{Exchanged, exchange};
-use crate::failure::Failure;
 use crate::fast::{self, Fast};
-use crate::modules::log_config::ConnectionEnd;
 use crate::request::Request;
-use crate::response::Response;
-use crate::site::builder::ReadTimeout;
-use crate::transmit::{Held, Unsent};
-use http1::{
-    BodyDecoder, BodyLength, CloseReason, Connection, Framing, HeadParser, Known, Next, Persist,
-    Progress, Refusal, RequestHead, ResponseHead,
-};
-use message::limits::{DRAIN_BYTES, LOG_INPUT_BYTES};
-use message::{Status, Target};
+use crate::transmit::Unsent;
+use http1::{CloseReason, Connection, HeadParser, Next, Progress, Refusal};
+use message::Status;
+use message::limits::LOG_INPUT_BYTES;
 use runtime::{Stream, Timer, clock};
-use std::future::{Future, poll_fn};
-use std::io;
+use std::future::poll_fn;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
 use std::rc::Rc;
 use std::task::{self, Poll};
 
@@ -63,7 +51,9 @@ pub(crate) struct Wire {
     /// When the first byte of the head that is arriving came, or the connection itself.
     head_since_ms: u64,
     /// Bytes received and not used yet; without memory while the connection waits for a head.
-    input: Vec<u8>,
+    pub(crate) input: Vec<u8>,
+    /// Bytes of the current request's body as received, framing included.
+    pub(crate) body_received: u64,
     /// The parser of a head that arrives in pieces.
     parser: Option<Box<HeadParser>>,
     /// What the socket has not taken yet of a fast response.
@@ -110,6 +100,7 @@ impl Wire {
             now_ms,
             head_since_ms: now_ms,
             input: Vec::new(),
+            body_received: 0,
             parser: None,
             unsent: None,
             is_broken: false,
@@ -293,336 +284,11 @@ impl Wire {
         if is_last { self.state.close(CloseReason::ServerChose) } else { self.wait_for_next() }
     }
 
-    fn wait_for_next(&mut self) -> Next {
+    pub(crate) fn wait_for_next(&mut self) -> Next {
         self.now_ms = clock::monotonic_ms();
         self.head_since_ms = self.now_ms;
         self.timer.set(self.now_ms, self.context.host().timing.keep_alive_timeout_ms);
         Next::Idle
-    }
-
-    /// The long way: everything that a request may need.
-    async fn answer(&mut self, request: Request) -> Next {
-        if self.send_unsent().await.is_err() {
-            self.is_broken = true;
-            return self.state.close(CloseReason::ClientGone);
-        }
-        let limit = self.context.host().sections.limit_request_body();
-        let framing = match request.framing(limit) {
-            Ok(framing) => framing,
-            Err(refusal) => return self.refuse_request(refusal, &request).await,
-        };
-        self.state.begin(&framing);
-        let context = self.context.clone();
-        let slot = context.slots.acquire().await;
-        if let Some(row) = slot.row() {
-            let line = request.view();
-            row.begin(self.peer.ip(), self.peer.port(), line.request_line(), self.now_ms);
-        }
-        let mut held = Held::new(slot, request.start_ns);
-        let Exchanged { mut response, reusable } = match self.known(&framing, &request) {
-            Some(known) => known,
-            None => run_exchange(&context, &request).await,
-        };
-        let body = self.settle_body(&framing, &mut response, &mut held).await;
-        let Ok(body) = body else { return self.state.close(CloseReason::ClientGone) };
-        let next = self.respond(&request, &framing, response, body, held).await;
-        if let (Some(source), Target::Origin { path, .. }, Next::Idle) =
-            (reusable, framing.target, next)
-        {
-            fast::remember(&context, path, &source);
-        }
-        next
-    }
-
-    /// A prepared entry answers conditional and range requests without another look-up.
-    fn known(&self, framing: &Framing<'_>, request: &Request) -> Option<Exchanged> {
-        let Target::Origin { path, .. } = framing.target else { return None };
-        request.method().filter(|method| method.is_get_or_head())?;
-        if framing.body != BodyLength::None {
-            return None;
-        }
-        let prepared = fast::current(&self.context, path)?;
-        let mut response = crate::modules::files::respond(request, &prepared.source).ok()?;
-        response.path = Some(path.to_vec());
-        response.handler = Some("default-handler");
-        Some(Exchanged { response, reusable: None })
-    }
-
-    /// Decide what becomes of a request body that no handler reads.
-    async fn settle_body(
-        &mut self,
-        framing: &Framing<'_>,
-        response: &mut Response,
-        held: &mut Held,
-    ) -> io::Result<Unread> {
-        if !self.state.body_pending() {
-            return Ok(Unread::None);
-        }
-        if response.status.is_error() || response.status.code() / 100 == 3 {
-            // A short body is read after the response; a long or unwilling one ends the
-            // connection (RFC 9110 section 10.1.1: no 100 before a final refusal).
-            return Ok(match framing.body {
-                BodyLength::Length(length)
-                    if length <= DRAIN_BYTES
-                        && (!framing.expect_continue || !self.input.is_empty()) =>
-                {
-                    Unread::DrainLater
-                }
-                _ => Unread::Abandon,
-            });
-        }
-        // As httpd does for files, the whole body is read before the response.
-        held.release();
-        if framing.expect_continue && self.input.is_empty() {
-            self.send_bytes(b"HTTP/1.1 100 Continue\r\n\r\n", false, None).await?;
-        }
-        match self.drain(framing.body).await? {
-            Ok(()) => {
-                self.state.body_done();
-                Ok(Unread::None)
-            }
-            Err(refusal) => {
-                let failure = Failure::from(refusal);
-                self.context.log_failure(&failure, self.peer);
-                *response = Response::failure(&failure, b"", None);
-                Ok(Unread::Abandon)
-            }
-        }
-    }
-
-    /// Read a body and drop it.
-    async fn drain(&mut self, length: BodyLength) -> io::Result<Result<(), Refusal>> {
-        let limit = match self.context.host().sections.limit_request_body() {
-            0 => u64::MAX,
-            limit => limit,
-        };
-        let mut decoder = BodyDecoder::new(length, limit);
-        let timeout = self.context.host().timing.body;
-        let started_ms = clock::monotonic_ms();
-        let mut received = 0;
-        loop {
-            let input = std::mem::take(&mut self.input);
-            let mut used = 0;
-            while used < input.len() {
-                match decoder.decode(&input[used..]) {
-                    Ok(step) => {
-                        used += step.used;
-                        if step.done {
-                            self.input = input[used..].to_vec();
-                            return Ok(Ok(()));
-                        }
-                    }
-                    Err(refusal) => return Ok(Err(refusal)),
-                }
-            }
-            received += input.len() as u64;
-            match self.read_more(started_ms, timeout, received).await {
-                Ok(0) => return Ok(Err(Refusal::bad_request("the body ended early"))),
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                    let why = "the body did not come in time";
-                    return Ok(Err(Refusal::new(Status::REQUEST_TIMEOUT, why)));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Wait for more input, for as long as `timeout` allows after `received` bytes.
-    async fn read_more(
-        &mut self,
-        started_ms: u64,
-        timeout: ReadTimeout,
-        received: u64,
-    ) -> io::Result<usize> {
-        self.timer.set(started_ms, timeout.allowance_ms(received));
-        let context = self.context.clone();
-        poll_fn(|task| {
-            let mut scratch = context.scratch.borrow_mut();
-            match self.stream.poll_read(task, &mut scratch.input) {
-                Poll::Ready(Ok(length)) => {
-                    self.input.extend_from_slice(&scratch.input[..length]);
-                    Poll::Ready(Ok(length))
-                }
-                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-                Poll::Pending => {
-                    self.timer.poll_expired(task).map(|()| Err(io::ErrorKind::TimedOut.into()))
-                }
-            }
-        })
-        .await
-    }
-
-    /// Write the response, read what is left of the request, and log.
-    async fn respond(
-        &mut self,
-        request: &Request,
-        framing: &Framing<'_>,
-        response: Response,
-        unread: Unread,
-        mut held: Held,
-    ) -> Next {
-        let timing = &self.context.host().timing;
-        let must_close = !timing.keep_alive
-            || matches!(unread, Unread::Abandon)
-            || response.status.drops_connection();
-        let (max, draining) = (timing.max_keep_alive_requests, self.context.is_draining());
-        let persist = self.state.decide(max, draining, must_close);
-        let mut written = self.send_response(response, request.is_head(), persist, &mut held).await;
-        held.release();
-        if matches!(unread, Unread::DrainLater) && written.result.is_ok() {
-            match self.drain(framing.body).await {
-                Ok(Ok(())) => self.state.body_done(),
-                Ok(Err(_)) | Err(_) => written.result = Err(io::ErrorKind::UnexpectedEof.into()),
-            }
-        }
-        let next = match written.result {
-            Ok(()) => self.state.finish(),
-            Err(_) => {
-                self.is_broken = true;
-                self.state.close(CloseReason::ClientGone)
-            }
-        };
-        let view = request.view();
-        self.log(Some(view), Some(view.request_line()), &written, request);
-        if next == Next::Idle { self.wait_for_next() } else { next }
-    }
-
-    async fn send_response(
-        &mut self,
-        mut response: Response,
-        is_head: bool,
-        persist: Persist,
-        held: &mut Held,
-    ) -> Written {
-        let mut head = Vec::with_capacity(512);
-        write_head(&self.context, &response, persist, &mut head);
-        let head_len = head.len();
-        let mut body = std::mem::take(&mut response.body);
-        if is_head || response.status.is_bodyless() {
-            body.pieces.clear();
-        }
-        held.set_bytes(head_len as u64 + body.len());
-        let kept_head = head.clone();
-        let (body_bytes, result) = self.transmit(head, body, held).await;
-        Written { response, head: kept_head, body_bytes, result }
-    }
-
-    fn log(
-        &mut self,
-        view: Option<RequestHead<'_>>,
-        request_line: Option<&[u8]>,
-        written: &Written,
-        request: &Request,
-    ) {
-        if self.context.site().logs.is_empty() {
-            return;
-        }
-        let query = match request.framing(u64::MAX).map(|framing| framing.target) {
-            Ok(Target::Origin { query, .. } | Target::Absolute { query, .. }) => query,
-            _ => None,
-        };
-        let duration_ns = clock::monotonic_ns() - request.start_ns;
-        let times = (request.start_us, i64::try_from(duration_ns / 1000).unwrap_or(i64::MAX));
-        let received = request.head_bytes() as u64;
-        self.log_exchange(view, request_line, written, query, times, received);
-    }
-
-    fn log_exchange(
-        &mut self,
-        view: Option<RequestHead<'_>>,
-        request_line: Option<&[u8]>,
-        written: &Written,
-        query: Option<&[u8]>,
-        (start_us, duration_us): (i64, i64),
-        bytes_received: u64,
-    ) {
-        let response = &written.response;
-        let finished = Finished {
-            client: self.peer,
-            local: self.local(),
-            request: view,
-            request_line,
-            path: response.path.as_deref(),
-            query,
-            filename: response.filename.as_deref(),
-            handler: response.handler,
-            status: response.status.code(),
-            start_us,
-            duration_us,
-            body_bytes: written.body_bytes,
-            bytes_received,
-            bytes_sent: if written.head_was_sent() {
-                written.head.len() as u64 + written.body_bytes
-            } else {
-                0
-            },
-            response_head: &written.head,
-            keepalives: self.state.requests().saturating_sub(1),
-            end: match (&written.result, self.state.close_reason()) {
-                (Err(_), _) => ConnectionEnd::Aborted,
-                (Ok(()), None) => ConnectionEnd::KeepAlive,
-                (Ok(()), Some(_)) => ConnectionEnd::Close,
-            },
-        };
-        access_log::write(&self.context, &finished);
-    }
-
-    /// A head that parsed, whose meaning breaks a rule.
-    async fn refuse_request(&mut self, refusal: Refusal, request: &Request) -> Next {
-        let view = request.view();
-        let expect = view.get(Known::Expect);
-        let written = self.send_failure(&Failure::from(refusal), view.method(), expect).await;
-        let next = self.state.close(CloseReason::Refused);
-        self.log(Some(view), Some(view.request_line()), &written, request);
-        next
-    }
-
-    /// Bytes that are no head.
-    async fn refuse(&mut self, refusal: Refusal, arrived: &[u8]) -> Next {
-        if self.send_unsent().await.is_err() {
-            self.is_broken = true;
-        }
-        let written = self.send_failure(&Failure::from(refusal), b"", None).await;
-        let next = self.state.close(CloseReason::Refused);
-        // httpd logs the request line alone, as far as there is one.
-        let start = arrived.iter().position(|byte| !matches!(byte, b'\r' | b'\n'));
-        let arrived = &arrived[start.unwrap_or(arrived.len())..];
-        let line = arrived.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if !self.context.site().logs.is_empty() {
-            let times = (clock::unix_us(), 0);
-            self.log_exchange(None, Some(line), &written, None, times, arrived.len() as u64);
-        }
-        next
-    }
-
-    /// Say what is wrong and that the connection ends. No slot is needed: nothing is computed.
-    async fn send_failure(
-        &mut self,
-        failure: &Failure,
-        method: &[u8],
-        expect: Option<&[u8]>,
-    ) -> Written {
-        self.context.log_failure(failure, self.peer);
-        let mut response = Response::failure(failure, method, expect);
-        let mut head = Vec::with_capacity(512);
-        write_head(&self.context, &response, Persist::Close, &mut head);
-        let head_len = head.len();
-        for piece in std::mem::take(&mut response.body).pieces {
-            if let crate::response::Piece::Bytes(bytes) = piece {
-                head.extend_from_slice(&bytes);
-            }
-        }
-        let result = if self.is_broken {
-            Err(io::ErrorKind::BrokenPipe.into())
-        } else {
-            self.send_bytes(&head, false, None).await
-        };
-        self.is_broken |= result.is_err();
-        let body_bytes = if result.is_ok() { (head.len() - head_len) as u64 } else { 0 };
-        head.truncate(head_len);
-        Written { response, head, body_bytes, result }
     }
 
     /// Silence between requests ends a connection without a word; within a head it is a fault.
@@ -666,68 +332,4 @@ impl Wire {
         .await;
         row.inspect(|row| row.lingering_changed(-1));
     }
-}
-
-/// What becomes of a request body that nobody reads.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Unread {
-    /// There is none, or it has been read.
-    None,
-    /// Read and drop it after the response.
-    DrainLater,
-    /// Close the connection instead.
-    Abandon,
-}
-
-/// A response that was written, as far as it went.
-struct Written {
-    response: Response,
-    head: Vec<u8>,
-    body_bytes: u64,
-    result: io::Result<()>,
-}
-
-impl Written {
-    fn head_was_sent(&self) -> bool {
-        self.result.is_ok() || self.body_bytes > 0
-    }
-}
-
-/// The exchange, with a panic of a handler turned into a failure of that request alone.
-async fn run_exchange(context: &Rc<Context>, request: &Request) -> Exchanged {
-    let mut running = pin!(exchange(context, request));
-    let caught = poll_fn(|task| {
-        // The future is not polled again after a panic, so nothing half-done is ever seen.
-        match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(task))) {
-            Ok(Poll::Ready(exchanged)) => Poll::Ready(Some(exchanged)),
-            Ok(Poll::Pending) => Poll::Pending,
-            Err(_) => Poll::Ready(None),
-        }
-    })
-    .await;
-    caught.unwrap_or_else(|| {
-        let text = "a handler panicked; the message is on standard error";
-        let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error();
-        context.log_failure(&failure, request.client);
-        Exchanged { response: Response::failure(&failure, b"", None), reusable: None }
-    })
-}
-
-/// Status line and fields, in httpd's order.
-fn write_head(context: &Context, response: &Response, persist: Persist, out: &mut Vec<u8>) {
-    let timeout_s = context.host().timing.keep_alive_timeout_ms / 1000;
-    let start = ResponseHead::start(out, response.status);
-    let mut head = context.with_date(context.now_s(), |date| start.field("Date", date.as_bytes()));
-    head = head.field("Server", context.site().server_field.as_bytes());
-    for (name, value) in &response.fields {
-        head = head.field(name, value);
-    }
-    if !response.status.is_bodyless() {
-        head = head.number("Content-Length", response.body.len());
-    }
-    head = head.persist(persist, timeout_s);
-    if let Some(content_type) = &response.content_type {
-        head = head.field("Content-Type", content_type.as_bytes());
-    }
-    head.end();
 }

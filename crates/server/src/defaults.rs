@@ -63,6 +63,7 @@ pub(crate) fn text(serve: &Serve) -> Result<String, String> {
          HiddenNames .ht .git\n\
          IndexOptions FancyIndexing HTMLTable VersionSort FoldersFirst NameWidth=* \
          SuppressDescription Charset=UTF-8\n\
+         IndexIgnore .??* *~ *#\n\
          <Location /server-status>\n\
          SetHandler server-status\n\
          Require local\n\

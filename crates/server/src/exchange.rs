@@ -61,13 +61,24 @@ async fn respond(
         None => phase::resolve(mapped.open()?)?,
     };
     let name = handler.name();
-    if let Handler::File(source) = &handler {
+    if let Handler::File(source) = &handler
+        && is_only_choice(&mapped, source)
+    {
         *reusable = Some(source.clone());
     }
     let mut response = handler.run(context, request).await?;
     response.handler = Some(name);
     response.filename = Some(mapped.display_path().into_bytes());
     Ok(response)
+}
+
+/// Whether nothing but a change of this very file can change the answer. Behind a folder's URL a
+/// better index file may appear at any time, unless this is the best one already.
+fn is_only_choice(mapped: &phase::Mapped<'_>, source: &Representation) -> bool {
+    let name = source.place.below.rsplit(|byte| *byte == b'/').next();
+    let best = mapped.settings.dir.index().next().map(str::as_bytes);
+    let is_here = source.place.below.starts_with(&mapped.below);
+    !mapped.path.ends_with(b"/") || (name == best && is_here)
 }
 
 /// LimitRequestBody of this location (the head's own check knew only the server's).

@@ -32,6 +32,14 @@ pub(crate) enum Handler {
 /// Names that `SetHandler` knows.
 pub(crate) const NAMES: &[&str] = &["server-status", "trivet-diagnostic", "default-handler"];
 
+/// Answer with a file that was found before.
+pub(crate) fn from_file(
+    request: &Request,
+    source: &Rc<Representation>,
+) -> Result<Response, Failure> {
+    files::respond(request, source)
+}
+
 impl Handler {
     /// Answer.
     pub(crate) async fn run(

@@ -6,6 +6,8 @@
 //! `modules/mod.rs` (who runs when).
 
 mod access_log;
+mod answer;
+mod body;
 mod cache;
 mod connection;
 mod context;
@@ -18,6 +20,7 @@ mod identity;
 mod log;
 mod modules;
 mod phase;
+mod refuse;
 mod representation;
 mod request;
 mod resolve;

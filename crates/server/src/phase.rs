@@ -5,12 +5,11 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::modules;
-use crate::modules::autoindex::listing;
 use crate::request::Request;
 use crate::resolve::{self, LinkPolicy, Policies, Root};
 use crate::site::Host;
 use crate::site::settings::Settings;
-use message::{Method, Status};
+use message::Status;
 use runtime::file::{Errno, Kind};
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -28,6 +27,12 @@ pub(crate) type Access = fn(&Mapped<'_>) -> Result<(), Failure>;
 
 /// A hook of the resolve phase; `None` passes the file on to the next.
 pub(crate) type Resolve = fn(&Opened<'_>) -> Result<Option<Handler>, Failure>;
+
+/// What takes an open file when no hook did.
+pub(crate) type LastForFiles = fn(Opened<'_>) -> Result<Handler, Failure>;
+
+/// What takes an open folder without an index file.
+pub(crate) type LastForFolders = fn(Opened<'_>) -> Handler;
 
 /// A request whose URL path has been mapped to a place in the file system.
 pub(crate) struct Mapped<'a> {
@@ -66,11 +71,6 @@ pub(crate) fn translate<'a>(
     Ok(Mapped { context, request, path, query, root, below, settings })
 }
 
-/// Translate hook of alias.
-pub(crate) fn alias<'a>(host: &'a Host, path: &'a [u8]) -> Option<Place<'a>> {
-    modules::alias::translate(&host.aliases, path)
-}
-
 /// Translate hook of core.
 pub(crate) fn document_root<'a>(host: &'a Host, path: &'a [u8]) -> Option<Place<'a>> {
     Some((&host.root, path.strip_prefix(b"/").unwrap_or(path)))
@@ -79,26 +79,6 @@ pub(crate) fn document_root<'a>(host: &'a Host, path: &'a [u8]) -> Option<Place<
 /// All access hooks must agree.
 pub(crate) fn access(mapped: &Mapped<'_>) -> Result<(), Failure> {
     modules::ACCESS.iter().try_for_each(|hook| hook(mapped))
-}
-
-/// Access hook of trivet.
-pub(crate) fn hidden_names(mapped: &Mapped<'_>) -> Result<(), Failure> {
-    if mapped.settings.trivet.hides(&mapped.path) || mapped.settings.trivet.hides(&mapped.below) {
-        let text = "a part of the path begins with one of HiddenNames".to_owned();
-        return Err(Failure::new(Status::FORBIDDEN, "trivet", text));
-    }
-    Ok(())
-}
-
-/// Access hook of authz_core.
-pub(crate) fn require(mapped: &Mapped<'_>) -> Result<(), Failure> {
-    let method = mapped.request.method().unwrap_or(Method::Get);
-    let Request { client, local, .. } = mapped.request;
-    if mapped.settings.authz.allows(*client, *local, method) {
-        return Ok(());
-    }
-    let text = format!("client denied by server configuration: {}", mapped.display_path());
-    Err(Failure::new(Status::FORBIDDEN, "authz_core", text).id(1630).at_error())
 }
 
 /// `SetHandler`: answers whether or not there is a file.
@@ -203,7 +183,7 @@ pub(crate) fn resolve(opened: Opened<'_>) -> Result<Handler, Failure> {
             return Ok(handler);
         }
     }
-    modules::files::resolve(opened)
+    modules::LAST_FOR_FILES(opened)
 }
 
 /// mod_dir, then mod_autoindex: the slash, an index file, a listing.
@@ -228,16 +208,19 @@ fn resolve_folder(opened: Opened<'_>) -> Result<Handler, Failure> {
     }
     match refused {
         Some(failure) => Err(failure),
-        None if mapped.settings.core.lists_directories() => {
-            Ok(Handler::Listing { place: listing::Place::new(mapped), folder: opened.file })
-        }
+        None if mapped.settings.core.lists_directories() => Ok(modules::LAST_FOR_FOLDERS(opened)),
         None => Err(forbidden_listing(mapped)),
     }
 }
 
 /// An index file is a request of its own: access is checked for it as well.
 fn resolve_index(folder: &Mapped<'_>, name: &str) -> Result<Option<Handler>, Failure> {
-    let mapped = folder.entry(name);
+    let mapped = if name.starts_with('/') {
+        // A local URL instead of a name: it is mapped like a request of its own.
+        translate(folder.context, folder.request, name.as_bytes().to_vec(), folder.query)?
+    } else {
+        folder.entry(name)
+    };
     let opened = mapped.open()?;
     if opened.status.kind == Kind::Directory {
         return Ok(None);

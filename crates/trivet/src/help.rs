@@ -4,7 +4,8 @@
 pub(crate) const OVERVIEW: &str = "\
 Trivet: an HTTP server that reads Apache's configuration language.
 
-usage: trivet serve [DIR] [OPTION...]     serve a folder, in the foreground
+usage: trivet serve [DIR] [--listen ADDR:PORT] [--mpm event] [-c 'Directive ...']...
+                                          serve a folder, in the foreground
        trivet --help | --version
 
 examples:

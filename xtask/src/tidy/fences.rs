@@ -60,9 +60,17 @@ const FENCES: &[Fence] = &[
     },
 ];
 
-/// The module table lists the MPMs' names; the status page shows which one runs.
-const KNOWS_MPM: &[&str] =
-    &["crates/server/src/modules/mod.rs", "crates/server/src/modules/status.rs"];
+/// The module table lists the MPMs' names and directives, the status page shows which one runs,
+/// and the site carries the numbers that MPMs are sized by from the directives to the supervisor.
+const KNOWS_MPM: &[&str] = &[
+    "crates/server/src/context.rs",
+    "crates/server/src/lib.rs",
+    "crates/server/src/modules/mod.rs",
+    "crates/server/src/modules/mpm_common.rs",
+    "crates/server/src/modules/status.rs",
+    "crates/server/src/server.rs",
+    "crates/server/src/site/",
+];
 
 /// The files that run phases and must not know one module from another. Only `handler.rs` names
 /// content handlers one by one.

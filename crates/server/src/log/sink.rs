@@ -35,9 +35,13 @@ impl Sink {
     pub(crate) fn write(&self, line: &[u8]) -> std::io::Result<()> {
         // One system call: O_APPEND makes it atomic among processes. A short write (disk nearly
         // full) is not continued, because its rest could land behind another process's line.
-        match (&self.file).write(line)? {
-            written if written == line.len() => Ok(()),
-            _ => Err(std::io::ErrorKind::WriteZero.into()),
+        loop {
+            match (&self.file).write(line) {
+                Ok(written) if written == line.len() => return Ok(()),
+                Ok(_) => return Err(std::io::ErrorKind::WriteZero.into()),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! alias: URL prefixes that lead to folders outside of the document root (mod_alias).
 
+use crate::phase::Place;
 use crate::resolve::Root;
+use crate::site::Host;
 use crate::site::builder::Builder;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use std::path::PathBuf;
@@ -54,7 +56,8 @@ impl Alias {
     pub(crate) fn open(draft: &Draft) -> Result<Self, String> {
         let complain =
             |error: std::io::Error| format!("Alias {} {}: {error}", draft.from, draft.to.display());
-        let is_file = std::fs::metadata(&draft.to).map_err(complain)?.is_file();
+        let opened = std::fs::File::open(&draft.to).map_err(complain)?;
+        let is_file = opened.metadata().map_err(complain)?.is_file();
         let (folder, file) = match (is_file, draft.to.parent(), draft.to.file_name()) {
             (true, Some(folder), Some(name)) => (folder, Some(name.as_encoded_bytes().to_vec())),
             _ => (draft.to.as_path(), None),
@@ -68,11 +71,8 @@ impl Alias {
 ///
 /// A prefix matches whole segments only (alias_matches of mod_alias.c): `/i` never covers
 /// `/i../secret`.
-pub(crate) fn translate<'a>(
-    aliases: &'a [Alias],
-    path: &'a [u8],
-) -> Option<(&'a Arc<Root>, &'a [u8])> {
-    aliases.iter().find_map(|alias| {
+pub(crate) fn translate<'a>(host: &'a Host, path: &'a [u8]) -> Option<Place<'a>> {
+    host.aliases.iter().find_map(|alias| {
         let rest = path.strip_prefix(alias.from.as_slice())?;
         let at_border = rest.is_empty() || rest[0] == b'/' || alias.from.ends_with(b"/");
         if !at_border {

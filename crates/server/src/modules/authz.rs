@@ -1,9 +1,12 @@
 //! authz_core and authz_host: who may see what, by `Require` (first part: all, local, ip, method).
 
+use crate::failure::Failure;
+use crate::phase::Mapped;
+use crate::request::Request;
 use crate::site::builder::Builder;
 use crate::site::settings::either;
 use config::{Args, Call, Directive, Error, Module, Scope};
-use message::Method;
+use message::{Method, Status};
 use std::net::{IpAddr, SocketAddr};
 
 /// The module and its table.
@@ -15,7 +18,8 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     args: Args::OneOrMore,
     scope: Scope::OR_AUTHCFG,
     default: "",
-    help: "specifies authorization directives which one must pass (or not) for a request to suceeed",
+    help: "specifies authorization directives which one must pass (or not) for a request to \
+           succeed",
     apply: require,
 }];
 
@@ -67,6 +71,17 @@ impl Settings {
             })
         })
     }
+}
+
+/// Refuse whom the rules of this location do not grant it.
+pub(crate) fn access(mapped: &Mapped<'_>) -> Result<(), Failure> {
+    let method = mapped.request.method().unwrap_or(Method::Get);
+    let Request { client, local, .. } = mapped.request;
+    if mapped.settings.authz.allows(*client, *local, method) {
+        return Ok(());
+    }
+    let text = format!("client denied by server configuration: {}", mapped.display_path());
+    Err(Failure::new(Status::FORBIDDEN, "authz_core", text).id(1630).at_error())
 }
 
 /// `Require local`: a loopback address, or both ends the same (mod_authz_host.c).

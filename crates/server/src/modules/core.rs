@@ -28,6 +28,8 @@ const fn row(
 
 const SERVER: Scope = Scope::SERVER;
 const HOST: Scope = Scope::RSRC_CONF;
+/// At server level and inside `<Directory>`, which then both must match.
+const FILES_MAY_STAND: Scope = Scope::RSRC_CONF.with(Scope::DIRECTORY);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
@@ -57,7 +59,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("EnableMMAP", Args::Flag, Scope::OR_FILEINFO, "Off", "Controls whether memory-mapping may be used to read files", accept),
     row("AllowOverride", Args::OneOrMore, Scope::DIRECTORY, "None", "Controls what groups of directives can be configured by per-directory config files", allow_override),
     row("<Directory", Args::Section(SectionArgs::Some, Builder::leave), HOST, "", "Container for directives affecting resources located in the specified directories", directory),
-    row("<Files", Args::Section(SectionArgs::Some, Builder::leave), Scope::OR_ALL, "", "Container for directives affecting files matching specified patterns", files),
+    row("<Files", Args::Section(SectionArgs::Some, Builder::leave), FILES_MAY_STAND, "", "Container for directives affecting files matching specified patterns", files),
     row("<Location", Args::Section(SectionArgs::Some, Builder::leave), HOST, "", "Container for directives affecting resources accessed through the specified URL paths", location),
 ];
 

@@ -34,7 +34,7 @@ pub(crate) async fn respond(request: &Request) -> Result<Response, Failure> {
         panic!("asked for by the diagnostic handler");
     }
     if has(&query, "crash") {
-        runtime::sys::abort_by_signal();
+        runtime::sys::crash();
     }
     let text = format!("waited {wait_ms} ms, burned {burn_ms} ms\n");
     Ok(Response::page("text/plain; charset=utf-8", text.into_bytes()))

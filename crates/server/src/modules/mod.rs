@@ -21,7 +21,7 @@ pub(crate) mod status;
 pub(crate) mod trivet;
 pub(crate) mod unixd;
 
-use crate::phase::{Access, Resolve, Translate};
+use crate::phase::{Access, LastForFiles, LastForFolders, Resolve, Translate};
 use crate::site::builder::Builder;
 use config::{Index, Module};
 
@@ -42,14 +42,20 @@ pub(crate) static MODULES: &[&Module<Builder>] = &[
 ];
 
 /// From a URL path to a folder and a path below it: the first that answers decides.
-pub(crate) const TRANSLATE: &[Translate] = &[crate::phase::alias, crate::phase::document_root];
+pub(crate) const TRANSLATE: &[Translate] = &[alias::translate, crate::phase::document_root];
 
 /// Who may see it: all must agree.
-pub(crate) const ACCESS: &[Access] = &[crate::phase::hidden_names, crate::phase::require];
+pub(crate) const ACCESS: &[Access] = &[trivet::access, authz::access];
 
 /// What answers for an open file: the first that recognises it decides; what all pass over is
 /// sent as it is, by `files`.
 pub(crate) const RESOLVE: &[Resolve] = &[php::resolve];
+
+/// What answers for an open file that all hooks passed over.
+pub(crate) const LAST_FOR_FILES: LastForFiles = files::resolve;
+
+/// What answers for an open folder without an index file.
+pub(crate) const LAST_FOR_FOLDERS: LastForFolders = autoindex::listing::resolve;
 
 /// The directive rows of all modules, with the names that other modules of httpd would bring.
 pub(crate) fn index() -> Index<Builder> {

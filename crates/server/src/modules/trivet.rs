@@ -1,8 +1,11 @@
 //! trivet: what httpd has no directive for. Each is documented here and off or safe by default.
 
+use crate::failure::Failure;
+use crate::phase::Mapped;
 use crate::site::builder::Builder;
 use crate::site::settings::either;
 use config::{Args, Call, Directive, Error, Module, Scope};
+use message::Status;
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
@@ -39,6 +42,17 @@ impl Settings {
             })
         })
     }
+}
+
+/// Refuse paths that hold a hidden name.
+pub(crate) fn access(mapped: &Mapped<'_>) -> Result<(), Failure> {
+    let settings = &mapped.settings.trivet;
+    if settings.hides(&mapped.path) || settings.hides(&mapped.below) {
+        let path = mapped.display_path();
+        let text = format!("client denied by server configuration: {path} (HiddenNames)");
+        return Err(Failure::new(Status::FORBIDDEN, "trivet", text).id(1630).at_error());
+    }
+    Ok(())
 }
 
 fn hidden_names(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {

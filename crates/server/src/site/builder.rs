@@ -120,6 +120,8 @@ pub(crate) enum Place {
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     pub(crate) place: Place,
+    /// The `<Directory>` around a `<Files>`: both must match.
+    pub(crate) within: Option<wildcard::Pattern>,
     pub(crate) settings: Settings,
 }
 
@@ -154,7 +156,11 @@ impl Builder {
 
     /// A section begins.
     pub(crate) fn enter(&mut self, place: Place) {
-        self.open.push(Section { place, settings: Settings::default() });
+        let within = self.open.last().and_then(|outer| match &outer.place {
+            Place::Directory(pattern) => Some(pattern.clone()),
+            _ => None,
+        });
+        self.open.push(Section { place, within, settings: Settings::default() });
     }
 
     /// The innermost section ends.

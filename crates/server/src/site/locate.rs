@@ -55,7 +55,10 @@ impl Sections {
         let path = full_path(root, below);
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let directories = self.directories.iter().map(|row| (row, row.pattern().covers(&path)));
-        let files = self.files.iter().map(|row| (row, row.pattern().matches(name)));
+        let files = self.files.iter().map(|row| {
+            let within = row.within.as_ref().is_none_or(|folder| folder.covers(&path));
+            (row, within && row.pattern().matches(name))
+        });
         let locations = self.locations.iter().map(|row| (row, row.pattern().covers(url)));
         let matching: Vec<(u16, &Section)> = (0_u16..)
             .zip(directories.chain(files).chain(locations))

@@ -27,7 +27,7 @@ impl Pattern {
             return true; // "/" covers everything
         }
         let depth = pattern.iter().filter(|byte| **byte == b'/').count();
-        let end = nth_slash(path, depth + 1).unwrap_or(path.len());
+        let end = nth_slash(path, depth).unwrap_or(path.len());
         let head = &path[..end];
         if self.is_literal { pattern == head } else { matches(pattern, head) }
     }

@@ -4,9 +4,10 @@
 use super::{Entry, Flags, Insert, Options, Page, render, scan_title};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::handler::Handler;
 use crate::log::sink::local_time;
 use crate::modules::mime;
-use crate::phase::Mapped;
+use crate::phase::{Mapped, Opened};
 use crate::request::Request;
 use crate::resolve::{self, LinkPolicy, Policies};
 use crate::response::Response;
@@ -31,7 +32,7 @@ pub(crate) struct Place {
 
 impl Place {
     /// The place that a request was mapped to.
-    pub(crate) fn new(mapped: &Mapped<'_>) -> Self {
+    fn new(mapped: &Mapped<'_>) -> Self {
         let mut directory = mapped.display_path().into_bytes();
         if !directory.ends_with(b"/") {
             directory.push(b'/');
@@ -74,6 +75,11 @@ const INSERT_BYTES: u64 = 64 * 1024;
 
 /// How much of a page is searched for its title.
 const TITLE_BYTES: u64 = 8 * 1024;
+
+/// Let a folder be listed.
+pub(crate) fn resolve(opened: Opened<'_>) -> Handler {
+    Handler::Listing { place: Place::new(opened.mapped), folder: opened.file }
+}
 
 /// The listing of `folder`.
 pub(crate) async fn respond(

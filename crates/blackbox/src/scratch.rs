@@ -1,0 +1,63 @@
+//! A temporary folder that removes itself. Its mode is 0755, since the children of a server that
+//! was started as root are another user.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder of its own under the system's temporary folder.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Makes an empty folder.
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("trivet-test-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        // A process id comes round again: what a killed test left must not be served.
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("the temporary folder is writable");
+        set_mode(&path, 0o755);
+        Self(path)
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A path inside the folder.
+    pub fn join(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Writes a file readable by all, with the folders above it.
+    pub fn write(&self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.join(name);
+        let folder = path.parent().expect("a file lies in a folder");
+        fs::create_dir_all(folder).expect("a folder can be made");
+        fs::write(&path, content).expect("a file can be written");
+        set_mode(&path, 0o644);
+        path
+    }
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Sets the permission bits of a path.
+pub fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("the mode can be set");
+}

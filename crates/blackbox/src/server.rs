@@ -1,0 +1,359 @@
+//! Starting the server over a folder of its own, watching its processes, and stopping it. A server
+//! is a process group: when it is dropped it is stopped by SIGTERM, must end with 0 and must leave
+//! nothing behind; in a test that fails already it is killed.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use crate::client::Client;
+use crate::process;
+use crate::response::Response;
+use crate::scratch::Scratch;
+use crate::wait::{until, wait_for};
+use crate::{Mpm, binary};
+
+/// What a server shall serve and how: the builder of a [`Server`].
+#[derive(Debug)]
+pub struct Site {
+    mpm: Mpm,
+    root: Scratch,
+    folder: Option<PathBuf>,
+    logs: Scratch,
+    listen: String,
+    directives: Vec<String>,
+    wrapper: Vec<OsString>,
+    descriptors: Option<u64>,
+}
+
+impl Site {
+    /// An empty folder served with the defaults.
+    pub fn new(mpm: Mpm) -> Self {
+        Self {
+            mpm,
+            root: Scratch::new(),
+            folder: None,
+            logs: Scratch::new(),
+            listen: "127.0.0.1:0".into(),
+            directives: Vec::new(),
+            wrapper: Vec::new(),
+            descriptors: None,
+        }
+    }
+
+    /// Puts a file into the folder.
+    pub fn file(self, name: impl AsRef<Path>, content: impl AsRef<[u8]>) -> Self {
+        self.root.write(name, content);
+        self
+    }
+
+    /// The folder that is served.
+    pub fn root(&self) -> &Scratch {
+        &self.root
+    }
+
+    /// Serves this folder instead of its own.
+    pub fn folder(mut self, path: impl Into<PathBuf>) -> Self {
+        self.folder = Some(path.into());
+        self
+    }
+
+    /// Adds one `-c` for each line.
+    pub fn directives(mut self, lines: &[&str]) -> Self {
+        self.directives.extend(lines.iter().map(ToString::to_string));
+        self
+    }
+
+    /// Adds one `-c`.
+    pub fn directive(mut self, line: impl Into<String>) -> Self {
+        self.directives.push(line.into());
+        self
+    }
+
+    /// Writes an access log in this format, which [`Server::log_lines`] reads.
+    pub fn access_log(self, format: &str) -> Self {
+        let path = self.logs.join("access.log");
+        self.directive(format!("CustomLog {} {format}", path.display()))
+    }
+
+    /// Listens at this address and port.
+    pub fn listen(mut self, address: impl Into<String>) -> Self {
+        self.listen = address.into();
+        self
+    }
+
+    /// Limits the descriptors of each process, soft and hard.
+    pub fn descriptors(mut self, limit: u64) -> Self {
+        self.descriptors = Some(limit);
+        self
+    }
+
+    /// Runs the server under another program, such as strace with its options.
+    pub fn under(mut self, words: &[&str]) -> Self {
+        self.wrapper = words.iter().map(OsString::from).collect();
+        self
+    }
+
+    /// The diagnostic handler at `/diag`.
+    pub fn diagnostics(self) -> Self {
+        self.directives(&["<Location /diag>", "SetHandler trivet-diagnostic", "</Location>"])
+    }
+
+    /// The command, its output not yet redirected.
+    fn command(&self) -> Command {
+        let mut words = self.wrapper.clone();
+        words.push(binary::trivet().into());
+        let folder = self.folder.as_deref().unwrap_or(self.root.path());
+        words.extend(["serve".into(), folder.into()]);
+        words.extend(["--listen".into(), OsString::from(&self.listen)]);
+        words.extend(["--mpm".into(), self.mpm.name().into()]);
+        for line in &self.directives {
+            words.extend(["-c".into(), OsString::from(line)]);
+        }
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).stdin(Stdio::null()).process_group(0);
+        if let Some(limit) = self.descriptors {
+            limit_descriptors(&mut command, limit);
+        }
+        command
+    }
+
+    /// Starts the server and waits until it serves.
+    pub fn start(self) -> Server {
+        let errors = self.logs.join("stderr");
+        let mut command = self.command();
+        command.stdout(Stdio::piped());
+        command.stderr(File::create(&errors).expect("a log can be made"));
+        let mut child = command.spawn().expect("the server can be started");
+        let output = Arc::default();
+        collect(child.stdout.take().expect("stdout is a pipe"), Arc::clone(&output));
+        let mut server =
+            Server { child, address: None, errors, output, stopped: false, site: self };
+        server.wait_until_ready();
+        server
+    }
+
+    /// Runs a server that must not start; gives its exit code and what it wrote to stderr.
+    pub fn start_fails(self) -> (i32, String) {
+        let errors = self.logs.join("stderr");
+        let mut command = self.command();
+        command.stdout(Stdio::null());
+        command.stderr(File::create(&errors).expect("a log can be made"));
+        let mut child = command.spawn().expect("the server can be started");
+        let pid = pid_of(&child);
+        let status = wait_exit(&mut child, 10).unwrap_or_else(|| {
+            process::signal(-pid, libc::SIGKILL);
+            let _ = child.wait();
+            panic!("it started, though it must not: {:?}", self.directives);
+        });
+        assert_eq!(process::group_members(pid), [] as [i32; 0], "something still runs");
+        let text = fs::read_to_string(&errors).expect("stderr is a file");
+        (status.code().expect("it ends by itself, not by a signal"), text)
+    }
+}
+
+/// Sets RLIMIT_NOFILE between fork and exec.
+fn limit_descriptors(command: &mut Command, limit: u64) {
+    let limits = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+    // SAFETY: setrlimit is async-signal-safe, and the closure touches only its own copy.
+    unsafe {
+        command.pre_exec(move || match libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limits) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+    }
+}
+
+/// Collects a process's stdout in the background, so that it never blocks on a full pipe.
+fn collect(stdout: ChildStdout, output: Arc<Mutex<String>>) {
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            let mut text = output.lock().expect("no holder panics");
+            text.push_str(&line);
+            text.push('\n');
+        }
+    });
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    address: Option<SocketAddr>,
+    errors: PathBuf,
+    output: Arc<Mutex<String>>,
+    stopped: bool,
+    site: Site,
+}
+
+impl Server {
+    fn wait_until_ready(&mut self) {
+        let address = until("the line with the address", 20, || {
+            if let Some(status) = self.child.try_wait().expect("a child can be waited for") {
+                panic!("the server ended with {status}: {}", self.error_text());
+            }
+            find_address(&self.banner())
+        });
+        self.address = Some(address);
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address.expect("a server that started has an address")
+    }
+
+    /// The parent process.
+    pub fn pid(&self) -> i32 {
+        match self.site.wrapper.is_empty() {
+            true => pid_of(&self.child),
+            // Under another program the server is that program's child.
+            false => process::children(pid_of(&self.child)).first().copied().unwrap_or(-2),
+        }
+    }
+
+    /// The child processes, sorted.
+    pub fn children(&self) -> Vec<i32> {
+        process::children(self.pid())
+    }
+
+    /// What it wrote to stdout.
+    pub fn banner(&self) -> String {
+        self.output.lock().expect("no holder panics").clone()
+    }
+
+    /// What it wrote to stderr, which is its error log unless configured.
+    pub fn error_text(&self) -> String {
+        let bytes = fs::read(&self.errors).expect("stderr is a file");
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The folder that is served.
+    pub fn root(&self) -> &Scratch {
+        &self.site.root
+    }
+
+    /// The folder of its logs.
+    pub fn logs(&self) -> &Scratch {
+        &self.site.logs
+    }
+
+    /// The whole lines of the access log so far.
+    pub fn log_lines(&self) -> Vec<String> {
+        let bytes = fs::read(self.site.logs.join("access.log")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let whole = text.rsplit_once('\n').map_or("", |(lines, _)| lines);
+        if whole.is_empty() { Vec::new() } else { whole.split('\n').map(Into::into).collect() }
+    }
+
+    /// Waits until the access log has `count` lines; more are an error.
+    pub fn wait_log(&self, count: usize) -> Vec<String> {
+        let lines = self.wait_log_at_least(count);
+        assert_eq!(lines.len(), count, "lines: {lines:#?}");
+        lines
+    }
+
+    /// Waits until the access log has `count` lines or more.
+    pub fn wait_log_at_least(&self, count: usize) -> Vec<String> {
+        let what = format!("{count} lines in the access log");
+        until(&what, 10, || Some(self.log_lines()).filter(|it| it.len() >= count))
+    }
+
+    /// A new connection.
+    pub fn connect(&self) -> Client {
+        Client::connect(self.address())
+    }
+
+    /// A request on a connection of its own.
+    pub fn get(&self, target: &str) -> Response {
+        self.exchange(format!("GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"))
+    }
+
+    /// Sends bytes on a connection of its own and reads one response.
+    pub fn exchange(&self, bytes: impl AsRef<[u8]>) -> Response {
+        let mut client = self.connect();
+        let head = bytes.as_ref().starts_with(b"HEAD ");
+        client.send(bytes);
+        if head { client.head_response() } else { client.response() }
+    }
+
+    /// Sends a signal to the parent.
+    pub fn signal(&self, signal: i32) {
+        assert!(process::signal(self.pid(), signal), "the parent is gone");
+    }
+
+    /// Waits for the parent's end.
+    pub fn wait_exit(&mut self, limit_s: u64) -> ExitStatus {
+        let status = wait_exit(&mut self.child, limit_s);
+        self.stopped = status.is_some();
+        status.unwrap_or_else(|| panic!("still running after {limit_s} s"))
+    }
+
+    /// Asserts that no process of the server is left.
+    pub fn assert_nothing_left(&self) {
+        let group = pid_of(&self.child);
+        let what = format!("the end of every process of group {group}");
+        wait_for(&what, 10, || process::group_members(group).is_empty());
+    }
+
+    /// Asserts that the port can be listened at again.
+    pub fn assert_port_free(&self) {
+        let address = self.address();
+        wait_for("a free port", 5, || std::net::TcpListener::bind(address).is_ok());
+    }
+
+    /// Stops it as Ctrl-C or `kill` does and checks that it went cleanly.
+    pub fn stop(&mut self, signal: i32) {
+        self.signal(signal);
+        let status = self.wait_exit(15);
+        let code = status.code();
+        assert_eq!(code, Some(0), "stopped with {status}: {}", self.error_text());
+        self.assert_nothing_left();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let group = pid_of(&self.child);
+        if !thread::panicking() && !self.stopped && self.site.wrapper.is_empty() {
+            self.stop(libc::SIGTERM);
+        }
+        if !self.stopped || thread::panicking() {
+            if thread::panicking() {
+                eprintln!("--- stderr of the server ---\n{}", self.error_text());
+            }
+            process::signal(-group, libc::SIGKILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// The process id of a child, as signals want it.
+fn pid_of(child: &Child) -> i32 {
+    i32::try_from(child.id()).expect("a process id fits")
+}
+
+fn wait_exit(child: &mut Child, limit_s: u64) -> Option<ExitStatus> {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(limit_s);
+    loop {
+        if let Some(status) = child.try_wait().expect("a child can be waited for") {
+            return Some(status);
+        }
+        if std::time::Instant::now() > deadline {
+            return None;
+        }
+        thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+/// The address in the one line that holds `http://ADDR:PORT/`.
+fn find_address(banner: &str) -> Option<SocketAddr> {
+    let (_, rest) = banner.split_once("http://")?;
+    let (address, _) = rest.split_once('/')?;
+    Some(address.parse().unwrap_or_else(|_| panic!("{address:?} is no address and port")))
+}

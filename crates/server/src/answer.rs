@@ -1,0 +1,271 @@
+//! The long way of a request: a slot, the exchange, its body, the response, the log line.
+
+use crate::connection::Wire;
+use crate::context::Context;
+use crate::exchange::{Exchanged, exchange};
+use crate::failure::Failure;
+use crate::fast;
+use crate::request::Request;
+use crate::response::Response;
+use crate::transmit::Held;
+use http1::{BodyLength, CloseReason, Framing, Next, Persist, ResponseHead};
+use message::limits::DRAIN_BYTES;
+use message::{Status, Target};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+
+/// How much a client may send ahead while its request is being answered.
+const READ_AHEAD_BYTES: usize = 64 * 1024;
+
+/// What becomes of a request body that nobody reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unread {
+    /// There is none, or it has been read.
+    None,
+    /// Read and drop it after the response.
+    DrainLater,
+    /// Close the connection instead.
+    Abandon,
+}
+
+/// A response that was written, as far as it went.
+pub(crate) struct Written {
+    pub(crate) response: Response,
+    pub(crate) head: Vec<u8>,
+    pub(crate) body_bytes: u64,
+    pub(crate) result: io::Result<()>,
+}
+
+impl Written {
+    pub(crate) fn head_was_sent(&self) -> bool {
+        self.result.is_ok() || self.body_bytes > 0
+    }
+}
+
+impl Wire {
+    /// The long way: everything that a request may need.
+    pub(crate) async fn answer(&mut self, request: Request) -> Next {
+        if self.send_unsent().await.is_err() {
+            self.is_broken = true;
+            return self.state.close(CloseReason::ClientGone);
+        }
+        let limit = self.context.host().sections.limit_request_body();
+        let framing = match request.framing(limit) {
+            Ok(framing) => framing,
+            Err(refusal) => return self.refuse_request(refusal, &request).await,
+        };
+        self.state.begin(&framing);
+        let context = self.context.clone();
+        self.body_received = 0;
+        let Some(slot) = self.unless_gone(context.slots.acquire()).await else {
+            return self.state.close(CloseReason::ClientGone);
+        };
+        if let Some(row) = slot.row() {
+            let line = request.view();
+            row.begin(self.peer.ip(), self.peer.port(), line.request_line(), self.now_ms);
+        }
+        let mut held = Held::new(slot, request.start_ns);
+        let Exchanged { mut response, reusable } = match self.known(&framing, &request) {
+            Some(known) => known,
+            None => match self.unless_gone(run_exchange(&context, &request)).await {
+                Some(exchanged) => exchanged,
+                None => return self.state.close(CloseReason::ClientGone),
+            },
+        };
+        let body = self.settle_body(&framing, &mut response, &mut held).await;
+        let Ok(body) = body else { return self.state.close(CloseReason::ClientGone) };
+        let next = self.respond(&request, &framing, response, body, held).await;
+        if let (Some(source), Target::Origin { path, .. }) = (reusable, framing.target) {
+            fast::remember(&context, path, &source);
+        }
+        next
+    }
+
+    /// Run `work`, but give it up when the client resets the connection meanwhile. A client that
+    /// only closes its sending side still gets its answer.
+    async fn unless_gone<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = pin!(work);
+        let context = self.context.clone();
+        let mut watches = true;
+        poll_fn(|task| {
+            if let Poll::Ready(done) = work.as_mut().poll(task) {
+                return Poll::Ready(Some(done));
+            }
+            while watches && self.input.len() < READ_AHEAD_BYTES {
+                let mut scratch = context.scratch.borrow_mut();
+                match self.stream.poll_read(task, &mut scratch.input) {
+                    Poll::Ready(Ok(0)) => watches = false,
+                    Poll::Ready(Ok(length)) => {
+                        self.input.extend_from_slice(&scratch.input[..length]);
+                    }
+                    Poll::Ready(Err(_)) => {
+                        self.is_broken = true;
+                        return Poll::Ready(None);
+                    }
+                    Poll::Pending => break,
+                }
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// A prepared entry answers conditional and range requests without another look-up.
+    fn known(&self, framing: &Framing<'_>, request: &Request) -> Option<Exchanged> {
+        let Target::Origin { path, .. } = framing.target else { return None };
+        request.method().filter(|method| method.is_get_or_head())?;
+        if framing.body != BodyLength::None {
+            return None;
+        }
+        let prepared = fast::current(&self.context, path)?;
+        let mut response = crate::handler::from_file(request, &prepared.source).ok()?;
+        response.path = Some(path.to_vec());
+        response.handler = Some("default-handler");
+        Some(Exchanged { response, reusable: None })
+    }
+
+    /// Decide what becomes of a request body that no handler reads.
+    async fn settle_body(
+        &mut self,
+        framing: &Framing<'_>,
+        response: &mut Response,
+        held: &mut Held,
+    ) -> io::Result<Unread> {
+        if !self.state.body_pending() {
+            return Ok(Unread::None);
+        }
+        if response.status.is_error() || response.status.code() / 100 == 3 {
+            // A short body is read after the response; a long or unwilling one ends the
+            // connection (RFC 9110 section 10.1.1: no 100 before a final refusal).
+            return Ok(match framing.body {
+                BodyLength::Length(length)
+                    if length <= DRAIN_BYTES
+                        && (!framing.expect_continue || !self.input.is_empty()) =>
+                {
+                    Unread::DrainLater
+                }
+                _ => Unread::Abandon,
+            });
+        }
+        // As httpd does for files, the whole body is read before the response.
+        held.release();
+        if framing.expect_continue && self.input.is_empty() {
+            self.send_bytes(b"HTTP/1.1 100 Continue\r\n\r\n", false, None).await?;
+        }
+        match self.drain(framing.body).await? {
+            Ok(()) => {
+                self.state.body_done();
+                Ok(Unread::None)
+            }
+            Err(refusal) => {
+                let failure = Failure::from(refusal);
+                self.context.log_failure(&failure, self.peer);
+                *response = Response::failure(&failure, b"", None);
+                Ok(Unread::Abandon)
+            }
+        }
+    }
+
+    /// Write the response, read what is left of the request, and log.
+    async fn respond(
+        &mut self,
+        request: &Request,
+        framing: &Framing<'_>,
+        response: Response,
+        unread: Unread,
+        mut held: Held,
+    ) -> Next {
+        let timing = &self.context.host().timing;
+        let must_close = !timing.keep_alive
+            || matches!(unread, Unread::Abandon)
+            || response.status.drops_connection();
+        let (max, draining) = (timing.max_keep_alive_requests, self.context.is_draining());
+        let persist = self.state.decide(max, draining, must_close);
+        let mut written = self.send_response(response, request.is_head(), persist, &mut held).await;
+        held.release();
+        if matches!(unread, Unread::DrainLater) && written.result.is_ok() {
+            match self.drain(framing.body).await {
+                Ok(Ok(())) => self.state.body_done(),
+                Ok(Err(_)) | Err(_) => written.result = Err(io::ErrorKind::UnexpectedEof.into()),
+            }
+        }
+        let next = match written.result {
+            Ok(()) => self.state.finish(),
+            Err(_) => {
+                self.is_broken = true;
+                self.state.close(CloseReason::ClientGone)
+            }
+        };
+        let view = request.view();
+        self.log(Some(view), Some(view.request_line()), &written, request);
+        if next == Next::Idle { self.wait_for_next() } else { next }
+    }
+
+    async fn send_response(
+        &mut self,
+        mut response: Response,
+        is_head: bool,
+        persist: Persist,
+        held: &mut Held,
+    ) -> Written {
+        let mut head = Vec::with_capacity(512);
+        write_head(&self.context, &response, persist, &mut head);
+        let head_len = head.len();
+        let mut body = std::mem::take(&mut response.body);
+        if is_head || response.status.is_bodyless() {
+            body.pieces.clear();
+        }
+        held.set_bytes(head_len as u64 + body.len());
+        let kept_head = head.clone();
+        let (body_bytes, result) = self.transmit(head, body, held).await;
+        Written { response, head: kept_head, body_bytes, result }
+    }
+}
+
+/// The exchange, with a panic of a handler turned into a failure of that request alone.
+async fn run_exchange(context: &Rc<Context>, request: &Request) -> Exchanged {
+    let mut running = pin!(exchange(context, request));
+    let caught = poll_fn(|task| {
+        // The future is not polled again after a panic, so nothing half-done is ever seen.
+        match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(task))) {
+            Ok(Poll::Ready(exchanged)) => Poll::Ready(Some(exchanged)),
+            Ok(Poll::Pending) => Poll::Pending,
+            Err(_) => Poll::Ready(None),
+        }
+    })
+    .await;
+    caught.unwrap_or_else(|| {
+        let text = "a handler panicked; the message is on standard error";
+        let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error();
+        context.log_failure(&failure, request.client);
+        Exchanged { response: Response::failure(&failure, b"", None), reusable: None }
+    })
+}
+
+/// Status line and fields, in httpd's order.
+pub(crate) fn write_head(
+    context: &Context,
+    response: &Response,
+    persist: Persist,
+    out: &mut Vec<u8>,
+) {
+    let timeout_s = context.host().timing.keep_alive_timeout_ms / 1000;
+    let start = ResponseHead::start(out, response.status);
+    let mut head = context.with_date(context.now_s(), |date| start.field("Date", date.as_bytes()));
+    head = head.field("Server", context.site().server_field.as_bytes());
+    for (name, value) in &response.fields {
+        head = head.field(name, value);
+    }
+    if !response.status.is_bodyless() {
+        head = head.number("Content-Length", response.body.len());
+    }
+    head = head.persist(persist, timeout_s);
+    if let Some(content_type) = &response.content_type {
+        head = head.field("Content-Type", content_type.as_bytes());
+    }
+    head.end();
+}

@@ -1,0 +1,76 @@
+//! Reading a request body that no handler wants.
+
+use crate::connection::Wire;
+use crate::site::builder::ReadTimeout;
+use http1::{BodyDecoder, BodyLength, Refusal};
+use message::Status;
+use runtime::clock;
+use std::future::poll_fn;
+use std::io;
+use std::task::Poll;
+
+impl Wire {
+    /// Read a body and drop it.
+    pub(crate) async fn drain(&mut self, length: BodyLength) -> io::Result<Result<(), Refusal>> {
+        let limit = match self.context.host().sections.limit_request_body() {
+            0 => u64::MAX,
+            limit => limit,
+        };
+        let mut decoder = BodyDecoder::new(length, limit);
+        let timeout = self.context.host().timing.body;
+        let started_ms = clock::monotonic_ms();
+        let mut received = 0;
+        loop {
+            let input = std::mem::take(&mut self.input);
+            let mut used = 0;
+            while used < input.len() {
+                match decoder.decode(&input[used..]) {
+                    Ok(step) => {
+                        used += step.used;
+                        self.body_received += step.used as u64;
+                        if step.done {
+                            self.input = input[used..].to_vec();
+                            return Ok(Ok(()));
+                        }
+                    }
+                    Err(refusal) => return Ok(Err(refusal)),
+                }
+            }
+            received += input.len() as u64;
+            match self.read_more(started_ms, timeout, received).await {
+                Ok(0) => return Ok(Err(Refusal::bad_request("the body ended early"))),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                    let why = "the body did not come in time";
+                    return Ok(Err(Refusal::new(Status::REQUEST_TIMEOUT, why)));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Wait for more input, for as long as `timeout` allows after `received` bytes.
+    async fn read_more(
+        &mut self,
+        started_ms: u64,
+        timeout: ReadTimeout,
+        received: u64,
+    ) -> io::Result<usize> {
+        self.timer.set(started_ms, timeout.allowance_ms(received));
+        let context = self.context.clone();
+        poll_fn(|task| {
+            let mut scratch = context.scratch.borrow_mut();
+            match self.stream.poll_read(task, &mut scratch.input) {
+                Poll::Ready(Ok(length)) => {
+                    self.input.extend_from_slice(&scratch.input[..length]);
+                    Poll::Ready(Ok(length))
+                }
+                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                Poll::Pending => {
+                    self.timer.poll_expired(task).map(|()| Err(io::ErrorKind::TimedOut.into()))
+                }
+            }
+        })
+        .await
+    }
+}
