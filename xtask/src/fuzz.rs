@@ -129,7 +129,7 @@ fn build() -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
         // Naming the target keeps the flags away from build scripts, which have no libFuzzer.
-        .args(["build", "--quiet", "--release", "--locked", "--bins", "--target", &host])
+        .args(["build", "--quiet", "--release", "--bins", "--target", &host])
         .arg("--target-dir")
         .arg(folder().join("target"))
         .env("CARGO_ENCODED_RUSTFLAGS", COVERAGE_FLAGS.join("\x1f"))

@@ -10,6 +10,7 @@ mod ledger;
 mod logs;
 mod procs;
 mod random;
+mod ranges;
 mod server;
 mod site;
 

@@ -1,8 +1,9 @@
 //! What a client of the soak does: one act per connection, each of which knows every byte of the
 //! answers it may get.
 
-use super::client::{Connection, Response, Trouble, find};
+use super::client::{Connection, Response, Trouble};
 use super::random::Random;
+use super::ranges;
 use super::site::{BIG, CHANGING, Page, Site};
 use std::thread::sleep;
 use std::time::Duration;
@@ -14,7 +15,8 @@ pub(super) struct Act {
     pub(super) run: fn(&mut Visit<'_>) -> Done,
 }
 
-type Done = Result<(), Trouble>;
+/// How an act ended.
+pub(super) type Done = Result<(), Trouble>;
 
 const fn act(name: &'static str, weight: usize, run: fn(&mut Visit<'_>) -> Done) -> Act {
     Act { name, weight, run }
@@ -25,8 +27,8 @@ pub(super) const ACTS: &[Act] = &[
     act("close", 6, close),
     act("HTTP/1.0", 3, old),
     act("pipeline", 5, pipeline),
-    act("range", 5, range),
-    act("ranges", 3, ranges),
+    act("range", 5, ranges::one),
+    act("ranges", 3, ranges::several),
     act("conditional", 4, conditional),
     act("resume", 4, resume),
     act("head", 3, head),
@@ -64,7 +66,7 @@ pub(super) struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    fn open(&self) -> Result<Connection, Trouble> {
+    pub(super) fn open(&self) -> Result<Connection, Trouble> {
         Connection::open(self.port)
     }
 
@@ -73,7 +75,11 @@ impl Visit<'_> {
     }
 
     /// Sends one request and reads its answer.
-    fn ask(&mut self, connection: &mut Connection, request: &str) -> Result<Response, Trouble> {
+    pub(super) fn ask(
+        &mut self,
+        connection: &mut Connection,
+        request: &str,
+    ) -> Result<Response, Trouble> {
         connection.send(request.as_bytes())?;
         let response = connection.read(request.starts_with("HEAD "))?;
         connection.expect_silence()?;
@@ -82,19 +88,19 @@ impl Visit<'_> {
     }
 }
 
-fn get(path: &str, fields: &str) -> String {
+pub(super) fn get(path: &str, fields: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n")
 }
 
 /// The answer must be this, byte for byte.
-fn check(request: &str, response: &Response, status: u16, body: &[u8]) -> Done {
+pub(super) fn check(request: &str, response: &Response, status: u16, body: &[u8]) -> Done {
     if response.status == status && response.body == body {
         return Ok(());
     }
     Err(wrong(request, &difference(response, status, body)))
 }
 
-fn wrong(request: &str, what: &str) -> Trouble {
+pub(super) fn wrong(request: &str, what: &str) -> Trouble {
     let line = request.lines().next().unwrap_or_default();
     Trouble::Wrong(format!("{}: {what}", line.chars().take(80).collect::<String>()))
 }
@@ -162,81 +168,6 @@ fn pipeline(visit: &mut Visit<'_>) -> Done {
         }
     }
     connection.expect_silence()
-}
-
-/// One range: from the front, open, from the back, or beyond the end.
-fn range(visit: &mut Visit<'_>) -> Done {
-    let mut connection = visit.open()?;
-    let all = &visit.site.big;
-    for _ in 0..visit.random.within(1, 4) {
-        let first = visit.random.below(all.len());
-        let last = visit.random.within(first, (first + 100_000).min(all.len() - 1));
-        let back = visit.random.within(1, 100_000);
-        let (value, part) = match visit.random.below(4) {
-            0 => (format!("{}-", all.len() - back), &all[all.len() - back..]),
-            1 => (format!("-{back}"), &all[all.len() - back..]),
-            2 => (format!("{}-", all.len()), &[][..]),
-            _ => (format!("{first}-{last}"), &all[first..=last]),
-        };
-        let request = get(BIG, &format!("Range: bytes={value}\r\n"));
-        let response = visit.ask(&mut connection, &request)?;
-        match part {
-            [] if response.status == 416 => {}
-            [] => return Err(wrong(&request, "no 416 for a range beyond the end")),
-            _ => check(&request, &response, 206, part)?,
-        }
-        if response.closes() {
-            return connection.expect_end();
-        }
-    }
-    Ok(())
-}
-
-/// Several ranges that do not touch each other, as `multipart/byteranges`.
-fn ranges(visit: &mut Visit<'_>) -> Done {
-    let mut connection = visit.open()?;
-    let all = &visit.site.big;
-    let mut bounds = Vec::new();
-    let mut first = visit.random.below(1000);
-    for _ in 0..visit.random.within(2, 8) {
-        let last = first + visit.random.below(5000);
-        bounds.push((first, last));
-        first = last + visit.random.within(2, 300_000);
-    }
-    let specs: Vec<String> = bounds.iter().map(|(a, b)| format!("{a}-{b}")).collect();
-    let request = get(BIG, &format!("Range: bytes={}\r\n", specs.join(",")));
-    let response = visit.ask(&mut connection, &request)?;
-    check_parts(&response, &bounds, all).map_err(|what| wrong(&request, &what))
-}
-
-/// RFC 9110 section 14.6: each part has its Content-Range and exactly these bytes, in order.
-fn check_parts(response: &Response, bounds: &[(usize, usize)], all: &[u8]) -> Result<(), String> {
-    let kind = response.field("Content-Type").unwrap_or_default();
-    let boundary = kind.strip_prefix("multipart/byteranges; boundary=");
-    let boundary = boundary.filter(|_| response.status == 206).ok_or("no multipart answer")?;
-    let mut rest = &response.body[..];
-    for &(first, last) in bounds {
-        let head_end = find(rest, b"\r\n\r\n").map(|at| at + 4);
-        // An empty line may precede the first boundary, and then comes the head.
-        let head_end = match head_end {
-            Some(4) => find(&rest[4..], b"\r\n\r\n").map(|at| at + 8),
-            other => other,
-        };
-        let head_end = head_end.ok_or("a part without a head")?;
-        let head = String::from_utf8_lossy(&rest[..head_end]).to_ascii_lowercase();
-        let range = format!("content-range: bytes {first}-{last}/{}\r\n", all.len());
-        let delimiter = format!("\r\n--{boundary}\r\n");
-        if !head.contains(&range) || !head.contains(&delimiter.to_ascii_lowercase()) {
-            return Err(format!("the head of part {first}-{last} is {head:?}"));
-        }
-        let part = rest.get(head_end..head_end + last + 1 - first);
-        if part != Some(&all[first..=last]) {
-            return Err(format!("part {first}-{last} has wrong bytes"));
-        }
-        rest = &rest[head_end + last + 1 - first..];
-    }
-    let end = format!("\r\n--{boundary}--\r\n");
-    if rest == end.as_bytes() { Ok(()) } else { Err("the last boundary is wrong".into()) }
 }
 
 /// With the validators of an answer, the next one is 304, or 412, or a whole file again.
@@ -497,7 +428,7 @@ fn silent(visit: &mut Visit<'_>) -> Done {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     #[test]
@@ -516,29 +447,13 @@ mod tests {
     }
 
     /// Reads what `Response` has no constructor for: an answer as a server sends it.
-    fn response(head: &str, body: &str) -> Response {
+    pub(crate) fn response(head: &str, body: &str) -> Response {
         use std::io::Write;
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let mut client = Connection::open(listener.local_addr().unwrap().port()).unwrap();
         let text = format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
         listener.accept().unwrap().0.write_all(text.as_bytes()).unwrap();
         client.read(false).unwrap()
-    }
-
-    #[test]
-    fn parts_are_checked_byte_for_byte() {
-        let head = "206 Partial Content\r\nContent-Type: multipart/byteranges; boundary=B";
-        let body = "\r\n--B\r\nContent-range: bytes 0-1/6\r\n\r\nab\r\n--B\r\n\
-                    Content-range: bytes 4-4/6\r\n\r\ne\r\n--B--\r\n";
-        let bounds = [(0, 1), (4, 4)];
-        let verdict = |body: &str| check_parts(&response(head, body), &bounds, b"abcdef");
-        assert_eq!(verdict(body), Ok(()));
-        let wrong =
-            [("ab\r\n", "xb\r\n"), ("4-4", "4-5"), ("--B--", "--C--"), ("--B\r\n", "B\r\n")];
-        for (from, to) in wrong {
-            assert!(verdict(&body.replacen(from, to, 1)).is_err(), "{from} as {to}");
-        }
-        assert!(check_parts(&response("200 OK", body), &bounds, b"abcdef").is_err());
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Chaos<'_> {
     fn replace(&mut self) {
         let version = self.random.below(self.site.versions.len());
         match self.site.replace(version) {
-            Ok(()) => drop(self.ledger.replaced.fetch_add(1, Relaxed)),
+            Ok(()) => _ = self.ledger.replaced.fetch_add(1, Relaxed),
             Err(error) => self.ledger.find(format!("cannot replace a file: {error}")),
         }
     }
