@@ -3,6 +3,7 @@
 //! Which links may be followed is the caller's policy; this file turns one policy into one
 //! `openat2` call and reports what the kernel said.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Dir, Mode, OFlags, ResolveFlags, openat2};
 use std::ffi::CString;
 use std::fs::File;
@@ -158,6 +159,13 @@ pub fn names(directory: impl AsFd) -> Result<Vec<Vec<u8>>, Errno> {
         }
     }
     Ok(names)
+}
+
+/// Whether a write to a pipe or a terminal would be taken now.
+pub fn takes_bytes(descriptor: impl AsFd) -> bool {
+    let mut descriptors = [PollFd::new(&descriptor, PollFlags::OUT)];
+    let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+    matches!(poll(&mut descriptors, Some(&none)), Ok(ready) if ready > 0)
 }
 
 /// Read exactly `length` bytes from the start of `file`.

@@ -1,6 +1,6 @@
 //! Processes: starting, ending and reaping them, and what they may do.
 
-pub use crate::sys::{Fork, User, exit_now, fork, group_by_name, user_by_name};
+pub use crate::sys::{Fork, User, exit_now, fork, group_by_name, user_by_id, user_by_name};
 use rustix::process::{
     Pid, Resource, Rlimit, WaitOptions, getppid, getrlimit, kill_process, setrlimit, wait, waitpid,
 };

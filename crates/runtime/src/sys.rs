@@ -137,25 +137,36 @@ const LOOKUP_BUFFER_BYTES: usize = 16 * 1024;
 /// Look a user up by name.
 pub fn user_by_name(name: &str) -> Option<User> {
     let c_name = CString::new(name).ok()?;
+    // SAFETY: all pointers are valid for the call and the length is that of the buffer.
+    look_up_user(|record, buffer, length, found| unsafe {
+        libc::getpwnam_r(c_name.as_ptr(), record, buffer, length, found)
+    })
+}
+
+/// Look a user up by number.
+pub fn user_by_id(uid: u32) -> Option<User> {
+    // SAFETY: all pointers are valid for the call and the length is that of the buffer.
+    look_up_user(|record, buffer, length, found| unsafe {
+        libc::getpwuid_r(uid, record, buffer, length, found)
+    })
+}
+
+/// The part that both look-ups share: buffers, and reading the record.
+fn look_up_user(
+    call: impl FnOnce(*mut libc::passwd, *mut libc::c_char, usize, *mut *mut libc::passwd) -> i32,
+) -> Option<User> {
     let mut record = MaybeUninit::<libc::passwd>::uninit();
     let mut buffer = vec![0; LOOKUP_BUFFER_BYTES];
     let mut found = ptr::null_mut();
-    // SAFETY: all pointers are valid for the call and the length is that of `buffer`.
-    let code = unsafe {
-        libc::getpwnam_r(
-            c_name.as_ptr(),
-            record.as_mut_ptr(),
-            buffer.as_mut_ptr(),
-            buffer.len(),
-            &raw mut found,
-        )
-    };
+    let code = call(record.as_mut_ptr(), buffer.as_mut_ptr(), buffer.len(), &raw mut found);
     if code != 0 || found.is_null() {
         return None;
     }
     // SAFETY: a non-null `found` points to `record`, which the call has filled.
     let record = unsafe { record.assume_init() };
-    Some(User { name: name.to_owned(), uid: record.pw_uid, gid: record.pw_gid })
+    // SAFETY: the name is a string inside `buffer`, which is still alive.
+    let name = unsafe { CStr::from_ptr(record.pw_name) }.to_string_lossy().into_owned();
+    Some(User { name, uid: record.pw_uid, gid: record.pw_gid })
 }
 
 /// Look a group up by name.

@@ -53,8 +53,7 @@ impl Wire {
             self.is_broken = true;
             return self.state.close(CloseReason::ClientGone);
         }
-        let limit = self.context.host().sections.limit_request_body();
-        let framing = match request.framing(limit) {
+        let framing = match request.framing(u64::MAX) {
             Ok(framing) => framing,
             Err(refusal) => return self.refuse_request(refusal, &request).await,
         };
@@ -69,20 +68,28 @@ impl Wire {
             row.begin(self.peer.ip(), self.peer.port(), line.request_line(), self.now_ms);
         }
         let mut held = Held::new(slot, request.start_ns);
-        let Exchanged { mut response, reusable } = match self.known(&framing, &request) {
+        let Exchanged { mut response, reusable, body_limit } = match self.known(&framing, &request)
+        {
             Some(known) => known,
             None => match self.unless_gone(run_exchange(&context, &request)).await {
                 Some(exchanged) => exchanged,
                 None => return self.state.close(CloseReason::ClientGone),
             },
         };
-        let body = self.settle_body(&framing, &mut response, &mut held).await;
-        let Ok(body) = body else { return self.state.close(CloseReason::ClientGone) };
-        let next = self.respond(&request, &framing, response, body, held).await;
         if let (Some(source), Target::Origin { path, .. }) = (reusable, framing.target) {
-            fast::remember(&context, path, &source);
+            fast::remember(&context, path, &source, &response);
         }
-        next
+        match self.settle_body(&framing, body_limit, &mut response, &mut held).await {
+            Ok(unread) => self.respond(&request, &framing, response, unread, held).await,
+            Err(error) => {
+                self.is_broken = true;
+                let next = self.state.close(CloseReason::ClientGone);
+                let written = Written { response, head: vec![], body_bytes: 0, result: Err(error) };
+                let view = request.view();
+                self.log(Some(view), Some(view.request_line()), &written, &request);
+                next
+            }
+        }
     }
 
     /// Run `work`, but give it up when the client resets the connection meanwhile. A client that
@@ -123,20 +130,27 @@ impl Wire {
         }
         let prepared = fast::current(&self.context, path)?;
         let mut response = crate::handler::from_file(request, &prepared.source).ok()?;
-        response.path = Some(path.to_vec());
+        response.path = Some(prepared.path.clone());
+        response.filename = Some(prepared.filename.clone());
         response.handler = Some("default-handler");
-        Some(Exchanged { response, reusable: None })
+        Some(Exchanged { response, reusable: None, body_limit: 0 })
     }
 
     /// Decide what becomes of a request body that no handler reads.
     async fn settle_body(
         &mut self,
         framing: &Framing<'_>,
+        body_limit: u64,
         response: &mut Response,
         held: &mut Held,
     ) -> io::Result<Unread> {
         if !self.state.body_pending() {
             return Ok(Unread::None);
+        }
+        let must_close =
+            !self.context.host().timing.keep_alive || response.status.drops_connection();
+        if must_close && response.status.is_error() {
+            return Ok(Unread::Abandon);
         }
         if response.status.is_error() || response.status.code() / 100 == 3 {
             // A short body is read after the response; a long or unwilling one ends the
@@ -154,9 +168,9 @@ impl Wire {
         // As httpd does for files, the whole body is read before the response.
         held.release();
         if framing.expect_continue && self.input.is_empty() {
-            self.send_bytes(b"HTTP/1.1 100 Continue\r\n\r\n", false, None).await?;
+            self.send_bytes(b"HTTP/1.1 100 Continue\r\n\r\n", false, None, &mut 0).await?;
         }
-        match self.drain(framing.body).await? {
+        match self.drain(framing.body, body_limit).await? {
             Ok(()) => {
                 self.state.body_done();
                 Ok(Unread::None)
@@ -185,13 +199,12 @@ impl Wire {
             || response.status.drops_connection();
         let (max, draining) = (timing.max_keep_alive_requests, self.context.is_draining());
         let persist = self.state.decide(max, draining, must_close);
-        let mut written = self.send_response(response, request.is_head(), persist, &mut held).await;
+        let written = self.send_response(response, request.is_head(), persist, &mut held).await;
         held.release();
-        if matches!(unread, Unread::DrainLater) && written.result.is_ok() {
-            match self.drain(framing.body).await {
-                Ok(Ok(())) => self.state.body_done(),
-                Ok(Err(_)) | Err(_) => written.result = Err(io::ErrorKind::UnexpectedEof.into()),
-            }
+        let drains = matches!(unread, Unread::DrainLater) && written.result.is_ok();
+        let drained = drains && matches!(self.drain(framing.body, DRAIN_BYTES).await, Ok(Ok(())));
+        if drained {
+            self.state.body_done();
         }
         let next = match written.result {
             Ok(()) => self.state.finish(),
@@ -220,8 +233,11 @@ impl Wire {
             body.pieces.clear();
         }
         held.set_bytes(head_len as u64 + body.len());
-        let kept_head = head.clone();
-        let (body_bytes, result) = self.transmit(head, body, held).await;
+        let logs = !self.context.site().logs.is_empty();
+        let kept_head = if logs { head.clone() } else { Vec::new() };
+        let mut sent = 0;
+        let result = self.transmit(head, body, held, &mut sent).await;
+        let body_bytes = sent.saturating_sub(head_len as u64);
         Written { response, head: kept_head, body_bytes, result }
     }
 }
@@ -232,17 +248,20 @@ async fn run_exchange(context: &Rc<Context>, request: &Request) -> Exchanged {
     let caught = poll_fn(|task| {
         // The future is not polled again after a panic, so nothing half-done is ever seen.
         match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(task))) {
-            Ok(Poll::Ready(exchanged)) => Poll::Ready(Some(exchanged)),
+            Ok(Poll::Ready(exchanged)) => Poll::Ready(Ok(exchanged)),
             Ok(Poll::Pending) => Poll::Pending,
-            Err(_) => Poll::Ready(None),
+            Err(panic) => Poll::Ready(Err(panic)),
         }
     })
     .await;
-    caught.unwrap_or_else(|| {
-        let text = "a handler panicked; the message is on standard error";
+    caught.unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        let text = format!("a handler panicked: {said}");
         let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error();
         context.log_failure(&failure, request.client);
-        Exchanged { response: Response::failure(&failure, b"", None), reusable: None }
+        let response = Response::failure(&failure, request.view().method(), None);
+        Exchanged { response, reusable: None, body_limit: DRAIN_BYTES }
     })
 }
 

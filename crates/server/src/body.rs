@@ -10,12 +10,12 @@ use std::io;
 use std::task::Poll;
 
 impl Wire {
-    /// Read a body and drop it.
-    pub(crate) async fn drain(&mut self, length: BodyLength) -> io::Result<Result<(), Refusal>> {
-        let limit = match self.context.host().sections.limit_request_body() {
-            0 => u64::MAX,
-            limit => limit,
-        };
+    /// Read a body of at most `limit` bytes and drop it.
+    pub(crate) async fn drain(
+        &mut self,
+        length: BodyLength,
+        limit: u64,
+    ) -> io::Result<Result<(), Refusal>> {
         let mut decoder = BodyDecoder::new(length, limit);
         let timeout = self.context.host().timing.body;
         let started_ms = clock::monotonic_ms();
@@ -56,7 +56,11 @@ impl Wire {
         timeout: ReadTimeout,
         received: u64,
     ) -> io::Result<usize> {
-        self.timer.set(started_ms, timeout.allowance_ms(received));
+        // However much was earned by speed, silence is bounded by Timeout.
+        let by_rate_ms = started_ms.saturating_add(timeout.allowance_ms(received));
+        let now_ms = clock::monotonic_ms();
+        let silence_ms = self.context.host().timing.timeout_ms;
+        self.timer.set(now_ms, silence_ms.min(by_rate_ms.saturating_sub(now_ms)));
         let context = self.context.clone();
         poll_fn(|task| {
             let mut scratch = context.scratch.borrow_mut();

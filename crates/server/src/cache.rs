@@ -20,11 +20,15 @@ const MEMORY_BYTES: usize = 16 * 1024 * 1024;
 const ENTRIES: usize = 4096;
 
 /// The share of this process's descriptors that may rest in here: one in this many.
-const DESCRIPTOR_SHARE: u64 = 8;
+pub(crate) const DESCRIPTOR_SHARE: u64 = 8;
 
 /// A response that is ready to be sent.
 pub(crate) struct Prepared {
     pub(crate) source: Rc<Representation>,
+    /// Decoded URL path, for logs.
+    pub(crate) path: Vec<u8>,
+    /// Full file name, for logs.
+    pub(crate) filename: Vec<u8>,
     /// When it was last compared with the file system, in seconds since 1970.
     pub(crate) checked_s: Cell<i64>,
     /// Status line, fields, empty line, and the content if it is small. `Date` is written in

@@ -17,25 +17,31 @@ use http1::{CloseReason, Connection, HeadParser, Next, Progress, Refusal};
 use message::Status;
 use message::limits::LOG_INPUT_BYTES;
 use runtime::{Stream, Timer, clock};
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::task::{self, Poll};
 
-/// Answers before the other connections of this thread get a turn.
-const ANSWERS_PER_TURN: usize = 16;
+/// Reads before the other connections of this thread get a turn.
+const READS_PER_TURN: usize = 16;
 
 /// How long an ended connection is kept readable, so that the client can read our last response
-/// instead of a reset (httpd: SECONDS_TO_LINGER is 30, and 2 for what was refused).
-const LINGER_MS: u64 = 2000;
+/// instead of a reset: at most this long, and this long without a byte (httpd: ap_lingering_close).
+const LINGER_MS: u64 = 30_000;
+const LINGER_SILENCE_MS: u64 = 2000;
 
-/// What an ended connection may still send before it is cut.
-const LINGER_BYTES: usize = 16 << 20;
+/// What an ended connection may still send before it is cut: more than any browser has under way.
+const LINGER_BYTES: usize = 64 << 20;
 
 /// Serve `stream` until it ends. This is all that an MPM calls per connection.
-pub async fn serve(context: Rc<Context>, stream: Stream, peer: SocketAddr) {
+/// The connection counts from the call on, before the future is first polled.
+pub fn serve(
+    context: Rc<Context>,
+    stream: Stream,
+    peer: SocketAddr,
+) -> impl Future<Output = ()> + 'static {
     let mut wire = Wire::new(context, stream, peer);
-    wire.run().await;
+    async move { wire.run().await }
 }
 
 /// A connection.
@@ -146,11 +152,13 @@ impl Wire {
         self.now_ms = clock::monotonic_ms();
         if !self.input.is_empty() && self.parser.is_none() {
             let left = std::mem::take(&mut self.input);
-            if let Some(turn) = self.consume(&left, parser, output) {
+            let (turn, used) = self.consume(&left, parser, output);
+            self.keep(&left[used..], parser, turn.is_none());
+            if let Some(turn) = turn {
                 return Poll::Ready(turn);
             }
         }
-        for _ in 0..ANSWERS_PER_TURN {
+        for _ in 0..READS_PER_TURN {
             match self.stream.poll_read(task, input) {
                 Poll::Ready(Ok(0)) | Poll::Ready(Err(_)) => return Poll::Ready(Turn::Gone),
                 Poll::Ready(Ok(length)) => {
@@ -175,23 +183,55 @@ impl Wire {
         output: &mut Vec<u8>,
     ) -> Option<Turn> {
         let Some(mut own) = self.parser.take() else {
-            self.head_since_ms =
-                if self.state.is_idle() { self.now_ms } else { self.head_since_ms };
-            return self.consume(bytes, parser, output);
+            if self.state.is_idle() {
+                self.head_since_ms = self.now_ms;
+            }
+            let (turn, used) = self.consume(bytes, parser, output);
+            self.keep(&bytes[used..], parser, turn.is_none());
+            return turn;
         };
         let mut buffer = std::mem::take(&mut self.input);
         buffer.extend_from_slice(bytes);
-        self.consume(&buffer, &mut own, output)
+        let (turn, used) = self.consume(&buffer, &mut own, output);
+        if used == 0 && turn.is_none() {
+            // Still the same head: the buffer moves back as it is, or many small pieces of a
+            // large head would be copied again and again.
+            self.set_head_timer(buffer.len());
+            (self.input, self.parser) = (buffer, Some(own));
+        } else {
+            self.keep(&buffer[used..], &mut own, turn.is_none());
+        }
+        turn
     }
 
-    /// Answer every complete head in `bytes`; keep what is incomplete. `parser` may have seen the
-    /// beginning of `bytes` already.
+    /// Keep what was not used: an incomplete head together with its parser, or bytes that have to
+    /// wait until a turn is done and are parsed then.
+    fn keep(&mut self, rest: &[u8], parser: &mut HeadParser, is_partial: bool) {
+        if rest.is_empty() || !is_partial {
+            parser.reset();
+            self.input = rest.to_vec();
+            return;
+        }
+        self.input = rest.to_vec();
+        self.set_head_timer(rest.len());
+        self.parser = Some(Box::new(std::mem::take(parser)));
+    }
+
+    /// While a head is incomplete the header timeout counts.
+    fn set_head_timer(&mut self, received: usize) {
+        let allowance_ms = self.context.host().timing.header.allowance_ms(received as u64);
+        self.timer.set(self.head_since_ms, allowance_ms);
+    }
+
+    /// Answer every complete head in `bytes`; the second result says how many bytes are used.
+    /// `parser` may have seen the beginning of `bytes` already, and is left in the middle of a
+    /// head that is incomplete.
     fn consume(
         &mut self,
         bytes: &[u8],
         parser: &mut HeadParser,
         output: &mut Vec<u8>,
-    ) -> Option<Turn> {
+    ) -> (Option<Turn>, usize) {
         let mut at = 0;
         let mut outcome = None;
         while at < bytes.len() && outcome.is_none() {
@@ -202,10 +242,7 @@ impl Wire {
                     outcome = self.head(&rest[..len], parser, at == bytes.len(), output);
                     parser.reset();
                 }
-                Ok(Progress::Partial) => {
-                    self.keep_partial(rest, parser);
-                    at = bytes.len();
-                }
+                Ok(Progress::Partial) => break,
                 Err(refusal) => {
                     let shown = rest.len().min(LOG_INPUT_BYTES);
                     outcome = Some(Turn::Refused(refusal, rest[..shown].to_vec()));
@@ -215,10 +252,7 @@ impl Wire {
             }
         }
         fast::flush(self, output);
-        if at < bytes.len() {
-            self.input = bytes[at..].to_vec();
-        }
-        self.after_flush(outcome)
+        (self.after_flush(outcome), at)
     }
 
     /// A head is complete: answer it fast, or say what it needs.
@@ -230,8 +264,7 @@ impl Wire {
         output: &mut Vec<u8>,
     ) -> Option<Turn> {
         let view = parser.request(head);
-        let limit = self.context.host().sections.limit_request_body();
-        let fast = match http1::framing(&view, limit) {
+        let fast = match http1::framing(&view, u64::MAX) {
             Ok(framing) => {
                 fast::answer(self, &view, &framing, is_last && output.is_empty(), output)
             }
@@ -265,14 +298,6 @@ impl Wire {
             None if self.unsent.is_some() => Some(Turn::Unsent { is_last: false }),
             outcome => outcome,
         }
-    }
-
-    /// An incomplete head: from now on the header timeout counts.
-    fn keep_partial(&mut self, rest: &[u8], parser: &mut HeadParser) {
-        self.input = rest.to_vec();
-        self.parser = Some(Box::new(std::mem::take(parser)));
-        let allowance_ms = self.context.host().timing.header.allowance_ms(rest.len() as u64);
-        self.timer.set(self.head_since_ms, allowance_ms);
     }
 
     /// Send what the fast path left, then go on or end.
@@ -311,21 +336,34 @@ impl Wire {
         ) || !self.input.is_empty()
     }
 
-    /// Stop sending, then read and drop what comes until the client closes, too.
+    /// Stop sending, then read and drop what comes until the client closes, too: for as long as
+    /// something comes, within bounds.
     async fn linger(&mut self) {
         self.stream.shutdown_write();
-        self.timer.set(clock::monotonic_ms(), LINGER_MS);
         let context = self.context.clone();
         let row = context.process_row();
         row.inspect(|row| row.lingering_changed(1));
+        let end_ms = clock::monotonic_ms() + LINGER_MS;
         let mut left = LINGER_BYTES;
+        let mut is_silent = false;
         poll_fn(|task| {
             let mut scratch = context.scratch.borrow_mut();
             loop {
                 match self.stream.poll_read(task, &mut scratch.input) {
-                    Poll::Ready(Ok(length)) if length > 0 && length < left => left -= length,
+                    Poll::Ready(Ok(length)) if length > 0 && length < left => {
+                        left -= length;
+                        is_silent = false;
+                    }
                     Poll::Ready(_) => return Poll::Ready(()),
-                    Poll::Pending => return self.timer.poll_expired(task),
+                    Poll::Pending => {
+                        if !is_silent {
+                            is_silent = true;
+                            let now_ms = clock::monotonic_ms();
+                            let wait_ms = LINGER_SILENCE_MS.min(end_ms.saturating_sub(now_ms));
+                            self.timer.set(now_ms, wait_ms);
+                        }
+                        return self.timer.poll_expired(task);
+                    }
                 }
             }
         })

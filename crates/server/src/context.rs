@@ -21,7 +21,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::task::Poll;
 
 /// Bytes taken from a socket in one read. Larger heads are put together from several.
 const READ_BYTES: usize = 16 * 1024;
@@ -44,7 +44,6 @@ pub struct Context {
     draining: Cell<bool>,
     connections: Cell<u32>,
     connections_max: u32,
-    waiting_for_room: RefCell<Vec<Waker>>,
     accept_complained_s: Cell<i64>,
 }
 
@@ -71,9 +70,13 @@ impl Context {
         }
         let pid = process::id().cast_unsigned();
         let slots = Rc::new(Slots::new(board.clone(), process, rows, pid));
-        let descriptors = process::raise_descriptor_limit();
-        let connections_max =
-            u32::try_from(descriptors.saturating_sub(SPARE_DESCRIPTORS).max(1)).unwrap_or(u32::MAX);
+        // Threads of a process share its descriptors as they share its request slots.
+        let share = slots.total().max(1);
+        let whole = u32::try_from(board.rows_per_process()).unwrap_or(u32::MAX).max(1);
+        let spare = process::raise_descriptor_limit().saturating_sub(SPARE_DESCRIPTORS);
+        let descriptors = spare.saturating_mul(u64::from(share)) / u64::from(whole);
+        let for_connections = descriptors - descriptors / crate::cache::DESCRIPTOR_SHARE;
+        let connections_max = u32::try_from(for_connections.max(1)).unwrap_or(u32::MAX);
         Ok(Rc::new(Self {
             access: RefCell::new(access_log::Writer::new(TimeCache::new(local_time))),
             cache: RefCell::new(Cache::new(descriptors)),
@@ -87,7 +90,6 @@ impl Context {
             draining: Cell::new(false),
             connections: Cell::new(0),
             connections_max,
-            waiting_for_room: RefCell::default(),
             accept_complained_s: Cell::new(0),
             server,
             board,
@@ -147,7 +149,7 @@ impl Context {
             if self.connections.get() < self.connection_limit() {
                 return Poll::Ready(());
             }
-            self.waiting_for_room.borrow_mut().push(context.waker().clone());
+            self.slots.watch(context.waker());
             Poll::Pending
         })
         .await;
@@ -183,9 +185,7 @@ impl Context {
         if let Some(row) = self.process_row() {
             row.connection_closed();
         }
-        for waker in self.waiting_for_room.borrow_mut().drain(..) {
-            waker.wake();
-        }
+        self.slots.wake_watchers();
     }
 
     /// `accept` failed for want of descriptors or memory: say so, at most once a second.
@@ -225,7 +225,12 @@ impl Context {
                     url.extend_from_slice(format!(":{port}").as_bytes());
                 }
             }
-            (None, Some(name)) => url.extend_from_slice(name.as_bytes()),
+            (None, Some(name)) => {
+                url.extend_from_slice(name.as_bytes());
+                if !name.contains(':') && local.port() != 80 {
+                    url.extend_from_slice(format!(":{}", local.port()).as_bytes());
+                }
+            }
             (None, None) => url.extend_from_slice(local.to_string().as_bytes()),
         }
         url

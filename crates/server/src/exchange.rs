@@ -15,13 +15,18 @@ use std::rc::Rc;
 pub(crate) struct Exchanged {
     pub(crate) response: Response,
     pub(crate) reusable: Option<Rc<Representation>>,
+    /// LimitRequestBody of the location, in bytes.
+    pub(crate) body_limit: u64,
 }
 
 /// Answer `request`. A failure becomes a page here, so that every request has a response.
 pub(crate) async fn exchange(context: &Context, request: &Request) -> Exchanged {
-    let mut path = Vec::new();
-    let mut reusable = None;
-    let mut response = match respond(context, request, &mut path, &mut reusable).await {
+    let mut found = Found {
+        path: Vec::new(),
+        reusable: None,
+        body_limit: context.host().sections.limit_request_body(),
+    };
+    let mut response = match respond(context, request, &mut found).await {
         Ok(response) => response,
         Err(failure) => {
             context.log_failure(&failure, request.client);
@@ -29,15 +34,21 @@ pub(crate) async fn exchange(context: &Context, request: &Request) -> Exchanged 
             Response::failure(&failure, view.method(), view.get(Known::Expect))
         }
     };
-    response.path = Some(path);
-    Exchanged { response, reusable }
+    response.path = Some(found.path);
+    Exchanged { response, reusable: found.reusable, body_limit: found.body_limit }
+}
+
+/// What is known on the way, also when it ends in a failure.
+struct Found {
+    path: Vec<u8>,
+    reusable: Option<Rc<Representation>>,
+    body_limit: u64,
 }
 
 async fn respond(
     context: &Context,
     request: &Request,
-    path: &mut Vec<u8>,
-    reusable: &mut Option<Rc<Representation>>,
+    found: &mut Found,
 ) -> Result<Response, Failure> {
     let framing = request.framing(u64::MAX)?;
     if request.method() == Some(Method::Trace) {
@@ -51,11 +62,12 @@ async fn respond(
             return Err(Failure::new(Status::METHOD_NOT_ALLOWED, "core", text));
         }
     };
-    message::path::decode(raw_path, path, true)
+    message::path::decode(raw_path, &mut found.path, true)
         .map_err(|bad| Failure::new(bad.status(), "core", bad.why()).id(10244))?;
-    let mapped = phase::translate(context, request, path.clone(), query)?;
+    let mapped = phase::translate(context, request, found.path.clone(), query)?;
     phase::access(&mapped)?;
-    check_body(framing.body, &mapped)?;
+    found.body_limit = mapped.settings.core.limit_request_body();
+    check_body(framing.body, found.body_limit)?;
     let handler = match phase::configured_handler(&mapped) {
         Some(handler) => handler,
         None => phase::resolve(mapped.open()?)?,
@@ -64,7 +76,7 @@ async fn respond(
     if let Handler::File(source) = &handler
         && is_only_choice(&mapped, source)
     {
-        *reusable = Some(source.clone());
+        found.reusable = Some(source.clone());
     }
     let mut response = handler.run(context, request).await?;
     response.handler = Some(name);
@@ -75,15 +87,16 @@ async fn respond(
 /// Whether nothing but a change of this very file can change the answer. Behind a folder's URL a
 /// better index file may appear at any time, unless this is the best one already.
 fn is_only_choice(mapped: &phase::Mapped<'_>, source: &Representation) -> bool {
-    let name = source.place.below.rsplit(|byte| *byte == b'/').next();
+    let name = source.origin.below.rsplit(|byte| *byte == b'/').next();
     let best = mapped.settings.dir.index().next().map(str::as_bytes);
-    let is_here = source.place.below.starts_with(&mapped.below);
-    !mapped.path.ends_with(b"/") || (name == best && is_here)
+    let is_here = source.origin.below.starts_with(&mapped.below);
+    let is_best = !mapped.path.ends_with(b"/") || (name == best && is_here);
+    // The settings of the URL itself count as well as those of the file it led to.
+    is_best && mapped.settings.is_plain()
 }
 
-/// LimitRequestBody of this location (the head's own check knew only the server's).
-fn check_body(body: BodyLength, mapped: &phase::Mapped<'_>) -> Result<(), Failure> {
-    let limit = mapped.settings.core.limit_request_body();
+/// A body that says how long it is can be refused before it is read.
+fn check_body(body: BodyLength, limit: u64) -> Result<(), Failure> {
     match body {
         BodyLength::Length(length) if length > limit => {
             let text = format!("request body of {length} bytes exceeds LimitRequestBody {limit}");

@@ -12,7 +12,8 @@ use crate::connection::Wire;
 use crate::context::Context;
 use crate::modules::log_config::ConnectionEnd;
 use crate::representation::Representation;
-use crate::transmit::Unsent;
+use crate::response::Response;
+use crate::transmit::{TURN_BYTES, Unsent};
 use http1::{Framing, Known, KnownSet, Persist, RequestHead, ResponseHead};
 use message::{Method, Status, Target};
 use runtime::{clock, file};
@@ -40,9 +41,6 @@ const DATE_BYTES: usize = "Sun, 06 Nov 1994 08:49:37 GMT".len();
 
 /// Responses are collected up to this size when a client pipelines.
 const OUTPUT_BYTES: usize = 64 * 1024;
-
-/// Part of a file that one turn may send, so that others get theirs.
-const TURN_BYTES: u64 = 1 << 20;
 
 /// What the fast path did.
 pub(crate) enum Fast {
@@ -86,10 +84,12 @@ pub(crate) fn answer(
     if let Some(row) = slot.row() {
         row.end(sent, 0);
     }
+    let next = wire.state.finish();
     if let Some(start) = start {
-        log(wire, head, framing.target.path(), query, &prepared, sent, is_head, start);
+        let asked = Asked { prepared, is_head, query };
+        log(wire, head, &asked, sent, start);
     }
-    match wire.state.finish() {
+    match next {
         http1::Next::Idle => Fast::Answered,
         http1::Next::Close(_) => Fast::AnsweredLast,
     }
@@ -194,12 +194,8 @@ fn send(wire: &mut Wire, bytes: &[u8], prepared: &Rc<Prepared>, content: u64) {
 
 fn send_file(wire: &mut Wire, prepared: &Prepared, offset: &mut u64, content: u64) {
     let count = usize::try_from(content.min(TURN_BYTES)).unwrap_or(usize::MAX);
-    match wire.stream.try_send_file(prepared.source.file.as_fd(), offset, count) {
-        // 0 bytes: the file was truncated. The sender of the rest meets that again and says so.
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-        Err(_) => wire.is_broken = true,
-    }
+    // Whatever goes wrong, the sender of the rest meets it again, and knows what to do.
+    let _ = wire.stream.try_send_file(prepared.source.file.as_fd(), offset, count);
 }
 
 /// Send what was collected.
@@ -221,31 +217,28 @@ pub(crate) fn is_full(output: &[u8]) -> bool {
     output.len() >= OUTPUT_BYTES
 }
 
-#[expect(clippy::too_many_arguments, reason = "all of it is what the log line shows")]
 fn log(
     wire: &mut Wire,
     head: &RequestHead<'_>,
-    path: Option<&[u8]>,
-    query: Option<&[u8]>,
-    prepared: &Prepared,
+    asked: &Asked<'_>,
     sent: u64,
-    is_head: bool,
     (start_us, start_ns): (i64, u64),
 ) {
+    let Asked { prepared, is_head, query } = asked;
     let keeps = wire.state.close_reason().is_none();
     let finished = Finished {
         client: wire.peer,
         local: wire.local(),
         request: Some(*head),
         request_line: Some(head.request_line()),
-        path,
-        query,
-        filename: Some(&prepared.source.place.below),
+        path: Some(&prepared.path),
+        query: *query,
+        filename: Some(&prepared.filename),
         handler: Some("default-handler"),
         status: Status::OK.code(),
         start_us,
         duration_us: i64::try_from((clock::monotonic_ns() - start_ns) / 1000).unwrap_or(0),
-        body_bytes: if is_head { 0 } else { prepared.source.status.size },
+        body_bytes: if *is_head { 0 } else { prepared.source.status.size },
         bytes_received: head.buf.len() as u64,
         bytes_sent: sent,
         response_head: &prepared.bytes.borrow()[..prepared.head_len],
@@ -256,9 +249,14 @@ fn log(
 }
 
 /// Prepare the response for `source` and keep it for `path`, if that is allowed and worthwhile.
-pub(crate) fn remember(context: &Context, path: &[u8], source: &Rc<Representation>) {
+pub(crate) fn remember(
+    context: &Context,
+    path: &[u8],
+    source: &Rc<Representation>,
+    response: &Response,
+) {
     let now_s = context.now_s();
-    if !source.settings.is_plain() || source.place.links.is_none() || !source.is_settled(now_s) {
+    if !source.settings.is_plain() || source.origin.links.is_none() || !source.is_settled(now_s) {
         return;
     }
     let size = source.status.size;
@@ -275,6 +273,8 @@ pub(crate) fn remember(context: &Context, path: &[u8], source: &Rc<Representatio
     bytes.shrink_to_fit();
     let prepared = Prepared {
         source: source.clone(),
+        path: response.path.clone().unwrap_or_default(),
+        filename: response.filename.clone().unwrap_or_default(),
         checked_s: Cell::new(now_s),
         bytes: RefCell::new(bytes),
         date_s: Cell::new(now_s),
@@ -284,7 +284,8 @@ pub(crate) fn remember(context: &Context, path: &[u8], source: &Rc<Representatio
     context.cache.borrow_mut().insert(path, Rc::new(prepared));
 }
 
-/// The head of a 200 response, in the order of the long way.
+/// The head of a 200 response, as the long way writes it; what concerns the connection is
+/// appended per request.
 fn write_head(context: &Context, source: &Representation, date: &str, out: &mut Vec<u8>) {
     let mut head = ResponseHead::start(out, Status::OK)
         .field("Date", date.as_bytes())

@@ -83,7 +83,7 @@ pub(crate) fn access(mapped: &Mapped<'_>) -> Result<(), Failure> {
 
 /// `SetHandler`: answers whether or not there is a file.
 pub(crate) fn configured_handler(mapped: &Mapped<'_>) -> Option<Handler> {
-    match mapped.settings.core.handler.as_deref()? {
+    match mapped.settings.core.handler()? {
         "server-status" => Some(Handler::Status),
         "trivet-diagnostic" => Some(Handler::Diagnostic),
         _ => None,

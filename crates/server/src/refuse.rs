@@ -52,14 +52,16 @@ impl Wire {
         write_head(&self.context, &response, Persist::Close, &mut head);
         let head_len = head.len();
         for piece in std::mem::take(&mut response.body).pieces {
-            if let Piece::Bytes(bytes) = piece {
+            if let Piece::Bytes(bytes) = piece
+                && method != b"HEAD"
+            {
                 head.extend_from_slice(&bytes);
             }
         }
         let result = if self.is_broken {
             Err(io::ErrorKind::BrokenPipe.into())
         } else {
-            self.send_bytes(&head, false, None).await
+            self.send_bytes(&head, false, None, &mut 0).await
         };
         self.is_broken |= result.is_err();
         let body_bytes = if result.is_ok() { (head.len() - head_len) as u64 } else { 0 };

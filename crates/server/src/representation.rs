@@ -23,11 +23,11 @@ pub(crate) struct Representation {
     pub(crate) content_encoding: Option<String>,
     pub(crate) content_language: Option<String>,
     pub(crate) settings: Rc<Settings>,
-    pub(crate) place: Place,
+    pub(crate) origin: Origin,
 }
 
 /// Where the file was found, to look again.
-pub(crate) struct Place {
+pub(crate) struct Origin {
     pub(crate) root: Arc<Root>,
     pub(crate) below: Vec<u8>,
     /// `None` where the policy differs from folder to folder.
@@ -35,7 +35,7 @@ pub(crate) struct Place {
 }
 
 /// A file changed this recently may change again within the resolution of its time stamp.
-const SETTLED_S: i64 = 2;
+const SETTLED_NS: i128 = 2_000_000_000;
 
 impl Representation {
     /// Describe `file`.
@@ -44,10 +44,10 @@ impl Representation {
         status: Status,
         settings: &Rc<Settings>,
         types: &crate::modules::mime::Types,
-        place: Place,
+        origin: Origin,
         now_us: i64,
     ) -> Self {
-        let name = place.below.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let name = origin.below.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let mime = settings.mime.mime(types, name);
         // RFC 9110 section 8.8.2.1: a date in the future is replaced by the current one.
         let last_modified_s = status.modified_us().min(now_us).div_euclid(1_000_000);
@@ -61,20 +61,21 @@ impl Representation {
             file,
             status,
             settings: settings.clone(),
-            place,
+            origin,
         }
     }
 
     /// Whether it may be kept: nobody is writing it right now.
     pub(crate) fn is_settled(&self, now_s: i64) -> bool {
-        self.last_modified_s + SETTLED_S < now_s
+        let changed_ns = self.status.modified_ns.max(self.status.changed_ns);
+        changed_ns + SETTLED_NS < i128::from(now_s) * 1_000_000_000
     }
 
     /// Whether the name still leads to the same unchanged file.
     pub(crate) fn is_current(&self, now_s: i64) -> Result<bool, Errno> {
-        let Some(links) = self.place.links else { return Ok(false) };
-        let root = self.place.root.descriptor(now_s);
-        let (_, now) = resolve::open(root.as_fd(), &self.place.below, &Policies::Uniform(links))?;
+        let Some(links) = self.origin.links else { return Ok(false) };
+        let root = self.origin.root.descriptor(now_s);
+        let (_, now) = resolve::open(root.as_fd(), &self.origin.below, &Policies::Uniform(links))?;
         Ok(now == self.status)
     }
 }

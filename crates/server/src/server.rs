@@ -100,14 +100,14 @@ impl Server {
         self.site.host.root.path()
     }
 
-    /// Whether this process can list the folder or at least open things in it.
+    /// Whether this process can open things in the folder.
     ///
     /// # Errors
     /// The kernel's reason.
     pub fn check_root(&self) -> std::io::Result<()> {
         let root = self.site.host.root.descriptor(runtime::clock::unix_s());
         let links = crate::resolve::Policies::Uniform(crate::resolve::LinkPolicy::Refuse);
-        crate::resolve::open(std::os::fd::AsFd::as_fd(&root), b"", &links)?;
+        crate::resolve::status_of(std::os::fd::AsFd::as_fd(&root), b".", &links)?;
         Ok(())
     }
 

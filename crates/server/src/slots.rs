@@ -19,6 +19,8 @@ pub(crate) struct Slots {
     /// Free rows; the last used is used next, so that its memory is warm.
     free: RefCell<Vec<usize>>,
     queue: RefCell<VecDeque<Rc<Ticket>>>,
+    /// Who wants to know when a slot becomes free.
+    watchers: RefCell<Vec<Waker>>,
 }
 
 /// A place in the queue.
@@ -43,7 +45,14 @@ impl Slots {
         }
         let total = rows.len();
         let free = RefCell::new(rows.rev().collect());
-        Self { board, process, total, free, queue: RefCell::default() }
+        Self {
+            board,
+            process,
+            total,
+            free,
+            queue: RefCell::default(),
+            watchers: RefCell::default(),
+        }
     }
 
     /// Slots of this thread.
@@ -69,11 +78,11 @@ impl Slots {
         }
         let ticket = Rc::new(Ticket::default());
         self.queue.borrow_mut().push_back(ticket.clone());
-        let place = Place { slots: self, ticket: &ticket };
-        let row = std::future::poll_fn(|context| match place.ticket.granted.take() {
+        let waiting = Waiting { slots: self, ticket: &ticket };
+        let row = std::future::poll_fn(|context| match waiting.ticket.granted.take() {
             Some(row) => Poll::Ready(row),
             None => {
-                *place.ticket.waker.borrow_mut() = Some(context.waker().clone());
+                *waiting.ticket.waker.borrow_mut() = Some(context.waker().clone());
                 Poll::Pending
             }
         })
@@ -94,16 +103,32 @@ impl Slots {
             return;
         }
         self.free.borrow_mut().push(row);
+        self.wake_watchers();
+    }
+
+    /// Wake `waker` when a slot becomes free or [`Self::wake_watchers`] is called.
+    pub(crate) fn watch(&self, waker: &Waker) {
+        let mut watchers = self.watchers.borrow_mut();
+        if !watchers.iter().any(|known| known.will_wake(waker)) {
+            watchers.push(waker.clone());
+        }
+    }
+
+    /// Let everybody who watches look again.
+    pub(crate) fn wake_watchers(&self) {
+        for waker in self.watchers.borrow_mut().drain(..) {
+            waker.wake();
+        }
     }
 }
 
 /// Gives a place up when its connection ends while it waits.
-struct Place<'a> {
+struct Waiting<'a> {
     slots: &'a Slots,
     ticket: &'a Ticket,
 }
 
-impl Drop for Place<'_> {
+impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.ticket.abandoned.set(true);
         if let Some(row) = self.ticket.granted.take() {

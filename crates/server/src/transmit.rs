@@ -14,13 +14,17 @@ use std::rc::Rc;
 use std::task::Poll;
 
 /// Part of a file that one turn may send, so that the others of this thread get theirs.
-const TURN_BYTES: u64 = 1 << 20;
+pub(crate) const TURN_BYTES: u64 = 1 << 20;
 
 /// Buffer for content that cannot go through sendfile.
 const COPY_BYTES: u64 = 64 * 1024;
 
-/// File content up to this size is read and sent together with the head.
+/// File content up to this size is read and sent together with what is sent before it.
 const TOGETHER_BYTES: u64 = 16 * 1024;
+
+/// Small pieces are collected up to this size, and no further: a response of many ranges must
+/// not lie in memory as a whole while a slow client reads it.
+const COLLECTED_BYTES: usize = 64 * 1024;
 
 /// What a fast response has left over.
 pub(crate) struct Unsent {
@@ -67,49 +71,49 @@ impl Wire {
     /// Send what the fast path could not.
     pub(crate) async fn send_unsent(&mut self) -> io::Result<()> {
         let Some(unsent) = self.unsent.take() else { return Ok(()) };
-        self.send_bytes(&unsent.bytes, unsent.file.is_some(), None).await?;
+        let sent = &mut 0;
+        self.send_bytes(&unsent.bytes, unsent.file.is_some(), None, sent).await?;
         match unsent.file {
-            Some((source, offset, length)) => self.send_file(&source, offset, length, None).await,
+            Some((source, offset, length)) => {
+                self.send_file(&source, offset, length, None, sent).await
+            }
             None => Ok(()),
         }
     }
 
-    /// Send a response; the result is the number of body bytes sent, with the error that stopped
-    /// it short, if one did.
+    /// Send a response; `sent` counts what the socket has taken, also when it stops short.
     pub(crate) async fn transmit(
         &mut self,
-        mut head: Vec<u8>,
+        head: Vec<u8>,
         body: Body,
         held: &mut Held,
-    ) -> (u64, io::Result<()>) {
-        let mut sent = 0;
+        sent: &mut u64,
+    ) -> io::Result<()> {
+        let mut collected = head;
         let mut pieces = body.pieces.into_iter().peekable();
-        // Whatever is small and at hand goes out with the head.
-        while let Some(piece) = pieces.next_if(is_small) {
-            sent += piece_length(&piece);
-            if let Err(error) = append(piece, &mut head) {
-                return (0, Err(error));
+        loop {
+            while collected.len() < COLLECTED_BYTES
+                && let Some(piece) = pieces.next_if(is_small)
+            {
+                append(piece, &mut collected)?;
+            }
+            let more = pieces.peek().is_some();
+            self.send_bytes(&collected, more, Some(held), sent).await?;
+            collected.clear();
+            if let Some(piece) = pieces.next_if(|piece| !is_small(piece)) {
+                match piece {
+                    Piece::Bytes(bytes) => {
+                        self.send_bytes(&bytes, pieces.peek().is_some(), Some(held), sent).await?;
+                    }
+                    Piece::File { source, offset, length } => {
+                        self.send_file(&source, offset, length, Some(held), sent).await?;
+                    }
+                }
+            }
+            if pieces.peek().is_none() {
+                return Ok(());
             }
         }
-        if let Err(error) = self.send_bytes(&head, pieces.peek().is_some(), Some(held)).await {
-            return (0, Err(error));
-        }
-        while let Some(piece) = pieces.next() {
-            let length = piece_length(&piece);
-            let result = match piece {
-                Piece::Bytes(bytes) => {
-                    self.send_bytes(&bytes, pieces.peek().is_some(), Some(held)).await
-                }
-                Piece::File { source, offset, length } => {
-                    self.send_file(&source, offset, length, Some(held)).await
-                }
-            };
-            if result.is_err() {
-                return (sent, result);
-            }
-            sent += length;
-        }
-        (sent, Ok(()))
     }
 
     /// Send all of `bytes`.
@@ -118,10 +122,14 @@ impl Wire {
         mut bytes: &[u8],
         more: bool,
         mut held: Option<&mut Held>,
+        sent: &mut u64,
     ) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.stream.try_send(bytes, more) {
-                Ok(sent) => bytes = &bytes[sent..],
+                Ok(taken) => {
+                    *sent += taken as u64;
+                    bytes = &bytes[taken..];
+                }
                 Err(error) if is_again(&error) => self.writable(held.as_deref_mut()).await?,
                 Err(error) => return Err(error),
             }
@@ -137,21 +145,26 @@ impl Wire {
         mut offset: u64,
         length: u64,
         mut held: Option<&mut Held>,
+        sent: &mut u64,
     ) -> io::Result<()> {
         if !source.settings.core.uses_sendfile() {
-            return self.copy_file(source, offset, length, held).await;
+            return self.copy_file(source, offset, length, held, sent).await;
         }
         let end = offset + length;
         while offset < end {
             let count = usize::try_from((end - offset).min(TURN_BYTES)).unwrap_or(usize::MAX);
             match self.stream.try_send_file(source.file.as_fd(), &mut offset, count) {
                 Ok(0) => return Err(self.truncated(source)),
-                Ok(_) if offset < end => runtime::thread::yield_now().await,
-                Ok(_) => {}
+                Ok(taken) => {
+                    *sent += taken as u64;
+                    if offset < end {
+                        runtime::thread::yield_now().await;
+                    }
+                }
                 Err(error) if is_again(&error) => self.writable(held.as_deref_mut()).await?,
                 // Some file systems have no sendfile.
                 Err(error) if error.raw_os_error() == Some(22) => {
-                    return self.copy_file(source, offset, end - offset, held).await;
+                    return self.copy_file(source, offset, end - offset, held, sent).await;
                 }
                 Err(error) => return Err(error),
             }
@@ -165,6 +178,7 @@ impl Wire {
         mut offset: u64,
         length: u64,
         mut held: Option<&mut Held>,
+        sent: &mut u64,
     ) -> io::Result<()> {
         let end = offset + length;
         let mut buffer = Vec::new();
@@ -175,14 +189,14 @@ impl Wire {
                 return Err(self.truncated(source));
             }
             offset += count;
-            self.send_bytes(&buffer, offset < end, held.as_deref_mut()).await?;
+            self.send_bytes(&buffer, offset < end, held.as_deref_mut(), sent).await?;
             runtime::thread::yield_now().await;
         }
         Ok(())
     }
 
     fn truncated(&self, source: &Representation) -> io::Error {
-        let name = String::from_utf8_lossy(&source.place.below);
+        let name = String::from_utf8_lossy(&source.origin.below);
         let text = format!("{name} became shorter while it was sent: the connection is closed");
         self.context.log(crate::log::level::Level::Warn, None, self.peer, &text);
         io::ErrorKind::UnexpectedEof.into()

@@ -17,6 +17,8 @@ const COMPLAINT_INTERVAL_MS: u64 = 60_000;
 pub(crate) struct Sink {
     file: File,
     path: PathBuf,
+    /// A pipe or a terminal, whose reader may stop reading.
+    may_block: bool,
     complained_ms: AtomicU64,
 }
 
@@ -28,13 +30,18 @@ impl Sink {
         } else {
             OpenOptions::new().append(true).create(true).open(path)?
         };
-        Ok(Self { file, path: path.to_owned(), complained_ms: AtomicU64::new(0) })
+        let may_block = !file.metadata()?.is_file();
+        Ok(Self { file, path: path.to_owned(), may_block, complained_ms: AtomicU64::new(0) })
     }
 
     /// Append one line, newline included. The result says whether all of it is there.
     pub(crate) fn write(&self, line: &[u8]) -> std::io::Result<()> {
         // One system call: O_APPEND makes it atomic among processes. A short write (disk nearly
         // full) is not continued, because its rest could land behind another process's line.
+        if self.may_block && !runtime::file::takes_bytes(&self.file) {
+            // A reader that has stopped (Ctrl-S, a stuck pipe) must not stop service.
+            return Err(std::io::ErrorKind::WouldBlock.into());
+        }
         loop {
             match (&self.file).write(line) {
                 Ok(written) if written == line.len() => return Ok(()),

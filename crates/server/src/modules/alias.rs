@@ -2,8 +2,8 @@
 
 use crate::phase::Place;
 use crate::resolve::Root;
-use crate::site::Host;
 use crate::site::builder::Builder;
+use crate::site::{Host, lexical};
 use config::{Args, Call, Directive, Error, Module, Scope};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -56,11 +56,12 @@ impl Alias {
     pub(crate) fn open(draft: &Draft) -> Result<Self, String> {
         let complain =
             |error: std::io::Error| format!("Alias {} {}: {error}", draft.from, draft.to.display());
-        let opened = std::fs::File::open(&draft.to).map_err(complain)?;
+        let to = lexical::normal(&draft.to);
+        let opened = std::fs::File::open(&to).map_err(complain)?;
         let is_file = opened.metadata().map_err(complain)?.is_file();
-        let (folder, file) = match (is_file, draft.to.parent(), draft.to.file_name()) {
+        let (folder, file) = match (is_file, to.parent(), to.file_name()) {
             (true, Some(folder), Some(name)) => (folder, Some(name.as_encoded_bytes().to_vec())),
-            _ => (draft.to.as_path(), None),
+            _ => (to.as_path(), None),
         };
         let root = Arc::new(Root::open(folder).map_err(complain)?);
         Ok(Self { from: draft.from.as_bytes().to_vec(), root, file })

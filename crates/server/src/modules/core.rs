@@ -1,7 +1,7 @@
 //! core: what httpd's core.c and http_core.c configure for connections, requests and folders.
 
 use crate::resolve::LinkPolicy;
-use crate::site::builder::{Builder, Place};
+use crate::site::builder::{Builder, SectionKind};
 use crate::site::settings::either;
 use crate::site::wildcard::Pattern;
 use config::args::{self, Change, Unit};
@@ -116,8 +116,8 @@ const FILE_ETAG_DEFAULT: FileEtag = FileEtag { inode: false, mtime: true, size: 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     options: Option<OptionsChange>,
-    /// `SetHandler`; `none` and the default handler are the absence of one.
-    pub(crate) handler: Option<String>,
+    /// `SetHandler`.
+    handler: Option<String>,
     file_etag: Option<FileEtag>,
     enable_sendfile: Option<bool>,
     limit_request_body: Option<u64>,
@@ -136,8 +136,7 @@ impl Settings {
                 }),
                 (inner, outer) => inner.or(outer),
             },
-            handler: either(self.handler.as_ref(), outer.handler.as_ref())
-                .filter(|name| !name.eq_ignore_ascii_case("none")),
+            handler: either(self.handler.as_ref(), outer.handler.as_ref()),
             file_etag: self.file_etag.or(outer.file_etag),
             enable_sendfile: self.enable_sendfile.or(outer.enable_sendfile),
             limit_request_body: self.limit_request_body.or(outer.limit_request_body),
@@ -150,6 +149,16 @@ impl Settings {
     fn options(&self) -> Options {
         let change = self.options.unwrap_or(OptionsChange { keep: u8::MAX, add: 0 });
         Options((Options::FOLLOW.0 & change.keep) | change.add)
+    }
+
+    /// `SetHandler`; `none` and the default handler are the absence of one.
+    pub(crate) fn handler(&self) -> Option<&str> {
+        self.handler.as_deref().filter(|name| !matches!(*name, "none" | "default-handler"))
+    }
+
+    /// Whether this section has an `Options` line.
+    pub(crate) fn says_options(&self) -> bool {
+        self.options.is_some()
     }
 
     /// `Options Indexes`.
@@ -425,18 +434,21 @@ fn section_pattern(call: &Call<'_>) -> Result<Pattern, Error> {
 
 fn directory(builder: &mut Builder, call: &Call<'_>) -> Done {
     let pattern = section_pattern(call)?;
-    builder.enter(Place::Directory(pattern));
+    let written = String::from_utf8_lossy(pattern.text()).into_owned();
+    // A pattern with wildcards keeps them through this: they are ordinary names to it.
+    let path = crate::site::lexical::normal(std::path::Path::new(&written));
+    builder.enter(SectionKind::Directory(Pattern::new(&path.to_string_lossy())));
     Ok(())
 }
 
 fn files(builder: &mut Builder, call: &Call<'_>) -> Done {
     let pattern = section_pattern(call)?;
-    builder.enter(Place::Files(pattern));
+    builder.enter(SectionKind::Files(pattern));
     Ok(())
 }
 
 fn location(builder: &mut Builder, call: &Call<'_>) -> Done {
     let pattern = section_pattern(call)?;
-    builder.enter(Place::Location(pattern));
+    builder.enter(SectionKind::Location(pattern));
     Ok(())
 }

@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::phase::Opened;
-use crate::representation::{Place, Representation, parse_http_date};
+use crate::representation::{Origin, Representation, parse_http_date};
 use crate::request::Request;
 use crate::response::{Body, Piece, Response};
 use http1::{Known, PageFacts, RequestHead};
@@ -21,7 +21,7 @@ pub(crate) fn resolve(opened: Opened<'_>) -> Result<Handler, Failure> {
         return Err(Failure::new(Status::FORBIDDEN, "core", text).at_error());
     }
     let mapped = opened.mapped;
-    let place = Place {
+    let origin = Origin {
         root: mapped.root.clone(),
         below: mapped.below.clone(),
         links: mapped.uniform_links(),
@@ -31,7 +31,7 @@ pub(crate) fn resolve(opened: Opened<'_>) -> Result<Handler, Failure> {
         opened.status,
         &mapped.settings,
         &mapped.context.site().types,
-        place,
+        origin,
         mapped.request.start_us,
     );
     Ok(Handler::File(Rc::new(representation)))

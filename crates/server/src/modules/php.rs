@@ -1,4 +1,4 @@
-//! php: nothing runs PHP yet, and its source must never be sent.
+//! php: nothing runs PHP or any other script yet, and its source must never be sent.
 //!
 //! Scripts are answered 503, and copies of scripts (`x.php~`, `x.php.bak`) are refused: they hold
 //! passwords as often as the scripts themselves.
@@ -23,6 +23,16 @@ enum Script {
 
 /// Take PHP files out of the hands of the file handler.
 pub(crate) fn resolve(opened: &Opened<'_>) -> Result<Option<Handler>, Failure> {
+    let mapped = opened.mapped;
+    let handler = mapped.settings.core.handler();
+    let mime = mapped.settings.mime.mime(&mapped.context.site().types, opened.file_name());
+    let is_for_php = mime.content_type.is_some_and(|name| name.starts_with("application/x-httpd-"));
+    if let Some(what) = handler.or(mime.content_type.filter(|_| is_for_php)) {
+        // What somebody wants to be run must not be shown instead.
+        let path = opened.display_path();
+        let text = format!("no module has the handler {what} of {path}: its content is not sent");
+        return Err(Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error());
+    }
     match classify(opened.file_name()) {
         Script::No => Ok(None),
         Script::Yes => Err(Failure::new(

@@ -107,7 +107,7 @@ impl Default for Timing {
 
 /// Which kind of section, with its argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum SectionKind {
     /// `<Directory /path>`: files below it.
     Directory(wildcard::Pattern),
     /// `<Files name>`: files of that name.
@@ -119,7 +119,7 @@ pub(crate) enum Place {
 /// A section with its own settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
-    pub(crate) place: Place,
+    pub(crate) kind: SectionKind,
     /// The `<Directory>` around a `<Files>`: both must match.
     pub(crate) within: Option<wildcard::Pattern>,
     pub(crate) settings: Settings,
@@ -127,11 +127,11 @@ pub(crate) struct Section {
 
 impl Build for Builder {
     fn scope(&self) -> Scope {
-        match self.open.last().map(|section| &section.place) {
+        match self.open.last().map(|section| &section.kind) {
             None => Scope::SERVER,
-            Some(Place::Directory(_)) => Scope::DIRECTORY,
-            Some(Place::Files(_)) => Scope::FILES,
-            Some(Place::Location(_)) => Scope::LOCATION,
+            Some(SectionKind::Directory(_)) => Scope::DIRECTORY,
+            Some(SectionKind::Files(_)) => Scope::FILES,
+            Some(SectionKind::Location(_)) => Scope::LOCATION,
         }
     }
 }
@@ -145,22 +145,25 @@ impl Builder {
         }
     }
 
-    /// The folder of the innermost `<Directory>`, empty outside of any.
+    /// The folder of the innermost `<Directory>` with its final slash, empty outside of any.
     pub(crate) fn directory(&self) -> String {
-        let directories = self.open.iter().rev().filter_map(|section| match &section.place {
-            Place::Directory(pattern) => Some(String::from_utf8_lossy(pattern.text()).into_owned()),
+        let directories = self.open.iter().rev().filter_map(|section| match &section.kind {
+            SectionKind::Directory(pattern) => {
+                let path = String::from_utf8_lossy(pattern.text());
+                Some(format!("{}/", path.trim_end_matches('/')))
+            }
             _ => None,
         });
         directories.take(1).collect()
     }
 
     /// A section begins.
-    pub(crate) fn enter(&mut self, place: Place) {
-        let within = self.open.last().and_then(|outer| match &outer.place {
-            Place::Directory(pattern) => Some(pattern.clone()),
+    pub(crate) fn enter(&mut self, kind: SectionKind) {
+        let within = self.open.last().and_then(|outer| match &outer.kind {
+            SectionKind::Directory(pattern) => Some(pattern.clone()),
             _ => None,
         });
-        self.open.push(Section { place, within, settings: Settings::default() });
+        self.open.push(Section { kind, within, settings: Settings::default() });
     }
 
     /// The innermost section ends.

@@ -2,7 +2,7 @@
 //! then Location, each in the order of the text), merged once per combination.
 
 use crate::resolve::{LinkPolicy, Root};
-use crate::site::builder::{Place, Section};
+use crate::site::builder::{Section, SectionKind};
 use crate::site::settings::Settings;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -27,10 +27,10 @@ impl Sections {
     pub(crate) fn new(base: Settings, sections: Vec<Section>) -> Self {
         let mut found = Self { base, directories: vec![], files: vec![], locations: vec![] };
         for section in sections {
-            match section.place {
-                Place::Directory(_) => found.directories.push(section),
-                Place::Files(_) => found.files.push(section),
-                Place::Location(_) => found.locations.push(section),
+            match section.kind {
+                SectionKind::Directory(_) => found.directories.push(section),
+                SectionKind::Files(_) => found.files.push(section),
+                SectionKind::Location(_) => found.locations.push(section),
             }
         }
         // A stable sort keeps the order of the text among equals.
@@ -68,8 +68,14 @@ impl Sections {
         let key = matching.iter().map(|row| row.0).collect();
         let mut cache = merged.by_sections.borrow_mut();
         let merge = || {
-            let sections = matching.iter().map(|row| &row.1.settings);
-            Rc::new(sections.fold(self.base.clone(), |all, one| Settings::merge(&all, one)))
+            // The sections first, then all of them over the server, as httpd does it: for
+            // IndexOptions the order of merging makes a difference.
+            let sections = matching.iter().map(|row| row.1.settings.clone());
+            let sections = sections.reduce(|outer, inner| Settings::merge(&outer, &inner));
+            Rc::new(match sections {
+                Some(sections) => Settings::merge(&self.base, &sections),
+                None => self.base.clone(),
+            })
         };
         cache.entry(key).or_insert_with(merge).clone()
     }
@@ -84,16 +90,15 @@ impl Sections {
             .nth(depth.wrapping_sub(1))
             .map_or(if depth == 0 { 0 } else { below.len() }, |(at, _)| at);
         let path = full_path(root, &below[..end]);
-        self.directories
-            .iter()
-            .filter(|row| row.pattern().covers(&path))
-            .fold(self.base.clone(), |all, row| Settings::merge(&all, &row.settings))
-            .core
-            .links()
+        let covering = self.directories.iter().filter(|row| row.pattern().covers(&path));
+        covering.fold(self.base.core.clone(), |all, row| row.settings.core.over(&all)).links()
     }
 
     /// Whether the policy may differ from folder to folder.
     pub(crate) fn links_differ(&self, root: &Root, below: &[u8]) -> bool {
+        if !self.directories.iter().any(|row| row.settings.core.says_options()) {
+            return false;
+        }
         let depths = below.iter().filter(|byte| **byte == b'/').count();
         let first = self.links_at(root, below, 0);
         (1..=depths).any(|depth| self.links_at(root, below, depth) != first)
@@ -102,8 +107,10 @@ impl Sections {
 
 impl Section {
     fn pattern(&self) -> &crate::site::wildcard::Pattern {
-        match &self.place {
-            Place::Directory(pattern) | Place::Files(pattern) | Place::Location(pattern) => pattern,
+        match &self.kind {
+            SectionKind::Directory(pattern)
+            | SectionKind::Files(pattern)
+            | SectionKind::Location(pattern) => pattern,
         }
     }
 }

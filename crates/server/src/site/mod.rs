@@ -2,6 +2,7 @@
 //! only this, never a directive.
 
 pub(crate) mod builder;
+pub(crate) mod lexical;
 pub(crate) mod locate;
 pub(crate) mod settings;
 pub(crate) mod wildcard;
@@ -79,6 +80,7 @@ impl Site {
 impl Host {
     fn open(draft: HostDraft) -> Result<Self, String> {
         let path = draft.document_root.ok_or("no DocumentRoot is configured")?;
+        let path = lexical::normal(&path);
         let root = Root::open(&path).map_err(|error| {
             let reason = match error.kind() {
                 std::io::ErrorKind::NotFound => "no such folder",
@@ -126,9 +128,15 @@ fn find_user(user: Option<&str>, group: Option<&str>) -> Result<Option<User>, St
     let Some(name) = user.filter(|_| process::is_root()) else { return Ok(None) };
     let numeric = |text: &str| text.strip_prefix('#').and_then(|number| number.parse().ok());
     let mut found = match numeric(name) {
-        Some(uid) => User { name: name.to_owned(), uid, gid: uid },
+        Some(uid) => {
+            process::user_by_id(uid).unwrap_or(User { name: name.to_owned(), uid, gid: uid })
+        }
         None => process::user_by_name(name).ok_or(format!("AH00543: bad user name {name}"))?,
     };
+    if found.uid == 0 {
+        // httpd refuses this, too, unless it was built with BIG_SECURITY_HOLE.
+        return Err(format!("User {name}: child processes must not run as root"));
+    }
     if let Some(group) = group {
         found.gid = numeric(group)
             .or_else(|| process::group_by_name(group))

@@ -33,7 +33,7 @@ impl Settings {
     /// Whether the answer depends on nothing but the path: then it may be prepared once and
     /// given to everybody, which the fast path does.
     pub(crate) fn is_plain(&self) -> bool {
-        self.authz.is_open_to_all() && self.core.handler.is_none()
+        self.authz.is_open_to_all() && self.core.handler().is_none()
     }
 }
 
