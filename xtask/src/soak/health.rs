@@ -15,9 +15,11 @@ const REST_LOOKS: usize = 4;
 
 /// Memory that may be added whatever the baseline: an allocator keeps what a burst needed.
 const MOST_GROWTH_BYTES: u64 = 6 << 20;
-/// Descriptors of the parent: the same few every time. Of children: caches may hold some files.
+/// Descriptors that the parent may have more: it needs the same few every time.
 const MOST_PARENT_DESCRIPTORS: usize = 1;
-const MOST_CHILD_DESCRIPTORS: usize = 64;
+/// The same for all children. Each keeps files open that it was asked for, of which the example
+/// site has some 270, and at the first look it may not have been asked for all.
+const MOST_CHILD_DESCRIPTORS: usize = 600;
 
 /// One look.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,7 +63,7 @@ impl Sample {
         ];
         for (whose, now, before, most) in descriptors {
             if now > before + most {
-                faults.push(format!("the {whose} had {before} descriptors and has {now}"));
+                faults.push(format!("descriptors of the {whose}: {now}, and {before} before"));
             }
         }
         let memory = [
@@ -71,7 +73,7 @@ impl Sample {
         for (whose, now, before) in memory {
             if now > before + before / 2 + MOST_GROWTH_BYTES {
                 let (before, now) = (megabytes(before), megabytes(now));
-                faults.push(format!("the {whose} had {before:.1} MB and has {now:.1} MB"));
+                faults.push(format!("memory of the {whose}: {now:.1} MB, and {before:.1} before"));
             }
         }
         faults
@@ -177,7 +179,7 @@ mod tests {
         let grown = Sample {
             parent_descriptors: 12,
             parent_bytes: 19 << 20,
-            child_descriptors: 95,
+            child_descriptors: 631,
             child_bytes: 31 << 20,
             children: [3].into(),
             ..sample()
@@ -186,10 +188,10 @@ mod tests {
             grown.growth_since(&base),
             [
                 "1 children and not 2",
-                "the parent had 10 descriptors and has 12",
-                "the children had 30 descriptors and has 95",
-                "the parent had 8.0 MB and has 19.0 MB",
-                "the children had 16.0 MB and has 31.0 MB",
+                "descriptors of the parent: 12, and 10 before",
+                "descriptors of the children: 631, and 30 before",
+                "memory of the parent: 19.0 MB, and 8.0 before",
+                "memory of the children: 31.0 MB, and 16.0 before",
             ]
         );
     }
