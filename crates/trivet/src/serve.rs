@@ -30,6 +30,7 @@ pub(crate) fn run(parser: lexopt::Parser) -> Result<i32, Problem> {
             return Ok(0);
         }
     };
+    runtime::signals::Signals::hold();
     let (first, report) = Server::serve(&serve).map_err(Problem::Failed)?;
     warn(&report.text);
     check_readable(&first)?;
