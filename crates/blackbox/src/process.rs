@@ -1,6 +1,8 @@
 //! Processes as `/proc` shows them: who is whose child, threads, open descriptors, signals.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// One line of `/proc/PID/stat`, as far as the tests need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,4 +108,16 @@ pub fn signal(pid: i32, signal: i32) -> bool {
     assert!(pid != 0 && pid != -1, "only a known process or group is signalled");
     // SAFETY: kill takes two integers and touches no memory of this process.
     unsafe { libc::kill(pid, signal) == 0 }
+}
+
+/// Makes a command the leader of a process group, with SIGINT as a terminal's shell leaves it: a
+/// shell starts its background jobs with SIGINT ignored, which a process inherits.
+pub fn lead_group(command: &mut Command) -> &mut Command {
+    // SAFETY: signal(2) is async-signal-safe, and the closure touches no memory.
+    unsafe {
+        command.process_group(0).pre_exec(|| match libc::signal(libc::SIGINT, libc::SIG_DFL) {
+            libc::SIG_ERR => Err(std::io::Error::last_os_error()),
+            _ => Ok(()),
+        })
+    }
 }

@@ -125,7 +125,8 @@ impl Site {
             words.extend(["-c".into(), OsString::from(line)]);
         }
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).stdin(Stdio::null()).process_group(0);
+        command.args(&words[1..]).stdin(Stdio::null());
+        process::lead_group(&mut command);
         if let Some(limit) = self.descriptors {
             limit_descriptors(&mut command, limit);
         }

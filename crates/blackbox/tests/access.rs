@@ -46,10 +46,12 @@ fn rules_of_a_folder_hold_although_its_index_file_is_open_to_all(mpm: Mpm) {
         (&folder, ip, "Files index.html", 403),
         (&location, ip, "Location /dir/index.html", 403),
     ];
-    for (outer, rule, inner, to_head) in rows {
+    let servers = rows.map(|(outer, rule, inner, _)| {
         let site = plain_site(mpm);
         let outer = section(&outer(&site), &[rule]);
-        let server = with(with(site, outer), section(inner, &[granted])).start();
+        with(with(site, outer), section(inner, &[granted])).start()
+    });
+    for ((_, rule, inner, to_head), server) in rows.into_iter().zip(servers) {
         server.root().wait_until_at_rest();
         // One connection: all its requests meet the same prepared answers.
         let mut client = server.connect();
