@@ -1,6 +1,7 @@
 //! The listening sockets: bound once by the parent and kept over restarts, so that no client
 //! meets a closed port.
 
+use runtime::net::Queueing;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,7 +23,7 @@ impl Listeners {
     /// The address and why it could not be bound.
     pub fn bind(
         wanted: &[SocketAddr],
-        backlog: i32,
+        queueing: Queueing,
         kept: &Self,
     ) -> Result<Self, (SocketAddr, io::Error)> {
         let kept = kept.lock();
@@ -31,7 +32,7 @@ impl Listeners {
             let old = kept.iter().find(|row| row.0 == *address);
             let socket = match old {
                 Some((_, socket)) => socket.try_clone(),
-                None => runtime::net::bind(*address, backlog),
+                None => runtime::net::bind(*address, queueing),
             };
             bound.push((*address, socket.map_err(|error| (*address, error))?));
         }
@@ -70,8 +71,9 @@ mod tests {
     #[test]
     fn a_kept_socket_stays_bound_until_both_generations_have_closed_it() {
         let any = [SocketAddr::from(([127, 0, 0, 1], 0))];
-        let first = Listeners::bind(&any, 8, &Listeners::default()).unwrap();
-        let second = Listeners::bind(&any, 8, &first).unwrap();
+        let queueing = Queueing { backlog: 8, defer_accept_s: 0 };
+        let first = Listeners::bind(&any, queueing, &Listeners::default()).unwrap();
+        let second = Listeners::bind(&any, queueing, &first).unwrap();
         assert_eq!(first.addresses(), second.addresses());
         let address = second.addresses()[0];
         first.close();

@@ -13,14 +13,24 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
+/// How a listening socket treats new connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queueing {
+    /// Length of the queue of connections that nobody has accepted yet.
+    pub backlog: i32,
+    /// Seconds that the kernel waits for data before it hands a connection over; 0 is not at all.
+    pub defer_accept_s: i32,
+}
+
 /// Bind `address` for the whole server: done once, by the parent.
 ///
 /// # Errors
 /// When the address is taken, not local, or needs a privilege.
-pub fn bind(address: SocketAddr, backlog: i32) -> io::Result<StdListener> {
+pub fn bind(address: SocketAddr, queueing: Queueing) -> io::Result<StdListener> {
     let listener = StdListener::bind(address)?;
     // Asking a second time only changes the length of the queue.
-    rustix::net::listen(&listener, backlog)?;
+    rustix::net::listen(&listener, queueing.backlog)?;
+    crate::sys::set_defer_accept(&listener, queueing.defer_accept_s)?;
     // Linux hands this option on to every accepted connection: one call here instead of one each.
     rustix::net::sockopt::set_tcp_nodelay(&listener, true)?;
     listener.set_nonblocking(true)?;
