@@ -236,6 +236,18 @@ fn a_first_choice_of_index_file_that_appears_is_served_soon(mpm: Mpm) {
     wait_for("the second choice again", 3, || client.get("/dir/").text() == "second");
 }
 
+fn a_first_choice_is_served_soon_though_the_second_has_its_name(mpm: Mpm) {
+    let site = Site::new(mpm).file("dir/alt/index.html", "second");
+    let server = site.directive("DirectoryIndex index.html alt/index.html").start();
+    server.root().wait_until_at_rest();
+    let mut client = server.connect();
+    for _ in 0..3 {
+        assert_eq!(client.get("/dir/").text(), "second");
+    }
+    server.root().write("dir/index.html", "first");
+    wait_for("the first choice", 3, || client.get("/dir/").text() == "first");
+}
+
 each_mpm! {
     rules_of_a_folder_hold_although_its_index_file_is_open_to_all,
     a_root_is_the_same_folder_however_it_is_spelled,
@@ -248,4 +260,5 @@ each_mpm! {
     a_files_section_in_a_directory_section_holds_only_there,
     a_files_section_in_a_location_is_a_configuration_error,
     a_first_choice_of_index_file_that_appears_is_served_soon,
+    a_first_choice_is_served_soon_though_the_second_has_its_name,
 }

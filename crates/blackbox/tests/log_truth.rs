@@ -122,15 +122,24 @@ fn plain_site_without_log(mpm: Mpm) -> Site {
 }
 
 fn a_log_into_a_pipe_that_nobody_reads_does_not_stop_service(mpm: Mpm) {
+    a_stuck_pipe_does_not_stop_service(mpm, 1000);
+}
+
+fn lines_longer_than_a_page_into_a_stuck_pipe_do_not_stop_service(mpm: Mpm) {
+    // There may be room for a part of a line: the pipe can be written to, and yet blocks.
+    a_stuck_pipe_does_not_stop_service(mpm, 5000);
+}
+
+/// Requests whose lines fill a pipe that nobody reads, and then as many again.
+fn a_stuck_pipe_does_not_stop_service(mpm: Mpm, line_bytes: usize) {
     /// What a pipe holds (pipe(7)): more than a terminal does.
     const PIPE_BYTES: usize = 64 << 10;
-    const LINE_BYTES: usize = 1000;
     let site = plain_site_without_log(mpm).directive("CustomLog - \"%{Filler}i\"");
     let mut server = site.output_unread().start();
     let children = server.children();
-    let fields = format!("Host: a\r\nFiller: {}\r\n", "f".repeat(LINE_BYTES));
+    let fields = format!("Host: a\r\nFiller: {}\r\n", "f".repeat(line_bytes));
     // Each time on a new connection, so that every child comes to write.
-    for _ in 0..3 * PIPE_BYTES / LINE_BYTES {
+    for _ in 0..3 * PIPE_BYTES / line_bytes {
         let request = format!("GET /a.txt HTTP/1.1\r\n{fields}Connection: close\r\n\r\n");
         assert_eq!(server.exchange(request).status, 200);
     }
@@ -140,6 +149,14 @@ fn a_log_into_a_pipe_that_nobody_reads_does_not_stop_service(mpm: Mpm) {
     assert!(start.elapsed() < Duration::from_secs(2), "it took {:?}", start.elapsed());
 }
 
+fn a_request_reset_while_its_handler_runs_is_logged(mpm: Mpm) {
+    let server = logging(plain_site_without_log(mpm).diagnostics(), "%X %m %U");
+    let mut client = server.connect();
+    client.send_pieces([b"GET /diag?wait=500 HTTP/1.1\r\nHost: a\r\n\r\n".as_slice()]);
+    reset(client);
+    assert_eq!(server.wait_log(1), ["X GET /diag"]);
+}
+
 each_mpm! {
     paths_are_decoded_and_files_are_full_in_every_way_to_an_answer,
     the_end_of_a_connection_is_told_in_every_way_to_an_answer,
@@ -147,4 +164,6 @@ each_mpm! {
     an_aborted_download_is_logged_with_what_was_sent,
     a_request_whose_body_is_cut_by_a_reset_is_logged,
     a_log_into_a_pipe_that_nobody_reads_does_not_stop_service,
+    lines_longer_than_a_page_into_a_stuck_pipe_do_not_stop_service,
+    a_request_reset_while_its_handler_runs_is_logged,
 }
