@@ -40,7 +40,7 @@ examples:
 As root, child processes become www-data (else nobody); the folder is opened before that.
 Names beginning with .ht or .git are refused, PHP source is never sent, and /server-status
 answers this machine only. Signals: INT and TERM stop, USR1 restarts gracefully, HUP restarts,
-WINCH stops gracefully (except at a terminal).
+WINCH stops gracefully; at a terminal HUP stops and WINCH does nothing.
 
 directives for -c, by module:
 ";
