@@ -23,29 +23,66 @@ pub fn html_escape(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// Whether a byte never stands in a log as it is: controls, `"`, `\` and everything from 0x7f up,
+/// so that a log stays one line per request and harmless on a terminal.
+const fn is_log_escaped(byte: u8) -> bool {
+    !matches!(byte, b' '..=b'~') || matches!(byte, b'"' | b'\\')
+}
+
 /// Appends `bytes` so that they stay within one quoted item of one log line, and send no command
 /// to the terminal of whoever reads it (`ap_escape_logitem`).
 pub fn log_escape(bytes: &[u8], out: &mut Vec<u8>) {
-    for &byte in bytes {
-        let letter = match byte {
-            b'"' | b'\\' => byte,
-            0x08 => b'b',
-            b'\n' => b'n',
-            b'\r' => b'r',
-            b'\t' => b't',
-            0x0b => b'v',
-            b' '..=b'~' => {
-                out.push(byte);
-                continue;
-            }
-            _ => {
-                out.extend(b"\\x");
-                push_hex(byte, out);
-                continue;
-            }
-        };
-        out.extend([b'\\', letter]);
+    let mut rest = bytes;
+    // The loop body runs once per escaped byte, so clean text is one scan and one copy.
+    while let Some(at) = first_escaped(rest) {
+        out.extend_from_slice(&rest[..at]);
+        push_log_escaped(rest[at], out);
+        rest = &rest[at + 1..];
     }
+    out.extend_from_slice(rest);
+}
+
+/// The same for the error log, where nothing is quoted and quotation marks stay
+/// (`ap_escape_errorlog_item`).
+pub fn error_log_escape(bytes: &[u8], out: &mut Vec<u8>) {
+    for &byte in bytes {
+        if byte != b'"' && is_log_escaped(byte) {
+            push_log_escaped(byte, out);
+        } else {
+            out.push(byte);
+        }
+    }
+}
+
+/// Where the first byte is that must be escaped. Sixteen bytes are asked at once without a branch,
+/// which compiles to vector instructions: this scan is half the cost of a log line.
+fn first_escaped(bytes: &[u8]) -> Option<usize> {
+    const STEP: usize = 16;
+    let is_clean = |chunk: &&[u8]| {
+        !chunk.iter().fold(false, |found, &byte| {
+            found | (byte.wrapping_sub(0x20) >= 0x5f) | (byte == b'"') | (byte == b'\\')
+        })
+    };
+    let clean = bytes.chunks_exact(STEP).take_while(is_clean).count() * STEP;
+    let at = bytes[clean..].iter().position(|&byte| is_log_escaped(byte))?;
+    Some(clean + at)
+}
+
+#[cold]
+fn push_log_escaped(byte: u8, out: &mut Vec<u8>) {
+    let letter = match byte {
+        b'"' | b'\\' => byte,
+        0x08 => b'b',
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x0b => b'v',
+        _ => {
+            out.extend(b"\\x");
+            return push_hex(byte, out);
+        }
+    };
+    out.extend([b'\\', letter]);
 }
 
 #[cfg(test)]
@@ -77,6 +114,25 @@ mod tests {
         for (bytes, expect) in rows {
             assert_eq!(&log(bytes), expect, "{}", bytes.escape_ascii());
         }
+    }
+
+    #[test]
+    fn every_byte_is_found_at_every_place() {
+        for byte in 0..=255u8 {
+            for at in 0..40 {
+                let mut text = [b'a'; 40];
+                text[at] = byte;
+                let expected = is_log_escaped(byte).then_some(at);
+                assert_eq!(first_escaped(&text), expected, "{byte:#x} at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn error_log_items_keep_quotes() {
+        let mut out = Vec::new();
+        error_log_escape(b"say \"x\"\n\\\x1b", &mut out);
+        assert_eq!(out, b"say \"x\"\\n\\\\\\x1b");
     }
 
     proptest! {

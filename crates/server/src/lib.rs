@@ -19,6 +19,7 @@ mod handler;
 mod identity;
 mod log;
 mod modules;
+mod number;
 mod phase;
 mod refuse;
 mod representation;

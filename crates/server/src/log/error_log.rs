@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 
 use super::level::Level;
 use super::time::{LocalTimeFn, TimeFormat};
-use crate::modules::escape::{decimal, error_log_item, padded, signed};
+use crate::number::{decimal, padded, signed};
+use message::escape::error_log_escape;
 
 /// Longest line without its line end; httpd cuts the rest off as well (MAX_STRING_LEN).
 const LINE_BYTES_MAX: usize = 8190;
@@ -97,10 +98,10 @@ impl Line<'_> {
             padded(u64::from(id), 5, b'0', out);
             out.extend_from_slice(b": ");
         }
-        error_log_item(self.message, out);
+        error_log_escape(self.message, out);
         if let Some(referer) = self.referer.filter(|referer| !referer.is_empty()) {
             out.extend_from_slice(b", referer: ");
-            error_log_item(referer, out);
+            error_log_escape(referer, out);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Calendar text: a point in time broken down in some time zone, and `strftime` of it.
 //! The time zone comes from the caller as a function, so nothing here asks the system.
 
-use crate::modules::escape::{padded, signed};
+use crate::number::{padded, signed};
 
 const DAYS: [&str; 7] =
     ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];

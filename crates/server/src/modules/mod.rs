@@ -10,7 +10,6 @@ pub(crate) mod autoindex;
 pub(crate) mod core;
 pub(crate) mod diagnostic;
 pub(crate) mod dir;
-pub(crate) mod escape;
 pub(crate) mod files;
 pub(crate) mod log_config;
 pub(crate) mod mime;

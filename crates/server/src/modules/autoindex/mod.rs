@@ -15,6 +15,7 @@ mod sort;
 mod table;
 #[cfg(test)]
 mod tests;
+mod url;
 
 pub(crate) use directives::MODULE;
 pub(crate) use entry::{Entry, Insert, Page, scan_title};

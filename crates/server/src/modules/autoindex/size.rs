@@ -1,6 +1,6 @@
 //! Sizes as people read them, four bytes wide.
 
-use crate::modules::escape::{decimal, padded};
+use crate::number::{decimal, padded};
 
 /// A size in four bytes (`apr_strfsize`): ` 12 `, `1.5K`, `972M`.
 pub(super) fn size(bytes: Option<u64>, out: &mut Vec<u8>) {

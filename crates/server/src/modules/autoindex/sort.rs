@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 
 use super::options::{Flags, Options};
 use super::row::Row;
-use crate::modules::escape::{percent_decoded, url_path};
+use super::url::percent_decoded;
+use message::path::encode;
 
 /// The column to sort by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,7 +197,7 @@ fn link_arguments(style: Option<u8>, version: Option<u8>, pattern: Option<&[u8]>
     }
     if let Some(pattern) = pattern {
         arguments.extend_from_slice(b";P=");
-        url_path(pattern, &mut arguments);
+        encode(pattern, &mut arguments);
     }
     arguments
 }

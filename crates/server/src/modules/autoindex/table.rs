@@ -6,8 +6,10 @@ use super::options::{Flags, Options, Subject, Width, find};
 use super::row::{Row, Widths, cut_description, rows};
 use super::size::size;
 use super::sort::{Direction, Key, View};
+use super::url::relative_url;
 use crate::log::time::TimeFormat;
-use crate::modules::escape::{decimal, html, relative_url};
+use crate::number::decimal;
+use message::escape::html_escape;
 
 const BLANK_ICON: &[u8] = b"^^BLANKICON^^";
 
@@ -121,7 +123,7 @@ impl Listing<'_> {
         {
             title = shorter;
         }
-        html(title, &mut self.out);
+        html_escape(title, &mut self.out);
     }
 
     /// A text file between the preamble and the list, or after the list.
@@ -131,10 +133,10 @@ impl Listing<'_> {
             // A quotation mark means nothing here and httpd leaves it alone.
             match part.split_last() {
                 Some((b'"', before)) => {
-                    html(before, &mut self.out);
+                    html_escape(before, &mut self.out);
                     self.put("\"");
                 }
-                _ => html(part, &mut self.out),
+                _ => html_escape(part, &mut self.out),
             }
         }
         self.put("</pre>\n");
@@ -162,7 +164,7 @@ impl Listing<'_> {
             self.put("<li>");
             self.open_link(row);
             self.put(" ");
-            html(row.label(), &mut self.out);
+            html_escape(row.label(), &mut self.out);
             self.put("</a></li>\n");
         }
         self.put("</ul>\n");
@@ -387,7 +389,7 @@ impl Listing<'_> {
         let mut url = Vec::with_capacity(row.name.len());
         relative_url(&row.name, &mut url);
         self.put("<a href=\"");
-        html(&url, &mut self.out);
+        html_escape(&url, &mut self.out);
         self.put("\">");
     }
 
@@ -400,11 +402,11 @@ impl Listing<'_> {
         self.open_link(row);
         // A width of 0 leaves no room for the dots; httpd then copies past its buffer.
         let shown = if !is_whole && label.len() > width && width >= 3 {
-            html(&label[..width - 3], &mut self.out);
+            html_escape(&label[..width - 3], &mut self.out);
             self.put("..&gt;");
             width
         } else {
-            html(label, &mut self.out);
+            html_escape(label, &mut self.out);
             label.len()
         };
         self.put("</a>");
@@ -430,7 +432,7 @@ impl Listing<'_> {
     /// An icon; the alternative text is the administrator's HTML.
     fn image(&mut self, url: &str, alt: &str) {
         self.put("<img src=\"");
-        html(url.as_bytes(), &mut self.out);
+        html_escape(url.as_bytes(), &mut self.out);
         self.put("\" alt=\"");
         self.put(alt);
         self.put("\"");

@@ -7,7 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 use super::parse::{self, Item, Moment, TimeStyle, Unit, What};
 use super::record::{ConnectionEnd, Fields, Record};
 use super::time_cache::TimeCache;
-use crate::modules::escape::{decimal, hexadecimal, log_item, padded, signed};
+use crate::number::{decimal, hexadecimal, padded, signed};
+use message::escape::log_escape;
 
 /// A compiled `LogFormat`.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +51,7 @@ fn write_value(
     let part = if original { record.original() } else { &record.last };
     match what {
         What::ClientHost => match record.host {
-            Some(host) => log_item(host, out),
+            Some(host) => log_escape(host, out),
             None => address(record.client.ip(), out),
         },
         What::Logname => optional(record.logname, out),
@@ -74,7 +75,7 @@ fn write_value(
         What::Query => {
             if let Some(query) = part.query {
                 out.push(b'?');
-                log_item(query, out);
+                log_escape(query, out);
             }
         }
         What::Handler => optional(part.handler, out),
@@ -112,8 +113,8 @@ fn write_connection_value(what: &What, record: &Record<'_>, out: &mut Vec<u8>) {
         }),
         What::LogId => optional(record.log_id, out),
         What::ConnectionLogId => optional(record.connection_log_id, out),
-        What::VirtualHost => log_item(record.virtual_host, out),
-        What::ServerName => log_item(record.server_name, out),
+        What::VirtualHost => log_escape(record.virtual_host, out),
+        What::ServerName => log_escape(record.server_name, out),
         What::Pid => decimal(u64::from(record.pid), out),
         What::Tid => decimal(record.tid, out),
         What::TidHexadecimal => hexadecimal(record.tid, out),
@@ -170,7 +171,7 @@ fn write_time(
 /// Appends the value escaped, or a hyphen.
 fn optional(value: Option<&[u8]>, out: &mut Vec<u8>) {
     match value {
-        Some(value) => log_item(value, out),
+        Some(value) => log_escape(value, out),
         None => out.push(b'-'),
     }
 }
@@ -183,7 +184,7 @@ fn joined(fields: &dyn Fields, name: &str, out: &mut Vec<u8>) {
             out.extend_from_slice(b", ");
         }
         is_first = false;
-        log_item(value, out);
+        log_escape(value, out);
     });
     if is_first {
         out.push(b'-');
@@ -214,11 +215,11 @@ fn address(ip: IpAddr, out: &mut Vec<u8>) {
 /// more people than the request was meant for (mod_log_config.c `log_request_line`).
 fn request_line(line: &[u8], out: &mut Vec<u8>) {
     match password(line) {
-        None => log_item(line, out),
+        None => log_escape(line, out),
         Some((start, end)) => {
-            log_item(&line[..start], out);
+            log_escape(&line[..start], out);
             out.extend_from_slice(b"XXXXXXXX");
-            log_item(&line[end..], out);
+            log_escape(&line[end..], out);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The time of day as a log line shows it, formatted once a second.
 
 use crate::log::time::{LocalTime, LocalTimeFn};
-use crate::modules::escape::{padded, signed};
+use crate::number::{padded, signed};
 
 /// Seconds that were formatted lately. One belongs to each thread that writes log lines.
 ///
