@@ -11,7 +11,7 @@ mod keeper;
 mod lab;
 mod load;
 mod peers;
-mod procs;
+pub(crate) mod procs;
 mod report;
 mod scenarios;
 mod setup;

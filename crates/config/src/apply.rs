@@ -48,6 +48,11 @@ impl Call<'_> {
         self.args.get(nth).map_or("", String::as_str)
     }
 
+    /// All arguments.
+    pub fn words(&self) -> Vec<&str> {
+        self.args.iter().map(String::as_str).collect()
+    }
+
     /// The value of an [`Args::Flag`] row.
     pub fn on(&self) -> bool {
         !self.arg(0).eq_ignore_ascii_case("off")

@@ -90,7 +90,7 @@ fn parse_stat(text: &str) -> Option<Stat> {
 }
 
 /// The Pss line of smaps_rollup, in bytes.
-fn parse_pss(text: &str) -> Option<u64> {
+pub(crate) fn parse_pss(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }

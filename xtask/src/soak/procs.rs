@@ -36,7 +36,7 @@ pub(super) fn descriptors(pid: u32) -> usize {
 /// Memory of a process in bytes, with what it shares counted by its share.
 pub(super) fn pss_bytes(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-    parse_pss(&text).unwrap_or(0)
+    crate::bench::procs::parse_pss(&text).unwrap_or(0)
 }
 
 /// The command name stands in parentheses and may hold any character; after it come state, parent
@@ -46,11 +46,6 @@ fn parse_stat(pid: u32, text: &str) -> Option<(Process, u32)> {
     let [state, parent, group, ..] = fields[..] else { return None };
     let process = Process { pid, parent: parent.parse().ok()?, is_zombie: state == "Z" };
     Some((process, group.parse().ok()?))
-}
-
-fn parse_pss(text: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
-    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
 
 #[cfg(test)]
@@ -66,7 +61,10 @@ mod tests {
 
     #[test]
     fn pss_is_its_own_line() {
-        assert_eq!(parse_pss("Rss: 9 kB\nPss:  12 kB\nPss_Anon: 4 kB\n"), Some(12 << 10));
+        assert_eq!(
+            crate::bench::procs::parse_pss("Rss: 9 kB\nPss:  12 kB\nPss_Anon: 4 kB\n"),
+            Some(12 << 10)
+        );
     }
 
     #[test]

@@ -354,8 +354,7 @@ fn error_log(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn log_level(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let words: Vec<&str> = call.args.iter().map(String::as_str).collect();
-    builder.server.levels.set(&words, &crate::modules::short_names()).map_err(Error::from)
+    builder.server.levels.set(&call.words(), &crate::modules::short_names()).map_err(Error::from)
 }
 
 fn options(builder: &mut Builder, call: &Call<'_>) -> Done {

@@ -38,12 +38,8 @@ static DIRECTIVES: &[Directive<Builder>] = &[
 
 type Done = Result<(), Error>;
 
-fn words<'a>(call: &'a Call<'_>) -> Vec<&'a str> {
-    call.args.iter().map(String::as_str).collect()
-}
-
 fn index_options(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().autoindex.index_options(&words(call)).map_err(Error::from)
+    builder.settings().autoindex.index_options(&call.words()).map_err(Error::from)
 }
 
 fn index_order_default(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -53,7 +49,7 @@ fn index_order_default(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 fn index_ignore(builder: &mut Builder, call: &Call<'_>) -> Done {
     let section = builder.directory();
-    builder.settings().autoindex.index_ignore(&words(call), &section).map_err(Error::from)
+    builder.settings().autoindex.index_ignore(&call.words(), &section).map_err(Error::from)
 }
 
 fn index_ignore_reset(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -73,7 +69,7 @@ fn index_head_insert(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 fn icon(builder: &mut Builder, call: &Call<'_>, by: By) -> Done {
     let section = builder.directory();
-    builder.settings().autoindex.add_icon(by, &words(call), &section).map_err(Error::from)
+    builder.settings().autoindex.add_icon(by, &call.words(), &section).map_err(Error::from)
 }
 
 fn add_icon(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -90,7 +86,7 @@ fn add_icon_by_encoding(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 fn alt(builder: &mut Builder, call: &Call<'_>, by: By) -> Done {
     let section = builder.directory();
-    builder.settings().autoindex.add_alt(by, &words(call), &section).map_err(Error::from)
+    builder.settings().autoindex.add_alt(by, &call.words(), &section).map_err(Error::from)
 }
 
 fn add_alt(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -102,7 +98,7 @@ fn add_alt_by_type(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn add_description(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().autoindex.add_description(&words(call)).map_err(Error::from)
+    builder.settings().autoindex.add_description(&call.words()).map_err(Error::from)
 }
 
 fn default_icon(builder: &mut Builder, call: &Call<'_>) -> Done {

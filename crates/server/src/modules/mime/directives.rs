@@ -68,12 +68,8 @@ static DIRECTIVES: &[Directive<Builder>] = &[
 
 type Done = Result<(), Error>;
 
-fn words<'a>(call: &'a Call<'_>) -> Vec<&'a str> {
-    call.args.iter().map(String::as_str).collect()
-}
-
 fn add(builder: &mut Builder, call: &Call<'_>, attribute: Attribute) -> Done {
-    builder.settings().mime.add(attribute, &words(call)).map_err(Error::from)
+    builder.settings().mime.add(attribute, &call.words()).map_err(Error::from)
 }
 
 fn types_config(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -98,11 +94,11 @@ fn add_language(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn remove_type(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().mime.remove(Attribute::Type, &words(call)).map_err(Error::from)
+    builder.settings().mime.remove(Attribute::Type, &call.words()).map_err(Error::from)
 }
 
 fn remove_encoding(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().mime.remove(Attribute::Encoding, &words(call)).map_err(Error::from)
+    builder.settings().mime.remove(Attribute::Encoding, &call.words()).map_err(Error::from)
 }
 
 fn default_language(builder: &mut Builder, call: &Call<'_>) -> Done {
