@@ -354,6 +354,10 @@ fn error_log(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn log_level(builder: &mut Builder, call: &Call<'_>) -> Done {
+    if builder.is_in_section() {
+        call.warn(None, "LogLevel for a section is not supported yet: the line has no effect");
+        return Ok(());
+    }
     builder.server.levels.set(&call.words(), &crate::modules::short_names()).map_err(Error::from)
 }
 

@@ -157,6 +157,11 @@ impl Builder {
         directories.take(1).collect()
     }
 
+    /// Whether a section is open.
+    pub(crate) fn is_in_section(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// A section begins.
     pub(crate) fn enter(&mut self, kind: SectionKind) {
         let within = self.open.last().and_then(|outer| match &outer.kind {
