@@ -5,9 +5,10 @@
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Dir, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::{ReadWriteFlags, preadv2};
 use std::ffi::CString;
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
@@ -181,7 +182,48 @@ pub fn read_whole(file: &File, length: usize, out: &mut Vec<u8>) -> io::Result<(
     file.read_exact_at(&mut out[start..], 0)
 }
 
+/// Whether the byte at `offset` can be had without waiting for a disk. A file system that cannot
+/// tell counts as yes.
+pub fn is_cached(file: impl AsFd, offset: u64) -> bool {
+    let mut byte = [0];
+    let mut buffers = [IoSliceMut::new(&mut byte)];
+    !matches!(preadv2(file, &mut buffers, offset, ReadWriteFlags::NOWAIT), Err(Errno::AGAIN))
+}
+
+/// Bytes read at once to bring a file into memory.
+const LOAD_BYTES: usize = 64 * 1024;
+
+/// Bring `length` bytes of a file into the kernel's cache, for as long as the disk takes: call it
+/// where blocking is allowed.
+pub fn load(file: &File, offset: u64, length: usize) {
+    let mut buffer = vec![0; LOAD_BYTES.min(length)];
+    let mut done = 0;
+    while done < length {
+        // Whatever goes wrong, the send that follows meets it again and reports it.
+        match file.read_at(&mut buffer, offset + done as u64) {
+            Ok(read) if read > 0 => done += read,
+            _ => return,
+        }
+    }
+}
+
 /// A path from raw bytes.
 pub fn path_from(bytes: Vec<u8>) -> PathBuf {
     PathBuf::from(std::ffi::OsString::from_vec(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_loaded_is_cached_and_the_end_of_a_file_is_no_trouble() {
+        let path = std::env::temp_dir().join(format!("trivet-load-{}", std::process::id()));
+        std::fs::write(&path, vec![7; 300_000]).unwrap();
+        let file = File::open(&path).unwrap();
+        load(&file, 0, 1 << 20);
+        assert!(is_cached(&file, 0) && is_cached(&file, 299_999));
+        assert!(is_cached(&file, 1 << 40), "there is nothing to wait for");
+        std::fs::remove_file(&path).unwrap();
+    }
 }

@@ -194,6 +194,9 @@ fn send(wire: &mut Wire, bytes: &[u8], prepared: &Rc<Prepared>, content: u64) {
 
 fn send_file(wire: &mut Wire, prepared: &Prepared, offset: &mut u64, content: u64) {
     let count = usize::try_from(content.min(TURN_BYTES)).unwrap_or(usize::MAX);
+    if !file::is_cached(&prepared.source.file, count as u64 - 1) {
+        return; // the sender of the rest knows how to wait for a disk
+    }
     // Whatever goes wrong, the sender of the rest meets it again, and knows what to do.
     let _ = wire.stream.try_send_file(prepared.source.file.as_fd(), offset, count);
 }

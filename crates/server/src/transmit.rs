@@ -5,7 +5,7 @@ use crate::connection::Wire;
 use crate::representation::Representation;
 use crate::response::{Body, Piece};
 use crate::slots::Slot;
-use runtime::clock;
+use runtime::{clock, file};
 use std::future::poll_fn;
 use std::io;
 use std::os::fd::AsFd;
@@ -153,6 +153,7 @@ impl Wire {
         let end = offset + length;
         while offset < end {
             let count = usize::try_from((end - offset).min(TURN_BYTES)).unwrap_or(usize::MAX);
+            load_cold(source, offset, count).await?;
             match self.stream.try_send_file(source.file.as_fd(), &mut offset, count) {
                 Ok(0) => return Err(self.truncated(source)),
                 Ok(taken) => {
@@ -224,6 +225,16 @@ impl Wire {
         drop(waiting);
         result
     }
+}
+
+/// sendfile would wait for the disk, and all connections of this thread with it: let a helper
+/// thread wait instead.
+async fn load_cold(source: &Representation, offset: u64, count: usize) -> io::Result<()> {
+    if file::is_cached(&source.file, offset + count as u64 - 1) {
+        return Ok(());
+    }
+    let cold = source.file.try_clone()?;
+    runtime::blocking(move || file::load(&cold, offset, count)).await
 }
 
 /// Shows a connection as writing on the scoreboard while it lives.
