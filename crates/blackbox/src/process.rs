@@ -111,12 +111,16 @@ pub fn signal(pid: i32, signal: i32) -> bool {
 }
 
 /// Makes a command the leader of a process group, with SIGINT as a terminal's shell leaves it: a
-/// shell starts its background jobs with SIGINT ignored, which a process inherits.
+/// shell starts its background jobs with SIGINT ignored, which a process inherits. It is ended
+/// with the test that started it, should that be killed.
 pub fn lead_group(command: &mut Command) -> &mut Command {
-    // SAFETY: signal(2) is async-signal-safe, and the closure touches no memory.
+    // SAFETY: signal(2) and prctl(2) are async-signal-safe, and the closure touches no memory.
     unsafe {
         command.process_group(0).pre_exec(|| match libc::signal(libc::SIGINT, libc::SIG_DFL) {
             libc::SIG_ERR => Err(std::io::Error::last_os_error()),
+            _ if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) < 0 => {
+                Err(std::io::Error::last_os_error())
+            }
             _ => Ok(()),
         })
     }

@@ -2,6 +2,7 @@
 //! was started as root are another user.
 
 use std::fs;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -30,6 +31,15 @@ impl Scratch {
     /// The folder.
     pub fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// Makes the kernel forget the content of a file, so that the next reader waits for the disk.
+    /// A file system in memory has nothing to forget.
+    pub fn make_cold(&self, name: impl AsRef<Path>) {
+        let file = fs::File::open(self.join(name)).expect("the file is there");
+        file.sync_all().expect("a file can be written to the disk");
+        // SAFETY: the descriptor is open for the call, which touches no memory of this process.
+        unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     }
 
     /// A path inside the folder.
