@@ -248,7 +248,18 @@ fn a_first_choice_is_served_soon_though_the_second_has_its_name(mpm: Mpm) {
     wait_for("the first choice", 3, || client.get("/dir/").text() == "first");
 }
 
+fn a_script_is_not_shown_above_a_listing(mpm: Mpm) {
+    let listing = |name: &str| {
+        let site = Site::new(mpm).file("inc/header.php", "<?php secret");
+        let site = site.file("inc/top.txt", "shown").directive(format!("HeaderName {name}"));
+        site.start().get("/inc/").text().to_owned()
+    };
+    assert!(listing("top.txt").contains("shown"));
+    assert!(!listing("header.php").contains("secret"));
+}
+
 each_mpm! {
+    a_script_is_not_shown_above_a_listing,
     rules_of_a_folder_hold_although_its_index_file_is_open_to_all,
     a_root_is_the_same_folder_however_it_is_spelled,
     a_directory_section_holds_however_it_is_spelled,

@@ -2,6 +2,9 @@
 //! and a refusal says what it must and no more.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use blackbox::cases::refuses_at;
@@ -218,7 +221,35 @@ fn head(text: &str) -> String {
     format!("HEAD / HTTP/1.1\r\nHost: a\r\n{text}\r\n\r\n")
 }
 
+fn a_body_of_a_request_for_the_server_itself_is_limited(mpm: Mpm) {
+    let server = plain_site(mpm).directive("LimitRequestBody 1000").start();
+    let request = "OPTIONS * HTTP/1.1\r\nHost: a\r\nContent-Length: 200000000\r\n\r\n";
+    assert_eq!(server.exchange(request).status, 413);
+}
+
+fn a_client_that_pipelines_without_pause_does_not_keep_others_waiting(mpm: Mpm) {
+    let server = plain_site(mpm).start();
+    let mut others: Vec<_> = (0..16).map(|_| server.connect()).collect();
+    others.iter_mut().for_each(|client| assert_eq!(client.get("/a.txt").status, 200));
+    // A flood of requests for the long way, and of their answers.
+    let flood = TcpStream::connect(server.address()).unwrap();
+    let (mut sender, mut reader) = (flood.try_clone().unwrap(), flood.try_clone().unwrap());
+    let requests = "GET /none HTTP/1.1\r\nHost: a\r\n\r\n".repeat(1000);
+    thread::scope(|scope| {
+        scope.spawn(move || while sender.write_all(requests.as_bytes()).is_ok() {});
+        scope.spawn(move || while matches!(reader.read(&mut [0; 65536]), Ok(1..)) {});
+        for client in &mut others {
+            let start = Instant::now();
+            assert_eq!(client.get("/a.txt").status, 200);
+            assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+        }
+        flood.shutdown(Shutdown::Both).unwrap();
+    });
+}
+
 each_mpm! {
+    a_body_of_a_request_for_the_server_itself_is_limited,
+    a_client_that_pipelines_without_pause_does_not_keep_others_waiting,
     the_limit_of_a_body_is_that_of_its_location,
     connections_beyond_the_limit_are_accepted_when_a_slot_is_free_again,
     connections_beyond_the_limit_are_accepted_when_others_end,

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use blackbox::{Client, Mpm, Server, Site, each_mpm};
+use blackbox::{Client, Mpm, Server, Site, each_mpm, process, until};
 
 /// A site whose access log has this format only.
 fn logging(site: Site, format: &str) -> Server {
@@ -149,6 +149,26 @@ fn a_stuck_pipe_does_not_stop_service(mpm: Mpm, line_bytes: usize) {
     assert!(start.elapsed() < Duration::from_secs(2), "it took {:?}", start.elapsed());
 }
 
+fn errors_into_a_pipe_that_nobody_reads_do_not_stop_service(mpm: Mpm) {
+    let words = ["sh", "-c", "\"$@\" 2>&1; exit $?", "sh"];
+    let mut server = plain_site_without_log(mpm).output_unread().under(&words).start();
+    let children = server.children();
+    // Each refusal is a line of the error log; together they are more than a pipe holds.
+    for _ in 0..1000 {
+        assert_eq!(server.get("/.git/config").status, 403);
+    }
+    assert_eq!(server.children(), children);
+    assert!(process::signal(children[0], libc::SIGKILL));
+    until("a new child, of whose predecessor nobody can be told", 10, || {
+        let now = server.children();
+        (now.len() == children.len() && now != children).then_some(())
+    });
+    assert_eq!(server.get("/a.txt").status, 200);
+    let start = Instant::now();
+    server.stop(libc::SIGTERM);
+    assert!(start.elapsed() < Duration::from_secs(2), "it took {:?}", start.elapsed());
+}
+
 fn a_request_reset_while_its_handler_runs_is_logged(mpm: Mpm) {
     let server = logging(plain_site_without_log(mpm).diagnostics(), "%X %m %U");
     let mut client = server.connect();
@@ -165,5 +185,6 @@ each_mpm! {
     a_request_whose_body_is_cut_by_a_reset_is_logged,
     a_log_into_a_pipe_that_nobody_reads_does_not_stop_service,
     lines_longer_than_a_page_into_a_stuck_pipe_do_not_stop_service,
+    errors_into_a_pipe_that_nobody_reads_do_not_stop_service,
     a_request_reset_while_its_handler_runs_is_logged,
 }

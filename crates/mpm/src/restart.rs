@@ -23,6 +23,8 @@ pub(crate) struct Starting {
     order: Order,
     /// Why it cannot be.
     pub(crate) failed: Option<String>,
+    /// Children that served and died before all did.
+    pub(crate) lost: usize,
 }
 
 /// A restart that a signal has asked for.
@@ -58,7 +60,8 @@ impl Parent<'_> {
 
     /// Start the children of `generation`. At the start of the server it is the current one.
     pub(crate) fn begin(&mut self, generation: &Arc<Generation>, order: Order) {
-        self.starting = Some(Starting { generation: generation.clone(), order, failed: None });
+        self.starting =
+            Some(Starting { generation: generation.clone(), order, failed: None, lost: 0 });
         for slot in 0..generation.plan.processes {
             if let Err(error) = self.start(generation, slot) {
                 let text = format!("fork: Unable to fork new process: {error}");

@@ -235,6 +235,16 @@ impl Parent<'_> {
             starting.failed = Some(format!("a child process could not start ({why})"));
             return;
         }
+        if let Some(starting) = &mut self.starting
+            && starting.generation.number == record.generation
+        {
+            // One may be an accident; as many as there should be never become a generation.
+            starting.lost += 1;
+            if starting.lost > starting.generation.plan.processes {
+                starting.failed =
+                    Some(format!("its children die as soon as they serve ({ending})"));
+            }
+        }
         self.note_crash(record, ending, served);
     }
 

@@ -35,6 +35,21 @@ where
 {
     match CHOICE.with(Cell::get) {
         Blocking::Inline => Ok(work()),
-        Blocking::Pool { .. } => tokio::task::spawn_blocking(work).await.map_err(io::Error::other),
+        Blocking::Pool { .. } => {
+            let mut job = Job { handle: tokio::task::spawn_blocking(work) };
+            (&mut job.handle).await.map_err(io::Error::other)
+        }
+    }
+}
+
+/// Work that nobody waits for any more is not begun: a client that asks and leaves must not fill
+/// the queue for others.
+struct Job<T> {
+    handle: tokio::task::JoinHandle<T>,
+}
+
+impl<T> Drop for Job<T> {
+    fn drop(&mut self) {
+        self.handle.abort();
     }
 }

@@ -40,6 +40,8 @@ impl Signals {
     /// Block the signals already, before anybody reads them: what comes while the configuration
     /// is read is obeyed afterwards, instead of ending the process by its default action.
     pub fn hold() {
+        // Whoever started us may have it ignored, and then the kernel would reap our children.
+        sys::default_signal(libc::SIGCHLD);
         let numbers: Vec<i32> = SIGNALS.iter().map(|row| row.0).collect();
         sys::set_blocked_signals(&numbers);
     }
@@ -50,8 +52,8 @@ impl Signals {
     /// # Errors
     /// When descriptors are used up.
     pub fn take() -> io::Result<Self> {
+        Self::hold();
         let numbers: Vec<i32> = SIGNALS.iter().map(|row| row.0).collect();
-        sys::set_blocked_signals(&numbers);
         sys::ignore_signal(libc::SIGPIPE);
         sys::ignore_signal(libc::SIGXFSZ);
         Ok(Self { descriptor: sys::signal_descriptor(&numbers)? })

@@ -85,13 +85,9 @@ impl Wire {
         }
         match self.settle_body(&framing, body_limit, &mut response, &mut held).await {
             Ok(unread) => self.respond(&request, &framing, response, unread, held).await,
-            Err(error) => {
+            Err(_) => {
                 self.is_broken = true;
-                let next = self.state.close(CloseReason::ClientGone);
-                let written = Written { response, head: vec![], body_bytes: 0, result: Err(error) };
-                let view = request.view();
-                self.log(Some(view), Some(view.request_line()), &written, &request);
-                next
+                self.abandoned(&framing, &request)
             }
         }
     }
@@ -233,6 +229,9 @@ impl Wire {
         };
         let view = request.view();
         self.log(Some(view), Some(view.request_line()), &written, request);
+        if drains && !drained && !self.is_broken {
+            self.linger().await; // or what is left of the body would reset the connection
+        }
         if next == Next::Idle { self.wait_for_next() } else { next }
     }
 

@@ -25,6 +25,9 @@ use std::task::{self, Poll};
 /// Reads before the other connections of this thread get a turn.
 const READS_PER_TURN: usize = 16;
 
+/// Turns that one connection may take while more of its requests lie ready.
+const TURNS_IN_A_ROW: u32 = 8;
+
 /// How long an ended connection is kept readable, so that the client can read our last response
 /// instead of a reset: at most this long, and this long without a byte (httpd: ap_lingering_close).
 const LINGER_MS: u64 = 30_000;
@@ -124,6 +127,7 @@ impl Wire {
     }
 
     async fn run(&mut self) {
+        let mut in_a_row = 0;
         loop {
             let turn = poll_fn(|context| self.poll_turn(context)).await;
             // Boxed, because these futures are large and rare, and a waiting connection is small.
@@ -140,6 +144,13 @@ impl Wire {
                     Box::pin(self.linger()).await;
                 }
                 return;
+            }
+            // A client that pipelines without pause must not keep the others of this thread
+            // waiting: nothing on the long way need ever wait.
+            in_a_row = if self.input.is_empty() { 0 } else { in_a_row + 1 };
+            if in_a_row == TURNS_IN_A_ROW {
+                in_a_row = 0;
+                runtime::thread::yield_now().await;
             }
         }
     }
@@ -164,6 +175,9 @@ impl Wire {
                 Poll::Ready(Ok(length)) => {
                     if let Some(turn) = self.received(&input[..length], parser, output) {
                         return Poll::Ready(turn);
+                    }
+                    if length == input.len() {
+                        break; // a full buffer was a turn's worth
                     }
                 }
                 Poll::Pending => {
@@ -239,6 +253,7 @@ impl Wire {
             match parser.advance(rest, &self.context.host().limits) {
                 Ok(Progress::Complete { len }) => {
                     at += len;
+                    self.head_since_ms = self.now_ms; // of the head that may follow
                     outcome = self.head(&rest[..len], parser, at == bytes.len(), output);
                     parser.reset();
                 }
@@ -338,7 +353,7 @@ impl Wire {
 
     /// Stop sending, then read and drop what comes until the client closes, too: for as long as
     /// something comes, within bounds.
-    async fn linger(&mut self) {
+    pub(crate) async fn linger(&mut self) {
         self.stream.shutdown_write();
         let context = self.context.clone();
         let row = context.process_row();

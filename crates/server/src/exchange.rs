@@ -56,7 +56,10 @@ async fn respond(
     }
     let (raw_path, query) = match framing.target {
         Target::Origin { path, query } | Target::Absolute { path, query, .. } => (path, query),
-        Target::Asterisk => return Ok(Response::new(Status::OK).field("Allow", ALLOWED_METHODS)),
+        Target::Asterisk => {
+            check_body(framing.body, found.body_limit)?;
+            return Ok(Response::new(Status::OK).field("Allow", ALLOWED_METHODS));
+        }
         Target::Authority(_) => {
             let text = "CONNECT is for proxies, and this is none";
             return Err(Failure::new(Status::METHOD_NOT_ALLOWED, "core", text));

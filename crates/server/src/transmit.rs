@@ -95,7 +95,7 @@ impl Wire {
             while collected.len() < COLLECTED_BYTES
                 && let Some(piece) = pieces.next_if(is_small)
             {
-                append(piece, &mut collected)?;
+                self.append(piece, &mut collected)?;
             }
             let more = pieces.peek().is_some();
             self.send_bytes(&collected, more, Some(held), sent).await?;
@@ -196,6 +196,20 @@ impl Wire {
         Ok(())
     }
 
+    /// Append a small piece to `out`.
+    fn append(&self, piece: Piece, out: &mut Vec<u8>) -> io::Result<()> {
+        match piece {
+            Piece::Bytes(bytes) => out.extend_from_slice(&bytes),
+            Piece::File { source, offset, length } => {
+                let start = out.len();
+                out.resize(start + usize::try_from(length).unwrap_or(0), 0);
+                let read = source.file.read_exact_at(&mut out[start..], offset);
+                read.map_err(|_| self.truncated(&source))?;
+            }
+        }
+        Ok(())
+    }
+
     fn truncated(&self, source: &Representation) -> io::Error {
         let name = String::from_utf8_lossy(&source.origin.below);
         let text = format!("{name} became shorter while it was sent: the connection is closed");
@@ -266,17 +280,4 @@ fn piece_length(piece: &Piece) -> u64 {
 
 fn is_small(piece: &Piece) -> bool {
     piece_length(piece) <= TOGETHER_BYTES
-}
-
-/// Append a small piece to `out`.
-fn append(piece: Piece, out: &mut Vec<u8>) -> io::Result<()> {
-    match piece {
-        Piece::Bytes(bytes) => out.extend_from_slice(&bytes),
-        Piece::File { source, offset, length } => {
-            let start = out.len();
-            out.resize(start + usize::try_from(length).unwrap_or(0), 0);
-            source.file.read_exact_at(&mut out[start..], offset)?;
-        }
-    }
-    Ok(())
 }

@@ -7,6 +7,7 @@ use super::time::{LocalTime, ZoneName};
 use runtime::{clock, process};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// A complaint about a log that cannot be written is repeated after this long.
 const COMPLAINT_INTERVAL_MS: u64 = 60_000;
 
-/// An access log.
+/// Where the lines of one log go.
 pub(crate) struct Sink {
     file: File,
     path: PathBuf,
@@ -26,16 +27,26 @@ pub(crate) struct Sink {
 impl Sink {
     /// Open `path` for appending. `-` is standard output.
     pub(crate) fn open(path: &Path) -> std::io::Result<Self> {
-        let mut options = OpenOptions::new();
-        // Where a reader may stop reading (a pipe, a terminal with Ctrl-S), a write must fail
-        // rather than wait.
-        options.append(true).custom_flags(runtime::file::NONBLOCK);
-        let file = if path.as_os_str() == "-" {
-            // A description of its own: the flag must not reach others who share the output.
-            options.open("/proc/self/fd/1").or_else(|_| duplicate_of_stdout())?
-        } else {
-            options.create(true).open(path)?
-        };
+        if path.as_os_str() == "-" {
+            return Self::standard(1, path, &std::io::stdout());
+        }
+        Self::new(append_options().create(true).open(path)?, path)
+    }
+
+    /// Standard error.
+    pub(crate) fn standard_error() -> std::io::Result<Self> {
+        Self::standard(2, Path::new("stderr"), &std::io::stderr())
+    }
+
+    /// A description of its own, where that can be had: its flags must not reach others who share
+    /// the output.
+    fn standard(number: u8, path: &Path, shared: &impl AsFd) -> std::io::Result<Self> {
+        let own = append_options().open(format!("/proc/self/fd/{number}"));
+        let duplicate = |_| shared.as_fd().try_clone_to_owned().map(File::from);
+        Self::new(own.or_else(duplicate)?, path)
+    }
+
+    fn new(file: File, path: &Path) -> std::io::Result<Self> {
         let may_block = !file.metadata()?.is_file();
         Ok(Self { file, path: path.to_owned(), may_block, complained_ms: AtomicU64::new(0) })
     }
@@ -75,31 +86,33 @@ impl Sink {
     }
 }
 
-fn duplicate_of_stdout() -> std::io::Result<File> {
-    Ok(File::from(std::os::fd::AsFd::as_fd(&std::io::stdout()).try_clone_to_owned()?))
+/// Where a reader may stop reading (a pipe, a terminal with Ctrl-S), a write must fail rather than
+/// wait: `O_NONBLOCK`, which files do not mind.
+fn append_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.append(true).custom_flags(runtime::file::NONBLOCK);
+    options
 }
 
 /// The error log: a file, or standard error.
 pub(crate) struct ErrorLog {
-    file: Option<File>,
+    sink: Sink,
+    is_configured: bool,
     levels: Levels,
 }
 
 impl ErrorLog {
     /// Open `path`, or use standard error.
     pub(crate) fn open(path: Option<&Path>, levels: Levels) -> std::io::Result<Self> {
-        let file = match path {
-            Some(path) => Some(OpenOptions::new().append(true).create(true).open(path)?),
-            None => None,
-        };
-        Ok(Self { file, levels })
+        let sink = path.map_or_else(Sink::standard_error, Sink::open)?;
+        Ok(Self { sink, is_configured: path.is_some(), levels })
     }
 
     /// Whether a message of this kind is wanted.
     pub(crate) fn allows(&self, module: &str, level: Level) -> bool {
         // httpd logs notices to a regular file whatever LogLevel says (core.c, ErrorLog).
         match level {
-            Level::Notice => self.file.is_some() || self.levels.of(module) >= Level::Notice,
+            Level::Notice => self.is_configured || self.levels.of(module) >= Level::Notice,
             _ => self.levels.allows(module, level),
         }
     }
@@ -132,10 +145,7 @@ impl ErrorLog {
         let mut text = Vec::with_capacity(128 + message.len());
         line.write(local_time, &mut text);
         text.push(b'\n');
-        let _ = match &self.file {
-            Some(file) => { file }.write_all(&text),
-            None => std::io::stderr().write_all(&text),
-        };
+        let _ = self.sink.write(&text);
     }
 }
 

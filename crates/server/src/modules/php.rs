@@ -14,7 +14,7 @@ const EXTENSIONS: &[&str] =
 
 /// What a file name says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Script {
+pub(crate) enum Script {
     No,
     Yes,
     /// A script with something appended to its name.
@@ -58,8 +58,9 @@ pub(crate) fn resolve(opened: &Opened<'_>) -> Result<Option<Handler>, Failure> {
 
 /// Endings of a name that a browser shows as something else than PHP source: `x.php.jpg` is an
 /// image as long as nobody configures a handler for all files with `.php` somewhere inside.
-fn classify(name: &[u8]) -> Script {
+pub(crate) fn classify(name: &[u8]) -> Script {
     let lower = name.to_ascii_lowercase();
+    let mut found = Script::No;
     let mut parts = lower.split(|byte| *byte == b'.').skip(1).peekable();
     while let Some(part) = parts.next() {
         let is_last = parts.peek().is_none();
@@ -70,11 +71,18 @@ fn classify(name: &[u8]) -> Script {
         if is_last && clean == part.len() {
             return Script::Yes;
         }
-        let rest = parts.next().unwrap_or_default();
-        let is_media = MEDIA.iter().any(|media| media.as_bytes() == rest);
-        return if is_media && clean == part.len() { Script::No } else { Script::Copy };
+        found = Script::Copy;
+        // One honest extension may follow, and nothing behind it.
+        let rest = parts.peek().copied().unwrap_or_default();
+        if clean == part.len() && MEDIA.iter().any(|media| media.as_bytes() == rest) {
+            parts.next();
+            if parts.peek().is_none() {
+                return Script::No;
+            }
+            // Look at the media part's follower as well: `x.php.js.php` is a script.
+        }
     }
-    Script::No
+    found
 }
 
 /// Extensions that may follow `.php.` in an honest name.
@@ -86,12 +94,20 @@ mod tests {
 
     #[test]
     fn scripts_and_their_copies_are_recognised_in_any_spelling() {
-        for name in ["x.php", "X.PHP", "a.b.phtml", "x.phps", "x.php8", ".php"] {
+        for name in ["x.php", "X.PHP", "a.b.phtml", "x.phps", "x.php8", ".php", "x.php.js.php"] {
             assert_eq!(classify(name.as_bytes()), Script::Yes, "{name}");
         }
-        for name in
-            ["x.php~", "x.php.bak", "x.php.", "x.php ", "x.PHP.save", "x.php\n", "a.php.swp"]
-        {
+        for name in [
+            "x.php~",
+            "x.php.bak",
+            "x.php.",
+            "x.php ",
+            "x.PHP.save",
+            "x.php.html.bak",
+            "x.php.x.y",
+            "x.php\n",
+            "a.php.swp",
+        ] {
             assert_eq!(classify(name.as_bytes()), Script::Copy, "{name}");
         }
         for name in ["x.html", "php", "x.phpx", "x.php.jpg", "phpinfo.txt", "x.graph.p"] {

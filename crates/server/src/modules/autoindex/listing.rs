@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::log::sink::local_time;
-use crate::modules::mime;
+use crate::modules::{mime, php};
 use crate::phase::{Mapped, Opened};
 use crate::request::Request;
 use crate::resolve::{self, LinkPolicy, Policies, Root};
@@ -202,7 +202,8 @@ fn read(folder: &File, wanted: &Wanted, visitor: &Visitor) -> Result<Contents, f
     }
     let inserts = [0, 1].map(|which| {
         let name = wanted.inserts[which].as_ref()?.as_bytes();
-        let is_granted = visitor.access(&merged, name) == Access::Granted;
+        let is_script = php::classify(name) != php::Script::No;
+        let is_granted = !is_script && visitor.access(&merged, name) == Access::Granted;
         is_granted.then(|| start_of(folder, name, &policies, INSERT_BYTES)).flatten()
     });
     Ok(Contents { entries, inserts })
