@@ -3,6 +3,8 @@
 CARGO ?= cargo
 LISTEN ?= 127.0.0.1:8080
 SITE ?= examples/site
+FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 600
 # Where cargo builds; a relative CARGO_TARGET_DIR counts from here.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -10,7 +12,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench check
+.PHONY: help run test bench fuzz soak check
 
 help: ## print this list
 	@echo 'usage: make TARGET [LISTEN=address:port] [SITE=folder]'
@@ -30,6 +32,12 @@ test: ## install what the tests need (apt) and run every test
 
 bench: ## measure trivet beside other servers (installs them)
 	$(CARGO) xtask bench
+
+fuzz: ## run every fuzz target for FUZZ_SECONDS (60)
+	$(CARGO) xtask fuzz --seconds '$(FUZZ_SECONDS)'
+
+soak: ## break things under load for SOAK_SECONDS (600)
+	$(CARGO) xtask soak --seconds '$(SOAK_SECONDS)'
 
 check: ## everything that must pass before a change is merged
 	.ci/run

@@ -2,7 +2,9 @@
 //! build.
 
 mod bench;
+mod fuzz;
 mod site;
+mod soak;
 mod tidy;
 
 use std::path::Path;
@@ -13,7 +15,9 @@ type Chore = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
 const CHORES: &[Chore] = &[
     ("bench", "measure trivet beside nginx, Apache, lighttpd and h2o", bench::run),
+    ("fuzz", "run the fuzz targets for a while", fuzz::run),
     ("site", "write examples/site anew", site::run),
+    ("soak", "serve under load while children are killed and files replaced", soak::run),
     ("tidy", "check the rules of STYLE.md that a machine can check", tidy::run),
 ];
 

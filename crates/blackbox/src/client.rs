@@ -104,11 +104,21 @@ impl Client {
     /// Makes the kernel send a reset when this connection is dropped.
     pub fn reset_on_drop(&self) {
         let linger = libc::linger { l_onoff: 1, l_linger: 0 };
-        let length = size_of::<libc::linger>() as libc::socklen_t;
+        self.set_option(libc::SO_LINGER, &linger);
+    }
+
+    /// Makes the receive buffer as small as the kernel allows (socket(7): 256 bytes).
+    pub fn narrow(&self) {
+        self.set_option(libc::SO_RCVBUF, &1_i32);
+    }
+
+    fn set_option<T>(&self, name: i32, value: &T) {
+        let length = size_of::<T>() as libc::socklen_t;
         let fd = self.stream.as_raw_fd();
-        let value = (&raw const linger).cast();
-        // SAFETY: `linger` lives through the call and its true length is given.
-        unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, value, length) };
+        let value = std::ptr::from_ref(value).cast();
+        // SAFETY: `value` lives through the call and its true length is given.
+        let code = unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, name, value, length) };
+        assert_eq!(code, 0, "option {name} of a socket can be set");
     }
 
     /// Sends `GET target` with `Host: localhost` and reads the response.
@@ -282,14 +292,22 @@ impl Client {
 
     /// Whether the server has closed by now, without waiting.
     pub fn is_closed(&self) -> bool {
-        let mut byte = [0];
-        self.stream.set_nonblocking(true).expect("a socket can be non-blocking");
-        let seen = self.stream.peek(&mut byte);
-        self.stream.set_nonblocking(false).expect("a socket can be blocking");
-        match seen {
+        match self.peek() {
             Ok(count) => count == 0,
             Err(error) => error.kind() != ErrorKind::WouldBlock,
         }
+    }
+
+    /// Whether something has arrived that was not read, without waiting.
+    pub fn has_input(&self) -> bool {
+        matches!(self.peek(), Ok(1..))
+    }
+
+    fn peek(&self) -> std::io::Result<usize> {
+        self.stream.set_nonblocking(true).expect("a socket can be non-blocking");
+        let seen = self.stream.peek(&mut [0]);
+        self.stream.set_nonblocking(false).expect("a socket can be blocking");
+        seen
     }
 }
 

@@ -1,6 +1,8 @@
 //! Processes as `/proc` shows them: who is whose child, threads, open descriptors, signals.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// One line of `/proc/PID/stat`, as far as the tests need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +64,22 @@ pub fn descriptors(pid: i32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }
 
+/// The CPU time that a process's threads have used, in nanoseconds (schedstats of the kernel).
+pub fn cpu_ns(pid: i32) -> u64 {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+    let texts = threads.filter_map(|it| fs::read_to_string(it.ok()?.path().join("schedstat")).ok());
+    texts.filter_map(|text| text.split(' ').next()?.parse::<u64>().ok()).sum()
+}
+
+/// The memory that a process has for itself, and its share of what it has with others, in bytes;
+/// `None` when this user may not look.
+pub fn pss_bytes(pid: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
 /// The effective user of a process.
 pub fn user(pid: i32) -> Option<u32> {
     status_number(pid, "Uid:", 2)
@@ -90,4 +108,16 @@ pub fn signal(pid: i32, signal: i32) -> bool {
     assert!(pid != 0 && pid != -1, "only a known process or group is signalled");
     // SAFETY: kill takes two integers and touches no memory of this process.
     unsafe { libc::kill(pid, signal) == 0 }
+}
+
+/// Makes a command the leader of a process group, with SIGINT as a terminal's shell leaves it: a
+/// shell starts its background jobs with SIGINT ignored, which a process inherits.
+pub fn lead_group(command: &mut Command) -> &mut Command {
+    // SAFETY: signal(2) is async-signal-safe, and the closure touches no memory.
+    unsafe {
+        command.process_group(0).pre_exec(|| match libc::signal(libc::SIGINT, libc::SIG_DFL) {
+            libc::SIG_ERR => Err(std::io::Error::last_os_error()),
+            _ => Ok(()),
+        })
+    }
 }

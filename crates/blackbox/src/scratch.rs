@@ -2,9 +2,12 @@
 //! was started as root are another user.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::wait::wait_for;
 
 /// A folder of its own under the system's temporary folder.
 #[derive(Debug)]
@@ -43,6 +46,25 @@ impl Scratch {
         set_mode(&path, 0o644);
         path
     }
+
+    /// Waits until nothing in the folder has changed for a while: a server may take a file that
+    /// was written just now for one that is still being written, and prepare no answer from it.
+    pub fn wait_until_at_rest(&self) {
+        wait_for("files at rest", 15, || {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970");
+            newest_change_s(&self.0) + REST_S < i64::try_from(now.as_secs()).expect("it fits")
+        });
+    }
+}
+
+/// Whole seconds after which any server takes a file for finished.
+const REST_S: i64 = 3;
+
+/// When a file or folder below `path` changed last (ctime, which nobody can set), in seconds.
+fn newest_change_s(path: &Path) -> i64 {
+    let own = fs::symlink_metadata(path).map_or(0, |data| data.ctime());
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| newest_change_s(&entry.path())).fold(own, i64::max)
 }
 
 impl Default for Scratch {

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 use crate::client::Client;
@@ -30,6 +30,7 @@ pub struct Site {
     directives: Vec<String>,
     wrapper: Vec<OsString>,
     descriptors: Option<u64>,
+    reads_output: bool,
 }
 
 impl Site {
@@ -44,6 +45,7 @@ impl Site {
             directives: Vec::new(),
             wrapper: Vec::new(),
             descriptors: None,
+            reads_output: true,
         }
     }
 
@@ -94,6 +96,12 @@ impl Site {
         self
     }
 
+    /// Reads stdout up to the address and never again, as a stuck pipe or a stopped terminal.
+    pub fn output_unread(mut self) -> Self {
+        self.reads_output = false;
+        self
+    }
+
     /// Runs the server under another program, such as strace with its options.
     pub fn under(mut self, words: &[&str]) -> Self {
         self.wrapper = words.iter().map(OsString::from).collect();
@@ -117,7 +125,8 @@ impl Site {
             words.extend(["-c".into(), OsString::from(line)]);
         }
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).stdin(Stdio::null()).process_group(0);
+        command.args(&words[1..]).stdin(Stdio::null());
+        process::lead_group(&mut command);
         if let Some(limit) = self.descriptors {
             limit_descriptors(&mut command, limit);
         }
@@ -132,9 +141,18 @@ impl Site {
         command.stderr(File::create(&errors).expect("a log can be made"));
         let mut child = command.spawn().expect("the server can be started");
         let output = Arc::default();
-        collect(child.stdout.take().expect("stdout is a pipe"), Arc::clone(&output));
-        let mut server =
-            Server { child, address: None, errors, output, stopped: false, site: self };
+        let (unread, end) = mpsc::channel();
+        let stdout = child.stdout.take().expect("stdout is a pipe");
+        collect(stdout, Arc::clone(&output), (!self.reads_output).then_some(end));
+        let mut server = Server {
+            child,
+            address: None,
+            errors,
+            output,
+            stopped: false,
+            site: self,
+            _unread: unread,
+        };
         server.wait_until_ready();
         server
     }
@@ -170,13 +188,22 @@ fn limit_descriptors(command: &mut Command, limit: u64) {
     }
 }
 
-/// Collects a process's stdout in the background, so that it never blocks on a full pipe.
-fn collect(stdout: ChildStdout, output: Arc<Mutex<String>>) {
+/// Collects a process's stdout in the background, so that it never blocks on a full pipe. With
+/// `end` it stops behind the address and holds the pipe open, unread, until the sender is gone.
+fn collect(stdout: ChildStdout, output: Arc<Mutex<String>>, end: Option<mpsc::Receiver<()>>) {
     thread::spawn(move || {
-        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+        let mut lines = BufReader::new(stdout).lines();
+        for line in lines.by_ref().map_while(Result::ok) {
             let mut text = output.lock().expect("no holder panics");
             text.push_str(&line);
             text.push('\n');
+            if let Some(end) = &end
+                && find_address(&text).is_some()
+            {
+                drop(text);
+                let _ = end.recv();
+                return;
+            }
         }
     });
 }
@@ -190,6 +217,8 @@ pub struct Server {
     output: Arc<Mutex<String>>,
     stopped: bool,
     site: Site,
+    /// Dropped with the server: then a pipe that was held open unread is closed.
+    _unread: mpsc::Sender<()>,
 }
 
 impl Server {

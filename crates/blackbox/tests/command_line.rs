@@ -44,7 +44,10 @@ fn refuses_directives(mpm: Mpm, lines: &[&str]) -> String {
 }
 
 fn help_fits_one_screen_and_names_what_there_is(_mpm: Mpm) {
-    for words in [["--help"].as_slice(), &[], &["serve", "--help"]] {
+    let serve: [&[&str]; 4] =
+        [&["serve", "--help"], &["serve", "-h"], &["help", "serve"], &["serve", ".", "--help"]];
+    let overview: [&[&str]; 3] = [&["--help"], &[], &["help"]];
+    for words in overview.into_iter().chain(serve) {
         let output = trivet(words);
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{words:?}: {}", output.status);
@@ -53,6 +56,41 @@ fn help_fits_one_screen_and_names_what_there_is(_mpm: Mpm) {
         }
         assert!(text.lines().count() <= 60, "{} lines are no screen", text.lines().count());
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+}
+
+fn the_help_of_serve_names_options_and_directives(_mpm: Mpm) {
+    let told = |words: &[&str]| {
+        let output = trivet(words);
+        assert!(output.status.success(), "{words:?}: {}", output.status);
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let overview = told(&["--help"]);
+    assert!(overview.contains("serve --help directives"), "{overview}");
+    let help = told(&["serve", "--help"]);
+    for words in [["serve", "-h"], ["help", "serve"]] {
+        assert_eq!(told(&words), help, "{words:?}");
+    }
+    let all = told(&["serve", "--help", "directives"]);
+    for name in ["KeepAliveTimeout", "<Directory>", "CustomLog", "Require", "HiddenNames"] {
+        assert!(help.contains(name) && all.contains(name), "no {name}");
+    }
+    assert!(all.contains("Keep-Alive timeout duration (sec) (default: 5)"), "{all}");
+    let one = told(&["serve", "--help", "keepalivetimeout"]);
+    assert!(one.contains("KeepAliveTimeout") && one.lines().count() < 5, "{one}");
+    assert_eq!(told(&["help", "serve", "KeepAliveTimeout"]), one);
+    let text = misunderstood(&["serve", "--help", "KeepAlve"]);
+    assert!(text.contains("KeepAlve") && text.contains("KeepAlive?"), "{text}");
+    assert!(misunderstood(&["help", "nonsense"]).contains("nonsense"));
+}
+
+fn the_version_is_told_as_httpd_tells_it(_mpm: Mpm) {
+    for word in ["--version", "-v"] {
+        let text = String::from_utf8(trivet(&[word]).stdout).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("Server version: Apache/2.4.71 (Trivet/"), "{text}");
+        assert!(lines[1].starts_with("Server built:   20"), "{text}");
+        assert_eq!(lines.len(), 2, "{text}");
     }
 }
 
@@ -99,6 +137,57 @@ fn every_error_is_told_not_only_the_first(mpm: Mpm) {
     for word in ["KeepAlve", "never", "KeepAlive must be On or Off"] {
         assert!(text.contains(word), "no {word} in {text}");
     }
+}
+
+fn messages_tell_which_directive_is_meant(mpm: Mpm) {
+    // The harness itself gives the first.
+    let lines = ["KeepAlive On", "KeepAlve On", "LoadModule a b", "Timeout never"];
+    let text = refuses_directives(mpm, &lines);
+    for part in [
+        "warning: -c number 4: LoadModule is not supported yet",
+        "AH00526: Syntax error on line 3 of -c/-C directives:\nInvalid command 'KeepAlve'",
+        "-c number 5: Timeout ",
+        "\n  5 | Timeout never\n    |         ^^^^^\n",
+    ] {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+}
+
+/// Sections that Trivet does not have, around a line.
+const MISSING_SECTIONS: [(&str, &str); 9] = [
+    ("<FilesMatch \"\\.sql$\">", "</FilesMatch>"),
+    ("<DirectoryMatch \"/private\">", "</DirectoryMatch>"),
+    ("<LocationMatch \"^/private\">", "</LocationMatch>"),
+    ("<If \"true\">", "</If>"),
+    ("<IfModule mod_authz_core.c>", "</IfModule>"),
+    ("<VirtualHost *:80>", "</VirtualHost>"),
+    ("<Limit GET>", "</Limit>"),
+    ("<LimitExcept GET>", "</LimitExcept>"),
+    ("<RequireAll>", "</RequireAll>"),
+];
+
+fn an_access_rule_that_would_be_lost_is_refused(mpm: Mpm) {
+    for (open, close) in MISSING_SECTIONS {
+        for rule in ["Require all denied", "Deny from all", "SetHandler server-status"] {
+            let text =
+                refuses_directives(mpm, &["<Location /x>", open, rule, close, "</Location>"]);
+            let name = open.split([' ', '>']).next().unwrap();
+            let rule = rule.split(' ').next().unwrap();
+            for part in [name, rule, "use <Directory>, <Files> or <Location>"] {
+                assert!(text.contains(part), "{open} {rule}: no {part} in {text}");
+            }
+        }
+    }
+    let text = refuses_directives(mpm, &["<Location /x>", "Deny from all", "</Location>"]);
+    assert!(text.contains("Deny") && text.contains("Require"), "{text}");
+}
+
+fn a_missing_section_that_protects_nothing_is_a_warning(mpm: Mpm) {
+    let lines = ["<FilesMatch \"x\">", "AddType text/x-new .txt", "</FilesMatch>"];
+    let server = plain_site(mpm).directives(&lines).start();
+    let text = server.error_text();
+    assert!(text.contains("warning: -c number 2: <FilesMatch> is not supported yet"), "{text}");
+    assert_eq!(server.get("/a.txt").field("Content-Type"), Some("text/plain"));
 }
 
 fn numbers_out_of_range_are_refused(mpm: Mpm) {
@@ -223,12 +312,17 @@ fn the_last_of_several_lines_wins(mpm: Mpm) {
 
 each_mpm! {
     help_fits_one_screen_and_names_what_there_is,
+    the_help_of_serve_names_options_and_directives,
+    the_version_is_told_as_httpd_tells_it,
     unknown_words_are_named,
     a_listen_address_that_is_none_is_refused,
     an_address_of_another_machine_is_refused,
     a_missing_folder_is_one_message,
     a_misspelled_directive_is_refused_with_a_suggestion,
     every_error_is_told_not_only_the_first,
+    messages_tell_which_directive_is_meant,
+    an_access_rule_that_would_be_lost_is_refused,
+    a_missing_section_that_protects_nothing_is_a_warning,
     numbers_out_of_range_are_refused,
     sizes_below_one_are_raised_with_a_warning,
     sections_that_do_not_match_are_refused,

@@ -33,8 +33,7 @@ fn a_signal_during_start_leaves_nothing(mpm: Mpm) {
         command.arg("serve").arg(folder.path());
         command.args(["--listen", "127.0.0.1:0", "--mpm", mpm.name()]);
         command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child = command.spawn().unwrap();
+        let mut child = process::lead_group(&mut command).spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         // Each round a bit later in the life of the process: after so many looks at it.
         for _ in 0..round * round * 20 {

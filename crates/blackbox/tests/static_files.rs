@@ -193,6 +193,63 @@ fn indexignore_and_options_govern_a_listing(mpm: Mpm) {
     assert_eq!(server.get("/m/a.txt").status, 200);
 }
 
+/// A folder of which some names are denied, in each of the ways in which they can be.
+fn partly_denied(mpm: Mpm, lines: &[&str]) -> Server {
+    let site = ["a.txt", "b.sql", "c.html", "in/x", "out/x", ".htpasswd", "old~", "HEAD.html"]
+        .iter()
+        .fold(Site::new(mpm), |site, name| {
+            site.file(format!("l/{name}"), "<title>secret of it</title>")
+        });
+    let root = site.root().path().display().to_string();
+    site.directives(&["<Files *.sql>", "Require all denied", "</Files>"])
+        .directives(&["<Location /l/c.html>", "Require ip 192.0.2.1", "</Location>"])
+        .directives(&["<Files HEAD.html>", "Require method POST", "</Files>"])
+        .directive(format!("<Directory {root}/l/out>"))
+        .directives(&["Require all denied", "</Directory>"])
+        .directives(&["IndexIgnore old*"])
+        .directives(lines)
+        .start()
+}
+
+fn a_listing_leaves_out_what_is_denied(mpm: Mpm) {
+    let server = partly_denied(mpm, &[]);
+    assert_eq!(listed(&server.get("/l/").text()), ["in/", "a.txt"]);
+    assert_eq!(listed(&server.get("//x/../%6c/?C=N;O=D").text()), ["in/", "a.txt"]);
+    for target in ["/l/b.sql", "/l/c.html", "/l/out/", "/l/HEAD.html"] {
+        assert_eq!(server.get(target).status, 403, "{target}");
+    }
+}
+
+fn a_listing_of_an_aliased_folder_leaves_out_what_is_denied(mpm: Mpm) {
+    let outside = Scratch::new();
+    for name in ["a.txt", "b.sql", "c.txt"] {
+        outside.write(name, "x");
+    }
+    let path = outside.path().display();
+    let site = Site::new(mpm).directive(format!("Alias /far {path}"));
+    let server = site
+        .directives(&["<Files *.sql>", "Require all denied", "</Files>"])
+        .directives(&["<Location /far/c.txt>", "Require all denied", "</Location>"])
+        .start();
+    assert_eq!(listed(&server.get("/far/").text()), ["a.txt"]);
+}
+
+fn showforbidden_lists_denied_names_and_nothing_of_what_is_inside(mpm: Mpm) {
+    let lines = ["IndexOptions +ShowForbidden -SuppressDescription +ScanHTMLTitles"];
+    let server = partly_denied(mpm, &lines);
+    let page = server.get("/l/").text();
+    assert_eq!(listed(&page), ["in/", "out/", "HEAD.html", "a.txt", "b.sql", "c.html"]);
+    assert!(!page.contains("secret of it"), "{page}");
+    assert!(!page.contains(".htpasswd"), "{page}");
+}
+
+fn a_listing_does_not_insert_what_is_denied(mpm: Mpm) {
+    let lines = ["HeaderName HEAD.html", "ReadmeName a.txt"];
+    let page = partly_denied(mpm, &lines).get("/l/").text();
+    assert_eq!(page.matches("secret of it").count(), 1, "{page}");
+    assert!(page.contains("&lt;title&gt;secret of it"), "a.txt is shown as text: {page}");
+}
+
 /// A site with links to a file inside and one outside of it.
 fn linked(mpm: Mpm, options: &str) -> (Server, Scratch) {
     let outside = Scratch::new();
@@ -385,6 +442,10 @@ each_mpm! {
     a_listing_is_sorted_as_asked,
     a_listing_escapes_names_and_its_links_work,
     indexignore_and_options_govern_a_listing,
+    a_listing_leaves_out_what_is_denied,
+    a_listing_of_an_aliased_folder_leaves_out_what_is_denied,
+    showforbidden_lists_denied_names_and_nothing_of_what_is_inside,
+    a_listing_does_not_insert_what_is_denied,
     links_are_followed_where_options_allow_it,
     links_are_refused_where_options_say_nothing_of_them,
     links_of_the_same_owner_are_followed_by_default,

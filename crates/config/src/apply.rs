@@ -11,7 +11,7 @@ use core::cell::RefCell;
 use crate::ast::{Line, Node, Position, Section};
 use crate::diagnostic::{Diagnostic, Error, Severity, Stage};
 use crate::directive::{Apply, Args, Directive, SectionArgs};
-use crate::index::{Found, Index};
+use crate::index::{Found, Guards, Index};
 use crate::lexer::{self, Words};
 use crate::scope::Scope;
 
@@ -92,7 +92,10 @@ impl<B: Build> Walk<'_, B> {
                         self.note(line, Severity::Error, error);
                     }
                 }
-                Found::Elsewhere(name) => self.note(line, Severity::Warning, elsewhere(name)),
+                Found::Elsewhere(name) => {
+                    let (severity, error) = elsewhere(name, node, self.index.guards());
+                    self.note(line, severity, error);
+                }
                 Found::Unknown(near) => self.note(line, Severity::Error, unknown(line, near)),
             }
         }
@@ -191,13 +194,27 @@ fn unknown(line: &Line, near: Option<&'static str>) -> Error {
 }
 
 /// A directive of httpd without a row. What stands in such a section is not looked at: it has no
-/// meaning without it.
-fn elsewhere(name: &str) -> Error {
-    match name.strip_prefix('<') {
-        Some(_) => format!("{name}> is not supported yet: the whole section has no effect"),
-        None => format!("{name} is not supported yet: the line has no effect"),
-    }
-    .into()
+/// meaning without it. But where it keeps something shut, nobody shall find it open.
+fn elsewhere(name: &str, node: &Node, guards: &Guards) -> (Severity, Error) {
+    let (end, effect) = match name.strip_prefix('<') {
+        Some(_) => (">", "the whole section has no effect"),
+        None => ("", "the line has no effect"),
+    };
+    let Some(guard) = guards.in_node(node) else {
+        return (Severity::Warning, format!("{name}{end} is not supported yet: {effect}").into());
+    };
+    let text = match node {
+        Node::Directive(_) => format!(
+            "{guard} is not supported yet, and what it protects would be open without it: {}",
+            guards.line_advice
+        ),
+        Node::Section(_) => format!(
+            "{name}{end} is not supported yet, and what the {guard} in it protects would be open \
+             without it: {}",
+            guards.section_advice
+        ),
+    };
+    (Severity::Error, text.into())
 }
 
 /// Refuses a row that may not stand here, in httpd's words.

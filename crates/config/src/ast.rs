@@ -40,9 +40,11 @@ impl Line {
         &self.text[self.args_at..]
     }
 
-    /// Where the name stands in `text`.
+    /// Where the name stands in `text`; of a section without arguments without its `>`.
     pub fn name_span(&self) -> Option<Range<usize>> {
-        Words::new(&self.text).next().map(|word| word.span)
+        let Range { start, end } = Words::new(&self.text).next()?.span;
+        let closes = self.text[start..end].ends_with('>') && !self.name.ends_with('>');
+        Some(start..end - usize::from(closes))
     }
 }
 

@@ -109,13 +109,17 @@ impl Diagnostic {
         }
     }
 
-    /// The text with its position, as `/x.conf:4: KeepAlive must be On or Off`.
+    /// The text with its position, as `/x.conf:4: KeepAlive must be On or Off`, or
+    /// `-c number 2: KeepAlive must be On or Off`.
     pub fn brief(&self) -> String {
         let Some(Position { file, line, .. }) = &self.position else { return self.httpd_text("") };
         // Sections that were not closed are one error, whose text names the place of each.
         if self.text.starts_with(&format!("{file}:")) {
             let each: Vec<String> = self.text.split('\n').map(escape).collect();
             return each.join("\n");
+        }
+        if **file == *COMMAND_LINE {
+            return format!("-c number {line}: {}", escape(&self.text));
         }
         format!("{}:{line}: {}", escape(file), escape(&self.text))
     }

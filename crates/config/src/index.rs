@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
+use crate::ast::Node;
 use crate::directive::{Directive, Module};
 use crate::suggest;
 
@@ -10,6 +11,19 @@ use crate::suggest;
 pub struct Index<B: 'static> {
     rows: Vec<&'static Directive<B>>,
     known_elsewhere: Vec<&'static str>,
+    guards: Guards,
+}
+
+/// Directives that keep something shut. To go on without one of them, because it has no row or
+/// stands in a section that has none, would open it: that is an error and not a warning.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Guards {
+    /// Their names.
+    pub names: &'static [&'static str],
+    /// What to do about one that has no row; ends the error.
+    pub line_advice: &'static str,
+    /// What to do about one inside of a section that has no row; ends the error.
+    pub section_advice: &'static str,
 }
 
 /// What is known about a name.
@@ -32,7 +46,18 @@ impl<B> Index<B> {
         }
         let mut known_elsewhere = known_elsewhere.to_vec();
         known_elsewhere.sort_by(|a, b| compare(a, b));
-        Self { rows, known_elsewhere }
+        Self { rows, known_elsewhere, guards: Guards::default() }
+    }
+
+    /// The same with directives that must not be lost.
+    #[must_use]
+    pub fn guarded(self, guards: Guards) -> Self {
+        Self { guards, ..self }
+    }
+
+    /// The directives that must not be lost.
+    pub fn guards(&self) -> &Guards {
+        &self.guards
     }
 
     /// All rows, by name.
@@ -61,6 +86,18 @@ impl<B> Index<B> {
             || self.rows.iter().map(|row| row.name).chain(self.known_elsewhere.iter().copied());
         suggest::nearest(name, names().filter(|known| is_section(known) == is_section(name)))
             .or_else(|| names().find(|known| bare(known).eq_ignore_ascii_case(wanted)))
+    }
+}
+
+impl Guards {
+    /// The first of them that `node` is or holds, as the table spells it.
+    pub(crate) fn in_node(&self, node: &Node) -> Option<&'static str> {
+        let name = &node.line().name;
+        let own = self.names.iter().find(|guard| guard.eq_ignore_ascii_case(name)).copied();
+        own.or_else(|| match node {
+            Node::Directive(_) => None,
+            Node::Section(section) => section.body.iter().find_map(|node| self.in_node(node)),
+        })
     }
 }
 

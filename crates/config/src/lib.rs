@@ -33,6 +33,6 @@ pub use ast::{Line, Node, Position, Section};
 pub use diagnostic::{Diagnostic, Error, Severity};
 pub use directive::{Args, Directive, Module, SectionArgs};
 pub use expand::{Expanded, ModuleName, Start, World, expand};
-pub use index::Index;
+pub use index::{Guards, Index};
 pub use parse::{COMMAND_LINE, Source, Tree, fuzz_parse, parse, parse_sources};
 pub use scope::Scope;

@@ -27,7 +27,8 @@ pub struct Source<'a> {
     pub name: &'a str,
     /// What it holds.
     pub text: &'a [u8],
-    /// The number of its first line.
+    /// The number of its first line. Of an option of the command line its own number, which all
+    /// its lines then have: httpd counts options, too, as if each were a line of one file.
     pub first_line: u32,
 }
 
@@ -64,7 +65,10 @@ pub fn parse_sources(sources: &[Source<'_>]) -> Tree {
     let mut parser = Parser::default();
     for source in sources {
         let file: Arc<str> = source.name.into();
-        for logical in Lines::new(source.text, source.first_line) {
+        for mut logical in Lines::new(source.text, source.first_line) {
+            if source.name == COMMAND_LINE {
+                (logical.first_line, logical.line) = (source.first_line, source.first_line);
+            }
             parser.logical_line(&file, logical);
         }
     }

@@ -3,7 +3,10 @@
 mod common;
 
 use common::Toy;
-use config::{Diagnostic, Scope, apply, parse};
+use config::{
+    COMMAND_LINE, Diagnostic, Guards, Scope, Severity, Source, apply, diagnostic, parse,
+    parse_sources,
+};
 
 fn run(text: &str) -> (Toy, Vec<Diagnostic>) {
     let tree = parse("x.conf", text.as_bytes(), 1);
@@ -159,4 +162,97 @@ fn what_stands_in_a_refused_section_is_skipped() {
         run("<RequireAll>\nFoo\nOptions None\n</RequireAll>\n<Proxy *>\nFoo\n</Proxy>\nToyNone\n");
     assert_eq!(toy.applied, ["ToyNone []"]);
     assert_eq!(diagnostics.len(), 2, "{diagnostics:?}");
+}
+
+/// What is said where `Require` and `Deny` must not be lost.
+fn guarded(text: &str) -> Vec<Diagnostic> {
+    let guards = Guards {
+        names: &["Require", "Deny"],
+        line_advice: "say it otherwise",
+        section_advice: "use another section",
+    };
+    let tree = parse("x.conf", text.as_bytes(), 1);
+    apply(&tree.nodes, &common::index().guarded(guards), &mut Toy::new(Scope::SERVER))
+}
+
+#[test]
+fn what_keeps_something_shut_is_not_skipped() {
+    for text in [
+        "<FilesMatch x>\nRequire all denied\n</FilesMatch>",
+        "<filesmatch x>\nOptions None\nREQUIRE all denied\n</filesmatch>",
+        "<LimitExcept GET>\n<RequireAll>\ndeny from all\n</RequireAll>\n</LimitExcept>",
+        "<If \"true\">\n<Directory /x>\nDeny from all\n</Directory>\n</If>",
+        "<Directory /x>\n<Limit GET>\nDeny from all\n</Limit>\n</Directory>",
+        "Deny from all",
+        "<Location /x>\norder deny,allow\ndeny from all\n</Location>",
+    ] {
+        let said = guarded(text);
+        let errors: Vec<_> = said.iter().filter(|it| it.severity == Severity::Error).collect();
+        assert_eq!(errors.len(), 1, "{text}: {said:?}");
+        assert!(errors[0].text.contains("would be open without it: "), "{said:?}");
+    }
+    for text in ["<FilesMatch x>\nOptions None\n</FilesMatch>", "Order deny,allow", "Redirect a b"]
+    {
+        let said = guarded(text);
+        assert_eq!(said.len(), 1, "{text}: {said:?}");
+        assert_eq!(said[0].severity, Severity::Warning, "{text}");
+    }
+}
+
+#[test]
+fn the_error_names_section_guard_and_what_to_do() {
+    let said = guarded("<FilesMatch \"x\">\nRequire all denied\n</FilesMatch>");
+    assert_eq!(
+        said[0].text,
+        "<FilesMatch> is not supported yet, and what the Require in it protects would be open \
+         without it: use another section"
+    );
+    let said = guarded("deny from all");
+    assert_eq!(
+        said[0].text,
+        "Deny is not supported yet, and what it protects would be open without it: say it \
+         otherwise"
+    );
+}
+
+/// What is printed about options of the command line.
+fn printed(options: &[&str]) -> String {
+    let numbered = options.iter().zip(1..);
+    let sources: Vec<Source<'_>> = numbered
+        .map(|(option, number)| Source {
+            name: COMMAND_LINE,
+            text: option.as_bytes(),
+            first_line: number,
+        })
+        .collect();
+    let tree = parse_sources(&sources);
+    let mut said = tree.diagnostics;
+    said.extend(apply(&tree.nodes, &common::index(), &mut Toy::new(Scope::SERVER)));
+    diagnostic::render("trivet", &said)
+}
+
+#[test]
+fn messages_tell_which_option_of_the_command_line_is_meant() {
+    let lines = ["ToyNone", "KeepAlvie On", "LoadModule a b\nKeepAlive x", "<FilesMatch>"];
+    assert_eq!(
+        printed(&[&lines[..], &["</FilesMatch>", "KeepAlive y"]].concat()),
+        "warning: -c number 3: LoadModule is not supported yet: the line has no effect
+  3 | LoadModule a b
+    | ^^^^^^^^^^
+warning: -c number 4: <FilesMatch> is not supported yet: the whole section has no effect
+  4 | <FilesMatch>
+    | ^^^^^^^^^^^
+AH00526: Syntax error on line 2 of -c/-C directives:
+Invalid command 'KeepAlvie', perhaps misspelled or defined by a module not included in the \
+server configuration
+  2 | KeepAlvie On
+    | ^^^^^^^^^ did you mean KeepAlive?
+-c number 3: KeepAlive must be On or Off
+  3 | KeepAlive x
+    | ^^^^^^^^^
+-c number 6: KeepAlive must be On or Off
+  6 | KeepAlive y
+    | ^^^^^^^^^
+"
+    );
 }

@@ -21,31 +21,58 @@ pub(crate) mod exit_code {
 pub struct Child {
     generation: Arc<Generation>,
     slot: usize,
+    is_quiet: bool,
 }
 
 impl Child {
-    /// Run the child to its end; the result is its exit code.
-    pub(crate) fn main(generation: Arc<Generation>, slot: usize, parent: i32, kind: Kind) -> i32 {
+    /// Run the child to its end; the result is its exit code. A quiet one does not log why it
+    /// failed, because others have just done so.
+    pub(crate) fn main(
+        generation: &Arc<Generation>,
+        slot: usize,
+        parent: i32,
+        kind: Kind,
+        is_quiet: bool,
+    ) -> i32 {
         // The runtime library's own handler would swallow the first of these signals.
         runtime::signals::restore_fatal();
-        let child = Self { generation, slot };
+        let child = Arc::new(Self { generation: generation.clone(), slot, is_quiet });
         if let Err(message) = child.drop_privileges() {
-            child.server().complain(2162, &message);
+            child.complain(2162, &message);
             return exit_code::FATAL;
         }
         process::die_with_parent(parent);
         let Some(row) = child.generation.board.process(slot) else { return exit_code::FATAL };
         row.open(process::id().cast_unsigned(), child.generation.number);
-        let served = match kind {
+        // The row keeps its last state: the parent asks it whether a child that died had served.
+        match kind {
             Kind::Event => event::serve(&child),
-        };
-        row.set_state(ProcessState::Dead);
-        match served {
-            Ok(()) => exit_code::OK,
-            Err(error) => {
-                child.server().complain(480, &format!("child cannot serve: {error}"));
-                exit_code::SICK
-            }
+        }
+        exit_code::OK
+    }
+
+    /// All threads of this child are ready: it serves.
+    pub(crate) fn show_serving(&self) {
+        // Each thread watches duplicates. The inherited sockets would stay open while the child
+        // drains, and clients would connect to a port that nobody accepts from.
+        self.generation.listeners.close();
+        self.show(ProcessState::Serving);
+    }
+
+    /// Show another state.
+    pub(crate) fn show(&self, state: ProcessState) {
+        self.generation.board.process(self.slot).inspect(|row| row.set_state(state));
+    }
+
+    /// One thread cannot go on: better no child than half a one. The parent starts another.
+    pub(crate) fn give_up(&self, reason: &str) -> ! {
+        self.complain(480, &format!("child cannot serve: {reason}"));
+        process::exit_now(exit_code::SICK)
+    }
+
+    fn complain(&self, id: u32, text: &str) {
+        if !self.is_quiet {
+            self.server().complain(id, text);
         }
     }
 

@@ -6,7 +6,7 @@
 
 use crate::Child;
 use runtime::blocking::Blocking;
-use runtime::signals::{Signal, Signals};
+use runtime::signals::{Signal, Signals, WatchedSignals};
 use runtime::{Flag, Listener, Stream, Thread, process, thread};
 use scoreboard::ProcessState;
 use server::Context;
@@ -14,6 +14,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Helper threads for blocking work, per loop thread.
@@ -28,20 +30,68 @@ const ACCEPTS_PER_TURN: usize = 32;
 /// How long accepting rests when descriptors or memory are used up (reliability: never a loop).
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
-/// Serve until told to drain, and until the last connection has ended.
-pub(crate) fn serve(child: &Child) -> io::Result<()> {
-    let signals = Signals::take()?;
-    let drain = Flag::new();
-    let plan = child.generation().plan;
-    std::thread::scope(|scope| {
-        for index in 1..plan.threads {
-            let drain = drain.clone();
-            std::thread::Builder::new()
-                .name(format!("trivet-loop-{index}"))
-                .spawn_scoped(scope, move || run_thread(child, index, None, &drain))?;
+/// What the threads of a process tell each other.
+struct Stages {
+    /// Threads that are not ready yet.
+    missing: AtomicUsize,
+    /// All are ready: accept.
+    ready: Flag,
+    /// Accept no more, and end when the last connection has.
+    drain: Flag,
+    /// Threads whose last connection has not ended.
+    busy: AtomicUsize,
+}
+
+impl Stages {
+    fn new(threads: usize) -> Self {
+        let (missing, busy) = (AtomicUsize::new(threads), AtomicUsize::new(threads));
+        Self { missing, ready: Flag::new(), drain: Flag::new(), busy }
+    }
+
+    /// This thread is ready; wait for the others.
+    async fn arrive(&self) {
+        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.ready.raise();
         }
-        run_thread(child, 0, Some(signals), &drain)
-    })
+        self.ready.raised().await;
+    }
+}
+
+/// Ends the process when it is dropped by a panic: a thread or a task that the process cannot do
+/// without would else be missing silently.
+struct EndOnPanic<'child>(&'child Child);
+
+impl Drop for EndOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.give_up("a serving thread panicked");
+        }
+    }
+}
+
+/// Serve until told to drain, and until the last connection has ended.
+pub(crate) fn serve(child: &Arc<Child>) {
+    let signals = Signals::take().unwrap_or_else(|error| child.give_up(&error.to_string()));
+    let threads = child.generation().plan.threads;
+    let stages = &Stages::new(threads);
+    std::thread::scope(|scope| {
+        for index in 1..threads {
+            let spawned = std::thread::Builder::new()
+                .name(format!("trivet-loop-{index}"))
+                .spawn_scoped(scope, move || run_or_give_up(child, index, None, stages));
+            if let Err(error) = spawned {
+                child.give_up(&error.to_string());
+            }
+        }
+        run_or_give_up(child, 0, Some(signals), stages);
+    });
+}
+
+fn run_or_give_up(child: &Arc<Child>, index: usize, signals: Option<Signals>, stages: &Stages) {
+    let _guard = EndOnPanic(child);
+    if let Err(error) = run_thread(child, index, signals, stages) {
+        child.give_up(&error.to_string());
+    }
 }
 
 /// The request slots of loop thread `index`: a fair share of the process's.
@@ -50,10 +100,10 @@ fn share(slots: usize, threads: usize, index: usize) -> Range<usize> {
 }
 
 fn run_thread(
-    child: &Child,
+    child: &Arc<Child>,
     index: usize,
     signals: Option<Signals>,
-    drain: &Flag,
+    stages: &Stages,
 ) -> io::Result<()> {
     let executor = Thread::new(Blocking::Pool { threads: BLOCKING_THREADS })?;
     let plan = child.generation().plan;
@@ -64,48 +114,51 @@ fn run_thread(
             child.slot(),
             share(plan.slots, plan.threads, index),
         )?;
-        let mut accepting = Vec::new();
-        for socket in child.generation().listeners.sockets() {
-            let listener = Listener::watch(socket)?;
-            accepting.push(thread::spawn(accept_loop(listener, context.clone())));
-        }
+        let listeners = child.generation().listeners.watch()?;
+        let signals = signals.map(Signals::watch).transpose()?;
+        stages.arrive().await;
+        let accept = |listener| accept_loop(child.clone(), listener, context.clone());
+        let accepting: Vec<_> =
+            listeners.into_iter().map(|listener| thread::spawn(accept(listener))).collect();
+        let is_first = signals.is_some();
         if let Some(signals) = signals {
-            let row = child.generation().board.process(child.slot());
-            row.inspect(|row| row.set_state(ProcessState::Serving));
-            obey(signals, drain).await?;
-            row.inspect(|row| row.set_state(ProcessState::Draining));
-        } else {
-            drain.raised().await;
+            child.show_serving();
+            thread::spawn(obey(child.clone(), signals, stages.drain.clone()));
+        }
+        stages.drain.raised().await;
+        if is_first {
+            child.show(ProcessState::Draining);
         }
         accepting.into_iter().for_each(thread::Task::cancel);
         context.start_draining();
         while context.connections() > 0 {
             runtime::timer::sleep(DRAIN_POLL).await;
         }
+        stages.busy.fetch_sub(1, Ordering::AcqRel);
+        // The first thread obeys signals, a stop among them, while others still drain.
+        while is_first && stages.busy.load(Ordering::Acquire) > 0 {
+            runtime::timer::sleep(DRAIN_POLL).await;
+        }
         Ok(())
     })
 }
 
-/// Obey the parent's signals: returns when the process is to drain. A stop is done at once; it
-/// may come during the drain, too, so the watch goes on in a task.
-async fn obey(signals: Signals, drain: &Flag) -> io::Result<()> {
-    let mut signals = signals.watch()?;
-    let raise = drain.clone();
-    thread::spawn(async move {
-        while let Ok(signal) = signals.next().await {
-            match signal {
-                Signal::Term => process::exit_now(0),
-                Signal::Usr1 => raise.raise(),
-                // The terminal sends Ctrl-C to all processes of the group: the parent decides.
-                _ => {}
-            }
+/// Obey the parent's signals. A stop is done at once; it may come during the drain, too.
+async fn obey(child: Arc<Child>, mut signals: WatchedSignals, drain: Flag) {
+    let _guard = EndOnPanic(&child);
+    loop {
+        match signals.next().await {
+            Ok(Signal::Term) => process::exit_now(0),
+            Ok(Signal::Usr1) => drain.raise(),
+            // The terminal sends Ctrl-C to all processes of the group: the parent decides.
+            Ok(_) => {}
+            Err(error) => child.give_up(&format!("signals cannot be read: {error}")),
         }
-    });
-    drain.raised().await;
-    Ok(())
+    }
 }
 
-async fn accept_loop(listener: Listener, context: Rc<Context>) {
+async fn accept_loop(child: Arc<Child>, listener: Listener, context: Rc<Context>) {
+    let _guard = EndOnPanic(&child);
     let mut accepted = 0;
     loop {
         context.room_for_connection().await;

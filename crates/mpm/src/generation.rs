@@ -1,6 +1,7 @@
 //! One configuration and what was opened for it; a graceful restart makes a new one.
 
 use crate::{Listeners, Plan};
+use runtime::net::Queueing;
 use scoreboard::Board;
 use server::Server;
 use std::sync::Arc;
@@ -30,11 +31,17 @@ impl Generation {
     pub fn new(server: Server, number: u32, before: Option<&Self>) -> Result<Self, String> {
         let none = Listeners::default();
         let kept = before.map_or(&none, |generation| &generation.listeners);
-        let backlog = server.mpm().listen_backlog;
-        let listeners = Listeners::bind(server.listen(), backlog, kept).map_err(bind_message)?;
-        let plan = Plan::new(server.mpm(), runtime::process::cores());
-        let started = before.map_or_else(runtime::clock::unix_s, |old| old.board.started_unix_s());
-        let board = Board::create(plan.processes, plan.slots, started)
+        let queueing = Queueing {
+            backlog: server.mpm().listen_backlog,
+            defer_accept_s: server.mpm().listen_tcp_defer_accept_s,
+        };
+        let listeners = Listeners::bind(server.listen(), queueing, kept).map_err(bind_message)?;
+        let (plan, warnings) = Plan::new(server.mpm(), runtime::process::cores());
+        for (id, text) in &warnings {
+            server.warn(*id, text);
+        }
+        // The counters begin anew, and so does the time that rates are taken over (httpd, too).
+        let board = Board::create(plan.processes, plan.slots, runtime::clock::unix_s())
             .map_err(|error| format!("cannot create the scoreboard: {error}"))?;
         board.set_generation(number);
         Ok(Self { server: Arc::new(server), listeners, plan, board: Arc::new(board), number })

@@ -9,17 +9,19 @@
 //! learn which MPM runs them: this crate knows the server by [`server::serve`] and its context.
 
 mod child;
+mod children;
 mod crash;
 mod event;
 mod generation;
 mod listen;
 mod plan;
 mod probe;
+mod restart;
 mod supervisor;
 
 pub use child::Child;
 pub use generation::{Generation, Loader};
 pub use listen::Listeners;
-pub use plan::{Kind, Plan};
+pub use plan::{Kind, Plan, Warning};
 pub use probe::probe;
 pub use supervisor::{Parent, Started, run};

@@ -1,13 +1,15 @@
-//! The parent: fork, reap, replace, restart, stop. One thread, no executor, and it never serves.
+//! The parent: fork, reap, replace, stop. One thread, no executor, and it never serves. Restarts
+//! are in `restart`, the table of children is in `children`.
 
 use crate::child::{Child, exit_code};
-use crate::crash::CrashLog;
+use crate::children::{Children, Record, START_PATIENCE_MS, STOP_PATIENCE_MS, shows_service};
+use crate::crash::{CrashLog, Telling};
 use crate::generation::{Generation, Loader};
 use crate::plan::{Kind, Plan};
+use crate::restart::{Starting, Wanted};
 use runtime::clock;
 use runtime::process::{self, Ending, Order};
 use runtime::signals::{Signal, Signals};
-use scoreboard::{ProcessState, Snapshot};
 use server::Server;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,28 +18,12 @@ use std::time::Duration;
 /// httpd looks after its children once a second (mpm_common.c).
 const TICK: Duration = Duration::from_secs(1);
 
-/// While children start or end, look more often.
+/// While children start, look more often: readiness is no signal.
 const BUSY_TICK: Duration = Duration::from_millis(10);
-
-/// How long a stopped child may take before the kernel ends it.
-const STOP_PATIENCE_MS: u64 = 3000;
-
-/// How long the first children may take to be ready.
-const START_PATIENCE_MS: u64 = 30_000;
-
-/// A child as the parent knows it; nothing in here comes from shared memory.
-struct Record {
-    pid: i32,
-    slot: usize,
-    generation: u32,
-    /// When it must be gone, on the coarse monotonic clock; then it is killed.
-    kill_at_ms: u64,
-    draining: bool,
-}
 
 /// Why the parent is to end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stop {
+pub(crate) enum Stop {
     Now,
     Gracefully,
 }
@@ -55,14 +41,20 @@ pub struct Started {
 /// The supervisor's state.
 pub struct Parent<'a> {
     kind: Kind,
-    loader: &'a Loader<'a>,
-    /// Where HUP, and WINCH of a resized terminal, mean a person at a terminal: ignore WINCH.
+    pub(crate) loader: &'a Loader<'a>,
+    /// Where HUP means that the terminal is gone, and WINCH that its window changed its size.
     attached_to_terminal: bool,
     signals: Signals,
-    current: Arc<Generation>,
-    records: Vec<Record>,
+    /// What serves.
+    pub(crate) current: Arc<Generation>,
+    /// What is to serve next; at the start of the server the same as `current`.
+    pub(crate) starting: Option<Starting>,
+    /// The restart after that.
+    pub(crate) wanted: Option<Wanted>,
+    pub(crate) children: Children,
     crashes: CrashLog,
-    stop: Option<Stop>,
+    telling: Telling,
+    pub(crate) stop: Option<Stop>,
 }
 
 /// Serve `first` until a signal ends it; the result is the exit code of the process.
@@ -80,95 +72,125 @@ pub fn run(
     started: impl FnOnce(&Started),
 ) -> Result<i32, String> {
     let signals = Signals::take().map_err(|error| format!("cannot watch signals: {error}"))?;
-    let current = Arc::new(Generation::new(first, 0, None)?);
     let mut parent = Parent {
         kind,
         loader,
         attached_to_terminal,
         signals,
-        current,
-        records: Vec::new(),
+        current: Arc::new(Generation::new(first, 0, None)?),
+        starting: None,
+        wanted: None,
+        children: Children::default(),
         crashes: CrashLog::default(),
+        telling: Telling::default(),
         stop: None,
     };
-    parent.start_all()?;
+    parent.begin(&parent.current.clone(), Order::Drain);
+    while parent.starting.is_some() && parent.stop.is_none() {
+        parent.turn()?;
+    }
     if parent.stop.is_none() {
         started(&parent.report());
-        parent.note(489, &format!("{} configured -- resuming normal operations", IDENTITY));
-        let line: Vec<String> = std::env::args().collect();
-        parent.note(94, &format!("Command line: '{}'", line.join(" ")));
+        parent.announce();
     }
     while parent.stop.is_none() {
-        parent.signals.wait(parent.tick());
-        parent.handle_signals();
-        parent.reap();
-        parent.fill_up();
-        parent.kill_overdue();
+        parent.turn()?;
     }
     parent.finish();
     Ok(0)
 }
 
-const IDENTITY: &str = server::IDENTITY;
-
 impl Parent<'_> {
-    /// Fork all children and wait until every one serves.
-    fn start_all(&mut self) -> Result<(), String> {
-        let deadline_ms = clock::monotonic_ms() + START_PATIENCE_MS;
-        for slot in 0..self.current.plan.processes {
-            self.start(slot).map_err(|error| format!("cannot start a child process: {error}"))?;
+    /// Sleep until there is something to do, and do it. Only the start of the server can fail.
+    fn turn(&mut self) -> Result<(), String> {
+        self.signals.wait(self.tick());
+        self.handle_signals();
+        self.see_who_serves();
+        self.reap();
+        if self.stop.is_some() {
+            return Ok(());
         }
-        loop {
-            if self.all_serve() || self.stop.is_some() {
-                return Ok(());
-            }
-            self.signals.wait(BUSY_TICK);
-            self.handle_signals();
-            if let Some(failed) = self.reap_at_start() {
-                self.stop_all(Order::Stop);
-                self.wait_for_all();
-                return Err(failed);
-            }
-            if clock::monotonic_ms() > deadline_ms {
-                self.stop_all(Order::Kill);
-                self.wait_for_all();
-                return Err("the child processes did not become ready within 30 s".to_owned());
+        self.advance().inspect_err(|_| self.end_all())?;
+        self.fill_up();
+        self.children.kill_overdue(clock::monotonic_ms());
+        Ok(())
+    }
+
+    /// Every signal wakes the parent, the death of a child included; this is for all the rest.
+    fn tick(&self) -> Duration {
+        if self.starting.is_some() || self.children.is_any_starting() {
+            return BUSY_TICK;
+        }
+        let mut due_ms = self.children.next_deadline_ms();
+        if self.stop.is_none() {
+            due_ms = due_ms.min(self.restart_due_ms()).min(self.refill_due_ms());
+        }
+        let wait = Duration::from_millis(due_ms.saturating_sub(clock::monotonic_ms()));
+        wait.clamp(BUSY_TICK, TICK)
+    }
+
+    /// When a child that is missing may be started.
+    fn refill_due_ms(&self) -> u64 {
+        let number = self.current.number;
+        if self.children.of(number).count() == self.current.plan.processes {
+            return u64::MAX;
+        }
+        self.crashes.resume_ms(self.children.serving(number))
+    }
+
+    fn handle_signals(&mut self) {
+        while let Some(signal) = self.signals.pending() {
+            match signal {
+                Signal::Term | Signal::Int => self.stop = Some(Stop::Now),
+                // The terminal was closed: nobody could ever stop the server by Ctrl-C again.
+                Signal::Hup if self.attached_to_terminal => self.stop = Some(Stop::Now),
+                Signal::Winch if !self.attached_to_terminal => {
+                    self.stop.get_or_insert(Stop::Gracefully);
+                }
+                Signal::Usr1 => self.want_restart(Order::Drain),
+                Signal::Hup => self.want_restart(Order::Stop),
+                Signal::Chld | Signal::Winch | Signal::Usr2 => {}
             }
         }
     }
 
-    fn all_serve(&self) -> bool {
-        let serving = |record: &Record| {
-            let snapshot = self.current.board.process(record.slot).map(|_| ());
-            snapshot.is_some() && self.shows_serving(record.slot)
-        };
-        self.records.len() >= self.current.plan.processes && self.records.iter().all(serving)
+    /// The generation that starts, if any, and the one that serves.
+    fn live(&self) -> [Option<&Arc<Generation>>; 2] {
+        [self.starting.as_ref().map(|starting| &starting.generation), Some(&self.current)]
     }
 
-    fn shows_serving(&self, slot: usize) -> bool {
-        let snapshot = Snapshot::take(&self.current.board);
-        snapshot.processes.get(slot).is_some_and(|row| row.state == ProcessState::Serving)
+    /// The live generation of this number.
+    fn generation(&self, number: u32) -> Option<&Arc<Generation>> {
+        self.live().into_iter().flatten().find(|generation| generation.number == number)
     }
 
-    /// A child that ends before all serve ends the start: its own message is on stderr already.
-    fn reap_at_start(&mut self) -> Option<String> {
-        let (pid, ending) = process::reap()?;
-        self.records.retain(|record| record.pid != pid);
-        Some(format!("a child process could not start ({})", describe(ending)))
+    fn see_who_serves(&mut self) {
+        for generation in self.live().map(|generation| generation.cloned()).iter().flatten() {
+            if self.children.see_who_serves(generation.number, &generation.board) {
+                self.crashes.works_again();
+            }
+        }
     }
 
-    fn start(&mut self, slot: usize) -> std::io::Result<()> {
+    /// Fork the child of `slot`.
+    pub(crate) fn start(
+        &mut self,
+        generation: &Arc<Generation>,
+        slot: usize,
+    ) -> std::io::Result<()> {
         let parent = process::id();
+        let now_ms = clock::monotonic_ms();
+        let is_quiet = !self.telling.is_allowed(now_ms);
         match process::fork()? {
             process::Fork::Child => {
-                let code = Child::main(self.current.clone(), slot, parent, self.kind);
+                // The child must not hold sockets, logs and folders of other generations open.
+                self.current = generation.clone();
+                self.starting = None;
+                let code = Child::main(generation, slot, parent, self.kind, is_quiet);
                 process::exit_now(code)
             }
             process::Fork::Parent(pid) => {
-                let generation = self.current.number;
-                let record =
-                    Record { pid, slot, generation, kill_at_ms: u64::MAX, draining: false };
-                self.records.push(record);
+                self.children.add(Record::new(pid, slot, generation.number, is_quiet, now_ms));
                 Ok(())
             }
         }
@@ -177,124 +199,99 @@ impl Parent<'_> {
     fn report(&self) -> Started {
         Started {
             addresses: self.current.listeners.addresses(),
-            pids: self.records.iter().map(|record| record.pid).collect(),
+            pids: self.children.of(self.current.number).map(|record| record.pid).collect(),
             plan: self.current.plan,
-        }
-    }
-
-    fn tick(&self) -> Duration {
-        let settled = self.records.len() == self.current.plan.processes;
-        if settled { TICK } else { BUSY_TICK }
-    }
-
-    fn handle_signals(&mut self) {
-        while let Some(signal) = self.signals.pending() {
-            match signal {
-                Signal::Term | Signal::Int => self.stop = Some(Stop::Now),
-                Signal::Winch if !self.attached_to_terminal => self.stop = Some(Stop::Gracefully),
-                Signal::Usr1 => self.restart(Order::Drain),
-                Signal::Hup => self.restart(Order::Stop),
-                Signal::Chld | Signal::Winch | Signal::Usr2 => {}
-            }
-        }
-    }
-
-    /// Start a new generation beside the old one; only when it is there, end the old one.
-    fn restart(&mut self, order: Order) {
-        let (id, what) = match order {
-            Order::Drain => (493, "SIGUSR1 received.  Doing graceful restart"),
-            _ => (494, "SIGHUP received.  Attempting to restart"),
-        };
-        self.note(id, what);
-        let next = (self.loader)().and_then(|server| {
-            Generation::new(server, self.current.number + 1, Some(&self.current))
-        });
-        match next {
-            Ok(generation) => self.current = Arc::new(generation),
-            Err(message) => {
-                self.complain(20, &format!("{message}; the old configuration stays"));
-                return;
-            }
-        }
-        self.fill_up();
-        let number = self.current.number;
-        let patience_ms = self.graceful_patience_ms();
-        for record in self.records.iter_mut().filter(|record| record.generation != number) {
-            let wait_ms = if order == Order::Drain { patience_ms } else { STOP_PATIENCE_MS };
-            send(record, order, wait_ms);
-        }
-    }
-
-    fn graceful_patience_ms(&self) -> u64 {
-        match self.current.server.mpm().graceful_shutdown_timeout_s {
-            0 => u64::MAX, // httpd: wait for ever
-            seconds => u64::from(seconds) * 1000,
         }
     }
 
     fn reap(&mut self) {
         while let Some((pid, ending)) = process::reap() {
-            let Some(index) = self.records.iter().position(|record| record.pid == pid) else {
-                continue;
+            if let Some(record) = self.children.remove(pid) {
+                self.bury(&record, ending);
+            }
+        }
+    }
+
+    /// A child is gone: decide what that means.
+    fn bury(&mut self, record: &Record, ending: Ending) {
+        let mut served = record.has_served;
+        if let Some(generation) = self.generation(record.generation) {
+            served |= shows_service(&generation.board, record.slot);
+            generation.board.process(record.slot).inspect(|row| row.reset());
+        }
+        let ended_well = ending == Ending::Exit(exit_code::OK);
+        if record.is_leaving || (ended_well && served) {
+            return;
+        }
+        if let Some(starting) = &mut self.starting
+            && starting.generation.number == record.generation
+            && !ended_well
+            && !served
+        {
+            let why = match record.is_late {
+                true => format!("it was not ready within {} s", START_PATIENCE_MS / 1000),
+                false => ending.to_string(),
             };
-            let record = self.records.swap_remove(index);
-            if record.generation == self.current.number {
-                self.current.board.process(record.slot).inspect(|row| row.reset());
-            }
-            let ordered = record.kill_at_ms != u64::MAX || record.draining;
-            if ending == Ending::Exit(exit_code::OK) || ordered {
-                continue;
-            }
-            let cannot_start = ending == Ending::Exit(exit_code::SICK);
-            self.crashes.died(clock::monotonic_ms(), cannot_start);
-            self.note_death(pid, ending);
+            starting.failed = Some(format!("a child process could not start ({why})"));
+            return;
         }
+        self.note_crash(record, ending, served);
     }
 
-    fn note_death(&self, pid: i32, ending: Ending) {
-        match ending {
-            Ending::Signal(number) => {
-                let text = format!("child pid {pid} exit signal {}", signal_name(number));
-                self.complain(52, &text);
-            }
-            Ending::Exit(code) => {
-                self.complain(52, &format!("child pid {pid} ended with exit code {code}"));
-            }
-        }
-    }
-
-    /// Replace what is missing of the current generation.
-    fn fill_up(&mut self) {
-        let number = self.current.number;
-        for slot in 0..self.current.plan.processes {
-            let mine = |record: &&Record| record.generation == number;
-            let serving = self.records.iter().filter(mine).count();
-            if self.records.iter().filter(mine).any(|record| record.slot == slot)
-                || !self.crashes.may_start(clock::monotonic_ms(), serving)
-            {
-                continue;
-            }
-            if let Err(error) = self.start(slot) {
-                self.crashes.died(clock::monotonic_ms(), true);
-                self.complain(481, &format!("fork: Unable to fork new process: {error}"));
-                return;
-            }
-        }
-    }
-
-    fn kill_overdue(&mut self) {
+    fn note_crash(&mut self, record: &Record, ending: Ending, served: bool) {
         let now_ms = clock::monotonic_ms();
-        for record in self.records.iter_mut().filter(|record| now_ms >= record.kill_at_ms) {
-            process::order(record.pid, Order::Kill);
-            record.kill_at_ms = now_ms + STOP_PATIENCE_MS;
+        match ending {
+            Ending::Exit(exit_code::FATAL) => self.crashes.is_hopeless(now_ms),
+            _ => self.crashes.died(now_ms, served),
+        }
+        // These have said why they failed, better than the code could.
+        let said =
+            matches!(ending, Ending::Exit(exit_code::SICK | exit_code::FATAL)) && !record.is_quiet;
+        let pid = record.pid;
+        match self.telling.tell(now_ms) {
+            None => {}
+            Some(0) if said => {}
+            Some(0) => self.complain(52, &format!("child pid {pid} {ending}")),
+            Some(n) => {
+                self.complain(52, &format!("child pid {pid} {ending}, and {n} more before it"));
+            }
         }
     }
 
-    fn stop_all(&mut self, order: Order) {
-        let wait_ms =
-            if order == Order::Drain { self.graceful_patience_ms() } else { STOP_PATIENCE_MS };
-        for record in &mut self.records {
-            send(record, order, wait_ms);
+    /// Replace what is missing.
+    fn fill_up(&mut self) {
+        if self.starting.as_ref().is_some_and(|starting| starting.failed.is_some()) {
+            return; // soon it is known which generation serves
+        }
+        for number in self.live().map(|generation| generation.map(|it| it.number)) {
+            // No more than this one is held here: a child inherits what the stack holds.
+            let generation = number.and_then(|number| self.generation(number).cloned());
+            let Some(generation) = generation else { continue };
+            for slot in 0..generation.plan.processes {
+                self.fill_slot(&generation, slot);
+            }
+        }
+    }
+
+    fn fill_slot(&mut self, generation: &Arc<Generation>, slot: usize) {
+        let (number, now_ms) = (generation.number, clock::monotonic_ms());
+        let (serving, starting) = (self.children.serving(number), self.children.starting(number));
+        if self.children.holds(number, slot) || !self.crashes.may_start(now_ms, serving, starting) {
+            return;
+        }
+        if let Err(error) = self.start(generation, slot) {
+            self.crashes.died(now_ms, false);
+            if self.telling.tell(now_ms).is_some() {
+                self.complain(481, &format!("fork: Unable to fork new process: {error}"));
+            }
+        }
+    }
+
+    /// How long children that drain are waited for.
+    pub(crate) fn graceful_patience_ms(&self) -> u64 {
+        match self.current.server.mpm().graceful_shutdown_timeout_s {
+            0 => u64::MAX, // httpd: wait for ever
+            seconds => u64::from(seconds) * 1000,
         }
     }
 
@@ -302,88 +299,54 @@ impl Parent<'_> {
     fn finish(&mut self) {
         if self.stop == Some(Stop::Gracefully) {
             self.note(492, "caught SIGWINCH, shutting down gracefully");
-            self.stop_all(Order::Drain);
-            self.stop = None;
-            self.close_listeners();
-            while !self.records.is_empty() && self.stop != Some(Stop::Now) {
-                self.signals.wait(BUSY_TICK);
-                self.handle_stop_signals();
-                self.reap();
-                self.kill_overdue();
-            }
+            let (now_ms, patience_ms) = (clock::monotonic_ms(), self.graceful_patience_ms());
+            self.children.order(Order::Drain, now_ms, patience_ms, |_| true);
+            // New clients are refused from now on rather than left in the queue of a socket that
+            // nobody accepts from.
+            self.starting = None;
+            self.current.listeners.close();
+            self.wait_for_all(|parent| parent.stop == Some(Stop::Now));
         }
-        if !self.records.is_empty() {
+        if !self.children.is_empty() {
             self.note(491, "caught SIGTERM, shutting down");
         }
-        self.stop_all(Order::Stop);
-        self.wait_for_all();
+        self.end_all();
     }
 
-    /// During a graceful stop only a harder stop still counts.
-    fn handle_stop_signals(&mut self) {
-        while let Some(signal) = self.signals.pending() {
-            if matches!(signal, Signal::Term | Signal::Int) {
-                self.stop = Some(Stop::Now);
+    /// Stop all children and wait for their end.
+    fn end_all(&mut self) {
+        let now_ms = clock::monotonic_ms();
+        self.children.order(Order::Stop, now_ms, STOP_PATIENCE_MS, |_| true);
+        self.wait_for_all(|_| false);
+    }
+
+    /// Wait until no child is left or `enough`. Only a harder stop still counts meanwhile.
+    fn wait_for_all(&mut self, enough: impl Fn(&Self) -> bool) {
+        while !self.children.is_empty() && !enough(self) {
+            self.signals.wait(self.tick());
+            while let Some(signal) = self.signals.pending() {
+                let is_hup_at_terminal = signal == Signal::Hup && self.attached_to_terminal;
+                if is_hup_at_terminal || matches!(signal, Signal::Term | Signal::Int) {
+                    self.stop = Some(Stop::Now);
+                }
             }
+            self.reap();
+            self.children.kill_overdue(clock::monotonic_ms());
         }
     }
 
-    /// New clients are refused from now on rather than left in the queue of a socket that nobody
-    /// accepts from.
-    fn close_listeners(&mut self) {
-        if let Some(generation) = Arc::get_mut(&mut self.current) {
-            generation.listeners = crate::Listeners::default();
-        }
+    /// Log that the server serves, as httpd does after each start and restart.
+    pub(crate) fn announce(&self) {
+        self.note(489, &format!("{} configured -- resuming normal operations", server::IDENTITY));
+        let line: Vec<String> = std::env::args().collect();
+        self.note(94, &format!("Command line: '{}'", line.join(" ")));
     }
 
-    fn wait_for_all(&mut self) {
-        while !self.records.is_empty() {
-            self.signals.wait(BUSY_TICK);
-            while self.signals.pending().is_some() {}
-            while let Some((pid, _)) = process::reap() {
-                self.records.retain(|record| record.pid != pid);
-            }
-            self.kill_overdue();
-        }
-    }
-
-    fn note(&self, id: u32, text: &str) {
+    pub(crate) fn note(&self, id: u32, text: &str) {
         self.current.server.note(id, text);
     }
 
-    fn complain(&self, id: u32, text: &str) {
+    pub(crate) fn complain(&self, id: u32, text: &str) {
         self.current.server.complain(id, text);
     }
-}
-
-fn send(record: &mut Record, order: Order, wait_ms: u64) {
-    process::order(record.pid, order);
-    record.draining = true;
-    record.kill_at_ms = clock::monotonic_ms().saturating_add(wait_ms);
-}
-
-fn describe(ending: Ending) -> String {
-    match ending {
-        Ending::Exit(code) => format!("exit code {code}"),
-        Ending::Signal(number) => format!("killed by signal {}", signal_name(number)),
-    }
-}
-
-/// Signals that end a child, with the names that httpd's log lines carry (strsignal(3)).
-const SIGNAL_NAMES: &[(i32, &str)] = &[
-    (4, "Illegal instruction"),
-    (6, "Aborted"),
-    (7, "Bus error"),
-    (8, "Floating point exception"),
-    (9, "Killed"),
-    (11, "Segmentation fault"),
-    (15, "Terminated"),
-    (24, "CPU time limit exceeded"),
-    (25, "File size limit exceeded"),
-    (31, "Bad system call"),
-];
-
-fn signal_name(number: i32) -> String {
-    let name = SIGNAL_NAMES.iter().find(|row| row.0 == number).map_or("signal", |row| row.1);
-    format!("{name} ({number})")
 }

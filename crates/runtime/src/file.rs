@@ -35,6 +35,9 @@ pub enum Purpose {
     Link,
 }
 
+/// `O_NONBLOCK`, for files that the standard library opens.
+pub const NONBLOCK: i32 = libc::O_NONBLOCK;
+
 /// Attempts when a rename elsewhere makes the kernel give up (`EAGAIN`, openat2(2)).
 const RESOLVE_ATTEMPTS: usize = 16;
 

@@ -1,7 +1,9 @@
 //! Sockets: a listener that was bound before the fork, and a byte stream per connection.
 
 use rustix::io::{Errno, retry_on_intr};
-use rustix::net::{RecvFlags, SendFlags, SocketFlags, acceptfrom_with, recv, send};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, acceptfrom_with, recv, send,
+};
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,18 +13,38 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
+/// How a listening socket treats new connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queueing {
+    /// Length of the queue of connections that nobody has accepted yet.
+    pub backlog: i32,
+    /// Seconds that the kernel waits for data before it hands a connection over; 0 is not at all.
+    pub defer_accept_s: i32,
+}
+
 /// Bind `address` for the whole server: done once, by the parent.
 ///
 /// # Errors
 /// When the address is taken, not local, or needs a privilege.
-pub fn bind(address: SocketAddr, backlog: i32) -> io::Result<StdListener> {
+pub fn bind(address: SocketAddr, queueing: Queueing) -> io::Result<StdListener> {
     let listener = StdListener::bind(address)?;
     // Asking a second time only changes the length of the queue.
-    rustix::net::listen(&listener, backlog)?;
+    rustix::net::listen(&listener, queueing.backlog)?;
+    crate::sys::set_defer_accept(&listener, queueing.defer_accept_s)?;
     // Linux hands this option on to every accepted connection: one call here instead of one each.
     rustix::net::sockopt::set_tcp_nodelay(&listener, true)?;
     listener.set_nonblocking(true)?;
     Ok(listener)
+}
+
+/// An IPv4 client of a socket for both families is an IPv4 client to everybody above.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// Whether this machine has IPv6 at all.
+pub fn has_ipv6() -> bool {
+    rustix::net::socket(AddressFamily::INET6, SocketType::STREAM, None).is_ok()
 }
 
 /// A listening socket as one serving thread sees it.
@@ -48,7 +70,7 @@ impl Listener {
         let accept = |listener: &StdListener| Ok(acceptfrom_with(listener, flags)?);
         let (socket, peer) = self.inner.async_io(Interest::READABLE, accept).await?;
         let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
-        let peer = peer.ok_or(io::ErrorKind::ConnectionAborted)?;
+        let peer = canonical(peer.ok_or(io::ErrorKind::ConnectionAborted)?);
         Ok((Stream { socket: Socket::Fresh(socket) }, peer))
     }
 }
@@ -77,7 +99,7 @@ impl Stream {
     /// When the peer has reset the connection already.
     pub fn local(&self) -> io::Result<SocketAddr> {
         let address = rustix::net::getsockname(self.descriptor()?)?;
-        SocketAddr::try_from(address).map_err(io::Error::from)
+        Ok(canonical(SocketAddr::try_from(address)?))
     }
 
     fn descriptor(&self) -> io::Result<BorrowedFd<'_>> {

@@ -4,7 +4,7 @@ pub use crate::sys::{Fork, User, exit_now, fork, group_by_name, user_by_id, user
 use rustix::process::{
     Pid, Resource, Rlimit, WaitOptions, getppid, getrlimit, kill_process, setrlimit, wait, waitpid,
 };
-use std::io;
+use std::{fmt, io};
 
 /// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,33 @@ pub enum Ending {
     Exit(i32),
     /// This signal killed it.
     Signal(i32),
+}
+
+/// Signals that end a child, with the names that httpd's log lines carry (strsignal(3)).
+const SIGNAL_NAMES: &[(i32, &str)] = &[
+    (4, "Illegal instruction"),
+    (6, "Aborted"),
+    (7, "Bus error"),
+    (8, "Floating point exception"),
+    (9, "Killed"),
+    (11, "Segmentation fault"),
+    (15, "Terminated"),
+    (24, "CPU time limit exceeded"),
+    (25, "File size limit exceeded"),
+    (31, "Bad system call"),
+];
+
+/// In the words of httpd's log.
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exit(code) => write!(f, "exit code {code}"),
+            Self::Signal(number) => {
+                let row = SIGNAL_NAMES.iter().find(|row| row.0 == *number);
+                write!(f, "exit signal {} ({number})", row.map_or("signal", |row| row.1))
+            }
+        }
+    }
 }
 
 /// What a parent sends to a child.

@@ -37,6 +37,13 @@ pub struct Signals {
 }
 
 impl Signals {
+    /// Block the signals already, before anybody reads them: what comes while the configuration
+    /// is read is obeyed afterwards, instead of ending the process by its default action.
+    pub fn hold() {
+        let numbers: Vec<i32> = SIGNALS.iter().map(|row| row.0).collect();
+        sys::set_blocked_signals(&numbers);
+    }
+
     /// Block the signals and read them from now on. Call before the first child is forked, and
     /// again in each child: what a parent's descriptor reports is its own process's.
     ///

@@ -121,6 +121,26 @@ pub(crate) fn watch<T: AsRawFd + Into<OwnedFd>>(owner: T) -> io::Result<AsyncFd<
     registered.map_err(|refused| refused.into_parts().1)
 }
 
+/// Let the kernel hold a new connection back until its first data is there, or for about
+/// `seconds`; 0 switches it off.
+///
+/// # Errors
+/// When the descriptor is no TCP socket.
+pub fn set_defer_accept(listener: &std::net::TcpListener, seconds: i32) -> io::Result<()> {
+    let length = libc::socklen_t::try_from(size_of::<i32>()).unwrap_or(4);
+    // SAFETY: the descriptor is open for the call, the pointer is to an `i32` of that length.
+    let code = unsafe {
+        libc::setsockopt(
+            listener.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_DEFER_ACCEPT,
+            (&raw const seconds).cast(),
+            length,
+        )
+    };
+    if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// A user of the system, as far as a server needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {

@@ -1,7 +1,7 @@
 //! The mapping: a memfd with a header, process rows and worker rows. All `unsafe` is here.
 
 use crate::row::{ProcessRow, WorkerRow};
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,9 +14,11 @@ const MAGIC: u64 = u64::from_le_bytes(*b"TRVTSCBD");
 /// Layout version: raised whenever a row changes, so that a monitor of another build says so.
 const VERSION: u32 = 1;
 
-/// httpd's bounds of ServerLimit and ThreadLimit (event.c), so that no product overflows.
-const PROCESSES_MAX: usize = 20_000;
-const ROWS_PER_PROCESS_MAX: usize = 100_000;
+/// Processes at most: httpd's bound of ServerLimit (event.c), so that no product overflows.
+pub const PROCESSES_MAX: usize = 20_000;
+
+/// Request slots of a process at most: httpd's bound of ThreadLimit.
+pub const ROWS_PER_PROCESS_MAX: usize = 100_000;
 
 #[repr(C, align(128))]
 struct Header {
@@ -34,6 +36,7 @@ pub struct Board {
     bytes: usize,
     processes: usize,
     rows_per_process: usize,
+    /// Kept open for a monitor, which finds it among the parent's descriptors.
     _descriptor: OwnedFd,
 }
 
@@ -41,6 +44,16 @@ pub struct Board {
 unsafe impl Send for Board {}
 // SAFETY: as above; every access through a shared reference is atomic.
 unsafe impl Sync for Board {}
+
+/// A memfd of a size that no process can change any more: a child that made it shorter would kill
+/// the parent by SIGBUS at its next look.
+fn sealed_memory(bytes: u64) -> io::Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let descriptor = memfd_create(c"trivet-scoreboard", flags)?;
+    ftruncate(&descriptor, bytes)?;
+    fcntl_add_seals(&descriptor, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    Ok(descriptor)
+}
 
 impl Board {
     /// Shared memory for `processes` processes of `rows_per_process` request slots.
@@ -56,8 +69,7 @@ impl Board {
         let bytes = size_of::<Header>()
             + processes * size_of::<ProcessRow>()
             + processes * rows_per_process * size_of::<WorkerRow>();
-        let descriptor = memfd_create(c"trivet-scoreboard", MemfdFlags::CLOEXEC)?;
-        ftruncate(&descriptor, bytes as u64)?;
+        let descriptor = sealed_memory(bytes as u64)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice; the length is the file's.
         let memory =
@@ -136,5 +148,20 @@ impl Drop for Board {
     fn drop(&mut self) {
         // SAFETY: the mapping was made with this length, and no row reference outlives `self`.
         let _ = unsafe { munmap(self.memory.as_ptr().cast(), self.bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_can_change_the_size_of_the_memory() {
+        let board = Board::create(1, 1, 0).unwrap();
+        for bytes in [0, 1, board.bytes as u64 - 1, board.bytes as u64 + 1, 1 << 20] {
+            assert!(ftruncate(&board._descriptor, bytes).is_err(), "{bytes} bytes");
+        }
+        assert!(fcntl_add_seals(&board._descriptor, SealFlags::WRITE).is_err());
+        assert_eq!(board.process(0).unwrap().connections(), 0);
     }
 }

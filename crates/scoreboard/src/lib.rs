@@ -9,6 +9,6 @@ mod board;
 mod row;
 mod snapshot;
 
-pub use board::Board;
+pub use board::{Board, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
 pub use row::{ProcessRow, ProcessState, RowState, WorkerRow};
 pub use snapshot::{ProcessView, Snapshot, WorkerView};

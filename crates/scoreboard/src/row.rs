@@ -213,6 +213,16 @@ impl ProcessRow {
         self.state.store(state as u8, Relaxed);
     }
 
+    /// The state that the child shows.
+    pub fn state(&self) -> ProcessState {
+        match self.state.load(Relaxed) {
+            1 => ProcessState::Starting,
+            2 => ProcessState::Serving,
+            3 => ProcessState::Draining,
+            _ => ProcessState::Dead,
+        }
+    }
+
     /// A connection was accepted. Several serving threads may share this row.
     pub fn connection_opened(&self) {
         self.connections.fetch_add(1, Relaxed);
@@ -246,12 +256,7 @@ impl ProcessRow {
 
     pub(crate) fn view(&self) -> crate::ProcessView {
         crate::ProcessView {
-            state: match self.state.load(Relaxed) {
-                1 => ProcessState::Starting,
-                2 => ProcessState::Serving,
-                3 => ProcessState::Draining,
-                _ => ProcessState::Dead,
-            },
+            state: self.state(),
             pid: self.pid.load(Relaxed),
             generation: self.generation.load(Relaxed),
             connections: self.connections.load(Relaxed),

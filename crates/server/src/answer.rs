@@ -18,6 +18,10 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
+/// What the access log shows for a request whose client left before there was an answer: nginx's
+/// number, which log analysers know; httpd has none.
+const CLIENT_GONE: Option<Status> = Status::new(499);
+
 /// How much a client may send ahead while its request is being answered.
 const READ_AHEAD_BYTES: usize = 64 * 1024;
 
@@ -61,7 +65,7 @@ impl Wire {
         let context = self.context.clone();
         self.body_received = 0;
         let Some(slot) = self.unless_gone(context.slots.acquire()).await else {
-            return self.state.close(CloseReason::ClientGone);
+            return self.abandoned(&framing, &request);
         };
         if let Some(row) = slot.row() {
             let line = request.view();
@@ -73,7 +77,7 @@ impl Wire {
             Some(known) => known,
             None => match self.unless_gone(run_exchange(&context, &request)).await {
                 Some(exchanged) => exchanged,
-                None => return self.state.close(CloseReason::ClientGone),
+                None => return self.abandoned(&framing, &request),
             },
         };
         if let (Some(source), Target::Origin { path, .. }) = (reusable, framing.target) {
@@ -90,6 +94,20 @@ impl Wire {
                 next
             }
         }
+    }
+
+    /// The client has reset the connection while its request was being answered.
+    fn abandoned(&mut self, framing: &Framing<'_>, request: &Request) -> Next {
+        let next = self.state.close(CloseReason::ClientGone);
+        let mut response = Response::new(CLIENT_GONE.unwrap_or(Status::BAD_REQUEST));
+        let mut path = Vec::new();
+        let decoded = framing.target.path().map(|raw| message::path::decode(raw, &mut path, true));
+        response.path = matches!(decoded, Some(Ok(()))).then_some(path);
+        let result = Err(io::ErrorKind::ConnectionReset.into());
+        let written = Written { response, head: vec![], body_bytes: 0, result };
+        let view = request.view();
+        self.log(Some(view), Some(view.request_line()), &written, request);
+        next
     }
 
     /// Run `work`, but give it up when the client resets the connection meanwhile. A client that

@@ -106,6 +106,11 @@ impl Context {
         &self.server.site.host
     }
 
+    /// The server itself, for work that is done on another thread.
+    pub(crate) fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
     pub(crate) fn board(&self) -> &Board {
         &self.board
     }

@@ -22,6 +22,14 @@ pub struct Serve {
 }
 
 impl Serve {
+    /// The configuration that comes before `directives`.
+    ///
+    /// # Errors
+    /// A sentence that says why there is none.
+    pub fn configuration(&self) -> Result<String, String> {
+        text(self)
+    }
+
     /// Whether a `-c` line brings its own `Listen`, which replaces the default address.
     pub(crate) fn listen_is_given_by(&self, directives: &[String]) -> bool {
         let listens = |line: &String| {

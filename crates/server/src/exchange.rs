@@ -87,12 +87,13 @@ async fn respond(
 /// Whether nothing but a change of this very file can change the answer. Behind a folder's URL a
 /// better index file may appear at any time, unless this is the best one already.
 fn is_only_choice(mapped: &phase::Mapped<'_>, source: &Representation) -> bool {
-    let name = source.origin.below.rsplit(|byte| *byte == b'/').next();
-    let best = mapped.settings.dir.index().next().map(str::as_bytes);
-    let is_here = source.origin.below.starts_with(&mapped.below);
-    let is_best = !mapped.path.ends_with(b"/") || (name == best && is_here);
     // The settings of the URL itself count as well as those of the file it led to.
-    is_best && mapped.settings.is_plain()
+    if !mapped.settings.is_plain() {
+        return false;
+    }
+    let Some(best) = mapped.settings.dir.index().next() else { return true };
+    let beside = source.origin.below.strip_prefix(mapped.below.as_slice());
+    !mapped.path.ends_with(b"/") || beside == Some(best.as_bytes())
 }
 
 /// A body that says how long it is can be refused before it is read.

@@ -1,8 +1,19 @@
-//! What the server calls itself. WordPress, version tests and scanners look for httpd's name.
+//! What the server calls itself, and when it was built. WordPress, version tests and scanners
+//! look for httpd's name.
+
+use crate::log::time::{LocalTime, TimeFormat};
 
 /// The full identity, as in `Server` and in log lines. The version is that of the httpd whose
 /// behaviour is promised.
 pub const IDENTITY: &str = "Apache/2.4.71 (Trivet/0.1)";
+
+/// When this crate was compiled, as httpd writes it: `2026-11-12T08:58:41`, in Greenwich.
+pub fn built() -> String {
+    let unix_s = env!("TRIVET_BUILT_UNIX_S").parse().unwrap_or(0);
+    let mut text = Vec::new();
+    TimeFormat::new(b"%Y-%m-%dT%H:%M:%S").write(&LocalTime::utc(unix_s), &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
 
 /// How much of it `ServerTokens` shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -33,5 +33,6 @@ mod transmit;
 pub use connection::serve;
 pub use context::Context;
 pub use defaults::Serve;
-pub use identity::IDENTITY;
+pub use identity::{IDENTITY, built};
+pub use modules::{Documented, directives};
 pub use server::{MpmSettings, Report, Server};

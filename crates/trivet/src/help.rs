@@ -1,22 +1,25 @@
-//! The texts of `--help`.
+//! The texts of `--help`. What there is to say about directives comes from their rows.
 
-/// `trivet --help` and bare `trivet`.
+use server::{Documented, Serve};
+use std::fmt::Write as _;
+
+/// `trivet --help`, `trivet help` and bare `trivet`.
 pub(crate) const OVERVIEW: &str = "\
 Trivet: an HTTP server that reads Apache's configuration language.
 
 usage: trivet serve [DIR] [--listen ADDR:PORT] [--mpm event] [-c 'Directive ...']...
                                           serve a folder, in the foreground
-       trivet --help | --version
+       trivet help | --help | --version
 
 examples:
   trivet serve                            this folder, at http://127.0.0.1:8080/
   trivet serve public --listen 0.0.0.0:80
   trivet serve -c 'CustomLog access.log combined' -c 'KeepAliveTimeout 2'
-  trivet serve --help                     all options and directives
+  trivet serve --help                     all options, and the names of all directives
+  trivet serve --help directives          what each directive is for, and its default
 ";
 
-/// `trivet serve --help`.
-pub(crate) const SERVE: &str = "\
+const SERVE: &str = "\
 usage: trivet serve [DIR] [--listen ADDR:PORT]... [--mpm event] [-c 'Directive ...']...
 
 Serves the folder DIR (default: the current one) until Ctrl-C. Needs no configuration.
@@ -26,7 +29,8 @@ Serves the folder DIR (default: the current one) until Ctrl-C. Needs no configur
   --mpm NAME           how connections are spread over processes and threads: event (default)
   -c 'LINE'            a line of Apache's configuration language, applied after the defaults;
                        a section may span several -c
-  --help               this text
+  -h, --help [TOPIC]   this text; 'directives' explains them all, the name of one that one, and
+                       'defaults' shows the lines that come before yours
 
 examples:
   trivet serve site -c 'LogLevel info' -c 'CustomLog - common'
@@ -36,5 +40,155 @@ examples:
 As root, child processes become www-data (else nobody); the folder is opened before that.
 Names beginning with .ht or .git are refused, PHP source is never sent, and /server-status
 answers this machine only. Signals: INT and TERM stop, USR1 restarts gracefully, HUP restarts,
-WINCH stops gracefully (except at a terminal).
+WINCH stops gracefully; at a terminal HUP stops and WINCH does nothing.
+
+directives for -c, by module:
 ";
+
+/// Columns of a terminal that the texts may fill.
+const WIDTH: usize = 100;
+
+/// Where the second column begins: of module names, and of the names of directives.
+const MODULE_COLUMN: usize = 15;
+const NAME_COLUMN: usize = 29;
+
+/// `trivet serve --help`, or `None` if there is no such topic.
+pub(crate) fn serve(topic: Option<&str>) -> Option<String> {
+    match topic {
+        None => Some(format!("{SERVE}{}", names())),
+        Some("directives") => Some(explained()),
+        Some("defaults") => Some(defaults()),
+        Some(name) => {
+            let bare = name.trim_matches(['<', '>']);
+            let row = server::directives().find(|row| bare_name(row).eq_ignore_ascii_case(bare))?;
+            Some(explain(&row))
+        }
+    }
+}
+
+/// What can be asked about, for suggestions.
+pub(crate) fn topics() -> impl Iterator<Item = &'static str> {
+    let names = server::directives().map(|row| row.name.trim_start_matches('<'));
+    ["directives", "defaults"].into_iter().chain(names)
+}
+
+/// The lines that come before those of the command line.
+fn defaults() -> String {
+    let serve = Serve { folder: "/DIR".into(), prints_requests: true, ..Serve::default() };
+    let lines = serve.configuration().unwrap_or_else(|problem| format!("{problem}\n"));
+    format!(
+        "# What trivet serve begins with at a terminal, before --listen and -c change it.\n{lines}"
+    )
+}
+
+fn bare_name(row: &Documented) -> &'static str {
+    row.name.trim_start_matches('<')
+}
+
+/// `Listen`, `<Directory>`.
+fn shown_name(row: &Documented) -> String {
+    let end = if row.name.starts_with('<') { ">" } else { "" };
+    format!("{}{end}", row.name)
+}
+
+/// The names, one paragraph for each module.
+fn names() -> String {
+    let mut modules: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in server::directives() {
+        match modules.last_mut().filter(|last| last.0 == row.module) {
+            Some((_, names)) => names.push(shown_name(&row)),
+            None => modules.push((row.module, vec![shown_name(&row)])),
+        }
+    }
+    let lines = modules.iter().map(|(module, names)| columns(module, names, MODULE_COLUMN));
+    lines.collect()
+}
+
+/// Every directive with its purpose and its default.
+fn explained() -> String {
+    let mut text = String::from(
+        "Directives for trivet serve -c. A directive of Apache that is missing here is accepted \
+         with a\nwarning and has no effect, or refused where that would open something. What is \
+         set before your\nlines: trivet serve --help defaults\n",
+    );
+    let mut module = "";
+    for row in server::directives() {
+        if row.module != module {
+            module = row.module;
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "\n{module}");
+        }
+        text.push_str(&explain(&row));
+    }
+    text
+}
+
+/// `  KeepAlive    Whether persistent connections should be On or Off (default: On)`
+fn explain(row: &Documented) -> String {
+    let default = match row.default {
+        "" => String::new(),
+        default => format!("(default: {default})"),
+    };
+    let words: Vec<String> =
+        format!("{} {default}", row.help).split_whitespace().map(str::to_owned).collect();
+    columns(&shown_name(row), &words, NAME_COLUMN)
+}
+
+/// A label, and beside it words in lines that do not pass [`WIDTH`].
+fn columns(label: &str, words: &[String], column: usize) -> String {
+    let mut text = format!("{:column$}", format!("  {label}"));
+    let mut used = column;
+    for word in words {
+        let length = word.chars().count() + 1;
+        if used + length > WIDTH && used > column {
+            let _ = write!(text, "\n{:column$}", "");
+            used = column;
+        }
+        let _ = write!(text, "{word} ");
+        used += length;
+    }
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    format!("{}\n", lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_directive_is_named_and_explained() {
+        let (names, explained) = (serve(None).unwrap(), serve(Some("directives")).unwrap());
+        for row in server::directives() {
+            let shown = shown_name(&row);
+            for text in [&names, &explained] {
+                assert!(text.split_whitespace().any(|word| word == shown), "no {shown} in {text}");
+            }
+            assert!(!row.help.is_empty(), "{shown} says nothing of its purpose");
+            let alone = serve(Some(&shown.to_lowercase())).unwrap();
+            assert!(explained.contains(alone.trim_end()), "{alone}");
+        }
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_screen() {
+        for text in [OVERVIEW, &serve(None).unwrap(), &serve(Some("directives")).unwrap()] {
+            for line in text.lines() {
+                assert!(line.chars().count() <= WIDTH && line.trim_end() == line, "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_configuration() {
+        let text = serve(Some("defaults")).unwrap();
+        for line in ["Listen 127.0.0.1:8080", "DocumentRoot \"/DIR\"", "HiddenNames .ht .git"] {
+            assert!(text.lines().any(|it| it == line), "no {line} in {text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_topic_has_no_text() {
+        assert!(serve(Some("nonsense")).is_none());
+        assert!(topics().any(|topic| topic == "Directory"));
+    }
+}

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 type Command = fn(lexopt::Parser) -> Result<i32, Problem>;
 
 /// Every subcommand.
-const COMMANDS: &[(&str, Command)] = &[("serve", serve::run)];
+const COMMANDS: &[(&str, Command)] = &[("serve", serve::run), ("help", help_about)];
 
 /// Why the program ends without having done its work.
 pub(crate) enum Problem {
@@ -64,7 +64,11 @@ fn run() -> Result<i32, Problem> {
             Ok(0)
         }
         Some(Long("version") | Short('v')) => {
-            say(&format!("Server version: {}\n", server::IDENTITY));
+            say(&format!(
+                "Server version: {}\nServer built:   {}\n",
+                server::IDENTITY,
+                server::built()
+            ));
             Ok(0)
         }
         Some(Short('h' | '?')) => {
@@ -74,12 +78,53 @@ fn run() -> Result<i32, Problem> {
         Some(Value(word)) => {
             let word = word.to_string_lossy().into_owned();
             let Some((_, command)) = COMMANDS.iter().find(|row| row.0 == word) else {
-                let near = config::suggest::nearest(&word, COMMANDS.iter().map(|row| row.0));
-                let hint = near.map_or(String::new(), |name| format!(" (did you mean {name}?)"));
-                return Err(Problem::Usage(format!("there is no command '{word}'{hint}")));
+                let near = suggestion(&word, COMMANDS.iter().map(|row| row.0));
+                return Err(Problem::Usage(format!("there is no command '{word}'{near}")));
             };
             command(parser)
         }
         Some(other) => Err(other.unexpected().into()),
     }
+}
+
+/// `trivet help`, `trivet help serve`, `trivet help serve Listen`.
+fn help_about(parser: lexopt::Parser) -> Result<i32, Problem> {
+    let mut words = topic_words(parser)?.into_iter();
+    match words.next().as_deref() {
+        None | Some("help") => say(help::OVERVIEW),
+        Some("serve") => say(&serve_help(words.next().as_deref())?),
+        // What is no command may be a directive.
+        Some(word) => say(&serve_help(Some(word))?),
+    }
+    Ok(0)
+}
+
+/// The words that are left; options ask for nothing more than help, which is what they get.
+fn topic_words(mut parser: lexopt::Parser) -> Result<Vec<String>, Problem> {
+    let mut words = Vec::new();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            lexopt::Arg::Value(word) => words.push(word.to_string_lossy().into_owned()),
+            lexopt::Arg::Long("help") | lexopt::Arg::Short('h') => {}
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    Ok(words)
+}
+
+/// The help of `trivet serve`, as a whole or about `topic`.
+pub(crate) fn serve_help(topic: Option<&str>) -> Result<String, Problem> {
+    help::serve(topic).ok_or_else(|| {
+        let word = topic.unwrap_or_default();
+        let near = suggestion(word, help::topics());
+        let text =
+            format!("there is no help about '{word}'{near}; try: trivet serve --help directives");
+        Problem::Usage(text)
+    })
+}
+
+/// ` (did you mean serve?)`, if a known word is near.
+fn suggestion<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let near = config::suggest::nearest(word, known);
+    near.map_or(String::new(), |name| format!(" (did you mean {name}?)"))
 }

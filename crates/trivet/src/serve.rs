@@ -1,6 +1,6 @@
 //! `trivet serve`: a folder, in the foreground, without any configuration.
 
-use crate::{Problem, help, say};
+use crate::{Problem, say};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use mpm::{Kind, Started};
 use server::{Serve, Server};
@@ -9,6 +9,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// What the command line asked for.
+enum Asked {
+    Serve(Options),
+    /// The help, as a whole or about a topic.
+    Help(Option<String>),
+}
+
+/// What to serve, and how.
 struct Options {
     serve: Serve,
     kind: Kind,
@@ -16,11 +23,14 @@ struct Options {
 
 /// Serve until a signal ends it; the result is the exit code.
 pub(crate) fn run(parser: lexopt::Parser) -> Result<i32, Problem> {
-    let Some(options) = parse(parser)? else {
-        say(help::SERVE);
-        return Ok(0);
+    let Options { serve, kind } = match parse(parser)? {
+        Asked::Serve(options) => options,
+        Asked::Help(topic) => {
+            say(&crate::serve_help(topic.as_deref())?);
+            return Ok(0);
+        }
     };
-    let Options { serve, kind } = options;
+    runtime::signals::Signals::hold();
     let (first, report) = Server::serve(&serve).map_err(Problem::Failed)?;
     warn(&report.text);
     check_readable(&first)?;
@@ -37,14 +47,13 @@ fn warn(text: &str) {
     }
 }
 
-/// `None` asks for the help.
-fn parse(mut parser: lexopt::Parser) -> Result<Option<Options>, Problem> {
+fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
     let mut serve = Serve { prints_requests: std::io::stdout().is_terminal(), ..Serve::default() };
     let mut folder = None;
     let mut kind = Kind::Event;
     while let Some(argument) = parser.next()? {
         match argument {
-            Long("help") | Short('h') => return Ok(None),
+            Long("help") | Short('h') => return help_topic(parser).map(Asked::Help),
             Long("listen") => serve.listen.push(parse_listen(&parser.value()?.string()?)?),
             Long("mpm") => kind = parse_mpm(&parser.value()?.string()?)?,
             Short('c') => serve.directives.push(parser.value()?.string()?),
@@ -58,7 +67,18 @@ fn parse(mut parser: lexopt::Parser) -> Result<Option<Options>, Problem> {
         let text = format!("cannot serve {}: it is not a folder", folder.display());
         return Err(Problem::Failed(text));
     }
-    Ok(Some(Options { serve, kind }))
+    Ok(Asked::Serve(Options { serve, kind }))
+}
+
+/// `--help TOPIC` or `--help=TOPIC`.
+fn help_topic(mut parser: lexopt::Parser) -> Result<Option<String>, Problem> {
+    if let Some(topic) = parser.optional_value() {
+        return Ok(Some(topic.string()?));
+    }
+    match parser.next()? {
+        Some(Value(topic)) => Ok(Some(topic.string()?)),
+        _ => Ok(None),
+    }
 }
 
 fn folder_problem(folder: &std::path::Path, error: &std::io::Error) -> Problem {

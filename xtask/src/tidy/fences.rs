@@ -67,7 +67,7 @@ const KNOWS_MPM: &[&str] = &[
     "crates/server/src/lib.rs",
     "crates/server/src/modules/mod.rs",
     "crates/server/src/modules/mpm_common.rs",
-    "crates/server/src/modules/status.rs",
+    "crates/server/src/modules/status/",
     "crates/server/src/server.rs",
     "crates/server/src/site/",
 ];
@@ -216,7 +216,7 @@ mod tests {
         assert!(found.contains(&format!("crates/server/src/body.rs:2: `prefork` {what}")));
         let test = "#[cfg(test)]\nmod tests {\n    const NAME: &str = \"mpm_event\";\n}\n";
         assert_eq!(check(words, "crates/server/src/body.rs", test), [""; 0]);
-        for home in ["crates/server/src/modules/status.rs", "crates/mpm/src/lib.rs"] {
+        for home in ["crates/server/src/modules/status/page.rs", "crates/mpm/src/lib.rs"] {
             assert_eq!(check(words, home, text), [""; 0]);
         }
     }

@@ -7,6 +7,7 @@ use super::time::{LocalTime, ZoneName};
 use runtime::{clock, process};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -25,10 +26,15 @@ pub(crate) struct Sink {
 impl Sink {
     /// Open `path` for appending. `-` is standard output.
     pub(crate) fn open(path: &Path) -> std::io::Result<Self> {
+        let mut options = OpenOptions::new();
+        // Where a reader may stop reading (a pipe, a terminal with Ctrl-S), a write must fail
+        // rather than wait.
+        options.append(true).custom_flags(runtime::file::NONBLOCK);
         let file = if path.as_os_str() == "-" {
-            File::from(std::os::fd::AsFd::as_fd(&std::io::stdout()).try_clone_to_owned()?)
+            // A description of its own: the flag must not reach others who share the output.
+            options.open("/proc/self/fd/1").or_else(|_| duplicate_of_stdout())?
         } else {
-            OpenOptions::new().append(true).create(true).open(path)?
+            options.create(true).open(path)?
         };
         let may_block = !file.metadata()?.is_file();
         Ok(Self { file, path: path.to_owned(), may_block, complained_ms: AtomicU64::new(0) })
@@ -67,6 +73,10 @@ impl Sink {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+}
+
+fn duplicate_of_stdout() -> std::io::Result<File> {
+    Ok(File::from(std::os::fd::AsFd::as_fd(&std::io::stdout()).try_clone_to_owned()?))
 }
 
 /// The error log: a file, or standard error.

@@ -72,13 +72,11 @@ impl ZoneName {
 
 impl LocalTime {
     /// The time `unix_s` seconds after 1970 in Greenwich.
-    #[cfg(test)]
     pub(crate) fn utc(unix_s: i64) -> Self {
         Self::at_offset(unix_s, 0, ZoneName::new(b"UTC"))
     }
 
     /// The same at a fixed distance from Greenwich.
-    #[cfg(test)]
     pub(crate) fn at_offset(unix_s: i64, offset_s: i32, zone: ZoneName) -> Self {
         let shifted = unix_s + i64::from(offset_s);
         let (days, second) = (shifted.div_euclid(86_400), shifted.rem_euclid(86_400) as u32);
@@ -296,7 +294,6 @@ fn days_from_civil(year: i64, month: u8, day: u8) -> i64 {
 }
 
 /// The inverse of `days_from_civil`.
-#[cfg(test)]
 fn civil_from_days(days: i64) -> (i64, u8, u8) {
     let shifted = days + 719_468; // days since 0000-03-01
     let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));

@@ -38,7 +38,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("ServerAdmin", Args::One, HOST, "", "The email address of the server administrator", accept),
     row("DocumentRoot", Args::One, HOST, "", "Root directory of the document tree", document_root),
     row("ServerTokens", Args::One, SERVER, "Full", "Tokens displayed in the Server: header - Min[imal], Major, Minor, Prod[uctOnly], OS, or Full", server_tokens),
-    row("TraceEnable", Args::One, HOST, "Off", "'on' (default), 'off' or 'extended' to trace request body content", trace_enable),
+    row("TraceEnable", Args::One, HOST, "Off", "'on', 'off' (default) or 'extended' to trace request body content", trace_enable),
     row("Timeout", Args::One, HOST, "60", "Timeout duration (sec)", timeout),
     row("KeepAlive", Args::Flag, HOST, "On", "Whether persistent connections should be On or Off", keep_alive),
     row("KeepAliveTimeout", Args::One, HOST, "5", "Keep-Alive timeout duration (sec)", keep_alive_timeout),
@@ -209,36 +209,29 @@ fn accept(_: &mut Builder, _: &Call<'_>) -> Done {
 }
 
 fn listen(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let addresses = parse_listen(call.arg(0))?;
-    for address in addresses {
-        if address.port() != 0 && builder.server.listen.contains(&address) {
-            return Err("Cannot define multiple Listeners on the same IP:port".into());
-        }
-        builder.server.listen.push(address);
+    let address = parse_listen(call.arg(0))?;
+    if address.port() != 0 && builder.server.listen.contains(&address) {
+        return Err("Cannot define multiple Listeners on the same IP:port".into());
     }
+    builder.server.listen.push(address);
     Ok(())
 }
 
-/// `80`, `1.2.3.4:80`, `[::1]:80`, `*:80`: one socket, but two for a bare port.
-fn parse_listen(word: &str) -> Result<Vec<SocketAddr>, Error> {
-    let bad = || Error::argument(0, "Invalid address or port");
-    let (host, port) = match word.rsplit_once(':') {
-        Some((host, port)) => (host, port),
-        None => ("*", word),
-    };
+/// `80`, `*:80`, `1.2.3.4:80`, `[::1]:80`. Without an address one socket serves both families,
+/// where the machine has IPv6, as in httpd.
+fn parse_listen(word: &str) -> Result<SocketAddr, Error> {
+    let (host, port) = word.rsplit_once(':').unwrap_or(("*", word));
     let port: u16 = port.parse().map_err(|_| {
         Error::argument(0, "Port must be specified: Listen 8080 or Listen 127.0.0.1:8080")
     })?;
-    if host == "*" {
-        return Ok(vec![(Ipv4Addr::UNSPECIFIED, port).into()]);
-    }
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     let ip: IpAddr = match bare {
+        "*" if runtime::net::has_ipv6() => Ipv6Addr::UNSPECIFIED.into(),
+        "*" => Ipv4Addr::UNSPECIFIED.into(),
         "localhost" => Ipv4Addr::LOCALHOST.into(),
-        "::" => Ipv6Addr::UNSPECIFIED.into(),
-        other => other.parse().map_err(|_| bad())?,
+        other => other.parse().map_err(|_| Error::argument(0, "Invalid address or port"))?,
     };
-    Ok(vec![(ip, port).into()])
+    Ok((ip, port).into())
 }
 
 fn server_name(builder: &mut Builder, call: &Call<'_>) -> Done {

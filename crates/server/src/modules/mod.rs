@@ -23,7 +23,7 @@ pub(crate) mod unixd;
 
 use crate::phase::{Access, LastForFiles, LastForFolders, Resolve, Translate};
 use crate::site::builder::Builder;
-use config::{Index, Module};
+use config::{Guards, Index, Module};
 
 /// Every module with its directives.
 pub(crate) static MODULES: &[&Module<Builder>] = &[
@@ -57,12 +57,61 @@ pub(crate) const LAST_FOR_FILES: LastForFiles = files::resolve;
 /// What answers for an open folder without an index file.
 pub(crate) const LAST_FOR_FOLDERS: LastForFolders = autoindex::listing::resolve;
 
+/// What keeps something from being seen. A configuration in which one of these would be skipped is
+/// refused. `SetHandler` is among them because without it a script is sent as it stands.
+const GUARDS: Guards = Guards {
+    names: &[
+        "Require",
+        "Deny",
+        "Order",
+        "SetHandler",
+        "HiddenNames",
+        "SSLRequire",
+        "SSLRequireSSL",
+        "SSLVerifyClient",
+    ],
+    line_advice: "say it with Require, or take the line out",
+    section_advice: "use <Directory>, <Files> or <Location> with a plain path or wildcards, or \
+                     take the section out",
+};
+
 /// The directive rows of all modules, with the names that other modules of httpd would bring.
 pub(crate) fn index() -> Index<Builder> {
-    Index::new(MODULES, config::known::NAMES)
+    Index::new(MODULES, config::known::NAMES).guarded(GUARDS)
+}
+
+/// A directive as its row describes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Documented {
+    /// The module that has it, as `LogLevel` names it: `core`.
+    pub module: &'static str,
+    /// Its name; of a section with its `<`, as in `<Directory`.
+    pub name: &'static str,
+    /// What holds without it; may be empty.
+    pub default: &'static str,
+    /// What it is for, in httpd's words.
+    pub help: &'static str,
+}
+
+/// Every directive there is, module by module.
+pub fn directives() -> impl Iterator<Item = Documented> {
+    MODULES.iter().flat_map(|module| {
+        let short = short_name(module);
+        let rows = module.directives.iter();
+        rows.map(move |row| Documented {
+            module: short,
+            name: row.name,
+            default: row.default,
+            help: row.help,
+        })
+    })
+}
+
+fn short_name(module: &Module<Builder>) -> &'static str {
+    module.name.trim_end_matches("_module")
 }
 
 /// Short names, for `LogLevel module:level`.
 pub(crate) fn short_names() -> Vec<&'static str> {
-    MODULES.iter().map(|module| module.name.trim_end_matches("_module")).collect()
+    MODULES.iter().map(|module| short_name(module)).collect()
 }

@@ -31,6 +31,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("ThreadLimit", "auto", "Maximum number of worker threads per child process for this run of Apache - Upper limit for ThreadsPerChild", checked_only),
     row("StartServers", "auto", "Number of child processes launched at server startup", checked_only),
     row("ListenBackLog", "511", "Maximum length of the queue of pending connections, as used by listen(2)", listen_backlog),
+    row("ListenTCPDeferAccept", "1", "Seconds that the kernel waits for the first data of a connection, or 0", listen_tcp_defer_accept),
     row("GracefulShutdownTimeout", "0", "Maximum time in seconds to wait for child processes to complete transactions during shutdown", graceful_shutdown_timeout),
     row("AsyncRequestWorkerFactor", "auto", "How many additional connects will be accepted per idle worker thread", async_request_worker_factor),
 ];
@@ -69,6 +70,12 @@ fn listen_backlog(builder: &mut Builder, call: &Call<'_>) -> Done {
     let backlog = args::number(call, 0, 1..=u64::from(u16::MAX))
         .map_err(|error| error.reworded("ListenBackLog must be > 0"))?;
     builder.server.mpm.listen_backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
+    Ok(())
+}
+
+fn listen_tcp_defer_accept(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let seconds = args::number(call, 0, 0..=3600)?;
+    builder.server.mpm.listen_tcp_defer_accept_s = i32::try_from(seconds).unwrap_or(0);
     Ok(())
 }
 

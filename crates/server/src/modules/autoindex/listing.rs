@@ -9,15 +9,19 @@ use crate::log::sink::local_time;
 use crate::modules::mime;
 use crate::phase::{Mapped, Opened};
 use crate::request::Request;
-use crate::resolve::{self, LinkPolicy, Policies};
+use crate::resolve::{self, LinkPolicy, Policies, Root};
 use crate::response::Response;
+use crate::server::Server;
+use crate::site::locate::Merged;
 use crate::site::settings::Settings;
-use message::{Status, Target};
+use message::{Method, Status, Target};
 use runtime::file::{self, Kind};
 use std::fs::File;
 use std::io::Read;
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A folder larger than this is cut off: a listing of it serves nobody and costs everybody.
 const NAMES_MAX: usize = 50_000;
@@ -26,6 +30,8 @@ const NAMES_MAX: usize = 50_000;
 pub(crate) struct Place {
     uri: Vec<u8>,
     directory: Vec<u8>,
+    root: Arc<Root>,
+    below: Vec<u8>,
     settings: Rc<Settings>,
     links: LinkPolicy,
 }
@@ -40,6 +46,8 @@ impl Place {
         Self {
             uri: mapped.path.clone(),
             directory,
+            root: mapped.root.clone(),
+            below: mapped.below.clone(),
             settings: mapped.settings.clone(),
             links: mapped.settings.core.links(),
         }
@@ -53,6 +61,63 @@ struct Found {
     size: u64,
     mtime_us: i64,
     title: Option<Vec<u8>>,
+    is_forbidden: bool,
+}
+
+/// Who looks into which folder: what this client would be refused, the listing does not tell.
+struct Visitor {
+    server: Arc<Server>,
+    client: SocketAddr,
+    local: SocketAddr,
+    root: Arc<Root>,
+    /// Path of the folder below `root`.
+    below: Vec<u8>,
+    /// URL path of the folder.
+    uri: Vec<u8>,
+}
+
+/// What a GET for a name would meet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Granted,
+    /// A `Require` refuses it: shown with ShowForbidden only.
+    Denied,
+    /// HiddenNames: never shown.
+    Hidden,
+}
+
+impl Visitor {
+    fn new(context: &Context, request: &Request, place: &Place) -> Self {
+        Self {
+            server: context.server().clone(),
+            client: request.client,
+            local: request.local,
+            root: place.root.clone(),
+            below: place.below.clone(),
+            uri: place.uri.clone(),
+        }
+    }
+
+    /// Asks what the access phase would ask of a request of its own. As in httpd the name of a
+    /// folder is looked up without a slash behind it (mod_autoindex.c, make_autoindex_entry).
+    fn access(&self, merged: &Merged, name: &[u8]) -> Access {
+        let (below, url) = (joined(&self.below, name), joined(&self.uri, name));
+        let sections = &self.server.site.host.sections;
+        let settings = sections.settings(merged, &self.root, &below, &url);
+        if settings.trivet.hides(&url) || settings.trivet.hides(&below) {
+            return Access::Hidden;
+        }
+        match settings.authz.allows(self.client, self.local, Method::Get) {
+            true => Access::Granted,
+            false => Access::Denied,
+        }
+    }
+}
+
+/// The path of `name` in `folder`.
+fn joined(folder: &[u8], name: &[u8]) -> Vec<u8> {
+    let slash: &[u8] = if folder.is_empty() || folder.ends_with(b"/") { b"" } else { b"/" };
+    [folder, slash, name].concat()
 }
 
 /// What to read of a folder.
@@ -94,7 +159,8 @@ pub(crate) async fn respond(
         titles: options.flags().has(Flags::SCAN_HTML_TITLES),
         inserts: [options.header_name.clone(), options.readme_name.clone()],
     };
-    let contents = runtime::blocking(move || read(&folder, &wanted))
+    let visitor = Visitor::new(context, request, &place);
+    let contents = runtime::blocking(move || read(&folder, &wanted, &visitor))
         .await
         .and_then(|contents| contents.map_err(std::io::Error::from))
         .map_err(|error| {
@@ -112,27 +178,32 @@ pub(crate) async fn respond(
 
 /// Names and facts of everything that may be shown. A link is shown as what it leads to, and not
 /// at all if it may not be followed: the listing must not tell what a request would not.
-fn read(folder: &File, wanted: &Wanted) -> Result<Contents, file::Errno> {
+fn read(folder: &File, wanted: &Wanted, visitor: &Visitor) -> Result<Contents, file::Errno> {
     let mut entries = Vec::new();
-    let policies = Policies::Uniform(wanted.links);
+    let (policies, merged) = (Policies::Uniform(wanted.links), Merged::default());
     for name in file::names(folder)?.into_iter().take(NAMES_MAX) {
+        let access = visitor.access(&merged, &name);
+        if access == Access::Hidden {
+            continue;
+        }
         let Ok(status) = resolve::status_of(folder.as_fd(), &name, &policies) else {
             continue;
         };
         if status.kind == Kind::Other {
             continue;
         }
-        let is_dir = status.kind == Kind::Directory;
+        let (is_dir, is_forbidden) = (status.kind == Kind::Directory, access == Access::Denied);
         let is_page = name.ends_with(b".html") || name.ends_with(b".htm");
-        let start = (wanted.titles && is_page && !is_dir)
+        let start = (wanted.titles && is_page && !is_dir && !is_forbidden)
             .then(|| start_of(folder, &name, &policies, TITLE_BYTES));
         let title = start.flatten().and_then(|start| scan_title(&start));
         let mtime_us = status.modified_us();
-        entries.push(Found { name, is_dir, size: status.size, mtime_us, title });
+        entries.push(Found { name, is_dir, size: status.size, mtime_us, title, is_forbidden });
     }
     let inserts = [0, 1].map(|which| {
-        let name = wanted.inserts[which].as_ref()?;
-        start_of(folder, name.as_bytes(), &policies, INSERT_BYTES)
+        let name = wanted.inserts[which].as_ref()?.as_bytes();
+        let is_granted = visitor.access(&merged, name) == Access::Granted;
+        is_granted.then(|| start_of(folder, name, &policies, INSERT_BYTES)).flatten()
     });
     Ok(Contents { entries, inserts })
 }
@@ -153,11 +224,10 @@ fn page(
     contents: &Contents,
 ) -> Vec<u8> {
     let settings = &place.settings;
-    let shown: Vec<&Found> =
-        contents.entries.iter().filter(|entry| !settings.trivet.hides(&entry.name)).collect();
+    let found = &contents.entries;
     let types: Vec<mime::Mime<'_>> =
-        shown.iter().map(|entry| settings.mime.mime(&context.site().types, &entry.name)).collect();
-    let entries: Vec<Entry<'_>> = shown
+        found.iter().map(|entry| settings.mime.mime(&context.site().types, &entry.name)).collect();
+    let entries: Vec<Entry<'_>> = found
         .iter()
         .zip(&types)
         .map(|(entry, mime)| Entry {
@@ -168,7 +238,7 @@ fn page(
             content_type: mime.content_type,
             encoding: mime.encoding.as_deref(),
             title: entry.title.as_deref(),
-            is_forbidden: false,
+            is_forbidden: entry.is_forbidden,
         })
         .collect();
     let page = Page {

@@ -1,0 +1,221 @@
+//! The table of child processes as the parent keeps it, and what it has ordered each to do.
+//!
+//! The one thing in here that comes from shared memory is `has_served`: a child that lies about it
+//! deceives the parent about itself only. No policy lives here: when to start or restart is decided
+//! in `supervisor` and `restart`.
+
+use runtime::process::{self, Order};
+use scoreboard::{Board, ProcessState};
+
+/// How long a stopped child may take before the kernel ends it.
+pub(crate) const STOP_PATIENCE_MS: u64 = 3000;
+
+/// How long a child may take to be ready.
+pub(crate) const START_PATIENCE_MS: u64 = 30_000;
+
+/// One child.
+pub(crate) struct Record {
+    pub(crate) pid: i32,
+    pub(crate) slot: usize,
+    pub(crate) generation: u32,
+    /// It has been ready once.
+    pub(crate) has_served: bool,
+    /// It was told to end, in whatever way.
+    pub(crate) is_leaving: bool,
+    /// It says nothing about a failure of its own: too many have done so already.
+    pub(crate) is_quiet: bool,
+    /// It was killed because it was not ready in time.
+    pub(crate) is_late: bool,
+    /// When it must be ready, or gone if it was told to, on the coarse monotonic clock.
+    deadline_ms: u64,
+}
+
+impl Record {
+    /// A child that was forked at `now_ms`.
+    pub(crate) fn new(pid: i32, slot: usize, generation: u32, is_quiet: bool, now_ms: u64) -> Self {
+        let deadline_ms = now_ms.saturating_add(START_PATIENCE_MS);
+        Self {
+            pid,
+            slot,
+            generation,
+            has_served: false,
+            is_leaving: false,
+            is_quiet,
+            is_late: false,
+            deadline_ms,
+        }
+    }
+
+    fn is_starting(&self) -> bool {
+        !self.has_served && !self.is_leaving
+    }
+
+    /// Tell it to end, within `wait_ms`. A later order never gives it more time than an earlier
+    /// one: a graceful restart after a hard one must not turn three seconds into for ever.
+    fn order(&mut self, order: Order, now_ms: u64, wait_ms: u64) {
+        process::order(self.pid, order);
+        let before_ms = if self.is_leaving { self.deadline_ms } else { u64::MAX };
+        self.deadline_ms = before_ms.min(now_ms.saturating_add(wait_ms));
+        self.is_leaving = true;
+    }
+}
+
+/// All children, of all generations.
+#[derive(Default)]
+pub(crate) struct Children {
+    records: Vec<Record>,
+}
+
+impl Children {
+    pub(crate) fn add(&mut self, record: Record) {
+        self.records.push(record);
+    }
+
+    /// Take out the child that was `pid`.
+    pub(crate) fn remove(&mut self, pid: i32) -> Option<Record> {
+        let index = self.records.iter().position(|record| record.pid == pid)?;
+        Some(self.records.swap_remove(index))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Those of a generation.
+    pub(crate) fn of(&self, generation: u32) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(move |record| record.generation == generation)
+    }
+
+    /// Those of a generation that count as its workers: ready, and not told to end.
+    pub(crate) fn serving(&self, generation: u32) -> usize {
+        self.of(generation).filter(|record| record.has_served && !record.is_leaving).count()
+    }
+
+    /// Those of a generation that are not ready yet.
+    pub(crate) fn starting(&self, generation: u32) -> usize {
+        self.of(generation).filter(|record| record.is_starting()).count()
+    }
+
+    /// Whether any child is not ready yet.
+    pub(crate) fn is_any_starting(&self) -> bool {
+        self.records.iter().any(Record::is_starting)
+    }
+
+    /// Whether slot `slot` of a generation has a child.
+    pub(crate) fn holds(&self, generation: u32, slot: usize) -> bool {
+        self.of(generation).any(|record| record.slot == slot)
+    }
+
+    /// Note which children of a generation have become ready; says whether there were any.
+    pub(crate) fn see_who_serves(&mut self, generation: u32, board: &Board) -> bool {
+        let starting = |record: &&mut Record| record.generation == generation && !record.has_served;
+        let mut seen = false;
+        for record in self.records.iter_mut().filter(starting) {
+            record.has_served = shows_service(board, record.slot);
+            seen |= record.has_served;
+            if record.has_served && !record.is_leaving {
+                record.deadline_ms = u64::MAX;
+            }
+        }
+        seen
+    }
+
+    /// Give an order to all children that `wanted` picks.
+    pub(crate) fn order(
+        &mut self,
+        order: Order,
+        now_ms: u64,
+        wait_ms: u64,
+        wanted: impl Fn(&Record) -> bool,
+    ) {
+        for record in self.records.iter_mut().filter(|record| wanted(record)) {
+            record.order(order, now_ms, wait_ms);
+        }
+    }
+
+    /// Kill who is not ready, or not gone, in time.
+    pub(crate) fn kill_overdue(&mut self, now_ms: u64) {
+        for record in self.records.iter_mut().filter(|record| now_ms >= record.deadline_ms) {
+            process::order(record.pid, Order::Kill);
+            record.is_late |= record.is_starting();
+            record.deadline_ms = now_ms.saturating_add(STOP_PATIENCE_MS);
+        }
+    }
+
+    /// When [`Self::kill_overdue`] has something to do next.
+    pub(crate) fn next_deadline_ms(&self) -> u64 {
+        self.records.iter().map(|record| record.deadline_ms).min().unwrap_or(u64::MAX)
+    }
+
+    /// The generations before `current` that still have children, the oldest first.
+    pub(crate) fn generations_before(&self, current: u32) -> Vec<u32> {
+        let mut old: Vec<u32> = self.records.iter().map(|record| record.generation).collect();
+        old.retain(|generation| *generation < current);
+        old.sort_unstable();
+        old.dedup();
+        old
+    }
+}
+
+/// Whether the child in `slot` is or was ready. The row keeps the last state of a child that died,
+/// so that this can still be asked then.
+pub(crate) fn shows_service(board: &Board, slot: usize) -> bool {
+    let state = board.process(slot).map(scoreboard::ProcessRow::state);
+    matches!(state, Some(ProcessState::Serving | ProcessState::Draining))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Process 0 is nobody: an order to it goes nowhere.
+    fn table(generations: &[u32]) -> Children {
+        let mut children = Children::default();
+        for (slot, generation) in generations.iter().enumerate() {
+            children.add(Record::new(0, slot, *generation, false, 1000));
+        }
+        children
+    }
+
+    #[test]
+    fn a_later_order_never_gives_more_time() {
+        let mut children = table(&[0]);
+        children.order(Order::Stop, 5000, STOP_PATIENCE_MS, |_| true);
+        assert_eq!(children.next_deadline_ms(), 8000);
+        children.order(Order::Drain, 6000, u64::MAX, |_| true);
+        assert_eq!(children.next_deadline_ms(), 8000);
+        children.order(Order::Stop, 4000, STOP_PATIENCE_MS, |_| true);
+        assert_eq!(children.next_deadline_ms(), 7000);
+    }
+
+    #[test]
+    fn the_time_to_get_ready_ends_with_readiness_or_an_order() {
+        let board = Board::create(1, 1, 0).unwrap();
+        let mut children = table(&[0]);
+        assert_eq!(children.next_deadline_ms(), 31_000);
+        assert!(!children.see_who_serves(0, &board));
+        board.process(0).unwrap().set_state(ProcessState::Serving);
+        assert!(children.see_who_serves(0, &board));
+        assert_eq!((children.serving(0), children.next_deadline_ms()), (1, u64::MAX));
+        let mut children = table(&[0]);
+        children.order(Order::Drain, 2000, u64::MAX, |_| true);
+        assert_eq!(children.next_deadline_ms(), u64::MAX);
+    }
+
+    #[test]
+    fn who_is_overdue_is_killed_again_only_after_a_while() {
+        let mut children = table(&[0]);
+        children.kill_overdue(30_999);
+        assert!(!children.of(0).any(|record| record.is_late));
+        children.kill_overdue(31_000);
+        assert!(children.of(0).all(|record| record.is_late));
+        assert_eq!(children.next_deadline_ms(), 34_000);
+    }
+
+    #[test]
+    fn old_generations_are_listed_once_and_in_order() {
+        let children = table(&[3, 1, 4, 1, 2]);
+        assert_eq!(children.generations_before(4), [1, 2, 3]);
+        assert!(children.holds(4, 2) && !children.holds(4, 0));
+    }
+}

@@ -1,0 +1,139 @@
+//! Restarts: the new generation starts beside the old one, which is told to go only when every
+//! new child serves. If one fails the old generation stays. One restart at a time; however many
+//! signals come meanwhile, one more follows.
+
+use crate::children::STOP_PATIENCE_MS;
+use crate::generation::Generation;
+use crate::supervisor::Parent;
+use runtime::clock;
+use runtime::process::Order;
+use std::sync::Arc;
+
+/// Generations that may drain at once, each with its own children and memory.
+const DRAINING_MAX: usize = 4;
+
+/// How long a restart waits for one of them to end before the oldest is stopped. Restarts in quick
+/// succession do no harm to a download that way.
+const DRAINING_PATIENCE_MS: u64 = 1000;
+
+/// A generation whose children are not ready yet.
+pub(crate) struct Starting {
+    pub(crate) generation: Arc<Generation>,
+    /// What the generation before it will be told.
+    order: Order,
+    /// Why it cannot be.
+    pub(crate) failed: Option<String>,
+}
+
+/// A restart that a signal has asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    order: Order,
+    latest_ms: u64,
+}
+
+impl Parent<'_> {
+    /// A signal asks for a restart. Of two the harder one counts.
+    pub(crate) fn want_restart(&mut self, order: Order) {
+        let latest_ms = clock::monotonic_ms() + DRAINING_PATIENCE_MS;
+        let wanted = self.wanted.get_or_insert(Wanted { order, latest_ms });
+        if order == Order::Stop {
+            wanted.order = order;
+        }
+    }
+
+    /// When a restart that was asked for is carried out at the latest. The end of the children
+    /// that it waits for is a signal.
+    pub(crate) fn restart_due_ms(&self) -> u64 {
+        match self.wanted {
+            None => u64::MAX,
+            Some(wanted) if self.is_crowded() => wanted.latest_ms,
+            Some(_) => 0,
+        }
+    }
+
+    fn is_crowded(&self) -> bool {
+        self.children.generations_before(self.current.number).len() >= DRAINING_MAX
+    }
+
+    /// Start the children of `generation`. At the start of the server it is the current one.
+    pub(crate) fn begin(&mut self, generation: &Arc<Generation>, order: Order) {
+        self.starting = Some(Starting { generation: generation.clone(), order, failed: None });
+        for slot in 0..generation.plan.processes {
+            if let Err(error) = self.start(generation, slot) {
+                let text = format!("fork: Unable to fork new process: {error}");
+                self.starting.iter_mut().for_each(|new| new.failed = Some(text.clone()));
+                return;
+            }
+        }
+    }
+
+    /// Take a start or restart a step further.
+    ///
+    /// # Errors
+    /// When the first start failed.
+    pub(crate) fn advance(&mut self) -> Result<(), String> {
+        let Some(starting) = self.starting.take() else {
+            self.restart_if_wanted();
+            return Ok(());
+        };
+        let is_first = starting.generation.number == self.current.number;
+        let serving = self.children.serving(starting.generation.number);
+        match &starting.failed {
+            Some(failed) if is_first => return Err(failed.clone()),
+            Some(failed) => self.abandon(&starting, failed),
+            None if serving < starting.generation.plan.processes => self.starting = Some(starting),
+            None if is_first => {}
+            None => self.switch(starting),
+        }
+        Ok(())
+    }
+
+    fn restart_if_wanted(&mut self) {
+        let Some(wanted) = self.wanted else { return };
+        let now_ms = clock::monotonic_ms();
+        let next = self.current.number + 1;
+        // Children of a restart that failed must be gone before their number is used again.
+        let is_held_up = self.children.of(next).next().is_some();
+        if is_held_up || (self.is_crowded() && now_ms < wanted.latest_ms) {
+            return;
+        }
+        self.wanted = None;
+        match wanted.order {
+            Order::Drain => self.note(493, "SIGUSR1 received.  Doing graceful restart"),
+            _ => self.note(494, "SIGHUP received.  Attempting to restart"),
+        }
+        let loaded = (self.loader)();
+        match loaded.and_then(|server| Generation::new(server, next, Some(&self.current))) {
+            Ok(generation) => self.begin(&Arc::new(generation), wanted.order),
+            Err(message) => self.complain(20, &format!("{message}; the old configuration stays")),
+        }
+    }
+
+    /// All new children serve: the old ones may go.
+    fn switch(&mut self, starting: Starting) {
+        self.current = starting.generation;
+        let patience_ms = match starting.order {
+            Order::Drain => self.graceful_patience_ms(),
+            _ => STOP_PATIENCE_MS,
+        };
+        let (number, now_ms) = (self.current.number, clock::monotonic_ms());
+        self.children
+            .order(starting.order, now_ms, patience_ms, |record| record.generation != number);
+        let old = self.children.generations_before(number);
+        if old.len() > DRAINING_MAX {
+            self.children
+                .order(Order::Stop, now_ms, STOP_PATIENCE_MS, |record| record.generation == old[0]);
+        }
+        self.announce();
+    }
+
+    /// A new child could not start: the old generation goes on, which nobody has told to go.
+    fn abandon(&mut self, starting: &Starting, failed: &str) {
+        let number = starting.generation.number;
+        self.children.order(Order::Kill, clock::monotonic_ms(), STOP_PATIENCE_MS, |record| {
+            record.generation == number
+        });
+        self.complain(20, &format!("{failed}; the old configuration stays"));
+    }
+}

@@ -1,0 +1,4 @@
+//! Range fields to plans.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::range(data));
