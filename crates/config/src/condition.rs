@@ -4,10 +4,14 @@ use alloc::format;
 use alloc::string::String;
 use core::cmp::Ordering;
 
+use crate::ast::Line;
+use crate::diagnostic::Error;
 use crate::expand::Expander;
+use crate::lexer::Words;
+use crate::{ModuleName, on_read};
 
 /// Whether the body of a section is to be read.
-pub(crate) type Test = fn(&mut Expander<'_>, &[String]) -> Result<bool, String>;
+pub(crate) type Test = fn(&mut Expander<'_>, &Line) -> Result<bool, Error>;
 
 /// Every conditional section.
 const TESTS: &[(&str, Test)] = &[
@@ -24,72 +28,107 @@ pub(crate) fn of(name: &str) -> Option<Test> {
     TESTS.iter().find(|row| row.0.eq_ignore_ascii_case(name)).map(|row| row.1)
 }
 
-/// The only argument, and whether a `!` negates it.
-fn negatable<'a>(args: &'a [String], name: &str) -> Result<(&'a str, bool), String> {
-    let [argument] = args else {
-        return Err(format!("{name}> directive requires additional arguments"));
-    };
-    Ok(match argument.strip_prefix('!') {
-        Some(rest) => (rest, true),
-        None => (argument, false),
-    })
+/// Whether `name`, a directive or a section with its `<`, has a meaning while reading.
+fn is_read_time(name: &str) -> bool {
+    on_read::find(name).is_some() || of(name).is_some() || name.eq_ignore_ascii_case("<Macro")
 }
 
-fn if_define(expander: &mut Expander<'_>, args: &[String]) -> Result<bool, String> {
-    let (name, negated) = negatable(args, "<IfDefine")?;
+/// The first word, and whether a `!` before it negates it; httpd ignores what follows.
+fn negatable<'a>(line: &'a Line, name: &str) -> Result<(String, bool), Error> {
+    let missing = || Error::from(format!("{name}> directive requires additional arguments"));
+    let unclosed = || Error::from(format!("{name}> directive missing closing '>'"));
+    let raw: &'a str = match line.args() {
+        "" => return Err(missing()), // the `>` ended the name
+        raw => raw.rsplit_once('>').ok_or_else(unclosed)?.0,
+    };
+    let (raw, negated) = match raw.strip_prefix('!') {
+        Some(rest) => (rest, true),
+        None => (raw, false),
+    };
+    let word = Words::new(raw).next().map(|word| word.text).filter(|word| !word.is_empty());
+    Ok((word.ok_or_else(missing)?, negated))
+}
+
+fn if_define(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
+    let (name, negated) = negatable(line, "<IfDefine")?;
     Ok(expander.out.defines.iter().any(|row| row.0 == name) != negated)
 }
 
 /// By symbol or by source file name, and only what is loaded by now.
-fn if_module(expander: &mut Expander<'_>, args: &[String]) -> Result<bool, String> {
-    let (name, negated) = negatable(args, "<IfModule")?;
-    let named = |row: &&crate::ModuleName| row.symbol == name || row.file == name;
+fn if_module(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
+    let (name, negated) = negatable(line, "<IfModule")?;
+    let named = |row: &&ModuleName| row.symbol == name || row.file == name;
     let module = expander.start.modules.iter().find(named);
     let loaded = module.is_some_and(|row| expander.out.loaded.contains(&row.symbol));
     Ok(loaded != negated)
 }
 
-fn if_file(expander: &mut Expander<'_>, args: &[String]) -> Result<bool, String> {
-    let (path, negated) = negatable(args, "<IfFile")?;
-    let path = expander.absolute(path);
+fn if_file(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
+    let (path, negated) = negatable(line, "<IfFile")?;
+    let path = expander.absolute(&path);
     Ok(expander.world.exists(&path) != negated)
 }
 
-fn if_directive(expander: &mut Expander<'_>, args: &[String]) -> Result<bool, String> {
-    let (name, negated) = negatable(args, "<IfDirective")?;
-    Ok((expander.start.has_directive)(name) != negated)
+fn if_directive(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
+    let (name, negated) = negatable(line, "<IfDirective")?;
+    Ok(((expander.start.has_directive)(&name) || is_read_time(&name)) != negated)
 }
 
-fn if_section(expander: &mut Expander<'_>, args: &[String]) -> Result<bool, String> {
-    let (name, negated) = negatable(args, "<IfSection")?;
-    let name = name.trim_start_matches('<').trim_end_matches('>');
-    Ok((expander.start.has_directive)(&format!("<{name}")) != negated)
+fn if_section(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
+    let (name, negated) = negatable(line, "<IfSection")?;
+    let name = format!("<{name}");
+    Ok(((expander.start.has_directive)(&name) || is_read_time(&name)) != negated)
 }
 
 /// `<IfVersion >= 2.4>`, `<IfVersion 2.4.71>` (mod_version.c).
-fn if_version(expander: &mut Expander<'_>, args: &[String]) -> Result<bool, String> {
-    let (operator, version) = match args {
-        [version] => ("=", version),
-        [operator, version] => (operator.as_str(), version),
-        _ => return Err("<IfVersion> takes one or two arguments, a comparison operator, a version (and a delimiter)".into()),
+fn if_version(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
+    const UNCLOSED: &str = "<IfVersion> directive missing closing '>'";
+    let raw = match line.args() {
+        "" => "",
+        raw => raw.rsplit_once('>').ok_or(UNCLOSED)?.0,
     };
-    let (operator, negated) = match operator.strip_prefix('!') {
-        Some(rest) => (rest, true),
-        None => (operator, false),
+    let words: alloc::vec::Vec<String> = Words::new(raw).map(|word| word.text).collect();
+    let (operator, version) = match words.as_slice() {
+        [] => ("=", ""),
+        [word] if word.starts_with(['=', '!', '<', '>', '~']) && line.args().contains(' ') => {
+            (word.as_str(), "")
+        }
+        [version] => ("=", version.as_str()),
+        [operator, version] => (operator.as_str(), version.as_str()),
+        _ => return Err(UNCLOSED.into()),
     };
-    let mut wanted = [0; 3];
-    for (at, part) in version.split('.').enumerate() {
-        let number = part.parse().ok().filter(|_| at < 3);
-        *wanted.get_mut(at.min(2)).ok_or("")? = number.ok_or("malformed version string")?;
+    let (bare, negated) = match operator.strip_prefix('!') {
+        Some(bare) if !bare.is_empty() => (bare, true),
+        _ => (operator, false),
+    };
+    let is_pattern = version.len() > 1 && version.starts_with('/') && version.ends_with('/');
+    if bare == "~" || is_pattern && matches!(bare, "=" | "==") {
+        return Err("regular expressions are not supported in <IfVersion> yet".into());
     }
-    let order = expander.start.version.cmp(&wanted);
-    let holds = match operator {
-        "" | "=" | "==" => order == Ordering::Equal,
-        ">" => order == Ordering::Greater,
-        ">=" => order != Ordering::Less,
-        "<" => order == Ordering::Less,
-        "<=" => order != Ordering::Greater,
-        _ => return Err(format!("unrecognized operator '{operator}'")),
+    let order = |version| Ok::<_, Error>(expander.start.version.cmp(&parse_version(version)?));
+    let holds = match bare {
+        "=" | "==" => order(version)? == Ordering::Equal,
+        ">" => order(version)? == Ordering::Greater,
+        ">=" => order(version)? != Ordering::Less,
+        "<" => order(version)? == Ordering::Less,
+        "<=" => order(version)? != Ordering::Greater,
+        _ => return Err(format!("unrecognized operator '{operator}'").into()),
     };
     Ok(holds != negated)
+}
+
+/// Major, minor and patch; what is left out is 0.
+fn parse_version(text: &str) -> Result<[u32; 3], Error> {
+    const MALFORMED: &str = "Version appears to be invalid. It must have the format \
+                             major[.minor[.patch]] where major, minor and patch are numbers.";
+    let mut version = [0; 3];
+    for (nth, part) in text.split('.').enumerate() {
+        let number = version.get_mut(nth).ok_or(MALFORMED)?;
+        if nth > 0 && part.is_empty() {
+            continue; // `2.` is 2.0
+        }
+        let digits = part.bytes().all(|byte| byte.is_ascii_digit());
+        *number = part.parse().ok().filter(|_| digits).ok_or(MALFORMED)?;
+    }
+    Ok(version)
 }

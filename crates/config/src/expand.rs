@@ -2,32 +2,46 @@
 //!
 //! The result is a tree without any of these, in the order in which httpd would have met the
 //! lines; the tables of directives never see them. Files, the environment and the version come
-//! from a [`World`], so that nothing here touches the system.
+//! from a [`World`], so that nothing here touches the system. The directives themselves are in
+//! `on_read.rs`, the sections in `condition.rs` and `macros.rs`.
 
+use alloc::collections::VecDeque;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::ast::{Line, Node, Section};
-use crate::condition;
-use crate::diagnostic::{Diagnostic, Severity, Stage};
-use crate::lexer::Words;
+use crate::apply::diagnose;
+use crate::ast::{Line, Node, Position, Section};
+use crate::diagnostic::{Diagnostic, Error, Severity, Stage};
+use crate::lexer::LINE_BYTES_MAX;
 use crate::macros::Macros;
-use crate::parse::parse;
+use crate::parse::{DEPTH_MAX, Tree, parse, split};
+use crate::{condition, on_read};
 
-/// Includes nested deeper than this are a loop (AP_MAX_INCLUDE_DEPTH).
-const INCLUDE_DEPTH_MAX: usize = 20;
+/// Includes nested deeper than this are a loop (AP_MAX_INCLUDE_DEPTH of httpd as Debian has it).
+pub const INCLUDE_DEPTH_MAX: usize = 128;
+
+/// How much a configuration may grow to. httpd has no such limit; only a file that includes or
+/// uses itself over and over comes near it.
+pub const EXPANDED_BYTES_MAX: usize = 64 << 20;
+
+/// What a line costs beside its text, so that a bomb of empty files ends, too.
+const LINE_COST_BYTES: usize = 128;
+
+/// After so many errors nothing more is read.
+const ERRORS_MAX: usize = 1000;
 
 /// What a configuration may ask of the system.
 pub trait World {
     /// A variable of the environment.
     fn environment(&self, name: &str) -> Option<String>;
-    /// The files behind the path of an `Include`: one file, all files of a folder and below it,
-    /// or what a pattern matches, in alphabetical order. Empty if a pattern matches nothing.
+    /// The files behind the absolute path of an `Include`: one file, all files of a folder and
+    /// below it, or what a pattern matches, in alphabetical order. With `optional` what is not
+    /// there is left out.
     ///
     /// # Errors
-    /// httpd's text for a path without wildcard that cannot be read.
-    fn files(&mut self, path: &str) -> Result<Vec<String>, String>;
+    /// httpd's text for a path that does not exist or a pattern that matches nothing.
+    fn files(&mut self, path: &str, optional: bool) -> Result<Vec<String>, String>;
     /// The content of a file.
     ///
     /// # Errors
@@ -35,6 +49,8 @@ pub trait World {
     fn read(&mut self, path: &str) -> Result<Vec<u8>, String>;
     /// Whether there is such a file or folder.
     fn exists(&mut self, path: &str) -> bool;
+    /// Whether there is such a folder.
+    fn is_folder(&mut self, path: &str) -> bool;
 }
 
 /// A module that `LoadModule` can name: `alias_module` and `mod_alias.c`.
@@ -56,38 +72,59 @@ pub struct Start<'a> {
     pub modules: &'a [ModuleName],
     /// Whether a directive (`Listen`) or section (`<Directory`) has a row.
     pub has_directive: &'a dyn Fn(&str) -> bool,
-    /// What relative paths are relative to, until `ServerRoot` says otherwise.
+    /// What relative paths are relative to, until `ServerRoot` says otherwise; absolute.
     pub server_root: String,
     /// The version that `<IfVersion>` compares with.
     pub version: [u32; 3],
+    /// [`EXPANDED_BYTES_MAX`], but in tests.
+    pub bytes_max: usize,
 }
 
 /// The expanded configuration.
 #[derive(Debug, Default)]
 pub struct Expanded {
-    /// The tree that is left.
-    pub nodes: Vec<Node>,
-    /// Everything that was said, in the order of the lines.
+    /// What is left of each tree.
+    pub nodes: Vec<Vec<Node>>,
+    /// Everything that was said, by the parser or here, in the order in which httpd would find it.
     pub diagnostics: Vec<Diagnostic>,
-    /// Modules that were loaded, in order; static ones first.
+    /// Modules that are there, static ones first, then in the order of `LoadModule`.
     pub loaded: Vec<&'static str>,
-    /// Files that were included: path, nesting depth, line of the `Include`.
-    pub included: Vec<(String, usize, u32)>,
+    /// Files that were included, for `DUMP_INCLUDES`.
+    pub included: Vec<Included>,
     /// Variables at the end, for `-S`.
     pub defines: Vec<(String, Option<String>)>,
     /// `ServerRoot` at the end.
     pub server_root: String,
 }
 
-/// Expand `nodes`.
-pub fn expand(nodes: Vec<Node>, start: &Start<'_>, world: &mut dyn World) -> Expanded {
+/// A file that was included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Included {
+    /// Its absolute path.
+    pub path: String,
+    /// How many `Include` lines led to it.
+    pub depth: usize,
+    /// The line of the last of them.
+    pub line: u32,
+}
+
+/// Expand trees, one after the other: what one defines holds in the next.
+pub fn expand(trees: Vec<Tree>, start: &Start<'_>, world: &mut dyn World) -> Expanded {
     let is_static = |module: &&ModuleName| module.is_static;
     let loaded = start.modules.iter().filter(is_static).map(|module| module.symbol).collect();
     let mut expander = Expander {
         start,
         world,
         macros: Macros::default(),
-        depth: 0,
+        named: Vec::new(),
+        included_by: Vec::new(),
+        using: Vec::new(),
+        sections: 0,
+        parsed: VecDeque::new(),
+        bytes_left: start.bytes_max,
+        errors: 0,
+        is_last_error: false,
+        is_over: false,
         out: Expanded {
             defines: start.defines.clone(),
             server_root: start.server_root.clone(),
@@ -95,279 +132,286 @@ pub fn expand(nodes: Vec<Node>, start: &Start<'_>, world: &mut dyn World) -> Exp
             ..Expanded::default()
         },
     };
-    let nodes = expander.nodes(nodes);
-    expander.out.nodes = nodes;
+    for tree in trees {
+        let nodes = expander.tree(tree);
+        expander.out.nodes.push(nodes);
+    }
     expander.out
 }
 
 pub(crate) struct Expander<'a> {
     pub(crate) start: &'a Start<'a>,
     pub(crate) world: &'a mut dyn World,
-    macros: Macros,
-    depth: usize,
+    pub(crate) macros: Macros,
+    /// Modules that a `LoadModule` has named.
+    pub(crate) named: Vec<String>,
+    /// The `Include` lines around.
+    pub(crate) included_by: Vec<Position>,
+    /// The macros around, in lower case.
+    pub(crate) using: Vec<String>,
+    /// How many sections are around that stay in the tree or are conditions.
+    sections: usize,
+    /// What the parser said about the present file and is not yet passed on.
+    parsed: VecDeque<Diagnostic>,
+    bytes_left: usize,
+    errors: usize,
+    /// The error that is about to be told ends the reading.
+    is_last_error: bool,
+    is_over: bool,
     pub(crate) out: Expanded,
 }
 
 /// What becomes of one node.
-type Outcome = Result<Vec<Node>, String>;
+pub(crate) type Outcome = Result<Vec<Node>, Error>;
 
 impl Expander<'_> {
+    /// Expand a file, a macro or the command line.
+    pub(crate) fn tree(&mut self, tree: Tree) -> Vec<Node> {
+        let around = core::mem::replace(&mut self.parsed, tree.diagnostics.into());
+        let nodes = self.nodes(tree.nodes);
+        self.tell_parsed(None);
+        self.parsed = around;
+        nodes
+    }
+
     fn nodes(&mut self, nodes: Vec<Node>) -> Vec<Node> {
-        let mut expanded = Vec::with_capacity(nodes.len());
+        let mut expanded = Vec::new();
         for node in nodes {
+            if self.is_over {
+                break;
+            }
             let line = node.line().clone();
+            self.tell_parsed(Some(line.position.line));
             match self.node(node) {
                 Ok(nodes) => expanded.extend(nodes),
-                Err(text) => self.complain(&line, text),
+                Err(error) => self.complain(&line, error),
             }
         }
         expanded
     }
 
     fn node(&mut self, node: Node) -> Outcome {
+        let line = node.line();
+        self.spend(LINE_COST_BYTES + line.text.len())?;
+        let Some(line) = self.with_variables(line)? else { return Ok(Vec::new()) };
         match node {
-            Node::Directive(line) => {
-                let line = self.with_variables(line);
-                match DIRECTIVES.iter().find(|row| row.0.eq_ignore_ascii_case(&line.name)) {
-                    Some((_, run)) => run(self, &line),
-                    None => Ok([Node::Directive(line)].into()),
+            Node::Directive(_) => match on_read::find(&line.name) {
+                Some(row) => row.run(self, &line),
+                None if line.name.starts_with('<') => {
+                    Err(format!("{}> cannot come out of a variable", line.name).into())
                 }
-            }
-            Node::Section(section) => self.section(section),
+                None => Ok([Node::Directive(line)].into()),
+            },
+            Node::Section(Section { body, .. }) => self.section(line, body),
         }
     }
 
-    fn section(&mut self, section: Section) -> Outcome {
-        let Section { line, body } = section;
+    fn section(&mut self, line: Line, body: Vec<Node>) -> Outcome {
         if line.name.eq_ignore_ascii_case("<Macro") {
-            let args = arguments(&line)?;
-            self.macros.define(&line, &args, &body)?;
+            return self.define_macro(&line, &body);
+        }
+        let condition = condition::of(&line.name);
+        if let Some(test) = condition
+            && !test(self, &line)?
+        {
             return Ok(Vec::new());
         }
-        let line = self.with_variables(line);
-        if let Some(test) = condition::of(&line.name) {
-            let args = arguments(&line)?;
-            let holds = test(self, &args)?;
-            return Ok(if holds { self.nodes(body) } else { Vec::new() });
+        // The parser bounds the depth of each file, here that of all together is.
+        if self.sections >= DEPTH_MAX {
+            let text = format!("{}> is nested deeper than {DEPTH_MAX} sections", line.name);
+            return Err(text.into());
         }
+        self.sections += 1;
         let body = self.nodes(body);
-        Ok([Node::Section(Section { line, body })].into())
+        self.sections -= 1;
+        Ok(if condition.is_some() { body } else { [Node::Section(Section { line, body })].into() })
     }
 
-    /// Replace `${NAME}` in the arguments (ap_resolve_env of server/core.c).
-    fn with_variables(&mut self, line: Line) -> Line {
-        if !line.args().contains("${") {
-            return line;
-        }
-        let mut args = String::new();
-        let mut rest = line.args();
-        while let Some(at) = rest.find("${") {
-            args.push_str(&rest[..at]);
-            rest = &rest[at..];
-            let Some(end) = rest.find('}') else { break };
-            let name = &rest[2..end];
+    /// Replace `${NAME}` in the whole line, before it is split into words: a value may hold
+    /// several words, and even the name of the directive (ap_resolve_env of server/core.c).
+    fn with_variables(&mut self, line: &Line) -> Result<Option<Line>, Error> {
+        let (mut text, mut rest) = (String::new(), line.text.as_str());
+        while let Some((before, from)) = split_at_find(rest, "${") {
+            let Some((reference, after)) = split_after(from, '}') else { break };
+            text.push_str(before);
+            let name = &reference[2..reference.len() - 1];
             match self.variable(name) {
-                Some(value) => args.push_str(&value),
+                Some(value) if text.len() + value.len() > LINE_BYTES_MAX => {
+                    return Err("Line too long".into());
+                }
+                Some(value) => text.push_str(&value),
                 None => {
-                    let text = format!("Config variable ${{{name}}} is not defined");
-                    self.warn(&line, Some("AH00111"), text);
-                    args.push_str(&rest[..=end]);
+                    text.push_str(reference);
+                    // `${map:key}` belongs to mod_rewrite.
+                    if !name.contains(':') {
+                        let said = format!("Config variable {reference} is not defined");
+                        self.warn(line, Some("AH00111"), said);
+                    }
                 }
             }
-            rest = &rest[end + 1..];
+            rest = after;
         }
-        args.push_str(rest);
-        let text = format!("{}{args}", &line.text[..line.args_at]);
-        Line { text, ..line }
+        if text.is_empty() {
+            return Ok(Some(line.clone()));
+        }
+        text.push_str(rest);
+        self.spend(text.len())?;
+        Ok(split(text, line.position.clone()))
     }
 
     /// A variable with a value, else the environment; a bare `-D NAME` has none.
     fn variable(&self, name: &str) -> Option<String> {
-        let defined = self.out.defines.iter().rev().find(|row| row.0 == name);
+        let defined = self.out.defines.iter().find(|row| row.0 == name);
         match defined {
             Some((_, Some(value))) => Some(value.clone()),
             _ => self.world.environment(name),
         }
     }
 
-    /// `path` below ServerRoot, unless it is absolute.
+    /// `path` below ServerRoot, unless it is absolute; without `.`, `..` and doubled slashes.
     pub(crate) fn absolute(&self, path: &str) -> String {
-        if path.starts_with('/') {
-            return path.into();
-        }
-        format!("{}/{path}", self.out.server_root.trim_end_matches('/'))
-    }
-
-    fn complain(&mut self, line: &Line, text: String) {
-        let mut diagnostic = Diagnostic::error(Stage::Tree, line.position.clone(), text);
-        diagnostic.line_text.clone_from(&line.text);
-        self.out.diagnostics.push(diagnostic);
-    }
-
-    fn warn(&mut self, line: &Line, id: Option<&'static str>, text: String) {
-        let mut diagnostic = Diagnostic::warning(line.position.clone(), text);
-        diagnostic.id = id;
-        diagnostic.line_text.clone_from(&line.text);
-        diagnostic.severity = Severity::Warning;
-        self.out.diagnostics.push(diagnostic);
-    }
-}
-
-/// The words of a line; of a section without its `>`.
-fn arguments(line: &Line) -> Result<Vec<String>, String> {
-    let raw = line.args();
-    let raw = if line.name.starts_with('<') {
-        let missing = || format!("{}> directive missing closing '>'", line.name);
-        raw.rsplit_once('>').ok_or_else(missing)?.0
-    } else {
-        raw
-    };
-    Ok(Words::new(raw).map(|word| word.text).collect())
-}
-
-type Run = fn(&mut Expander<'_>, &Line) -> Outcome;
-
-/// Directives that act while the configuration is read (EXEC_ON_READ).
-const DIRECTIVES: &[(&str, Run)] = &[
-    ("Define", define),
-    ("UnDefine", undefine),
-    ("Include", include),
-    ("IncludeOptional", include_optional),
-    ("LoadModule", load_module),
-    ("ServerRoot", server_root),
-    ("Use", use_macro),
-    ("Error", error),
-];
-
-fn define(expander: &mut Expander<'_>, line: &Line) -> Outcome {
-    let args = arguments(line)?;
-    let (name, value) = match args.as_slice() {
-        [name] => (name, None),
-        [name, value] => (name, Some(value.clone())),
-        _ => {
-            return Err(
-                "Define takes one or two arguments, a variable name and an optional value".into()
-            );
-        }
-    };
-    if name.contains(':') {
-        return Err("Variable name must not contain ':'".into());
-    }
-    expander.out.defines.retain(|row| row.0 != *name);
-    expander.out.defines.push((name.clone(), value));
-    Ok(Vec::new())
-}
-
-fn undefine(expander: &mut Expander<'_>, line: &Line) -> Outcome {
-    let args = arguments(line)?;
-    let [name] = args.as_slice() else {
-        return Err("UnDefine takes one argument, the name of a variable".into());
-    };
-    expander.out.defines.retain(|row| row.0 != *name);
-    Ok(Vec::new())
-}
-
-fn server_root(expander: &mut Expander<'_>, line: &Line) -> Outcome {
-    let args = arguments(line)?;
-    let [path] = args.as_slice() else {
-        return Err(
-            "ServerRoot takes one argument, Common directory of server-related files".into()
-        );
-    };
-    if !expander.world.exists(path) {
-        return Err("ServerRoot must be a valid directory".into());
-    }
-    expander.out.server_root.clone_from(path);
-    Ok(Vec::new())
-}
-
-fn error(_: &mut Expander<'_>, line: &Line) -> Outcome {
-    Err(arguments(line)?.join(" "))
-}
-
-fn load_module(expander: &mut Expander<'_>, line: &Line) -> Outcome {
-    let args = arguments(line)?;
-    let [symbol, path] = args.as_slice() else {
-        return Err("LoadModule takes two arguments, a module name and the name of a shared \
-                    object file to load it from"
-            .into());
-    };
-    let Some(module) = expander.start.modules.iter().find(|row| row.symbol == *symbol) else {
-        return Err(format!("Cannot load {path} into server: there is no module {symbol}"));
-    };
-    if expander.out.loaded.contains(&module.symbol) {
-        let text = format!("module {symbol} is already loaded, skipping");
-        expander.warn(line, Some("AH01574"), text);
-    } else {
-        expander.out.loaded.push(module.symbol);
-    }
-    Ok(Vec::new())
-}
-
-fn include(expander: &mut Expander<'_>, line: &Line) -> Outcome {
-    include_files(expander, line, false)
-}
-
-fn include_optional(expander: &mut Expander<'_>, line: &Line) -> Outcome {
-    include_files(expander, line, true)
-}
-
-fn include_files(expander: &mut Expander<'_>, line: &Line, optional: bool) -> Outcome {
-    let args = arguments(line)?;
-    let [path] = args.as_slice() else {
-        return Err(format!(
-            "{} takes one argument, Name of the config file to be included",
-            line.name
-        ));
-    };
-    if expander.depth >= INCLUDE_DEPTH_MAX {
-        return Err(format!(
-            "Exceeded maximum include depth of {INCLUDE_DEPTH_MAX}, There appears to be a recursion."
-        ));
-    }
-    let path = expander.absolute(path);
-    let files = match expander.world.files(&path) {
-        Ok(files) => files,
-        Err(_) if optional => return Ok(Vec::new()),
-        Err(text) => return Err(text),
-    };
-    if files.is_empty() && !optional {
-        let (folder, pattern) = path.rsplit_once('/').unwrap_or(("", &path));
-        return Err(format!(
-            "No matches for the wildcard '{pattern}' in '{folder}', failing (use IncludeOptional if \
-             required)"
-        ));
-    }
-    expander.depth += 1;
-    let mut nodes = Vec::new();
-    for file in files {
-        let read = expander.world.read(&file);
-        expander.out.included.push((file.clone(), expander.depth, line.position.line));
-        match read {
-            Ok(text) => {
-                let tree = parse(&file, &text, 1);
-                expander.out.diagnostics.extend(tree.diagnostics);
-                nodes.extend(expander.nodes(tree.nodes));
+        let from = if path.starts_with('/') { "" } else { &self.out.server_root };
+        let mut parts: Vec<&str> = Vec::new();
+        for part in from.split('/').chain(path.split('/')) {
+            match part {
+                "" | "." => {}
+                ".." => drop(parts.pop()),
+                part => parts.push(part),
             }
-            Err(text) => expander.complain(line, text),
+        }
+        format!("/{}", parts.join("/"))
+    }
+
+    /// Count `bytes` of text.
+    ///
+    /// # Errors
+    /// When the configuration has grown too large; then nothing more is read.
+    pub(crate) fn spend(&mut self, bytes: usize) -> Result<(), Error> {
+        match self.bytes_left.checked_sub(bytes) {
+            Some(left) => self.bytes_left = left,
+            None => return Err(self.last("the configuration grows without end by Include or Use")),
+        }
+        Ok(())
+    }
+
+    /// An error after which nothing more is read.
+    pub(crate) fn last(&mut self, text: impl Into<Error>) -> Error {
+        self.is_last_error = true;
+        text.into()
+    }
+
+    pub(crate) fn complain(&mut self, line: &Line, error: Error) {
+        self.tell(Diagnostic {
+            stage: Stage::Tree,
+            ..diagnose(line, Severity::Error, None, error)
+        });
+    }
+
+    pub(crate) fn warn(&mut self, line: &Line, id: Option<&'static str>, text: impl Into<Error>) {
+        self.tell(diagnose(line, Severity::Warning, id, text.into()));
+    }
+
+    /// Pass on what the parser found before `line`, so that errors come in httpd's order.
+    fn tell_parsed(&mut self, line: Option<u32>) {
+        let is_due = |diagnostic: &Diagnostic| match line {
+            None => true,
+            // Only at its end is a file known to leave a section open.
+            Some(_) if diagnostic.text.ends_with("was not closed.") => false,
+            Some(line) => diagnostic.position.as_ref().is_none_or(|at| at.line < line),
+        };
+        while self.parsed.front().is_some_and(is_due) {
+            let diagnostic = self.parsed.pop_front();
+            diagnostic.into_iter().for_each(|diagnostic| self.tell(diagnostic));
         }
     }
-    expander.depth -= 1;
-    Ok(nodes)
+
+    fn tell(&mut self, mut diagnostic: Diagnostic) {
+        if self.is_over {
+            return;
+        }
+        diagnostic.included_by.clone_from(&self.included_by);
+        self.errors += usize::from(diagnostic.severity == Severity::Error);
+        self.is_over = self.is_last_error || self.errors >= ERRORS_MAX;
+        self.out.diagnostics.push(diagnostic);
+    }
 }
 
-fn use_macro(expander: &mut Expander<'_>, line: &Line) -> Outcome {
-    let args = arguments(line)?;
-    let Some((name, values)) = args.split_first() else {
-        return Err("no macro name specified with Use".to_string());
-    };
-    if expander.depth >= INCLUDE_DEPTH_MAX {
-        return Err(format!("recursive use of macro '{name}' is invalid"));
+fn split_at_find<'t>(text: &'t str, pattern: &str) -> Option<(&'t str, &'t str)> {
+    text.find(pattern).map(|at| text.split_at(at))
+}
+
+fn split_after(text: &str, end: char) -> Option<(&str, &str)> {
+    text.find(end).map(|at| text.split_at(at + end.len_utf8()))
+}
+
+/// For the fuzzer: any input is expanded to an end, and what is left has no read-time lines. The
+/// text is split at lines that hold only `%`: the first part includes the others as `/1`, `/2`, ...
+pub fn fuzz_expand(data: &[u8]) {
+    const MODULES: &[ModuleName] = &[
+        ModuleName { symbol: "a_module", file: "mod_a.c", is_static: true },
+        ModuleName { symbol: "b_module", file: "mod_b.c", is_static: false },
+    ];
+    let mut world = FuzzWorld { files: Vec::new() };
+    let mut rest = data;
+    while let Some(at) = rest.windows(3).position(|three| three == b"\n%\n") {
+        world.files.push(rest[..at].to_vec());
+        rest = &rest[at + 3..];
     }
-    let tree = expander.macros.instance(name, values, line)?;
-    expander.out.diagnostics.extend(tree.diagnostics);
-    expander.depth += 1;
-    let nodes = expander.nodes(tree.nodes);
-    expander.depth -= 1;
-    Ok(nodes)
+    world.files.push(rest.to_vec());
+    let start = Start {
+        defines: [("D".into(), None), ("V".into(), Some("v w".into()))].into(),
+        modules: MODULES,
+        has_directive: &|name| name.eq_ignore_ascii_case("Listen"),
+        server_root: "/".into(),
+        version: [2, 4, 71],
+        bytes_max: 1 << 16,
+    };
+    let first = parse("/0", &world.files[0], 1);
+    let expanded = expand([first].into(), &start, &mut world);
+    let mut left: Vec<&Node> = expanded.nodes.iter().flatten().collect();
+    while let Some(node) = left.pop() {
+        let name = &node.line().name;
+        assert!(on_read::find(name).is_none() && condition::of(name).is_none(), "{name} is left");
+        if let Node::Section(section) = node {
+            left.extend(&section.body);
+        }
+    }
+    let text = crate::diagnostic::render("fuzz", &expanded.diagnostics);
+    assert_eq!(text.is_empty(), expanded.diagnostics.is_empty());
+}
+
+/// Files `/0`, `/1`, ... of a fuzzed text; `*` is all of them.
+struct FuzzWorld {
+    files: Vec<Vec<u8>>,
+}
+
+impl FuzzWorld {
+    fn file(&self, path: &str) -> Option<&Vec<u8>> {
+        self.files.get(path.strip_prefix('/')?.parse::<usize>().ok()?)
+    }
+}
+
+impl World for FuzzWorld {
+    fn environment(&self, name: &str) -> Option<String> {
+        (name == "E").then(|| "e".into())
+    }
+
+    fn files(&mut self, path: &str, _: bool) -> Result<Vec<String>, String> {
+        if path == "/*" {
+            return Ok((0..self.files.len()).map(|number| format!("/{number}")).collect());
+        }
+        self.file(path).map(|_| [path.into()].into()).ok_or_else(|| "no such file".into())
+    }
+
+    fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        self.file(path).cloned().ok_or_else(|| "no such file".into())
+    }
+
+    fn exists(&mut self, path: &str) -> bool {
+        self.file(path).is_some()
+    }
+
+    fn is_folder(&mut self, path: &str) -> bool {
+        path == "/"
+    }
 }

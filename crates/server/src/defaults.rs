@@ -1,6 +1,7 @@
 //! What `trivet serve` configures when nobody configures anything: a text in the configuration
 //! language, so that the defaults are as visible as any other configuration.
 
+use config::Node;
 use runtime::process;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -29,14 +30,11 @@ impl Serve {
     pub fn configuration(&self) -> Result<String, String> {
         text(self)
     }
+}
 
-    /// Whether a `-c` line brings its own `Listen`, which replaces the default address.
-    pub(crate) fn listen_is_given_by(&self, directives: &[String]) -> bool {
-        let listens = |line: &String| {
-            line.split_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("listen"))
-        };
-        self.listen.is_empty() && directives.iter().any(listens)
-    }
+/// Whether a line brings its own `Listen`, which replaces the default address.
+pub(crate) fn is_listen(node: &Node) -> bool {
+    node.line().name.eq_ignore_ascii_case("listen")
 }
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
