@@ -1,12 +1,19 @@
 //! The configuration language beyond plain lines: files, variables, conditions and macros, from
-//! `-c` lines.
+//! `-c` lines and from the file of `--config`.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::fs;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use blackbox::outside::run_command;
 use blackbox::scratch::Scratch;
-use blackbox::{Mpm, each_mpm, plain_site};
+use blackbox::{Client, Mpm, Server, SetAtEnd, Site, each_mpm, plain_site, process, wait_for};
 
 /// A site whose `ServerRoot` is `folder`, with more lines.
-fn site(mpm: Mpm, folder: &Scratch, lines: &[&str]) -> blackbox::Site {
+fn site(mpm: Mpm, folder: &Scratch, lines: &[&str]) -> Site {
     let root = format!("ServerRoot {}", folder.path().display());
     plain_site(mpm).directive(root).directives(lines)
 }
@@ -20,7 +27,7 @@ fn refused(mpm: Mpm, folder: &Scratch, lines: &[&str]) -> String {
 }
 
 /// The `Server` field, which shows what `ServerTokens` was last.
-fn tokens(server: &blackbox::Server) -> String {
+fn tokens(server: &Server) -> String {
     server.get("/a.txt").field("Server").unwrap().to_owned()
 }
 
@@ -196,8 +203,8 @@ fn logs_lie_below_server_root(mpm: Mpm) {
     let lines = ["ErrorLog errors", "CustomLog requests common"];
     let server = site(mpm, &folder, &lines).start();
     assert_eq!(server.get("/a.txt").status, 200);
-    let requests = || std::fs::read_to_string(folder.join("requests")).unwrap_or_default();
-    blackbox::wait_for("a line of the log", 5, || requests().contains("GET /a.txt"));
+    let requests = || fs::read_to_string(folder.join("requests")).unwrap_or_default();
+    wait_for("a line of the log", 5, || requests().contains("GET /a.txt"));
     assert!(folder.join("errors").is_file());
 }
 
@@ -206,7 +213,134 @@ fn a_listen_of_a_file_counts(mpm: Mpm) {
     folder.write("listen.conf", "Listen 127.0.0.1:0\n");
     let server = site(mpm, &folder, &["Include listen.conf"]).start();
     // Beside `--listen`, which all sites of these tests have.
-    blackbox::wait_for("two addresses", 5, || server.banner().matches("http://").count() == 2);
+    wait_for("two addresses", 5, || server.banner().matches("http://").count() == 2);
+}
+
+/// Lines that a whole configuration needs, for a site in `www` beside the file.
+fn whole(folder: &Scratch, listen: &str, more: &str) -> String {
+    // Once only: to write is to empty first, which a request may see.
+    if !folder.join("www/a.txt").exists() {
+        folder.write("www/a.txt", "0123456789");
+    }
+    let www = folder.join("www");
+    let user = if process::am_root() { "User nobody\nGroup nogroup\n" } else { "" };
+    format!("Listen {listen}\n{user}DocumentRoot {}\n{more}\n", www.display())
+}
+
+/// A port of 127.0.0.1 that is free now.
+fn free_port() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+fn restart(server: &Server) {
+    let old = server.children();
+    server.signal(libc::SIGUSR1);
+    wait_for("a new generation alone", 15, || {
+        let now = server.children();
+        !now.is_empty() && now.iter().all(|pid| !old.contains(pid))
+    });
+}
+
+fn a_file_is_the_whole_configuration(mpm: Mpm) {
+    let folder = Scratch::new();
+    let text = whole(&folder, "127.0.0.1:0", "Include more.conf\nServerTokens Prod");
+    folder.write("more.conf", "CustomLog requests common\n");
+    let file = folder.write("site.conf", text);
+    folder.write("www/.git", "not hidden without HiddenNames");
+    let server = Site::new(mpm).config(&file).start();
+    assert_eq!(tokens(&server), "Apache");
+    // None of the defaults of a folder.
+    assert_eq!(server.get("/.git").status, 200);
+    assert_eq!(server.get("/server-status").status, 404);
+    wait_for("a log beside the file", 5, || {
+        fs::read_to_string(folder.join("requests")).is_ok_and(|log| log.contains("GET /a.txt"))
+    });
+    // Lines of the command line come last.
+    let server = Site::new(mpm).config(&file).directive("ServerTokens Major").start();
+    assert_eq!(tokens(&server), "Apache/2");
+}
+
+fn a_file_that_cannot_be_used_is_refused(mpm: Mpm) {
+    let folder = Scratch::new();
+    let refused = |file: &std::path::Path| {
+        let (code, text) = Site::new(mpm).config(file).start_fails();
+        assert_eq!(code, 1, "{text}");
+        text
+    };
+    let missing = folder.join("nope.conf");
+    let text = refused(&missing);
+    let expected = format!("Could not open configuration file {}: No such", missing.display());
+    assert!(text.contains(&expected), "{text}");
+    assert!(refused(folder.path()).contains("not a regular file"));
+
+    let file = folder.write("bad.conf", whole(&folder, "127.0.0.1:0", "KeepAlive perhaps"));
+    let line = fs::read_to_string(&file).unwrap().lines().count();
+    let path = fs::canonicalize(&file).unwrap();
+    let expected = format!("AH00526: Syntax error on line {line} of {}:", path.display());
+    assert!(refused(&file).contains(&expected));
+
+    if process::am_root() {
+        let text = format!("Listen 127.0.0.1:0\nDocumentRoot {}\n", folder.path().display());
+        let text = refused(&folder.write("root.conf", text));
+        assert!(text.contains("AH02155") && text.trim().lines().count() == 1, "{text}");
+    }
+    let words = ["serve", ".", "--config", file.to_str().unwrap(), "--mpm", mpm.name()];
+    let output = run_command(Command::new(blackbox::binary::trivet()).args(words), 10);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// Requests on new connections until `stop`; counts them. None may be lost.
+fn load(address: SocketAddr, stop: &AtomicBool, served: &AtomicUsize) {
+    while !stop.load(Ordering::Relaxed) {
+        assert_eq!(Client::connect(address).get("/a.txt").text(), "0123456789");
+        served.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn a_restart_reads_the_file_again(mpm: Mpm) {
+    let folder = Scratch::new();
+    let listen = free_port();
+    let write = |more: &str| folder.write("site.conf", whole(&folder, &listen, more));
+    let server = Site::new(mpm).config(write("ServerTokens Prod")).start();
+    let (stop, served) = (AtomicBool::new(false), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        let _end = SetAtEnd(&stop);
+        scope.spawn(|| load(server.address(), &stop, &served));
+        assert_eq!(tokens(&server), "Apache");
+        write("ServerTokens Major");
+        restart(&server);
+        assert_eq!(tokens(&server), "Apache/2");
+
+        // A broken file leaves everything as it is.
+        let old = server.children();
+        write("ServerTokens Minor\nKeepAlive perhaps");
+        server.signal(libc::SIGUSR1);
+        wait_for("the reason in the log", 10, || {
+            let text = server.error_text();
+            text.contains("site.conf")
+                && text.contains("KeepAlive must be On or Off")
+                && text.contains("the old configuration stays")
+        });
+        assert_eq!((tokens(&server), server.children()), ("Apache/2".into(), old));
+
+        write("ServerTokens Minor");
+        restart(&server);
+        assert_eq!(tokens(&server), "Apache/2.4");
+    });
+    assert!(served.load(Ordering::Relaxed) > 0);
+}
+
+fn a_restart_changes_ports(mpm: Mpm) {
+    let folder = Scratch::new();
+    let (first, second) = (free_port(), free_port());
+    let file = folder.write("site.conf", whole(&folder, &first, ""));
+    let server = Site::new(mpm).config(&file).start();
+    assert_eq!(server.get("/a.txt").status, 200);
+    folder.write("site.conf", whole(&folder, &second, ""));
+    restart(&server);
+    let second: SocketAddr = second.parse().unwrap();
+    assert_eq!(Client::connect(second).get("/a.txt").text(), "0123456789");
+    wait_for("the end of the old port", 10, || TcpStream::connect(&first).is_err());
 }
 
 each_mpm! {
@@ -220,4 +354,8 @@ each_mpm! {
     modules_that_are_not_there_warn_and_unknown_ones_are_refused,
     logs_lie_below_server_root,
     a_listen_of_a_file_counts,
+    a_file_is_the_whole_configuration,
+    a_file_that_cannot_be_used_is_refused,
+    a_restart_reads_the_file_again,
+    a_restart_changes_ports,
 }

@@ -4,11 +4,11 @@ use alloc::format;
 use alloc::string::String;
 use core::cmp::Ordering;
 
-use crate::ast::Line;
+use crate::ast::{Line, Node};
 use crate::diagnostic::Error;
 use crate::expand::Expander;
 use crate::lexer::Words;
-use crate::{ModuleName, on_read};
+use crate::{ModuleName, known_modules, on_read};
 
 /// Whether the body of a section is to be read.
 pub(crate) type Test = fn(&mut Expander<'_>, &Line) -> Result<bool, Error>;
@@ -61,6 +61,34 @@ fn if_module(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
     let module = expander.start.modules.iter().find(named);
     let loaded = module.is_some_and(|row| expander.out.loaded.contains(&row.symbol));
     Ok(loaded != negated)
+}
+
+/// Refuses to skip an access rule because of a module that the administrator has loaded, but that
+/// is not there yet: with httpd the rule would be in force.
+pub(crate) fn check_skipped(
+    expander: &Expander<'_>,
+    line: &Line,
+    body: &[Node],
+) -> Result<(), Error> {
+    if !line.name.eq_ignore_ascii_case("<IfModule") {
+        return Ok(());
+    }
+    let (name, negated) = negatable(line, "<IfModule")?;
+    let row = known_modules::MODULES.iter().find(|row| row.0 == name || row.1 == name);
+    let Some((symbol, _)) =
+        row.filter(|row| !negated && expander.named.iter().any(|it| it == row.0))
+    else {
+        return Ok(());
+    };
+    let guards = &expander.start.guards;
+    match body.iter().find_map(|node| guards.in_node(node)) {
+        None => Ok(()),
+        Some(guard) => Err(format!(
+            "{symbol} is not there yet, and what the {guard} in this section protects would be \
+             open without it: take the section out, or the rule out of the section"
+        )
+        .into()),
+    }
 }
 
 fn if_file(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {

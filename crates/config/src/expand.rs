@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use crate::apply::diagnose;
 use crate::ast::{Line, Node, Position, Section};
 use crate::diagnostic::{Diagnostic, Error, Severity, Stage};
+use crate::index::Guards;
 use crate::lexer::LINE_BYTES_MAX;
 use crate::macros::Macros;
 use crate::parse::{DEPTH_MAX, Tree, parse, split};
@@ -72,6 +73,8 @@ pub struct Start<'a> {
     pub modules: &'a [ModuleName],
     /// Whether a directive (`Listen`) or section (`<Directory`) has a row.
     pub has_directive: &'a dyn Fn(&str) -> bool,
+    /// What keeps something shut, and must not be skipped because a module is missing.
+    pub guards: Guards,
     /// What relative paths are relative to, until `ServerRoot` says otherwise; absolute.
     pub server_root: String,
     /// The version that `<IfVersion>` compares with.
@@ -214,7 +217,7 @@ impl Expander<'_> {
         if let Some(test) = condition
             && !test(self, &line)?
         {
-            return Ok(Vec::new());
+            return condition::check_skipped(self, &line, &body).map(|()| Vec::new());
         }
         // The parser bounds the depth of each file, here that of all together is.
         if self.sections >= DEPTH_MAX {
@@ -362,6 +365,7 @@ pub fn fuzz_expand(data: &[u8]) {
         defines: [("D".into(), None), ("V".into(), Some("v w".into()))].into(),
         modules: MODULES,
         has_directive: &|name| name.eq_ignore_ascii_case("Listen"),
+        guards: Guards::default(),
         server_root: "/".into(),
         version: [2, 4, 71],
         bytes_max: 1 << 16,

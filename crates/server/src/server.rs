@@ -6,12 +6,12 @@ use crate::log::level::Level;
 use crate::modules;
 use crate::site::Site;
 use crate::site::builder::Builder;
-use crate::site::world::System;
+use crate::site::world::{self, System};
 use config::index::Found;
 use config::{Diagnostic, Index, Node, Severity, Source, Start, Tree};
 use runtime::process::User;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The numbers that MPMs are sized by. `None` is `auto`.
 #[derive(Clone, Debug)]
@@ -75,6 +75,7 @@ impl Server {
         let expanded = expand(serve, &index)?;
         said.extend(expanded.diagnostics);
         builder.server.root = expanded.server_root.unwrap_or_default();
+        // Under `--config` there is no default to be replaced.
         if serve.listen.is_empty() && expanded.nodes.iter().any(defaults::is_listen) {
             builder.server.listen.clear();
         }
@@ -83,6 +84,7 @@ impl Server {
         if said.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             return Err(report.text);
         }
+        defaults::complete(serve, &mut builder.server)?;
         Ok((Self { site: Site::open(builder)? }, report))
     }
 
@@ -148,26 +150,36 @@ impl Server {
 struct Lines {
     nodes: Vec<Node>,
     diagnostics: Vec<Diagnostic>,
-    /// `ServerRoot`, if there is one.
+    /// `ServerRoot`, if there is one; under `--config` there always is.
     server_root: Option<PathBuf>,
 }
 
 /// Read the lines and what they include.
 fn expand(serve: &Serve, index: &Index<Builder>) -> Result<Lines, String> {
-    let here = std::env::current_dir()
-        .map_err(|error| format!("cannot find the folder trivet was started in: {error}"))?;
+    let folder = match &serve.file {
+        Some(file) => file.parent().map(Path::to_owned).unwrap_or_default(),
+        None => std::env::current_dir()
+            .map_err(|error| format!("cannot find the folder trivet was started in: {error}"))?,
+    };
     let modules = modules::names();
     let start = Start {
         defines: Vec::new(),
         modules: &modules,
         has_directive: &|name| matches!(index.find(name), Found::Row(_)),
-        server_root: here.to_string_lossy().into_owned(),
+        guards: modules::GUARDS,
+        server_root: folder.to_string_lossy().into_owned(),
         version: identity::VERSION,
         bytes_max: config::expand::EXPANDED_BYTES_MAX,
     };
-    let trees = [command_line(&serve.directives)].into();
+    let mut trees = Vec::new();
+    if let Some(file) = &serve.file {
+        let name = file.to_string_lossy();
+        let text = world::read_file(&name).map_err(|error| world::cannot_open(&name, &error))?;
+        trees.push(config::parse(&name, &text, 1));
+    }
+    trees.push(command_line(&serve.directives));
     let expanded = config::expand(trees, &start, &mut System);
-    let is_set = expanded.server_root != start.server_root;
+    let is_set = serve.file.is_some() || expanded.server_root != start.server_root;
     Ok(Lines {
         nodes: expanded.nodes.into_iter().flatten().collect(),
         diagnostics: expanded.diagnostics,

@@ -59,7 +59,7 @@ pub(crate) const LAST_FOR_FOLDERS: LastForFolders = autoindex::listing::resolve;
 
 /// What keeps something from being seen. A configuration in which one of these would be skipped is
 /// refused. `SetHandler` is among them because without it a script is sent as it stands.
-const GUARDS: Guards = Guards {
+pub(crate) const GUARDS: Guards = Guards {
     names: &[
         "Require",
         "Deny",
