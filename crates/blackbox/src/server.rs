@@ -25,6 +25,7 @@ pub struct Site {
     mpm: Mpm,
     root: Scratch,
     folder: Option<PathBuf>,
+    config: Option<PathBuf>,
     logs: Scratch,
     listen: String,
     directives: Vec<String>,
@@ -40,6 +41,7 @@ impl Site {
             mpm,
             root: Scratch::new(),
             folder: None,
+            config: None,
             logs: Scratch::new(),
             listen: "127.0.0.1:0".into(),
             directives: Vec::new(),
@@ -63,6 +65,12 @@ impl Site {
     /// Serves this folder instead of its own.
     pub fn folder(mut self, path: impl Into<PathBuf>) -> Self {
         self.folder = Some(path.into());
+        self
+    }
+
+    /// Takes the configuration from a file, which says what is served and where.
+    pub fn config(mut self, path: impl Into<PathBuf>) -> Self {
+        self.config = Some(path.into());
         self
     }
 
@@ -117,9 +125,14 @@ impl Site {
     fn command(&self) -> Command {
         let mut words = self.wrapper.clone();
         words.push(binary::trivet().into());
-        let folder = self.folder.as_deref().unwrap_or(self.root.path());
-        words.extend(["serve".into(), folder.into()]);
-        words.extend(["--listen".into(), OsString::from(&self.listen)]);
+        match &self.config {
+            Some(file) => words.extend(["serve".into(), "--config".into(), file.into()]),
+            None => {
+                let folder = self.folder.as_deref().unwrap_or(self.root.path());
+                words.extend(["serve".into(), folder.into()]);
+                words.extend(["--listen".into(), OsString::from(&self.listen)]);
+            }
+        }
         words.extend(["--mpm".into(), self.mpm.name().into()]);
         for line in &self.directives {
             words.extend(["-c".into(), OsString::from(line)]);

@@ -122,7 +122,8 @@ impl<B: Build> Walk<'_, B> {
             (args, node) => {
                 let line = node.line();
                 let raw = line.args();
-                let words = words(args, raw).map_err(|said| arity(row, said))?;
+                let words =
+                    words(args, raw).map_err(|said| arity(row.name, &row.args, row.help, said))?;
                 let call = self.call(row, &words, raw, line, around);
                 (row.apply)(build, &call)
             }
@@ -169,7 +170,12 @@ impl<B: Build> Walk<'_, B> {
 }
 
 /// Adds to an error what only the walker knows: the position, and where the blamed part stands.
-fn diagnose(line: &Line, severity: Severity, id: Option<&'static str>, error: Error) -> Diagnostic {
+pub(crate) fn diagnose(
+    line: &Line,
+    severity: Severity,
+    id: Option<&'static str>,
+    error: Error,
+) -> Diagnostic {
     let argument = error.argument.and_then(|nth| Words::new(line.args()).nth(nth));
     let in_line = |word: lexer::Word| word.span.start + line.args_at..word.span.end + line.args_at;
     Diagnostic {
@@ -177,6 +183,7 @@ fn diagnose(line: &Line, severity: Severity, id: Option<&'static str>, error: Er
         stage: Stage::Apply,
         id,
         position: Some(line.position.clone()),
+        included_by: Vec::new(),
         text: error.text,
         line_text: line.text.clone(),
         span: argument.map(in_line).or_else(|| line.name_span()),
@@ -263,17 +270,17 @@ fn section_args<'a>(name: &str, args: SectionArgs, line: &'a Line) -> Result<&'a
 }
 
 /// `KeepAliveTimeout takes one argument, Keep-Alive timeout duration (sec)`
-fn arity<B>(row: &Directive<B>, said: &str) -> Error {
-    let bare = matches!(row.args, Args::None | Args::Flag) || row.help.is_empty();
-    let (comma, help) = if bare { ("", "") } else { (", ", row.help) };
-    format!("{} {said}{comma}{help}", row.name).into()
+pub(crate) fn arity<B>(name: &str, args: &Args<B>, help: &str, said: &str) -> Error {
+    let bare = matches!(args, Args::None | Args::Flag) || help.is_empty();
+    let (comma, help) = if bare { ("", "") } else { (", ", help) };
+    format!("{name} {said}{comma}{help}").into()
 }
 
 /// Splits `raw` as `args` asks, or says what is wrong with the number of words.
 ///
 /// As in httpd an empty word (`""`) is as good as none where a word is required or comes second,
 /// and ends a list.
-fn words<B>(args: &Args<B>, raw: &str) -> Result<Vec<String>, &'static str> {
+pub(crate) fn words<B>(args: &Args<B>, raw: &str) -> Result<Vec<String>, &'static str> {
     let (counts, said): (&[usize], _) = match args {
         Args::Raw | Args::Section(..) => return Ok(Vec::new()),
         Args::Any => return Ok(Words::new(raw).map(|word| word.text).collect()),

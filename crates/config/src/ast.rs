@@ -83,6 +83,15 @@ pub fn print(nodes: &[Node]) -> String {
     text
 }
 
+/// The text of a section that holds `body`, which is text already.
+pub(crate) fn print_around(line: &Line, body: &str) -> String {
+    let mut text = String::new();
+    print_line(&line.text, 0, &mut text);
+    text.push_str(body);
+    print_line(&close_tag(&line.name), 0, &mut text);
+    text
+}
+
 fn print_into(nodes: &[Node], depth: usize, out: &mut String) {
     for node in nodes {
         print_line(&node.line().text, depth, out);

@@ -47,6 +47,8 @@ pub struct Diagnostic {
     pub id: Option<&'static str>,
     /// The line it is about.
     pub position: Option<Position>,
+    /// The `Include` lines that led to it, the outermost first.
+    pub included_by: Vec<Position>,
     /// What is wrong.
     pub text: String,
     /// The logical line at `position`; empty if unknown.
@@ -77,6 +79,7 @@ impl Diagnostic {
             stage: Stage::Whole,
             id: None,
             position: None,
+            included_by: Vec::new(),
             text,
             line_text: String::new(),
             span: None,
@@ -96,11 +99,11 @@ impl Diagnostic {
             (Severity::Error, Stage::Read) => {
                 format!("{program}: Error reading {file} at line {line}: {text}")
             }
-            (Severity::Error, Stage::Tree) if file == COMMAND_LINE => {
-                format!("{program}: Syntax error in -C/-c directive: {text}")
-            }
             (Severity::Error, Stage::Tree) => {
-                format!("{program}: Syntax error on line {line} of {file}: {text}")
+                // httpd says the place of each Include on the way, then that of the error.
+                let places = self.included_by.iter().chain(&self.position).map(syntax_error);
+                let places: String = places.collect();
+                format!("{program}: {places}{text}")
             }
             (Severity::Error, Stage::Apply) => {
                 format!("{id}Syntax error on line {line} of {file}:\n{text}")
@@ -122,6 +125,14 @@ impl Diagnostic {
             return format!("-c number {line}: {}", escape(&self.text));
         }
         format!("{}:{line}: {}", escape(file), escape(&self.text))
+    }
+}
+
+/// `Syntax error on line 4 of /x.conf: `
+fn syntax_error(Position { file, line, .. }: &Position) -> String {
+    match &**file {
+        COMMAND_LINE => "Syntax error in -C/-c directive: ".into(),
+        file => format!("Syntax error on line {line} of {}: ", escape(file)),
     }
 }
 

@@ -219,7 +219,7 @@ impl Parser {
 
 /// Splits off the name. httpd takes a `>` off the end of any name that has no `/` second, as
 /// close tags have.
-fn split(text: String, position: Position) -> Option<Line> {
+pub(crate) fn split(text: String, position: Position) -> Option<Line> {
     let mut words = Words::new(&text);
     let mut name = words.next().map(|word| word.text).filter(|name| !name.is_empty())?;
     let args_at = words.offset();

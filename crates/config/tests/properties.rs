@@ -3,7 +3,7 @@
 mod common;
 
 use config::lexer::{Words, quote};
-use config::{Line, Node, Scope, apply, ast, diagnostic, fuzz_parse, parse};
+use config::{Line, Node, Scope, apply, ast, diagnostic, fuzz_expand, fuzz_parse, parse};
 use proptest::prelude::*;
 
 /// Pieces that mean something to the language, so that random texts reach its corners.
@@ -70,6 +70,50 @@ fn tree() -> impl Strategy<Value = String> {
     })
 }
 
+/// Lines that act while they are read, in several files.
+fn read_time_text() -> impl Strategy<Value = Vec<u8>> {
+    let lines = [
+        "%",
+        "%",
+        "%",
+        "A ${V} ${D} ${E",
+        "Define V ${V}${V}",
+        "Define V \"${V} ${E}\"",
+        "UnDefine V",
+        "Include 0",
+        "Include 1",
+        "Include *",
+        "IncludeOptional 2",
+        "ServerRoot /",
+        "${V} x",
+        "${N}",
+        "<Macro m $a>",
+        "<Macro n>",
+        "</Macro>",
+        "Use m \"$a $a\"",
+        "Use m x",
+        "Use n",
+        "Use $a",
+        "<IfDefine V>",
+        "<IfDefine !D>",
+        "</IfDefine>",
+        "<IfModule a_module>",
+        "</IfModule>",
+        "LoadModule b_module x",
+        "<B $a>",
+        "</B>",
+        "<IfVersion > 2.4>",
+        "</IfVersion>",
+        "UndefMacro m",
+        "<${V} a>",
+        "</${V}>",
+        "\"<B\"",
+        "IfFile x \\",
+    ];
+    let line = proptest::sample::select(lines.to_vec());
+    proptest::collection::vec(line, 0..40).prop_map(|lines| lines.join("\n").into_bytes())
+}
+
 /// A tree without its positions.
 fn shape(nodes: &[Node]) -> Vec<(String, String, Vec<String>)> {
     let line = |line: &Line| (line.name.clone(), line.text.clone());
@@ -109,6 +153,16 @@ proptest! {
     #[test]
     fn any_pieces_are_survived(text in text()) {
         survives(&text);
+    }
+
+    #[test]
+    fn anything_is_expanded_to_an_end(text in read_time_text()) {
+        fuzz_expand(&text);
+    }
+
+    #[test]
+    fn any_pieces_are_expanded(text in text()) {
+        fuzz_expand(&text);
     }
 
     #[test]

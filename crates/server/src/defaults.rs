@@ -1,8 +1,10 @@
 //! What `trivet serve` configures when nobody configures anything: a text in the configuration
 //! language, so that the defaults are as visible as any other configuration.
 
+use crate::site::builder::ServerDraft;
+use config::Node;
 use runtime::process;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 /// The name of this source in messages.
@@ -11,8 +13,11 @@ pub(crate) const SOURCE_NAME: &str = "trivet serve";
 /// What the command line of `trivet serve` says.
 #[derive(Clone, Debug, Default)]
 pub struct Serve {
-    /// The folder to serve.
+    /// The folder to serve; unused if there is a file.
     pub folder: PathBuf,
+    /// `--config`: a file that is the whole configuration, but for `listen` and `directives`. Its
+    /// path is absolute, and is read again at each restart.
+    pub file: Option<PathBuf>,
     /// `--listen`, in order.
     pub listen: Vec<SocketAddr>,
     /// `-c` lines, in order; applied last.
@@ -29,23 +34,38 @@ impl Serve {
     pub fn configuration(&self) -> Result<String, String> {
         text(self)
     }
-
-    /// Whether a `-c` line brings its own `Listen`, which replaces the default address.
-    pub(crate) fn listen_is_given_by(&self, directives: &[String]) -> bool {
-        let listens = |line: &String| {
-            line.split_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("listen"))
-        };
-        self.listen.is_empty() && directives.iter().any(listens)
-    }
 }
 
-const DEFAULT_LISTEN: &str = "127.0.0.1:8080";
+/// Whether a line brings its own `Listen`, which replaces the default address.
+pub(crate) fn is_listen(node: &Node) -> bool {
+    node.line().name.eq_ignore_ascii_case("listen")
+}
+
+const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
+
+/// What cannot be left out: where to listen, and as root whom the children become.
+pub(crate) fn complete(serve: &Serve, draft: &mut ServerDraft) -> Result<(), String> {
+    if draft.listen.is_empty() {
+        draft.listen.push(DEFAULT_LISTEN);
+    }
+    match &serve.file {
+        Some(file) if draft.user.is_none() && process::is_root() => Err(format!(
+            "AH02155: running as root, and {} names nobody for child processes to become: add \
+             User and Group",
+            file.display()
+        )),
+        _ => Ok(()),
+    }
+}
 
 /// Users to become as root, the first that exists.
 const USERS: &[&str] = &["www-data", "nobody"];
 
 /// The configuration as text.
 pub(crate) fn text(serve: &Serve) -> Result<String, String> {
+    if serve.file.is_some() {
+        return Ok(serve.listen.iter().map(|address| format!("Listen {address}\n")).collect());
+    }
     let folder = serve.folder.to_str().filter(|path| !path.contains(['"', '\n', '\\']));
     let folder = folder.ok_or_else(|| {
         format!(

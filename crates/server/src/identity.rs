@@ -7,6 +7,9 @@ use crate::log::time::{LocalTime, TimeFormat};
 /// behaviour is promised.
 pub const IDENTITY: &str = "Apache/2.4.71 (Trivet/0.1)";
 
+/// The version of httpd whose configuration and behaviour this is, for `<IfVersion>`.
+pub(crate) const VERSION: [u32; 3] = [2, 4, 71];
+
 /// When this crate was compiled, as httpd writes it: `2026-11-12T08:58:41`, in Greenwich.
 pub fn built() -> String {
     let unix_s = env!("TRIVET_BUILT_UNIX_S").parse().unwrap_or(0);

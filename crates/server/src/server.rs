@@ -1,13 +1,17 @@
 //! The server as the entry and the MPMs see it: built from configuration, open, and able to log.
 
 use crate::defaults::{self, Serve};
+use crate::identity;
 use crate::log::level::Level;
 use crate::modules;
 use crate::site::Site;
 use crate::site::builder::Builder;
-use config::{Diagnostic, Severity, Source};
+use crate::site::world::{self, System};
+use config::index::Found;
+use config::{Diagnostic, Index, Node, Severity, Source, Start, Tree};
 use runtime::process::User;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 /// The numbers that MPMs are sized by. `None` is `auto`.
 #[derive(Clone, Debug)]
@@ -68,26 +72,19 @@ impl Server {
         let index = modules::index();
         let own = config::parse(defaults::SOURCE_NAME, text.as_bytes(), 1);
         let mut said = config::apply(&own.nodes, &index, &mut builder);
-        if serve.listen_is_given_by(&serve.directives) {
+        let expanded = expand(serve, &index)?;
+        said.extend(expanded.diagnostics);
+        builder.server.root = expanded.server_root.unwrap_or_default();
+        // Under `--config` there is no default to be replaced.
+        if serve.listen.is_empty() && expanded.nodes.iter().any(defaults::is_listen) {
             builder.server.listen.clear();
         }
-        let lines: Vec<Source<'_>> = serve
-            .directives
-            .iter()
-            .zip(1..) // httpd numbers the options of its command line as lines of one file
-            .map(|(line, number)| Source {
-                name: config::COMMAND_LINE,
-                text: line.as_bytes(),
-                first_line: number,
-            })
-            .collect();
-        let tree = config::parse_sources(&lines);
-        said.extend(tree.diagnostics);
-        said.extend(config::apply(&tree.nodes, &index, &mut builder));
+        said.extend(config::apply(&expanded.nodes, &index, &mut builder));
         let report = Report { text: render(&said) };
         if said.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             return Err(report.text);
         }
+        defaults::complete(serve, &mut builder.server)?;
         Ok((Self { site: Site::open(builder)? }, report))
     }
 
@@ -147,6 +144,61 @@ impl Server {
     ) {
         self.site.error_log.write(module, level, id, client, text);
     }
+}
+
+/// What the lines of the administrator say, without all that acts while they are read.
+struct Lines {
+    nodes: Vec<Node>,
+    diagnostics: Vec<Diagnostic>,
+    /// `ServerRoot`, if there is one; under `--config` there always is.
+    server_root: Option<PathBuf>,
+}
+
+/// Read the lines and what they include.
+fn expand(serve: &Serve, index: &Index<Builder>) -> Result<Lines, String> {
+    let folder = match &serve.file {
+        Some(file) => file.parent().map(Path::to_owned).unwrap_or_default(),
+        None => std::env::current_dir()
+            .map_err(|error| format!("cannot find the folder trivet was started in: {error}"))?,
+    };
+    let modules = modules::names();
+    let start = Start {
+        defines: Vec::new(),
+        modules: &modules,
+        has_directive: &|name| matches!(index.find(name), Found::Row(_)),
+        guards: modules::GUARDS,
+        server_root: folder.to_string_lossy().into_owned(),
+        version: identity::VERSION,
+        bytes_max: config::expand::EXPANDED_BYTES_MAX,
+    };
+    let mut trees = Vec::new();
+    if let Some(file) = &serve.file {
+        let name = file.to_string_lossy();
+        let text = world::read_file(&name).map_err(|error| world::cannot_open(&name, &error))?;
+        trees.push(config::parse(&name, &text, 1));
+    }
+    trees.push(command_line(&serve.directives));
+    let expanded = config::expand(trees, &start, &mut System);
+    let is_set = serve.file.is_some() || expanded.server_root != start.server_root;
+    Ok(Lines {
+        nodes: expanded.nodes.into_iter().flatten().collect(),
+        diagnostics: expanded.diagnostics,
+        server_root: is_set.then(|| expanded.server_root.into()),
+    })
+}
+
+/// The `-c` lines. httpd numbers the options of its command line as lines of one file.
+fn command_line(directives: &[String]) -> Tree {
+    let sources: Vec<Source<'_>> = directives
+        .iter()
+        .zip(1..)
+        .map(|(line, number)| Source {
+            name: config::COMMAND_LINE,
+            text: line.as_bytes(),
+            first_line: number,
+        })
+        .collect();
+    config::parse_sources(&sources)
 }
 
 fn render(said: &[Diagnostic]) -> String {

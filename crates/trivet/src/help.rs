@@ -9,6 +9,7 @@ Trivet: an HTTP server that reads Apache's configuration language.
 
 usage: trivet serve [DIR] [--listen ADDR:PORT] [--mpm event] [-c 'Directive ...']...
                                           serve a folder, in the foreground
+       trivet serve --config FILE [...]   serve what a file in Apache's language says
        trivet help | --help | --version
 
 examples:
@@ -20,15 +21,17 @@ examples:
 ";
 
 const SERVE: &str = "\
-usage: trivet serve [DIR] [--listen ADDR:PORT]... [--mpm event] [-c 'Directive ...']...
+usage: trivet serve [DIR | --config FILE] [--listen ADDR:PORT]... [--mpm event] [-c 'LINE']...
 
 Serves the folder DIR (default: the current one) until Ctrl-C. Needs no configuration.
 
   --listen ADDR:PORT   where to listen, repeatable; a port alone listens on 127.0.0.1, port 0
                        takes a free one; default 127.0.0.1:8080
   --mpm NAME           how connections are spread over processes and threads: event (default)
-  -c 'LINE'            a line of Apache's configuration language, applied after the defaults;
-                       a section may span several -c
+  --config FILE        take the configuration from FILE instead of DIR and the defaults; a relative
+                       path in it begins at the folder of FILE, or at its ServerRoot
+  -c 'LINE'            a line of Apache's configuration language, applied after the defaults or
+                       after FILE; a section may span several -c
   -h, --help [TOPIC]   this text; 'directives' explains them all, the name of one that one, and
                        'defaults' shows the lines that come before yours
 
@@ -39,10 +42,13 @@ examples:
 
 As root, child processes become www-data (else nobody); the folder is opened before that.
 Names beginning with .ht or .git are refused, PHP source is never sent, and /server-status
-answers this machine only. Signals: INT and TERM stop, USR1 restarts gracefully, HUP restarts,
-WINCH stops gracefully; at a terminal HUP stops and WINCH does nothing.
+answers this machine only; under --config FILE says so, or not. Signals: INT and TERM stop, USR1
+restarts gracefully and reads FILE again, HUP restarts, WINCH stops gracefully; at a terminal HUP
+stops and WINCH does nothing.
 
-directives for -c, by module:
+Include, Define, ${NAME}, <IfModule> and its like, <Macro>, Use and LoadModule work as in Apache.
+
+directives for -c and FILE, by module:
 ";
 
 /// Columns of a terminal that the texts may fill.

@@ -1,4 +1,4 @@
-//! `trivet serve`: a folder, in the foreground, without any configuration.
+//! `trivet serve`: a folder without any configuration, or a configuration file, in the foreground.
 
 use crate::{Problem, say};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
@@ -36,7 +36,10 @@ pub(crate) fn run(parser: lexopt::Parser) -> Result<i32, Problem> {
     check_readable(&first)?;
     runtime::process::raise_descriptor_limit();
     let loader = || Server::serve(&serve).map(|(server, _)| server);
-    let folder = serve.folder.clone();
+    let folder = match &serve.file {
+        Some(_) => first.document_root().to_owned(),
+        None => serve.folder.clone(),
+    };
     let started = move |started: &Started| say(&banner(&folder, kind, started));
     mpm::run(kind, first, &loader, is_at_terminal(), started).map_err(Problem::Failed)
 }
@@ -55,11 +58,21 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
         match argument {
             Long("help") | Short('h') => return help_topic(parser).map(Asked::Help),
             Long("listen") => serve.listen.push(parse_listen(&parser.value()?.string()?)?),
+            Long("config") => serve.file = Some(PathBuf::from(parser.value()?)),
             Long("mpm") => kind = parse_mpm(&parser.value()?.string()?)?,
             Short('c') => serve.directives.push(parser.value()?.string()?),
             Value(value) if folder.is_none() => folder = Some(PathBuf::from(value)),
             other => return Err(other.unexpected().into()),
         }
+    }
+    if let Some(file) = &mut serve.file {
+        if folder.is_some() {
+            let text = "--config names what is served: leave the folder out, or the file";
+            return Err(Problem::Usage(text.into()));
+        }
+        *file = file.canonicalize().map_err(|error| file_problem(file, &error))?;
+        serve.prints_requests = false;
+        return Ok(Asked::Serve(Options { serve, kind }));
     }
     let folder = folder.unwrap_or_else(|| PathBuf::from("."));
     serve.folder = folder.canonicalize().map_err(|error| folder_problem(&folder, &error))?;
@@ -88,6 +101,13 @@ fn folder_problem(folder: &std::path::Path, error: &std::io::Error) -> Problem {
         _ => "it cannot be opened",
     };
     Problem::Failed(format!("cannot serve {}: {advice} ({error})", folder.display()))
+}
+
+/// In httpd's words.
+fn file_problem(file: &std::path::Path, error: &std::io::Error) -> Problem {
+    let reason = error.to_string();
+    let reason = reason.split(" (os error").next().unwrap_or_default();
+    Problem::Failed(format!("Could not open configuration file {}: {reason}", file.display()))
 }
 
 /// `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080` or `8080`.

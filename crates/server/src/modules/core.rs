@@ -57,6 +57,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("FileETag", Args::OneOrMore, Scope::OR_FILEINFO, "MTime Size", "Specify components used to construct a file's ETag", file_etag),
     row("EnableSendfile", Args::Flag, Scope::OR_FILEINFO, "On", "Controls whether sendfile may be used to transmit files", enable_sendfile),
     row("EnableMMAP", Args::Flag, Scope::OR_FILEINFO, "Off", "Controls whether memory-mapping may be used to read files", accept),
+    row("Error", Args::Raw, Scope::OR_ALL, "", "Generate error message from within configuration.", error),
     row("AllowOverride", Args::OneOrMore, Scope::DIRECTORY, "None", "Controls what groups of directives can be configured by per-directory config files", allow_override),
     row("<Directory", Args::Section(SectionArgs::Some, Builder::leave), HOST, "", "Container for directives affecting resources located in the specified directories", directory),
     row("<Files", Args::Section(SectionArgs::Some, Builder::leave), FILES_MAY_STAND, "", "Container for directives affecting files matching specified patterns", files),
@@ -349,8 +350,16 @@ fn max_range_reversals(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn error_log(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.error_log = Some(PathBuf::from(call.arg(0)));
+    builder.server.error_log = Some(builder.server_path(call.arg(0)));
     Ok(())
+}
+
+/// The administrator's own error (generate_message of server/core.c).
+fn error(_: &mut Builder, call: &Call<'_>) -> Done {
+    Err(match call.raw {
+        "" => "The Error directive was used with no message.".into(),
+        text => text.into(),
+    })
 }
 
 fn log_level(builder: &mut Builder, call: &Call<'_>) -> Done {

@@ -22,7 +22,7 @@ pub(crate) mod unixd;
 
 use crate::phase::{Access, LastForFiles, LastForFolders, Resolve, Translate};
 use crate::site::builder::Builder;
-use config::{Guards, Index, Module};
+use config::{Guards, Index, Module, ModuleName};
 
 /// Every module with its directives.
 pub(crate) static MODULES: &[&Module<Builder>] = &[
@@ -58,7 +58,7 @@ pub(crate) const LAST_FOR_FOLDERS: LastForFolders = autoindex::listing::resolve;
 
 /// What keeps something from being seen. A configuration in which one of these would be skipped is
 /// refused. `SetHandler` is among them because without it a script is sent as it stands.
-const GUARDS: Guards = Guards {
+pub(crate) const GUARDS: Guards = Guards {
     names: &[
         "Require",
         "Deny",
@@ -77,6 +77,23 @@ const GUARDS: Guards = Guards {
 /// The directive rows of all modules, with the names that other modules of httpd would bring.
 pub(crate) fn index() -> Index<Builder> {
     Index::new(MODULES, config::known::NAMES).guarded(GUARDS)
+}
+
+/// What the language itself brings, and modules whose work rows of others do: httpd has them as
+/// modules of their own.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("so_module", "mod_so.c"),
+    ("http_module", "http_core.c"),
+    ("version_module", "mod_version.c"),
+    ("macro_module", "mod_macro.c"),
+    ("authz_host_module", "mod_authz_host.c"),
+];
+
+/// All modules as `LoadModule` and `<IfModule>` name them. Each is there without `LoadModule`.
+pub(crate) fn names() -> Vec<ModuleName> {
+    let own = MODULES.iter().map(|module| (module.name, module.file));
+    let all = own.chain(OTHER_NAMES.iter().copied());
+    all.map(|(symbol, file)| ModuleName { symbol, file, is_static: true }).collect()
 }
 
 /// A directive as its row describes it.

@@ -22,6 +22,8 @@ pub(crate) struct Builder {
 /// Settings of the whole server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ServerDraft {
+    /// `ServerRoot`; empty if nobody has set it, which is the folder that trivet was started in.
+    pub(crate) root: PathBuf,
     pub(crate) listen: Vec<SocketAddr>,
     pub(crate) mpm: crate::MpmSettings,
     pub(crate) user: Option<String>,
@@ -137,6 +139,12 @@ impl Build for Builder {
 }
 
 impl Builder {
+    /// The path of a log or another file that belongs to the server: below `ServerRoot`, unless
+    /// it is absolute (ap_server_root_relative). `-` is standard output.
+    pub(crate) fn server_path(&self, path: &str) -> PathBuf {
+        if path == "-" { PathBuf::from(path) } else { self.server.root.join(path) }
+    }
+
     /// The settings that a per-directory directive changes now.
     pub(crate) fn settings(&mut self) -> &mut Settings {
         match self.open.last_mut() {

@@ -6,6 +6,7 @@ pub(crate) mod lexical;
 pub(crate) mod locate;
 pub(crate) mod settings;
 pub(crate) mod wildcard;
+pub(crate) mod world;
 
 use crate::log::sink::{ErrorLog, Sink};
 use crate::modules::alias::Alias;

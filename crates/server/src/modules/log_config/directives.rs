@@ -3,7 +3,6 @@
 use super::Format;
 use crate::site::builder::Builder;
 use config::{Args, Call, Directive, Error, Module, Scope};
-use std::path::PathBuf;
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
@@ -60,13 +59,15 @@ fn custom_log(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
         return Err(Error::argument(2, "conditional logs are not supported yet"));
     }
     Format::parse(format).map_err(|text| Error::argument(1, text))?;
-    builder.server.logs.push((PathBuf::from(path), format.to_owned()));
+    let path = builder.server_path(path);
+    builder.server.logs.push((path, format.to_owned()));
     Ok(())
 }
 
 fn transfer_log(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let unnamed = builder.server.formats.iter().rev().find(|row| row.0 == UNNAMED);
     let format = unnamed.map_or_else(|| super::COMMON.to_owned(), |row| row.1.clone());
-    builder.server.logs.push((PathBuf::from(call.arg(0)), format));
+    let path = builder.server_path(call.arg(0));
+    builder.server.logs.push((path, format));
     Ok(())
 }

@@ -3,7 +3,6 @@
 use super::Attribute;
 use crate::site::builder::Builder;
 use config::{Args, Call, Directive, Error, Module, Scope};
-use std::path::PathBuf;
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
@@ -73,7 +72,7 @@ fn add(builder: &mut Builder, call: &Call<'_>, attribute: Attribute) -> Done {
 }
 
 fn types_config(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.types_config = Some(PathBuf::from(call.arg(0)));
+    builder.server.types_config = Some(builder.server_path(call.arg(0)));
     Ok(())
 }
 

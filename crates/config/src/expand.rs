@@ -1,0 +1,421 @@
+//! What httpd does while it reads: variables, conditions, includes, modules and macros.
+//!
+//! The result is a tree without any of these, in the order in which httpd would have met the
+//! lines; the tables of directives never see them. Files, the environment and the version come
+//! from a [`World`], so that nothing here touches the system. The directives themselves are in
+//! `on_read.rs`, the sections in `condition.rs` and `macros.rs`.
+
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::apply::diagnose;
+use crate::ast::{Line, Node, Position, Section};
+use crate::diagnostic::{Diagnostic, Error, Severity, Stage};
+use crate::index::Guards;
+use crate::lexer::LINE_BYTES_MAX;
+use crate::macros::Macros;
+use crate::parse::{DEPTH_MAX, Tree, parse, split};
+use crate::{condition, on_read};
+
+/// Includes nested deeper than this are a loop (AP_MAX_INCLUDE_DEPTH of httpd as Debian has it).
+pub const INCLUDE_DEPTH_MAX: usize = 128;
+
+/// How much a configuration may grow to. httpd has no such limit; only a file that includes or
+/// uses itself over and over comes near it.
+pub const EXPANDED_BYTES_MAX: usize = 64 << 20;
+
+/// What a line costs beside its text, so that a bomb of empty files ends, too.
+const LINE_COST_BYTES: usize = 128;
+
+/// After so many errors nothing more is read.
+const ERRORS_MAX: usize = 1000;
+
+/// What a configuration may ask of the system.
+pub trait World {
+    /// A variable of the environment.
+    fn environment(&self, name: &str) -> Option<String>;
+    /// The files behind the absolute path of an `Include`: one file, all files of a folder and
+    /// below it, or what a pattern matches, in alphabetical order. With `optional` what is not
+    /// there is left out.
+    ///
+    /// # Errors
+    /// httpd's text for a path that does not exist or a pattern that matches nothing.
+    fn files(&mut self, path: &str, optional: bool) -> Result<Vec<String>, String>;
+    /// The content of a file.
+    ///
+    /// # Errors
+    /// httpd's text for a file that cannot be read.
+    fn read(&mut self, path: &str) -> Result<Vec<u8>, String>;
+    /// Whether there is such a file or folder.
+    fn exists(&mut self, path: &str) -> bool;
+    /// Whether there is such a folder.
+    fn is_folder(&mut self, path: &str) -> bool;
+}
+
+/// A module that `LoadModule` can name: `alias_module` and `mod_alias.c`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModuleName {
+    /// As in `LoadModule` and `-M`.
+    pub symbol: &'static str,
+    /// As in `-l` and `<IfModule mod_alias.c>`.
+    pub file: &'static str,
+    /// Whether it is there without `LoadModule`.
+    pub is_static: bool,
+}
+
+/// What is known before the first line is read.
+pub struct Start<'a> {
+    /// `-D` names, and variables with a value.
+    pub defines: Vec<(String, Option<String>)>,
+    /// Every module that there is.
+    pub modules: &'a [ModuleName],
+    /// Whether a directive (`Listen`) or section (`<Directory`) has a row.
+    pub has_directive: &'a dyn Fn(&str) -> bool,
+    /// What keeps something shut, and must not be skipped because a module is missing.
+    pub guards: Guards,
+    /// What relative paths are relative to, until `ServerRoot` says otherwise; absolute.
+    pub server_root: String,
+    /// The version that `<IfVersion>` compares with.
+    pub version: [u32; 3],
+    /// [`EXPANDED_BYTES_MAX`], but in tests.
+    pub bytes_max: usize,
+}
+
+/// The expanded configuration.
+#[derive(Debug, Default)]
+pub struct Expanded {
+    /// What is left of each tree.
+    pub nodes: Vec<Vec<Node>>,
+    /// Everything that was said, by the parser or here, in the order in which httpd would find it.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Modules that are there, static ones first, then in the order of `LoadModule`.
+    pub loaded: Vec<&'static str>,
+    /// Files that were included, for `DUMP_INCLUDES`.
+    pub included: Vec<Included>,
+    /// Variables at the end, for `-S`.
+    pub defines: Vec<(String, Option<String>)>,
+    /// `ServerRoot` at the end.
+    pub server_root: String,
+}
+
+/// A file that was included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Included {
+    /// Its absolute path.
+    pub path: String,
+    /// How many `Include` lines led to it.
+    pub depth: usize,
+    /// The line of the last of them.
+    pub line: u32,
+}
+
+/// Expand trees, one after the other: what one defines holds in the next.
+pub fn expand(trees: Vec<Tree>, start: &Start<'_>, world: &mut dyn World) -> Expanded {
+    let is_static = |module: &&ModuleName| module.is_static;
+    let loaded = start.modules.iter().filter(is_static).map(|module| module.symbol).collect();
+    let mut expander = Expander {
+        start,
+        world,
+        macros: Macros::default(),
+        named: Vec::new(),
+        included_by: Vec::new(),
+        using: Vec::new(),
+        sections: 0,
+        parsed: VecDeque::new(),
+        bytes_left: start.bytes_max,
+        errors: 0,
+        is_last_error: false,
+        is_over: false,
+        out: Expanded {
+            defines: start.defines.clone(),
+            server_root: start.server_root.clone(),
+            loaded,
+            ..Expanded::default()
+        },
+    };
+    for tree in trees {
+        let nodes = expander.tree(tree);
+        expander.out.nodes.push(nodes);
+    }
+    expander.out
+}
+
+pub(crate) struct Expander<'a> {
+    pub(crate) start: &'a Start<'a>,
+    pub(crate) world: &'a mut dyn World,
+    pub(crate) macros: Macros,
+    /// Modules that a `LoadModule` has named.
+    pub(crate) named: Vec<String>,
+    /// The `Include` lines around.
+    pub(crate) included_by: Vec<Position>,
+    /// The macros around, in lower case.
+    pub(crate) using: Vec<String>,
+    /// How many sections are around that stay in the tree or are conditions.
+    sections: usize,
+    /// What the parser said about the present file and is not yet passed on.
+    parsed: VecDeque<Diagnostic>,
+    bytes_left: usize,
+    errors: usize,
+    /// The error that is about to be told ends the reading.
+    is_last_error: bool,
+    is_over: bool,
+    pub(crate) out: Expanded,
+}
+
+/// What becomes of one node.
+pub(crate) type Outcome = Result<Vec<Node>, Error>;
+
+impl Expander<'_> {
+    /// Expand a file, a macro or the command line.
+    pub(crate) fn tree(&mut self, tree: Tree) -> Vec<Node> {
+        let around = core::mem::replace(&mut self.parsed, tree.diagnostics.into());
+        let nodes = self.nodes(tree.nodes);
+        self.tell_parsed(None);
+        self.parsed = around;
+        nodes
+    }
+
+    fn nodes(&mut self, nodes: Vec<Node>) -> Vec<Node> {
+        let mut expanded = Vec::new();
+        for node in nodes {
+            if self.is_over {
+                break;
+            }
+            let line = node.line().clone();
+            self.tell_parsed(Some(line.position.line));
+            match self.node(node) {
+                Ok(nodes) => expanded.extend(nodes),
+                Err(error) => self.complain(&line, error),
+            }
+        }
+        expanded
+    }
+
+    fn node(&mut self, node: Node) -> Outcome {
+        let line = node.line();
+        self.spend(LINE_COST_BYTES + line.text.len())?;
+        let Some(line) = self.with_variables(line)? else { return Ok(Vec::new()) };
+        match node {
+            Node::Directive(_) => match on_read::find(&line.name) {
+                Some(row) => row.run(self, &line),
+                None if line.name.starts_with('<') => {
+                    Err(format!("{}> cannot come out of a variable", line.name).into())
+                }
+                None => Ok([Node::Directive(line)].into()),
+            },
+            Node::Section(Section { body, .. }) => self.section(line, body),
+        }
+    }
+
+    fn section(&mut self, line: Line, body: Vec<Node>) -> Outcome {
+        if line.name.eq_ignore_ascii_case("<Macro") {
+            return self.define_macro(&line, &body);
+        }
+        let condition = condition::of(&line.name);
+        if let Some(test) = condition
+            && !test(self, &line)?
+        {
+            return condition::check_skipped(self, &line, &body).map(|()| Vec::new());
+        }
+        // The parser bounds the depth of each file, here that of all together is.
+        if self.sections >= DEPTH_MAX {
+            let text = format!("{}> is nested deeper than {DEPTH_MAX} sections", line.name);
+            return Err(text.into());
+        }
+        self.sections += 1;
+        let body = self.nodes(body);
+        self.sections -= 1;
+        Ok(if condition.is_some() { body } else { [Node::Section(Section { line, body })].into() })
+    }
+
+    /// Replace `${NAME}` in the whole line, before it is split into words: a value may hold
+    /// several words, and even the name of the directive (ap_resolve_env of server/core.c).
+    fn with_variables(&mut self, line: &Line) -> Result<Option<Line>, Error> {
+        let (mut text, mut rest) = (String::new(), line.text.as_str());
+        while let Some((before, from)) = split_at_find(rest, "${") {
+            let Some((reference, after)) = split_after(from, '}') else { break };
+            text.push_str(before);
+            let name = &reference[2..reference.len() - 1];
+            match self.variable(name) {
+                Some(value) if text.len() + value.len() > LINE_BYTES_MAX => {
+                    return Err("Line too long".into());
+                }
+                Some(value) => text.push_str(&value),
+                None => {
+                    text.push_str(reference);
+                    // `${map:key}` belongs to mod_rewrite.
+                    if !name.contains(':') {
+                        let said = format!("Config variable {reference} is not defined");
+                        self.warn(line, Some("AH00111"), said);
+                    }
+                }
+            }
+            rest = after;
+        }
+        if text.is_empty() {
+            return Ok(Some(line.clone()));
+        }
+        text.push_str(rest);
+        self.spend(text.len())?;
+        Ok(split(text, line.position.clone()))
+    }
+
+    /// A variable with a value, else the environment; a bare `-D NAME` has none.
+    fn variable(&self, name: &str) -> Option<String> {
+        let defined = self.out.defines.iter().find(|row| row.0 == name);
+        match defined {
+            Some((_, Some(value))) => Some(value.clone()),
+            _ => self.world.environment(name),
+        }
+    }
+
+    /// `path` below ServerRoot, unless it is absolute; without `.`, `..` and doubled slashes.
+    pub(crate) fn absolute(&self, path: &str) -> String {
+        let from = if path.starts_with('/') { "" } else { &self.out.server_root };
+        let mut parts: Vec<&str> = Vec::new();
+        for part in from.split('/').chain(path.split('/')) {
+            match part {
+                "" | "." => {}
+                ".." => drop(parts.pop()),
+                part => parts.push(part),
+            }
+        }
+        format!("/{}", parts.join("/"))
+    }
+
+    /// Count `bytes` of text.
+    ///
+    /// # Errors
+    /// When the configuration has grown too large; then nothing more is read.
+    pub(crate) fn spend(&mut self, bytes: usize) -> Result<(), Error> {
+        match self.bytes_left.checked_sub(bytes) {
+            Some(left) => self.bytes_left = left,
+            None => return Err(self.last("the configuration grows without end by Include or Use")),
+        }
+        Ok(())
+    }
+
+    /// An error after which nothing more is read.
+    pub(crate) fn last(&mut self, text: impl Into<Error>) -> Error {
+        self.is_last_error = true;
+        text.into()
+    }
+
+    pub(crate) fn complain(&mut self, line: &Line, error: Error) {
+        self.tell(Diagnostic {
+            stage: Stage::Tree,
+            ..diagnose(line, Severity::Error, None, error)
+        });
+    }
+
+    pub(crate) fn warn(&mut self, line: &Line, id: Option<&'static str>, text: impl Into<Error>) {
+        self.tell(diagnose(line, Severity::Warning, id, text.into()));
+    }
+
+    /// Pass on what the parser found before `line`, so that errors come in httpd's order.
+    fn tell_parsed(&mut self, line: Option<u32>) {
+        let is_due = |diagnostic: &Diagnostic| match line {
+            None => true,
+            // Only at its end is a file known to leave a section open.
+            Some(_) if diagnostic.text.ends_with("was not closed.") => false,
+            Some(line) => diagnostic.position.as_ref().is_none_or(|at| at.line < line),
+        };
+        while self.parsed.front().is_some_and(is_due) {
+            let diagnostic = self.parsed.pop_front();
+            diagnostic.into_iter().for_each(|diagnostic| self.tell(diagnostic));
+        }
+    }
+
+    fn tell(&mut self, mut diagnostic: Diagnostic) {
+        if self.is_over {
+            return;
+        }
+        diagnostic.included_by.clone_from(&self.included_by);
+        self.errors += usize::from(diagnostic.severity == Severity::Error);
+        self.is_over = self.is_last_error || self.errors >= ERRORS_MAX;
+        self.out.diagnostics.push(diagnostic);
+    }
+}
+
+fn split_at_find<'t>(text: &'t str, pattern: &str) -> Option<(&'t str, &'t str)> {
+    text.find(pattern).map(|at| text.split_at(at))
+}
+
+fn split_after(text: &str, end: char) -> Option<(&str, &str)> {
+    text.find(end).map(|at| text.split_at(at + end.len_utf8()))
+}
+
+/// For the fuzzer: any input is expanded to an end, and what is left has no read-time lines. The
+/// text is split at lines that hold only `%`: the first part includes the others as `/1`, `/2`, ...
+pub fn fuzz_expand(data: &[u8]) {
+    const MODULES: &[ModuleName] = &[
+        ModuleName { symbol: "a_module", file: "mod_a.c", is_static: true },
+        ModuleName { symbol: "b_module", file: "mod_b.c", is_static: false },
+    ];
+    let mut world = FuzzWorld { files: Vec::new() };
+    let mut rest = data;
+    while let Some(at) = rest.windows(3).position(|three| three == b"\n%\n") {
+        world.files.push(rest[..at].to_vec());
+        rest = &rest[at + 3..];
+    }
+    world.files.push(rest.to_vec());
+    let start = Start {
+        defines: [("D".into(), None), ("V".into(), Some("v w".into()))].into(),
+        modules: MODULES,
+        has_directive: &|name| name.eq_ignore_ascii_case("Listen"),
+        guards: Guards::default(),
+        server_root: "/".into(),
+        version: [2, 4, 71],
+        bytes_max: 1 << 16,
+    };
+    let first = parse("/0", &world.files[0], 1);
+    let expanded = expand([first].into(), &start, &mut world);
+    let mut left: Vec<&Node> = expanded.nodes.iter().flatten().collect();
+    while let Some(node) = left.pop() {
+        let name = &node.line().name;
+        assert!(on_read::find(name).is_none() && condition::of(name).is_none(), "{name} is left");
+        if let Node::Section(section) = node {
+            left.extend(&section.body);
+        }
+    }
+    let text = crate::diagnostic::render("fuzz", &expanded.diagnostics);
+    assert_eq!(text.is_empty(), expanded.diagnostics.is_empty());
+}
+
+/// Files `/0`, `/1`, ... of a fuzzed text; `*` is all of them.
+struct FuzzWorld {
+    files: Vec<Vec<u8>>,
+}
+
+impl FuzzWorld {
+    fn file(&self, path: &str) -> Option<&Vec<u8>> {
+        self.files.get(path.strip_prefix('/')?.parse::<usize>().ok()?)
+    }
+}
+
+impl World for FuzzWorld {
+    fn environment(&self, name: &str) -> Option<String> {
+        (name == "E").then(|| "e".into())
+    }
+
+    fn files(&mut self, path: &str, _: bool) -> Result<Vec<String>, String> {
+        if path == "/*" {
+            return Ok((0..self.files.len()).map(|number| format!("/{number}")).collect());
+        }
+        self.file(path).map(|_| [path.into()].into()).ok_or_else(|| "no such file".into())
+    }
+
+    fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        self.file(path).cloned().ok_or_else(|| "no such file".into())
+    }
+
+    fn exists(&mut self, path: &str) -> bool {
+        self.file(path).is_some()
+    }
+
+    fn is_folder(&mut self, path: &str) -> bool {
+        path == "/"
+    }
+}

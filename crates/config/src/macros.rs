@@ -1,0 +1,208 @@
+//! `<Macro>` and `Use` (mod_macro): text with holes, filled in before it is parsed.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::ast::{self, Line, Node, Position};
+use crate::diagnostic::Error;
+use crate::expand::{Expander, Outcome};
+use crate::lexer::{LINE_BYTES_MAX, Words};
+use crate::parse::{Tree, parse};
+
+/// The macros defined so far. Their names have no case.
+#[derive(Debug, Default)]
+pub(crate) struct Macros {
+    all: Vec<Macro>,
+}
+
+#[derive(Debug)]
+struct Macro {
+    name: String,
+    parameters: Vec<String>,
+    text: String,
+    /// `defined on line 8 of "/x.conf"`
+    defined: String,
+}
+
+impl Expander<'_> {
+    /// `<Macro name $parameter ...>`. A second definition replaces the first, as in httpd.
+    pub(crate) fn define_macro(&mut self, line: &Line, body: &[Node]) -> Outcome {
+        let raw = match line.args() {
+            "" => return Err("<Macro macro definition: empty name".into()),
+            raw => raw.rsplit_once('>').ok_or("<Macro> directive missing closing '>'")?.0,
+        };
+        let mut words = Words::new(raw).map(|word| word.text);
+        let name = words.next().filter(|name| !name.is_empty());
+        let name = name.ok_or("<Macro macro definition: name not found")?;
+        let parameters: Vec<String> = words.collect();
+        let defined = format!("defined on {}", place(&line.position));
+        let label = format!("macro '{name}' ({defined})");
+        check_parameters(&label, &parameters)?;
+        let text = numbered(body, line.position.line);
+        self.spend(text.len())?;
+        for (id, warning) in doubts(&label, &parameters, &text) {
+            self.warn(line, Some(id), warning);
+        }
+        if let Some(known) = self.macros.find(&name) {
+            let before = &known.defined;
+            let text = format!("macro '{name}' multiply defined: {before}, re{defined}");
+            self.warn(line, Some("AH02802"), text);
+        }
+        self.macros.all.retain(|known| !known.name.eq_ignore_ascii_case(&name));
+        self.macros.all.push(Macro { name, parameters, text, defined });
+        Ok(Vec::new())
+    }
+}
+
+/// `line 8 of "/x.conf"`
+fn place(position: &Position) -> String {
+    format!("line {} of \"{}\"", position.line, position.file)
+}
+
+fn check_parameters(label: &str, parameters: &[String]) -> Result<(), Error> {
+    for (at, parameter) in parameters.iter().enumerate() {
+        if parameter.is_empty() {
+            return Err(format!("{label}: empty argument #{} name", at + 1).into());
+        }
+        if let Some(before) = parameters[..at].iter().position(|before| before == parameter) {
+            return Err(format!(
+                "argument name conflict in {label}: argument '{parameter}': #{} and #{}, change \
+                 argument names!",
+                before + 1,
+                at + 1
+            )
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// What mod_macro finds odd about a definition.
+fn doubts(label: &str, parameters: &[String], text: &str) -> Vec<(&'static str, String)> {
+    let mut doubts = Vec::new();
+    if text.trim().is_empty() {
+        doubts.push(("AH02799", format!("{label}: empty contents!")));
+        return doubts;
+    }
+    for (at, name) in parameters.iter().enumerate() {
+        let nth = at + 1;
+        if !name.starts_with(['$', '%', '@']) {
+            let said = format!(
+                "{label} argument name '{name}' (#{nth}) without expected prefix, better prefix \
+                 argument names with one of '$%@'."
+            );
+            doubts.push(("AH02796", said));
+        }
+        if !text.contains(name.as_str()) {
+            doubts.push(("AH02800", format!("{label}: argument '{name}' (#{nth}) never used")));
+        }
+    }
+    doubts
+}
+
+/// The body as text, each line as many lines below the first one as it stands below `<Macro>`.
+/// httpd counts so, too, but for comments.
+fn numbered(body: &[Node], above: u32) -> String {
+    let mut text = String::new();
+    let mut line = 0;
+    for node in body {
+        let wanted = node.line().position.first_line.saturating_sub(above + 1);
+        // On a command line the numbers are those of the options.
+        while line < wanted && text.len() < LINE_BYTES_MAX {
+            text.push('\n');
+            line += 1;
+        }
+        let printed = match node {
+            Node::Directive(_) => ast::print(core::slice::from_ref(node)),
+            Node::Section(section) => {
+                let inner = numbered(&section.body, node.line().position.line);
+                ast::print_around(&section.line, &inner)
+            }
+        };
+        line += u32::try_from(printed.matches('\n').count()).unwrap_or(u32::MAX);
+        text.push_str(&printed);
+    }
+    text
+}
+
+impl Macros {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    fn find(&self, name: &str) -> Option<&Macro> {
+        self.all.iter().find(|known| known.name.eq_ignore_ascii_case(name))
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) -> Result<(), Error> {
+        let at = self.all.iter().position(|known| known.name.eq_ignore_ascii_case(name));
+        let at = at.ok_or_else(|| format!("cannot remove undefined macro '{name}'"))?;
+        self.all.remove(at);
+        Ok(())
+    }
+
+    /// Whether `Use name values` is possible; gives a bound of the length of its text.
+    pub(crate) fn check(&self, name: &str, values: &[String]) -> Result<usize, Error> {
+        let found = self.find(name).ok_or_else(|| format!("macro '{name}' undefined"))?;
+        if values.len() != found.parameters.len() {
+            return Err(format!(
+                "macro '{}' ({}) used with {} arguments instead of {}",
+                found.name,
+                found.defined,
+                values.len(),
+                found.parameters.len()
+            )
+            .into());
+        }
+        let holes = found.parameters.iter().zip(values);
+        let grown = holes.map(|(name, value)| {
+            found.text.matches(name.as_str()).count().saturating_mul(value.len())
+        });
+        Ok(grown.fold(found.text.len(), usize::saturating_add))
+    }
+
+    /// mod_macro's warnings about values that are `""`.
+    pub(crate) fn empty_values(&self, name: &str, values: &[String], line: &Line) -> Vec<String> {
+        let Some(found) = self.find(name) else { return Vec::new() };
+        let empty = (1..).zip(values).filter(|(_, value)| value.is_empty());
+        let label = found.label(line);
+        empty.map(|(nth, _)| format!("{label}: empty argument #{nth}")).collect()
+    }
+
+    /// The body of a macro with `values` for its parameters.
+    pub(crate) fn instance(&self, name: &str, values: &[String], line: &Line) -> Tree {
+        let Some(found) = self.find(name) else { return Tree::default() };
+        let text = fill(&found.text, &found.parameters, values);
+        parse(&found.label(line), text.as_bytes(), 1)
+    }
+}
+
+impl Macro {
+    /// What stands for a file name in messages about a `Use`.
+    fn label(&self, line: &Line) -> String {
+        format!("macro '{}' ({}) used on {}", self.name, self.defined, place(&line.position))
+    }
+}
+
+/// Replace every parameter at once: at each place the longest one that fits, so that `$dir` does
+/// not spoil `$directory`, and a value is never searched for parameters again.
+fn fill(text: &str, parameters: &[String], values: &[String]) -> String {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let here =
+            parameters.iter().zip(values).filter(|(name, _)| rest.starts_with(name.as_str()));
+        match here.max_by_key(|(name, _)| name.len()) {
+            Some((name, value)) => {
+                filled.push_str(value);
+                rest = &rest[name.len()..];
+            }
+            None => {
+                filled.push(first);
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+    }
+    filled
+}
