@@ -110,7 +110,7 @@ fn auto_has_httpds_keys_in_httpds_order(mpm: Mpm) {
         let is_count = mantissa.bytes().all(|byte| byte.is_ascii_digit());
         let digits = mantissa.trim_start_matches(['.', '0']).replace('.', "").len();
         assert!(is_count || digits <= 6, "{key}: {value} has more digits than %g prints");
-        // Load averages have two places behind the point (%.2f), all others are %g as APR writes it.
+        // Load averages have two places behind the point (%.2f); all others are APR's %g.
         let is_load = key.starts_with("Load");
         assert!(is_load || !value.starts_with("0."), "{key}: {value} is not httpd's spelling");
     }
