@@ -7,7 +7,6 @@ use crate::log::level::Level;
 use crate::modules::log_config::{ConnectionEnd, Fields, Part, Record, TimeCache};
 use crate::request::Request;
 use http1::RequestHead;
-use message::Target;
 use runtime::{clock, process};
 use std::net::SocketAddr;
 
@@ -118,10 +117,7 @@ impl Wire {
         if self.context.site().logs.is_empty() {
             return;
         }
-        let query = match request.framing(u64::MAX).map(|framing| framing.target) {
-            Ok(Target::Origin { query, .. } | Target::Absolute { query, .. }) => query,
-            _ => None,
-        };
+        let query = request.query();
         let duration_ns = clock::monotonic_ns() - request.start_ns;
         let times = (request.start_us, i64::try_from(duration_ns / 1000).unwrap_or(i64::MAX));
         let received = request.head_bytes() as u64 + self.body_received;

@@ -57,7 +57,7 @@ impl Wire {
             self.is_broken = true;
             return self.state.close(CloseReason::ClientGone);
         }
-        let framing = match request.framing(u64::MAX) {
+        let framing = match request.framing() {
             Ok(framing) => framing,
             Err(refusal) => return self.refuse_request(refusal, &request).await,
         };

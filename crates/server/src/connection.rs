@@ -11,7 +11,7 @@
 
 use crate::context::{Context, Scratch};
 use crate::fast::{self, Fast};
-use crate::request::Request;
+use crate::request::{NO_LIMIT, Request};
 use crate::transmit::Unsent;
 use http1::{CloseReason, Connection, HeadParser, Next, Progress, Refusal};
 use message::Status;
@@ -221,12 +221,11 @@ impl Wire {
     /// Keep what was not used: an incomplete head together with its parser, or bytes that have to
     /// wait until a turn is done and are parsed then.
     fn keep(&mut self, rest: &[u8], parser: &mut HeadParser, is_partial: bool) {
+        self.input = rest.to_vec();
         if rest.is_empty() || !is_partial {
             parser.reset();
-            self.input = rest.to_vec();
             return;
         }
-        self.input = rest.to_vec();
         self.set_head_timer(rest.len());
         self.parser = Some(Box::new(std::mem::take(parser)));
     }
@@ -279,7 +278,7 @@ impl Wire {
         output: &mut Vec<u8>,
     ) -> Option<Turn> {
         let view = parser.request(head);
-        let fast = match http1::framing(&view, u64::MAX) {
+        let fast = match http1::framing(&view, NO_LIMIT) {
             Ok(framing) => {
                 fast::answer(self, &view, &framing, is_last && output.is_empty(), output)
             }

@@ -221,7 +221,7 @@ impl Context {
     /// `http://host` for absolute URLs, from what the client sent (UseCanonicalName Off).
     pub(crate) fn base_url(&self, request: &Request) -> Vec<u8> {
         let mut url = b"http://".to_vec();
-        let host = request.framing(u64::MAX).ok().and_then(|framing| framing.host);
+        let host = request.framing().ok().and_then(|framing| framing.host);
         let local = request.local;
         match (host, &self.host().name) {
             (Some(host), _) => {

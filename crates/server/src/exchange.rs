@@ -50,7 +50,7 @@ async fn respond(
     request: &Request,
     found: &mut Found,
 ) -> Result<Response, Failure> {
-    let framing = request.framing(u64::MAX)?;
+    let framing = request.framing()?;
     if request.method() == Some(Method::Trace) {
         return trace(context, request);
     }

@@ -4,6 +4,9 @@ use http1::{BodyLength, Framing, Head, Refusal, RequestHead};
 use message::Method;
 use std::net::SocketAddr;
 
+/// A limit of `http1::framing` that limits nothing.
+pub(crate) const NO_LIMIT: u64 = 0;
+
 /// One request. The body stays on the connection until somebody wants it.
 pub(crate) struct Request {
     raw: Vec<u8>,
@@ -36,11 +39,15 @@ impl Request {
         self.head.view(&self.raw)
     }
 
-    /// What the head means for the bytes after it. `limit` is LimitRequestBody.
-    pub(crate) fn framing(&self, limit: u64) -> Result<Framing<'_>, Refusal> {
-        let limit = if limit == u64::MAX { 0 } else { limit };
-        // The view borrows from `self`, so the framing does, too.
-        http1::framing(&self.head.view(&self.raw), limit)
+    /// What the head means for the bytes after it. LimitRequestBody is that of the location, which
+    /// is not known yet.
+    pub(crate) fn framing(&self) -> Result<Framing<'_>, Refusal> {
+        http1::framing(&self.view(), NO_LIMIT)
+    }
+
+    /// The query, once the framing is known to be right.
+    pub(crate) fn query(&self) -> Option<&[u8]> {
+        self.framing().ok()?.target.query()
     }
 
     /// The method, if it is a registered one.
@@ -60,6 +67,6 @@ impl Request {
 
     /// The length of the body, once the framing is known to be right.
     pub(crate) fn body(&self) -> BodyLength {
-        self.framing(u64::MAX).map_or(BodyLength::None, |framing| framing.body)
+        self.framing().map_or(BodyLength::None, |framing| framing.body)
     }
 }

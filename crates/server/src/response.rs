@@ -50,11 +50,17 @@ impl Body {
 
     /// Total length.
     pub(crate) fn len(&self) -> u64 {
-        let length = |piece: &Piece| match piece {
-            Piece::Bytes(bytes) => bytes.len() as u64,
-            Piece::File { length, .. } => *length,
-        };
-        self.pieces.iter().map(length).sum()
+        self.pieces.iter().map(Piece::len).sum()
+    }
+}
+
+impl Piece {
+    /// Its length.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::File { length, .. } => *length,
+        }
     }
 }
 

@@ -271,13 +271,6 @@ fn is_again(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-fn piece_length(piece: &Piece) -> u64 {
-    match piece {
-        Piece::Bytes(bytes) => bytes.len() as u64,
-        Piece::File { length, .. } => *length,
-    }
-}
-
 fn is_small(piece: &Piece) -> bool {
-    piece_length(piece) <= TOGETHER_BYTES
+    piece.len() <= TOGETHER_BYTES
 }

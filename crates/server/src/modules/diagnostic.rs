@@ -7,7 +7,7 @@
 use crate::failure::Failure;
 use crate::request::Request;
 use crate::response::Response;
-use message::{Status, Target};
+use message::Status;
 use std::time::{Duration, Instant};
 
 /// No request may take longer than this.
@@ -15,12 +15,7 @@ const MOST_MS: u64 = 600_000;
 
 /// Do what the query asks for.
 pub(crate) async fn respond(request: &Request) -> Result<Response, Failure> {
-    let framing = request.framing(u64::MAX)?;
-    let query = match framing.target {
-        Target::Origin { query, .. } | Target::Absolute { query, .. } => query.unwrap_or_default(),
-        Target::Asterisk | Target::Authority(_) => b"",
-    };
-    let query = String::from_utf8_lossy(query).into_owned();
+    let query = String::from_utf8_lossy(request.query().unwrap_or_default()).into_owned();
     let wait_ms = milliseconds(&query, "wait")?;
     let burn_ms = milliseconds(&query, "burn")?;
     if wait_ms > 0 {

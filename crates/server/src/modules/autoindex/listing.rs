@@ -14,7 +14,7 @@ use crate::response::Response;
 use crate::server::Server;
 use crate::site::locate::Merged;
 use crate::site::settings::Settings;
-use message::{Method, Status, Target};
+use message::{Method, Status};
 use runtime::file::{self, Kind};
 use std::fs::File;
 use std::io::Read;
@@ -167,12 +167,7 @@ pub(crate) async fn respond(
             let text = format!("cannot read folder {}: {error}", place.uri.escape_ascii());
             Failure::new(Status::FORBIDDEN, "autoindex", text).id(1275).at_error()
         })?;
-    let framing = request.framing(u64::MAX)?;
-    let query = match framing.target {
-        Target::Origin { query, .. } | Target::Absolute { query, .. } => query,
-        Target::Asterisk | Target::Authority(_) => None,
-    };
-    let body = page(context, options, &place, query, &contents);
+    let body = page(context, options, &place, request.query(), &contents);
     Ok(Response::page(options.content_type(), body))
 }
 

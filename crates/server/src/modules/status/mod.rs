@@ -18,7 +18,6 @@ use crate::site::builder::Builder;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use figures::Figures;
 use http1::Framing;
-use message::Target;
 use scoreboard::Snapshot;
 
 /// The module and its table.
@@ -52,11 +51,8 @@ struct Names {
 /// The page or the list that the query asks for.
 pub(crate) fn respond(context: &Context, request: &Request) -> Result<Response, Failure> {
     files::method_for_file(request.method())?;
-    let framing = request.framing(u64::MAX)?;
-    let query = match framing.target {
-        Target::Origin { query, .. } | Target::Absolute { query, .. } => query.unwrap_or_default(),
-        Target::Asterisk | Target::Authority(_) => b"",
-    };
+    let framing = request.framing()?;
+    let query = framing.target.query().unwrap_or_default();
     let names = names(context, request, &framing);
     let figures = Figures::new(&Snapshot::take(context.board()));
     let mut response = if query.split(|byte| *byte == b'&').any(|part| part == b"auto") {
