@@ -21,6 +21,7 @@ const SHIPPED: &[&str] = &[
     "crates/http1/",
     "crates/message/",
     "crates/mpm/",
+    "crates/pattern/",
     "crates/runtime/",
     "crates/scoreboard/",
     "crates/server/",

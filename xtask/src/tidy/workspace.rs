@@ -10,10 +10,11 @@ use std::process::Command;
 const ARROWS: &[(&str, &[&str])] = &[
     ("trivet", &["mpm", "server", "config", "runtime"]),
     ("mpm", &["server", "runtime", "scoreboard", "config"]),
-    ("server", &["config", "runtime", "scoreboard", "http1", "message"]),
+    ("server", &["config", "runtime", "scoreboard", "pattern", "http1", "message"]),
     ("http1", &["message"]),
     ("runtime", &[]),
     ("scoreboard", &[]),
+    ("pattern", &[]),
     ("config", &[]),
     ("message", &[]),
     // These two start the binary and look at it from outside.
@@ -44,6 +45,7 @@ const BANNED_CRATES: &[BannedCrate] = &[
     direct("lazy_static", &[], "std has LazyLock"),
     direct("num_cpus", &[], "std has thread::available_parallelism"),
     direct("once_cell", &[], "std has OnceLock and LazyLock"),
+    direct("pcre2-sys", &["pattern"], "only pattern calls C libraries: use its Regex"),
     direct("tokio", &["runtime"], "only runtime names it, so that it can be replaced"),
 ];
 

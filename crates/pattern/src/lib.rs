@@ -1,0 +1,14 @@
+//! What httpd leaves to C libraries: Perl's regular expressions (PCRE2) and crypt(3).
+//!
+//! [`Regex`] compiles and matches as httpd's `ap_regex` does, within limits that no subject can
+//! exceed. [`Template`] is the text with `$1` that belongs to a match. [`password`] compares with
+//! the hashes that htpasswd writes. Calls into C are in `sys.rs` and nowhere else; no file is
+//! opened here and no directive is known.
+
+pub mod password;
+mod regex;
+mod replace;
+mod sys;
+
+pub use regex::{Captures, Error, Flags, LimitExceeded, Regex};
+pub use replace::{EXPANSION_MAX_BYTES, Template, TooLong};
