@@ -291,6 +291,7 @@ fn is_no_match(result: c_int) -> bool {
 /// Room for `struct crypt_data` of any libcrypt: libxcrypt's has 32 KiB, glibc's 131232 bytes.
 const CRYPT_DATA_WORDS: usize = 256 * 1024 / size_of::<u64>();
 
+// SAFETY: the signature of crypt(3), the same in glibc's libcrypt and in libxcrypt.
 #[link(name = "crypt")]
 unsafe extern "C" {
     fn crypt_r(phrase: *const c_char, setting: *const c_char, data: *mut c_void) -> *mut c_char;
