@@ -2,9 +2,10 @@
 //!
 //! [`Regex`] compiles and matches as httpd's `ap_regex` does, within limits that no subject can
 //! exceed. [`Template`] is the text with `$1` that belongs to a match. [`password`] compares with
-//! the hashes that htpasswd writes. Calls into C are in `sys.rs` and nowhere else; no file is
+//! the hashes that htpasswd writes. Calls into C are in `sys/` and nowhere else; no file is
 //! opened here and no directive is known.
 
+mod budget;
 pub mod password;
 mod regex;
 mod replace;

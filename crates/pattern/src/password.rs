@@ -40,6 +40,12 @@ pub fn verify(hash: &[u8], password: &[u8]) -> Result<bool, Unusable> {
     Ok(computed.is_some_and(|computed| is_equal(&computed, hash)))
 }
 
+/// The MD5 sum of `text` in hexadecimal digits, which is what `htdigest` writes of
+/// `user:realm:password`.
+pub fn md5_hex(text: &[u8]) -> Vec<u8> {
+    apr1::md5(&[text]).iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect()
+}
+
 fn acceptable(password: &[u8]) -> Option<&[u8]> {
     (password.len() <= PASSWORD_MAX_BYTES && !password.contains(&0)).then_some(password)
 }
@@ -96,3 +102,126 @@ impl fmt::Display for Unusable {
 }
 
 impl std::error::Error for Unusable {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECRET: &str = "secret";
+    const LONG: &str = "pä ss:$wörd&\"long enough, more than 16";
+
+    /// Written by `htpasswd -n` (Apache 2.4.71), `openssl passwd` and libxcrypt's crypt(3).
+    const HASHES: &[(&str, &str)] = &[
+        (SECRET, "$apr1$i7yJFFER$UdgKt75yA9q1Oh.gZve3U/"),
+        (LONG, "$apr1$7Syd6vDi$Eb6K1Rf3ijrUiV8u9HCtY/"),
+        ("", "$apr1$ayTs/PIl$pcI6hRXvgJ4/HG60tkjgf."),
+        (SECRET, "$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/"),
+        (SECRET, "$apr1$a$PtM1vJaZieHDFk40mKMu6/"),
+        (SECRET, "{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ="),
+        (LONG, "{SHA}YXM1CPkpPrTZY2VNUFLKZmBH4/E="),
+        ("", "{SHA}2jmj7l5rSw0yVb/vlWAYkK/YBwk="),
+        (SECRET, "HYdjvkCcpQ9es"),
+        (LONG, "9WF6.I97skOek"),
+        ("", "ydEJ1Rp6a7MgM"),
+        (SECRET, "$5$FLdhSmChWXWUaJ0h$e7xa6MLPszU.qBubPYBpKr6l1KQ6NsMsVxPAVRFkir5"),
+        (LONG, "$5$PGQWS.y6ANI2g5n/$qy03wXVdzaj.65mpd9k1C7vfr/8y9bNQuSoLLEBPT55"),
+        (SECRET, "$5$rounds=1000$abc$Mz4DiYKTnNKbZLo/mIp3d8Y4aQBhv3uhSwxLDy55/Y8"),
+        (
+            SECRET,
+            "$6$h2M9DBpAJXMSGsj/$WbL0nz7LQNGlFpWoPlw.rWw.Vps9gW4BnBdJqFC/\
+             UpUhQvcHGsd4OXUTNLnpUKDlpTlV1UEt2ha8YtHTRR7IA1",
+        ),
+        (
+            SECRET,
+            "$6$rounds=1000$abc$MqEcPZUYRGGcOeq7PhMpfjfu/F0HrVEI0OlZBijWvO8mSG77iNUDP5MqFceKpJTBc8\
+             iITVtNyLiNTRNCxv6oh0",
+        ),
+        (SECRET, "$2y$04$AYet0khuDwotjPb5N2By/uHFtQ6E9Uy.iQ21v80I7dzNODqpp2Uve"),
+        ("pä ss:$wörd", "$2y$05$/RMVnXOn2CwELrlqSMBZwe2qtJZhOKeczcQ3B70aD0PaeELccLEcG"),
+        (SECRET, "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"),
+        (SECRET, "$2a$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"),
+        (SECRET, "$1$salt$ez2vlPGdaLYkJam5pWs/Y1"),
+        (SECRET, "$y$j75$abcdefgh$uMUXG79B2cFpoAYyDccUnsaH/aGTyBYMlnQidzyag01"),
+        (SECRET, "$gy$j75$abcdefgh$lRD8hCfuUnaykqHEd24aR4OED0E.hiL5k0lM9Kg0qT5"),
+        (SECRET, "$sha1$1000$saltsalt$Afd9xS7u8w4h.ywETK2u0ha2i2TG"),
+        (SECRET, "$md5,rounds=10$saltsalt$$1rkdxD32fVaPr5LM8K90f1"),
+        (SECRET, "$md5$saltsalt$$htFYkfcXgVn6XJq7JYvMH/"),
+        (SECRET, "_J9..saltLXKE4peqNCg"),
+        (SECRET, "$3$$878d8014606cda29677a44efa1353fc7"),
+    ];
+
+    #[test]
+    fn the_right_password_matches_and_no_other() {
+        for (password, hash) in HASHES {
+            let verify = |password: &str| verify(hash.as_bytes(), password.as_bytes());
+            assert_eq!(verify(password), Ok(true), "{hash}");
+            assert_eq!(verify("Secret"), Ok(false), "{hash}");
+            assert_eq!(verify(&format!("x{password}")), Ok(false), "{hash}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_hash_matches_nothing() {
+        for (password, hash) in HASHES {
+            let (head, last) = hash.split_at(hash.len() - 1);
+            let other = if last == "a" { "b" } else { "a" };
+            for damaged in [head.to_owned(), format!("{head}{other}"), format!("{hash}a")] {
+                let verified = verify(damaged.as_bytes(), password.as_bytes());
+                assert_ne!(verified, Ok(true), "{damaged}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_passwords_and_those_with_nul_never_match() {
+        let long = "p".repeat(200);
+        assert_eq!(verify(b"$apr1$abcdefgh$JF8jwo87OVv4y9UNWzXaa.", long.as_bytes()), Ok(true));
+        let hash = apr1::hash(&[b'p'; PASSWORD_MAX_BYTES + 1], b"salt");
+        assert_eq!(verify(&hash, &[b'p'; PASSWORD_MAX_BYTES + 1]), Ok(false));
+        let hash = apr1::hash(b"p\0q", b"salt");
+        assert_eq!(verify(&hash, b"p\0q"), Ok(false));
+        // What libcrypt alone would see of it is the right one.
+        assert_eq!(verify(b"HYdjvkCcpQ9es", b"secret\0more"), Ok(false));
+        for (_, hash) in HASHES {
+            assert_eq!(verify(hash.as_bytes(), &[b'p'; PASSWORD_MAX_BYTES]), Ok(false), "{hash}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_hash_is_called_so() {
+        for hash in ["", "secret", "*0", "*1", "!!", "$", "$9$x$y", "$2y$", "$5$rounds=$x$y"] {
+            assert_eq!(verify(hash.as_bytes(), b"secret"), Err(Unusable::Unknown), "{hash}");
+        }
+        assert_eq!(verify(b"$1$a\0b$c", b"secret"), Err(Unusable::Unknown));
+        let long = [b"$6$".as_slice(), &[b'a'; HASH_MAX_BYTES]].concat();
+        assert_eq!(verify(&long, b"secret"), Err(Unusable::Unknown));
+    }
+
+    #[test]
+    fn the_reason_can_be_read() {
+        let unusable = verify(b"$2y$31$abcdefghijklmnopqrstuu", b"secret").unwrap_err();
+        assert_eq!(
+            unusable.to_string(),
+            "the password hash is too costly to check: bcrypt has a cost of up to 14"
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn any_bytes_may_claim_to_be_a_hash(
+            method in 0..HASHES.len() + 1,
+            keep in 0_usize..20,
+            rest in proptest::collection::vec(any::<u8>(), 0..40),
+            password in proptest::collection::vec(any::<u8>(), 0..20),
+        ) {
+            // The beginning of a real one, without numbers that would make it slow to check.
+            let start = HASHES.get(method).map_or("", |(_, hash)| hash);
+            let start = &start[..start.len().min(keep)];
+            let hash = [start.as_bytes(), &rest].concat();
+            prop_assert_ne!(verify(&hash, &password), Ok(true));
+        }
+    }
+}

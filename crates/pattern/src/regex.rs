@@ -37,6 +37,10 @@ impl Flags {
 }
 
 /// A compiled pattern. Subjects are bytes: no encoding is assumed.
+///
+/// A match of up to 8 KiB, the longest line or field of a request by default, is given up after
+/// about 50 ms, whatever the pattern. In much longer subjects that can become seconds, for patterns
+/// made to that end: one try may look at all of it. Most matches take 30 ns.
 pub struct Regex {
     code: Code,
     pattern: Box<str>,
@@ -179,3 +183,185 @@ impl fmt::Display for LimitExceeded {
 }
 
 impl std::error::Error for LimitExceeded {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::sync::Arc;
+    use std::thread;
+
+    fn regex(pattern: &str) -> Regex {
+        Regex::new(pattern, Flags::default()).unwrap()
+    }
+
+    fn found(pattern: &str, subject: &str) -> Option<Vec<Option<Range<usize>>>> {
+        let captures = regex(pattern).captures(subject.as_bytes()).unwrap()?;
+        Some((0..captures.len()).map(|number| captures.get(number)).collect())
+    }
+
+    #[test]
+    fn the_default_flags_are_httpds() {
+        assert!(regex("^a.b$").is_match(b"a\nb").unwrap());
+        assert!(!regex("^a$").is_match(b"a\n").unwrap());
+        assert!(!regex("^b$").is_match(b"a\nb").unwrap());
+        assert!(!regex("a").is_match(b"A").unwrap());
+    }
+
+    #[test]
+    fn each_flag_has_its_effect() {
+        let flags = Flags::default();
+        let table = [
+            (Flags { ignore_case: true, ..flags }, "A", "a"),
+            (Flags { multi_line: true, ..flags }, "^b$", "a\nb\nc"),
+            (Flags { dollar_endonly: false, ..flags }, "^a$", "a\n"),
+        ];
+        for (flags, pattern, subject) in table {
+            let regex = Regex::new(pattern, flags).unwrap();
+            assert!(regex.is_match(subject.as_bytes()).unwrap(), "{pattern}");
+        }
+        let regex = Regex::new("a.b", Flags { dotall: false, ..flags }).unwrap();
+        assert!(!regex.is_match(b"a\nb").unwrap());
+    }
+
+    #[test]
+    fn groups_are_where_they_were_found() {
+        let range = |start, end| Some(start..end);
+        assert_eq!(found("b", "abc"), Some(vec![range(1, 2)]));
+        assert_eq!(found("x", "abc"), None);
+        assert_eq!(
+            found("^/~([^/]+)(/x)?(/.*)?$", "/~me/a"),
+            Some(vec![range(0, 6), range(2, 4), None, range(4, 6)])
+        );
+        assert_eq!(found("a(b)?(c)?", "a"), Some(vec![range(0, 1), None, None]));
+        assert_eq!(found("", ""), Some(vec![range(0, 0)]));
+        assert_eq!(found("$", "abc"), Some(vec![range(3, 3)]));
+        assert_eq!(found("ab\\K", "abc"), Some(vec![range(2, 2)]));
+        assert_eq!(regex("a").captures(b"a").unwrap().unwrap().get(usize::MAX), None);
+    }
+
+    #[test]
+    fn more_groups_than_the_thread_has_had_before_are_all_found() {
+        for groups in [1, 30, 300] {
+            let pattern = "(a)".repeat(groups);
+            let captures = regex(&pattern).captures("a".repeat(groups).as_bytes());
+            let captures = captures.unwrap().unwrap();
+            assert_eq!(captures.len(), groups + 1);
+            assert_eq!(captures.get(groups), Some(groups - 1..groups));
+        }
+    }
+
+    #[test]
+    fn places_far_into_the_subject_are_tried_as_the_first_are() {
+        for at in [0, 1, 62, 63, 64, 65, 127, 128, 129, 300] {
+            let subject = format!("{}needle{}", "n".repeat(at), "x".repeat(200));
+            let whole = Some(at..at + 6);
+            assert_eq!(found("needle", &subject), Some(vec![whole.clone()]), "{at}");
+            assert_eq!(found("n[e]+dl(?=e)", &subject), Some(vec![Some(at..at + 5)]), "{at}");
+            assert_eq!(found("(*UTF)needle", &subject), Some(vec![whole.clone()]), "{at}");
+            assert_eq!(found("(*COMMIT)needle", &subject).is_some(), at == 0, "{at}");
+            assert_eq!(found("\\Gneedle", &subject).is_some(), at == 0, "{at}");
+            assert_eq!(found("^needle", &subject).is_some(), at == 0, "{at}");
+            // More tries at each place of a long run than a group of places has.
+            let slow = "(?:n?){12}#|needle";
+            assert_eq!(found(slow, &subject), Some(vec![whole]), "{at}");
+        }
+        assert_eq!(found("$", &"a".repeat(64)), Some(vec![Some(64..64)]));
+        assert_eq!(found("(?<=^a{64})", &"a".repeat(64)), Some(vec![Some(64..64)]));
+    }
+
+    #[test]
+    fn names_come_in_the_order_of_their_groups() {
+        let regex = regex("(?<year>\\d+)-(\\d+)-(?<day>\\d+)|(?<day>x)");
+        let names = [("year", 1), ("day", 3), ("day", 4)];
+        assert_eq!(regex.names(), names.map(|(name, number)| (name.to_owned(), number)));
+        assert_eq!(regex.group_count(), 4);
+        assert_eq!(super::tests::regex("(a)").names(), []);
+    }
+
+    #[test]
+    fn subjects_are_bytes() {
+        assert!(regex("^.$").is_match(b"\xff").unwrap());
+        assert!(regex("^a\\x00\\xe4").is_match(b"a\0\xe4").unwrap());
+        assert!(!regex("^.$").is_match("ä".as_bytes()).unwrap());
+        assert!(regex("(*UTF)^.$").is_match("ä".as_bytes()).unwrap());
+        assert!(!regex("(*UTF)x").is_match(b"x\xff").unwrap());
+    }
+
+    #[test]
+    fn a_mistake_is_told_in_the_words_of_pcre2() {
+        let table = [
+            ("(a", "missing closing parenthesis at offset 2"),
+            ("a**", "quantifier does not follow a repeatable item at offset 2"),
+            ("[z-a]", "range out of order in character class at offset 3"),
+        ];
+        for (pattern, expected) in table {
+            let error = Regex::new(pattern, Flags::default()).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+        let long = "a".repeat(100_000);
+        assert!(Regex::new(&long, Flags::default()).is_err());
+        let deep = "(".repeat(10_000) + &")".repeat(10_000);
+        assert!(Regex::new(&deep, Flags::default()).is_err());
+    }
+
+    #[test]
+    fn hopeless_matches_are_given_up() {
+        let patterns = [
+            "(a+)+$",
+            "^(a+)+$",
+            "(?:a|aa)*[xy]",
+            "(?:a|a)*$",
+            "(.*)(.*)(.*)(.*)[xy]",
+            // Just below the limit at each of its places.
+            "(?:a?){16}[bc]",
+            // Each step looks at the whole subject.
+            "(?:a*+x|a)(?:a*+x|a)(?:a*+x|a)+?(?:a|a*+x)*[xy]",
+            "(*UTF)(?:a?){28}[bc]",
+            "(*NO_JIT)(a+)+$",
+        ];
+        for pattern in patterns {
+            let result = regex(pattern).is_match(("a".repeat(8000) + "!").as_bytes());
+            assert_eq!(result, Err(LimitExceeded), "{pattern}");
+        }
+        // The thread can go on matching.
+        assert!(regex("(a+)+$").is_match(b"aaa").unwrap());
+    }
+
+    #[test]
+    fn threads_share_a_pattern() {
+        let regex = Arc::new(regex("^(\\w+)/(\\d+)$"));
+        let threads: Vec<_> = (0..4_u32)
+            .map(|number| {
+                let regex = Arc::clone(&regex);
+                thread::spawn(move || {
+                    for round in 0..500 {
+                        let subject = format!("thread/{}", number * 1000 + round);
+                        let captures = regex.captures(subject.as_bytes()).unwrap().unwrap();
+                        assert_eq!(captures.get(2), Some(7..subject.len()));
+                    }
+                })
+            })
+            .collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_compiles_finds_places_in_the_subject(
+            pattern in "[ab.^$|()?*+\\[\\]{}1-3\\\\GKbdw<=!:]{0,24}",
+            subject in "[ab1\n\u{e4}]{0,200}",
+        ) {
+            let Ok(regex) = Regex::new(&pattern, Flags::default()) else { return Ok(()) };
+            let Ok(Some(captures)) = regex.captures(subject.as_bytes()) else { return Ok(()) };
+            prop_assert_eq!(captures.len(), regex.group_count() + 1);
+            for number in 0..captures.len() {
+                if let Some(range) = captures.get(number) {
+                    prop_assert!(range.start <= range.end && range.end <= subject.len());
+                }
+            }
+        }
+    }
+}

@@ -23,9 +23,9 @@ enum Piece {
 impl Template {
     /// Reads a template; every text is one.
     #[must_use]
-    pub fn parse(text: &str) -> Self {
+    pub fn parse(text: impl AsRef<[u8]>) -> Self {
         let (mut pieces, mut literal) = (Vec::new(), Vec::new());
-        let mut rest = text.as_bytes();
+        let mut rest = text.as_ref();
         while let Some((&first, behind)) = rest.split_first() {
             rest = match (first, behind) {
                 (b'$', [digit @ b'0'..=b'9', behind @ ..]) => {
@@ -59,11 +59,23 @@ impl Template {
         captures: &Captures,
         out: &mut Vec<u8>,
     ) -> Result<(), TooLong> {
+        self.expand_with(|number| group(subject, captures, number), out)
+    }
+
+    /// The same with groups that are known in another way.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn expand_with<'g>(
+        &self,
+        group: impl Fn(usize) -> &'g [u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), TooLong> {
         let start = out.len();
         for piece in &self.pieces {
             let bytes = match piece {
                 Piece::Text(text) => text.as_slice(),
-                Piece::Group(number) => group(subject, captures, *number),
+                Piece::Group(number) => group(*number),
             };
             if out.len() - start + bytes.len() > EXPANSION_MAX_BYTES {
                 out.truncate(start);
@@ -97,3 +109,74 @@ impl fmt::Display for TooLong {
 }
 
 impl std::error::Error for TooLong {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Flags, Regex};
+    use proptest::prelude::*;
+
+    fn expand(pattern: &str, subject: &str, template: &str) -> Result<String, TooLong> {
+        let regex = Regex::new(pattern, Flags::default()).unwrap();
+        let captures = regex.captures(subject.as_bytes()).unwrap().unwrap();
+        let mut out = b">".to_vec();
+        Template::parse(template).expand(subject.as_bytes(), &captures, &mut out)?;
+        Ok(String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn groups_and_escapes_are_httpds() {
+        // As httpd 2.4.71 answers with `SetEnvIf Request_URI` and these texts.
+        let table = [
+            ("[$0][$1][$2][$3]", ">[/ac][a][][c]"),
+            ("$4$9", ">"),
+            ("$10", ">a0"),
+            ("[&][\\&]", ">[&][&]"),
+            ("\\$1 \\\\ \\q", ">$1 \\ q"),
+            ("\\\\$3", ">\\c"),
+            ("$ $x $$1", ">$ $x $a"),
+            ("$", ">$"),
+            ("$1\\", ">a\\"),
+            ("", ">"),
+            ("äö$1", ">äöa"),
+        ];
+        for (template, expected) in table {
+            assert_eq!(expand("^/(a)(b)?(c)", "/ac", template).unwrap(), expected, "{template}");
+        }
+    }
+
+    #[test]
+    fn the_text_ends_below_the_limit_or_not_at_all() {
+        let subject = "x".repeat(EXPANSION_MAX_BYTES);
+        assert_eq!(expand("x+", &subject, "$0").unwrap().len(), 1 + EXPANSION_MAX_BYTES);
+        assert_eq!(expand("x+", &subject, "$0a"), Err(TooLong));
+        let captures = Regex::new("x+", Flags::default()).unwrap();
+        let captures = captures.captures(subject.as_bytes()).unwrap().unwrap();
+        let mut out = b"kept".to_vec();
+        let template = Template::parse("$0$0");
+        assert_eq!(template.expand(subject.as_bytes(), &captures, &mut out), Err(TooLong));
+        assert_eq!(out, b"kept");
+    }
+
+    #[test]
+    fn another_subject_than_the_one_that_matched_is_no_danger() {
+        let regex = Regex::new("b+", Flags::default()).unwrap();
+        let captures = regex.captures(b"aaabbb").unwrap().unwrap();
+        let mut out = Vec::new();
+        Template::parse("<$0>").expand(b"aaab", &captures, &mut out).unwrap();
+        assert_eq!(out, b"<>");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_template(text in "[$\\\\&0-9a-cä]{0,12}", subject in "[a-c]{0,9}") {
+            let regex = Regex::new("(a)|(b)|(c)|", Flags::default()).unwrap();
+            let captures = regex.captures(subject.as_bytes()).unwrap().unwrap();
+            let mut out = Vec::new();
+            Template::parse(&text).expand(subject.as_bytes(), &captures, &mut out).unwrap();
+            if !text.contains(['$', '\\']) {
+                prop_assert_eq!(out, text.into_bytes());
+            }
+        }
+    }
+}

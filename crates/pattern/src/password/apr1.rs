@@ -52,7 +52,7 @@ fn next_sum(password: &[u8], salt: &[u8], sum: &Sum, round: u32) -> Sum {
     ])
 }
 
-fn md5(parts: &[&[u8]]) -> Sum {
+pub(super) fn md5(parts: &[&[u8]]) -> Sum {
     let mut md5 = Md5::new();
     for part in parts {
         md5.update(part);

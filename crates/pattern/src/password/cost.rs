@@ -154,3 +154,79 @@ fn digit(letter: u8) -> Option<u32> {
 fn at_most(value: u32, max: u32, limit: &'static str) -> Result<(), Unusable> {
     if value <= max { Ok(()) } else { Err(TooCostly(limit)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_too_long_is_refused() {
+        let table = [
+            ("$2y$14$salt", true),
+            ("$2b$15$salt", false),
+            ("$2a$31$salt", false),
+            ("$6$salt$", true),
+            ("$6$rounds=1000000$salt$", true),
+            ("$6$rounds=1000001$salt$", false),
+            ("$5$rounds=999999999$salt$", false),
+            ("$5$rounds=9999999999$salt$", false),
+            ("$sha1$500000$salt$", true),
+            ("$sha1$500001$salt$", false),
+            ("$md5,rounds=250000$salt$", true),
+            ("$md5,rounds=250001$salt$", false),
+            ("$md5$salt$", true),
+            ("_..1Dsalt", true),
+            ("_...Fsalt", false),
+            ("_zzzzsalt", false),
+            ("$y$j9T$salt", true),
+            ("$y$jBT$salt", true),
+            ("$y$jCT$salt", false),
+            ("$y$jzz$salt", false),
+            ("$gy$jzz$salt", false),
+            ("$7$CU..../....salt$", true),
+            ("$7$DU..../....salt$", false),
+            ("$7$zz..../....salt$", false),
+        ];
+        for (hash, is_allowed) in table {
+            let result = check(hash.as_bytes(), 8);
+            let is_costly = matches!(result, Err(TooCostly(_)));
+            assert_eq!((result.is_ok(), is_costly), (is_allowed, !is_allowed), "{hash}");
+        }
+    }
+
+    #[test]
+    fn rounds_and_length_of_the_password_count_together() {
+        let hash = b"$6$rounds=1000000$salt$";
+        assert_eq!(check(hash, 127), Ok(()));
+        assert!(matches!(check(hash, 128), Err(TooCostly(_))));
+        assert_eq!(check(b"$6$rounds=200000$salt$", 511), Ok(()));
+    }
+
+    #[test]
+    fn numbers_that_libcrypt_might_read_otherwise_are_refused() {
+        let table = [
+            "$6$rounds=$salt$",
+            "$6$rounds= 5000$salt$",
+            "$6$rounds=+5000$salt$",
+            "$6$rounds=0x10000$salt$",
+            "$6$rounds=99999999999999999999$salt$",
+            "$6$rounds=5000",
+            "$sha1$-1$salt$",
+            "$md5rounds=1$salt$",
+            "$2y$4$salt",
+            "$2y$+4$salt",
+            "$y$jk9T$salt",
+            "$y$k9T$salt",
+            "$y$j9T.$salt",
+            "$7$CU.../....salt$",
+            "$7$CU../.z....salt$",
+            "_9.",
+            "_9.é.salt",
+            "ab",
+            "hello, world!!",
+        ];
+        for hash in table {
+            assert_eq!(check(hash.as_bytes(), 8), Err(Unknown), "{hash}");
+        }
+    }
+}
