@@ -97,6 +97,13 @@ impl Connection {
         self.requests
     }
 
+    /// Responses that kept the connection so far; the last one that `MaxKeepAliveRequests` allows
+    /// counts as well (`ap_set_keepalive`).
+    pub const fn keepalives(&self) -> u32 {
+        let limited = matches!(self.state, State::Close(CloseReason::KeepAliveLimit));
+        self.kept.saturating_add(limited as u32)
+    }
+
     /// Whether it waits for the second or a later request: silence is then the keep-alive timeout,
     /// and a close by the client is ordinary.
     pub const fn is_idle(&self) -> bool {

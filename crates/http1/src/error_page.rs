@@ -17,8 +17,14 @@ pub struct PageFacts<'a> {
     pub expect: Option<&'a [u8]>,
     /// `ServerAdmin`; httpd says `[no address given]` without one.
     pub admin: Option<&'a [u8]>,
-    /// A remark on a 400, such as which limit was exceeded. Part of the page, not escaped.
+    /// A remark on a 400 or 403, such as which limit was exceeded. Part of the page, not escaped.
     pub remark: &'static str,
+    /// The status of an error document that was to be sent instead and failed.
+    pub also: Option<Status>,
+    /// What a 300 or 406 lets the client choose from, HTML.
+    pub variants: &'a [u8],
+    /// What stands below the text, HTML (`ServerSignature`).
+    pub signature: &'a [u8],
 }
 
 const DOCTYPE: &str = "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\" \
@@ -35,6 +41,13 @@ pub fn error_page(status: Status, facts: &PageFacts<'_>, out: &mut Vec<u8>) {
     put(out, status.reason());
     put(out, "</h1>\n");
     write_text(status, facts, out);
+    if let Some(also) = facts.also {
+        put(out, "<p>Additionally, a ");
+        put(out, also.line());
+        put(out, "\nerror was encountered while trying to use an ErrorDocument to handle ");
+        put(out, "the request.</p>\n");
+    }
+    out.extend_from_slice(facts.signature);
     put(out, "</body></html>\n");
 }
 
@@ -70,6 +83,11 @@ fn write_text(status: Status, facts: &PageFacts<'_>, out: &mut Vec<u8>) {
             put(out, facts.remark);
             put(out, "</p>\n");
         }
+        403 => {
+            put(out, "<p>You don't have permission to access this resource.");
+            put(out, facts.remark);
+            put(out, "</p>\n");
+        }
         405 => {
             let after = " is not allowed for this URL.</p>\n";
             put_between(out, "<p>The requested method ", facts.method, after);
@@ -89,7 +107,12 @@ fn write_text(status: Status, facts: &PageFacts<'_>, out: &mut Vec<u8>) {
             put_between(out, "<p>", facts.method, " not supported for current URL.<br />\n</p>\n")
         }
         code => match fixed_text(code) {
-            Some(text) => put(out, text),
+            Some(text) => {
+                put(out, text);
+                if matches!(code, 300 | 406) {
+                    out.extend_from_slice(facts.variants);
+                }
+            }
             None => write_internal(facts.admin, out),
         },
     }
@@ -149,7 +172,6 @@ const FIXED_TEXTS: &[(u16, &str)] = &[
              browser doesn't understand how to supply\n\
              the credentials required.</p>\n",
     ),
-    (403, "<p>You don't have permission to access this resource.</p>\n"),
     (404, "<p>The requested URL was not found on this server.</p>\n"),
     (
         406,

@@ -10,6 +10,7 @@
 use crate::known::Known;
 use crate::refusal::Refusal;
 use crate::request::{Field, Head, RequestHead, Span};
+use alloc::vec::Vec;
 use message::{Status, Version, limits, scan};
 
 /// `LimitRequestLine`, `LimitRequestFieldSize`, `LimitRequestFields`.
@@ -17,7 +18,7 @@ use message::{Status, Version, limits, scan};
 pub struct HeadLimits {
     /// Bytes of the request line.
     pub request_line_bytes: usize,
-    /// Bytes of one field line.
+    /// Bytes of one field line, and of all values of one name together.
     pub field_bytes: usize,
     /// Number of fields; 0 means as many as can be counted.
     pub fields: usize,
@@ -169,6 +170,12 @@ impl HeadParser {
         self.blank
     }
 
+    /// Whether the request line is complete and the fields are not: a close now is answered, as
+    /// httpd does, since the client may have closed only its own half.
+    pub fn is_within_fields(&self) -> bool {
+        self.phase == Phase::Fields
+    }
+
     #[inline]
     const fn start_line(&mut self, start: usize) {
         self.line_start = start;
@@ -215,18 +222,13 @@ impl HeadParser {
     /// is not too long: then that is the fault.
     #[cold]
     fn fault(&self, buf: &[u8], limit: usize, why: &'static str) -> Result<Line, Refusal> {
-        self.refuse(buf, limit, Refusal::bad_request(why))
-    }
-
-    #[cold]
-    fn refuse(&self, buf: &[u8], limit: usize, refusal: Refusal) -> Result<Line, Refusal> {
         let Some(lf) = self.find_line_end(buf) else { return Ok(Line::Cut) };
         let line = &buf[self.line_start..lf];
         let Some((b'\r', line)) = line.split_last() else {
             let bare = Refusal::bad_request("line ends with LF alone");
             return Err(if fits(line.len(), limit) { bare } else { self.too_long() });
         };
-        Err(if fits(line.len(), limit) { refusal } else { self.too_long() })
+        Err(if fits(line.len(), limit) { Refusal::bad_request(why) } else { self.too_long() })
     }
 
     // ---- the request line ----
@@ -263,7 +265,7 @@ impl HeadParser {
             b"HTTP/1.0\r\n" => Version::Http10,
             other => match uncommon_version(other) {
                 Ok(version) => version,
-                Err(refusal) => return self.refuse(buf, limit, refusal),
+                Err(why) => return self.fault(buf, limit, why),
             },
         };
         let line_len = version_start + 8;
@@ -303,6 +305,10 @@ impl HeadParser {
         let start = self.line_start;
         let rest = &buf[start..];
         if let [b'\r', b'\n', ..] = rest {
+            // Values cannot be longer than the whole head, which hardly ever reaches the limit.
+            if start > limit && self.is_too_long_joined(buf, limit) {
+                return Err(Refusal::bad_request(TOO_LONG_JOINED));
+            }
             return Ok(Line::End(start + 2));
         }
         if self.head.fields.len() >= limits.fields_max() && !matches!(rest, [] | [b'\r']) {
@@ -342,6 +348,20 @@ impl HeadParser {
         });
         Ok(Line::Next(start + end + 2))
     }
+
+    /// httpd joins the values of one name with `, ` and holds the result against the limit, too
+    /// (protocol.c, ap_get_mime_headers_core).
+    #[cold]
+    fn is_too_long_joined(&self, buf: &[u8], limit: usize) -> bool {
+        let fields = self.head.fields.iter();
+        let mut fields: Vec<(&[u8], usize)> =
+            fields.map(|field| (field.name.of(buf), field.value.of(buf).len())).collect();
+        fields.sort_by_cached_key(|field| field.0.to_ascii_lowercase());
+        fields.chunk_by(|a, b| a.0.eq_ignore_ascii_case(b.0)).any(|same| {
+            let values: usize = same.iter().map(|field| field.1).sum();
+            same.len() > 1 && values + 2 * (same.len() - 1) > limit
+        })
+    }
 }
 
 #[inline]
@@ -377,19 +397,19 @@ fn name_fault(rest: &[u8], name_len: usize) -> &'static str {
 
 const NO_VERSION: &str = "request line does not end with a protocol version";
 
-/// Versions other than 1.0 and 1.1, on the last ten bytes of the request line.
+const TOO_LONG_JOINED: &str = "fields of one name are together longer than LimitRequestFieldSize";
+
+/// Versions other than 1.0 and 1.1, on the last ten bytes of the request line. Any above is taken
+/// for 1.1: for a minor one RFC 9110 section 2.5 wants that, and for a major one, where section
+/// 15.6.6 allows a 505, httpd does the same (protocol.c, read_request_line).
 #[cold]
-fn uncommon_version(text: &[u8; 10]) -> Result<Version, Refusal> {
+fn uncommon_version(text: &[u8; 10]) -> Result<Version, &'static str> {
     let [b'H', b'T', b'T', b'P', b'/', major, b'.', minor, b'\r', b'\n'] = text else {
-        return Err(Refusal::bad_request(NO_VERSION));
+        return Err(NO_VERSION);
     };
     match (major, minor) {
-        // RFC 9110 section 2.5: a minor version above the known one is treated as the known one.
-        (b'1', b'2'..=b'9') => Ok(Version::Http11),
-        (b'2'..=b'9', b'0'..=b'9') => {
-            Err(Refusal::new(Status::HTTP_VERSION_NOT_SUPPORTED, "protocol version is above 1.x"))
-        }
-        _ => Err(Refusal::bad_request("protocol version is malformed or below 1.0")),
+        (b'1'..=b'9', b'0'..=b'9') => Ok(Version::Http11),
+        _ => Err("protocol version is malformed or below 1.0"),
     }
 }
 

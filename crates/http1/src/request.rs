@@ -134,6 +134,13 @@ impl<'a> RequestHead<'a> {
         self.head.version
     }
 
+    /// The protocol as sent, such as `HTTP/1.1`.
+    #[inline]
+    pub fn protocol(&self) -> &'a [u8] {
+        let line = self.request_line();
+        &line[line.len().saturating_sub("HTTP/1.1".len())..]
+    }
+
     /// The number of fields.
     #[inline]
     pub const fn field_count(&self) -> usize {

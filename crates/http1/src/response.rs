@@ -1,9 +1,9 @@
-//! Writing the head of a response. The status line always says HTTP/1.1, the highest version the
-//! server speaks, whatever the request said (RFC 9110 section 2.5).
+//! Writing the head of a response. The status line says HTTP/1.1, the highest version the server
+//! speaks, whatever the request said (RFC 9110 section 2.5), unless somebody is known to need less.
 
 use crate::connection::Persist;
 use alloc::vec::Vec;
-use message::{Status, scan};
+use message::{Status, Version, scan};
 
 /// A response head being appended to a buffer.
 #[derive(Debug)]
@@ -18,6 +18,24 @@ impl<'a> ResponseHead<'a> {
     pub fn start(out: &'a mut Vec<u8>, status: Status) -> Self {
         out.extend_from_slice(b"HTTP/1.1 ");
         out.extend_from_slice(status.line().as_bytes());
+        out.extend_from_slice(b"\r\n");
+        Self { out }
+    }
+
+    /// As [`Self::start`], with another version than HTTP/1.1 in the status line, and with the
+    /// words of a script: `line` is code, blank and reason. Without it, or if it could not be sent
+    /// as it is, the status has its usual line.
+    pub fn start_as(
+        out: &'a mut Vec<u8>,
+        version: Version,
+        status: Status,
+        line: Option<&[u8]>,
+    ) -> Self {
+        let is_text = |byte: &u8| *byte == b'\t' || !byte.is_ascii_control();
+        let line = line.filter(|line| line.iter().all(is_text));
+        out.extend_from_slice(version.as_str().as_bytes());
+        out.push(b' ');
+        out.extend_from_slice(line.unwrap_or(status.line().as_bytes()));
         out.extend_from_slice(b"\r\n");
         Self { out }
     }
@@ -54,6 +72,12 @@ impl<'a> ResponseHead<'a> {
         self.field(name, decimal(value, &mut digits))
     }
 
+    /// Appends the field that announces the chunked coding; it takes the place of a length.
+    #[inline]
+    pub fn chunked(self) -> Self {
+        self.field("Transfer-Encoding", b"chunked")
+    }
+
     /// Appends the fields about persistence as httpd does: nothing to an HTTP/1.1 client that did
     /// not name keep-alive. `timeout_s` is `KeepAliveTimeout`.
     pub fn persist(self, persist: Persist, timeout_s: u64) -> Self {
@@ -79,6 +103,24 @@ impl<'a> ResponseHead<'a> {
     pub fn end(self) {
         self.out.extend_from_slice(b"\r\n");
     }
+}
+
+/// What ends a chunk (RFC 9112 section 7.1).
+pub const CHUNK_END: &[u8] = b"\r\n";
+
+/// What ends a chunked body. There are never trailers.
+pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
+/// Appends the line before a chunk of `length` bytes. `length` is not 0: that would be the last
+/// chunk.
+pub fn chunk_start(length: u64, out: &mut Vec<u8>) {
+    debug_assert!(length > 0, "a chunk without bytes would end the body");
+    let digits = (u64::BITS - length.leading_zeros()).div_ceil(4).max(1);
+    for digit in (0..digits).rev() {
+        let nibble = (length >> (digit * 4)) & 15;
+        out.push(b"0123456789abcdef"[nibble as usize]);
+    }
+    out.extend_from_slice(CHUNK_END);
 }
 
 /// Whether a field can be sent as it is.

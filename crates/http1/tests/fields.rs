@@ -97,6 +97,29 @@ fn f12_length_of_lines() {
     }
 }
 
+/// Sizes measured on httpd: the values of a name, joined by `, `, may be as long as the limit.
+#[test]
+fn f12_length_of_fields_of_one_name() {
+    let fields = |names: [&[u8]; 3], last: usize| {
+        let mut lines = Vec::new();
+        for (name, len) in names.iter().zip([4000, 100, last]) {
+            lines.extend([name, &b": "[..], &b"x".repeat(len), b"\r\n"].concat());
+        }
+        with_fields(&lines)
+    };
+    for (id, names, last, expect) in [
+        ("two of three", [b"a", b"b", b"A"], 4188, Ok(())),
+        ("two of three", [b"a", b"b", b"A"], 4189, Err(400)),
+        ("three", [b"a", b"A", b"a"], 4086, Ok(())),
+        ("three", [b"a", b"A", b"a"], 4087, Err(400)),
+        ("none of three", [b"a", b"b", b"c"], 8180, Ok(())),
+    ] {
+        let input = fields(names.map(|name| &name[..]), last);
+        assert_eq!(advance_in_steps(&input, 999), expect, "{id}, {last} bytes");
+        assert_eq!(advance_in_steps(&input, input.len()), expect, "{id}, {last} bytes, whole");
+    }
+}
+
 #[test]
 fn lines_over_their_limit_are_refused_without_their_end() {
     assert_eq!(advance_in_steps(&b"G".repeat(8192), 100), Err(414));

@@ -29,6 +29,31 @@ fn cve_35_fields_that_would_split_the_response_are_left_out() {
 }
 
 #[test]
+fn chunks_are_framed_as_they_are_read() {
+    for length in [1usize, 9, 15, 16, 255, 256, 4096, 70_000] {
+        let mut out = Vec::new();
+        chunk_start(length as u64, &mut out);
+        assert_eq!(out, format!("{length:x}\r\n").into_bytes());
+        out.resize(out.len() + length, b'x');
+        out.extend([CHUNK_END, LAST_CHUNK].concat());
+        let (mut decoder, mut data, mut at) = (BodyDecoder::new(BodyLength::Chunked, 0), 0, 0);
+        loop {
+            let step = decoder.decode(&out[at..]).expect("well framed");
+            data += step.data.len();
+            at += step.used;
+            if step.done {
+                break;
+            }
+        }
+        assert_eq!((data, at), (length, out.len()));
+    }
+    let mut longest = Vec::new();
+    chunk_start(u64::MAX, &mut longest);
+    assert_eq!(longest, b"ffffffffffffffff\r\n");
+    assert_eq!(head(|head| head.chunked()), "Transfer-Encoding: chunked\r\n");
+}
+
+#[test]
 fn persistence_fields_are_those_of_httpd() {
     let text = |persist| head(|head| head.persist(persist, 5));
     assert_eq!(text(Persist::Close), "Connection: close\r\n");

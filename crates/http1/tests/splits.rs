@@ -42,12 +42,50 @@ fn a_short_line_is_refused_alike_whatever_follows() {
     fuzz_head(b"\0x Host: a\r\nGET / HTTP/1.1\r\n");
 }
 
+/// How headers of the PROXY protocol begin.
+const PROXY_BEGINNINGS: &[&[u8]] = &[b"PROXY ", b"PROXY TCP4 ", b"\r\n\r\n\0\r\nQUIT\n", b""];
+
+/// Pieces of headers of the PROXY protocol, binary ones too.
+const PROXY_PIECES: &[&[u8]] = &[
+    b"PROXY ",
+    b"TCP4 ",
+    b"TCP6 ",
+    b"UNKNOWN",
+    b"10.9.9.9 ",
+    b"2001:db8::9 ",
+    b"5555",
+    b" ",
+    b"\r\n",
+    b"\r",
+    b"\n",
+    b"\0",
+    b"\r\n\r\n\0\r\nQUIT\n",
+    b"\x21\x11\0\x0c",
+    b"\x21\x21\0\x24",
+    b"\x20\0\0\0",
+    b"\x21\x11\0\xd8",
+    b"\x21\x11\xff\xff",
+    b"0123456789ab",
+    b"long-line-of-more-than-sixty-four-bytes-without-any-end-to-it-at-all",
+];
+
+fn proxy_pieces() -> impl Strategy<Value = Vec<u8>> {
+    let begin = proptest::sample::select(PROXY_BEGINNINGS);
+    let pieces = proptest::collection::vec(proptest::sample::select(PROXY_PIECES), 0..16);
+    (begin, pieces).prop_map(|(begin, pieces)| [begin, &pieces.concat()].concat())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn heads(step in 0u8..20, input in pieces()) {
         fuzz_head(&[&[step], &input[..]].concat());
+    }
+
+    #[test]
+    fn proxy_protocol(input in proxy_pieces()) {
+        http1::proxy_protocol::fuzz_proxy_protocol(&input);
     }
 
     #[test]

@@ -90,14 +90,15 @@ impl<'a> Iterator for Tags<'a> {
     }
 }
 
-/// Length of the tag at the start of `text`, if there is one.
+/// Length of the tag at the start of `text`, if there is one. Without its closing quote it goes on
+/// to the end: tags of negotiated answers have none (http_etag.c), and come back as they were sent.
 fn tag_len(text: &[u8]) -> Option<usize> {
     let open = if is_weak(text) { 2 } else { 0 };
     if text.get(open) != Some(&b'"') {
         return None;
     }
-    let close = scan::find(&text[open + 1..], b'"')?;
-    Some(open + close + 2)
+    let close = scan::find(&text[open + 1..], b'"');
+    Some(close.map_or(text.len(), |close| open + close + 2))
 }
 
 #[cfg(test)]
@@ -145,7 +146,9 @@ mod tests {
             (b",,\"a\",,", &[b"\"a\""]),
             (b"a, \"b\"", &[b"\"b\""]),
             (b"\"a\"x, \"b\"", &[b"\"b\""]),
-            (b"w/\"a\", \"b", &[]),
+            (b"w/\"a\", \"b", &[b"\"b"]),
+            (b"\"a\", W/\"b;c", &[b"\"a\"", b"W/\"b;c"]),
+            (b"\"a, \"b\"", &[]),
             (b"\"\"", &[b"\"\""]),
             (b"", &[]),
         ];
@@ -160,7 +163,7 @@ mod tests {
         #[test]
         fn walking_ends_and_yields_only_tags(value in "[\"W/, a]{0,30}") {
             for tag in tags(value.as_bytes()) {
-                prop_assert!(tag.ends_with(b"\"") && opaque(tag).starts_with(b"\""));
+                prop_assert!(opaque(tag).starts_with(b"\""));
             }
         }
     }

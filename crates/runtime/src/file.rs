@@ -105,6 +105,8 @@ pub struct Status {
     pub changed_ns: i128,
     /// Owner.
     pub uid: u32,
+    /// Group.
+    pub gid: u32,
 }
 
 impl Status {
@@ -127,12 +129,39 @@ pub enum Kind {
     Other,
 }
 
+/// The folder that relative paths start from.
+pub use rustix::fs::CWD as CURRENT_FOLDER;
+
+/// Ask for the status of what `path` leads to from `directory`, links followed.
+///
+/// # Errors
+/// The kernel's error.
+pub fn status_at(directory: impl AsFd, path: &[u8]) -> Result<Status, Errno> {
+    Ok(from_stat(&rustix::fs::statat(directory, path, rustix::fs::AtFlags::empty())?))
+}
+
+/// Kind, size and whether somebody may execute what a path names, for conditions that ask about
+/// files without opening them. What is opened later may be something else.
+///
+/// # Errors
+/// The kernel's error.
+pub fn facts(path: &[u8], follow_links: bool) -> Result<(Kind, u64, bool), Errno> {
+    use rustix::fs::AtFlags;
+    let flags = if follow_links { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
+    let stat = rustix::fs::statat(CURRENT_FOLDER, path, flags)?;
+    let status = from_stat(&stat);
+    Ok((status.kind, status.size, stat.st_mode & 0o111 != 0))
+}
+
 /// Ask for the status of an open descriptor.
 ///
 /// # Errors
 /// `ESTALE` and the like, on network file systems.
 pub fn status(descriptor: impl AsFd) -> Result<Status, Errno> {
-    let stat = rustix::fs::fstat(descriptor)?;
+    Ok(from_stat(&rustix::fs::fstat(descriptor)?))
+}
+
+fn from_stat(stat: &rustix::fs::Stat) -> Status {
     let kind = match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
         rustix::fs::FileType::RegularFile => Kind::File,
         rustix::fs::FileType::Directory => Kind::Directory,
@@ -140,14 +169,15 @@ pub fn status(descriptor: impl AsFd) -> Result<Status, Errno> {
         _ => Kind::Other,
     };
     let nanoseconds = |s: i64, ns: u64| i128::from(s) * 1_000_000_000 + i128::from(ns);
-    Ok(Status {
+    Status {
         identity: (stat.st_dev, stat.st_ino),
         kind,
         size: stat.st_size.cast_unsigned(),
         modified_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
         changed_ns: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
         uid: stat.st_uid,
-    })
+        gid: stat.st_gid,
+    }
 }
 
 /// Names in an open directory, without `.` and `..`.
@@ -165,11 +195,25 @@ pub fn names(directory: impl AsFd) -> Result<Vec<Vec<u8>>, Errno> {
     Ok(names)
 }
 
-/// Whether a write to a pipe or a terminal would be taken now.
-pub fn takes_bytes(descriptor: impl AsFd) -> bool {
+/// Whether a write to a pipe or a terminal is taken now, or within `limit_ms`.
+pub fn takes_bytes(descriptor: impl AsFd, limit_ms: u32) -> bool {
     let mut descriptors = [PollFd::new(&descriptor, PollFlags::OUT)];
-    let none = Timespec { tv_sec: 0, tv_nsec: 0 };
-    matches!(poll(&mut descriptors, Some(&none)), Ok(ready) if ready > 0)
+    let limit = Timespec {
+        tv_sec: i64::from(limit_ms / 1000),
+        tv_nsec: i64::from(limit_ms % 1000) * 1_000_000,
+    };
+    matches!(poll(&mut descriptors, Some(&limit)), Ok(ready) if ready > 0)
+}
+
+/// Make the writing end of a pipe hold `bytes`, where the system allows it, and never wait.
+///
+/// # Errors
+/// When the descriptor cannot be told not to wait.
+pub fn prepare_log_pipe(writer: &File, bytes: usize) -> io::Result<()> {
+    // The limit of what all pipes of a user may hold may be reached; a smaller pipe works, too.
+    let _ = rustix::pipe::fcntl_setpipe_size(writer, bytes);
+    let flags = rustix::fs::fcntl_getfl(writer)?;
+    Ok(rustix::fs::fcntl_setfl(writer, flags | OFlags::NONBLOCK)?)
 }
 
 /// Read exactly `length` bytes from the start of `file`.

@@ -7,8 +7,10 @@
 
 pub mod blocking;
 pub mod clock;
+pub mod daemon;
 pub mod file;
 pub mod flag;
+pub mod hostname;
 pub mod net;
 pub mod process;
 pub mod signals;

@@ -1,6 +1,8 @@
 //! Processes: starting, ending and reaping them, and what they may do.
 
-pub use crate::sys::{Fork, User, exit_now, fork, group_by_name, user_by_id, user_by_name};
+pub use crate::sys::{
+    Fork, User, exit_now, fork, group_by_id, group_by_name, grow_heap, user_by_id, user_by_name,
+};
 use rustix::process::{
     Pid, Resource, Rlimit, WaitOptions, getppid, getrlimit, kill_process, setrlimit, wait, waitpid,
 };
@@ -63,6 +65,44 @@ pub fn order(pid: i32, order: Order) {
     if let Some(pid) = Pid::from_raw(pid) {
         let _ = kill_process(pid, signal);
     }
+}
+
+/// What the command line may ask of a running server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Stop now (SIGTERM).
+    Stop,
+    /// Stop when all work is done (SIGWINCH).
+    GracefulStop,
+    /// Restart (SIGHUP).
+    Restart,
+    /// Restart when all work is done (SIGUSR1).
+    Graceful,
+    /// Open the logs again (SIGUSR2).
+    Reopen,
+}
+
+/// Send `request` to another server.
+///
+/// # Errors
+/// When it is gone, or belongs to somebody else.
+pub fn ask(pid: i32, request: Request) -> io::Result<()> {
+    use rustix::process::Signal;
+    let signal = match request {
+        Request::Stop => Signal::TERM,
+        Request::GracefulStop => Signal::WINCH,
+        Request::Restart => Signal::HUP,
+        Request::Graceful => Signal::USR1,
+        Request::Reopen => Signal::USR2,
+    };
+    let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(kill_process(pid, signal)?)
+}
+
+/// Whether a process lives and may be sent signals.
+pub fn may_ask(pid: i32) -> bool {
+    let found = Pid::from_raw(pid).filter(|_| pid > 0);
+    found.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
 }
 
 /// A child that has ended, if there is one.

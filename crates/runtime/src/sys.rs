@@ -1,10 +1,12 @@
 //! The system calls that have no safe wrapper elsewhere: all `unsafe` of this crate is here.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::ptr;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -54,6 +56,25 @@ pub fn crash() -> ! {
     exit_now(1)
 }
 
+/// Let the heap grow by `bytes` at once, all of it there: this takes half the time of as many page
+/// faults. What is allocated next uses it up.
+pub fn grow_heap(bytes: usize) {
+    // glibc serves large requests apart from its heap, unless one as large was freed before
+    // (M_MMAP_THRESHOLD in mallopt(3)). The compiler must not leave the pair out.
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(bytes)));
+    let mut room: Vec<u8> = Vec::with_capacity(bytes);
+    let before = room.as_mut_ptr().align_offset(PAGE_BYTES);
+    let Some(whole) = room.capacity().checked_sub(before) else { return };
+    let pages = room.as_mut_ptr().wrapping_add(before);
+    // SAFETY: the range is inside of `room` but for the rest of its last page, and the advice
+    // leaves what pages hold as it is. A kernel that does not know it (before 5.14) refuses it, and
+    // pages come one by one as ever.
+    unsafe { libc::madvise(pages.cast(), whole, libc::MADV_POPULATE_WRITE) };
+}
+
+/// A larger page of another machine makes `madvise` refuse an address that is aligned to this.
+const PAGE_BYTES: usize = 4096;
+
 fn signal_set(signals: &[i32]) -> libc::sigset_t {
     let mut set = MaybeUninit::uninit();
     // SAFETY: `sigemptyset` initialises the whole set, `sigaddset` then gets a valid one; an
@@ -72,6 +93,23 @@ pub fn set_blocked_signals(signals: &[i32]) {
     let set = signal_set(signals);
     // SAFETY: `set` is initialised; the old mask is not asked for.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const set, ptr::null_mut()) };
+}
+
+/// Let the program of `command` receive signals again, which this process has blocked to read them
+/// from a descriptor: an inherited mask would keep it from being stopped.
+pub fn unblock_signals_of(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
+    let unblock = || {
+        let none = signal_set(&[]);
+        // SAFETY: `none` is an initialised set, and the old one is not asked for.
+        match unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut()) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: between fork and exec only functions are called that signal-safety(7) allows:
+    // `sigemptyset` and `sigprocmask`. Nothing is allocated and no lock is taken.
+    unsafe { command.pre_exec(unblock) };
 }
 
 /// Ignore `signal` in this process.
@@ -150,6 +188,8 @@ pub struct User {
     pub uid: u32,
     /// Primary group.
     pub gid: u32,
+    /// Home folder; may be empty.
+    pub home: PathBuf,
 }
 
 const LOOKUP_BUFFER_BYTES: usize = 16 * 1024;
@@ -186,7 +226,14 @@ fn look_up_user(
     let record = unsafe { record.assume_init() };
     // SAFETY: the name is a string inside `buffer`, which is still alive.
     let name = unsafe { CStr::from_ptr(record.pw_name) }.to_string_lossy().into_owned();
-    Some(User { name, uid: record.pw_uid, gid: record.pw_gid })
+    let home = if record.pw_dir.is_null() {
+        PathBuf::new()
+    } else {
+        // SAFETY: as the name, the folder is a string inside `buffer`.
+        let folder = unsafe { CStr::from_ptr(record.pw_dir) };
+        PathBuf::from(OsStr::from_bytes(folder.to_bytes()))
+    };
+    Some(User { name, uid: record.pw_uid, gid: record.pw_gid, home })
 }
 
 /// Look a group up by name.
@@ -212,6 +259,30 @@ pub fn group_by_name(name: &str) -> Option<u32> {
     Some(unsafe { record.assume_init() }.gr_gid)
 }
 
+/// Look a group up by number.
+pub fn group_by_id(gid: u32) -> Option<String> {
+    let mut record = MaybeUninit::<libc::group>::uninit();
+    let mut buffer = vec![0; LOOKUP_BUFFER_BYTES];
+    let mut found = ptr::null_mut();
+    // SAFETY: all pointers are valid for the call and the length is that of `buffer`.
+    let code = unsafe {
+        libc::getgrgid_r(
+            gid,
+            record.as_mut_ptr(),
+            buffer.as_mut_ptr(),
+            buffer.len(),
+            &raw mut found,
+        )
+    };
+    if code != 0 || found.is_null() {
+        return None;
+    }
+    // SAFETY: a non-null `found` points to `record`, which the call has filled.
+    let record = unsafe { record.assume_init() };
+    // SAFETY: the name is a string inside `buffer`, which is still alive.
+    Some(unsafe { CStr::from_ptr(record.gr_name) }.to_string_lossy().into_owned())
+}
+
 /// Become `user` for good: groups first, because afterwards the right to change them is gone.
 ///
 /// # Errors
@@ -232,6 +303,66 @@ pub fn become_user(user: &User) -> io::Result<()> {
         return Err(io::Error::other("privileges came back after they were dropped"));
     }
     Ok(())
+}
+
+/// Let the descriptor number `to` (0, 1 or 2) lead where `from` leads.
+///
+/// # Errors
+/// When `to` is no such number, or `from` is closed.
+pub fn duplicate_to(from: &File, to: i32) -> io::Result<()> {
+    if !(0..=2).contains(&to) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: takes two numbers. The standard streams have no owner that would be surprised.
+    match unsafe { libc::dup2(from.as_raw_fd(), to) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// The name that belongs to an address, if it has one.
+pub fn name_of(address: std::net::IpAddr) -> Option<String> {
+    let mut name = [0; 1025]; // NI_MAXHOST
+    let flags = libc::NI_NAMEREQD;
+    let code = match address {
+        std::net::IpAddr::V4(address) => {
+            // SAFETY: all-zero is a valid sockaddr_in.
+            let mut socket: libc::sockaddr_in = unsafe { MaybeUninit::zeroed().assume_init() };
+            socket.sin_family = libc::AF_INET as libc::sa_family_t;
+            socket.sin_addr.s_addr = u32::from_ne_bytes(address.octets());
+            look_up_name(&socket, &mut name, flags)
+        }
+        std::net::IpAddr::V6(address) => {
+            // SAFETY: all-zero is a valid sockaddr_in6.
+            let mut socket: libc::sockaddr_in6 = unsafe { MaybeUninit::zeroed().assume_init() };
+            socket.sin6_family = libc::AF_INET6 as libc::sa_family_t;
+            socket.sin6_addr.s6_addr = address.octets();
+            look_up_name(&socket, &mut name, flags)
+        }
+    };
+    if code != 0 {
+        return None;
+    }
+    // SAFETY: the call has put a string into `name`, which has room for its end.
+    let name = unsafe { CStr::from_ptr(name.as_ptr()) };
+    Some(name.to_string_lossy().into_owned())
+}
+
+/// `socket` is a `sockaddr_in` or a `sockaddr_in6`.
+fn look_up_name<T>(socket: &T, name: &mut [libc::c_char], flags: i32) -> i32 {
+    let length = |bytes: usize| libc::socklen_t::try_from(bytes).unwrap_or(0);
+    // SAFETY: both pointers are valid with the lengths that go with them; no service is asked for.
+    unsafe {
+        libc::getnameinfo(
+            ptr::from_ref(socket).cast(),
+            length(size_of::<T>()),
+            name.as_mut_ptr(),
+            length(name.len()),
+            ptr::null_mut(),
+            0,
+            flags,
+        )
+    }
 }
 
 /// A moment in the local time zone.
