@@ -12,7 +12,7 @@ use crate::ast::{Line, Node, Position, Section};
 use crate::diagnostic::{Diagnostic, Error, Severity, Stage};
 use crate::directive::{Apply, Args, Directive, SectionArgs};
 use crate::index::{Found, Guards, Index};
-use crate::lexer::{self, Words};
+use crate::lexer::{self, Split, Words};
 use crate::scope::Scope;
 
 /// What is built from a configuration, as far as the walker must know it.
@@ -20,6 +20,27 @@ pub trait Build {
     /// Where the next line stands. The function that enters a section changes it, the one that
     /// leaves the section changes it back; sections such as `<Limit>` leave it alone.
     fn scope(&self) -> Scope;
+
+    /// Whether a directive is permitted by name where its row does not say so (AllowOverrideList).
+    fn permits(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// Places whose directives are passed over where they are not allowed (AllowOverride
+    /// Nonfatal).
+    fn passes_over(&self) -> Scope {
+        Scope::NONE
+    }
+
+    /// Whether names that nobody has are passed over, too.
+    fn passes_unknown(&self) -> bool {
+        false
+    }
+
+    /// Whether a directive of a module that is not there is an error, whichever module it is.
+    fn is_strict(&self) -> bool {
+        false
+    }
 }
 
 /// What the function of a row is given.
@@ -67,7 +88,7 @@ impl Call<'_> {
 
 /// Applies a tree to `build`. Gives all errors and warnings in the order of the lines.
 pub fn apply<B: Build>(nodes: &[Node], index: &Index<B>, build: &mut B) -> Vec<Diagnostic> {
-    let walk = Walk { index, notes: RefCell::default() };
+    let walk = Walk { index, notes: RefCell::default(), spare: RefCell::default() };
     walk.nodes(nodes, Around::default(), build);
     walk.notes.into_inner()
 }
@@ -84,6 +105,8 @@ struct Around {
 struct Walk<'a, B: 'static> {
     index: &'a Index<B>,
     notes: RefCell<Vec<Diagnostic>>,
+    /// Room for the arguments of lines: one is in use per section around.
+    spare: RefCell<Vec<Split>>,
 }
 
 impl<B: Build> Walk<'_, B> {
@@ -92,21 +115,33 @@ impl<B: Build> Walk<'_, B> {
         for node in nodes {
             let line = node.line();
             match self.index.find(&line.name) {
+                // A section that nobody knows is passed over with all that is in it.
+                found if build.passes_unknown() && !matches!(found, Found::Row(_)) => {}
                 Found::Row(row) => {
                     if let Err(error) = self.row(row, node, around, build) {
                         self.note(line, Severity::Error, error);
                     }
                 }
+                // As to httpd: nobody reads a warning here, and the line may protect something.
+                Found::Elsewhere(_) if build.is_strict() => {
+                    self.note(line, Severity::Error, unknown(line, None));
+                }
                 Found::Elsewhere(name) => {
                     let (severity, error) = elsewhere(name, node, self.index.guards());
                     self.note(line, severity, error);
+                }
+                Found::Unloaded(symbol) => {
+                    let suggestion = Some(format!("to load {symbol}"));
+                    let error = Error { suggestion, ..unknown(line, None) };
+                    self.note(line, Severity::Error, error);
                 }
                 Found::Unknown(near) => self.note(line, Severity::Error, unknown(line, near)),
             }
         }
     }
 
-    /// Checks in httpd's order: the place first, then the number of arguments, then the row's own.
+    /// Checks in httpd's order: the place first as far as its bits tell, then the number of
+    /// arguments, then the place as the row's own function sees it.
     fn row(
         &self,
         row: &'static Directive<B>,
@@ -114,42 +149,65 @@ impl<B: Build> Walk<'_, B> {
         around: Around,
         build: &mut B,
     ) -> Result<(), Error> {
-        check_scope(row, build.scope(), around)?;
-        match (&row.args, node) {
-            (Args::Section(args, leave), Node::Section(section)) => {
-                self.section(row, *args, *leave, section, around, build)
+        let is_permitted = build.permits(row.name) && row.scope.meets(Scope::HTACCESS);
+        if !is_permitted && let Err(error) = check_scope(row, build.scope(), around) {
+            if row.scope.meets(build.passes_over()) {
+                return Ok(());
             }
-            (args, node) => {
-                let line = node.line();
-                let raw = line.args();
-                let words =
-                    words(args, raw).map_err(|said| arity(row.name, &row.args, row.help, said))?;
-                let call = self.call(row, &words, raw, line, around);
-                (row.apply)(build, &call)
+            if let Node::Directive(line) = node
+                && is_same_level(row.scope, build.scope())
+            {
+                words(&row.args, line.args(), &mut Split::default())
+                    .map_err(|said| arity(row.name, &row.args, row.help, said))?;
             }
+            return Err(error);
         }
+        let mut split = self.spare.borrow_mut().pop().unwrap_or_default();
+        let done = self.split_row(row, node, &mut split, around, build);
+        if split.is_usual() {
+            self.spare.borrow_mut().push(split);
+        }
+        done
+    }
+
+    /// The same with the arguments in `split`.
+    fn split_row(
+        &self,
+        row: &'static Directive<B>,
+        node: &Node,
+        split: &mut Split,
+        around: Around,
+        build: &mut B,
+    ) -> Result<(), Error> {
+        if let (Args::Section(args, leave), Node::Section(section)) = (&row.args, node) {
+            let raw = section_args(row.name, *args, &section.line)?;
+            split.fill(raw, usize::MAX);
+            let call = self.call(row, split.words(), raw, &section.line, around);
+            return self.section(row.apply, *leave, section, &call, around, build);
+        }
+        let line = node.line();
+        let raw = line.args();
+        words(&row.args, raw, split).map_err(|said| arity(row.name, &row.args, row.help, said))?;
+        (row.apply)(build, &self.call(row, split.words(), raw, line, around))
     }
 
     /// If the opening line is refused, what stands inside has no meaning and is skipped.
     fn section(
         &self,
-        row: &'static Directive<B>,
-        args: SectionArgs,
+        enter: Apply<B>,
         leave: Apply<B>,
         section: &Section,
+        call: &Call<'_>,
         around: Around,
         build: &mut B,
     ) -> Result<(), Error> {
-        let name = row.name;
-        let raw = section_args(name, args, &section.line)?;
-        let words: Vec<String> = Words::new(raw).map(|word| word.text).collect();
-        let call = self.call(row, &words, raw, &section.line, around);
+        let name = Some(call.name);
         let outside = build.scope();
-        (row.apply)(build, &call)?;
+        enter(build, call)?;
         // The row itself tells the builder where it stands now; whether it did shows here.
-        let context = if build.scope() == outside { around.context } else { Some(name) };
-        self.nodes(&section.body, Around { section: Some(name), context }, build);
-        leave(build, &call)
+        let context = if build.scope() == outside { around.context } else { name };
+        self.nodes(&section.body, Around { section: name, context }, build);
+        leave(build, call)
     }
 
     fn call<'c>(
@@ -185,7 +243,7 @@ pub(crate) fn diagnose(
         position: Some(line.position.clone()),
         included_by: Vec::new(),
         text: error.text,
-        line_text: line.text.clone(),
+        line_text: line.text.as_str().into(),
         span: argument.map(in_line).or_else(|| line.name_span()),
         suggestion: error.suggestion,
     }
@@ -234,10 +292,7 @@ fn check_scope<B>(row: &Directive<B>, here: Scope, around: Around) -> Result<(),
     if row.scope.meets(here) {
         return Ok(());
     }
-    // httpd refuses in two steps. The override bits tell server level from directory level; the
-    // row's own function then refuses the places that the bits cannot tell apart.
-    let same_level = |level: Scope| row.scope.meets(level) && here.meets(level);
-    if same_level(Scope::RSRC_CONF) || same_level(Scope::ACCESS_CONF) {
+    if is_same_level(row.scope, here) {
         let end = if row.name.starts_with('<') { ">" } else { "" };
         let context = around.context.unwrap_or("<VirtualHost");
         return Err(format!("{}{end} cannot occur within {context}> section", row.name).into());
@@ -247,6 +302,13 @@ fn check_scope<B>(row: &Directive<B>, here: Scope, around: Around) -> Result<(),
         None => format!("{} not allowed here", row.name),
     }
     .into())
+}
+
+/// httpd refuses in two steps. The override bits tell server level from directory level; the row's
+/// own function then refuses the places that the bits cannot tell apart: these are such ones.
+fn is_same_level(allowed: Scope, here: Scope) -> bool {
+    let both = |level: Scope| allowed.meets(level) && here.meets(level);
+    both(Scope::RSRC_CONF) || both(Scope::ACCESS_CONF)
 }
 
 /// What stands between the name of a section and its `>`.
@@ -280,13 +342,19 @@ pub(crate) fn arity<B>(name: &str, args: &Args<B>, help: &str, said: &str) -> Er
 ///
 /// As in httpd an empty word (`""`) is as good as none where a word is required or comes second,
 /// and ends a list.
-pub(crate) fn words<B>(args: &Args<B>, raw: &str) -> Result<Vec<String>, &'static str> {
+pub(crate) fn words<B>(args: &Args<B>, raw: &str, split: &mut Split) -> Result<(), &'static str> {
     let (counts, said): (&[usize], _) = match args {
-        Args::Raw | Args::Section(..) => return Ok(Vec::new()),
-        Args::Any => return Ok(Words::new(raw).map(|word| word.text).collect()),
-        Args::Flag => return flag(raw),
-        Args::OneOrMore => return list(raw, 1, "requires at least one argument"),
-        Args::TwoOrMore => return list(raw, 2, "requires at least two arguments"),
+        Args::Raw | Args::Section(..) => {
+            split.fill("", 0);
+            return Ok(());
+        }
+        Args::Any => {
+            split.fill(raw, usize::MAX);
+            return Ok(());
+        }
+        Args::Flag => return flag(raw, split),
+        Args::OneOrMore => return list(raw, split, 1, "requires at least one argument"),
+        Args::TwoOrMore => return list(raw, split, 2, "requires at least two arguments"),
         Args::None => (&[0], "takes no arguments"),
         Args::One => (&[1], "takes one argument"),
         Args::Two => (&[2], "takes two arguments"),
@@ -296,29 +364,43 @@ pub(crate) fn words<B>(args: &Args<B>, raw: &str) -> Result<Vec<String>, &'stati
         Args::TwoOrThree => (&[2, 3], "takes two or three arguments"),
         Args::OneTwoOrThree => (&[1, 2, 3], "takes one, two or three arguments"),
     };
-    let mut words: Vec<String> = Words::new(raw).map(|word| word.text).collect();
+    // One word too many is enough to know.
+    split.fill(raw, counts.last().map_or(0, |most| most + 1));
     let required = counts[0];
-    if required == 1 && words.len() == 2 && words[1].is_empty() && counts.len() > 1 {
-        words.pop();
+    if let ([_, second], 1) = (split.words(), required)
+        && second.is_empty()
+        && counts.len() > 1
+    {
+        split.truncate(1);
     }
+    let words = split.words();
     let present = words.iter().take(required).all(|word| !word.is_empty());
-    if present && counts.contains(&words.len()) { Ok(words) } else { Err(said) }
+    if present && counts.contains(&words.len()) { Ok(()) } else { Err(said) }
 }
 
 /// httpd looks at the first word only.
-fn flag(raw: &str) -> Result<Vec<String>, &'static str> {
+fn flag(raw: &str, split: &mut Split) -> Result<(), &'static str> {
     let said = "must be On or Off";
-    let word = Words::new(raw).next().ok_or(said)?.text;
+    split.fill(raw, 1);
+    let word = split.words().first().ok_or(said)?;
     let known = word.eq_ignore_ascii_case("on") || word.eq_ignore_ascii_case("off");
-    if known { Ok([word].into()) } else { Err(said) }
+    if known { Ok(()) } else { Err(said) }
 }
 
 /// The words of a list, which an empty word ends.
-fn list(raw: &str, required: usize, said: &'static str) -> Result<Vec<String>, &'static str> {
-    let words: Vec<String> = Words::new(raw).map(|word| word.text).collect();
+fn list(
+    raw: &str,
+    split: &mut Split,
+    required: usize,
+    said: &'static str,
+) -> Result<(), &'static str> {
+    split.fill(raw, usize::MAX);
+    let words = split.words();
     // Of the words only the first is looked at before the list is walked.
     if words.len() < required || words[0].is_empty() {
         return Err(said);
     }
-    Ok(words.into_iter().take_while(|word| !word.is_empty()).collect())
+    let len = words.iter().take_while(|word| !word.is_empty()).count();
+    split.truncate(len);
+    Ok(())
 }

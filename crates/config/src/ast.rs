@@ -8,6 +8,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use crate::excerpt::Excerpt;
 use crate::lexer::{self, Words};
 
 /// Where a logical line stands.
@@ -25,9 +26,9 @@ pub struct Position {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// The first word, unquoted; of a section with its `<`, as in `<Directory`.
-    pub name: String,
+    pub name: Excerpt,
     /// The whole line, for messages.
-    pub text: String,
+    pub text: Excerpt,
     /// Where the arguments begin in `text`.
     pub args_at: usize,
     /// Where the line stands.

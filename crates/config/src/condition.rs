@@ -99,13 +99,15 @@ fn if_file(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
 
 fn if_directive(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
     let (name, negated) = negatable(line, "<IfDirective")?;
-    Ok(((expander.start.has_directive)(&name) || is_read_time(&name)) != negated)
+    Ok(((expander.start.has_directive)(&name, &expander.out.loaded) || is_read_time(&name))
+        != negated)
 }
 
 fn if_section(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
     let (name, negated) = negatable(line, "<IfSection")?;
     let name = format!("<{name}");
-    Ok(((expander.start.has_directive)(&name) || is_read_time(&name)) != negated)
+    Ok(((expander.start.has_directive)(&name, &expander.out.loaded) || is_read_time(&name))
+        != negated)
 }
 
 /// `<IfVersion >= 2.4>`, `<IfVersion 2.4.71>` (mod_version.c).

@@ -3,6 +3,9 @@
 //! A module shows its directives as one `static` table; a row names a plain function. Which rows
 //! exist is not known here.
 
+use alloc::format;
+use alloc::string::String;
+
 use crate::apply::Call;
 use crate::diagnostic::Error;
 use crate::scope::Scope;
@@ -24,6 +27,18 @@ pub struct Directive<B: 'static> {
     pub help: &'static str,
     /// What a line does; of a section what its opening line does.
     pub apply: Apply<B>,
+}
+
+/// A row without the words that repeat, for tables in which a row is a line.
+pub const fn row<B>(
+    name: &'static str,
+    args: Args<B>,
+    scope: Scope,
+    default: &'static str,
+    help: &'static str,
+    apply: Apply<B>,
+) -> Directive<B> {
+    Directive { name, args, scope, default, help, apply }
 }
 
 /// The arguments of a row, and what httpd says when a line has others.
@@ -59,6 +74,35 @@ pub enum Args<B: 'static> {
     Section(SectionArgs, Apply<B>),
 }
 
+impl<B> Args<B> {
+    /// How a line of a directive looks, for a manual. A section is named with its `<`.
+    pub fn syntax(&self, name: &str) -> String {
+        let words = match self {
+            Self::None => "",
+            Self::Raw => " ...",
+            Self::Flag => " On|Off",
+            Self::One => " arg",
+            Self::Two => " arg1 arg2",
+            Self::Three => " arg1 arg2 arg3",
+            Self::OneOrTwo => " arg1 [arg2]",
+            Self::OneOrThree => " arg1 [arg2 arg3]",
+            Self::TwoOrThree => " arg1 arg2 [arg3]",
+            Self::OneTwoOrThree => " arg1 [arg2 [arg3]]",
+            Self::OneOrMore => " arg [arg] ...",
+            Self::TwoOrMore => " arg1 arg2 [arg2] ...",
+            Self::Any => " [arg] ...",
+            Self::Section(SectionArgs::None, _) => return section(name, ""),
+            Self::Section(SectionArgs::Some, _) => return section(name, " arg"),
+        };
+        format!("{name}{words}")
+    }
+}
+
+/// How a section looks; its name begins with `<`.
+pub(crate) fn section(name: &str, words: &str) -> String {
+    format!("{name}{words}> ... </{}>", name.trim_start_matches('<'))
+}
+
 /// What may stand between the name of a section and its `>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectionArgs {
@@ -76,4 +120,17 @@ pub struct Module<B: 'static> {
     pub file: &'static str,
     /// Its table.
     pub directives: &'static [Directive<B>],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_is_shown_with_its_end() {
+        let end = |_: &mut (), _: &Call<'_>| Ok(());
+        let args = Args::Section(SectionArgs::Some, end);
+        assert_eq!(args.syntax("<Files"), "<Files arg> ... </Files>");
+        assert_eq!(Args::<()>::OneOrTwo.syntax("Define"), "Define arg1 [arg2]");
+    }
 }

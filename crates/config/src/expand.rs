@@ -71,8 +71,12 @@ pub struct Start<'a> {
     pub defines: Vec<(String, Option<String>)>,
     /// Every module that there is.
     pub modules: &'a [ModuleName],
-    /// Whether a directive (`Listen`) or section (`<Directory`) has a row.
-    pub has_directive: &'a dyn Fn(&str) -> bool,
+    /// Whether `LoadModule` decides which modules are there, as in httpd. If not, each of
+    /// `modules` may also be named by one without any effect.
+    pub is_modular: bool,
+    /// Whether a directive (`Listen`) or section (`<Directory`) has a row in one of the modules
+    /// that are loaded by now.
+    pub has_directive: &'a dyn Fn(&str, &[&'static str]) -> bool,
     /// What keeps something shut, and must not be skipped because a module is missing.
     pub guards: Guards,
     /// What relative paths are relative to, until `ServerRoot` says otherwise; absolute.
@@ -81,6 +85,10 @@ pub struct Start<'a> {
     pub version: [u32; 3],
     /// [`EXPANDED_BYTES_MAX`], but in tests.
     pub bytes_max: usize,
+    /// Whether this is a `.htaccess` file, which may not include files or load modules.
+    pub is_htaccess: bool,
+    /// Modules of httpd that the server was asked for before and that are not there.
+    pub missing: &'a [&'static str],
 }
 
 /// The expanded configuration.
@@ -92,12 +100,18 @@ pub struct Expanded {
     pub diagnostics: Vec<Diagnostic>,
     /// Modules that are there, static ones first, then in the order of `LoadModule`.
     pub loaded: Vec<&'static str>,
+    /// What each `LoadModule` named: symbol, and absolute path.
+    pub module_files: Vec<(String, String)>,
+    /// Modules of httpd that a `LoadModule` named and that are not ours.
+    pub missing: Vec<&'static str>,
     /// Files that were included, for `DUMP_INCLUDES`.
     pub included: Vec<Included>,
     /// Variables at the end, for `-S`.
     pub defines: Vec<(String, Option<String>)>,
     /// `ServerRoot` at the end.
     pub server_root: String,
+    /// `DefaultRuntimeDir`, if there was one; absolute.
+    pub runtime_dir: Option<String>,
 }
 
 /// A file that was included.
@@ -119,7 +133,7 @@ pub fn expand(trees: Vec<Tree>, start: &Start<'_>, world: &mut dyn World) -> Exp
         start,
         world,
         macros: Macros::default(),
-        named: Vec::new(),
+        named: start.missing.iter().map(|symbol| String::from(*symbol)).collect(),
         included_by: Vec::new(),
         using: Vec::new(),
         sections: 0,
@@ -164,60 +178,89 @@ pub(crate) struct Expander<'a> {
     pub(crate) out: Expanded,
 }
 
-/// What becomes of one node.
+/// What a line that acts while reading brings into the tree.
 pub(crate) type Outcome = Result<Vec<Node>, Error>;
+
+/// What variables make of a line.
+enum Change {
+    /// It has none.
+    None,
+    /// Another line.
+    Line(Line),
+    /// Nothing is left of it.
+    Empty,
+}
 
 impl Expander<'_> {
     /// Expand a file, a macro or the command line.
     pub(crate) fn tree(&mut self, tree: Tree) -> Vec<Node> {
         let around = core::mem::replace(&mut self.parsed, tree.diagnostics.into());
-        let nodes = self.nodes(tree.nodes);
+        let mut expanded = Vec::with_capacity(tree.nodes.len());
+        self.nodes(tree.nodes, &mut expanded);
         self.tell_parsed(None);
         self.parsed = around;
-        nodes
+        expanded
     }
 
-    fn nodes(&mut self, nodes: Vec<Node>) -> Vec<Node> {
-        let mut expanded = Vec::new();
+    fn nodes(&mut self, nodes: Vec<Node>, out: &mut Vec<Node>) {
         for node in nodes {
             if self.is_over {
                 break;
             }
-            let line = node.line().clone();
-            self.tell_parsed(Some(line.position.line));
-            match self.node(node) {
-                Ok(nodes) => expanded.extend(nodes),
-                Err(error) => self.complain(&line, error),
-            }
+            self.tell_parsed(Some(node.line().position.line));
+            self.node(node, out);
         }
-        expanded
     }
 
-    fn node(&mut self, node: Node) -> Outcome {
-        let line = node.line();
-        self.spend(LINE_COST_BYTES + line.text.len())?;
-        let Some(line) = self.with_variables(line)? else { return Ok(Vec::new()) };
-        match node {
-            Node::Directive(_) => match on_read::find(&line.name) {
-                Some(row) => row.run(self, &line),
-                None if line.name.starts_with('<') => {
-                    Err(format!("{}> cannot come out of a variable", line.name).into())
+    /// Nearly every line is passed on as it is: it is moved, not copied.
+    fn node(&mut self, node: Node, out: &mut Vec<Node>) {
+        let (line, body) = match node {
+            Node::Directive(line) => (line, None),
+            Node::Section(Section { line, body }) => (line, Some(body)),
+        };
+        let changed = match self.changed(&line) {
+            Ok(Change::None) => None,
+            Ok(Change::Line(changed)) => Some(changed),
+            Ok(Change::Empty) => return,
+            Err(error) => return self.complain(&line, error),
+        };
+        let expanded = changed.as_ref().unwrap_or(&line);
+        let done = match body {
+            Some(body) => match self.section(expanded, body, out) {
+                Ok(None) => Ok(()),
+                Ok(Some(body)) => {
+                    let line = changed.unwrap_or(line);
+                    return out.push(Node::Section(Section { line, body }));
                 }
-                None => Ok([Node::Directive(line)].into()),
+                Err(error) => Err(error),
             },
-            Node::Section(Section { body, .. }) => self.section(line, body),
-        }
+            None => match on_read::find(&expanded.name) {
+                Some(row) => row.run(self, expanded).map(|nodes| out.extend(nodes)),
+                None if expanded.name.starts_with('<') => {
+                    Err(format!("{}> cannot come out of a variable", expanded.name).into())
+                }
+                None => return out.push(Node::Directive(changed.unwrap_or(line))),
+            },
+        };
+        // An error shows the line as it was written.
+        done.unwrap_or_else(|error| self.complain(&line, error));
     }
 
-    fn section(&mut self, line: Line, body: Vec<Node>) -> Outcome {
+    /// The body of a section that stays in the tree; of a condition it goes to `out`.
+    fn section(
+        &mut self,
+        line: &Line,
+        body: Vec<Node>,
+        out: &mut Vec<Node>,
+    ) -> Result<Option<Vec<Node>>, Error> {
         if line.name.eq_ignore_ascii_case("<Macro") {
-            return self.define_macro(&line, &body);
+            return self.define_macro(line, &body).map(|()| None);
         }
         let condition = condition::of(&line.name);
         if let Some(test) = condition
-            && !test(self, &line)?
+            && !test(self, line)?
         {
-            return condition::check_skipped(self, &line, &body).map(|()| Vec::new());
+            return condition::check_skipped(self, line, &body).map(|()| None);
         }
         // The parser bounds the depth of each file, here that of all together is.
         if self.sections >= DEPTH_MAX {
@@ -225,14 +268,25 @@ impl Expander<'_> {
             return Err(text.into());
         }
         self.sections += 1;
-        let body = self.nodes(body);
+        let mut own = Vec::new();
+        match condition {
+            Some(_) => self.nodes(body, out),
+            None => {
+                own.reserve(body.len());
+                self.nodes(body, &mut own);
+            }
+        }
         self.sections -= 1;
-        Ok(if condition.is_some() { body } else { [Node::Section(Section { line, body })].into() })
+        Ok(condition.is_none().then_some(own))
     }
 
     /// Replace `${NAME}` in the whole line, before it is split into words: a value may hold
     /// several words, and even the name of the directive (ap_resolve_env of server/core.c).
-    fn with_variables(&mut self, line: &Line) -> Result<Option<Line>, Error> {
+    fn changed(&mut self, line: &Line) -> Result<Change, Error> {
+        self.spend(LINE_COST_BYTES + line.text.len())?;
+        if !line.text.as_bytes().contains(&b'$') {
+            return Ok(Change::None);
+        }
         let (mut text, mut rest) = (String::new(), line.text.as_str());
         while let Some((before, from)) = split_at_find(rest, "${") {
             let Some((reference, after)) = split_after(from, '}') else { break };
@@ -255,11 +309,11 @@ impl Expander<'_> {
             rest = after;
         }
         if text.is_empty() {
-            return Ok(Some(line.clone()));
+            return Ok(Change::None);
         }
         text.push_str(rest);
         self.spend(text.len())?;
-        Ok(split(text, line.position.clone()))
+        Ok(split(text.into(), line.position.clone()).map_or(Change::Empty, Change::Line))
     }
 
     /// A variable with a value, else the environment; a bare `-D NAME` has none.
@@ -364,11 +418,14 @@ pub fn fuzz_expand(data: &[u8]) {
     let start = Start {
         defines: [("D".into(), None), ("V".into(), Some("v w".into()))].into(),
         modules: MODULES,
-        has_directive: &|name| name.eq_ignore_ascii_case("Listen"),
+        is_modular: data.len() % 2 == 1,
+        has_directive: &|name, _| name.eq_ignore_ascii_case("Listen"),
         guards: Guards::default(),
         server_root: "/".into(),
         version: [2, 4, 71],
         bytes_max: 1 << 16,
+        is_htaccess: false,
+        missing: &[],
     };
     let first = parse("/0", &world.files[0], 1);
     let expanded = expand([first].into(), &start, &mut world);

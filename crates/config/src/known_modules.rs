@@ -71,6 +71,7 @@ pub static MODULES: &[(&str, &str)] = &[
     ("mpm_prefork_module", "prefork.c"),
     ("mpm_worker_module", "worker.c"),
     ("negotiation_module", "mod_negotiation.c"),
+    ("php_module", "mod_php.c"),
     ("proxy_ajp_module", "mod_proxy_ajp.c"),
     ("proxy_balancer_module", "mod_proxy_balancer.c"),
     ("proxy_connect_module", "mod_proxy_connect.c"),

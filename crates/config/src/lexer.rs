@@ -6,6 +6,7 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::ops::Range;
 
 /// The longest logical line in bytes, as httpd has it (`VARBUF_MAX_LEN`, server/config.c).
@@ -22,20 +23,20 @@ fn is_blank_byte(byte: &u8) -> bool {
 
 /// A logical line that holds something.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Logical {
+pub struct Logical<'a> {
     /// The number of its first line.
     pub first_line: u32,
     /// The number of its last line.
     pub line: u32,
     /// Its text, or why it has none.
-    pub text: Result<Text, Flaw>,
+    pub text: Result<Text<'a>, Flaw>,
 }
 
 /// The text of a logical line.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Text {
-    /// As it stands in the file.
-    Utf8(String),
+pub enum Text<'a> {
+    /// As it stands in the file; owned where lines were joined.
+    Utf8(Cow<'a, str>),
     /// The line is not UTF-8 and was read as ISO 8859-1, in which every byte has a meaning.
     Latin1(String),
 }
@@ -114,22 +115,34 @@ fn truncate(line: &mut Cow<'_, [u8]>, len: usize) {
     }
 }
 
-impl Iterator for Lines<'_> {
-    type Item = Logical;
+impl<'a> Iterator for Lines<'a> {
+    type Item = Logical<'a>;
 
-    fn next(&mut self) -> Option<Logical> {
+    fn next(&mut self) -> Option<Logical<'a>> {
         loop {
             let (first_line, joined) = self.joined()?;
             let text = match &joined {
                 None => Err(Flaw::TooLong),
-                Some(bytes) => match trim(bytes) {
-                    [] | [b'#', ..] => continue,
-                    bytes if bytes.contains(&0) => Err(Flaw::Nul),
-                    bytes => Ok(decode(bytes)),
+                Some(Cow::Borrowed(bytes)) => match meant(bytes) {
+                    None => continue,
+                    Some(bytes) => bytes.map(decode),
+                },
+                Some(Cow::Owned(bytes)) => match meant(bytes) {
+                    None => continue,
+                    Some(bytes) => bytes.map(|bytes| decode(bytes).into_owned()),
                 },
             };
             return Some(Logical { first_line, line: self.line, text });
         }
+    }
+}
+
+/// What a line says, if it is not empty and no comment.
+fn meant(bytes: &[u8]) -> Option<Result<&[u8], Flaw>> {
+    match trim(bytes) {
+        [] | [b'#', ..] => None,
+        bytes if bytes.contains(&0) => Some(Err(Flaw::Nul)),
+        bytes => Some(Ok(bytes)),
     }
 }
 
@@ -139,10 +152,19 @@ fn trim(bytes: &[u8]) -> &[u8] {
     &bytes[start..end]
 }
 
-fn decode(bytes: &[u8]) -> Text {
+fn decode(bytes: &[u8]) -> Text<'_> {
     match core::str::from_utf8(bytes) {
         Ok(text) => Text::Utf8(text.into()),
         Err(_) => Text::Latin1(bytes.iter().map(|&byte| char::from(byte)).collect()),
+    }
+}
+
+impl Text<'_> {
+    fn into_owned(self) -> Text<'static> {
+        match self {
+            Self::Utf8(text) => Text::Utf8(text.into_owned().into()),
+            Self::Latin1(text) => Text::Latin1(text),
+        }
     }
 }
 
@@ -180,8 +202,43 @@ impl<'a> Words<'a> {
         self.at
     }
 
+    /// Puts the next word into `out`; gives where it stands.
+    fn next_into(&mut self, out: &mut String) -> Option<Range<usize>> {
+        out.clear();
+        let rest = self.rest();
+        let quote = char::from(*rest.as_bytes().first()?);
+        let len = match quote {
+            '"' | '\'' => quoted(&rest[1..], quote, out),
+            _ => {
+                // No byte of a longer character is a blank.
+                let len = rest.bytes().position(|byte| is_blank_byte(&byte)).unwrap_or(rest.len());
+                unescape(&rest[..len], None, out);
+                len
+            }
+        };
+        let span = self.at..self.at + len;
+        self.at = span.end;
+        self.skip_blanks();
+        Some(span)
+    }
+
+    /// Where the next word stands, if it is written without quotes and escapes.
+    pub(crate) fn next_plain(&mut self) -> Option<Range<usize>> {
+        let rest = self.rest().as_bytes();
+        let len = rest.iter().position(is_blank_byte).unwrap_or(rest.len());
+        let word = &rest[..len];
+        if matches!(word, [] | [b'"' | b'\'', ..]) || word.contains(&b'\\') {
+            return None;
+        }
+        let span = self.at..self.at + len;
+        self.at = span.end;
+        self.skip_blanks();
+        Some(span)
+    }
+
     fn skip_blanks(&mut self) {
-        self.at = self.text.len() - self.rest().trim_start_matches(is_blank).len();
+        let rest = &self.text.as_bytes()[self.at..];
+        self.at += rest.iter().take_while(|byte| is_blank_byte(byte)).count();
     }
 }
 
@@ -190,47 +247,83 @@ impl Iterator for Words<'_> {
 
     /// The next word; empty for `""`, `None` only at the end of the line.
     fn next(&mut self) -> Option<Word> {
-        let rest = self.rest();
-        let quote = rest.chars().next()?;
-        let (text, len) = match quote {
-            '"' | '\'' => quoted(&rest[1..], quote),
-            _ => {
-                let len = rest.find(is_blank).unwrap_or(rest.len());
-                (unescape(&rest[..len], None), len)
-            }
-        };
-        let span = self.at..self.at + len;
-        self.at = span.end;
-        self.skip_blanks();
-        Some(Word { text, span })
+        let mut text = String::new();
+        self.next_into(&mut text).map(|span| Word { text, span })
     }
 }
 
-/// The content of a quoted word and the length of the word with its quotes. A missing closing
-/// quote is no error in httpd: the word ends with the line.
-fn quoted(inner: &str, quote: char) -> (String, usize) {
+/// The words of one line after the other, in strings that are used again.
+#[derive(Debug, Default)]
+pub(crate) struct Split {
+    /// More than the line has, if one before it had more.
+    words: Vec<String>,
+    len: usize,
+}
+
+impl Split {
+    /// Splits `raw` into at most `most` words.
+    pub(crate) fn fill(&mut self, raw: &str, most: usize) {
+        self.len = 0;
+        let mut words = Words::new(raw);
+        while self.len < most {
+            if self.len == self.words.len() {
+                self.words.push(String::new());
+            }
+            if words.next_into(&mut self.words[self.len]).is_none() {
+                return;
+            }
+            self.len += 1;
+        }
+    }
+
+    /// Whether its strings are worth keeping: a line of a million words is followed by no other.
+    pub(crate) fn is_usual(&self) -> bool {
+        self.words.len() <= 64
+    }
+
+    /// Leaves out all words but the first `len`.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// The words of the line.
+    pub(crate) fn words(&self) -> &[String] {
+        &self.words[..self.len]
+    }
+}
+
+/// Adds the content of a quoted word to `out`; gives the length of the word with its quotes. A
+/// missing closing quote is no error in httpd: the word ends with the line.
+fn quoted(inner: &str, quote: char, out: &mut String) -> usize {
     let mut escaped = false;
-    let end = inner.find(|c| {
+    let end = inner.bytes().position(|byte| {
         // Before any other character a `\` stands for itself, and so does not escape.
-        let ends = c == quote && !escaped;
-        escaped = c == '\\' && !escaped;
+        let ends = char::from(byte) == quote && !escaped;
+        escaped = byte == b'\\' && !escaped;
         ends
     });
     match end {
-        Some(end) => (unescape(&inner[..end], Some(quote)), end + 2),
-        None => (unescape(inner, Some(quote)), inner.len() + 1),
+        Some(end) => {
+            unescape(&inner[..end], Some(quote), out);
+            end + 2
+        }
+        None => {
+            unescape(inner, Some(quote), out);
+            inner.len() + 1
+        }
     }
 }
 
 /// `\\` is `\` in every word; the quote can be escaped in a quoted one. Any other `\` is kept.
-fn unescape(text: &str, quote: Option<char>) -> String {
-    let mut out = String::with_capacity(text.len());
+fn unescape(text: &str, quote: Option<char>, out: &mut String) {
+    if !text.as_bytes().contains(&b'\\') {
+        return out.push_str(text);
+    }
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let next = chars.next_if(|&next| c == '\\' && (next == '\\' || Some(next) == quote));
         out.push(next.unwrap_or(c));
     }
-    out
 }
 
 /// Writes `word` so that it is read back as one word.

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::ast::{self, Line, Node, Position};
 use crate::diagnostic::Error;
-use crate::expand::{Expander, Outcome};
+use crate::expand::Expander;
 use crate::lexer::{LINE_BYTES_MAX, Words};
 use crate::parse::{Tree, parse};
 
@@ -27,7 +27,7 @@ struct Macro {
 
 impl Expander<'_> {
     /// `<Macro name $parameter ...>`. A second definition replaces the first, as in httpd.
-    pub(crate) fn define_macro(&mut self, line: &Line, body: &[Node]) -> Outcome {
+    pub(crate) fn define_macro(&mut self, line: &Line, body: &[Node]) -> Result<(), Error> {
         let raw = match line.args() {
             "" => return Err("<Macro macro definition: empty name".into()),
             raw => raw.rsplit_once('>').ok_or("<Macro> directive missing closing '>'")?.0,
@@ -51,7 +51,7 @@ impl Expander<'_> {
         }
         self.macros.all.retain(|known| !known.name.eq_ignore_ascii_case(&name));
         self.macros.all.push(Macro { name, parameters, text, defined });
-        Ok(Vec::new())
+        Ok(())
     }
 }
 

@@ -10,12 +10,16 @@ use crate::ast::Line;
 use crate::diagnostic::Error;
 use crate::directive::Args;
 use crate::expand::{Expander, INCLUDE_DEPTH_MAX, Included, Outcome};
+use crate::lexer::Split;
 use crate::parse::parse;
+use crate::scope::Scope;
 use crate::{known_modules, suggest};
 
 /// A directive: its help text ends the error about a wrong number of arguments.
 pub(crate) struct Row {
     name: &'static str,
+    /// The source file of the module that has it in httpd.
+    file: &'static str,
     args: Args<()>,
     help: &'static str,
     run: Run,
@@ -23,16 +27,62 @@ pub(crate) struct Row {
 
 type Run = fn(&mut Expander<'_>, &Line, &[String]) -> Outcome;
 
-const fn row(name: &'static str, args: Args<()>, run: Run, help: &'static str) -> Row {
-    Row { name, args, help, run }
+const fn row(
+    name: &'static str,
+    file: &'static str,
+    args: Args<()>,
+    run: Run,
+    help: &'static str,
+) -> Row {
+    Row { name, file, args, help, run }
+}
+
+/// Rows that may also stand in a `.htaccess` file; no other may, whatever it would do.
+const IN_HTACCESS: &[&str] = &["Use", "UndefMacro"];
+
+/// A directive that acts while the configuration is read, for `-L`.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadTime {
+    /// Its name.
+    pub name: &'static str,
+    /// The source file of the module that has it in httpd.
+    pub file: &'static str,
+    /// httpd's help text.
+    pub help: &'static str,
+    /// Where httpd says that it may stand.
+    pub scope: Scope,
+}
+
+/// Directives that have no row in a table of a module.
+pub fn read_time_directives() -> impl Iterator<Item = ReadTime> {
+    const AT_TOP: &[&str] = &["LoadModule", "ServerRoot", "DefaultRuntimeDir"];
+    ROWS.iter().map(|row| ReadTime {
+        name: row.name,
+        file: row.file,
+        help: row.help,
+        scope: match row.name {
+            name if AT_TOP.contains(&name) => Scope::RSRC_CONF,
+            name if IN_HTACCESS.contains(&name) => Scope::OR_ALL,
+            _ => Scope::ANY_CONF,
+        },
+    })
+}
+
+/// How a line of one of them looks, for a manual.
+pub fn read_time_syntax(name: &str) -> Option<String> {
+    find(name).map(|row| row.args.syntax(row.name))
 }
 
 impl Row {
     /// Check the arguments of a line and do what it says.
     pub(crate) fn run(&self, expander: &mut Expander<'_>, line: &Line) -> Outcome {
-        let args = apply::words(&self.args, line.args())
+        if expander.start.is_htaccess && !IN_HTACCESS.contains(&self.name) {
+            return Err(format!("{} not allowed here", self.name).into());
+        }
+        let mut split = Split::default();
+        apply::words(&self.args, line.args(), &mut split)
             .map_err(|said| apply::arity(self.name, &self.args, self.help, said))?;
-        (self.run)(expander, line, &args)
+        (self.run)(expander, line, split.words())
     }
 }
 
@@ -43,14 +93,15 @@ pub(crate) fn find(name: &str) -> Option<&'static Row> {
 
 #[rustfmt::skip]
 static ROWS: &[Row] = &[
-    row("Define", Args::OneOrTwo, define, "Define a variable, optionally to a value.  Same as passing -D to the command line."),
-    row("UnDefine", Args::One, undefine, "Undefine the existence of a variable. Undo a Define."),
-    row("Include", Args::One, include, "Name(s) of the config file(s) to be included; fails if the wildcard does not match at least one file"),
-    row("IncludeOptional", Args::One, include_optional, "Name or pattern of the config file(s) to be included; ignored if the file does not exist or the pattern does not match any files"),
-    row("LoadModule", Args::Two, load_module, "a module name and the name of a shared object file to load it from"),
-    row("ServerRoot", Args::One, server_root, "Common directory of server-related files (logs, confs, etc.)"),
-    row("Use", Args::Any, use_macro, ""),
-    row("UndefMacro", Args::One, undef_macro, "Remove a macro definition."),
+    row("Define", "core.c", Args::OneOrTwo, define, "Define a variable, optionally to a value.  Same as passing -D to the command line."),
+    row("UnDefine", "core.c", Args::One, undefine, "Undefine the existence of a variable. Undo a Define."),
+    row("Include", "core.c", Args::One, include, "Name(s) of the config file(s) to be included; fails if the wildcard does not match at least one file"),
+    row("IncludeOptional", "core.c", Args::One, include_optional, "Name or pattern of the config file(s) to be included; ignored if the file does not exist or the pattern does not match any files"),
+    row("LoadModule", "mod_so.c", Args::Two, load_module, "a module name and the name of a shared object file to load it from"),
+    row("ServerRoot", "core.c", Args::One, server_root, "Common directory of server-related files (logs, confs, etc.)"),
+    row("DefaultRuntimeDir", "core.c", Args::One, default_runtime_dir, "Common directory for run-time files (shared memory, locks, etc.)"),
+    row("Use", "mod_macro.c", Args::Any, use_macro, ""),
+    row("UndefMacro", "mod_macro.c", Args::One, undef_macro, "Remove a macro definition."),
 ];
 
 /// httpd keeps `:` for the maps of mod_rewrite.
@@ -82,30 +133,83 @@ fn server_root(expander: &mut Expander<'_>, _: &Line, args: &[String]) -> Outcom
     Ok(Vec::new())
 }
 
+fn default_runtime_dir(expander: &mut Expander<'_>, _: &Line, args: &[String]) -> Outcome {
+    let path = expander.absolute(&args[0]);
+    if !expander.world.is_folder(&path) {
+        let text =
+            "DefaultRuntimeDir must be a valid directory, absolute or relative to ServerRoot";
+        return Err(Error::argument(0, text));
+    }
+    expander.out.runtime_dir = Some(path);
+    Ok(Vec::new())
+}
+
+/// Built-in modules stand for httpd's files of the same name, which need not be there.
 fn load_module(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outcome {
     let (symbol, path) = (&args[0], &args[1]);
     let module = expander.start.modules.iter().find(|row| row.symbol == *symbol);
-    if module.is_none() && !known_modules::is_known(symbol) {
-        let own = expander.start.modules.iter().map(|row| row.symbol);
-        let names = own.chain(known_modules::MODULES.iter().map(|row| row.0));
-        let text = format!("Cannot load {path} into server: there is no module {symbol}");
-        let suggestion = suggest::nearest(symbol, names).map(String::from);
-        return Err(Error { suggestion, ..Error::argument(0, text) });
+    let missing = known_modules::MODULES.iter().find(|row| row.0 == symbol);
+    if module.is_none() && missing.is_none() {
+        return Err(no_such_module(expander, symbol, path));
     }
     if expander.named.contains(symbol) {
         let text = format!("module {symbol} is already loaded, skipping");
         expander.warn(line, Some("AH01574"), text);
         return Ok(Vec::new());
     }
+    if expander.start.is_modular && module.is_some_and(|row| row.is_static) {
+        let text = format!("module {symbol} is built-in and can't be loaded");
+        return Err(Error::argument(0, text));
+    }
     expander.named.push(symbol.clone());
-    match module {
-        Some(module) if !expander.out.loaded.contains(&module.symbol) => {
+    let file = (symbol.clone(), expander.absolute(path));
+    expander.out.module_files.push(file);
+    match (module, missing) {
+        (Some(module), _) if !expander.out.loaded.contains(&module.symbol) => {
             expander.out.loaded.push(module.symbol);
+            if let Some(text) = about_mpm(expander, symbol) {
+                expander.warn(line, None, Error::argument(0, text));
+            }
         }
-        Some(_) => {}
-        None => expander.warn(line, None, Error::argument(0, missing_module(symbol))),
+        (None, Some((missing, _))) => {
+            expander.out.missing.push(missing);
+            expander.warn(line, None, Error::argument(0, missing_module(symbol)));
+        }
+        _ => {}
     }
     Ok(Vec::new())
+}
+
+/// httpd's words (mod_so.c, and those of dlopen), and what was probably meant.
+fn no_such_module(expander: &mut Expander<'_>, symbol: &str, path: &str) -> Error {
+    let file = expander.absolute(path);
+    let text = match expander.world.exists(&file) {
+        true => format!(
+            "Can't locate API module structure `{symbol}' in file {file}: {file}: undefined \
+             symbol: {symbol}"
+        ),
+        false => format!(
+            "Cannot load {path} into server: {file}: cannot open shared object file: No such file \
+             or directory"
+        ),
+    };
+    let own = expander.start.modules.iter().map(|row| row.symbol);
+    let names = own.chain(known_modules::MODULES.iter().map(|row| row.0));
+    let suggestion = suggest::nearest(symbol, names).map(String::from);
+    Error { suggestion, ..Error::argument(0, text) }
+}
+
+/// What is to be said when an MPM was loaded: several are httpd's AH00534, here the last counts.
+fn about_mpm(expander: &Expander<'_>, symbol: &str) -> Option<String> {
+    let is_mpm = |name: &str| name.starts_with("mpm_");
+    if !is_mpm(symbol) {
+        return None;
+    }
+    let others = expander.out.loaded.iter().filter(|name| is_mpm(name) && **name != symbol);
+    if others.count() > 0 {
+        return Some(format!("More than one MPM loaded: {symbol}, the last, is taken"));
+    }
+    (symbol != crate::owners::MPM).then(|| missing_module(symbol))
 }
 
 fn missing_module(symbol: &str) -> String {

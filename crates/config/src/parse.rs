@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use crate::ast::{Line, Node, Position, Section};
 use crate::diagnostic::{Diagnostic, Stage};
+use crate::excerpt::Excerpt;
 use crate::known;
 use crate::lexer::{Flaw, Lines, Logical, Text, Words};
 
@@ -65,11 +66,14 @@ pub fn parse_sources(sources: &[Source<'_>]) -> Tree {
     let mut parser = Parser::default();
     for source in sources {
         let file: Arc<str> = source.name.into();
-        for mut logical in Lines::new(source.text, source.first_line) {
+        // Lines are pieces of this text; of one that is not UTF-8 each has a text of its own.
+        let whole: Arc<str> = core::str::from_utf8(source.text).unwrap_or_default().into();
+        let bytes = if whole.is_empty() { source.text } else { whole.as_bytes() };
+        for mut logical in Lines::new(bytes, source.first_line) {
             if source.name == COMMAND_LINE {
                 (logical.first_line, logical.line) = (source.first_line, source.first_line);
             }
-            parser.logical_line(&file, logical);
+            parser.logical_line(&file, &whole, logical);
         }
     }
     parser.finish()
@@ -87,22 +91,32 @@ pub fn fuzz_parse(data: &[u8]) {
 
 #[derive(Default)]
 struct Parser {
-    tree: Tree,
+    diagnostics: Vec<Diagnostic>,
+    /// What stands at the top level, and then what stands in each open section so far: a body
+    /// gets memory of its own once it is known how long it is.
+    nodes: Vec<Node>,
     /// The sections that are open, outermost first.
-    open: Vec<Section>,
+    open: Vec<Open>,
     /// How many sections are open beyond [`DEPTH_MAX`]; what they hold is dropped.
     too_deep: usize,
 }
 
+/// A section without its end.
+struct Open {
+    line: Line,
+    /// Where its body begins among the nodes.
+    start: usize,
+}
+
 impl Parser {
-    fn logical_line(&mut self, file: &Arc<str>, logical: Logical) {
+    fn logical_line(&mut self, file: &Arc<str>, whole: &Arc<str>, logical: Logical<'_>) {
         let Logical { first_line, line, text } = logical;
         let position = Position { file: file.clone(), line, first_line };
         let text = match text {
-            Ok(Text::Utf8(text)) => text,
+            Ok(Text::Utf8(text)) => Excerpt::within(whole, &text),
             Ok(Text::Latin1(text)) => {
                 self.warn_latin1(&position, &text);
-                text
+                text.into()
             }
             Err(flaw) => return self.flaw(position, flaw),
         };
@@ -116,18 +130,14 @@ impl Parser {
     }
 
     fn push(&mut self, node: Node) {
-        if self.too_deep > 0 {
-            return;
-        }
-        match self.open.last_mut() {
-            Some(section) => section.body.push(node),
-            None => self.tree.nodes.push(node),
+        if self.too_deep == 0 {
+            self.nodes.push(node);
         }
     }
 
     fn open(&mut self, line: Line) {
         if self.open.len() < DEPTH_MAX {
-            return self.open.push(Section { line, body: Vec::new() });
+            return self.open.push(Open { line, start: self.nodes.len() });
         }
         if self.too_deep == 0 {
             let text = format!("{}> is nested deeper than {DEPTH_MAX} sections", line.name);
@@ -152,10 +162,10 @@ impl Parser {
             self.error(line, text);
             return self.close_matching(tag);
         };
-        let expected = &known::spelled(&innermost.line.name)[1..];
-        if name.eq_ignore_ascii_case(expected) {
+        if name.eq_ignore_ascii_case(&innermost.line.name[1..]) {
             return self.close_to(self.open.len() - 1);
         }
+        let expected = &known::spelled(&innermost.line.name)[1..];
         let text = format!("Expected </{expected}> but saw </{name}>");
         self.error(line, text);
         // `</Files></Directory>` is one wrong tag, but both were meant.
@@ -167,7 +177,7 @@ impl Parser {
     /// Closes the innermost section called `name` and all inside it; none if there is no such.
     /// After an error this guess keeps one wrong tag from making all later ones wrong.
     fn close_matching(&mut self, name: &str) {
-        let called = |section: &Section| section.line.name[1..].eq_ignore_ascii_case(name);
+        let called = |section: &Open| section.line.name[1..].eq_ignore_ascii_case(name);
         if let Some(depth) = self.open.iter().rposition(called) {
             self.close_to(depth);
         }
@@ -175,8 +185,9 @@ impl Parser {
 
     fn close_to(&mut self, depth: usize) {
         while self.open.len() > depth {
-            let Some(section) = self.open.pop() else { break };
-            self.push(Node::Section(section));
+            let Some(Open { line, start }) = self.open.pop() else { break };
+            let body = self.nodes.split_off(start);
+            self.push(Node::Section(Section { line, body }));
         }
     }
 
@@ -189,14 +200,14 @@ impl Parser {
             self.error(&line, each.join("\n"));
         }
         self.close_to(0);
-        self.tree
+        Tree { nodes: self.nodes, diagnostics: self.diagnostics }
     }
 
     fn error(&mut self, line: &Line, text: String) {
         let mut diagnostic = Diagnostic::error(Stage::Tree, line.position.clone(), text);
-        diagnostic.line_text = line.text.clone();
+        diagnostic.line_text = line.text.as_str().into();
         diagnostic.span = line.name_span();
-        self.tree.diagnostics.push(diagnostic);
+        self.diagnostics.push(diagnostic);
     }
 
     fn flaw(&mut self, position: Position, flaw: Flaw) {
@@ -204,7 +215,7 @@ impl Parser {
             Flaw::TooLong => (Stage::Read, "Line too long"),
             Flaw::Nul => (Stage::Tree, "the line holds a NUL byte"),
         };
-        self.tree.diagnostics.push(Diagnostic::error(stage, position, text.into()));
+        self.diagnostics.push(Diagnostic::error(stage, position, text.into()));
     }
 
     fn warn_latin1(&mut self, position: &Position, text: &str) {
@@ -213,23 +224,26 @@ impl Parser {
         diagnostic.line_text = text.into();
         let start = text.find(|c: char| !c.is_ascii()).unwrap_or(0);
         diagnostic.span = Some(start..start + 2);
-        self.tree.diagnostics.push(diagnostic);
+        self.diagnostics.push(diagnostic);
     }
 }
 
 /// Splits off the name. httpd takes a `>` off the end of any name that has no `/` second, as
 /// close tags have.
-pub(crate) fn split(text: String, position: Position) -> Option<Line> {
+pub(crate) fn split(text: Excerpt, position: Position) -> Option<Line> {
     let mut words = Words::new(&text);
-    let mut name = words.next().map(|word| word.text).filter(|name| !name.is_empty())?;
+    let mut name: Excerpt = match words.next_plain() {
+        Some(span) => text.part(span),
+        None => words.next().map(|word| word.text).filter(|name| !name.is_empty())?.into(),
+    };
     let args_at = words.offset();
     if name.ends_with('>') && name.as_bytes().get(1) != Some(&b'/') {
-        name.pop();
+        name = name.part(0..name.len() - 1);
     }
     Some(Line { name, args_at, position, text })
 }
 
-fn not_closed(section: &Section) -> String {
+fn not_closed(section: &Open) -> String {
     let Line { name, position, .. } = &section.line;
     let name = known::spelled(name);
     format!("{}:{}: {name}> was not closed.", position.file, position.line)

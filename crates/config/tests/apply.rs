@@ -28,6 +28,40 @@ fn check(cases: &[(&str, Result<&str, &str>)]) {
     }
 }
 
+/// What is said about a line when only modules of these symbols are loaded.
+fn said_with(loaded: &[&str], text: &str) -> (Severity, String, Option<String>) {
+    let index = common::index().with_loaded(&[&common::TOY], |symbol| loaded.contains(&symbol));
+    let tree = parse("x.conf", text.as_bytes(), 1);
+    let said = apply(&tree.nodes, &index, &mut Toy::new(Scope::SERVER));
+    let first = said.into_iter().next().expect("something is said");
+    (first.severity, first.text, first.suggestion)
+}
+
+#[test]
+fn what_is_not_loaded_is_unknown() {
+    let invalid = |name: &str| {
+        format!(
+            "Invalid command '{name}', perhaps misspelled or defined by a module not included in \
+             the server configuration"
+        )
+    };
+    // A row of a module that is not loaded, and a directive of httpd that has no row.
+    for (line, name, hint) in [
+        ("ToyNone", "ToyNone", "to load toy_module"),
+        ("rewriteengine On", "rewriteengine", "to load rewrite_module"),
+    ] {
+        let expected = (Severity::Error, invalid(name), Some(hint.to_owned()));
+        assert_eq!(said_with(&[], line), expected);
+    }
+    let (severity, text, _) = said_with(&["rewrite_module"], "RewriteEngine On");
+    assert_eq!(severity, Severity::Warning, "{text}");
+    let (_, text, near) = said_with(&["toy_module"], "RewriteEngin On");
+    assert_eq!((text, near), (invalid("RewriteEngin"), None), "what is not there is no advice");
+    // httpd has this one in a module of another name than the row's.
+    let (_, text, _) = said_with(&["http_module"], "KeepAlive x");
+    assert_eq!(text, "KeepAlive must be On or Off");
+}
+
 #[test]
 fn arguments() {
     check(&[

@@ -68,7 +68,7 @@ type Expected<'a> = (u32, u32, &'a str);
 
 fn lines(text: &[u8]) -> Vec<(u32, u32, String)> {
     let text_of = |text| match text {
-        Ok(Text::Utf8(text)) => text,
+        Ok(Text::Utf8(text)) => text.into_owned(),
         Ok(Text::Latin1(text)) => format!("latin1: {text}"),
         Err(flaw) => format!("{flaw:?}"),
     };

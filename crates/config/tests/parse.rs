@@ -31,7 +31,7 @@ fn builds_a_tree_with_positions() {
     assert_eq!(&*directory.line.position.file, "/x.conf");
     let files = section(&directory.body[0]);
     assert_eq!(files.line.position.line, 14);
-    assert_eq!(files.body[0].line().name, "A");
+    assert_eq!(&*files.body[0].line().name, "A");
 }
 
 #[test]

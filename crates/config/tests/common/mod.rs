@@ -143,7 +143,7 @@ const fn row(
 
 const SOME: SectionArgs = SectionArgs::Some;
 
-static TOY: Module<Toy> = Module {
+pub(crate) static TOY: Module<Toy> = Module {
     name: "toy_module",
     file: "toy.c",
     directives: &[

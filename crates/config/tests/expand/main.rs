@@ -58,11 +58,14 @@ fn expanded(files: &[(&str, &str)]) -> Expanded {
     let start = Start {
         defines: vec![("BARE".into(), None), ("SET".into(), Some("one two".into()))],
         modules: MODULES,
-        has_directive: &|name| ["listen", "<directory"].contains(&name.to_lowercase().as_str()),
+        is_modular: true,
+        has_directive: &|name, _| ["listen", "<directory"].contains(&name.to_lowercase().as_str()),
         guards: Guards { names: &["Require"], ..Guards::default() },
         server_root: "/etc".into(),
         version: [2, 4, 71],
         bytes_max: 1 << 20,
+        is_htaccess: false,
+        missing: &[],
     };
     let main = parse("/main.conf", files[0].1.as_bytes(), 1);
     expand(vec![main], &start, &mut world)
@@ -283,8 +286,10 @@ fn arguments_are_counted_as_httpd_does() {
 #[test]
 fn modules_are_there_once_they_are_loaded() {
     let text = "<IfModule alias_module>\nA\n</IfModule>\nLoadModule alias_module mod_alias.so\n\
-                <IfModule mod_alias.c>\nB\n</IfModule>\nLoadModule so_module x";
+                <IfModule mod_alias.c>\nB\n</IfModule>";
     assert_eq!(left(&[("", text)]), "B\n");
+    let static_one = first_line(&[("", "LoadModule so_module x")]);
+    assert!(static_one.ends_with("module so_module is built-in and can't be loaded"));
     let twice = "LoadModule alias_module x\nLoadModule alias_module x";
     let expected = "AH01574: module alias_module is already loaded, skipping";
     assert_eq!(first_line(&[("", twice)]), expected);
@@ -296,9 +301,12 @@ fn modules_are_there_once_they_are_loaded() {
     let mpm = first_line(&[("", "LoadModule mpm_prefork_module x")]);
     assert!(mpm.ends_with("mpm_prefork_module is not there yet: the event MPM runs"), "{mpm}");
     let unknown = said(&expanded(&[("", "LoadModule alias_moduel m.so")]));
-    assert!(
-        unknown.contains("line 1 of /main.conf: Cannot load m.so into server: there is no module")
-    );
+    assert!(unknown.contains(
+        "line 1 of /main.conf: Cannot load m.so into server: /etc/m.so: cannot open shared object \
+         file: No such file or directory"
+    ));
+    let there = first_line(&[("", "LoadModule other_thing /m.so"), ("/m.so", "")]);
+    assert!(there.contains("Can't locate API module structure `other_thing' in file /m.so: /m.so"));
     assert!(unknown.contains("did you mean alias_module?"), "{unknown}");
 }
 
