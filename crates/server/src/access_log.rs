@@ -3,10 +3,15 @@
 use crate::answer::Written;
 use crate::connection::Wire;
 use crate::context::Context;
+use crate::exchange::Logged;
+use crate::log::id::LogId;
 use crate::log::level::Level;
-use crate::modules::log_config::{ConnectionEnd, Fields, Part, Record, TimeCache};
+use crate::lookup::{Lookup, Original};
+use crate::modules::log_config::{Condition, ConnectionEnd, Fields, Part, Record, TimeCache};
 use crate::request::Request;
-use http1::RequestHead;
+use crate::response::Response;
+use crate::site::host::ServerName;
+use http1::{Persist, RequestHead};
 use runtime::{clock, process};
 use std::net::SocketAddr;
 
@@ -28,80 +33,159 @@ impl Writer {
 /// What there is to say about an exchange. Borrowed from wherever it is.
 pub(crate) struct Finished<'a> {
     pub(crate) client: SocketAddr,
+    /// The other end of the connection.
+    pub(crate) peer: SocketAddr,
     pub(crate) local: SocketAddr,
     /// The head, if one was understood.
     pub(crate) request: Option<RequestHead<'a>>,
+    pub(crate) method: Option<&'a [u8]>,
+    pub(crate) protocol: Option<&'a [u8]>,
     /// The request line, or what arrived of it.
     pub(crate) request_line: Option<&'a [u8]>,
-    pub(crate) path: Option<&'a [u8]>,
+    pub(crate) logged: &'a Logged,
     pub(crate) query: Option<&'a [u8]>,
-    pub(crate) filename: Option<&'a [u8]>,
-    pub(crate) handler: Option<&'a str>,
     pub(crate) status: u16,
     pub(crate) start_us: i64,
     pub(crate) duration_us: i64,
     pub(crate) body_bytes: u64,
     pub(crate) bytes_received: u64,
     pub(crate) bytes_sent: u64,
+    /// From then to the first byte of the response, if LogIOTrackTTFB asks for it.
+    pub(crate) first_byte_us: Option<i64>,
     /// The head that was sent.
     pub(crate) response_head: &'a [u8],
+    /// What else was said about the connection, if it does not stand in the head.
+    pub(crate) persist: Option<Persist>,
+    /// The host that was asked for.
+    pub(crate) host_name: Option<&'a [u8]>,
+    /// What the error log calls the request and its connection.
+    pub(crate) log_ids: (Option<LogId>, Option<LogId>),
     pub(crate) keepalives: u32,
     pub(crate) end: ConnectionEnd,
 }
 
+/// A request as far as it was understood.
+pub(crate) struct Asked<'a> {
+    pub(crate) view: Option<RequestHead<'a>>,
+    pub(crate) method: Option<&'a [u8]>,
+    pub(crate) protocol: Option<&'a [u8]>,
+    pub(crate) request_line: Option<&'a [u8]>,
+    pub(crate) query: Option<&'a [u8]>,
+    pub(crate) host_name: Option<&'a [u8]>,
+    pub(crate) log_ids: (Option<LogId>, Option<LogId>),
+}
+
+/// The request that the client sent, of one that was redirected within the server.
+fn original_part(first: &Original) -> Part<'_> {
+    Part {
+        method: first.method.map(|method| method.as_str().as_bytes()),
+        path: Some(&first.path),
+        query: first.query.as_deref(),
+        status: first.status,
+        handler: first.handler.map(str::as_bytes),
+        filename: some(&first.filename),
+        user: first.user.as_deref(),
+    }
+}
+
+/// The request that was answered.
+fn last_part<'a>(finished: &Finished<'a>) -> Part<'a> {
+    let Logged { path, filename, user, handler, method, first, .. } = finished.logged;
+    Part {
+        method: match (first, method) {
+            // An error document is asked for with GET, whatever led to it.
+            (Some(_), Some(method)) => Some(method.as_str().as_bytes()),
+            _ => finished.method,
+        },
+        path: some(path),
+        query: finished.query,
+        status: finished.status,
+        handler: handler.as_deref().map(str::as_bytes),
+        filename: some(filename),
+        user: user.as_deref(),
+    }
+}
+
+/// What is there, if anything is.
+fn some(bytes: &[u8]) -> Option<&[u8]> {
+    (!bytes.is_empty()).then_some(bytes)
+}
+
+/// Conditions of logs (mod_log_config.c, config_log_transaction), as far as they need the request.
+pub(crate) fn chosen(lookup: &Lookup<'_>, response: &Response) -> Vec<usize> {
+    let mut chosen = Vec::new();
+    for (nth, log) in lookup.host.logs.iter().enumerate() {
+        let Some(Condition::Expression(expression)) = &log.condition else { continue };
+        // Another request for the same file may have another status.
+        lookup.mark_personal();
+        match expression.holds(lookup, Some(response)) {
+            Ok(true) => chosen.push(nth),
+            Ok(false) => {}
+            Err(text) => {
+                let text = format!("Error evaluating log condition: {text}");
+                lookup.log(Level::Warn, "log_config", Some(644), &text);
+            }
+        }
+    }
+    chosen
+}
+
 /// Append a line to every access log.
 pub(crate) fn write(context: &Context, finished: &Finished<'_>) {
-    let site = context.site();
+    let host = context.host(finished.logged.host);
     let mut writer = context.access.borrow_mut();
     let Writer { times, line, pid, tid } = &mut *writer;
     let request_fields = RequestFields(finished.request);
-    let response_fields = ResponseFields(finished.response_head);
-    let name = site.host.name.as_deref().unwrap_or("localhost");
+    let response_fields = ResponseFields(finished.response_head, finished.persist);
+    let Logged { env, notes, first, .. } = finished.logged;
+    let mut client = finished.client;
+    if let Some(ip) = finished.logged.client {
+        client.set_ip(ip);
+    }
+    let first = first.as_deref().map(original_part);
     let record = Record {
-        client: finished.client,
-        peer: finished.client,
+        client,
+        peer: finished.peer,
         local: finished.local,
         host: None,
         logname: None,
         start_us: finished.start_us,
         duration_us: finished.duration_us,
-        first_byte_us: None,
+        first_byte_us: finished.first_byte_us,
         request_line: finished.request_line,
-        protocol: finished.request.map(|head| head.version().as_str().as_bytes()),
-        last: Part {
-            method: finished.request.map(|head| head.method()),
-            path: finished.path,
-            query: finished.query,
-            status: finished.status,
-            handler: finished.handler.map(str::as_bytes),
-            filename: finished.filename,
-            user: None,
-        },
-        first: None,
+        protocol: finished.protocol,
+        last: last_part(finished),
+        first: first.as_ref(),
         body_bytes: finished.body_bytes,
         bytes_received: finished.bytes_received,
         bytes_sent: finished.bytes_sent,
         request_fields: &request_fields,
         response_fields: &response_fields,
-        notes: &NoFields,
-        environment: &NoFields,
+        notes,
+        environment: env,
         tls: None,
         keepalives: finished.keepalives,
         connection_end: finished.end,
-        log_id: None,
-        connection_log_id: None,
-        virtual_host: name.as_bytes(),
-        server_name: name.as_bytes(),
-        canonical_port: finished.local.port(),
+        log_id: finished.log_ids.0.as_ref().map(LogId::as_bytes),
+        connection_log_id: finished.log_ids.1.as_ref().map(LogId::as_bytes),
+        virtual_host: host.log_name.as_bytes(),
+        asked_host: finished.host_name.filter(|_| !finished.logged.is_canonical),
+        // Of a host without a port in its name it is that of the scheme (ap_default_port).
+        canonical_port: host.name.as_ref().map_or(80, ServerName::default_port),
         pid: *pid,
         tid: *tid,
     };
-    for log in &site.logs {
+    for (nth, log) in host.logs.iter().enumerate() {
+        match &log.condition {
+            Some(Condition::Env { name, negated }) if env.has(name) == *negated => continue,
+            Some(Condition::Expression(_)) if !finished.logged.chosen.contains(&nth) => continue,
+            _ => {}
+        }
         line.clear();
         log.format.write(&record, times, line);
         line.push(b'\n');
         if let Err(error) = log.sink.write(line) {
-            lost(context, log.sink.complaint_is_due(), log.sink.path(), &error);
+            lost(context, log.sink.complaint_is_due(), log.sink.name(), &error);
         }
     }
 }
@@ -114,65 +198,89 @@ impl Wire {
         written: &Written,
         request: &Request,
     ) {
-        if self.context.site().logs.is_empty() {
+        let changed = written.logged.request.clone();
+        let last = changed.as_deref().unwrap_or(request);
+        self.log_id = last.ids.connection.get();
+        if self.context.host(written.logged.host).logs.is_empty() {
             return;
         }
-        let query = request.query();
+        let view = changed.as_ref().map(|request| request.view()).or(view);
+        let query = match &written.logged {
+            // Of a request that was redirected within the server only its own query counts.
+            logged if logged.first.is_some() => logged.query.as_deref(),
+            logged => logged.query.as_deref().or_else(|| request.query()),
+        };
         let duration_ns = clock::monotonic_ns() - request.start_ns;
         let times = (request.start_us, i64::try_from(duration_ns / 1000).unwrap_or(i64::MAX));
         let received = request.head_bytes() as u64 + self.body_received;
-        self.log_exchange(view, request_line, written, query, times, received);
+        let asked = Asked {
+            view,
+            method: view.map(|head| head.method()),
+            protocol: view.map(|head| head.protocol()),
+            request_line,
+            query,
+            host_name: request.host_name(),
+            log_ids: (last.ids.request.get(), self.log_id),
+        };
+        self.log_exchange(&asked, written, times, received);
     }
 
     pub(crate) fn log_exchange(
         &mut self,
-        view: Option<RequestHead<'_>>,
-        request_line: Option<&[u8]>,
+        asked: &Asked<'_>,
         written: &Written,
-        query: Option<&[u8]>,
         (start_us, duration_us): (i64, i64),
         bytes_received: u64,
     ) {
         let response = &written.response;
         let finished = Finished {
             client: self.peer,
+            peer: self.other_end(),
             local: self.local(),
-            request: view,
-            request_line,
-            path: response.path.as_deref(),
-            query,
-            filename: response.filename.as_deref(),
-            handler: response.handler,
+            request: asked.view,
+            method: asked.method,
+            protocol: asked.protocol,
+            request_line: asked.request_line,
+            logged: &written.logged,
+            query: asked.query,
             status: response.status.code(),
             start_us,
             duration_us,
             body_bytes: written.body_bytes,
             bytes_received,
-            bytes_sent: if written.head_was_sent() {
-                written.head.len() as u64 + written.body_bytes
-            } else {
-                0
-            },
+            bytes_sent: written.sent_bytes,
+            first_byte_us: written.first_byte_us,
             response_head: &written.head,
-            keepalives: self.state.requests().saturating_sub(1),
-            end: match (&written.result, self.state.close_reason()) {
-                (Err(_), _) => ConnectionEnd::Aborted,
-                (Ok(()), None) => ConnectionEnd::KeepAlive,
-                (Ok(()), Some(_)) => ConnectionEnd::Close,
+            persist: None,
+            host_name: asked.host_name,
+            log_ids: asked.log_ids,
+            keepalives: self.state.keepalives().saturating_sub(1),
+            end: match written.result {
+                Err(_) => ConnectionEnd::Aborted,
+                Ok(()) => self.connection_end(),
             },
         };
         write(&self.context, &finished);
     }
+
+    /// `%X` of a response that was sent (mod_log_config.c, log_connection_status).
+    pub(crate) fn connection_end(&self) -> ConnectionEnd {
+        let max = self.host().timing.max_keep_alive_requests;
+        match self.state.close_reason() {
+            None if max == 0 || self.state.keepalives() < max => ConnectionEnd::KeepAlive,
+            _ => ConnectionEnd::Close,
+        }
+    }
 }
 
 /// A full disk must not stop service, nor fill the error log as well.
-fn lost(context: &Context, complain: bool, path: &std::path::Path, error: &std::io::Error) {
+fn lost(context: &Context, complain: bool, name: &str, error: &std::io::Error) {
     if let Some(row) = context.process_row() {
         row.log_line_lost();
     }
     if complain {
-        let text = format!("cannot write to {}: {error}; lines are lost", path.display());
-        context.log_line(Level::Error, "log_config", &text);
+        let text = format!("Error writing to {name}: {error}; lines are lost");
+        context.log_line(Level::Warn, "log_config", Some(646), &text);
     }
 }
 
@@ -191,11 +299,17 @@ impl Fields for RequestFields<'_> {
 }
 
 /// Looks fields up in the bytes of a head: it happens only for formats that ask for it.
-struct ResponseFields<'a>(&'a [u8]);
+struct ResponseFields<'a>(&'a [u8], Option<Persist>);
 
-impl Fields for ResponseFields<'_> {
-    fn field(&self, name: &str) -> Option<&[u8]> {
-        self.0.split(|byte| *byte == b'\n').skip(1).find_map(|line| {
+/// Fields that httpd writes without ever having them among those of the response
+/// (http_filters.c, basic_http_header).
+const UNLISTED: [&str; 2] = ["Date", "Server"];
+
+impl ResponseFields<'_> {
+    fn values<'s>(&'s self, name: &str) -> impl Iterator<Item = &'s [u8]> {
+        let lines = self.0.split(|byte| *byte == b'\n').skip(1);
+        let is_listed = UNLISTED.iter().all(|unlisted| !unlisted.eq_ignore_ascii_case(name));
+        lines.filter(move |_| is_listed).filter_map(move |line| {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             let (field, value) = line.split_at_checked(name.len())?;
             let value = value.strip_prefix(b": ")?;
@@ -204,10 +318,17 @@ impl Fields for ResponseFields<'_> {
     }
 }
 
-struct NoFields;
+impl Fields for ResponseFields<'_> {
+    fn field(&self, name: &str) -> Option<&[u8]> {
+        let persist = self.1.filter(|_| name.eq_ignore_ascii_case("Connection"));
+        match persist {
+            Some(Persist::Close) => Some(b"close"),
+            Some(Persist::Keep { named: true, .. }) => Some(b"Keep-Alive"),
+            _ => self.values(name).next(),
+        }
+    }
 
-impl Fields for NoFields {
-    fn field(&self, _: &str) -> Option<&[u8]> {
-        None
+    fn each_field(&self, name: &str, each: &mut dyn FnMut(&[u8])) {
+        self.values(name).for_each(each);
     }
 }

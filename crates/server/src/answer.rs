@@ -1,16 +1,18 @@
 //! The long way of a request: a slot, the exchange, its body, the response, the log line.
 
+use crate::compat::{self, Manner};
 use crate::connection::Wire;
 use crate::context::Context;
-use crate::exchange::{Exchanged, exchange};
+use crate::exchange::{Exchanged, Logged, exchange};
 use crate::failure::Failure;
 use crate::fast;
 use crate::request::Request;
-use crate::response::Response;
-use crate::transmit::Held;
-use http1::{BodyLength, CloseReason, Framing, Next, Persist, ResponseHead};
+use crate::response::{Delimiter, Response};
+use crate::site::host::Host;
+use crate::transmit::{Held, Sent};
+use http1::{BodyLength, CloseReason, Framing, Known, Next, Persist, ResponseHead};
 use message::limits::DRAIN_BYTES;
-use message::{Status, Target};
+use message::{Status, Target, Version};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,20 +41,29 @@ pub(crate) enum Unread {
 /// A response that was written, as far as it went.
 pub(crate) struct Written {
     pub(crate) response: Response,
+    pub(crate) logged: Logged,
     pub(crate) head: Vec<u8>,
+    /// Bytes of the body that were sent, without chunk lines.
     pub(crate) body_bytes: u64,
+    /// All bytes that were sent.
+    pub(crate) sent_bytes: u64,
+    /// When the first byte was sent after the request had come, if that is to be known.
+    pub(crate) first_byte_us: Option<i64>,
     pub(crate) result: io::Result<()>,
 }
 
-impl Written {
-    pub(crate) fn head_was_sent(&self) -> bool {
-        self.result.is_ok() || self.body_bytes > 0
-    }
+/// How a response is to be sent.
+struct Kind {
+    is_head: bool,
+    /// The version of the status line.
+    told: Version,
+    delimiter: Delimiter,
+    persist: Persist,
 }
 
 impl Wire {
     /// The long way: everything that a request may need.
-    pub(crate) async fn answer(&mut self, request: Request) -> Next {
+    pub(crate) async fn answer(&mut self, request: Rc<Request>) -> Next {
         if self.send_unsent().await.is_err() {
             self.is_broken = true;
             return self.state.close(CloseReason::ClientGone);
@@ -72,19 +83,28 @@ impl Wire {
             row.begin(self.peer.ip(), self.peer.port(), line.request_line(), self.now_ms);
         }
         let mut held = Held::new(slot, request.start_ns);
-        let Exchanged { mut response, reusable, body_limit } = match self.known(&framing, &request)
-        {
+        let exchanged = match self.known(&framing, &request) {
             Some(known) => known,
-            None => match self.unless_gone(run_exchange(&context, &request)).await {
-                Some(exchanged) => exchanged,
-                None => return self.abandoned(&framing, &request),
-            },
+            None => {
+                match self.unless_gone(run_exchange(&context, self.host_index(), &request)).await {
+                    Some(exchanged) => exchanged,
+                    None => return self.abandoned(&framing, &request),
+                }
+            }
         };
-        if let (Some(source), Target::Origin { path, .. }) = (reusable, framing.target) {
-            fast::remember(&context, path, &source, &response);
+        let Exchanged { mut response, reusable, body_limit, logged } = exchanged;
+        if let (Some(source), Target::Origin { path, .. }) = (reusable, framing.target)
+            && !request.view().seen().intersects(fast::UNUSUAL)
+        {
+            let view = request.view();
+            let mut accepted = view.get_all(Known::AcceptEncoding);
+            let first = accepted.next();
+            if accepted.next().is_none() {
+                fast::remember(self, path, &source, first, &response, &logged);
+            }
         }
         match self.settle_body(&framing, body_limit, &mut response, &mut held).await {
-            Ok(unread) => self.respond(&request, &framing, response, unread, held).await,
+            Ok(unread) => self.respond(&request, &framing, (response, logged), unread, held).await,
             Err(_) => {
                 self.is_broken = true;
                 self.abandoned(&framing, &request)
@@ -95,12 +115,23 @@ impl Wire {
     /// The client has reset the connection while its request was being answered.
     fn abandoned(&mut self, framing: &Framing<'_>, request: &Request) -> Next {
         let next = self.state.close(CloseReason::ClientGone);
-        let mut response = Response::new(CLIENT_GONE.unwrap_or(Status::BAD_REQUEST));
+        let response = Response::new(CLIENT_GONE.unwrap_or(Status::BAD_REQUEST));
         let mut path = Vec::new();
         let decoded = framing.target.path().map(|raw| message::path::decode(raw, &mut path, true));
-        response.path = matches!(decoded, Some(Ok(()))).then_some(path);
+        if !matches!(decoded, Some(Ok(()))) {
+            path.clear();
+        }
+        let logged = Logged { path, ..self.logged() };
         let result = Err(io::ErrorKind::ConnectionReset.into());
-        let written = Written { response, head: vec![], body_bytes: 0, result };
+        let written = Written {
+            response,
+            logged,
+            head: vec![],
+            body_bytes: 0,
+            sent_bytes: 0,
+            first_byte_us: None,
+            result,
+        };
         let view = request.view();
         self.log(Some(view), Some(view.request_line()), &written, request);
         next
@@ -108,7 +139,7 @@ impl Wire {
 
     /// Run `work`, but give it up when the client resets the connection meanwhile. A client that
     /// only closes its sending side still gets its answer.
-    async fn unless_gone<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+    pub(crate) async fn unless_gone<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         let context = self.context.clone();
         let mut watches = true;
@@ -142,12 +173,16 @@ impl Wire {
         if framing.body != BodyLength::None {
             return None;
         }
-        let prepared = fast::current(&self.context, path)?;
-        let mut response = crate::handler::from_file(request, &prepared.source).ok()?;
-        response.path = Some(prepared.path.clone());
-        response.filename = Some(prepared.filename.clone());
-        response.handler = Some("default-handler");
-        Some(Exchanged { response, reusable: None, body_limit: 0 })
+        let prepared = fast::current(&self.context, self.host(), path, None)?;
+        let view = request.view();
+        let is_changed = prepared.source.settings.headers.touch(&view);
+        if !prepared.is_bare || is_changed || !fast::is_plain(self, &view, framing) {
+            return None;
+        }
+        let response = crate::handler::from_file(request, &prepared.source).ok()?;
+        let query = request.query().map(<[u8]>::to_vec);
+        let logged = Logged { query, ..prepared.logged.clone() };
+        Some(Exchanged { response, reusable: None, body_limit: 0, logged })
     }
 
     /// Decide what becomes of a request body that no handler reads.
@@ -161,8 +196,7 @@ impl Wire {
         if !self.state.body_pending() {
             return Ok(Unread::None);
         }
-        let must_close =
-            !self.context.host().timing.keep_alive || response.status.drops_connection();
+        let must_close = !self.host().timing.keep_alive || response.status.drops_connection();
         if must_close && response.status.is_error() {
             return Ok(Unread::Abandon);
         }
@@ -191,7 +225,7 @@ impl Wire {
             }
             Err(refusal) => {
                 let failure = Failure::from(refusal);
-                self.context.log_failure(&failure, self.peer);
+                self.context.log_refusal(&failure, self.host_index(), self.peer);
                 *response = Response::failure(&failure, b"", None);
                 Ok(Unread::Abandon)
             }
@@ -203,17 +237,24 @@ impl Wire {
         &mut self,
         request: &Request,
         framing: &Framing<'_>,
-        response: Response,
+        (mut response, logged): (Response, Logged),
         unread: Unread,
         mut held: Held,
     ) -> Next {
-        let timing = &self.context.host().timing;
+        let timing = self.host().timing;
+        let is_head = request.is_head();
+        let manner = Manner::of(&logged.env, request, framing);
+        let delimiter = Delimiter::of(&response, is_head, manner.understood);
         let must_close = !timing.keep_alive
+            || manner.must_close
+            || compat::takes_close(&mut response)
             || matches!(unread, Unread::Abandon)
+            || delimiter == Delimiter::Close
             || response.status.drops_connection();
         let (max, draining) = (timing.max_keep_alive_requests, self.context.is_draining());
         let persist = self.state.decide(max, draining, must_close);
-        let written = self.send_response(response, request.is_head(), persist, &mut held).await;
+        let kind = Kind { is_head, told: manner.told, delimiter, persist };
+        let written = self.send_response(response, logged, kind, &mut held).await;
         held.release();
         let drains = matches!(unread, Unread::DrainLater) && written.result.is_ok();
         let drained = drains && matches!(self.drain(framing.body, DRAIN_BYTES).await, Ok(Ok(())));
@@ -238,30 +279,32 @@ impl Wire {
     async fn send_response(
         &mut self,
         mut response: Response,
-        is_head: bool,
-        persist: Persist,
+        mut logged: Logged,
+        Kind { is_head, told, delimiter, persist }: Kind,
         held: &mut Held,
     ) -> Written {
         let mut head = Vec::with_capacity(512);
-        write_head(&self.context, &response, persist, &mut head);
-        let head_len = head.len();
+        write_head(&self.context, self.host(), &response, told, delimiter, persist, &mut head);
         let mut body = std::mem::take(&mut response.body);
         if is_head || response.status.is_bodyless() {
             body.pieces.clear();
         }
-        held.set_bytes(head_len as u64 + body.len());
-        let logs = !self.context.site().logs.is_empty();
+        let logs = !self.host().logs.is_empty();
         let kept_head = if logs { head.clone() } else { Vec::new() };
-        let mut sent = 0;
-        let result = self.transmit(head, body, held, &mut sent).await;
-        let body_bytes = sent.saturating_sub(head_len as u64);
-        Written { response, head: kept_head, body_bytes, result }
+        let mut sent = Sent::default();
+        let first_byte_us = logged.tracks_first_byte.then(|| held.age_us());
+        let result = self.transmit(head, body, delimiter, held, &mut sent).await;
+        if let Some(notes) = &response.notes {
+            notes.borrow().iter().for_each(|(name, value)| logged.notes.set(name, value.as_str()));
+        }
+        let (body_bytes, sent_bytes) = (sent.body(), sent.bytes);
+        Written { response, logged, head: kept_head, body_bytes, sent_bytes, first_byte_us, result }
     }
 }
 
 /// The exchange, with a panic of a handler turned into a failure of that request alone.
-async fn run_exchange(context: &Rc<Context>, request: &Request) -> Exchanged {
-    let mut running = pin!(exchange(context, request));
+async fn run_exchange(context: &Rc<Context>, host: usize, request: &Rc<Request>) -> Exchanged {
+    let mut running = pin!(exchange(context, context.host(host), request.clone()));
     let caught = poll_fn(|task| {
         // The future is not polled again after a panic, so nothing half-done is ever seen.
         match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(task))) {
@@ -276,32 +319,76 @@ async fn run_exchange(context: &Rc<Context>, request: &Request) -> Exchanged {
         let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
         let text = format!("a handler panicked: {said}");
         let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error();
-        context.log_failure(&failure, request.client);
+        context.log_refusal(&failure, host, request.client);
         let response = Response::failure(&failure, request.view().method(), None);
-        Exchanged { response, reusable: None, body_limit: DRAIN_BYTES }
+        let logged = Logged { host, ..Logged::default() };
+        Exchanged { response, reusable: None, body_limit: DRAIN_BYTES, logged }
     })
 }
 
 /// Status line and fields, in httpd's order.
 pub(crate) fn write_head(
     context: &Context,
+    host: &Host,
     response: &Response,
+    told: Version,
+    delimiter: Delimiter,
     persist: Persist,
     out: &mut Vec<u8>,
 ) {
-    let timeout_s = context.host().timing.keep_alive_timeout_ms / 1000;
-    let start = ResponseHead::start(out, response.status);
-    let mut head = context.with_date(context.now_s(), |date| start.field("Date", date.as_bytes()));
+    let timeout_s = host.timing.keep_alive_timeout_ms / 1000;
+    let line = response.status_line.as_deref();
+    let start = ResponseHead::start_as(out, told, response.status, line);
+    let date_s = response.date_s.unwrap_or_else(|| context.now_s());
+    let mut head = context.with_date(date_s, |date| start.field("Date", date.as_bytes()));
     head = head.field("Server", context.site().server_field.as_bytes());
-    for (name, value) in &response.fields {
-        head = head.field(name, value);
-    }
-    if !response.status.is_bodyless() {
-        head = head.number("Content-Length", response.body.len());
-    }
+    let length = match delimiter {
+        Delimiter::Length(length) => Some(length),
+        _ => None,
+    };
+    let content_type;
+    (head, content_type) = write_fields(head, response, length);
     head = head.persist(persist, timeout_s);
-    if let Some(content_type) = &response.content_type {
+    if delimiter == Delimiter::Chunks {
+        head = head.chunked();
+    }
+    if let Some(content_type) = content_type {
         head = head.field("Content-Type", content_type.as_bytes());
     }
+    for (name, value) in &response.late {
+        head = head.field(name, value);
+    }
     head.end();
+}
+
+/// The fields of a response, with its length in its place, and its media type if a field says where
+/// that stands; else it is the second result, for the end of the head.
+pub(crate) fn write_fields<'o, 'r>(
+    mut head: ResponseHead<'o>,
+    response: &'r Response,
+    mut length: Option<u64>,
+) -> (ResponseHead<'o>, Option<&'r str>) {
+    let content_type = response.content_type.as_deref().filter(|_| !response.status.is_bodyless());
+    let mut left = content_type;
+    for (name, value) in &response.fields {
+        head = if name.eq_ignore_ascii_case("Content-Length") {
+            write_length(head, length.take())
+        } else if content_type.is_some() && name.eq_ignore_ascii_case("Content-Type") {
+            match left.take() {
+                Some(content_type) => head.field(name, content_type.as_bytes()),
+                None => head,
+            }
+        } else {
+            head.field(name, value)
+        };
+    }
+    (write_length(head, length), left)
+}
+
+/// `length` is `None` if there is none to say, or it has been said.
+fn write_length(head: ResponseHead<'_>, length: Option<u64>) -> ResponseHead<'_> {
+    match length {
+        Some(length) => head.number("Content-Length", length),
+        None => head,
+    }
 }

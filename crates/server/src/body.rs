@@ -1,7 +1,7 @@
 //! Reading a request body that no handler wants.
 
 use crate::connection::Wire;
-use crate::site::builder::ReadTimeout;
+use crate::site::timing::ReadTimeout;
 use http1::{BodyDecoder, BodyLength, Refusal};
 use message::Status;
 use runtime::clock;
@@ -17,7 +17,7 @@ impl Wire {
         limit: u64,
     ) -> io::Result<Result<(), Refusal>> {
         let mut decoder = BodyDecoder::new(length, limit);
-        let timeout = self.context.host().timing.body;
+        let timeout = self.host().timing.body;
         let started_ms = clock::monotonic_ms();
         let mut received = 0;
         loop {
@@ -59,7 +59,7 @@ impl Wire {
         // However much was earned by speed, silence is bounded by Timeout.
         let by_rate_ms = started_ms.saturating_add(timeout.allowance_ms(received));
         let now_ms = clock::monotonic_ms();
-        let silence_ms = self.context.host().timing.timeout_ms;
+        let silence_ms = self.host().timing.timeout_ms;
         self.timer.set(now_ms, silence_ms.min(by_rate_ms.saturating_sub(now_ms)));
         let context = self.context.clone();
         poll_fn(|task| {

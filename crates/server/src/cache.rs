@@ -4,6 +4,8 @@
 //! path alone, and is compared with the file system at most once a second. Content lives in
 //! memory when it is small, else the descriptor is kept for sendfile. Nothing is ever mapped.
 
+use crate::exchange::Logged;
+use crate::modules::Coding;
 use crate::representation::Representation;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -25,10 +27,14 @@ pub(crate) const DESCRIPTOR_SHARE: u64 = 8;
 /// A response that is ready to be sent.
 pub(crate) struct Prepared {
     pub(crate) source: Rc<Representation>,
-    /// Decoded URL path, for logs.
-    pub(crate) path: Vec<u8>,
-    /// Full file name, for logs.
-    pub(crate) filename: Vec<u8>,
+    /// For logs.
+    pub(crate) logged: Logged,
+    /// The codings of which a client gets one, and the one that this response has.
+    pub(crate) codings: Box<[Coding]>,
+    pub(crate) coding: Option<Coding>,
+    /// The only second in which it is right, if there is one: it tells the time in other places
+    /// than `Date`.
+    pub(crate) only_s: Option<i64>,
     /// When it was last compared with the file system, in seconds since 1970.
     pub(crate) checked_s: Cell<i64>,
     /// Status line, fields, empty line, and the content if it is small. `Date` is written in
@@ -38,6 +44,11 @@ pub(crate) struct Prepared {
     pub(crate) date_s: Cell<i64>,
     /// Length of the head, its empty line included.
     pub(crate) head_len: usize,
+    /// Length of the content.
+    pub(crate) content: u64,
+    /// Whether the response says nothing but what the file itself says, so that conditions and
+    /// ranges can be answered from it as well.
+    pub(crate) is_bare: bool,
     /// Whether `bytes` holds the content, too.
     pub(crate) is_whole: bool,
 }

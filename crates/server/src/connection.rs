@@ -10,10 +10,14 @@
 //! buffer of the thread, and only a head that arrives in pieces is kept here.
 
 use crate::context::{Context, Scratch};
+use crate::exchange::Logged;
 use crate::fast::{self, Fast};
+use crate::log::id::LogId;
+use crate::proxy_protocol::Proxy;
 use crate::request::{NO_LIMIT, Request};
+use crate::site::host::Host;
 use crate::transmit::Unsent;
-use http1::{CloseReason, Connection, HeadParser, Next, Progress, Refusal};
+use http1::{CloseReason, Connection, Framing, HeadParser, Next, Progress, Refusal};
 use message::Status;
 use message::limits::LOG_INPUT_BYTES;
 use runtime::{Stream, Timer, clock};
@@ -51,8 +55,13 @@ pub fn serve(
 pub(crate) struct Wire {
     pub(crate) context: Rc<Context>,
     pub(crate) stream: Stream,
+    /// The client: the other end, or whom a proxy there has announced.
     pub(crate) peer: SocketAddr,
+    /// Boxed, because few connections have one and waiting ones are many.
+    pub(crate) proxy: Option<Box<Proxy>>,
     local: Option<SocketAddr>,
+    /// The host of the last request; before the first, the default one of the address.
+    host: usize,
     pub(crate) timer: Timer,
     pub(crate) state: Connection,
     /// When the turn began, on the coarse monotonic clock.
@@ -67,14 +76,16 @@ pub(crate) struct Wire {
     parser: Option<Box<HeadParser>>,
     /// What the socket has not taken yet of a fast response.
     pub(crate) unsent: Option<Box<Unsent>>,
-    /// Sending failed: nothing more can be said to this client.
+    /// Nothing more can be said to this client: sending failed, or it must not be answered.
     pub(crate) is_broken: bool,
+    /// The id that the error log shows for it, once there is a message about it.
+    pub(crate) log_id: Option<LogId>,
 }
 
 /// What a wait for input ends in.
 enum Turn {
     /// A request for the long way.
-    Request(Box<Request>),
+    Request(Rc<Request>),
     /// A head that breaks a rule; the text is what arrived of it.
     Refused(Refusal, Vec<u8>),
     /// The fast path has left something to send, and says what comes then.
@@ -87,6 +98,9 @@ enum Turn {
     Gone,
 }
 
+/// One lies in memory per waiting connection: whatever few of them have is boxed.
+const _: () = assert!(size_of::<Wire>() <= 248);
+
 impl Drop for Wire {
     fn drop(&mut self) {
         self.context.connection_closed();
@@ -98,12 +112,20 @@ impl Wire {
         context.connection_opened();
         let now_ms = clock::monotonic_ms();
         let mut timer = Timer::new();
-        timer.set(now_ms, context.host().timing.header.allowance_ms(0));
-        Self {
+        let mut local = None;
+        let mut host = 0;
+        if context.site().has_virtual_hosts() {
+            local = stream.local().ok();
+            host = local.map_or(0, |local| context.site().host_of_connection(local));
+        }
+        timer.set(now_ms, context.host(host).timing.header.allowance_ms(0));
+        let mut wire = Self {
             context,
             stream,
             peer,
-            local: None,
+            proxy: None,
+            local,
+            host,
             timer,
             state: Connection::new(),
             now_ms,
@@ -113,13 +135,46 @@ impl Wire {
             parser: None,
             unsent: None,
             is_broken: false,
-        }
+            log_id: None,
+        };
+        wire.expect_proxy();
+        wire
     }
 
     /// Our end of the connection, asked for once.
     pub(crate) fn local(&mut self) -> SocketAddr {
         let unknown = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
         *self.local.get_or_insert_with(|| self.stream.local().unwrap_or(unknown))
+    }
+
+    /// What there is to log of a request that nobody answered.
+    pub(crate) fn logged(&self) -> Logged {
+        Logged { host: self.host, ..Logged::default() }
+    }
+
+    /// Its place among the hosts of the site.
+    pub(crate) fn host_index(&self) -> usize {
+        self.host
+    }
+
+    /// The host that the present request is for.
+    pub(crate) fn host(&self) -> &Host {
+        self.context.host(self.host)
+    }
+
+    /// Find out which host a request is for (vhost.c, update_vhost_from_headers).
+    fn choose_host(&mut self, framing: &Framing<'_>) {
+        if !self.context.site().has_virtual_hosts() {
+            return;
+        }
+        if let (Some(asked), Some(name)) = (framing.host, self.host().name())
+            && self.host().owns_name
+            && asked.name.eq_ignore_ascii_case(name.as_bytes())
+        {
+            return;
+        }
+        let local = self.local();
+        self.host = self.context.site().host_of_request(local, framing);
     }
 
     pub(crate) fn keep_unsent(&mut self, bytes: &[u8]) {
@@ -132,12 +187,12 @@ impl Wire {
             let turn = poll_fn(|context| self.poll_turn(context)).await;
             // Boxed, because these futures are large and rare, and a waiting connection is small.
             let next = match turn {
-                Turn::Request(request) => Box::pin(self.answer(*request)).await,
+                Turn::Request(request) => Box::pin(self.answer(request)).await,
                 Turn::Refused(refusal, head) => Box::pin(self.refuse(refusal, &head)).await,
                 Turn::TimedOut => Box::pin(self.timed_out()).await,
                 Turn::Unsent { is_last } => Box::pin(self.send_rest(is_last)).await,
                 Turn::Last => self.state.close(CloseReason::ServerChose),
-                Turn::Gone => self.state.close(CloseReason::ClientGone),
+                Turn::Gone => self.gone(),
             };
             if let Next::Close(reason) = next {
                 if !self.is_broken && self.must_linger(reason) {
@@ -171,7 +226,8 @@ impl Wire {
         }
         for _ in 0..READS_PER_TURN {
             match self.stream.poll_read(task, input) {
-                Poll::Ready(Ok(0)) | Poll::Ready(Err(_)) => return Poll::Ready(Turn::Gone),
+                Poll::Ready(Ok(0)) => return Poll::Ready(self.end_of_input()),
+                Poll::Ready(Err(_)) => return Poll::Ready(Turn::Gone),
                 Poll::Ready(Ok(length)) => {
                     if let Some(turn) = self.received(&input[..length], parser, output) {
                         return Poll::Ready(turn);
@@ -187,6 +243,17 @@ impl Wire {
         }
         task.waker().wake_by_ref(); // fairness: there may be more, but others come first
         Poll::Pending
+    }
+
+    /// The client sends no more. Fields without their end are a fault, which it may still want to
+    /// read about (protocol.c, ap_read_request); less than a request line is nothing.
+    fn end_of_input(&mut self) -> Turn {
+        if !self.parser.take().is_some_and(|parser| parser.is_within_fields()) {
+            return Turn::Gone;
+        }
+        let mut arrived = std::mem::take(&mut self.input);
+        arrived.truncate(LOG_INPUT_BYTES);
+        Turn::Refused(Refusal::bad_request("the client ended the head within its fields"), arrived)
     }
 
     /// New bytes: go on with the head that is arriving, or begin one.
@@ -232,7 +299,7 @@ impl Wire {
 
     /// While a head is incomplete the header timeout counts.
     fn set_head_timer(&mut self, received: usize) {
-        let allowance_ms = self.context.host().timing.header.allowance_ms(received as u64);
+        let allowance_ms = self.host().timing.header.allowance_ms(received as u64);
         self.timer.set(self.head_since_ms, allowance_ms);
     }
 
@@ -245,11 +312,11 @@ impl Wire {
         parser: &mut HeadParser,
         output: &mut Vec<u8>,
     ) -> (Option<Turn>, usize) {
-        let mut at = 0;
+        let Some(mut at) = self.skip_proxy_header(bytes) else { return (None, 0) };
         let mut outcome = None;
         while at < bytes.len() && outcome.is_none() {
             let rest = &bytes[at..];
-            match parser.advance(rest, &self.context.host().limits) {
+            match parser.advance(rest, &self.host().limits) {
                 Ok(Progress::Complete { len }) => {
                     at += len;
                     self.head_since_ms = self.now_ms; // of the head that may follow
@@ -280,13 +347,14 @@ impl Wire {
         let view = parser.request(head);
         let fast = match http1::framing(&view, NO_LIMIT) {
             Ok(framing) => {
+                self.choose_host(&framing);
                 fast::answer(self, &view, &framing, is_last && output.is_empty(), output)
             }
             Err(_) => Fast::Declined, // the long way says why
         };
         match fast {
             Fast::Answered => {
-                let timeout_ms = self.context.host().timing.keep_alive_timeout_ms;
+                let timeout_ms = self.host().timing.keep_alive_timeout_ms;
                 self.timer.set(self.now_ms, timeout_ms);
                 if fast::is_full(output) {
                     fast::flush(self, output);
@@ -296,8 +364,11 @@ impl Wire {
             Fast::AnsweredLast => Some(Turn::Last),
             Fast::Declined => {
                 let local = self.local();
-                let request = Request::new(head, parser.take(), self.peer, local);
-                Some(Turn::Request(Box::new(request)))
+                let mut request = Request::new(head, parser.take(), self.peer, local);
+                request.proxy = self.proxy_address();
+                request.ids.keepalives = self.state.requests();
+                request.ids.connection.set(self.log_id);
+                Some(Turn::Request(Rc::new(request)))
             }
         }
     }
@@ -326,12 +397,18 @@ impl Wire {
     pub(crate) fn wait_for_next(&mut self) -> Next {
         self.now_ms = clock::monotonic_ms();
         self.head_since_ms = self.now_ms;
-        self.timer.set(self.now_ms, self.context.host().timing.keep_alive_timeout_ms);
+        self.timer.set(self.now_ms, self.host().timing.keep_alive_timeout_ms);
         Next::Idle
+    }
+
+    fn gone(&mut self) -> Next {
+        self.proxy_is_gone();
+        self.state.close(CloseReason::ClientGone)
     }
 
     /// Silence between requests ends a connection without a word; within a head it is a fault.
     async fn timed_out(&mut self) -> Next {
+        self.proxy_is_late();
         let is_within_head = self.parser.as_ref().is_some_and(|parser| !parser.is_blank());
         if !is_within_head {
             return self.state.close(CloseReason::KeepAliveTimeout);

@@ -2,14 +2,20 @@
 
 use crate::access_log;
 use crate::cache::Cache;
-use crate::failure::Failure;
+use crate::failure::{Details, Failure};
+use crate::log::errors::{Message, OnConnection, OnRequest};
 use crate::log::level::Level;
 use crate::log::sink::local_time;
+use crate::lookup::Lookup;
+use crate::modules::auth_text::Texts;
 use crate::modules::log_config::TimeCache;
+use crate::question::Known;
 use crate::representation::http_date;
-use crate::request::Request;
 use crate::server::Server;
-use crate::site::{Host, Site, locate::Merged};
+use crate::site::Site;
+use crate::site::host::Host;
+use crate::site::htaccess::Htaccess;
+use crate::site::locate::Merged;
 use crate::slots::Slots;
 use http1::HeadParser;
 use runtime::{clock, process};
@@ -38,8 +44,18 @@ pub struct Context {
     pub(crate) slots: Rc<Slots>,
     pub(crate) cache: RefCell<Cache>,
     pub(crate) merged: Merged,
+    pub(crate) htaccess: Htaccess,
+    pub(crate) known: Known,
+    /// Files of passwords and groups.
+    pub(crate) auth_texts: Texts,
     pub(crate) scratch: RefCell<Scratch>,
+    /// Where keys of the cache are put together.
+    pub(crate) key: RefCell<Vec<u8>>,
     pub(crate) access: RefCell<access_log::Writer>,
+    /// Coders of content at work.
+    pub(crate) coders: crate::modules::filter::recode::Budget,
+    pub(crate) setenvif: RefCell<crate::modules::setenvif::Memo>,
+    pub(crate) unique_ids: RefCell<crate::modules::unique_id::Source>,
     date: RefCell<(i64, String)>,
     draining: Cell<bool>,
     connections: Cell<u32>,
@@ -73,7 +89,8 @@ impl Context {
         // Threads of a process share its descriptors as they share its request slots.
         let share = slots.total().max(1);
         let whole = u32::try_from(board.rows_per_process()).unwrap_or(u32::MAX).max(1);
-        let spare = process::raise_descriptor_limit().saturating_sub(SPARE_DESCRIPTORS);
+        let logs = server.site.sinks.len() as u64;
+        let spare = process::raise_descriptor_limit().saturating_sub(SPARE_DESCRIPTORS + logs);
         let descriptors = spare.saturating_mul(u64::from(share)) / u64::from(whole);
         let for_connections = descriptors - descriptors / crate::cache::DESCRIPTOR_SHARE;
         let connections_max = u32::try_from(for_connections.max(1)).unwrap_or(u32::MAX);
@@ -81,11 +98,18 @@ impl Context {
             access: RefCell::new(access_log::Writer::new(TimeCache::new(local_time))),
             cache: RefCell::new(Cache::new(descriptors)),
             merged: Merged::default(),
+            htaccess: Htaccess::default(),
+            known: Known::default(),
+            auth_texts: Texts::default(),
             scratch: RefCell::new(Scratch {
                 input: vec![0; READ_BYTES],
                 output: Vec::new(),
                 parser: HeadParser::new(),
             }),
+            key: RefCell::default(),
+            coders: crate::modules::filter::recode::Budget::default(),
+            setenvif: RefCell::default(),
+            unique_ids: RefCell::new(crate::modules::unique_id::Source::new()),
             date: RefCell::new((0, String::new())),
             draining: Cell::new(false),
             connections: Cell::new(0),
@@ -102,13 +126,9 @@ impl Context {
         &self.server.site
     }
 
-    pub(crate) fn host(&self) -> &Host {
-        &self.server.site.host
-    }
-
-    /// The server itself, for work that is done on another thread.
-    pub(crate) fn server(&self) -> &Arc<Server> {
-        &self.server
+    /// A (virtual) host.
+    pub(crate) fn host(&self, index: usize) -> &Host {
+        &self.server.site.hosts[index]
     }
 
     pub(crate) fn board(&self) -> &Board {
@@ -203,9 +223,41 @@ impl Context {
     }
 
     /// Log why a request failed.
-    pub(crate) fn log_failure(&self, failure: &Failure, client: SocketAddr) {
-        let text = failure.text.as_bytes();
-        self.server.log(failure.level, failure.module, failure.id, Some(client), text);
+    pub(crate) fn log_failure(&self, failure: &Failure, lookup: &Lookup<'_>) {
+        if failure.text.is_empty() {
+            return;
+        }
+        let Lookup { request, settings, host, .. } = lookup;
+        // Asked first: the rest costs more than most messages are worth.
+        if !host.error_log.allows(settings.core.levels(), failure.module, failure.level) {
+            return;
+        }
+        let client_ip = lookup.client_ip.unwrap_or(request.client.ip());
+        let message = Message {
+            os_error: failure.os_error,
+            connection: Some(OnConnection {
+                peer: request.other_end(),
+                local: Some(request.local),
+                ids: Some(&request.ids),
+            }),
+            request: Some(OnRequest {
+                client: SocketAddr::new(client_ip, request.client.port()),
+                start_us: request.start_us,
+                fields: &**request,
+                notes: &lookup.notes,
+                environment: &lookup.env,
+                server_name: &|| lookup.server_name().to_ascii_lowercase(),
+            }),
+            ..Message::new(failure.module, failure.level, failure.id, failure.text.as_bytes())
+        };
+        host.error_log.write(settings.core.levels(), &message);
+    }
+
+    /// Log why a request head was refused.
+    pub(crate) fn log_refusal(&self, failure: &Failure, host: usize, client: SocketAddr) {
+        let Details { level, module, id, text, .. } = &**failure;
+        let message = Message::new(module, *level, *id, text.as_bytes()).about(Some(client));
+        self.host(host).error_log.write(None, &message);
     }
 
     /// Log something about a connection.
@@ -214,30 +266,7 @@ impl Context {
     }
 
     /// Log something that concerns no client.
-    pub(crate) fn log_line(&self, level: Level, module: &str, text: &str) {
-        self.server.log(level, module, None, None, text.as_bytes());
-    }
-
-    /// `http://host` for absolute URLs, from what the client sent (UseCanonicalName Off).
-    pub(crate) fn base_url(&self, request: &Request) -> Vec<u8> {
-        let mut url = b"http://".to_vec();
-        let host = request.framing().ok().and_then(|framing| framing.host);
-        let local = request.local;
-        match (host, &self.host().name) {
-            (Some(host), _) => {
-                url.extend_from_slice(host.name);
-                if let Some(port) = host.port.filter(|port| *port != 80) {
-                    url.extend_from_slice(format!(":{port}").as_bytes());
-                }
-            }
-            (None, Some(name)) => {
-                url.extend_from_slice(name.as_bytes());
-                if !name.contains(':') && local.port() != 80 {
-                    url.extend_from_slice(format!(":{}", local.port()).as_bytes());
-                }
-            }
-            (None, None) => url.extend_from_slice(local.to_string().as_bytes()),
-        }
-        url
+    pub(crate) fn log_line(&self, level: Level, module: &str, id: Option<u32>, text: &str) {
+        self.server.log(level, module, id, None, text.as_bytes());
     }
 }

@@ -86,6 +86,7 @@ pub(crate) fn text(serve: &Serve) -> Result<String, String> {
     text.push_str(&format!(
         "DocumentRoot \"{folder}\"\n\
          MaxKeepAliveRequests 0\n\
+         TraceEnable Off\n\
          DirectoryIndex index.html index.htm index.php\n\
          Options Indexes SymLinksIfOwnerMatch\n\
          HiddenNames .ht .git\n\

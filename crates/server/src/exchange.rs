@@ -1,102 +1,351 @@
 //! The life of one request, on one screen.
 
+use crate::access_log;
+use crate::byterange;
+use crate::compat;
 use crate::context::Context;
+use crate::error_document;
 use crate::failure::Failure;
-use crate::handler::Handler;
-use crate::phase;
+use crate::handler::{self, Handler};
+use crate::lookup::{Lookup, Original, Purpose};
+use crate::modules;
+use crate::modules::Coding;
+use crate::phase::{self, Stop};
+use crate::question;
 use crate::representation::Representation;
 use crate::request::Request;
-use crate::response::{ALLOWED_METHODS, Response};
-use http1::{BodyLength, Known};
+use crate::response::Response;
+use crate::site::host::{Host, Trace, UseCanonicalName};
+use crate::table::Table;
+use http1::BodyLength;
+use message::path::EncodedSlashes;
 use message::{Method, Status, Target};
+use std::borrow::Cow;
 use std::rc::Rc;
 
 /// What came of a request, and the file behind it if its response may be prepared for others.
 pub(crate) struct Exchanged {
     pub(crate) response: Response,
-    pub(crate) reusable: Option<Rc<Representation>>,
+    pub(crate) reusable: Option<Reusable>,
     /// LimitRequestBody of the location, in bytes.
     pub(crate) body_limit: u64,
+    pub(crate) logged: Logged,
+}
+
+/// What must be known to give a response to others as well.
+pub(crate) struct Reusable {
+    /// The file that it is made of.
+    pub(crate) source: Rc<Representation>,
+    /// The codings of which a client gets one, by what it accepts; the response has that of this
+    /// client.
+    pub(crate) codings: Vec<Coding>,
+    /// The only second in which the response is right, if it tells the time.
+    pub(crate) only_s: Option<i64>,
+}
+
+/// What the access log wants to know beside the response.
+#[derive(Clone, Default)]
+pub(crate) struct Logged {
+    pub(crate) host: usize,
+    /// The request, if its fields were changed on the way.
+    pub(crate) request: Option<Rc<Request>>,
+    pub(crate) method: Option<Method>,
+    /// The decoded URL path of the request that was finally answered; empty if there was none.
+    pub(crate) path: Vec<u8>,
+    pub(crate) query: Option<Vec<u8>>,
+    pub(crate) filename: Vec<u8>,
+    pub(crate) handler: Option<Cow<'static, str>>,
+    pub(crate) user: Option<Vec<u8>>,
+    pub(crate) client: Option<std::net::IpAddr>,
+    /// The name of the host is wanted even where another one was asked for.
+    pub(crate) is_canonical: bool,
+    /// LogIOTrackTTFB
+    pub(crate) tracks_first_byte: bool,
+    /// The logs of the host whose `expr=` holds, by position.
+    pub(crate) chosen: Vec<usize>,
+    pub(crate) env: Table,
+    pub(crate) notes: Table,
+    /// The request as it came, if it was redirected within the server.
+    pub(crate) first: Option<Rc<Original>>,
 }
 
 /// Answer `request`. A failure becomes a page here, so that every request has a response.
-pub(crate) async fn exchange(context: &Context, request: &Request) -> Exchanged {
-    let mut found = Found {
-        path: Vec::new(),
-        reusable: None,
-        body_limit: context.host().sections.limit_request_body(),
+pub(crate) async fn exchange(context: &Context, host: &Host, request: Rc<Request>) -> Exchanged {
+    let mut lookup = Lookup::new(context, host, request.clone());
+    let mut ran = Ran::default();
+    let outcome = match begin(&mut lookup) {
+        Ok(None) => run(&mut lookup, &mut ran).await,
+        Ok(Some(response)) => Ok(response),
+        Err(stop) => Err(stop),
     };
-    let mut response = match respond(context, request, &mut found).await {
-        Ok(response) => response,
-        Err(failure) => {
-            context.log_failure(&failure, request.client);
-            let view = request.view();
-            Response::failure(&failure, view.method(), view.get(Known::Expect))
-        }
-    };
-    response.path = Some(found.path);
-    Exchanged { response, reusable: found.reusable, body_limit: found.body_limit }
-}
-
-/// What is known on the way, also when it ends in a failure.
-struct Found {
-    path: Vec<u8>,
-    reusable: Option<Rc<Representation>>,
-    body_limit: u64,
-}
-
-async fn respond(
-    context: &Context,
-    request: &Request,
-    found: &mut Found,
-) -> Result<Response, Failure> {
-    let framing = request.framing()?;
-    if request.method() == Some(Method::Trace) {
-        return trace(context, request);
+    let response = settle(&mut lookup, outcome, &mut ran).await;
+    let codings = modules::CODINGS(&lookup, &response);
+    let mut response = modules::FILTER(&lookup, response).await;
+    if let Err(failure) = finish(&mut lookup, &mut response) {
+        context.log_failure(&failure, &lookup);
+        response = error_document::page(&lookup, &failure, None);
     }
-    let (raw_path, query) = match framing.target {
-        Target::Origin { path, query } | Target::Absolute { path, query, .. } => (path, query),
+    let limits = lookup.settings.core.range_limits();
+    let mut response = byterange::apply(&lookup.request, &limits, response);
+    // As in httpd the time that `Expires` and conditions are reckoned from (http_filters.c,
+    // basic_http_header).
+    let start_s = request.start_us.div_euclid(1_000_000);
+    response.date_s = Some(start_s);
+    let chosen = access_log::chosen(&lookup, &response);
+    let reusable = match (ran.reusable, codings) {
+        (Some(source), Ok(codings)) if !lookup.is_personal() && response.is_whole_file() => {
+            Some(Reusable { source, codings, only_s: lookup.is_momentary().then_some(start_s) })
+        }
+        _ => None,
+    };
+    let body_limit = lookup.settings.core.limit_request_body();
+    let logged = Logged { chosen, ..logged(lookup, &request, ran.handler) };
+    Exchanged { response, reusable, body_limit, logged }
+}
+
+/// What ran, for the log and for the fast path.
+#[derive(Default)]
+struct Ran {
+    handler: Option<&'static str>,
+    reusable: Option<Rc<Representation>>,
+}
+
+/// From the request line to a path; what needs no path is answered at once.
+fn begin(lookup: &mut Lookup<'_>) -> Result<Option<Response>, Stop> {
+    let request = lookup.request.clone();
+    let framing = request.framing().map_err(Failure::from)?;
+    check_host(lookup)?;
+    // Until it is decoded, the path is the one that was sent.
+    lookup.path = framing.target.path().unwrap_or(b"*").to_vec();
+    phase::run(&lookup.site().phases.read, lookup)?;
+    let raw_path = match framing.target {
+        Target::Origin { path, .. } | Target::Absolute { path, .. } => path,
         Target::Asterisk => {
-            check_body(framing.body, found.body_limit)?;
-            return Ok(Response::new(Status::OK).field("Allow", ALLOWED_METHODS));
+            lookup.path = b"*".to_vec();
+            check_body(framing.body, lookup.settings.core.limit_request_body())?;
+            return Ok(Some(Response::new(Status::OK).field("Allow", lookup.host.methods())));
         }
         Target::Authority(_) => {
             let text = "CONNECT is for proxies, and this is none";
-            return Err(Failure::new(Status::METHOD_NOT_ALLOWED, "core", text));
+            let failure = Failure::new(Status::METHOD_NOT_ALLOWED, "core", text);
+            return Err(failure.into());
         }
     };
-    message::path::decode(raw_path, &mut found.path, true)
-        .map_err(|bad| Failure::new(bad.status(), "core", bad.why()).id(10244))?;
-    let mapped = phase::translate(context, request, found.path.clone(), query)?;
-    phase::access(&mapped)?;
-    found.body_limit = mapped.settings.core.limit_request_body();
-    check_body(framing.body, found.body_limit)?;
-    let handler = match phase::configured_handler(&mapped) {
-        Some(handler) => handler,
-        None => phase::resolve(mapped.open()?)?,
-    };
-    let name = handler.name();
-    if let Handler::File(source) = &handler
-        && is_only_choice(&mapped, source)
-    {
-        found.reusable = Some(source.clone());
+    let Host { merge_slashes, encoded_slashes, .. } = *lookup.host;
+    lookup.path.clear();
+    let decoded =
+        message::path::decode_with(raw_path, &mut lookup.path, merge_slashes, encoded_slashes);
+    if let Err(bad) = decoded {
+        lookup.path.clear();
+        let slashes = EncodedSlashes::On;
+        if message::path::decode_with(raw_path, &mut lookup.path, merge_slashes, slashes).is_err() {
+            lookup.path = raw_path.to_vec(); // for the log alone
+        }
+        return Err(bad_path(bad.status(), raw_path).into());
     }
-    let mut response = handler.run(context, request).await?;
-    response.handler = Some(name);
-    response.filename = Some(mapped.display_path().into_bytes());
-    Ok(response)
+    if lookup.method == Some(Method::Trace) {
+        // Before access is checked, as in httpd (http_core.c, map_to_storage).
+        phase::translate(lookup)?;
+        return trace(lookup, &request).map(Some).map_err(Stop::from);
+    }
+    Ok(None)
+}
+
+/// A path that is none (request.c, ap_process_request_internal).
+fn bad_path(status: Status, raw: &[u8]) -> Failure {
+    let raw = String::from_utf8_lossy(raw);
+    if status == Status::NOT_FOUND {
+        let text = format!("found %2f (encoded '/') in URI path ({raw}), returning 404");
+        return Failure::new(status, "core", text).id(26);
+    }
+    Failure::new(status, "core", format!("invalid URI path ({raw})")).id(10244).at_error()
+}
+
+/// Look up, choose a handler, run it.
+async fn run(lookup: &mut Lookup<'_>, ran: &mut Ran) -> Result<Response, Stop> {
+    let asked = lookup.path.clone();
+    if lookup.purpose == Purpose::Redirected {
+        // As internal_internal_redirect of http_request.c.
+        phase::run(&lookup.site().phases.read, lookup)?;
+    }
+    process(lookup).await?;
+    let limit = lookup.settings.core.limit_request_body();
+    check_body(lookup.request.body(), limit)?;
+    let handler = phase::resolve(lookup)?;
+    ran.handler = Some(handler.name());
+    ran.reusable = None;
+    // What is limited to some methods is decided for this one alone; others get what GET gets.
+    if let Handler::File(source) = &handler
+        && lookup.method.is_some_and(Method::is_get_or_head)
+        && is_only_choice(lookup, &asked, lookup.settings.dir.index().next())
+    {
+        ran.reusable = Some(source.clone());
+    }
+    handler.run(lookup).await
+}
+
+/// Look up, and wait for what takes long, such as a password against its hash.
+async fn process(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let mut outcome = phase::process(lookup);
+    while let Err(Stop::Wait(question)) = outcome {
+        question::wait(lookup, question).await?;
+        outcome = phase::admitted(lookup);
+    }
+    outcome
+}
+
+/// Follow internal redirects, and find a page for a failure.
+async fn settle(
+    lookup: &mut Lookup<'_>,
+    mut outcome: Result<Response, Stop>,
+    ran: &mut Ran,
+) -> Response {
+    let mut failed: Option<Failure> = None;
+    loop {
+        let next = match outcome {
+            Ok(mut response) => {
+                if let Some(failure) = failed {
+                    response.status = failure.status;
+                    response.adopt(failure);
+                }
+                return response;
+            }
+            Err(Stop::Internal(path, query)) => {
+                let status = failed.as_ref().map_or(200, |failure| failure.status.code());
+                Ok(lookup.redirected(path, query, status, lookup.method))
+            }
+            // Nobody but `process` is asked such a thing.
+            Err(Stop::Wait(_)) => Err(unanswered(lookup)),
+            Err(Stop::Failure(mut failure)) => {
+                lookup.context.log_failure(&failure, lookup);
+                if let Some(always) = failure.always.take() {
+                    lookup.always.retain(|field| !field.0.eq_ignore_ascii_case(&always.0));
+                    lookup.always.push(always);
+                }
+                match &failed {
+                    // An error document that fails: the page of the first error mentions it.
+                    Some(first) => {
+                        return error_document::page(lookup, first, Some(first.status));
+                    }
+                    None => error_document::choose(lookup, &failure).inspect(|_| {
+                        failed = Some(failure);
+                    }),
+                }
+            }
+        };
+        *lookup = match next {
+            Ok(next) if next.redirects <= next.host.internal_limits.0 => next,
+            Ok(next) => {
+                let failure = too_many_redirects(next.host.internal_limits.0);
+                lookup.context.log_failure(&failure, lookup);
+                return error_document::page(lookup, &failure, None);
+            }
+            Err(response) => return *response,
+        };
+        outcome = Box::pin(run(lookup, ran)).await;
+    }
+}
+
+fn unanswered(lookup: &Lookup<'_>) -> Box<Response> {
+    let text = "a handler asked for something that takes long";
+    let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error();
+    lookup.context.log_failure(&failure, lookup);
+    Box::new(error_document::page(lookup, &failure, None))
+}
+
+fn too_many_redirects(limit: u32) -> Failure {
+    let text = format!(
+        "Request exceeded the limit of {limit} internal redirects due to probable configuration \
+         error. Use 'LimitInternalRecursion' to increase the limit if necessary. Use 'LogLevel \
+         debug' to get a backtrace."
+    );
+    Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).id(124).at_error()
+}
+
+/// What modules do to a response before it is sent.
+fn finish(lookup: &mut Lookup<'_>, response: &mut Response) -> Result<(), Failure> {
+    if response.is_canned {
+        lookup.vary.take();
+    } else {
+        response.fields.splice(0..0, lookup.fields.drain(..));
+        vary(lookup, response);
+    }
+    for hook in &lookup.site().phases.finish {
+        hook(lookup, response)?;
+    }
+    vary(lookup, response);
+    response.lay_under(std::mem::take(&mut lookup.always));
+    compat::finish(lookup, response);
+    response.settle_late();
+    response.join_vary();
+    Ok(())
+}
+
+/// Name the fields that conditions have looked at, before those that a handler sets.
+fn vary(lookup: &Lookup<'_>, response: &mut Response) {
+    for name in lookup.vary.take() {
+        match response.get("Vary") {
+            Some(_) => response.merge("Vary", &name),
+            None => response.fields.insert(0, ("Vary".into(), name.into_bytes())),
+        }
+    }
+}
+
+/// `%R`. Files have none of httpd's default handler, which is restored when it is done
+/// (config.c, ap_invoke_handler).
+fn handler_name(lookup: &Lookup<'_>, ran: Option<&'static str>) -> Option<Cow<'static, str>> {
+    match ran {
+        Some("default-handler") => {
+            let configured = handler::configured(lookup).ok().flatten();
+            configured.map(|name| Cow::Owned(name.into_owned()))
+        }
+        // mod_dir leads to a folder's URL.
+        None if lookup.is_folder() && !lookup.path.ends_with(b"/") => {
+            Some(Cow::Borrowed("httpd/unix-directory"))
+        }
+        ran => ran.map(Cow::Borrowed),
+    }
+}
+
+fn logged(lookup: Lookup<'_>, request: &Rc<Request>, handler: Option<&'static str>) -> Logged {
+    Logged {
+        host: lookup.host.index,
+        method: lookup.method,
+        filename: lookup.logged_filename(),
+        handler: handler_name(&lookup, handler),
+        client: lookup.client_ip,
+        is_canonical: lookup.settings.core.use_canonical_name() == UseCanonicalName::On,
+        tracks_first_byte: lookup.settings.logio.tracks_first_byte(),
+        chosen: Vec::new(),
+        request: (!Rc::ptr_eq(&lookup.request, request)).then_some(lookup.request),
+        path: lookup.path,
+        query: lookup.query,
+        user: lookup.user,
+        env: lookup.env,
+        notes: lookup.notes,
+        first: lookup.original,
+    }
 }
 
 /// Whether nothing but a change of this very file can change the answer. Behind a folder's URL a
 /// better index file may appear at any time, unless this is the best one already.
-fn is_only_choice(mapped: &phase::Mapped<'_>, source: &Representation) -> bool {
-    // The settings of the URL itself count as well as those of the file it led to.
-    if !mapped.settings.is_plain() {
-        return false;
+fn is_only_choice(lookup: &Lookup<'_>, asked: &[u8], best: Option<&str>) -> bool {
+    let is_best = |below: &[u8]| best.is_some_and(|best| below == best.as_bytes());
+    lookup.path == asked
+        || (asked.ends_with(b"/") && lookup.path.strip_prefix(asked).is_some_and(is_best))
+}
+
+/// `StrictHostCheck`: a request for a name that nobody has (vhost.c, ap_update_vhost_from_headers).
+fn check_host(lookup: &Lookup<'_>) -> Result<(), Failure> {
+    let Some(name) = lookup.request.host_name().filter(|_| lookup.host.strict_host_check) else {
+        return Ok(());
+    };
+    if lookup.host.answers_to(name) {
+        return Ok(());
     }
-    let Some(best) = mapped.settings.dir.index().next() else { return true };
-    let beside = source.origin.below.strip_prefix(mapped.below.as_slice());
-    !mapped.path.ends_with(b"/") || beside == Some(best.as_bytes())
+    let name = String::from_utf8_lossy(name);
+    let text = format!("the host {name} of the request matches no ServerName and no ServerAlias");
+    Err(Failure::new(Status::BAD_REQUEST, "core", text).at_error())
 }
 
 /// A body that says how long it is can be refused before it is read.
@@ -110,14 +359,16 @@ fn check_body(body: BodyLength, limit: u64) -> Result<(), Failure> {
     }
 }
 
-/// TRACE (RFC 9110 section 9.3.8), off unless `TraceEnable` asks for it: the head comes back
-/// without what a script must not learn.
-fn trace(context: &Context, request: &Request) -> Result<Response, Failure> {
-    if !context.host().trace {
+/// TRACE (RFC 9110 section 9.3.8), unless `TraceEnable` forbids it: the head comes back without
+/// what a script must not learn, which httpd sends, too (http_filters.c, ap_send_http_trace).
+fn trace(lookup: &Lookup<'_>, request: &Request) -> Result<Response, Failure> {
+    if lookup.host.trace == Trace::Off {
         return Err(Failure::new(Status::METHOD_NOT_ALLOWED, "core", "TraceEnable is off"));
     }
     if request.body() != BodyLength::None {
-        return Err(Failure::new(Status::CONTENT_TOO_LARGE, "core", "TRACE takes no body"));
+        let path = String::from_utf8_lossy(&lookup.path);
+        let text = format!("TRACE with body is not allowed for {path}");
+        return Err(Failure::new(Status::CONTENT_TOO_LARGE, "http", text).id(1595));
     }
     let view = request.view();
     let mut echo = view.request_line().to_vec();

@@ -1,42 +1,148 @@
-//! Why a request gets an error response: the status, and what the error log says about it.
+//! Why a request gets an error response: the status, and what the error log says about it. A
+//! redirect of the client is one, too: it has a page, and `ErrorDocument` may replace that.
 
 use crate::log::level::Level;
+use crate::response::Field;
 use message::Status;
+use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
 
-/// An error response in the making.
+/// An error response in the making. Boxed, because nearly every function of the pipeline may
+/// return one and hardly any request does.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct Failure(Box<Details>);
+
+/// What there is to say about it.
+#[derive(Debug)]
+pub(crate) struct Details {
     pub(crate) status: Status,
     /// Module that speaks, for LogLevel.
     pub(crate) module: &'static str,
     pub(crate) level: Level,
     /// httpd's number of the condition.
     pub(crate) id: Option<u32>,
+    /// Number of the system call's error behind it.
+    pub(crate) os_error: Option<i32>,
+    /// What the error log says; empty for nothing.
     pub(crate) text: String,
     /// Seconds of `Retry-After`.
     pub(crate) retry_after_s: Option<u32>,
+    /// Fields that the response must have, such as `Location` or `WWW-Authenticate`.
+    pub(crate) fields: Vec<Field>,
+    /// A field of this response and of all that come in its place (`err_headers_out`).
+    pub(crate) always: Option<Field>,
+    /// What httpd's page adds to its text; HTML.
+    pub(crate) remark: &'static str,
+    /// A list for httpd's page of a 300 or 406, HTML (the note `variant-list`).
+    pub(crate) variants: Vec<u8>,
+}
+
+impl Deref for Failure {
+    type Target = Details;
+
+    fn deref(&self) -> &Details {
+        &self.0
+    }
+}
+
+impl DerefMut for Failure {
+    fn deref_mut(&mut self) -> &mut Details {
+        &mut self.0
+    }
 }
 
 impl Failure {
     /// A failure that is the client's doing or nobody's: logged at `info`.
     pub(crate) fn new(status: Status, module: &'static str, text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { status, module, level: Level::Info, id: None, text, retry_after_s: None }
+        Self(Box::new(Details {
+            status,
+            module,
+            level: Level::Info,
+            id: None,
+            os_error: None,
+            text,
+            retry_after_s: None,
+            fields: Vec::new(),
+            always: None,
+            remark: "",
+            variants: Vec::new(),
+        }))
+    }
+
+    /// A message for the log, of no request's failure.
+    pub(crate) fn at(level: Level, module: &'static str, id: Option<u32>, text: &str) -> Self {
+        let mut message = Self::new(Status::OK, module, text);
+        (message.level, message.id) = (level, id);
+        message
+    }
+
+    /// A redirect of the client; nothing is logged.
+    pub(crate) fn redirect(status: Status, location: impl Into<Vec<u8>>) -> Self {
+        Self::new(status, "core", "").field("Location", location)
     }
 
     /// With httpd's number.
-    pub(crate) fn id(self, id: u32) -> Self {
-        Self { id: Some(id), ..self }
+    pub(crate) fn id(mut self, id: u32) -> Self {
+        self.id = Some(id);
+        self
+    }
+
+    /// The system has refused something with this number.
+    pub(crate) fn os_error(mut self, number: i32) -> Self {
+        self.os_error = Some(number);
+        self
     }
 
     /// The administrator should see it.
     pub(crate) fn at_error(self) -> Self {
-        Self { level: Level::Error, ..self }
+        self.level(Level::Error)
+    }
+
+    /// At this level.
+    pub(crate) fn level(mut self, level: Level) -> Self {
+        self.level = level;
+        self
     }
 
     /// The client may try again after this long.
-    pub(crate) fn retry_after(self, seconds: u32) -> Self {
-        Self { retry_after_s: Some(seconds), ..self }
+    pub(crate) fn retry_after(mut self, seconds: u32) -> Self {
+        self.retry_after_s = Some(seconds);
+        self
+    }
+
+    /// With a field of the response.
+    pub(crate) fn field(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        value: impl Into<Vec<u8>>,
+    ) -> Self {
+        self.fields.push((name.into(), value.into()));
+        self
+    }
+
+    /// With a list of variants to choose from.
+    pub(crate) fn variants(mut self, html: Vec<u8>) -> Self {
+        self.variants = html;
+        self
+    }
+
+    /// With something that httpd's page adds to its text.
+    pub(crate) fn remark(mut self, html: &'static str) -> Self {
+        self.remark = html;
+        self
+    }
+
+    /// With a field of this response and of all that come in its place.
+    pub(crate) fn always(mut self, name: &'static str, value: Vec<u8>) -> Self {
+        self.always = Some((name.into(), value));
+        self
+    }
+
+    /// Where a redirect leads.
+    pub(crate) fn location(&self) -> Option<&[u8]> {
+        let is_location = |field: &&Field| field.0.eq_ignore_ascii_case("Location");
+        self.fields.iter().find(is_location).map(|field| field.1.as_slice())
     }
 }
 

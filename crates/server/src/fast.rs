@@ -7,12 +7,17 @@
 //! takes the long way, with the same result.
 
 use crate::access_log::{self, Finished};
+use crate::answer::write_fields;
 use crate::cache::{Prepared, SMALL_BYTES};
 use crate::connection::Wire;
 use crate::context::Context;
-use crate::modules::log_config::ConnectionEnd;
+use crate::exchange::{Logged, Reusable};
+use crate::modules::files;
+use crate::modules::{self, Coding};
+use crate::phase::Seen;
 use crate::representation::Representation;
-use crate::response::Response;
+use crate::response::{Piece, Response};
+use crate::site::host::Host;
 use crate::transmit::{TURN_BYTES, Unsent};
 use http1::{Framing, Known, KnownSet, Persist, RequestHead, ResponseHead};
 use message::{Method, Status, Target};
@@ -23,7 +28,7 @@ use std::os::fd::AsFd;
 use std::rc::Rc;
 
 /// Fields that make a response depend on more than the path.
-const UNUSUAL: KnownSet = KnownSet::of(&[
+pub(crate) const UNUSUAL: KnownSet = KnownSet::of(&[
     Known::ContentLength,
     Known::TransferEncoding,
     Known::Expect,
@@ -60,10 +65,10 @@ pub(crate) fn answer(
     is_alone: bool,
     output: &mut Vec<u8>,
 ) -> Fast {
-    let Some(Asked { prepared, is_head, query }) = find(&wire.context, head, framing) else {
-        return Fast::Declined;
-    };
-    let logs = !wire.context.site().logs.is_empty();
+    let Some(asked) = find(wire, head, framing) else { return Fast::Declined };
+    let Asked { prepared, is_head, .. } = &asked;
+    let is_head = *is_head;
+    let logs = !wire.host().logs.is_empty();
     if !prepared.is_whole && !is_head && (logs || !is_alone) {
         return Fast::Declined; // a long transfer is logged when it ends
     }
@@ -73,21 +78,20 @@ pub(crate) fn answer(
     }
     let start = logs.then(|| (clock::unix_us(), clock::monotonic_ns()));
     wire.state.begin(framing);
-    let timing = &wire.context.host().timing;
+    let timing = wire.host().timing;
     let persist = wire.state.decide(
         timing.max_keep_alive_requests,
         wire.context.is_draining(),
         !timing.keep_alive,
     );
     let timeout_s = timing.keep_alive_timeout_ms / 1000;
-    let sent = put(wire, &prepared, persist, timeout_s, is_head, is_alone, output);
+    let sent = put(wire, prepared, persist, timeout_s, is_head, is_alone, output);
     if let Some(row) = slot.row() {
         row.end(sent, 0);
     }
     let next = wire.state.finish();
     if let Some(start) = start {
-        let asked = Asked { prepared, is_head, query };
-        log(wire, head, &asked, sent, start);
+        log(wire, head, &asked, (sent, persist), start);
     }
     match next {
         http1::Next::Idle => Fast::Answered,
@@ -100,10 +104,11 @@ struct Asked<'a> {
     prepared: Rc<Prepared>,
     is_head: bool,
     query: Option<&'a [u8]>,
+    host_name: Option<&'a [u8]>,
 }
 
 /// The entry for a request that asks for nothing unusual.
-fn find<'a>(context: &Context, head: &RequestHead<'_>, framing: &Framing<'a>) -> Option<Asked<'a>> {
+fn find<'a>(wire: &Wire, head: &RequestHead<'_>, framing: &Framing<'a>) -> Option<Asked<'a>> {
     if head.seen().intersects(UNUSUAL) {
         return None;
     }
@@ -113,17 +118,58 @@ fn find<'a>(context: &Context, head: &RequestHead<'_>, framing: &Framing<'a>) ->
         _ => return None,
     };
     let Target::Origin { path, query } = framing.target else { return None };
-    let prepared = current(context, path)?;
-    Some(Asked { prepared, is_head, query })
+    let mut prepared = current(&wire.context, wire.host(), path, None)?;
+    if !prepared.codings.is_empty() {
+        let mut values = head.get_all(Known::AcceptEncoding);
+        let accepted = values.next();
+        if values.next().is_some() {
+            return None;
+        }
+        let coding = modules::choose_coding(&prepared.codings, accepted);
+        if prepared.coding != coding {
+            prepared = current(&wire.context, wire.host(), path, Some(coding))?;
+        }
+    }
+    if !is_plain(wire, head, framing) || prepared.source.settings.headers.touch(head) {
+        return None;
+    }
+    let host_name = framing.host.map(|host| host.name);
+    Some(Asked { prepared, is_head, query, host_name })
 }
 
-/// The entry for `path` if it is there and still true.
-pub(crate) fn current(context: &Context, path: &[u8]) -> Option<Rc<Prepared>> {
-    let prepared = context.cache.borrow_mut().get(path)?;
+/// Whether no module has anything to say about this request that it would not say about others.
+pub(crate) fn is_plain(wire: &Wire, head: &RequestHead<'_>, framing: &Framing<'_>) -> bool {
+    // A host that asks for its names has to be asked about each.
+    let host = wire.host();
+    if host.strict_host_check && framing.host.is_none_or(|asked| !host.answers_to(asked.name)) {
+        return false;
+    }
+    let seen = Seen {
+        context: &wire.context,
+        host: wire.host(),
+        head: *head,
+        target: framing.target,
+        client: wire.peer,
+    };
+    wire.context.site().phases.plain.iter().all(|hook| hook(&seen))
+}
+
+/// The entry for `path` if it is there and still true: the one that was made last, or the one with
+/// a certain coding.
+pub(crate) fn current(
+    context: &Context,
+    host: &Host,
+    path: &[u8],
+    coding: Option<Option<Coding>>,
+) -> Option<Rc<Prepared>> {
+    let mut key = context.key.borrow_mut();
+    let key = host.key(path, coding, &mut key);
+    let prepared = context.cache.borrow_mut().get(key)?;
     let now_s = context.now_s();
     if prepared.checked_s.get() != now_s {
-        if !matches!(prepared.source.is_current(now_s), Ok(true)) {
-            context.cache.borrow_mut().remove(path);
+        let is_past = prepared.only_s.is_some_and(|only_s| only_s != now_s);
+        if is_past || !matches!(prepared.source.is_current(now_s), Ok(true)) {
+            context.cache.borrow_mut().remove(key);
             return None;
         }
         prepared.checked_s.set(now_s);
@@ -151,7 +197,7 @@ fn put(
     let bytes = prepared.bytes.borrow();
     let says_nothing = matches!(persist, Persist::Keep { named: false, .. });
     if is_alone && says_nothing && !is_head {
-        let content = if prepared.is_whole { 0 } else { prepared.source.status.size };
+        let content = if prepared.is_whole { 0 } else { prepared.content };
         send(wire, &bytes, prepared, content);
         return bytes.len() as u64 + content;
     }
@@ -167,8 +213,8 @@ fn put(
         return (output.len() - start) as u64;
     }
     let head = std::mem::take(output);
-    send(wire, &head, prepared, prepared.source.status.size);
-    head.len() as u64 + prepared.source.status.size
+    send(wire, &head, prepared, prepared.content);
+    head.len() as u64 + prepared.content
 }
 
 /// Send `bytes` and then `content` bytes of the file now; what the socket does not take is left
@@ -224,81 +270,113 @@ fn log(
     wire: &mut Wire,
     head: &RequestHead<'_>,
     asked: &Asked<'_>,
-    sent: u64,
+    (sent, persist): (u64, Persist),
     (start_us, start_ns): (i64, u64),
 ) {
-    let Asked { prepared, is_head, query } = asked;
-    let keeps = wire.state.close_reason().is_none();
+    let Asked { prepared, is_head, query, host_name } = asked;
+    let duration_us = i64::try_from((clock::monotonic_ns() - start_ns) / 1000).unwrap_or(0);
     let finished = Finished {
         client: wire.peer,
+        peer: wire.other_end(),
         local: wire.local(),
         request: Some(*head),
+        method: Some(head.method()),
+        protocol: Some(head.protocol()),
         request_line: Some(head.request_line()),
-        path: Some(&prepared.path),
+        logged: &prepared.logged,
         query: *query,
-        filename: Some(&prepared.filename),
-        handler: Some("default-handler"),
         status: Status::OK.code(),
         start_us,
-        duration_us: i64::try_from((clock::monotonic_ns() - start_ns) / 1000).unwrap_or(0),
-        body_bytes: if *is_head { 0 } else { prepared.source.status.size },
+        duration_us,
+        body_bytes: if *is_head { 0 } else { prepared.content },
         bytes_received: head.buf.len() as u64,
         bytes_sent: sent,
         response_head: &prepared.bytes.borrow()[..prepared.head_len],
-        keepalives: wire.state.requests().saturating_sub(1),
-        end: if keeps { ConnectionEnd::KeepAlive } else { ConnectionEnd::Close },
+        // All of it was sent at once.
+        first_byte_us: prepared.logged.tracks_first_byte.then_some(duration_us),
+        persist: Some(persist),
+        host_name: *host_name,
+        log_ids: (None, wire.log_id),
+        keepalives: wire.state.keepalives().saturating_sub(1),
+        end: wire.connection_end(),
     };
     access_log::write(&wire.context, &finished);
 }
 
 /// Prepare the response for `source` and keep it for `path`, if that is allowed and worthwhile.
+/// `response` is a whole one, as it would be sent to everybody.
 pub(crate) fn remember(
-    context: &Context,
+    wire: &Wire,
     path: &[u8],
-    source: &Rc<Representation>,
+    Reusable { source, codings, only_s }: &Reusable,
+    accepted: Option<&[u8]>,
     response: &Response,
+    logged: &Logged,
 ) {
+    let context = &wire.context;
     let now_s = context.now_s();
-    if !source.settings.is_plain() || source.origin.links.is_none() || !source.is_settled(now_s) {
+    if source.origin.links.is_none() || !source.is_settled(now_s) {
         return;
     }
-    let size = source.status.size;
-    let is_whole = size <= SMALL_BYTES;
+    let Some(size) = response.body.len() else { return };
+    // What was made in memory is kept there, too.
+    let is_made = matches!(response.body.pieces.as_slice(), [Piece::Bytes(_)]);
+    let is_whole = is_made || size <= SMALL_BYTES;
     if !is_whole && !source.settings.core.uses_sendfile() {
         return;
     }
     let mut bytes = Vec::new();
-    context.with_date(now_s, |date| write_head(context, source, date, &mut bytes));
+    context.with_date(now_s, |date| write_head(context, response, size, date, &mut bytes));
     let head_len = bytes.len();
-    if is_whole && !read_content(source, &mut bytes) {
+    let is_written = match response.body.pieces.as_slice() {
+        [Piece::Bytes(content)] => {
+            bytes.extend_from_slice(content);
+            true
+        }
+        _ => !is_whole || read_content(source, &mut bytes),
+    };
+    if !is_written {
         return;
     }
     bytes.shrink_to_fit();
     let prepared = Prepared {
         source: source.clone(),
-        path: response.path.clone().unwrap_or_default(),
-        filename: response.filename.clone().unwrap_or_default(),
+        logged: Logged { query: None, ..logged.clone() },
+        coding: modules::choose_coding(codings, accepted),
+        codings: codings.as_slice().into(),
+        only_s: *only_s,
         checked_s: Cell::new(now_s),
         bytes: RefCell::new(bytes),
         date_s: Cell::new(now_s),
         head_len,
+        content: size,
+        is_bare: response.fields == files::description(source)
+            && response.late == files::late_description(source),
         is_whole,
     };
-    context.cache.borrow_mut().insert(path, Rc::new(prepared));
+    let prepared = Rc::new(prepared);
+    let mut buffer = context.key.borrow_mut();
+    let mut cache = context.cache.borrow_mut();
+    if !codings.is_empty() {
+        let key = wire.host().key(path, Some(prepared.coding), &mut buffer);
+        cache.insert(key, prepared.clone());
+    }
+    cache.insert(wire.host().key(path, None, &mut buffer), prepared);
 }
 
 /// The head of a 200 response, as the long way writes it; what concerns the connection is
 /// appended per request.
-fn write_head(context: &Context, source: &Representation, date: &str, out: &mut Vec<u8>) {
+fn write_head(context: &Context, response: &Response, size: u64, date: &str, out: &mut Vec<u8>) {
     let mut head = ResponseHead::start(out, Status::OK)
         .field("Date", date.as_bytes())
         .field("Server", context.site().server_field.as_bytes());
-    for (name, value) in crate::modules::files::description(source) {
-        head = head.field(name, &value);
-    }
-    head = head.number("Content-Length", source.status.size);
-    if let Some(content_type) = &source.content_type {
+    let content_type;
+    (head, content_type) = write_fields(head, response, Some(size));
+    if let Some(content_type) = content_type {
         head = head.field("Content-Type", content_type.as_bytes());
+    }
+    for (name, value) in &response.late {
+        head = head.field(name, value);
     }
     head.end();
 }

@@ -1,12 +1,14 @@
 //! Every content handler there is, and the one match that runs them.
 
-use crate::context::Context;
-use crate::failure::Failure;
-use crate::modules::{autoindex, diagnostic, files, status};
+use crate::byterange;
+use crate::lookup::Lookup;
+use crate::modules::{autoindex, diagnostic, files, info, status};
+use crate::phase::Stop;
 use crate::representation::Representation;
 use crate::request::Request;
 use crate::response::Response;
 use message::{Method, Status};
+use std::borrow::Cow;
 use std::fs::File;
 use std::rc::Rc;
 
@@ -14,54 +16,85 @@ use std::rc::Rc;
 pub(crate) enum Handler {
     /// A regular file.
     File(Rc<Representation>),
-    /// A directory listing.
-    Listing {
-        /// The open folder.
-        folder: File,
-        /// Where it is and what holds for it.
-        place: autoindex::listing::Place,
-    },
-    /// A redirect to this URL.
-    Redirect(Vec<u8>),
+    /// A directory listing of the open folder.
+    Listing(File),
     /// server-status.
     Status,
+    /// server-info.
+    Info,
+    /// A module has put the answer together when it was chosen.
+    Made(Box<Made>),
     /// Waits, burns and faults on request.
     Diagnostic,
 }
 
-/// Names that `SetHandler` knows.
-pub(crate) const NAMES: &[&str] = &["server-status", "trivet-diagnostic", "default-handler"];
+/// An answer, and the handler that it is from.
+pub(crate) struct Made {
+    pub(crate) name: &'static str,
+    pub(crate) response: Response,
+}
+
+/// The handler that is configured for a place: chosen by a module during the look-up, else
+/// `SetHandler`, else `AddHandler` for the name of the file, else that of a `ScriptAlias`. As in
+/// httpd `SetHandler none` only takes back an outer `SetHandler` (core.c, core_override_type).
+pub(crate) fn configured<'l>(lookup: &'l Lookup<'_>) -> Result<Option<Cow<'l, str>>, Stop> {
+    if let Some(handler) = &lookup.handler {
+        return Ok(Some(Cow::Borrowed(handler)));
+    }
+    if let Some(Some(handler)) = lookup.settings.core.handler_name(lookup)? {
+        return Ok(Some(handler));
+    }
+    if !lookup.is_folder() {
+        let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.mime_name());
+        if let Some(name) = mime.handler {
+            return Ok(Some(Cow::Owned(name.to_owned())));
+        }
+    }
+    Ok(lookup.mapped.handler.map(Cow::Borrowed))
+}
+
+/// The handler that answers: the configured one, else the media type without its parameters stands
+/// for one (config.c, ap_invoke_handler).
+pub(crate) fn effective<'l>(lookup: &'l Lookup<'_>) -> Result<Option<Cow<'l, str>>, Stop> {
+    if let Some(handler) = configured(lookup)? {
+        return Ok(Some(handler));
+    }
+    if lookup.is_folder() {
+        return Ok(Some(Cow::Borrowed("httpd/unix-directory")));
+    }
+    let bare = |text: &str| {
+        let end = text.find([';', ' ', '\t']).unwrap_or(text.len());
+        Cow::Owned(text[..end].to_owned())
+    };
+    if let Some(chosen) = &lookup.content_type {
+        return Ok(Some(bare(chosen)));
+    }
+    let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.mime_name());
+    Ok(mime.content_type.map(bare))
+}
 
 /// Answer with a file that was found before.
-pub(crate) fn from_file(
-    request: &Request,
-    source: &Rc<Representation>,
-) -> Result<Response, Failure> {
-    files::respond(request, source)
+pub(crate) fn from_file(request: &Request, source: &Rc<Representation>) -> Result<Response, Stop> {
+    let whole = files::respond(request, request.method(), source)?;
+    Ok(byterange::apply(request, &source.settings.core.range_limits(), whole))
 }
 
 impl Handler {
     /// Answer.
-    pub(crate) async fn run(
-        self,
-        context: &Context,
-        request: &Request,
-    ) -> Result<Response, Failure> {
-        if request.method() == Some(Method::Options) {
-            return Ok(Response::new(Status::OK).field("Allow", crate::response::ALLOWED_METHODS));
+    pub(crate) async fn run(self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
+        if lookup.method == Some(Method::Options) {
+            return Ok(Response::new(Status::OK).field("Allow", lookup.host.methods()));
         }
         match self {
-            Self::File(source) => files::respond(request, &source),
-            Self::Listing { folder, place } => {
-                files::method_for_file(request.method())?;
-                autoindex::listing::respond(context, request, folder, place).await
+            Self::File(source) => Ok(files::respond(&lookup.request, lookup.method, &source)?),
+            Self::Listing(folder) => {
+                files::method_for_file(&lookup.request, lookup.method)?;
+                Ok(autoindex::listing::respond(lookup, folder).await?)
             }
-            Self::Redirect(location) => {
-                files::method_for_file(request.method())?;
-                Ok(Response::redirect(Status::MOVED_PERMANENTLY, location))
-            }
-            Self::Status => status::respond(context, request),
-            Self::Diagnostic => diagnostic::respond(request).await,
+            Self::Made(made) => Ok(made.response),
+            Self::Status => Ok(status::respond(lookup)?),
+            Self::Info => info::respond(lookup),
+            Self::Diagnostic => Ok(diagnostic::respond(&lookup.request).await?),
         }
     }
 
@@ -69,9 +102,10 @@ impl Handler {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::File(_) => "default-handler",
-            Self::Listing { .. } => "httpd/unix-directory",
-            Self::Redirect(_) => "redirect-handler",
+            Self::Listing(_) => "httpd/unix-directory",
+            Self::Made(made) => made.name,
             Self::Status => "server-status",
+            Self::Info => "server-info",
             Self::Diagnostic => "trivet-diagnostic",
         }
     }

@@ -55,6 +55,11 @@ impl Tokens {
     }
 }
 
+/// How the server names itself below pages: the same as the `Server` field.
+pub(crate) fn banner(tokens: Tokens) -> &'static str {
+    tokens.server_field()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

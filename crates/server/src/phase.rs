@@ -1,251 +1,339 @@
-//! The phases of a request: translate, access, open, resolve. Each walks one list of
-//! `modules/mod.rs`; a stage type passes what is known so far to the next.
+//! The phases of a request, in httpd's order: read, translate, walk, header, admit, type, fixup.
+//! Each walks one list of `modules/mod.rs`; what the hooks find out stands in the [`Lookup`].
 
+use crate::admit;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handler::Handler;
-use crate::modules;
-use crate::request::Request;
-use crate::resolve::{self, LinkPolicy, Policies, Root};
-use crate::site::Host;
-use crate::site::settings::Settings;
-use message::Status;
-use runtime::file::{Errno, Kind};
-use std::fs::File;
-use std::os::fd::AsFd;
-use std::rc::Rc;
-use std::sync::Arc;
+use crate::lookup::{Lookup, Place, Purpose};
+use crate::modules::{Coding, Uncertain};
+use crate::question::Question;
+use crate::response::Response;
+use crate::site::host::Host;
+use crate::site::lexical;
+use crate::walk;
+use http1::RequestHead;
+use message::{Status, Target};
+use runtime::file::{self, Errno, Kind};
+use std::net::SocketAddr;
+use std::pin::Pin;
 
-/// A folder, and the path below it without a leading slash.
-pub(crate) type Place<'a> = (&'a Arc<Root>, &'a [u8]);
-
-/// A hook of the translate phase.
-pub(crate) type Translate = for<'a> fn(&'a Host, &'a [u8]) -> Option<Place<'a>>;
-
-/// A hook of the access phase.
-pub(crate) type Access = fn(&Mapped<'_>) -> Result<(), Failure>;
-
-/// A hook of the resolve phase; `None` passes the file on to the next.
-pub(crate) type Resolve = fn(&Opened<'_>) -> Result<Option<Handler>, Failure>;
-
-/// What takes an open file when no hook did.
-pub(crate) type LastForFiles = fn(Opened<'_>) -> Result<Handler, Failure>;
-
-/// What takes an open folder without an index file.
-pub(crate) type LastForFolders = fn(Opened<'_>) -> Handler;
-
-/// A request whose URL path has been mapped to a place in the file system.
-pub(crate) struct Mapped<'a> {
-    pub(crate) context: &'a Context,
-    pub(crate) request: &'a Request,
-    /// Decoded and normal URL path.
-    pub(crate) path: Vec<u8>,
-    pub(crate) query: Option<&'a [u8]>,
-    pub(crate) root: Arc<Root>,
-    /// Path below `root`, without a leading slash.
-    pub(crate) below: Vec<u8>,
-    pub(crate) settings: Rc<Settings>,
+/// Why a request is not answered by a handler.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// An error, or a redirect of the client.
+    Failure(Failure),
+    /// Another local URL answers instead: path and query.
+    Internal(Vec<u8>, Option<Vec<u8>>),
+    /// Something has to be waited for; then [`admitted`] asks again who may see it.
+    Wait(Question),
 }
 
-/// A request whose file or folder is open.
-pub(crate) struct Opened<'a> {
-    pub(crate) mapped: &'a Mapped<'a>,
-    pub(crate) file: File,
-    pub(crate) status: runtime::file::Status,
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
 }
 
-/// Map `path` (decoded and normal).
-pub(crate) fn translate<'a>(
-    context: &'a Context,
-    request: &'a Request,
-    path: Vec<u8>,
-    query: Option<&'a [u8]>,
-) -> Result<Mapped<'a>, Failure> {
-    let host = context.host();
-    let place = modules::TRANSLATE.iter().find_map(|hook| hook(host, &path));
-    let Some((root, below)) = place else {
-        return Err(Failure::new(Status::NOT_FOUND, "core", "no folder serves this path"));
+/// A hook that looks at the request and may change it.
+pub(crate) type Hook = fn(&mut Lookup<'_>) -> Result<(), Stop>;
+
+/// A hook of a question that the first module decides that has an opinion.
+pub(crate) type Decide = fn(&mut Lookup<'_>) -> Result<Decision, Stop>;
+
+/// What such a hook says, if it does not refuse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// httpd's `OK`: nobody else is asked.
+    Accepted,
+    /// httpd's `DECLINED`: others may know.
+    Declined,
+}
+
+/// A hook of the translate phase: the first that knows the place decides.
+pub(crate) type Translate = fn(&mut Lookup<'_>) -> Result<Option<Place>, Stop>;
+
+/// A hook that chooses what answers: the first that does decides.
+pub(crate) type Resolve = fn(&mut Lookup<'_>) -> Result<Option<Handler>, Stop>;
+
+/// A hook that changes a response before it is sent.
+pub(crate) type Finish = fn(&mut Lookup<'_>, &mut Response) -> Result<(), Failure>;
+
+/// What changes the content of a response, and may wait for it.
+pub(crate) type Filter =
+    for<'l, 'a> fn(&'l Lookup<'a>, Response) -> Pin<Box<dyn Future<Output = Response> + 'l>>;
+
+/// Whether a prepared response may answer a request, as far as a module goes.
+pub(crate) type Plain = fn(&Seen<'_>) -> bool;
+
+/// What the fast path knows of a request.
+pub(crate) struct Seen<'s> {
+    pub(crate) context: &'s Context,
+    pub(crate) host: &'s Host,
+    pub(crate) head: RequestHead<'s>,
+    pub(crate) target: Target<'s>,
+    pub(crate) client: SocketAddr,
+}
+
+/// Tells the codings of which a response gets one by `Accept-Encoding` alone; an error where more
+/// than that decides.
+pub(crate) type Codings = fn(&Lookup<'_>, &Response) -> Result<Vec<Coding>, Uncertain>;
+
+/// A hook with the module that it belongs to: it runs only where that one is there.
+pub(crate) type Row<H> = (&'static str, H);
+
+/// The hooks of the modules that are there, phase by phase.
+pub(crate) struct Phases {
+    pub(crate) read: Vec<Hook>,
+    pub(crate) translate: Vec<Translate>,
+    pub(crate) header: Vec<Hook>,
+    pub(crate) guard: Vec<Hook>,
+    pub(crate) access: Vec<Hook>,
+    pub(crate) grant: Vec<Decide>,
+    pub(crate) identify: Vec<Decide>,
+    pub(crate) authorize: Vec<Decide>,
+    pub(crate) kind: Vec<Hook>,
+    pub(crate) fixup: Vec<Hook>,
+    pub(crate) resolve: Vec<Resolve>,
+    pub(crate) finish: Vec<Finish>,
+    pub(crate) plain: Vec<Plain>,
+}
+
+/// Everything that is to be known before something can answer. For a look-up this is all there is.
+pub(crate) fn process(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    translate(lookup)?;
+    walk::walk(lookup)?;
+    after_walk(lookup)
+}
+
+/// From the URL path to a place.
+pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let phases = &lookup.site().phases;
+    if lookup.host.sections.has_locations() {
+        walk::locations_only(lookup)?;
+    }
+    let place = phases.translate.iter().find_map(|hook| hook(lookup).transpose());
+    lookup.place = match place.transpose()? {
+        Some(place) => place,
+        None => document_root(lookup),
     };
-    let settings = host.sections.settings(&context.merged, root, below, &path);
-    let (root, below) = (root.clone(), below.to_vec());
-    Ok(Mapped { context, request, path, query, root, below, settings })
+    check_place(lookup)
 }
 
-/// Translate hook of core.
-pub(crate) fn document_root<'a>(host: &'a Host, path: &'a [u8]) -> Option<Place<'a>> {
-    Some((&host.root, path.strip_prefix(b"/").unwrap_or(path)))
+/// What comes behind the walk: all there is for a look-up whose place and settings are known.
+pub(crate) fn after_walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let phases = &lookup.site().phases;
+    if lookup.purpose != Purpose::Sub {
+        run(&phases.header, lookup)?;
+    }
+    admitted(lookup)
 }
 
-/// All access hooks must agree.
-pub(crate) fn access(mapped: &Mapped<'_>) -> Result<(), Failure> {
-    modules::ACCESS.iter().try_for_each(|hook| hook(mapped))
+/// From the question who may see it on. What is asked there changes nothing but the user, so that
+/// this may be called again when an answer was missing.
+pub(crate) fn admitted(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let phases = &lookup.site().phases;
+    admit::admit(lookup)?;
+    run(&phases.kind, lookup)?;
+    run(&phases.fixup, lookup)
 }
 
-/// `SetHandler`: answers whether or not there is a file.
-pub(crate) fn configured_handler(mapped: &Mapped<'_>) -> Option<Handler> {
-    match mapped.settings.core.handler()? {
-        "server-status" => Some(Handler::Status),
-        "trivet-diagnostic" => Some(Handler::Diagnostic),
-        _ => None,
-    }
+/// Hooks one after the other, until one stops the request.
+pub(crate) fn run(hooks: &[Hook], lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    hooks.iter().try_for_each(|hook| hook(lookup))
 }
 
-impl<'a> Mapped<'a> {
-    /// The file path, for messages.
-    pub(crate) fn display_path(&self) -> String {
-        let path = self.root.path().join(String::from_utf8_lossy(&self.below).as_ref());
-        path.to_string_lossy().into_owned()
-    }
-
-    /// The link policy, if it is one for the whole path.
-    pub(crate) fn uniform_links(&self) -> Option<LinkPolicy> {
-        let sections = &self.context.host().sections;
-        (!sections.links_differ(&self.root, &self.below))
-            .then(|| sections.links_at(&self.root, &self.below, 0))
-    }
-
-    /// Open what the path names.
-    pub(crate) fn open(&'a self) -> Result<Opened<'a>, Failure> {
-        let root = self.root.descriptor(self.context.now_s());
-        let sections = &self.context.host().sections;
-        let at = |depth| sections.links_at(&self.root, &self.below, depth);
-        let policies = match self.uniform_links() {
-            Some(policy) => Policies::Uniform(policy),
-            None => Policies::PerComponent(&at),
-        };
-        let (file, status) = resolve::open(root.as_fd(), &self.below, &policies)
-            .map_err(|errno| self.open_failure(errno))?;
-        Ok(Opened { mapped: self, file, status })
-    }
-
-    fn open_failure(&self, errno: Errno) -> Failure {
-        let path = self.display_path();
-        match errno {
-            Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => {
-                let text = format!("File does not exist: {path}");
-                Failure::new(Status::NOT_FOUND, "core", text).id(128)
-            }
-            Errno::LOOP | Errno::XDEV => {
-                let text =
-                    format!("Symbolic link not allowed or link target not accessible: {path}");
-                Failure::new(Status::FORBIDDEN, "core", text).id(37).at_error()
-            }
-            // Descriptors or memory: the next request may find some again.
-            Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN => {
-                let text = format!("cannot open {path} now: {errno}");
-                let failure = Failure::new(Status::SERVICE_UNAVAILABLE, "core", text);
-                failure.at_error().retry_after(1)
-            }
-            _ => {
-                let text = format!("access to {path} denied: {errno}");
-                Failure::new(Status::FORBIDDEN, "core", text).id(132).at_error()
-            }
+/// Hooks one after the other, until one decides.
+pub(crate) fn decide(hooks: &[Decide], lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
+    for hook in hooks {
+        if hook(lookup)? == Decision::Accepted {
+            return Ok(Decision::Accepted);
         }
     }
-
-    /// The same request for `name` in this folder.
-    fn entry(&self, name: &str) -> Self {
-        let joined = |folder: &[u8]| {
-            let slash: &[u8] = if folder.is_empty() || folder.ends_with(b"/") { b"" } else { b"/" };
-            [folder, slash, name.as_bytes()].concat()
-        };
-        let (path, below) = (joined(&self.path), joined(&self.below));
-        let sections = &self.context.host().sections;
-        let settings = sections.settings(&self.context.merged, &self.root, &below, &path);
-        Self { path, below, settings, root: self.root.clone(), ..*self }
-    }
+    Ok(Decision::Declined)
 }
 
-impl Opened<'_> {
-    /// The last component of the path.
-    pub(crate) fn file_name(&self) -> &[u8] {
-        self.mapped.below.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+/// Whatever made the place: from here on nothing in it leads up or elsewhere, since the path below
+/// a folder is given to the system as it is. Under `MergeSlashes Off` it may have doubled slashes,
+/// which hide nothing from the sections for folders (ap_directory_walk of request.c).
+fn check_place(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let below = &mut lookup.place.below;
+    let leads_away = |part: &[u8]| part == b".." || part.contains(&0);
+    let is_refused = below.split(|byte| *byte == b'/').any(leads_away);
+    let mut parts = below.strip_suffix(b"/").unwrap_or(below).split(|byte| *byte == b'/');
+    if !below.is_empty() && parts.any(|part| matches!(part, b"" | b".")) {
+        *below = lexical::below_root(below);
     }
-
-    /// The file path, for messages.
-    pub(crate) fn display_path(&self) -> String {
-        self.mapped.display_path()
+    if is_refused {
+        let path = String::from_utf8_lossy(&lookup.path);
+        let text = format!("{path} was mapped to a path that leads out of its folder");
+        return Err(Failure::new(Status::FORBIDDEN, "core", text).at_error().into());
     }
+    Ok(())
 }
 
-/// What answers for an open file or folder.
-pub(crate) fn resolve(opened: Opened<'_>) -> Result<Handler, Failure> {
-    if opened.status.kind == Kind::Directory {
-        return resolve_folder(opened);
-    }
-    if opened.mapped.path.ends_with(b"/") {
-        // A file has nothing below it (AcceptPathInfo is off for files).
-        let text = format!("File does not exist: {}/", opened.display_path());
-        return Err(Failure::new(Status::NOT_FOUND, "core", text).id(128));
-    }
-    for hook in modules::RESOLVE {
-        if let Some(handler) = hook(&opened)? {
+/// core.c, ap_core_translate: what `ServerPath` names is no part of the path.
+fn document_root(lookup: &Lookup<'_>) -> Place {
+    let prefix = lookup.host.server_path.as_deref().unwrap_or_default().as_bytes();
+    let rest = lookup.path.strip_prefix(prefix).unwrap_or(&lookup.path);
+    let at_border = prefix.ends_with(b"/") || rest.is_empty() || rest[0] == b'/';
+    let path = if at_border { rest } else { &lookup.path };
+    let below = path.strip_prefix(b"/").unwrap_or(path).to_vec();
+    Place { root: lookup.host.root.clone(), below }
+}
+
+/// What answers.
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Handler, Stop> {
+    for hook in &lookup.site().phases.resolve {
+        if let Some(handler) = hook(lookup)? {
             return Ok(handler);
         }
     }
-    modules::LAST_FOR_FILES(opened)
+    let text = format!("nothing answers for {}", lookup.display_path());
+    Err(Failure::new(Status::NOT_FOUND, "core", text).id(128).into())
 }
 
-/// mod_dir, then mod_autoindex: the slash, an index file, a listing.
-fn resolve_folder(opened: Opened<'_>) -> Result<Handler, Failure> {
-    let mapped = opened.mapped;
-    if !mapped.path.ends_with(b"/") {
-        if mapped.settings.dir.redirects_to_slash() {
-            return Ok(Handler::Redirect(slash_location(mapped)));
+/// Look another URL path up on behalf of a request: `name` in its folder, or an absolute path.
+pub(crate) fn look_up<'a>(
+    lookup: &Lookup<'a>,
+    name: &[u8],
+    query: Option<Vec<u8>>,
+) -> Result<Lookup<'a>, Stop> {
+    let path = match name.first() {
+        Some(b'/') => name.to_vec(),
+        _ => {
+            let end = lookup.path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+            [&lookup.path[..end], name].concat()
         }
-        return Err(forbidden_listing(mapped));
-    }
-    let mut refused = None;
-    for name in mapped.settings.dir.index() {
-        match resolve_index(mapped, name) {
-            Ok(Some(handler)) => return Ok(handler),
-            Ok(None) => {}
-            Err(failure) if failure.status == Status::NOT_FOUND => {}
-            Err(failure) => {
-                refused.get_or_insert(failure);
-            }
-        }
-    }
-    match refused {
-        Some(failure) => Err(failure),
-        None if mapped.settings.core.lists_directories() => Ok(modules::LAST_FOR_FOLDERS(opened)),
-        None => Err(forbidden_listing(mapped)),
-    }
-}
-
-/// An index file is a request of its own: access is checked for it as well.
-fn resolve_index(folder: &Mapped<'_>, name: &str) -> Result<Option<Handler>, Failure> {
-    let mapped = if name.starts_with('/') {
-        // A local URL instead of a name: it is mapped like a request of its own.
-        translate(folder.context, folder.request, name.as_bytes().to_vec(), folder.query)?
-    } else {
-        folder.entry(name)
     };
-    let opened = mapped.open()?;
-    if opened.status.kind == Kind::Directory {
-        return Ok(None);
-    }
-    access(&mapped)?;
-    resolve(opened).map(Some)
+    let mut sub = lookup.sub(path, query);
+    check_depth(&sub)?;
+    process(&mut sub)?;
+    Ok(sub)
 }
 
-fn forbidden_listing(mapped: &Mapped<'_>) -> Failure {
-    let path = mapped.display_path();
-    let text = format!(
-        "Cannot serve directory {path}: No matching DirectoryIndex found, and server-generated \
-         directory index forbidden by Options directive"
-    );
-    Failure::new(Status::FORBIDDEN, "autoindex", text).id(1276).at_error()
+fn check_depth(sub: &Lookup<'_>) -> Result<(), Stop> {
+    let limit = sub.host.internal_limits.1;
+    if sub.depth > limit {
+        let text = format!(
+            "Request exceeded the limit of {limit} subrequest nesting levels due to probable \
+             configuration error. Use 'LimitInternalRecursion' to increase the limit if \
+             necessary. Use 'LogLevel debug' to get a backtrace."
+        );
+        let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text);
+        return Err(failure.id(125).at_error().into());
+    }
+    Ok(())
 }
 
-/// An absolute URL with a slash appended, the query kept (mod_dir.c, fixup_dir).
-fn slash_location(mapped: &Mapped<'_>) -> Vec<u8> {
-    let mut location = mapped.context.base_url(mapped.request);
-    message::path::encode(&mapped.path, &mut location);
-    location.push(b'/');
-    if let Some(query) = mapped.query {
-        location.push(b'?');
-        location.extend_from_slice(query);
+/// A name beside the file of `lookup`, or in it if it is a folder: no module maps its URL, since
+/// it is known where the name stands (ap_sub_req_lookup_dirent).
+pub(crate) fn look_up_beside<'a>(
+    lookup: &Lookup<'a>,
+    name: &[u8],
+    query: Option<Vec<u8>>,
+) -> Result<Lookup<'a>, Stop> {
+    look_up_in_folder(lookup, name, query, &lookup.path_info)
+}
+
+/// The same without what follows the file in the URL path (ap_sub_req_lookup_file).
+pub(crate) fn look_up_file<'a>(
+    lookup: &Lookup<'a>,
+    name: &[u8],
+    query: Option<Vec<u8>>,
+) -> Result<Lookup<'a>, Stop> {
+    look_up_in_folder(lookup, name, query, b"")
+}
+
+fn look_up_in_folder<'a>(
+    lookup: &Lookup<'a>,
+    name: &[u8],
+    query: Option<Vec<u8>>,
+    path_info: &[u8],
+) -> Result<Lookup<'a>, Stop> {
+    let folder = |path: &[u8]| {
+        let end = path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+        path[..end].to_vec()
+    };
+    let url = lookup.path.strip_suffix(lookup.path_info.as_slice()).unwrap_or(&lookup.path);
+    let path = [&folder(url), name, path_info].concat();
+    let mut below = folder(&lookup.place.below);
+    below.extend_from_slice(name);
+    let mut sub = lookup.sub(path, query);
+    check_depth(&sub)?;
+    sub.place = Place { root: lookup.place.root.clone(), below };
+    sub.mapped = lookup.mapped.clone();
+    check_place(&mut sub)?;
+    walk::walk(&mut sub)?;
+    if sub.path_info.is_empty() {
+        sub.path_info = path_info.to_vec();
     }
-    location
+    after_walk(&mut sub)?;
+    Ok(sub)
+}
+
+/// The internal redirect to a URL as it would stand in a request: escaped, with its query
+/// (ap_internal_redirect).
+pub(crate) fn internal(lookup: &Lookup<'_>, url: &[u8]) -> Stop {
+    let (raw, query) = match url.iter().position(|byte| *byte == b'?') {
+        Some(at) => (&url[..at], Some(url[at + 1..].to_vec())),
+        None => (url, None),
+    };
+    let mut path = Vec::new();
+    let slashes = lookup.host.encoded_slashes;
+    match message::path::decode_with(raw, &mut path, lookup.host.merge_slashes, slashes) {
+        Ok(()) => Stop::Internal(path, query),
+        Err(bad) => Failure::new(bad.status(), "core", bad.why()).id(10244).into(),
+    }
+}
+
+/// The failure for what could not be opened, in httpd's words.
+pub(crate) fn open_failure(lookup: &Lookup<'_>, errno: Errno) -> Failure {
+    let path = lookup.display_path();
+    match errno {
+        Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => {
+            let text = format!("File does not exist: {path}");
+            Failure::new(Status::NOT_FOUND, "core", text).id(128)
+        }
+        Errno::LOOP | Errno::XDEV => {
+            let text = format!("Symbolic link not allowed or link target not accessible: {path}");
+            Failure::new(Status::FORBIDDEN, "core", text).id(37).at_error()
+        }
+        // Descriptors or memory: the next request may find some again.
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN => {
+            let text = format!("cannot open {path} now: {errno}");
+            Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error().retry_after(1)
+        }
+        _ => denied(lookup, &path).os_error(errno.raw_os_error()),
+    }
+}
+
+/// Which permission is missing: to go somewhere (request.c, ap_directory_walk), to list a folder
+/// (mod_autoindex.c, index_directory) or to read a file (core.c, default_handler).
+fn denied(lookup: &Lookup<'_>, path: &str) -> Failure {
+    let whole = lookup.place.path();
+    let status = |path: &[u8]| file::status_at(file::CURRENT_FOLDER, path);
+    let (module, id, text) = match status(&whole).map(|status| status.kind) {
+        Err(_) => {
+            let ends = (1..whole.len()).filter(|at| whole[*at] == b'/').chain([whole.len()]);
+            let hidden = ends.map(|end| &whole[..end]).find(|part| status(part).is_err());
+            let hidden = String::from_utf8_lossy(hidden.unwrap_or(&whole)).into_owned();
+            let url = String::from_utf8_lossy(&lookup.path);
+            let text = format!(
+                "access to {url} denied (filesystem path '{hidden}') because search permissions \
+                 are missing on a component of the path"
+            );
+            ("core", 35, text)
+        }
+        Ok(Kind::Directory) => {
+            ("autoindex", 1275, format!("Can't open directory for index: {path}"))
+        }
+        Ok(_) => ("core", 132, format!("file permissions deny server access: {path}")),
+    };
+    Failure::new(Status::FORBIDDEN, module, text).id(id).at_error()
+}
+
+/// Whether the place holds a regular file.
+pub(crate) fn is_file(lookup: &Lookup<'_>) -> bool {
+    lookup.kind() == Some(Kind::File)
 }

@@ -1,11 +1,13 @@
 //! Saying no before there is a request, and ending the connection.
 
+use crate::access_log::Asked;
 use crate::answer::{Written, write_head};
 use crate::connection::Wire;
 use crate::failure::Failure;
 use crate::request::Request;
-use crate::response::{Piece, Response};
+use crate::response::{Delimiter, Piece, Response};
 use http1::{CloseReason, Known, Next, Persist, Refusal};
+use message::Version;
 use runtime::clock;
 use std::io;
 
@@ -14,7 +16,9 @@ impl Wire {
     pub(crate) async fn refuse_request(&mut self, refusal: Refusal, request: &Request) -> Next {
         let view = request.view();
         let expect = view.get(Known::Expect);
-        let written = self.send_failure(&Failure::from(refusal), view.method(), expect).await;
+        let failure = Failure::from(refusal);
+        let mut written = self.send_failure(&failure, view.method(), expect).await;
+        written.logged.path = raw_path(view.request_line()).to_vec();
         let next = self.state.close(CloseReason::Refused);
         self.log(Some(view), Some(view.request_line()), &written, request);
         next
@@ -25,16 +29,28 @@ impl Wire {
         if self.send_unsent().await.is_err() {
             self.is_broken = true;
         }
-        let written = self.send_failure(&Failure::from(refusal), b"", None).await;
+        let mut written = self.send_failure(&Failure::from(refusal), b"", None).await;
         let next = self.state.close(CloseReason::Refused);
         // httpd logs the request line alone, as far as there is one.
         let start = arrived.iter().position(|byte| !matches!(byte, b'\r' | b'\n'));
         let arrived = &arrived[start.unwrap_or(arrived.len())..];
         let line = arrived.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if !self.context.site().logs.is_empty() {
+        if !self.host().logs.is_empty() {
             let times = (clock::unix_us(), 0);
-            self.log_exchange(None, Some(line), &written, None, times, arrived.len() as u64);
+            written.logged.path = raw_path(line).to_vec();
+            let request_line = Some(line).filter(|line| !line.is_empty());
+            let words = words(line);
+            let asked = Asked {
+                view: None,
+                method: words[0],
+                protocol: words[2],
+                request_line,
+                query: words[1].and_then(query),
+                host_name: None,
+                log_ids: (None, self.log_id),
+            };
+            self.log_exchange(&asked, &written, times, arrived.len() as u64);
         }
         next
     }
@@ -46,10 +62,13 @@ impl Wire {
         method: &[u8],
         expect: Option<&[u8]>,
     ) -> Written {
-        self.context.log_failure(failure, self.peer);
+        self.disbelieve_proxy();
+        self.context.log_refusal(failure, self.host_index(), self.peer);
         let mut response = Response::failure(failure, method, expect);
         let mut head = Vec::with_capacity(512);
-        write_head(&self.context, &response, Persist::Close, &mut head);
+        let delimiter = response.body.len().map_or(Delimiter::Close, Delimiter::Length);
+        let (told, persist) = (Version::Http11, Persist::Close);
+        write_head(&self.context, self.host(), &response, told, delimiter, persist, &mut head);
         let head_len = head.len();
         for piece in std::mem::take(&mut response.body).pieces {
             if let Piece::Bytes(bytes) = piece
@@ -58,14 +77,45 @@ impl Wire {
                 head.extend_from_slice(&bytes);
             }
         }
+        let mut sent_bytes = 0;
         let result = if self.is_broken {
             Err(io::ErrorKind::BrokenPipe.into())
         } else {
-            self.send_bytes(&head, false, None, &mut 0).await
+            self.send_bytes(&head, false, None, &mut sent_bytes).await
         };
         self.is_broken |= result.is_err();
-        let body_bytes = if result.is_ok() { (head.len() - head_len) as u64 } else { 0 };
+        let body_bytes = sent_bytes.saturating_sub(head_len as u64);
         head.truncate(head_len);
-        Written { response, head, body_bytes, result }
+        let logged = self.logged();
+        let first_byte_us = None;
+        Written { response, logged, head, body_bytes, sent_bytes, first_byte_us, result }
     }
+}
+
+/// Method, target and protocol of a line. What it lacks is what httpd takes it for
+/// (protocol.c, read_request_line).
+fn words(line: &[u8]) -> [Option<&[u8]>; 3] {
+    let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    let method = words.next();
+    let or = |word: Option<_>, default| word.or(method.is_some().then_some(default));
+    [method, or(words.next(), b"/"), or(words.next(), b"HTTP/1.0")]
+}
+
+/// The path of a request line that was refused, as it came: the log shows it all the same.
+fn raw_path(line: &[u8]) -> &[u8] {
+    let target = words(line)[1].unwrap_or_default();
+    let path = match target.windows(3).position(|three| three == b"://") {
+        Some(at) => {
+            let rest = &target[at + 3..];
+            &rest[rest.iter().position(|byte| *byte == b'/').unwrap_or(rest.len())..]
+        }
+        None => target,
+    };
+    path.split(|byte| matches!(byte, b'?' | b'#')).next().unwrap_or_default()
+}
+
+/// What stands behind the question mark of a target.
+fn query(target: &[u8]) -> Option<&[u8]> {
+    let mark = target.iter().position(|byte| *byte == b'?')?;
+    Some(&target[mark + 1..])
 }

@@ -1,13 +1,15 @@
 //! An open file with all that a response says about it.
 
+use crate::content_digest;
+use crate::lookup::{Entry, Lookup};
 use crate::modules::core::FileEtag;
+use crate::modules::negotiation;
 use crate::resolve::{self, LinkPolicy, Policies, Root};
 use crate::site::settings::Settings;
 use message::etag;
 use runtime::file::{Errno, Status};
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -22,7 +24,9 @@ pub(crate) struct Representation {
     pub(crate) content_type: Option<String>,
     pub(crate) content_encoding: Option<String>,
     pub(crate) content_language: Option<String>,
-    pub(crate) settings: Rc<Settings>,
+    /// `ContentDigest`
+    pub(crate) content_md5: Option<Vec<u8>>,
+    pub(crate) settings: Arc<Settings>,
     pub(crate) origin: Origin,
 }
 
@@ -39,25 +43,30 @@ const SETTLED_NS: i128 = 2_000_000_000;
 
 impl Representation {
     /// Describe `file`.
-    pub(crate) fn new(
-        file: File,
-        status: Status,
-        settings: &Rc<Settings>,
-        types: &crate::modules::mime::Types,
-        origin: Origin,
-        now_us: i64,
-    ) -> Self {
-        let name = origin.below.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let mime = settings.mime.mime(types, name);
+    pub(crate) fn new(entry: Entry, lookup: &Lookup<'_>, origin: Origin) -> Self {
+        let Entry { file, status } = entry;
+        let (settings, now_us) = (&lookup.settings, lookup.request.start_us);
+        let mime = settings.mime.mime(&lookup.site().types, lookup.mime_name());
+        let chosen = |value: &Option<String>| value.clone();
+        let content_type = chosen(&lookup.content_type)
+            .or_else(|| mime.content_type_value().map(std::borrow::Cow::into_owned));
+        let etag = file_tag(settings, &file, &status, now_us);
+        let digests = settings.core.content_digest();
         // RFC 9110 section 8.8.2.1: a date in the future is replaced by the current one.
         let last_modified_s = status.modified_us().min(now_us).div_euclid(1_000_000);
         Self {
-            etag: make_etag(settings.core.file_etag(), &status, now_us),
+            etag: match &lookup.list_tag {
+                Some(list) => etag.map(|etag| negotiation::joined_tag(&etag, list)),
+                None => etag,
+            },
             last_modified: http_date(last_modified_s),
             last_modified_s,
-            content_type: mime.content_type_value().map(std::borrow::Cow::into_owned),
-            content_encoding: mime.encoding.as_deref().map(str::to_owned),
-            content_language: mime.language().map(std::borrow::Cow::into_owned),
+            content_type: content_type.map(|text| settings.core.with_charset(text)),
+            content_encoding: chosen(&lookup.content_encoding)
+                .or_else(|| mime.encoding.as_deref().map(str::to_owned)),
+            content_language: chosen(&lookup.content_language)
+                .or_else(|| mime.language().map(std::borrow::Cow::into_owned)),
+            content_md5: digests.then(|| content_digest::md5(&file, status.size)).flatten(),
             file,
             status,
             settings: settings.clone(),
@@ -74,16 +83,37 @@ impl Representation {
     /// Whether the name still leads to the same unchanged file.
     pub(crate) fn is_current(&self, now_s: i64) -> Result<bool, Errno> {
         let Some(links) = self.origin.links else { return Ok(false) };
-        let root = self.origin.root.descriptor(now_s);
+        let root = self.origin.root.descriptor(now_s)?;
         let (_, now) = resolve::open(root.as_fd(), &self.origin.below, &Policies::Uniform(links))?;
         Ok(now == self.status)
+    }
+}
+
+/// The tag of something that is no file: its time alone (http_etag.c, ap_make_etag_ex).
+pub(crate) fn time_tag(modified_us: i64, now_us: i64) -> Vec<u8> {
+    let weak = if now_us - modified_us < 1_000_000 { "W/" } else { "" };
+    format!("{weak}\"{:x}\"", modified_us.cast_unsigned()).into_bytes()
+}
+
+/// The entity tag of a file, as `FileETag` has it.
+pub(crate) fn file_tag(
+    settings: &Settings,
+    file: &File,
+    status: &Status,
+    now_us: i64,
+) -> Option<Vec<u8>> {
+    let facts = settings.core.file_etag();
+    let digest = facts.digest.then(|| content_digest::sha1(file, status.size)).flatten();
+    match digest {
+        Some(digest) => Some([&b"\""[..], &digest, b"\""].concat()),
+        None => make_etag(facts, status, now_us),
     }
 }
 
 /// `FileETag`: hexadecimal facts joined by `-`; weak while the file is younger than a second.
 fn make_etag(facts: FileEtag, status: &Status, now_us: i64) -> Option<Vec<u8>> {
     let mut tag = Vec::with_capacity(40);
-    if facts == (FileEtag { inode: false, mtime: true, size: true }) {
+    if facts == (FileEtag { inode: false, mtime: true, size: true, digest: false }) {
         etag::write_file_tag(status.size, status.modified_us(), now_us, &mut tag);
         return Some(tag);
     }

@@ -1,8 +1,12 @@
 //! A request that left the fast path: its head, owned, and who sent it.
 
-use http1::{BodyLength, Framing, Head, Refusal, RequestHead};
-use message::Method;
+use crate::log::id::LogIds;
+use crate::modules::log_config::Fields;
+use crate::response::Field;
+use http1::{BodyLength, Framing, Head, HeadLimits, HeadParser, Progress, Refusal, RequestHead};
+use message::{Method, scan};
 use std::net::SocketAddr;
+use std::rc::Rc;
 
 /// A limit of `http1::framing` that limits nothing.
 pub(crate) const NO_LIMIT: u64 = 0;
@@ -11,14 +15,21 @@ pub(crate) const NO_LIMIT: u64 = 0;
 pub(crate) struct Request {
     raw: Vec<u8>,
     head: Head,
-    /// The other end of the connection.
+    /// The head as it was sent, where the fields of this one are others: what the bytes on the
+    /// connection mean is told by that one alone.
+    sent: Option<Rc<(Vec<u8>, Head)>>,
+    /// The other end of the connection, or whom a proxy there has announced.
     pub(crate) client: SocketAddr,
+    /// That proxy, which is the other end then.
+    pub(crate) proxy: Option<SocketAddr>,
     /// Our end.
     pub(crate) local: SocketAddr,
     /// When the head was complete, microseconds since 1970.
     pub(crate) start_us: i64,
     /// The same on the precise monotonic clock.
     pub(crate) start_ns: u64,
+    /// What the error log has said about it.
+    pub(crate) ids: LogIds,
 }
 
 impl Request {
@@ -27,10 +38,13 @@ impl Request {
         Self {
             raw: raw.to_vec(),
             head,
+            sent: None,
             client,
+            proxy: None,
             local,
             start_us: runtime::clock::unix_us(),
             start_ns: runtime::clock::monotonic_ns(),
+            ids: LogIds::default(),
         }
     }
 
@@ -39,15 +53,72 @@ impl Request {
         self.head.view(&self.raw)
     }
 
+    /// The other end of the connection.
+    pub(crate) fn other_end(&self) -> SocketAddr {
+        self.proxy.unwrap_or(self.client)
+    }
+
     /// What the head means for the bytes after it. LimitRequestBody is that of the location, which
     /// is not known yet.
     pub(crate) fn framing(&self) -> Result<Framing<'_>, Refusal> {
-        http1::framing(&self.view(), NO_LIMIT)
+        let sent = self.sent.as_deref();
+        let view = sent.map_or_else(|| self.view(), |(raw, head)| head.view(raw));
+        http1::framing(&view, NO_LIMIT)
     }
 
     /// The query, once the framing is known to be right.
     pub(crate) fn query(&self) -> Option<&[u8]> {
         self.framing().ok()?.target.query()
+    }
+
+    /// The first value of a field.
+    pub(crate) fn field(&self, name: &[u8]) -> Option<&[u8]> {
+        self.view().get_name(name)
+    }
+
+    /// The host that is asked for, of the target or of the Host field.
+    pub(crate) fn host_name(&self) -> Option<&[u8]> {
+        Some(self.framing().ok()?.host?.name)
+    }
+
+    /// The port behind it.
+    pub(crate) fn host_port(&self) -> Option<u16> {
+        self.framing().ok()?.host?.port
+    }
+
+    /// The same request with other fields, for `RequestHeader`. Fields that could not have been
+    /// sent are left out. `None` if the others make no head.
+    pub(crate) fn with_fields(&self, fields: &[Field]) -> Option<Self> {
+        let mut raw = self.view().request_line().to_vec();
+        raw.extend_from_slice(b"\r\n");
+        let could_be_sent = |field: &&Field| {
+            let is_text = |byte: &u8| *byte == b'\t' || !byte.is_ascii_control();
+            scan::is_token(field.0.as_bytes()) && field.1.iter().all(is_text)
+        };
+        for (name, value) in fields.iter().filter(could_be_sent) {
+            raw.extend([name.as_bytes(), b": ", value, b"\r\n"].concat());
+        }
+        raw.extend_from_slice(b"\r\n");
+        let mut parser = HeadParser::new();
+        let limits = HeadLimits {
+            request_line_bytes: usize::MAX / 4,
+            field_bytes: usize::MAX / 4,
+            fields: message::limits::REQUEST_FIELDS_MAX,
+        };
+        match parser.advance(&raw, &limits) {
+            Ok(Progress::Complete { len }) if len == raw.len() => {
+                let head = parser.take();
+                let as_sent = || Rc::new((self.raw.clone(), self.head.clone()));
+                let sent = Some(self.sent.clone().unwrap_or_else(as_sent));
+                Some(Self { raw, head, sent, ids: self.ids.clone(), ..*self })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether its fields are others than those that were sent.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.sent.is_some()
     }
 
     /// The method, if it is a registered one.
@@ -62,11 +133,17 @@ impl Request {
 
     /// Bytes of the head as received.
     pub(crate) fn head_bytes(&self) -> usize {
-        self.raw.len()
+        self.sent.as_deref().map_or(self.raw.len(), |(raw, _)| raw.len())
     }
 
     /// The length of the body, once the framing is known to be right.
     pub(crate) fn body(&self) -> BodyLength {
         self.framing().map_or(BodyLength::None, |framing| framing.body)
+    }
+}
+
+impl Fields for Request {
+    fn field(&self, name: &str) -> Option<&[u8]> {
+        Self::field(self, name.as_bytes())
     }
 }

@@ -4,9 +4,13 @@
 //! links are followed as `Options` says, per directory as in httpd (request.c, resolve_symlink).
 
 use runtime::file::{Errno, Kind, Links, Purpose, Status, open_beneath, read_link, status};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What `Options` says about symbolic links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,45 +174,147 @@ impl Walk {
 }
 
 /// A folder that requests are resolved beneath. It is opened by the parent before privileges are
-/// dropped, so that a folder only root can reach still works.
+/// dropped, so that a folder only root can reach still works. One that is not there yet, or that
+/// was too many to keep open, is tried again by whoever needs it.
 pub(crate) struct Root {
-    path: std::path::PathBuf,
-    descriptor: std::sync::Mutex<std::sync::Arc<OwnedFd>>,
-    checked_s: std::sync::atomic::AtomicI64,
+    path: PathBuf,
+    descriptor: Mutex<Option<Arc<OwnedFd>>>,
+    checked_s: AtomicI64,
+    kept: Arc<Kept>,
+}
+
+/// How many folders are kept open. There may be more of them than a process may have descriptors;
+/// each of the others is opened for every request that needs it.
+#[derive(Debug, Default)]
+struct Kept {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Kept {
+    /// Whether there is room for one more, which is then taken.
+    fn takes(&self) -> bool {
+        let most = self.most.load(Relaxed);
+        self.now.fetch_update(Relaxed, Relaxed, |now| (now < most).then_some(now + 1)).is_ok()
+    }
+}
+
+/// All folders of a site, each once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Roots {
+    all: Vec<Arc<Root>>,
+    by_path: HashMap<OsString, usize>,
+    kept: Arc<Kept>,
+}
+
+/// Folders kept open at most, and the share of all descriptors that they may have.
+const KEPT_MAX: u64 = 512;
+const KEPT_SHARE: u64 = 4;
+
+impl Roots {
+    /// The folder of this normal path.
+    pub(crate) fn get(&mut self, path: &Path) -> Arc<Root> {
+        if let Some(known) = self.by_path.get(path.as_os_str()) {
+            return self.all[*known].clone();
+        }
+        let root = Arc::new(Root::closed(path, self.kept.clone()));
+        self.by_path.insert(path.as_os_str().to_owned(), self.all.len());
+        self.all.push(root.clone());
+        root
+    }
+
+    /// Whether this is one of them.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.by_path.contains_key(path.as_os_str())
+    }
+
+    /// Say how many descriptors the process may have: a share of them is for folders.
+    pub(crate) fn share(&self, descriptors: u64) {
+        let most = KEPT_MAX.min(descriptors / KEPT_SHARE).max(1);
+        self.kept.most.store(usize::try_from(most).unwrap_or(usize::MAX), Relaxed);
+    }
+
+    /// Open as many as are kept open. One that is not there is told to whoever asks for something
+    /// in it.
+    pub(crate) fn open(&self) {
+        for root in self.all.iter().take(self.kept.most.load(Relaxed)) {
+            let _ = root.open_now();
+        }
+    }
+}
+
+impl std::fmt::Debug for Root {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.path.fmt(formatter)
+    }
 }
 
 impl Root {
-    /// Open `path` for the life of a generation.
+    /// A folder that is opened when it is needed.
+    fn closed(path: &Path, kept: Arc<Kept>) -> Self {
+        let (descriptor, checked_s) = (Mutex::new(None), AtomicI64::new(0));
+        Self { path: path.to_owned(), descriptor, checked_s, kept }
+    }
+
+    /// Open it now, and keep it open if there is room.
     ///
     /// # Errors
     /// When it is missing, no directory, or not reachable.
-    pub(crate) fn open(path: &std::path::Path) -> std::io::Result<Self> {
-        let descriptor = runtime::file::open_directory(path)?;
-        Ok(Self {
-            path: path.to_owned(),
-            descriptor: std::sync::Mutex::new(std::sync::Arc::new(descriptor)),
-            checked_s: std::sync::atomic::AtomicI64::new(0),
-        })
+    pub(crate) fn open_now(&self) -> std::io::Result<()> {
+        let opened = runtime::file::open_directory(&self.path)?;
+        let mut current = self.lock();
+        if current.is_some() || self.kept.takes() {
+            *current = Some(Arc::new(opened));
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<OwnedFd>>> {
+        self.descriptor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The folder's name.
-    pub(crate) fn path(&self) -> &std::path::Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The same as bytes.
+    pub(crate) fn path_bytes(&self) -> &[u8] {
+        std::os::unix::ffi::OsStrExt::as_bytes(self.path.as_os_str())
     }
 
     /// The folder. At most once a second the name is looked up again, so that a folder replaced
     /// by a rename (a deployment) is served; while the name cannot be reached, the descriptor
     /// opened first stays.
-    pub(crate) fn descriptor(&self, now_s: i64) -> std::sync::Arc<OwnedFd> {
-        use std::sync::atomic::Ordering::Relaxed;
-        let mut current = self.descriptor.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if self.checked_s.swap(now_s, Relaxed) != now_s
-            && let Ok(fresh) = runtime::file::open_directory(&self.path)
-            && identity(fresh.as_fd()) != identity(current.as_fd())
-        {
-            *current = std::sync::Arc::new(fresh);
+    ///
+    /// # Errors
+    /// When it was never open and cannot be opened now.
+    pub(crate) fn descriptor(&self, now_s: i64) -> Result<Arc<OwnedFd>, Errno> {
+        let mut current = self.lock();
+        let is_due = self.checked_s.swap(now_s, Relaxed) != now_s;
+        match &*current {
+            Some(known) if !is_due => Ok(known.clone()),
+            Some(known) => {
+                if let Ok(fresh) = runtime::file::open_directory(&self.path)
+                    && identity(fresh.as_fd()) != identity(known.as_fd())
+                {
+                    let fresh = Arc::new(fresh);
+                    *current = Some(fresh.clone());
+                    return Ok(fresh);
+                }
+                Ok(known.clone())
+            }
+            None => {
+                let opened = runtime::file::open_directory(&self.path).map_err(|error| {
+                    Errno::from_raw_os_error(error.raw_os_error().unwrap_or_default())
+                })?;
+                let opened = Arc::new(opened);
+                if self.kept.takes() {
+                    *current = Some(opened.clone());
+                }
+                Ok(opened)
+            }
         }
-        current.clone()
     }
 }
 
@@ -293,5 +399,20 @@ mod tests {
         assert!(open(root.as_fd(), b"dir/again", &policies).is_ok());
         assert_eq!(open(root.as_fd(), b"linked/again", &policies).unwrap_err(), Errno::LOOP);
         assert_eq!(open(root.as_fd(), b"dir\0/x", &policies).unwrap_err(), Errno::NOENT);
+    }
+
+    #[test]
+    fn folders_beyond_the_share_are_opened_but_not_kept() {
+        let tree = Tree::new("share");
+        let mut roots = Roots::default();
+        roots.share(2 * KEPT_SHARE);
+        let all: Vec<_> =
+            ["root", "root/dir", ".", "missing"].map(|name| roots.get(&tree.0.join(name))).into();
+        assert!(Arc::ptr_eq(&all[0], &roots.get(&tree.0.join("root"))));
+        roots.open();
+        let is_kept = |root: &Arc<Root>| root.lock().is_some();
+        assert_eq!(all.iter().map(is_kept).collect::<Vec<_>>(), [true, true, false, false]);
+        assert!(all[2].descriptor(1).is_ok() && !is_kept(&all[2]));
+        assert_eq!(all[3].descriptor(1).unwrap_err(), Errno::NOENT);
     }
 }

@@ -1,25 +1,42 @@
-//! A response before it is written: status, fields, and a body of known length.
+//! A response before it is written: status, fields, and a body. A body whose length is not known
+//! comes from a [`Source`], piece by piece.
 
 use crate::failure::Failure;
 use crate::representation::Representation;
 use http1::PageFacts;
-use message::Status;
+use message::{Status, Version};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::io;
 use std::rc::Rc;
+use std::task::{self, Poll};
+
+/// A field of a message: its name and its value.
+pub(crate) type Field = (Cow<'static, str>, Vec<u8>);
 
 /// A response. `Date`, `Server`, `Content-Length` and the fields about the connection are added
-/// when it is written.
+/// when it is written. A field `Content-Length` among `fields` only says where the length stands;
+/// its value is not used.
 pub(crate) struct Response {
     pub(crate) status: Status,
-    pub(crate) fields: Vec<(&'static str, Vec<u8>)>,
+    /// Code and reason in the words of a script or a file.
+    pub(crate) status_line: Option<Vec<u8>>,
+    pub(crate) fields: Vec<Field>,
+    /// Encoding and languages of a file, which stand behind its type (http_filters.c,
+    /// merge_response_headers). To whom asks for a field they are like all others.
+    pub(crate) late: Vec<Field>,
     pub(crate) content_type: Option<String>,
     pub(crate) body: Body,
-    /// What made it, for `%R`.
-    pub(crate) handler: Option<&'static str>,
-    /// The decoded URL path, once known.
-    pub(crate) path: Option<Vec<u8>>,
-    /// The file behind it, for `%f`.
-    pub(crate) filename: Option<Vec<u8>>,
+    /// Whether it is one of the server's own pages: those pass no filters.
+    pub(crate) is_canned: bool,
+    /// The second that `Date` tells; that of sending if nobody says.
+    pub(crate) date_s: Option<i64>,
+    /// What filters leave for the access log; of a stream it is complete when that has been sent.
+    pub(crate) notes: Option<Notes>,
 }
+
+/// Names and values that belong to a request.
+pub(crate) type Notes = Rc<RefCell<Vec<(String, String)>>>;
 
 /// Pieces that are sent one after the other.
 #[derive(Default)]
@@ -40,6 +57,16 @@ pub(crate) enum Piece {
         /// Number of bytes.
         length: u64,
     },
+    /// Bytes that come as they are made.
+    Stream(Box<dyn Source>),
+}
+
+/// Where the bytes of a body come from when nobody knows how many there will be.
+pub(crate) trait Source {
+    /// The next bytes, or `None` at the end, after which it is not asked again. It is asked only
+    /// when the socket has taken what came before, so that a slow reader slows the source, too. An
+    /// empty piece is no end: it says that others of this thread may have their turn first.
+    fn poll_next(&mut self, task: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>>;
 }
 
 impl Body {
@@ -48,18 +75,66 @@ impl Body {
         Self { pieces: vec![Piece::Bytes(bytes)] }
     }
 
-    /// Total length.
-    pub(crate) fn len(&self) -> u64 {
+    /// A body whose length is not known.
+    pub(crate) fn stream(source: impl Source + 'static) -> Self {
+        Self { pieces: vec![Piece::Stream(Box::new(source))] }
+    }
+
+    /// Total length, if it is known.
+    pub(crate) fn len(&self) -> Option<u64> {
         self.pieces.iter().map(Piece::len).sum()
     }
 }
 
 impl Piece {
-    /// Its length.
-    pub(crate) fn len(&self) -> u64 {
+    /// Its length, if it is known.
+    pub(crate) fn len(&self) -> Option<u64> {
         match self {
-            Self::Bytes(bytes) => bytes.len() as u64,
-            Self::File { length, .. } => *length,
+            Self::Bytes(bytes) => Some(bytes.len() as u64),
+            Self::File { length, .. } => Some(*length),
+            Self::Stream(_) => None,
+        }
+    }
+
+    /// `length` bytes from `first` on, which it must have; `None` for a stream.
+    pub(crate) fn part(&self, first: u64, length: u64) -> Option<Self> {
+        match self {
+            Self::Bytes(bytes) => {
+                let first = usize::try_from(first).ok()?;
+                let end = first.checked_add(usize::try_from(length).ok()?)?;
+                Some(Self::Bytes(bytes.get(first..end)?.to_vec()))
+            }
+            Self::File { source, offset, .. } => {
+                Some(Self::File { source: source.clone(), offset: offset + first, length })
+            }
+            Self::Stream(_) => None,
+        }
+    }
+}
+
+/// How a client learns where a body ends (RFC 9112 section 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delimiter {
+    /// There is no body, and nothing is said about one.
+    Nothing,
+    /// `Content-Length`, also in answer to HEAD.
+    Length(u64),
+    /// The chunked coding.
+    Chunks,
+    /// The end of the connection: HTTP/1.0 knows no other way.
+    Close,
+}
+
+impl Delimiter {
+    /// As httpd chooses (`ap_set_keepalive` of http_protocol.c): HEAD does not say that the answer
+    /// to GET would be chunked.
+    pub(crate) fn of(response: &Response, is_head: bool, version: Version) -> Self {
+        match response.body.len() {
+            _ if response.status.is_bodyless() => Self::Nothing,
+            Some(length) => Self::Length(length),
+            None if is_head => Self::Nothing,
+            None if version == Version::Http11 => Self::Chunks,
+            None => Self::Close,
         }
     }
 }
@@ -72,19 +147,124 @@ impl Response {
     pub(crate) fn new(status: Status) -> Self {
         Self {
             status,
+            status_line: None,
             fields: Vec::new(),
+            late: Vec::new(),
             content_type: None,
             body: Body::default(),
-            handler: None,
-            path: None,
-            filename: None,
+            is_canned: false,
+            date_s: None,
+            notes: None,
         }
     }
 
     /// Add a field.
-    pub(crate) fn field(mut self, name: &'static str, value: impl Into<Vec<u8>>) -> Self {
-        self.fields.push((name, value.into()));
+    pub(crate) fn field(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        value: impl Into<Vec<u8>>,
+    ) -> Self {
+        self.fields.push((name.into(), value.into()));
         self
+    }
+
+    /// The first value of a field.
+    pub(crate) fn get(&self, name: &str) -> Option<&[u8]> {
+        let mut all = self.fields.iter().chain(&self.late);
+        all.find(|field| field.0.eq_ignore_ascii_case(name)).map(|field| field.1.as_slice())
+    }
+
+    fn get_mut(&mut self, name: &str) -> Option<&mut Vec<u8>> {
+        let mut all = self.fields.iter_mut().chain(&mut self.late);
+        all.find(|field| field.0.eq_ignore_ascii_case(name)).map(|field| &mut field.1)
+    }
+
+    /// Set a field, whatever it was.
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<Vec<u8>>) {
+        match self.get_mut(name) {
+            Some(known) => *known = value.into(),
+            None => self.fields.push((name.to_owned().into(), value.into())),
+        }
+    }
+
+    /// Take a field out.
+    pub(crate) fn unset(&mut self, name: &str) {
+        self.fields.retain(|field| !field.0.eq_ignore_ascii_case(name));
+        self.late.retain(|field| !field.0.eq_ignore_ascii_case(name));
+    }
+
+    /// Add `value` to a list field, unless it is there (apr_table_mergen, ap_set_vary).
+    pub(crate) fn merge(&mut self, name: &str, value: &str) {
+        let Some(known) = self.get_mut(name) else {
+            return self.fields.push((name.to_owned().into(), value.into()));
+        };
+        let is_there = |part: &[u8]| part.trim_ascii().eq_ignore_ascii_case(value.as_bytes());
+        if !known.split(|byte| *byte == b',').any(is_there) {
+            known.extend_from_slice(b", ");
+            known.extend_from_slice(value.as_bytes());
+        }
+    }
+
+    /// The fields of every response come before those of a good one, and take the place of those
+    /// of the same name (apr_table_overlay in http_filters.c).
+    pub(crate) fn lay_under(&mut self, always: Vec<Field>) {
+        self.fields.splice(0..0, always);
+    }
+
+    /// What is said of a file takes the place of what modules have set meanwhile; languages that
+    /// only they name stay (http_filters.c, merge_response_headers).
+    pub(crate) fn settle_late(&mut self) {
+        for (name, value) in std::mem::take(&mut self.late) {
+            let is_it = |field: &&mut Field| field.0.eq_ignore_ascii_case(&name);
+            let Some(known) = self.fields.iter_mut().find(is_it) else {
+                self.late.push((name, value));
+                continue;
+            };
+            let set = std::mem::replace(&mut known.1, value);
+            let part = |list: &[u8], wanted: &[u8]| {
+                list.split(|byte| *byte == b',').any(|one| one.eq_ignore_ascii_case(wanted))
+            };
+            let more = set.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+            for language in more.filter(|one| !one.is_empty() && name == "Content-Language") {
+                if !part(&known.1, language) {
+                    known.1.push(b',');
+                    known.1.extend_from_slice(language);
+                }
+            }
+        }
+    }
+
+    /// One `Vary` with each name once, as httpd sends it: joined by bare commas (fixup_vary of
+    /// http_filters.c).
+    pub(crate) fn join_vary(&mut self) {
+        let is_vary = |field: &Field| field.0.eq_ignore_ascii_case("Vary");
+        let Some(at) = self.fields.iter().position(is_vary) else { return };
+        let mut names: Vec<&[u8]> = Vec::new();
+        for field in self.fields.iter().filter(|field| is_vary(field)) {
+            for name in field.1.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+                let is_new = names.iter().all(|known| !known.eq_ignore_ascii_case(name));
+                if is_new && !name.is_empty() {
+                    names.push(name);
+                }
+            }
+        }
+        let joined = names.join(&b","[..]);
+        self.unset("Vary");
+        self.fields.insert(at, ("Vary".into(), joined));
+    }
+
+    /// What an error brings that a document answers in its place.
+    pub(crate) fn adopt(&mut self, mut failure: Failure) {
+        self.fields.extend(std::mem::take(&mut failure.fields));
+        if let Some(seconds) = failure.retry_after_s {
+            self.fields.push(("Retry-After".into(), seconds.to_string().into_bytes()));
+        }
+    }
+
+    /// Whether it is all of one file, or of something in memory, and a 200.
+    pub(crate) fn is_whole_file(&self) -> bool {
+        self.status == Status::OK
+            && matches!(self.body.pieces.as_slice(), [] | [Piece::File { .. } | Piece::Bytes(_)])
     }
 
     /// A page in memory.
@@ -99,23 +279,13 @@ impl Response {
     pub(crate) fn canned(status: Status, facts: &PageFacts<'_>) -> Self {
         let mut body = Vec::new();
         http1::error_page(status, facts, &mut body);
-        Self { status, ..Self::page(PAGE_TYPE, body) }
-    }
-
-    /// A redirect.
-    pub(crate) fn redirect(status: Status, location: Vec<u8>) -> Self {
-        let facts = PageFacts { location: Some(&location), ..PageFacts::default() };
-        let page = Self::canned(status, &facts);
-        page.field("Location", location)
+        Self { status, is_canned: true, ..Self::page(PAGE_TYPE, body) }
     }
 
     /// The page for a failure. `method` and `expect` are what the client sent.
     pub(crate) fn failure(failure: &Failure, method: &[u8], expect: Option<&[u8]>) -> Self {
         let facts = PageFacts { method, expect, ..PageFacts::default() };
-        let mut page = Self::canned(failure.status, &facts);
-        if failure.status == Status::METHOD_NOT_ALLOWED {
-            page = page.field("Allow", ALLOWED_METHODS);
-        }
+        let page = Self::canned(failure.status, &facts);
         match failure.retry_after_s {
             Some(seconds) => page.field("Retry-After", seconds.to_string()),
             None => page,
@@ -123,5 +293,47 @@ impl Response {
     }
 }
 
-/// What a static resource answers (default handler of core.c).
-pub(crate) const ALLOWED_METHODS: &str = "GET,POST,OPTIONS,HEAD";
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(fields: &[(&'static str, &str)], late: &[(&'static str, &str)]) -> Response {
+        let list = |rows: &[(&'static str, &str)]| {
+            rows.iter().map(|row| (row.0.into(), row.1.into())).collect()
+        };
+        Response { fields: list(fields), late: list(late), ..Response::new(Status::OK) }
+    }
+
+    fn shown(fields: &[Field]) -> String {
+        let show = |field: &Field| format!("{}: {}", field.0, field.1.escape_ascii());
+        fields.iter().map(show).collect::<Vec<_>>().join(" | ")
+    }
+
+    #[test]
+    fn what_a_file_says_of_itself_stands_where_it_was_set() {
+        let late = [("Content-Encoding", "gzip"), ("Content-Language", "de,en")];
+        let mut response = response(&[("content-language", "fr, en"), ("X", "y")], &late);
+        response.settle_late();
+        assert_eq!(shown(&response.fields), "content-language: de,en,fr | X: y");
+        assert_eq!(shown(&response.late), "Content-Encoding: gzip");
+    }
+
+    #[test]
+    fn fields_are_the_same_to_all_wherever_they_stand() {
+        let mut response = response(&[("A", "1")], &[("Content-Encoding", "gzip")]);
+        assert_eq!(response.get("content-encoding"), Some(&b"gzip"[..]));
+        response.merge("Content-Encoding", "br");
+        response.set("B", "2");
+        assert_eq!(shown(&response.late), "Content-Encoding: gzip, br");
+        response.unset("Content-Encoding");
+        assert_eq!((shown(&response.fields).as_str(), response.late.len()), ("A: 1 | B: 2", 0));
+    }
+
+    #[test]
+    fn vary_is_one_field_with_each_name_once() {
+        let fields = [("Vary", "a, b"), ("X", "y"), ("vary", "B ,c,")];
+        let mut response = response(&fields, &[]);
+        response.join_vary();
+        assert_eq!(shown(&response.fields), "Vary: a,b,c | X: y");
+    }
+}

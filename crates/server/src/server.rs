@@ -2,7 +2,9 @@
 
 use crate::defaults::{self, Serve};
 use crate::identity;
+use crate::log::errors::Message;
 use crate::log::level::Level;
+use crate::log::program::Program;
 use crate::modules;
 use crate::site::Site;
 use crate::site::builder::Builder;
@@ -12,6 +14,7 @@ use config::{Diagnostic, Index, Node, Severity, Source, Start, Tree};
 use runtime::process::User;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The numbers that MPMs are sized by. `None` is `auto`.
 #[derive(Clone, Debug)]
@@ -30,6 +33,8 @@ pub struct MpmSettings {
     pub graceful_shutdown_timeout_s: u32,
     /// Connections beyond the request slots, per free slot.
     pub async_request_worker_factor: Option<f64>,
+    /// `PidFile`: where the parent writes its process id.
+    pub pid_file: Option<PathBuf>,
 }
 
 impl Default for MpmSettings {
@@ -45,6 +50,7 @@ impl Default for MpmSettings {
             listen_tcp_defer_accept_s: 1,
             graceful_shutdown_timeout_s: 0,
             async_request_worker_factor: None,
+            pid_file: None,
         }
     }
 }
@@ -52,6 +58,16 @@ impl Default for MpmSettings {
 /// A compiled configuration with everything it names opened.
 pub struct Server {
     pub(crate) site: Site,
+}
+
+impl Server {
+    /// Open what a configuration names.
+    ///
+    /// # Errors
+    /// A text for standard error that says what could not be opened.
+    pub(crate) fn open(builder: &Builder, index: Arc<Index<Builder>>) -> Result<Self, String> {
+        Ok(Self { site: Site::open(builder, index)? })
+    }
 }
 
 /// A configuration that cannot be used, or its warnings.
@@ -75,17 +91,21 @@ impl Server {
         let expanded = expand(serve, &index)?;
         said.extend(expanded.diagnostics);
         builder.server.root = expanded.server_root.unwrap_or_default();
+        builder.server.missing = expanded.missing;
+        builder.server.defines = expanded.defines;
         // Under `--config` there is no default to be replaced.
         if serve.listen.is_empty() && expanded.nodes.iter().any(defaults::is_listen) {
             builder.server.listen.clear();
         }
         said.extend(config::apply(&expanded.nodes, &index, &mut builder));
+        builder.server.tree = expanded.nodes.into();
+        said.extend(modules::check(&builder));
         let report = Report { text: render(&said) };
         if said.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             return Err(report.text);
         }
         defaults::complete(serve, &mut builder.server)?;
-        Ok((Self { site: Site::open(builder)? }, report))
+        Ok((Self::open(&builder, index.into())?, report))
     }
 
     /// Addresses to listen on.
@@ -105,7 +125,7 @@ impl Server {
 
     /// The folder that is served, for the banner.
     pub fn document_root(&self) -> &std::path::Path {
-        self.site.host.root.path()
+        self.site.main().root.path()
     }
 
     /// Whether this process can open things in the folder.
@@ -113,10 +133,88 @@ impl Server {
     /// # Errors
     /// The kernel's reason.
     pub fn check_root(&self) -> std::io::Result<()> {
-        let root = self.site.host.root.descriptor(runtime::clock::unix_s());
+        let root = self.site.main().root.descriptor(runtime::clock::unix_s())?;
         let links = crate::resolve::Policies::Uniform(crate::resolve::LinkPolicy::Refuse);
         crate::resolve::status_of(std::os::fd::AsFd::as_fd(&root), b".", &links)?;
         Ok(())
+    }
+
+    /// The programs that read logs, for the parent to look after.
+    fn programs(&self) -> impl Iterator<Item = &Program> {
+        self.site.sinks.iter().filter_map(|sink| sink.program())
+    }
+
+    /// The processes of the programs that read logs.
+    pub fn log_programs(&self) -> Vec<i32> {
+        self.programs().map(Program::pid).filter(|pid| *pid != 0).collect()
+    }
+
+    /// A process has ended that is no child: says whether it was one of these programs. While the
+    /// server stops that is no accident.
+    pub fn log_program_ended(&self, pid: i32, is_stopping: bool) -> bool {
+        let Some(program) = self.programs().find(|program| program.pid() == pid) else {
+            return false;
+        };
+        program.ended();
+        if is_stopping {
+            return true;
+        }
+        let text = format!("piped log program '{}' failed unexpectedly", program.text());
+        self.log(Level::Error, "core", Some(106), None, text.as_bytes());
+        true
+    }
+
+    /// Start those again that have ended, as far as they are due.
+    pub fn restart_log_programs(&self) {
+        for program in self.programs() {
+            if let Some(Err(error)) = program.restart() {
+                let text = format!(
+                    "piped_log_maintenance: unable to respawn '{}': {error}",
+                    program.text()
+                );
+                self.log(Level::Error, "core", Some(107), None, text.as_bytes());
+            }
+        }
+    }
+
+    /// A child has begun: it does not look after programs.
+    pub fn leave_log_programs(&self) {
+        self.programs().for_each(Program::leave_to_parent);
+    }
+
+    /// Whether lines of logs are collected before they are written.
+    pub fn buffers_logs(&self) -> bool {
+        self.site.buffers_logs
+    }
+
+    /// Write what was collected. A child does so now and then, and before it ends.
+    pub fn flush_logs(&self) {
+        for sink in &self.site.sinks {
+            if let Err(error) = sink.flush()
+                && sink.complaint_is_due()
+            {
+                let text = format!("Error writing to {}: {error}", sink.name());
+                self.log(Level::Warn, "log_config", Some(646), None, text.as_bytes());
+            }
+        }
+    }
+
+    /// Log a notice of the parent for which httpd has no number.
+    pub fn say(&self, text: &str) {
+        self.log(Level::Notice, "mpm_event", None, None, text.as_bytes());
+    }
+
+    /// Log what modules have to say when the server begins to serve.
+    pub fn note_modules(&self) {
+        for (id, text) in self.site.proxy_protocol.notices() {
+            self.log(Level::Notice, "remoteip", Some(id), None, text.as_bytes());
+        }
+    }
+
+    /// Log how the server was called, as httpd's core does.
+    pub fn note_command_line(&self, line: &str) {
+        let text = format!("Command line: '{line}'");
+        self.log(Level::Notice, "core", Some(94), None, text.as_bytes());
     }
 
     /// Log a notice of the parent.
@@ -142,7 +240,8 @@ impl Server {
         client: Option<SocketAddr>,
         text: &[u8],
     ) {
-        self.site.error_log.write(module, level, id, client, text);
+        let message = Message::new(module, level, id, text).about(client);
+        self.site.error_log.write(None, &message);
     }
 }
 
@@ -152,6 +251,10 @@ struct Lines {
     diagnostics: Vec<Diagnostic>,
     /// `ServerRoot`, if there is one; under `--config` there always is.
     server_root: Option<PathBuf>,
+    /// Modules of httpd that were asked for and are not there.
+    missing: Vec<&'static str>,
+    /// Variables, for `.htaccess` files.
+    defines: Vec<(String, Option<String>)>,
 }
 
 /// Read the lines and what they include.
@@ -165,11 +268,14 @@ fn expand(serve: &Serve, index: &Index<Builder>) -> Result<Lines, String> {
     let start = Start {
         defines: Vec::new(),
         modules: &modules,
-        has_directive: &|name| matches!(index.find(name), Found::Row(_)),
+        is_modular: false,
+        has_directive: &|name, _| matches!(index.find(name), Found::Row(_)),
         guards: modules::GUARDS,
         server_root: folder.to_string_lossy().into_owned(),
         version: identity::VERSION,
         bytes_max: config::expand::EXPANDED_BYTES_MAX,
+        is_htaccess: false,
+        missing: &[],
     };
     let mut trees = Vec::new();
     if let Some(file) = &serve.file {
@@ -184,11 +290,13 @@ fn expand(serve: &Serve, index: &Index<Builder>) -> Result<Lines, String> {
         nodes: expanded.nodes.into_iter().flatten().collect(),
         diagnostics: expanded.diagnostics,
         server_root: is_set.then(|| expanded.server_root.into()),
+        missing: expanded.missing,
+        defines: expanded.defines,
     })
 }
 
 /// The `-c` lines. httpd numbers the options of its command line as lines of one file.
-fn command_line(directives: &[String]) -> Tree {
+pub(crate) fn command_line(directives: &[String]) -> Tree {
     let sources: Vec<Source<'_>> = directives
         .iter()
         .zip(1..)

@@ -2,16 +2,18 @@
 //! and a limit on how long nothing may move.
 
 use crate::connection::Wire;
+use crate::outbox::Outbox;
 use crate::representation::Representation;
-use crate::response::{Body, Piece};
+use crate::response::{Body, Delimiter, Piece, Source};
 use crate::slots::Slot;
 use runtime::{clock, file};
 use std::future::poll_fn;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{self, Poll};
 
 /// Part of a file that one turn may send, so that the others of this thread get theirs.
 pub(crate) const TURN_BYTES: u64 = 1 << 20;
@@ -22,15 +24,27 @@ const COPY_BYTES: u64 = 64 * 1024;
 /// File content up to this size is read and sent together with what is sent before it.
 const TOGETHER_BYTES: u64 = 16 * 1024;
 
-/// Small pieces are collected up to this size, and no further: a response of many ranges must
-/// not lie in memory as a whole while a slow client reads it.
-const COLLECTED_BYTES: usize = 64 * 1024;
-
 /// What a fast response has left over.
 pub(crate) struct Unsent {
     pub(crate) bytes: Vec<u8>,
     /// File, position, and bytes left of it.
     pub(crate) file: Option<(Rc<Representation>, u64, u64)>,
+}
+
+/// How much of a response the socket has taken.
+#[derive(Default)]
+pub(crate) struct Sent {
+    /// All bytes.
+    pub(crate) bytes: u64,
+    /// Of these, the head and what frames chunks.
+    pub(crate) framing: u64,
+}
+
+impl Sent {
+    /// Bytes of the body itself.
+    pub(crate) fn body(&self) -> u64 {
+        self.bytes - self.framing
+    }
 }
 
 /// A request slot while it is held: it is given back as soon as a send has to wait, because
@@ -49,6 +63,12 @@ impl Held {
     /// How much the scoreboard is told was sent in this slot.
     pub(crate) fn set_bytes(&mut self, bytes: u64) {
         self.bytes = bytes;
+    }
+
+    /// How long ago the request came.
+    pub(crate) fn age_us(&self) -> i64 {
+        let age_ns = clock::monotonic_ns().saturating_sub(self.started_ns);
+        i64::try_from(age_ns / 1000).unwrap_or(i64::MAX)
     }
 
     /// Give the slot back, if it is still held.
@@ -86,33 +106,111 @@ impl Wire {
         &mut self,
         head: Vec<u8>,
         body: Body,
+        delimiter: Delimiter,
+        held: &mut Held,
+        sent: &mut Sent,
+    ) -> io::Result<()> {
+        held.set_bytes(head.len() as u64 + body.len().unwrap_or(0));
+        let mut outbox = Outbox::new(head, delimiter == Delimiter::Chunks);
+        for piece in body.pieces {
+            let length = piece.len();
+            outbox.open_chunk(length);
+            match piece {
+                Piece::Stream(source) => {
+                    self.send_stream(source, &mut outbox, held, sent).await?;
+                }
+                piece if is_small(&piece) => self.append(piece, &mut outbox)?,
+                piece => {
+                    self.flush(&mut outbox, true, held, sent).await?;
+                    self.send_large(piece, held, &mut sent.bytes).await?;
+                }
+            }
+            outbox.close_chunk(length);
+            if outbox.is_full() {
+                self.flush(&mut outbox, false, held, sent).await?;
+            }
+        }
+        outbox.end();
+        self.flush(&mut outbox, false, held, sent).await
+    }
+
+    /// Send what was collected.
+    async fn flush(
+        &mut self,
+        outbox: &mut Outbox,
+        more: bool,
+        held: &mut Held,
+        sent: &mut Sent,
+    ) -> io::Result<()> {
+        let before = sent.bytes;
+        let result = self.send_bytes(outbox.bytes(), more, Some(held), &mut sent.bytes).await;
+        sent.framing += outbox.framing_within(sent.bytes - before);
+        outbox.clear();
+        result
+    }
+
+    async fn send_large(
+        &mut self,
+        piece: Piece,
         held: &mut Held,
         sent: &mut u64,
     ) -> io::Result<()> {
-        let mut collected = head;
-        let mut pieces = body.pieces.into_iter().peekable();
+        match piece {
+            Piece::Bytes(bytes) => self.send_bytes(&bytes, false, Some(held), sent).await,
+            Piece::File { source, offset, length } => {
+                self.send_file(&source, offset, length, Some(held), sent).await
+            }
+            Piece::Stream(_) => Ok(()), // `transmit` sends it
+        }
+    }
+
+    /// Send what a source makes, as it is made: what is ready goes out together, and what has been
+    /// collected goes out before anybody waits.
+    async fn send_stream(
+        &mut self,
+        mut source: Box<dyn Source>,
+        outbox: &mut Outbox,
+        held: &mut Held,
+        sent: &mut Sent,
+    ) -> io::Result<()> {
         loop {
-            while collected.len() < COLLECTED_BYTES
-                && let Some(piece) = pieces.next_if(is_small)
-            {
-                self.append(piece, &mut collected)?;
-            }
-            let more = pieces.peek().is_some();
-            self.send_bytes(&collected, more, Some(held), sent).await?;
-            collected.clear();
-            if let Some(piece) = pieces.next_if(|piece| !is_small(piece)) {
-                match piece {
-                    Piece::Bytes(bytes) => {
-                        self.send_bytes(&bytes, pieces.peek().is_some(), Some(held), sent).await?;
-                    }
-                    Piece::File { source, offset, length } => {
-                        self.send_file(&source, offset, length, Some(held), sent).await?;
-                    }
+            let ready = poll_fn(|task| Poll::Ready(poll_source(source.as_mut(), task))).await;
+            let next = match ready {
+                Poll::Ready(next) => next,
+                Poll::Pending => {
+                    self.flush(outbox, false, held, sent).await?;
+                    let next = poll_fn(|task| poll_source(source.as_mut(), task));
+                    let next = self.unless_gone(next).await;
+                    next.unwrap_or_else(|| Err(io::ErrorKind::ConnectionReset.into()))
                 }
+            };
+            let bytes = match next {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    self.source_failed(&error);
+                    if sent.bytes > 0 && !self.is_broken {
+                        self.flush(outbox, false, held, sent).await?;
+                    }
+                    return Err(error);
+                }
+            };
+            held.bytes += bytes.len() as u64;
+            outbox.chunk(&bytes);
+            if outbox.is_full() {
+                self.flush(outbox, false, held, sent).await?;
             }
-            if pieces.peek().is_none() {
-                return Ok(());
+            if outbox.is_empty() || bytes.is_empty() {
+                runtime::thread::yield_now().await;
             }
+        }
+    }
+
+    /// The end of the body is never said, so that the client knows that something is missing.
+    fn source_failed(&self, error: &io::Error) {
+        if error.kind() != io::ErrorKind::ConnectionReset {
+            let text = format!("a response ended early, and with it the connection: {error}");
+            self.context.log(crate::log::level::Level::Error, None, self.peer, &text);
         }
     }
 
@@ -197,15 +295,17 @@ impl Wire {
     }
 
     /// Append a small piece to `out`.
-    fn append(&self, piece: Piece, out: &mut Vec<u8>) -> io::Result<()> {
+    fn append(&self, piece: Piece, outbox: &mut Outbox) -> io::Result<()> {
         match piece {
-            Piece::Bytes(bytes) => out.extend_from_slice(&bytes),
+            Piece::Bytes(bytes) => outbox.body().extend_from_slice(&bytes),
             Piece::File { source, offset, length } => {
+                let out = outbox.body();
                 let start = out.len();
                 out.resize(start + usize::try_from(length).unwrap_or(0), 0);
                 let read = source.file.read_exact_at(&mut out[start..], offset);
                 read.map_err(|_| self.truncated(&source))?;
             }
+            Piece::Stream(_) => {} // `transmit` sends it
         }
         Ok(())
     }
@@ -222,7 +322,7 @@ impl Wire {
         if let Some(held) = held {
             held.release();
         }
-        let timeout_ms = self.context.host().timing.timeout_ms;
+        let timeout_ms = self.host().timing.timeout_ms;
         self.timer.set(clock::monotonic_ms(), timeout_ms);
         let context = self.context.clone();
         let waiting = WritingCount::new(&context);
@@ -243,7 +343,11 @@ impl Wire {
 
 /// sendfile would wait for the disk, and all connections of this thread with it: let a helper
 /// thread wait instead.
-async fn load_cold(source: &Representation, offset: u64, count: usize) -> io::Result<()> {
+pub(crate) async fn load_cold(
+    source: &Representation,
+    offset: u64,
+    count: usize,
+) -> io::Result<()> {
     if file::is_cached(&source.file, offset + count as u64 - 1) {
         return Ok(());
     }
@@ -272,5 +376,14 @@ fn is_again(error: &io::Error) -> bool {
 }
 
 fn is_small(piece: &Piece) -> bool {
-    piece.len() <= TOGETHER_BYTES
+    piece.len().is_some_and(|length| length <= TOGETHER_BYTES)
+}
+
+/// A source that panics ends its own response and nothing else; it is not asked again.
+fn poll_source(
+    source: &mut dyn Source,
+    task: &mut task::Context<'_>,
+) -> Poll<io::Result<Option<Vec<u8>>>> {
+    catch_unwind(AssertUnwindSafe(|| source.poll_next(task)))
+        .unwrap_or_else(|_| Poll::Ready(Err(io::Error::other("the handler panicked"))))
 }

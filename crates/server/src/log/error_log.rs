@@ -10,7 +10,7 @@ use crate::number::{decimal, padded, signed};
 use message::escape::error_log_escape;
 
 /// Longest line without its line end; httpd cuts the rest off as well (MAX_STRING_LEN).
-const LINE_BYTES_MAX: usize = 8190;
+pub(super) const LINE_BYTES_MAX: usize = 8190;
 
 /// Who was at the other end of the connection that a message is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,20 +50,22 @@ impl Line<'_> {
     /// Appends the line as it stands in the log, without a line end.
     pub(crate) fn write(&self, local_time: LocalTimeFn, out: &mut Vec<u8>) {
         let start = out.len();
-        self.write_prefix(local_time, out);
-        self.write_message(out);
+        out.push(b'[');
+        write_time(self.time_us, local_time, Fraction::Microseconds, out);
+        out.extend_from_slice(b"] ");
+        self.write_without_time(out);
         out.truncate(start + LINE_BYTES_MAX);
     }
 
-    /// `[Tue Jan 13 10:15:28.420413 2026] [core:warn] [pid 28991:tid 28991] `
-    fn write_prefix(&self, local_time: LocalTimeFn, out: &mut Vec<u8>) {
-        let time = local_time(self.time_us.div_euclid(1_000_000));
+    /// The same for the system's log, which has the time elsewhere.
+    pub(super) fn write_without_time(&self, out: &mut Vec<u8>) {
+        self.write_prefix(out);
+        self.write_message(out);
+    }
+
+    /// `[core:warn] [pid 28991:tid 28991] `
+    fn write_prefix(&self, out: &mut Vec<u8>) {
         out.push(b'[');
-        TimeFormat::new(b"%a %b %d %T.").write(&time, out);
-        padded(self.time_us.rem_euclid(1_000_000) as u64, 6, b'0', out);
-        out.push(b' ');
-        signed(i64::from(time.year), out);
-        out.extend_from_slice(b"] [");
         out.extend_from_slice(self.module.as_bytes());
         out.push(b':');
         out.extend_from_slice(self.level.name().as_bytes());
@@ -102,6 +104,44 @@ impl Line<'_> {
         if let Some(referer) = self.referer.filter(|referer| !referer.is_empty()) {
             out.extend_from_slice(b", referer: ");
             error_log_escape(referer, out);
+        }
+    }
+}
+
+/// What stands behind the seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fraction {
+    None,
+    Milliseconds,
+    Microseconds,
+}
+
+/// `Tue Jan 13 10:15:28.420413 2026` (ap_recent_ctime_ex)
+pub(super) fn write_time(
+    time_us: i64,
+    local_time: LocalTimeFn,
+    fraction: Fraction,
+    out: &mut Vec<u8>,
+) {
+    let time = local_time(time_us.div_euclid(1_000_000));
+    TimeFormat::new(b"%a %b %d %T").write(&time, out);
+    write_fraction(time_us, fraction, out);
+    out.push(b' ');
+    signed(i64::from(time.year), out);
+}
+
+/// `.420413`
+pub(super) fn write_fraction(time_us: i64, fraction: Fraction, out: &mut Vec<u8>) {
+    let us = time_us.rem_euclid(1_000_000) as u64;
+    match fraction {
+        Fraction::None => {}
+        Fraction::Milliseconds => {
+            out.push(b'.');
+            padded(us / 1000, 3, b'0', out);
+        }
+        Fraction::Microseconds => {
+            out.push(b'.');
+            padded(us, 6, b'0', out);
         }
     }
 }

@@ -77,20 +77,14 @@ impl Level {
     }
 }
 
-/// The levels in force: one for all modules and exceptions.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What the `LogLevel` lines of a place say: one level for all modules, and exceptions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Levels {
-    default: Level,
+    /// `None` is that of the place around, and `warn` outside of all.
+    default: Option<Level>,
     /// By short module name. A configuration names two or three, so that walking the list is
     /// cheaper than hashing.
     modules: Vec<(String, Level)>,
-}
-
-impl Default for Levels {
-    /// `LogLevel warn`.
-    fn default() -> Self {
-        Self { default: Level::Warn, modules: Vec::new() }
-    }
 }
 
 impl Levels {
@@ -112,7 +106,7 @@ impl Levels {
 
     fn set_one(&mut self, argument: &str, known: &[&str]) -> Result<(), String> {
         let Some((specifier, keyword)) = argument.rsplit_once(':') else {
-            self.default = Level::parse(argument)?;
+            self.default = Some(Level::parse(argument)?);
             self.modules.clear();
             return Ok(());
         };
@@ -137,13 +131,19 @@ impl Levels {
     /// The level of one module, by short name (`core`, `ssl`).
     pub(crate) fn of(&self, module: &str) -> Level {
         let exception = self.modules.iter().find(|(name, _)| name == module);
-        exception.map_or(self.default, |&(_, level)| level)
+        exception.map_or(self.default.unwrap_or(Level::Warn), |&(_, level)| level)
     }
 
-    /// Whether a message is written. A notice always is: startup and shutdown are announced
-    /// whatever the level (log.c `log_error_core`).
-    pub(crate) fn allows(&self, module: &str, level: Level) -> bool {
-        level == Level::Notice || level <= self.of(module)
+    /// These inside of `outer`: a level for all modules forgets what was said further out
+    /// (config.c, ap_merge_log_config).
+    pub(crate) fn over(&self, outer: &Self) -> Self {
+        if self.default.is_some() {
+            return self.clone();
+        }
+        let is_own = |name: &str| self.modules.iter().any(|row| row.0 == name);
+        let more = outer.modules.iter().filter(|row| !is_own(&row.0));
+        let modules = self.modules.iter().chain(more).cloned().collect();
+        Self { default: outer.default, modules }
     }
 }
 
@@ -185,8 +185,6 @@ mod tests {
         ] {
             assert_eq!(levels.of(module), expected, "{module}");
         }
-        assert!(levels.allows("core", Level::Debug) && !levels.allows("core", Level::Trace1));
-        assert!(!levels.allows("alias", Level::Warn));
     }
 
     #[test]
@@ -200,9 +198,16 @@ mod tests {
     }
 
     #[test]
-    fn notices_always_pass() {
-        assert!(levels(&["emerg"]).unwrap().allows("core", Level::Notice));
-        assert!(!levels(&["emerg"]).unwrap().allows("core", Level::Alert));
+    fn inner_levels_inherit_what_they_do_not_name() {
+        let outer = levels(&["info", "core:debug", "ssl:trace1"]).unwrap();
+        let inner = levels(&["ssl:crit"]).unwrap().over(&outer);
+        assert_eq!(inner.of("core"), Level::Debug);
+        assert_eq!(inner.of("ssl"), Level::Crit);
+        assert_eq!(inner.of("alias"), Level::Info);
+        let whole = levels(&["error", "mpm_event:info"]).unwrap().over(&outer);
+        assert_eq!((whole.of("core"), whole.of("mpm_event")), (Level::Error, Level::Info));
+        assert_eq!(Levels::default().over(&outer), outer);
+        assert_eq!(Levels::default().of("core"), Level::Warn);
     }
 
     #[test]

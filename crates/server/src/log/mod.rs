@@ -1,6 +1,12 @@
 //! Logs: where lines go. What an access log line says is the business of `modules::log_config`.
 
+pub(crate) mod error_format;
 pub(crate) mod error_log;
+pub(crate) mod errors;
+pub(crate) mod id;
 pub(crate) mod level;
+pub(crate) mod program;
 pub(crate) mod sink;
+mod syslog;
+pub(crate) mod target;
 pub(crate) mod time;

@@ -1,72 +1,175 @@
-//! Files that log lines are appended to: one write per line, so that lines of several processes
-//! never mix, and a full disk costs lines but never service.
+//! Where log lines are appended: files, pipes to programs and syslog. One write per line, so that
+//! lines of several processes never mix; a full disk or a reader that has stopped costs lines but
+//! never service.
 
-use super::error_log::{Line, Peer};
-use super::level::{Level, Levels};
+use super::level::Level;
+use super::program::Program;
+use super::syslog::Syslog;
+use super::target::Target;
 use super::time::{LocalTime, ZoneName};
-use runtime::{clock, process};
+use runtime::clock;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 /// A complaint about a log that cannot be written is repeated after this long.
 const COMPLAINT_INTERVAL_MS: u64 = 60_000;
 
+/// How long a line waits for a reader that is behind, once: after that lines are lost at once until
+/// one gets through again. httpd would wait for ever, and so would all of its clients.
+const GRACE_MS: u32 = 100;
+
+/// `BufferedLogs`: what is collected before it is written, as in httpd (LOG_BUFSIZE). It is what
+/// the kernel writes to a pipe in one piece.
+const BUFFER_BYTES: usize = 4096;
+
 /// Where the lines of one log go.
+#[derive(Debug)]
 pub(crate) struct Sink {
-    file: File,
-    path: PathBuf,
-    /// A pipe or a terminal, whose reader may stop reading.
-    may_block: bool,
+    output: Output,
+    name: String,
+    /// Lines that are not written yet, with `BufferedLogs`. All threads share it, so that a child
+    /// that ends has one place to empty.
+    buffer: Option<Mutex<Vec<u8>>>,
+    /// The last line waited in vain.
+    is_stalled: AtomicBool,
     complained_ms: AtomicU64,
 }
 
+#[derive(Debug)]
+enum Output {
+    /// Takes everything, as long as the disk has room.
+    File(File),
+    /// A terminal, a named pipe or whatever else was given to us, whose reader may stop.
+    Stream(File),
+    /// Our own pipe; writing to it never waits.
+    Program(Program, File),
+    Syslog(Syslog),
+}
+
 impl Sink {
-    /// Open `path` for appending. `-` is standard output.
-    pub(crate) fn open(path: &Path) -> std::io::Result<Self> {
-        if path.as_os_str() == "-" {
-            return Self::standard(1, path, &std::io::stdout());
+    /// Open `target`; programs run in `folder`. With `is_buffered` lines are collected.
+    pub(crate) fn open(target: &Target, folder: &Path, is_buffered: bool) -> io::Result<Self> {
+        let (output, name) = match target {
+            Target::StandardOutput => (standard(1, &io::stdout())?, "-".to_owned()),
+            Target::StandardError => (standard(2, &io::stderr())?, "stderr".to_owned()),
+            Target::File(path) => {
+                let file = append_options().create(true).open(path)?;
+                (Output::of(file)?, path.display().to_string())
+            }
+            Target::Program(command) => {
+                let (program, writer) = Program::start(command, folder.to_owned())?;
+                (Output::Program(program, writer), format!("|{}", command.text))
+            }
+            Target::Syslog { facility, tag } => {
+                (Output::Syslog(Syslog::new(*facility, tag.as_deref())), "syslog".to_owned())
+            }
+        };
+        Ok(Self {
+            output,
+            name,
+            buffer: is_buffered.then(|| Mutex::new(Vec::with_capacity(BUFFER_BYTES))),
+            is_stalled: AtomicBool::new(false),
+            complained_ms: AtomicU64::new(0),
+        })
+    }
+
+    /// Append one line, its end included. The result says whether all of it is there, or will be.
+    pub(crate) fn write(&self, line: &[u8]) -> io::Result<()> {
+        let Some(buffer) = &self.buffer else { return self.put(line) };
+        let mut buffer = buffer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut result = Ok(());
+        if buffer.len() + line.len() > BUFFER_BYTES {
+            result = self.put(&buffer);
+            buffer.clear();
         }
-        Self::new(append_options().create(true).open(path)?, path)
-    }
-
-    /// Standard error.
-    pub(crate) fn standard_error() -> std::io::Result<Self> {
-        Self::standard(2, Path::new("stderr"), &std::io::stderr())
-    }
-
-    /// A description of its own, where that can be had: its flags must not reach others who share
-    /// the output.
-    fn standard(number: u8, path: &Path, shared: &impl AsFd) -> std::io::Result<Self> {
-        let own = append_options().open(format!("/proc/self/fd/{number}"));
-        let duplicate = |_| shared.as_fd().try_clone_to_owned().map(File::from);
-        Self::new(own.or_else(duplicate)?, path)
-    }
-
-    fn new(file: File, path: &Path) -> std::io::Result<Self> {
-        let may_block = !file.metadata()?.is_file();
-        Ok(Self { file, path: path.to_owned(), may_block, complained_ms: AtomicU64::new(0) })
-    }
-
-    /// Append one line, newline included. The result says whether all of it is there.
-    pub(crate) fn write(&self, line: &[u8]) -> std::io::Result<()> {
-        // One system call: O_APPEND makes it atomic among processes. A short write (disk nearly
-        // full) is not continued, because its rest could land behind another process's line.
-        if self.may_block && !runtime::file::takes_bytes(&self.file) {
-            // A reader that has stopped (Ctrl-S, a stuck pipe) must not stop service.
-            return Err(std::io::ErrorKind::WouldBlock.into());
+        match line.len() >= BUFFER_BYTES {
+            true => return self.put(line),
+            false => buffer.extend_from_slice(line),
         }
-        loop {
-            match (&self.file).write(line) {
-                Ok(written) if written == line.len() => return Ok(()),
-                Ok(_) => return Err(std::io::ErrorKind::WriteZero.into()),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+        result
+    }
+
+    /// Write what was collected.
+    pub(crate) fn flush(&self) -> io::Result<()> {
+        let Some(buffer) = &self.buffer else { return Ok(()) };
+        let mut buffer = buffer.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = if buffer.is_empty() { Ok(()) } else { self.put(&buffer) };
+        buffer.clear();
+        result
+    }
+
+    /// A message for the system's log, if that is where this leads.
+    pub(crate) fn syslog(&self) -> Option<&Syslog> {
+        match &self.output {
+            Output::Syslog(syslog) => Some(syslog),
+            _ => None,
+        }
+    }
+
+    /// The program that reads this.
+    pub(crate) fn program(&self) -> Option<&Program> {
+        match &self.output {
+            Output::Program(program, _) => Some(program),
+            _ => None,
+        }
+    }
+
+    fn put(&self, line: &[u8]) -> io::Result<()> {
+        match &self.output {
+            Output::File(file) => put_whole(file, line),
+            Output::Stream(file) => {
+                if !runtime::file::takes_bytes(file, self.grace_ms()) {
+                    return self.stalled();
+                }
+                self.is_stalled.store(false, Relaxed);
+                put_whole(file, line)
+            }
+            Output::Program(_, writer) => self.put_to_pipe(writer, line),
+            Output::Syslog(syslog) => {
+                syslog.send(Level::Info, &local_time(clock::unix_s()), line.trim_ascii_end())
+            }
+        }
+    }
+
+    /// The kernel takes lines of up to 4096 bytes whole or not at all. Of a longer one the rest is
+    /// sent after the first part, and may land behind another process's line.
+    fn put_to_pipe(&self, writer: &File, line: &[u8]) -> io::Result<()> {
+        let mut rest = line;
+        while !rest.is_empty() {
+            let mut writer: &File = writer;
+            match writer.write(rest) {
+                Ok(written) => {
+                    rest = &rest[written..];
+                    if self.is_stalled.load(Relaxed) {
+                        self.is_stalled.store(false, Relaxed);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if !runtime::file::takes_bytes(writer, self.grace_ms()) {
+                        return self.stalled();
+                    }
+                    // Room for some bytes only: the next try must not go round and round.
+                    self.is_stalled.store(true, Relaxed);
+                }
                 Err(error) => return Err(error),
             }
         }
+        Ok(())
+    }
+
+    fn grace_ms(&self) -> u32 {
+        if self.is_stalled.load(Relaxed) { 0 } else { GRACE_MS }
+    }
+
+    fn stalled(&self) -> io::Result<()> {
+        self.is_stalled.store(true, Relaxed);
+        Err(io::ErrorKind::WouldBlock.into())
     }
 
     /// Whether a complaint about this log is due, and note that it was made.
@@ -81,9 +184,37 @@ impl Sink {
     }
 
     /// Its name, for messages.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
+}
+
+impl Output {
+    fn of(file: File) -> io::Result<Self> {
+        let is_file = file.metadata()?.is_file();
+        Ok(if is_file { Self::File(file) } else { Self::Stream(file) })
+    }
+}
+
+/// One system call: O_APPEND makes it atomic among processes. A short write (disk nearly full) is
+/// not continued, because its rest could land behind another process's line.
+fn put_whole(mut file: &File, line: &[u8]) -> io::Result<()> {
+    loop {
+        match file.write(line) {
+            Ok(written) if written == line.len() => return Ok(()),
+            Ok(_) => return Err(io::ErrorKind::WriteZero.into()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A description of its own, where that can be had: its flags must not reach others who share the
+/// output.
+fn standard(number: u8, shared: &impl AsFd) -> io::Result<Output> {
+    let own = append_options().open(format!("/proc/self/fd/{number}"));
+    let duplicate = |_| shared.as_fd().try_clone_to_owned().map(File::from);
+    Output::of(own.or_else(duplicate)?)
 }
 
 /// Where a reader may stop reading (a pipe, a terminal with Ctrl-S), a write must fail rather than
@@ -92,61 +223,6 @@ fn append_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.append(true).custom_flags(runtime::file::NONBLOCK);
     options
-}
-
-/// The error log: a file, or standard error.
-pub(crate) struct ErrorLog {
-    sink: Sink,
-    is_configured: bool,
-    levels: Levels,
-}
-
-impl ErrorLog {
-    /// Open `path`, or use standard error.
-    pub(crate) fn open(path: Option<&Path>, levels: Levels) -> std::io::Result<Self> {
-        let sink = path.map_or_else(Sink::standard_error, Sink::open)?;
-        Ok(Self { sink, is_configured: path.is_some(), levels })
-    }
-
-    /// Whether a message of this kind is wanted.
-    pub(crate) fn allows(&self, module: &str, level: Level) -> bool {
-        // httpd logs notices to a regular file whatever LogLevel says (core.c, ErrorLog).
-        match level {
-            Level::Notice => self.is_configured || self.levels.of(module) >= Level::Notice,
-            _ => self.levels.allows(module, level),
-        }
-    }
-
-    /// Write a message. What cannot be written is lost: there is nowhere left to say so.
-    pub(crate) fn write(
-        &self,
-        module: &str,
-        level: Level,
-        id: Option<u32>,
-        client: Option<std::net::SocketAddr>,
-        message: &[u8],
-    ) {
-        if !self.allows(module, level) {
-            return;
-        }
-        let line = Line {
-            time_us: clock::unix_us(),
-            module,
-            level,
-            pid: std::process::id(),
-            tid: u64::from(process::thread_id().cast_unsigned()),
-            source: None,
-            os_error: None,
-            peer: client.map(Peer::Client),
-            id,
-            message,
-            referer: None,
-        };
-        let mut text = Vec::with_capacity(128 + message.len());
-        line.write(local_time, &mut text);
-        text.push(b'\n');
-        let _ = self.sink.write(&text);
-    }
 }
 
 /// The local time zone, for all logs and pages.

@@ -2,16 +2,36 @@
 //! and supervision. `SetHandler trivet-diagnostic` turns it on; nothing does by default.
 //!
 //! Query: `wait=MS` holds the request slot and no thread, `burn=MS` burns CPU, `panic` panics,
-//! `crash` kills the process. They are carried out in this order.
+//! `crash` kills the process, `stream=BYTES` sends that many bytes (at most 16 MiB) as a body
+//! whose length is not said; `pause=MS` waits before each kilobyte of it, and `fail` breaks it off
+//! at the end. They are carried out in this order.
 
 use crate::failure::Failure;
+use crate::handler::{self, Handler};
+use crate::lookup::Lookup;
+use crate::phase::Stop;
 use crate::request::Request;
-use crate::response::Response;
+use crate::response::{Body, Response, Source};
 use message::Status;
+use std::io;
+use std::pin::Pin;
+use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
 /// No request may take longer than this.
 const MOST_MS: u64 = 600_000;
+
+/// No streamed body may be longer than this.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Bytes of a streamed body that are made at once.
+const PIECE_BYTES: u64 = 1024;
+
+/// Resolve hook.
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    let is_it = handler::configured(lookup)?.as_deref() == Some("trivet-diagnostic");
+    Ok(is_it.then_some(Handler::Diagnostic))
+}
 
 /// Do what the query asks for.
 pub(crate) async fn respond(request: &Request) -> Result<Response, Failure> {
@@ -31,6 +51,14 @@ pub(crate) async fn respond(request: &Request) -> Result<Response, Failure> {
     if has(&query, "crash") {
         runtime::sys::crash();
     }
+    let left = number(&query, "stream", MOST_BYTES, "bytes")?;
+    if left > 0 {
+        let pause = Duration::from_millis(milliseconds(&query, "pause")?);
+        let mut response = Response::page("text/plain; charset=utf-8", Vec::new());
+        response.body =
+            Body::stream(Letters { left, pause, nap: None, fails: has(&query, "fail") });
+        return Ok(response);
+    }
     let text = format!("waited {wait_ms} ms, burned {burn_ms} ms\n");
     Ok(Response::page("text/plain; charset=utf-8", text.into_bytes()))
 }
@@ -40,10 +68,44 @@ fn has(query: &str, name: &str) -> bool {
 }
 
 fn milliseconds(query: &str, name: &str) -> Result<u64, Failure> {
+    number(query, name, MOST_MS, "milliseconds")
+}
+
+fn number(query: &str, name: &str, most: u64, unit: &str) -> Result<u64, Failure> {
     let value = query.split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
     let Some(value) = value else { return Ok(0) };
-    value.parse().ok().filter(|ms| *ms <= MOST_MS).ok_or_else(|| {
-        let text = format!("{name} must be a number of milliseconds up to {MOST_MS}");
+    value.parse().ok().filter(|number| *number <= most).ok_or_else(|| {
+        let text = format!("{name} must be a number of {unit} up to {most}");
         Failure::new(Status::BAD_REQUEST, "diagnostic", text)
     })
+}
+
+/// A body that is made piece by piece.
+struct Letters {
+    left: u64,
+    pause: Duration,
+    /// The pause before the next piece, once it has begun.
+    nap: Option<Pin<Box<dyn Future<Output = ()>>>>,
+    fails: bool,
+}
+
+impl Source for Letters {
+    fn poll_next(&mut self, task: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
+        if self.left == 0 {
+            return Poll::Ready(if self.fails {
+                Err(io::Error::other("asked for"))
+            } else {
+                Ok(None)
+            });
+        }
+        if !self.pause.is_zero() {
+            let pause = self.pause;
+            let nap = self.nap.get_or_insert_with(|| Box::pin(runtime::timer::sleep(pause)));
+            task::ready!(nap.as_mut().poll(task));
+            self.nap = None;
+        }
+        let count = self.left.min(PIECE_BYTES);
+        self.left -= count;
+        Poll::Ready(Ok(Some(vec![b'x'; usize::try_from(count).unwrap_or(0)])))
+    }
 }

@@ -1,31 +1,28 @@
 //! dir: what a URL that names a folder answers: an index file, or a redirect to its slash
 //! (mod_dir).
 
+use crate::failure::Failure;
+use crate::handler;
+use crate::lookup::Lookup;
+use crate::phase::{self, Stop};
 use crate::site::builder::Builder;
 use crate::site::settings::either;
+use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
+use message::{Method, Status};
+use runtime::file::{Errno, Kind};
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "dir_module", file: "mod_dir.c", directives: DIRECTIVES };
 
+#[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    Directive {
-        name: "DirectoryIndex",
-        args: Args::OneOrMore,
-        scope: Scope::OR_INDEXES,
-        default: "index.html",
-        help: "a list of file names",
-        apply: directory_index,
-    },
-    Directive {
-        name: "DirectorySlash",
-        args: Args::Flag,
-        scope: Scope::OR_FILEINFO,
-        default: "On",
-        help: "On or Off",
-        apply: directory_slash,
-    },
+    row("DirectoryIndex", Args::OneOrMore, Scope::OR_INDEXES, "index.html", "a list of file names", directory_index),
+    row("DirectorySlash", Args::Flag, Scope::OR_FILEINFO, "On", "On or Off", directory_slash),
+    row("DirectoryCheckHandler", Args::Flag, Scope::OR_INDEXES, "Off", "On or Off", directory_check_handler),
+    row("DirectoryIndexRedirect", Args::One, Scope::OR_INDEXES, "off", "On, Off, or a 3xx status code.", directory_index_redirect),
+    row("FallbackResource", Args::One, Scope::OR_INDEXES, "disabled", "Set a default handler", fallback_resource),
 ];
 
 /// Per-directory settings.
@@ -33,6 +30,11 @@ static DIRECTIVES: &[Directive<Builder>] = &[
 pub(crate) struct Settings {
     index: Option<Vec<String>>,
     slash: Option<bool>,
+    check_handler: Option<bool>,
+    /// `Some(None)` is off.
+    index_redirect: Option<Option<Status>>,
+    /// `Some(None)` is `disabled`.
+    fallback: Option<Option<String>>,
 }
 
 impl Settings {
@@ -40,6 +42,9 @@ impl Settings {
         Self {
             index: either(self.index.as_ref(), outer.index.as_ref()),
             slash: self.slash.or(outer.slash),
+            check_handler: self.check_handler.or(outer.check_handler),
+            index_redirect: self.index_redirect.or(outer.index_redirect),
+            fallback: either(self.fallback.as_ref(), outer.fallback.as_ref()),
         }
     }
 
@@ -51,8 +56,20 @@ impl Settings {
     }
 
     /// Whether a folder without its slash is redirected.
-    pub(crate) fn redirects_to_slash(&self) -> bool {
+    fn redirects_to_slash(&self) -> bool {
         self.slash.unwrap_or(true)
+    }
+
+    fn checks_handler(&self) -> bool {
+        self.check_handler.unwrap_or(false)
+    }
+
+    fn index_redirect(&self) -> Option<Status> {
+        self.index_redirect.flatten()
+    }
+
+    fn fallback(&self) -> Option<&str> {
+        self.fallback.as_ref()?.as_deref()
     }
 }
 
@@ -74,4 +91,126 @@ fn directory_index(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
 fn directory_slash(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     builder.settings().dir.slash = Some(call.on());
     Ok(())
+}
+
+fn directory_check_handler(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    builder.settings().dir.check_handler = Some(call.on());
+    Ok(())
+}
+
+/// mod_dir.c, configure_redirect
+fn directory_index_redirect(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let status = match call.arg(0).to_ascii_lowercase().as_str() {
+        "on" | "temp" => Some(Status::FOUND),
+        "off" => None,
+        "permanent" => Some(Status::MOVED_PERMANENTLY),
+        "seeother" => Some(Status::SEE_OTHER),
+        word => {
+            let code = word.parse().ok().filter(|code| (300..=399).contains(code));
+            let text = "DirectoryIndexRedirect only accepts values between 300 and 399";
+            Some(code.and_then(Status::new).ok_or_else(|| Error::argument(0, text))?)
+        }
+    };
+    builder.settings().dir.index_redirect = Some(status);
+    Ok(())
+}
+
+fn fallback_resource(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let url = call.arg(0);
+    let is_disabled = url.eq_ignore_ascii_case("disabled");
+    builder.settings().dir.fallback = Some((!is_disabled).then(|| url.to_owned()));
+    Ok(())
+}
+
+/// Fixup hook: the slash of a folder, its index file, and what answers for what is not there.
+pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    if !lookup.is_folder() {
+        return fallback(lookup);
+    }
+    if !lookup.path.ends_with(b"/") {
+        // Clients such as those with `redirect-carefully` lose the method of other requests.
+        let is_get = lookup.method.is_some_and(Method::is_get_or_head);
+        let is_careful = !is_get && lookup.env.has("redirect-carefully");
+        if lookup.settings.dir.redirects_to_slash() && !is_careful {
+            return Err(Failure::redirect(Status::MOVED_PERMANENTLY, slash_location(lookup)).into());
+        }
+        return Ok(());
+    }
+    let settings = lookup.settings.clone();
+    if settings.dir.checks_handler() && handler::configured(lookup)?.is_some() {
+        return Ok(());
+    }
+    if settings.dir.index().next().is_none() {
+        return Ok(()); // `DirectoryIndex disabled`: mod_dir.c has no fallback for the folder, too
+    }
+    let mut refused = None;
+    for name in settings.dir.index() {
+        match phase::look_up(lookup, name.as_bytes(), lookup.query.clone()) {
+            Ok(found) if is_answer(&found) => {
+                if let Some(status) = settings.dir.index_redirect() {
+                    return Err(index_redirect(lookup, status, &found).into());
+                }
+                lookup.adopt(found);
+                return Ok(());
+            }
+            Ok(_) => {}
+            Err(Stop::Failure(failure)) if failure.status == Status::NOT_FOUND => {}
+            // An index file that answers elsewhere does so for the folder as well.
+            Err(stop @ Stop::Internal(..)) => return Err(stop),
+            Err(stop) => {
+                refused.get_or_insert(stop);
+            }
+        }
+    }
+    match refused {
+        Some(stop) => Err(stop),
+        None => fallback(lookup),
+    }
+}
+
+/// Whether an index file is there, or something that needs none.
+fn is_answer(found: &Lookup<'_>) -> bool {
+    phase::is_file(found)
+}
+
+/// `FallbackResource`: a local URL for everything that is not there (mod_dir.c, fixup_dflt).
+fn fallback(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let Some(url) = lookup.settings.dir.fallback() else { return Ok(()) };
+    let is_there = match lookup.kind() {
+        Some(Kind::Directory) => !lookup.path.ends_with(b"/"),
+        Some(_) => true,
+        None => !matches!(lookup.found, Err(Errno::NOENT | Errno::NOTDIR)),
+    };
+    if is_there || lookup.path == url.as_bytes() || handler::configured(lookup)?.is_some() {
+        return Ok(());
+    }
+    let url = url.to_owned();
+    let asked = [&lookup.path[..], &[]].concat();
+    let mut found = phase::look_up(lookup, url.as_bytes(), lookup.query.clone())?;
+    if !is_answer(&found) {
+        return Ok(());
+    }
+    // As behind an internal redirect, so that a script sees what was asked for.
+    found.env.set("REDIRECT_URL", asked);
+    found.env.set("REDIRECT_STATUS", "200");
+    lookup.adopt(found);
+    Ok(())
+}
+
+/// An absolute URL with a slash appended, the query kept (mod_dir.c, fixup_dir).
+fn slash_location(lookup: &Lookup<'_>) -> Vec<u8> {
+    let mut location = lookup.base_url();
+    message::path::encode(&lookup.path, &mut location);
+    location.push(b'/');
+    if let Some(query) = &lookup.query {
+        location.push(b'?');
+        location.extend_from_slice(query);
+    }
+    location
+}
+
+fn index_redirect(lookup: &Lookup<'_>, status: Status, found: &Lookup<'_>) -> Failure {
+    let mut location = lookup.base_url();
+    message::path::encode(&found.path, &mut location);
+    Failure::redirect(status, location)
 }

@@ -4,25 +4,53 @@
 //! one file, one `mod` line, one row of [`MODULES`], one field of `Settings` if it has
 //! per-directory settings, and one entry per phase it joins.
 
+pub(crate) mod access_compat;
+pub(crate) mod actions;
 pub(crate) mod alias;
-pub(crate) mod authz;
+pub(crate) mod allowmethods;
+pub(crate) mod asis;
+pub(crate) mod auth_basic;
+pub(crate) mod auth_text;
+pub(crate) mod authn_core;
+pub(crate) mod authn_file;
+pub(crate) mod authz_core;
+pub(crate) mod authz_groupfile;
+pub(crate) mod authz_host;
+pub(crate) mod authz_owner;
+pub(crate) mod authz_user;
 pub(crate) mod autoindex;
+pub(crate) mod brotli;
 pub(crate) mod core;
+pub(crate) mod deflate;
 pub(crate) mod diagnostic;
 pub(crate) mod dir;
+pub(crate) mod env;
+pub(crate) mod expires;
 pub(crate) mod files;
+pub(crate) mod filter;
+pub(crate) mod headers;
+pub(crate) mod info;
 pub(crate) mod log_config;
+pub(crate) mod logio;
 pub(crate) mod mime;
 pub(crate) mod mpm_common;
+pub(crate) mod negotiation;
 pub(crate) mod php;
+pub(crate) mod remoteip;
 pub(crate) mod reqtimeout;
+pub(crate) mod setenvif;
+pub(crate) mod speling;
 pub(crate) mod status;
 pub(crate) mod trivet;
+pub(crate) mod unique_id;
 pub(crate) mod unixd;
+pub(crate) mod userdir;
+pub(crate) mod vhost_alias;
 
-use crate::phase::{Access, LastForFiles, LastForFolders, Resolve, Translate};
+use crate::phase::{Codings, Decide, Filter, Finish, Hook, Phases, Plain, Resolve, Row, Translate};
 use crate::site::builder::Builder;
-use config::{Guards, Index, Module, ModuleName};
+use config::{Diagnostic, Guards, Index, Module, ModuleName, Scope};
+use std::sync::LazyLock;
 
 /// Every module with its directives.
 pub(crate) static MODULES: &[&Module<Builder>] = &[
@@ -30,31 +58,182 @@ pub(crate) static MODULES: &[&Module<Builder>] = &[
     &mpm_common::MODULE,
     &unixd::MODULE,
     &log_config::MODULE,
+    &logio::MODULE,
     &reqtimeout::MODULE,
     &mime::MODULE,
+    &negotiation::MODULE,
     &dir::MODULE,
+    &actions::MODULE,
     &alias::MODULE,
-    &authz::MODULE,
+    &userdir::MODULE,
+    &vhost_alias::MODULE,
+    &speling::MODULE,
+    &allowmethods::MODULE,
+    &authn_core::MODULE,
+    &authn_file::MODULE,
+    &auth_basic::MODULE,
+    &authz_core::MODULE,
+    &authz_host::MODULE,
+    &authz_user::MODULE,
+    &authz_groupfile::MODULE,
+    &authz_owner::MODULE,
+    &access_compat::MODULE,
     &autoindex::MODULE,
+    &filter::smart::MODULE,
+    &deflate::MODULE,
+    &brotli::MODULE,
+    &env::MODULE,
+    &expires::MODULE,
+    &headers::MODULE,
+    &setenvif::MODULE,
+    &remoteip::MODULE,
+    &asis::MODULE,
+    &unique_id::MODULE,
     &status::MODULE,
+    &info::MODULE,
     &trivet::MODULE,
 ];
 
-/// From a URL path to a folder and a path below it: the first that answers decides.
-pub(crate) const TRANSLATE: &[Translate] = &[alias::translate, crate::phase::document_root];
+/// What is known before the URL is mapped (post_read_request): not for look-ups.
+const READ: &[Row<Hook>] = &[
+    ("remoteip_module", remoteip::read),
+    ("headers_module", headers::early),
+    ("setenvif_module", setenvif::read),
+    ("unique_id_module", unique_id::read),
+];
 
-/// Who may see it: all must agree.
-pub(crate) const ACCESS: &[Access] = &[trivet::access, authz::access];
+/// Modules that do something by being there: they count only where `LoadModule` names them.
+const UNASKED: &[&str] = &["unique_id_module"];
 
-/// What answers for an open file: the first that recognises it decides; what all pass over is
-/// sent as it is, by `files`.
-pub(crate) const RESOLVE: &[Resolve] = &[php::resolve];
+/// From a URL path to a place: the first that answers decides, else it is the document root.
+const TRANSLATE: &[Row<Translate>] = &[
+    ("alias_module", alias::translate),
+    ("userdir_module", userdir::translate),
+    ("vhost_alias_module", vhost_alias::translate),
+];
 
-/// What answers for an open file that all hooks passed over.
-pub(crate) const LAST_FOR_FILES: LastForFiles = files::resolve;
+/// What may still change the request once its settings are known (header_parser).
+const HEADER: &[Row<Hook>] = &[("setenvif_module", setenvif::header)];
 
-/// What answers for an open folder without an index file.
-pub(crate) const LAST_FOR_FOLDERS: LastForFolders = autoindex::listing::resolve;
+/// Who may see it, whatever `Satisfy` says: httpd knows no such thing.
+const GUARD: &[Row<Hook>] = &[("trivet_module", trivet::access)];
+
+/// Who may see it, by where the request comes from and what it asks for (access_checker): all must
+/// agree.
+const ACCESS: &[Row<Hook>] = &[
+    ("access_compat_module", access_compat::access),
+    ("allowmethods_module", allowmethods::access),
+];
+
+/// Whether that is enough, or a user is needed (access_checker_ex): the first that accepts decides.
+const GRANT: &[Row<Decide>] = &[("authz_core_module", authz_core::grant)];
+
+/// Who the client is (check_user_id): the first that accepts decides.
+const IDENTIFY: &[Row<Decide>] =
+    &[("auth_basic_module", auth_basic::identify), ("authn_core_module", authn_core::identify)];
+
+/// Whether that user may see it (auth_checker): the first that accepts decides.
+const AUTHORIZE: &[Row<Decide>] = &[("authz_core_module", authz_core::authorize)];
+
+/// What kind of thing it is (type_checker).
+const KIND: &[Row<Hook>] = &[("negotiation_module", negotiation::hooks::multiviews)];
+
+/// The last look-ups (fixups).
+const FIXUP: &[Row<Hook>] = &[
+    ("alias_module", alias::fixup),
+    ("env_module", env::fixup),
+    ("negotiation_module", negotiation::hooks::fix_encoding),
+    ("dir_module", dir::fixup),
+    ("speling_module", speling::fixup),
+    ("headers_module", headers::fixup),
+    ("auth_basic_module", auth_basic::fake),
+];
+
+/// What answers: the first that recognises the request decides.
+const RESOLVE: &[Row<Resolve>] = &[
+    ("status_module", status::resolve),
+    ("info_module", info::resolve),
+    ("trivet_module", diagnostic::resolve),
+    ("asis_module", asis::resolve),
+    ("negotiation_module", negotiation::hooks::map),
+    ("autoindex_module", autoindex::listing::resolve),
+    ("actions_module", actions::resolve),
+    ("core_module", php::resolve),
+    ("core_module", files::resolve),
+];
+
+/// What changes the content of a response: the output filters, which come first.
+pub(crate) use filter::coding::{Coding, choose as choose_coding};
+pub(crate) use filter::smart::Uncertain;
+
+/// The codings of which a response gets one by `Accept-Encoding` alone.
+pub(crate) const CODINGS: Codings = filter::codings_of;
+
+pub(crate) const FILTER: Filter = |lookup, response| Box::pin(filter::pass(lookup, response));
+
+/// What changes a response, in this order.
+const FINISH: &[Row<Finish>] = &[
+    ("negotiation_module", negotiation::hooks::expires),
+    ("core_module", core::finish),
+    ("expires_module", expires::finish),
+    ("headers_module", headers::finish),
+];
+
+/// Whether a request may take the fast path.
+const PLAIN: &[Row<Plain>] =
+    &[("remoteip_module", remoteip::is_plain), ("setenvif_module", setenvif::is_plain)];
+
+/// The phase of content handlers, as server-info names it.
+pub(crate) const HANDLERS: &str = "Content Handlers";
+
+/// Phases as server-info names them, with the modules that have a hook there.
+pub(crate) fn hooks() -> Vec<(&'static str, Vec<&'static str>)> {
+    fn of<H>(rows: &[Row<H>]) -> Vec<&'static str> {
+        let mut symbols: Vec<&str> = rows.iter().map(|row| row.0).collect();
+        symbols.dedup();
+        symbols
+    }
+    vec![
+        ("Post-Read Request", of(READ)),
+        ("Header Parse", of(HEADER)),
+        ("Translate Name", of(TRANSLATE)),
+        ("Check Access", of(ACCESS)),
+        ("Check Type", of(KIND)),
+        ("Fixups", of(FIXUP)),
+        ("Insert Filters", of(FINISH)),
+        (HANDLERS, of(RESOLVE)),
+    ]
+}
+
+/// The hooks of the modules that are there; `None` is all.
+pub(crate) fn phases(loaded: Option<&[&'static str]>) -> Phases {
+    fn of<H: Copy>(rows: &[Row<H>], loaded: Option<&[&'static str]>) -> Vec<H> {
+        let own = ["core_module", "trivet_module"];
+        let is_there = |row: &&Row<H>| {
+            own.contains(&row.0)
+                || match loaded {
+                    Some(all) => all.contains(&row.0),
+                    None => !UNASKED.contains(&row.0),
+                }
+        };
+        rows.iter().filter(is_there).map(|row| row.1).collect()
+    }
+    Phases {
+        read: of(READ, loaded),
+        translate: of(TRANSLATE, loaded),
+        header: of(HEADER, loaded),
+        guard: of(GUARD, loaded),
+        access: of(ACCESS, loaded),
+        grant: of(GRANT, loaded),
+        identify: of(IDENTIFY, loaded),
+        authorize: of(AUTHORIZE, loaded),
+        kind: of(KIND, loaded),
+        fixup: of(FIXUP, loaded),
+        resolve: of(RESOLVE, loaded),
+        finish: of(FINISH, loaded),
+        plain: of(PLAIN, loaded),
+    }
+}
 
 /// What keeps something from being seen. A configuration in which one of these would be skipped is
 /// refused. `SetHandler` is among them because without it a script is sent as it stands.
@@ -63,8 +242,10 @@ pub(crate) const GUARDS: Guards = Guards {
         "Require",
         "Deny",
         "Order",
+        "AllowMethods",
         "SetHandler",
         "HiddenNames",
+        "ChrootDir",
         "SSLRequire",
         "SSLRequireSSL",
         "SSLVerifyClient",
@@ -74,9 +255,64 @@ pub(crate) const GUARDS: Guards = Guards {
                      take the section out",
 };
 
+/// What modules find wrong with a whole configuration (check_config).
+pub(crate) fn check(builder: &Builder) -> Option<Diagnostic> {
+    authz_core::check(builder)
+}
+
 /// The directive rows of all modules, with the names that other modules of httpd would bring.
 pub(crate) fn index() -> Index<Builder> {
     Index::new(MODULES, config::known::NAMES).guarded(GUARDS)
+}
+
+/// The modules that httpd of Debian has built in, in the order of `-l`. As httpd, all others are
+/// there only if a `LoadModule` names them.
+pub const STATIC_MODULES: &[(&str, &str)] = &[
+    ("core_module", "core.c"),
+    ("so_module", "mod_so.c"),
+    ("watchdog_module", "mod_watchdog.c"),
+    ("http_module", "http_core.c"),
+    ("log_config_module", "mod_log_config.c"),
+    ("logio_module", "mod_logio.c"),
+    ("version_module", "mod_version.c"),
+    ("unixd_module", "mod_unixd.c"),
+];
+
+/// The MPMs that `LoadModule` may name.
+const MPMS: &[(&str, &str)] = &[
+    ("mpm_event_module", "event.c"),
+    ("mpm_worker_module", "worker.c"),
+    ("mpm_prefork_module", "prefork.c"),
+];
+
+/// All modules, for a configuration in which `LoadModule` decides which are there.
+pub(crate) fn modular_names() -> Vec<ModuleName> {
+    let name = |is_static| {
+        move |row: &(&'static str, &'static str)| ModuleName {
+            symbol: row.0,
+            file: row.1,
+            is_static,
+        }
+    };
+    let mut names: Vec<ModuleName> = STATIC_MODULES.iter().map(name(true)).collect();
+    let own = MODULES.iter().map(|module| (module.name, module.file));
+    for row in MPMS.iter().copied().chain(OTHER_NAMES.iter().copied()).chain(own) {
+        if names.iter().all(|known| known.symbol != row.0) {
+            names.push(name(false)(&row));
+        }
+    }
+    names
+}
+
+/// The rows that are in force with the modules that were loaded, and with those of httpd's that
+/// were asked for and are `missing`: their directives are warned about.
+pub(crate) fn index_of(loaded: &[&str], missing: &[&str]) -> Index<Builder> {
+    index().with_loaded(MODULES, |symbol| {
+        loaded.contains(&symbol)
+            || missing.contains(&symbol)
+            // One MPM always runs, and what only Trivet has cannot be missed.
+            || [config::owners::MPM, trivet::MODULE.name].contains(&symbol)
+    })
 }
 
 /// What the language itself brings, and modules whose work rows of others do: httpd has them as
@@ -86,7 +322,6 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("http_module", "http_core.c"),
     ("version_module", "mod_version.c"),
     ("macro_module", "mod_macro.c"),
-    ("authz_host_module", "mod_authz_host.c"),
 ];
 
 /// All modules as `LoadModule` and `<IfModule>` name them. Each is there without `LoadModule`.
@@ -101,6 +336,10 @@ pub(crate) fn names() -> Vec<ModuleName> {
 pub struct Documented {
     /// The module that has it, as `LogLevel` names it: `core`.
     pub module: &'static str,
+    /// The source file of that module in httpd, as `-L` names it.
+    pub file: &'static str,
+    /// Where it may stand.
+    pub scope: Scope,
     /// Its name; of a section with its `<`, as in `<Directory`.
     pub name: &'static str,
     /// What holds without it; may be empty.
@@ -116,6 +355,8 @@ pub fn directives() -> impl Iterator<Item = Documented> {
         let rows = module.directives.iter();
         rows.map(move |row| Documented {
             module: short,
+            file: module.file,
+            scope: row.scope,
             name: row.name,
             default: row.default,
             help: row.help,
@@ -129,5 +370,7 @@ fn short_name(module: &Module<Builder>) -> &'static str {
 
 /// Short names, for `LogLevel module:level`.
 pub(crate) fn short_names() -> Vec<&'static str> {
-    MODULES.iter().map(|module| short_name(module)).collect()
+    static NAMES: LazyLock<Vec<&'static str>> =
+        LazyLock::new(|| MODULES.iter().map(|module| short_name(module)).collect());
+    NAMES.clone()
 }

@@ -30,13 +30,32 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("ServerLimit", "auto", "Maximum number of child processes for this run of Apache", server_limit),
     row("ThreadLimit", "auto", "Maximum number of worker threads per child process for this run of Apache - Upper limit for ThreadsPerChild", checked_only),
     row("StartServers", "auto", "Number of child processes launched at server startup", checked_only),
-    row("ListenBackLog", "511", "Maximum length of the queue of pending connections, as used by listen(2)", listen_backlog),
-    row("ListenTCPDeferAccept", "1", "Seconds that the kernel waits for the first data of a connection, or 0", listen_tcp_defer_accept),
+    row("ListenBacklog", "511", "Maximum length of the queue of pending connections, as used by listen(2)", listen_backlog),
+    row("ListenTCPDeferAccept", "1", "Value set for the socket option TCP_DEFER_ACCEPT if it is set", listen_tcp_defer_accept),
+    row("ListenCoresBucketsRatio", "0", "Ratio between the number of CPU cores (online) and the number of listeners buckets", accept),
+    row("SendBufferSize", "0", "Send buffer size in bytes", accept),
+    row("ReceiveBufferSize", "0", "Receive buffer size in bytes", accept),
+    row("MaxMemFree", "", "Maximum number of 1k blocks a particular child's allocator may hold.", accept),
+    row("ThreadStackSize", "", "Size in bytes of stack used by threads handling client connections", accept),
+    row("CoreDumpDirectory", "", "The location of the directory Apache changes to before dumping core", accept),
+    row("ScoreBoardFile", "", "A file for Apache to maintain runtime process management information", accept),
     row("GracefulShutdownTimeout", "0", "Maximum time in seconds to wait for child processes to complete transactions during shutdown", graceful_shutdown_timeout),
+    row("MinSpareThreads", "auto", "Minimum number of idle threads, to handle request spikes", checked_only),
+    row("MaxSpareThreads", "auto", "Maximum number of idle threads", checked_only),
+    row("MinSpareServers", "auto", "Minimum number of idle children, to handle request spikes", checked_only),
+    row("MaxSpareServers", "auto", "Maximum number of idle children", checked_only),
+    row("MaxConnectionsPerChild", "0", "Maximum number of connections a particular child serves before dying.", max_connections_per_child),
+    row("MaxRequestsPerChild", "0", "Maximum number of connections a particular child serves before dying. (DEPRECATED, use MaxConnectionsPerChild)", max_connections_per_child),
+    row("PidFile", "", "A file for logging the server process ID", pid_file),
     row("AsyncRequestWorkerFactor", "auto", "How many additional connects will be accepted per idle worker thread", async_request_worker_factor),
 ];
 
 type Done = Result<(), Error>;
+
+/// Accepted without effect: what it would size is sized by the kernel, or does not exist here.
+fn accept(_: &mut Builder, _: &Call<'_>) -> Done {
+    Ok(())
+}
 
 /// A count, or nothing for `auto`. Out of range is clamped with a warning, as in httpd.
 fn count(call: &Call<'_>, most: u64) -> Result<Option<usize>, Error> {
@@ -76,6 +95,19 @@ fn listen_backlog(builder: &mut Builder, call: &Call<'_>) -> Done {
 fn listen_tcp_defer_accept(builder: &mut Builder, call: &Call<'_>) -> Done {
     let seconds = args::number(call, 0, 0..=3600)?;
     builder.server.mpm.listen_tcp_defer_accept_s = i32::try_from(seconds).unwrap_or(0);
+    Ok(())
+}
+
+/// A child lives as long as its generation.
+fn max_connections_per_child(_: &mut Builder, call: &Call<'_>) -> Done {
+    if args::number(call, 0, 0..=u64::from(u32::MAX))? > 0 {
+        call.warn(None, Error::argument(0, "child processes are not replaced yet: 0 is taken"));
+    }
+    Ok(())
+}
+
+fn pid_file(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.server.mpm.pid_file = Some(builder.server_path(call.arg(0)));
     Ok(())
 }
 

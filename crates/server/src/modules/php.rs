@@ -4,8 +4,10 @@
 //! passwords as often as the scripts themselves.
 
 use crate::failure::Failure;
-use crate::handler::Handler;
-use crate::phase::Opened;
+use crate::handler::{self, Handler};
+use crate::lookup::Lookup;
+use crate::modules::asis;
+use crate::phase::{self, Stop};
 use message::Status;
 
 /// Extensions that Debian's php8.2.conf runs or refuses, and older names of the same.
@@ -22,37 +24,43 @@ pub(crate) enum Script {
 }
 
 /// Take PHP files out of the hands of the file handler.
-pub(crate) fn resolve(opened: &Opened<'_>) -> Result<Option<Handler>, Failure> {
-    let mapped = opened.mapped;
-    let handler = mapped.settings.core.handler();
-    let mime = mapped.settings.mime.mime(&mapped.context.site().types, opened.file_name());
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    if !phase::is_file(lookup) {
+        return Ok(None);
+    }
+    let handler = handler::configured(lookup)?;
+    let is_plain = |name: &str| name == "default-handler" || asis::HANDLERS.contains(&name);
+    let handler = handler.as_deref().filter(|name| !is_plain(name));
+    let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.mime_name());
     let is_for_php = mime.content_type.is_some_and(|name| name.starts_with("application/x-httpd-"));
     if let Some(what) = handler.or(mime.content_type.filter(|_| is_for_php)) {
         // What somebody wants to be run must not be shown instead.
-        let path = opened.display_path();
+        let path = lookup.display_path();
         let text = format!("no module has the handler {what} of {path}: its content is not sent");
-        return Err(Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error());
+        return Err(Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error().into());
     }
-    match classify(opened.file_name()) {
+    match classify(lookup.file_name()) {
         Script::No => Ok(None),
         Script::Yes => Err(Failure::new(
             Status::SERVICE_UNAVAILABLE,
             "php",
             format!(
                 "{} is a PHP script and nothing is configured to run it: its source is not sent",
-                opened.display_path()
+                lookup.display_path()
             ),
         )
-        .at_error()),
+        .at_error()
+        .into()),
         Script::Copy => Err(Failure::new(
             Status::FORBIDDEN,
             "php",
             format!(
                 "{} looks like a copy of a PHP script: its source is not sent",
-                opened.display_path()
+                lookup.display_path()
             ),
         )
-        .at_error()),
+        .at_error()
+        .into()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! reqtimeout: how long a client may take to send a request (mod_reqtimeout).
 
-use crate::site::builder::{Builder, ReadTimeout};
+use crate::site::builder::Builder;
+use crate::site::timing::ReadTimeout;
 use config::{Args, Call, Directive, Error, Module, Scope};
 
 /// The module and its table.
@@ -23,8 +24,8 @@ fn request_read_timeout(builder: &mut Builder, call: &Call<'_>) -> Result<(), Er
             .ok_or_else(|| Error::argument(nth, "Invalid RequestReadTimeout parameter"))?;
         let timeout = parse(value).map_err(|text| Error::argument(nth, text))?;
         match stage.to_ascii_lowercase().as_str() {
-            "header" => builder.host.timing.header = timeout,
-            "body" => builder.host.timing.body = timeout,
+            "header" => builder.host().timing.header = Some(timeout),
+            "body" => builder.host().timing.body = Some(timeout),
             "handshake" => {} // no TLS here: nothing to bound
             _ => return Err(Error::argument(nth, "Unknown RequestReadTimeout parameter")),
         }

@@ -1,7 +1,8 @@
 //! trivet: what httpd has no directive for. Each is documented here and off or safe by default.
 
 use crate::failure::Failure;
-use crate::phase::Mapped;
+use crate::lookup::Lookup;
+use crate::phase::Stop;
 use crate::site::builder::Builder;
 use crate::site::settings::either;
 use config::{Args, Call, Directive, Error, Module, Scope};
@@ -45,12 +46,12 @@ impl Settings {
 }
 
 /// Refuse paths that hold a hidden name.
-pub(crate) fn access(mapped: &Mapped<'_>) -> Result<(), Failure> {
-    let settings = &mapped.settings.trivet;
-    if settings.hides(&mapped.path) || settings.hides(&mapped.below) {
-        let path = mapped.display_path();
+pub(crate) fn access(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let settings = &lookup.settings.trivet;
+    if settings.hides(&lookup.path) || settings.hides(&lookup.place.below) {
+        let path = lookup.display_path();
         let text = format!("client denied by server configuration: {path} (HiddenNames)");
-        return Err(Failure::new(Status::FORBIDDEN, "trivet", text).id(1630).at_error());
+        return Err(Failure::new(Status::FORBIDDEN, "trivet", text).id(1630).at_error().into());
     }
     Ok(())
 }

@@ -1,22 +1,68 @@
 //! From directive rows to a draft of the site. Rows of all modules change this value; nothing is
-//! opened here and nothing of it is seen by a request.
+//! opened here and nothing of it is seen by a request. A `.htaccess` file has a builder of its own.
 
-use crate::modules::alias;
+use crate::resolve::{Root, Roots};
+use crate::site::host::HostDraft;
+use crate::site::section::{Condition, Matcher, Section, SectionKind};
 use crate::site::settings::Settings;
 use crate::site::wildcard;
-use config::{Build, Call, Error, Scope};
+use config::{Build, Call, Error, Node, Position, Scope};
+use message::Method;
+use std::collections::HashSet;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What is being built.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Builder {
     /// What concerns the whole server.
     pub(crate) server: ServerDraft,
-    /// What concerns the (main) host.
-    pub(crate) host: HostDraft,
+    /// Folders that requests may be resolved beneath.
+    pub(crate) roots: Roots,
+    /// The main server first, then every `<VirtualHost>`.
+    pub(crate) hosts: Vec<HostDraft>,
     /// Sections that are open, the innermost last.
     open: Vec<Section>,
+    /// `<VirtualHost>` is open: the last of the hosts.
+    in_virtual_host: bool,
+    /// `<AuthnProviderAlias>` or `<AuthzProviderAlias>` is open: the last of the sections.
+    in_alias: bool,
+    /// `<Limit>` and `<LimitExcept>` around the line, the innermost last.
+    limits: Vec<Limited>,
+    /// What a `.htaccess` file may say; `None` in a configuration file.
+    overrides: Option<Overrides>,
+}
+
+/// What `AllowOverride` and `AllowOverrideList` permit in a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Overrides {
+    /// The places of `AllowOverride`.
+    pub(crate) classes: Scope,
+    /// Bits of `Options` that may be changed (`AllowOverride Options=...`); all by default.
+    pub(crate) options: u8,
+    /// Directives that are permitted one by one.
+    pub(crate) list: Vec<String>,
+    /// `Nonfatal=`: what is not permitted is passed over.
+    pub(crate) passes_over: Scope,
+    /// The same for what nobody knows.
+    pub(crate) passes_unknown: bool,
+}
+
+impl Overrides {
+    /// Whether a `.htaccess` file is read at all.
+    pub(crate) fn is_none(&self) -> bool {
+        !self.classes.meets(Scope::HTACCESS) && self.list.is_empty()
+    }
+}
+
+/// The methods that a `<Limit>` or `<LimitExcept>` is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Limited {
+    /// The methods that are named.
+    pub(crate) methods: Vec<Method>,
+    /// `<LimitExcept>`: all but these.
+    pub(crate) except: bool,
 }
 
 /// Settings of the whole server.
@@ -28,160 +74,267 @@ pub(crate) struct ServerDraft {
     pub(crate) mpm: crate::MpmSettings,
     pub(crate) user: Option<String>,
     pub(crate) group: Option<String>,
-    pub(crate) error_log: Option<PathBuf>,
-    pub(crate) levels: crate::log::level::Levels,
-    pub(crate) formats: Vec<(String, String)>,
-    pub(crate) logs: Vec<(PathBuf, String)>,
     pub(crate) types_config: Option<PathBuf>,
     pub(crate) tokens: crate::identity::Tokens,
+    /// Formats of logs that are right: a thousand hosts tend to have the same.
+    pub(crate) log_formats: HashSet<String>,
+    /// `BufferedLogs`
+    pub(crate) buffered_logs: bool,
+    /// Modules that are there, in the order of loading; `None` is all of them.
+    pub(crate) loaded: Option<Vec<&'static str>>,
+    /// Modules of httpd that were asked for and are not there.
+    pub(crate) missing: Vec<&'static str>,
+    /// The configuration as it was read, for server-info.
+    pub(crate) tree: Arc<[Node]>,
+    /// Variables, for `.htaccess` files.
+    pub(crate) defines: Vec<(String, Option<String>)>,
+    pub(crate) aliases: Aliases,
+    /// `RemoteIPProxyProtocol`
+    pub(crate) proxy_protocol: crate::proxy_protocol::ProxyProtocol,
 }
 
-/// Settings of a host.
+/// Providers with settings of their own, by name (`<AuthnProviderAlias>`,
+/// `<AuthzProviderAlias>`).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct HostDraft {
-    pub(crate) document_root: Option<PathBuf>,
-    pub(crate) server_name: Option<String>,
-    pub(crate) aliases: Vec<alias::Draft>,
-    pub(crate) timing: Timing,
-    pub(crate) limits: http1::HeadLimits,
-    pub(crate) trace: bool,
-    /// Outside of all sections.
-    pub(crate) base: Settings,
-    /// `<Directory>`, `<Files>` and `<Location>` in the order of the text.
-    pub(crate) sections: Vec<Section>,
+pub(crate) struct Aliases {
+    pub(crate) authn: Vec<(String, Arc<crate::modules::auth_basic::Provider>)>,
+    pub(crate) authz: Vec<(String, Arc<crate::modules::authz_core::Alias>)>,
 }
 
-/// Durations and counts of a connection, in milliseconds where a unit is not named.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Timing {
-    /// `Timeout`: how long a send or a body read may stand still.
-    pub(crate) timeout_ms: u64,
-    pub(crate) keep_alive: bool,
-    pub(crate) keep_alive_timeout_ms: u64,
-    /// 0 is unlimited.
-    pub(crate) max_keep_alive_requests: u32,
-    /// `RequestReadTimeout header=`.
-    pub(crate) header: ReadTimeout,
-    /// `RequestReadTimeout body=`.
-    pub(crate) body: ReadTimeout,
-}
-
-/// One part of `RequestReadTimeout` (mod_reqtimeout).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ReadTimeout {
-    /// First allowance; 0 is no limit.
-    pub(crate) first_ms: u64,
-    /// Upper bound of the allowance; equal to `first_ms` when it does not grow.
-    pub(crate) most_ms: u64,
-    /// Bytes that earn one more second; 0 earns nothing.
-    pub(crate) min_rate: u64,
-}
-
-impl ReadTimeout {
-    /// The allowance once `received` bytes are there.
-    pub(crate) fn allowance_ms(&self, received: u64) -> u64 {
-        if self.first_ms == 0 {
-            return u64::MAX / 4; // far enough never to fire, and safe to add to a clock
-        }
-        let earned_ms = match self.min_rate {
-            0 => 0,
-            rate => received.saturating_mul(1000) / rate,
-        };
-        self.first_ms.saturating_add(earned_ms).min(self.most_ms.max(self.first_ms))
-    }
-}
-
-impl Default for Timing {
-    /// httpd's defaults (core.c, mod_reqtimeout.c), but for MaxKeepAliveRequests, whose limit
-    /// serves no purpose under event.
+impl Default for Builder {
     fn default() -> Self {
         Self {
-            timeout_ms: 60_000,
-            keep_alive: true,
-            keep_alive_timeout_ms: 5000,
-            max_keep_alive_requests: 100,
-            header: ReadTimeout { first_ms: 20_000, most_ms: 40_000, min_rate: 500 },
-            // mod_reqtimeout bounds a body only by its rate.
-            body: ReadTimeout { first_ms: 20_000, most_ms: u64::MAX / 4, min_rate: 500 },
+            server: ServerDraft::default(),
+            roots: Roots::default(),
+            hosts: vec![HostDraft::default()],
+            open: Vec::new(),
+            in_virtual_host: false,
+            in_alias: false,
+            limits: Vec::new(),
+            overrides: None,
         }
     }
-}
-
-/// Which kind of section, with its argument.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SectionKind {
-    /// `<Directory /path>`: files below it.
-    Directory(wildcard::Pattern),
-    /// `<Files name>`: files of that name.
-    Files(wildcard::Pattern),
-    /// `<Location /path>`: URL paths at and below it.
-    Location(wildcard::Pattern),
-}
-
-/// A section with its own settings.
-#[derive(Clone, Debug)]
-pub(crate) struct Section {
-    pub(crate) kind: SectionKind,
-    /// The `<Directory>` around a `<Files>`: both must match.
-    pub(crate) within: Option<wildcard::Pattern>,
-    pub(crate) settings: Settings,
 }
 
 impl Build for Builder {
     fn scope(&self) -> Scope {
+        let in_container = |open: &Section| open.settings.authz_core.is_in_container();
+        if self.in_alias || self.open.last().is_some_and(in_container) {
+            // Only what is about access has a meaning there (`cmd->override = OR_AUTHCFG`).
+            return Scope::HTACCESS_AUTHCFG;
+        }
+        let within_if = self.open.iter().any(|open| matches!(open.kind, SectionKind::If(_)));
+        if let Some(overrides) = &self.overrides {
+            // In `.htaccess` a section changes nothing about what is permitted, but a directive
+            // that may stand only in files of the server stays out.
+            return overrides.classes;
+        }
         match self.open.last().map(|section| &section.kind) {
+            None if self.in_virtual_host => Scope::HOST,
             None => Scope::SERVER,
+            Some(_) if within_if => Scope::FILES,
             Some(SectionKind::Directory(_)) => Scope::DIRECTORY,
-            Some(SectionKind::Files(_)) => Scope::FILES,
+            Some(SectionKind::Files(_) | SectionKind::If(_)) => Scope::FILES,
             Some(SectionKind::Location(_)) => Scope::LOCATION,
         }
+    }
+
+    fn permits(&self, name: &str) -> bool {
+        let list = self.overrides.as_ref().map(|overrides| overrides.list.as_slice());
+        list.unwrap_or_default().iter().any(|listed| listed.eq_ignore_ascii_case(name))
+    }
+
+    fn passes_over(&self) -> Scope {
+        self.overrides.as_ref().map_or(Scope::NONE, |overrides| overrides.passes_over)
+    }
+
+    fn is_strict(&self) -> bool {
+        self.is_htaccess()
+    }
+
+    fn passes_unknown(&self) -> bool {
+        self.overrides.as_ref().is_some_and(|overrides| overrides.passes_unknown)
     }
 }
 
 impl Builder {
+    /// A builder for the `.htaccess` file of `folder`, an absolute path without a final slash.
+    pub(crate) fn for_htaccess(folder: &str, overrides: Overrides) -> Self {
+        let kind = SectionKind::Directory(Matcher::Wildcard(wildcard::Pattern::literal(folder)));
+        let open = vec![Section::new(kind)];
+        Self { open, overrides: Some(overrides), ..Self::default() }
+    }
+
+    /// The settings that a `.htaccess` file made.
+    pub(crate) fn into_section(mut self) -> Option<Section> {
+        self.open.pop()
+    }
+
+    /// Whether a `.htaccess` file is read.
+    pub(crate) fn is_htaccess(&self) -> bool {
+        self.overrides.is_some()
+    }
+
+    /// The bits of `Options` that may be changed here.
+    pub(crate) fn options_allowed(&self) -> u8 {
+        self.overrides.as_ref().map_or(u8::MAX, |overrides| overrides.options)
+    }
+
     /// The path of a log or another file that belongs to the server: below `ServerRoot`, unless
     /// it is absolute (ap_server_root_relative). `-` is standard output.
     pub(crate) fn server_path(&self, path: &str) -> PathBuf {
         if path == "-" { PathBuf::from(path) } else { self.server.root.join(path) }
     }
 
+    /// A folder that requests may be resolved beneath; `path` is normal. It is opened with the
+    /// site.
+    pub(crate) fn root(&mut self, path: &Path) -> Arc<Root> {
+        self.roots.get(path)
+    }
+
+    /// Whether requests may be resolved beneath this folder already.
+    pub(crate) fn has_root(&self, path: &Path) -> bool {
+        self.roots.has(path)
+    }
+
+    /// The (virtual) host that a line is about.
+    pub(crate) fn host(&mut self) -> &mut HostDraft {
+        let nth = if self.in_virtual_host { self.hosts.len() - 1 } else { 0 };
+        &mut self.hosts[nth]
+    }
+
+    /// Whether a `<VirtualHost>` is open.
+    pub(crate) fn is_in_virtual_host(&self) -> bool {
+        self.in_virtual_host
+    }
+
+    /// `<VirtualHost>` begins.
+    pub(crate) fn enter_virtual_host(&mut self, host: HostDraft) {
+        self.hosts.push(host);
+        self.in_virtual_host = true;
+    }
+
+    /// `</VirtualHost>`
+    pub(crate) fn leave_virtual_host(&mut self, _: &Call<'_>) -> Result<(), Error> {
+        self.in_virtual_host = false;
+        Ok(())
+    }
+
     /// The settings that a per-directory directive changes now.
     pub(crate) fn settings(&mut self) -> &mut Settings {
-        match self.open.last_mut() {
-            Some(section) => &mut section.settings,
-            None => &mut self.host.base,
+        if self.open.is_empty() {
+            return &mut self.host().base;
         }
+        let last = self.open.len() - 1;
+        &mut self.open[last].settings
     }
 
     /// The folder of the innermost `<Directory>` with its final slash, empty outside of any.
     pub(crate) fn directory(&self) -> String {
         let directories = self.open.iter().rev().filter_map(|section| match &section.kind {
-            SectionKind::Directory(pattern) => {
-                let path = String::from_utf8_lossy(pattern.text());
-                Some(format!("{}/", path.trim_end_matches('/')))
+            SectionKind::Directory(matcher) => {
+                Some(format!("{}/", matcher.text().trim_end_matches('/')))
             }
             _ => None,
         });
         directories.take(1).collect()
     }
 
-    /// Whether a section is open.
+    /// The argument of the innermost `<Location>`, if one is open, and whether it is a plain or
+    /// wildcard path (and not a regular expression).
+    pub(crate) fn location(&self) -> Option<&Matcher> {
+        self.open.iter().rev().find_map(|section| match &section.kind {
+            SectionKind::Location(matcher) => Some(matcher),
+            _ => None,
+        })
+    }
+
+    /// The innermost `<Directory>` or else `<Files>` that is open, as it is called.
+    pub(crate) fn folder_or_files(&self) -> Option<&'static str> {
+        let has = |is_it: fn(&SectionKind) -> bool| self.open.iter().any(|open| is_it(&open.kind));
+        if has(|kind| matches!(kind, SectionKind::Directory(_))) {
+            return Some("<Directory");
+        }
+        has(|kind| matches!(kind, SectionKind::Files(_))).then_some("<Files")
+    }
+
+    /// Whether a section with settings of its own is open.
     pub(crate) fn is_in_section(&self) -> bool {
         !self.open.is_empty()
     }
 
     /// A section begins.
     pub(crate) fn enter(&mut self, kind: SectionKind) {
-        let within = self.open.last().and_then(|outer| match &outer.kind {
-            SectionKind::Directory(pattern) => Some(pattern.clone()),
-            _ => None,
-        });
-        self.open.push(Section { kind, within, settings: Settings::default() });
+        self.open.push(Section::new(kind));
     }
 
-    /// The innermost section ends.
+    /// The innermost section ends. What stands inside of another one belongs to its settings.
     pub(crate) fn leave(&mut self, _: &Call<'_>) -> Result<(), Error> {
-        self.host.sections.extend(self.open.pop());
+        let Some(section) = self.open.pop() else { return Ok(()) };
+        let section = Arc::new(section);
+        match &section.kind {
+            SectionKind::Directory(_) => self.host().directories.push(section),
+            SectionKind::Location(_) => self.host().locations.push(section),
+            SectionKind::Files(_) => self.settings().core.files.push(section),
+            SectionKind::If(_) => self.settings().core.ifs.push(section),
+        }
         Ok(())
+    }
+
+    /// The last `<If>` or `<ElseIf>` of the settings that are open, for an `<Else>` to follow.
+    pub(crate) fn last_condition(&mut self) -> Option<&Condition> {
+        match &self.settings().core.ifs.last()?.kind {
+            SectionKind::If(condition) => Some(condition),
+            _ => None,
+        }
+    }
+
+    /// The settings of a provider's alias begin: those of a section that covers nothing.
+    pub(crate) fn enter_alias(&mut self) {
+        let nowhere = wildcard::Pattern::literal("/");
+        self.open.push(Section::new(SectionKind::Directory(Matcher::Wildcard(nowhere))));
+        self.in_alias = true;
+    }
+
+    /// They end.
+    pub(crate) fn leave_alias(&mut self) -> Option<Settings> {
+        self.in_alias = false;
+        self.open.pop().map(|section| section.settings)
+    }
+
+    /// Whether a module is there.
+    pub(crate) fn has_module(&self, symbol: &str) -> bool {
+        self.server.loaded.as_ref().is_none_or(|loaded| loaded.contains(&symbol))
+    }
+
+    /// `<Limit>` or `<LimitExcept>` begins.
+    pub(crate) fn enter_limit(&mut self, limited: Limited) {
+        self.limits.push(limited);
+    }
+
+    /// `</Limit>`
+    pub(crate) fn leave_limit(&mut self, _: &Call<'_>) -> Result<(), Error> {
+        self.limits.pop();
+        Ok(())
+    }
+
+    /// The methods that a line is about; `None` is all.
+    pub(crate) fn limited(&self) -> Option<&Limited> {
+        self.limits.last()
+    }
+}
+
+/// Where something was configured, for messages and dumps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The file.
+    pub(crate) file: Arc<str>,
+    /// Its line.
+    pub(crate) line: u32,
+}
+
+impl From<&Position> for Place {
+    fn from(position: &Position) -> Self {
+        Self { file: position.file.clone(), line: position.line }
     }
 }

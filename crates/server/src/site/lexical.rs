@@ -5,7 +5,13 @@ use std::path::{Component, Path, PathBuf};
 /// `path` made absolute, without `.`, `..`, doubled and final slashes. Links are not resolved:
 /// httpd's sections, too, go by the names that are written.
 pub(crate) fn normal(path: &Path) -> PathBuf {
-    let whole = std::env::current_dir().unwrap_or_default().join(path);
+    if is_normal(path.as_os_str().as_encoded_bytes()) {
+        return path.to_owned();
+    }
+    let whole = match path.is_absolute() {
+        true => path.to_owned(),
+        false => std::env::current_dir().unwrap_or_default().join(path),
+    };
     let mut normal = PathBuf::from("/");
     for component in whole.components() {
         match component {
@@ -19,6 +25,31 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
     normal
 }
 
+/// The absolute `path` below `/`, without `.`, `..`, doubled and final slashes. A slash at its end
+/// stays, since it tells a folder.
+pub(crate) fn below_root(path: &[u8]) -> Vec<u8> {
+    let mut parts: Vec<&[u8]> = Vec::new();
+    for part in path.split(|byte| *byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => drop(parts.pop()),
+            name => parts.push(name),
+        }
+    }
+    let mut below = parts.join(&b'/');
+    if path.ends_with(b"/") && !below.is_empty() {
+        below.push(b'/');
+    }
+    below
+}
+
+/// Nearly every path is written in its one spelling, and there are many of them.
+fn is_normal(path: &[u8]) -> bool {
+    let Some(rest) = path.strip_prefix(b"/") else { return false };
+    let mut parts = rest.split(|byte| *byte == b'/');
+    rest.is_empty() || parts.all(|part| !matches!(part, b"" | b"." | b".."))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,7 +59,9 @@ mod tests {
         for path in ["/srv//www/", "/srv/./www", "/srv/x/../www", "//srv/www/.", "/../srv/www"] {
             assert_eq!(normal(Path::new(path)), Path::new("/srv/www"), "{path}");
         }
-        assert_eq!(normal(Path::new("/")), Path::new("/"));
+        for path in ["/", "/srv/...", "/srv/.a/b."] {
+            assert_eq!(normal(Path::new(path)).as_os_str(), path);
+        }
         assert!(normal(Path::new("relative")).is_absolute());
     }
 }

@@ -1,127 +1,266 @@
-//! Which settings hold for a path: sections in httpd's order (Directory by depth, then Files,
-//! then Location, each in the order of the text), merged once per combination.
+//! Which settings hold for a request: sections in httpd's order (Directory by depth with the
+//! `.htaccess` file of each folder, DirectoryMatch, Files, Location, If), merged once per
+//! combination.
 
-use crate::resolve::{LinkPolicy, Root};
-use crate::site::builder::{Section, SectionKind};
+use crate::resolve::LinkPolicy;
+use crate::site::section::{Match, Matcher, Section};
 use crate::site::settings::Settings;
-use std::cell::RefCell;
+use pattern::LimitExceeded;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::os::unix::ffi::OsStrExt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The sections of a host in merge order, and the settings outside of all sections.
 pub(crate) struct Sections {
-    base: Settings,
-    directories: Vec<Section>,
-    files: Vec<Section>,
-    locations: Vec<Section>,
+    pub(crate) base: Arc<Settings>,
+    /// Tells the bases of hosts apart in caches.
+    base_id: u32,
+    /// `<Directory>` with plain paths and wildcards, the shallow ones first.
+    directories: Vec<Arc<Section>>,
+    /// `<DirectoryMatch>`
+    directory_matches: Vec<Arc<Section>>,
+    locations: Vec<Arc<Section>>,
+    /// Whether some folder may have a `.htaccess` file.
+    pub(crate) reads_htaccess: bool,
+    /// Whether a section for folders has an `Options` line.
+    says_options: bool,
 }
+
+/// Combinations kept per thread; clients choose among sections only, but there may be many.
+const COMBINATIONS_MAX: usize = 4096;
+
+/// What the `.htaccess` files in these combinations may come to. Who may write one can change it
+/// all the time, and each change makes new combinations.
+pub(crate) const TEXT_BYTES_MAX: usize = 4 << 20;
+
+/// Ends the ids of one kind of section in a key.
+const NEXT_KIND: u32 = 0;
 
 /// Merged settings by the sections that matched; one per serving thread.
 #[derive(Default)]
 pub(crate) struct Merged {
-    by_sections: RefCell<HashMap<Vec<u16>, Rc<Settings>>>,
+    by_sections: RefCell<HashMap<Vec<u32>, Arc<Settings>>>,
+    text_bytes: Cell<usize>,
+}
+
+/// Settings with the sections they were made of, so that more can be laid over them.
+#[derive(Clone)]
+pub(crate) struct Layers {
+    pub(crate) settings: Arc<Settings>,
+    key: Vec<u32>,
+    text_bytes: usize,
+}
+
+impl Merged {
+    /// Lay `sections` over `layers`: first among themselves, then all of them over what is there,
+    /// as httpd does it; for IndexOptions the order of merging makes a difference.
+    pub(crate) fn lay(&self, layers: &mut Layers, sections: &[Arc<Section>]) {
+        let Some((first, rest)) = sections.split_first() else { return };
+        layers.key.extend(sections.iter().map(|section| section.id));
+        layers.key.push(NEXT_KIND);
+        layers.text_bytes += sections.iter().map(|section| section.text_bytes).sum::<usize>();
+        if let Some(known) = self.by_sections.borrow().get(&layers.key) {
+            layers.settings = known.clone();
+            return;
+        }
+        let inner = match rest {
+            [] => Settings::merge(&layers.settings, &first.settings),
+            _ => {
+                let first = first.settings.clone();
+                let all = rest
+                    .iter()
+                    .fold(first, |outer, inner| Settings::merge(&outer, &inner.settings));
+                Settings::merge(&layers.settings, &all)
+            }
+        };
+        layers.settings = Arc::new(inner);
+        let mut known = self.by_sections.borrow_mut();
+        let mut text_bytes = self.text_bytes.get() + layers.text_bytes;
+        if known.len() >= COMBINATIONS_MAX || text_bytes > TEXT_BYTES_MAX {
+            known.clear();
+            text_bytes = layers.text_bytes;
+        }
+        self.text_bytes.set(text_bytes);
+        known.insert(layers.key.clone(), layers.settings.clone());
+    }
+}
+
+/// Sections that match, and the named groups of those that are regular expressions.
+#[derive(Default)]
+pub(crate) struct Matching {
+    pub(crate) sections: Vec<Arc<Section>>,
+    /// `MATCH_NAME` and its value.
+    pub(crate) captured: Vec<(String, Vec<u8>)>,
+}
+
+impl Matching {
+    /// Note what came of comparing `subject` with `section`.
+    pub(crate) fn add(&mut self, section: &Arc<Section>, matched: Match, subject: &[u8]) {
+        if matches!(matched, Match::No) {
+            return;
+        }
+        self.sections.push(section.clone());
+        let (Match::Captured(captures), Some(regex)) =
+            (matched, section.matcher().and_then(Matcher::regex))
+        else {
+            return;
+        };
+        for (name, group) in regex.names() {
+            if let Some(range) = captures.get(usize::from(*group)) {
+                let name = format!("MATCH_{}", name.to_ascii_uppercase());
+                self.captured.push((name, subject[range].to_vec()));
+            }
+        }
+    }
 }
 
 impl Sections {
-    pub(crate) fn new(base: Settings, sections: Vec<Section>) -> Self {
-        let mut found = Self { base, directories: vec![], files: vec![], locations: vec![] };
-        for section in sections {
-            match section.kind {
-                SectionKind::Directory(_) => found.directories.push(section),
-                SectionKind::Files(_) => found.files.push(section),
-                SectionKind::Location(_) => found.locations.push(section),
-            }
-        }
+    /// `own` sections come after those of `main`.
+    pub(crate) fn new(
+        base: Arc<Settings>,
+        base_id: u32,
+        directories: impl Iterator<Item = Arc<Section>>,
+        locations: impl Iterator<Item = Arc<Section>>,
+    ) -> Self {
+        let (mut plain, regex): (Vec<_>, Vec<_>) = directories
+            .partition(|section| matches!(section.matcher(), Some(Matcher::Wildcard(_))));
         // A stable sort keeps the order of the text among equals.
-        found.directories.sort_by_key(|section| section.pattern().depth());
-        found
+        plain.sort_by_key(|section| depth(section));
+        let all = || plain.iter().chain(&regex);
+        Self {
+            reads_htaccess: base.core.may_override()
+                || all().any(|section| section.settings.core.may_override()),
+            says_options: all().any(|section| section.settings.core.says_options()),
+            base,
+            base_id,
+            locations: locations.collect(),
+            directory_matches: regex,
+            directories: plain,
+        }
     }
 
-    /// LimitRequestBody outside of all sections, which a head is checked against before its
-    /// location is known.
-    pub(crate) fn limit_request_body(&self) -> u64 {
-        self.base.core.limit_request_body()
+    /// What holds outside of all sections.
+    pub(crate) fn start(&self) -> Layers {
+        Layers { settings: self.base.clone(), key: vec![self.base_id], text_bytes: 0 }
     }
 
-    /// The settings for a file path (`root` and `below`) that the URL path `url` was mapped to.
-    pub(crate) fn settings(
-        &self,
-        merged: &Merged,
-        root: &Root,
-        below: &[u8],
-        url: &[u8],
-    ) -> Rc<Settings> {
-        let path = full_path(root, below);
-        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let directories = self.directories.iter().map(|row| (row, row.pattern().covers(&path)));
-        let files = self.files.iter().map(|row| {
-            let within = row.within.as_ref().is_none_or(|folder| folder.covers(&path));
-            (row, within && row.pattern().matches(name))
-        });
-        let locations = self.locations.iter().map(|row| (row, row.pattern().covers(url)));
-        let matching: Vec<(u16, &Section)> = (0_u16..)
-            .zip(directories.chain(files).chain(locations))
-            .filter(|(_, (_, matches))| *matches)
-            .map(|(index, (section, _))| (index, section))
-            .collect();
-        let key = matching.iter().map(|row| row.0).collect();
-        let mut cache = merged.by_sections.borrow_mut();
-        let merge = || {
-            // The sections first, then all of them over the server, as httpd does it: for
-            // IndexOptions the order of merging makes a difference.
-            let sections = matching.iter().map(|row| row.1.settings.clone());
-            let sections = sections.reduce(|outer, inner| Settings::merge(&outer, &inner));
-            Rc::new(match sections {
-                Some(sections) => Settings::merge(&self.base, &sections),
-                None => self.base.clone(),
-            })
-        };
-        cache.entry(key).or_insert_with(merge).clone()
-    }
-
-    /// The link policy that holds in the folder which is `depth` components below `root`; only
-    /// Directory sections can set it (core.c, directory walk).
-    pub(crate) fn links_at(&self, root: &Root, below: &[u8], depth: usize) -> LinkPolicy {
-        let end = below
+    /// `<Directory>` sections of exactly this folder, an absolute path without a final slash.
+    pub(crate) fn of_folder<'a>(
+        &'a self,
+        folder: &'a [u8],
+    ) -> impl Iterator<Item = &'a Arc<Section>> {
+        let depth_here = if folder == b"/" { 0 } else { slashes(folder) };
+        let start = self.directories.partition_point(|section| depth(section) < depth_here);
+        let same = self.directories[start..]
             .iter()
-            .enumerate()
-            .filter(|(_, byte)| **byte == b'/')
-            .nth(depth.wrapping_sub(1))
-            .map_or(if depth == 0 { 0 } else { below.len() }, |(at, _)| at);
-        let path = full_path(root, &below[..end]);
-        let covering = self.directories.iter().filter(|row| row.pattern().covers(&path));
-        covering.fold(self.base.core.clone(), |all, row| row.settings.core.over(&all)).links()
+            .take_while(move |section| depth(section) == depth_here);
+        same.filter(move |section| match section.matcher() {
+            Some(Matcher::Wildcard(pattern)) => pattern.covers(folder),
+            _ => false,
+        })
     }
 
-    /// Whether the policy may differ from folder to folder.
-    pub(crate) fn links_differ(&self, root: &Root, below: &[u8]) -> bool {
-        if !self.directories.iter().any(|row| row.settings.core.says_options()) {
-            return false;
+    /// `<DirectoryMatch>` sections for a file or a folder with its final slash.
+    pub(crate) fn by_regex(
+        &self,
+        path: &[u8],
+        matching: &mut Matching,
+    ) -> Result<(), LimitExceeded> {
+        for section in &self.directory_matches {
+            let Some(matcher) = section.matcher() else { continue };
+            matching.add(section, matcher.matches_name(path)?, path);
         }
-        let depths = below.iter().filter(|byte| **byte == b'/').count();
-        let first = self.links_at(root, below, 0);
-        (1..=depths).any(|depth| self.links_at(root, below, depth) != first)
+        Ok(())
+    }
+
+    /// Whether there is any `<Location>`, or an `<If>` outside of all sections.
+    pub(crate) fn has_locations(&self) -> bool {
+        !self.locations.is_empty() || !self.base.core.ifs.is_empty()
+    }
+
+    /// `<Location>` sections for a URL path.
+    pub(crate) fn of_location(
+        &self,
+        url: &[u8],
+        matching: &mut Matching,
+    ) -> Result<(), LimitExceeded> {
+        // Under `MergeSlashes Off` only regular expressions see doubled slashes (request.c,
+        // ap_location_walk).
+        let merged = url.windows(2).any(|pair| pair == b"//").then(|| without_doubled_slashes(url));
+        for section in &self.locations {
+            let Some(matcher) = section.matcher() else { continue };
+            let subject = match (&merged, matcher) {
+                (Some(merged), Matcher::Wildcard(_)) => merged,
+                _ => url,
+            };
+            matching.add(section, matcher.matches_url(subject)?, subject);
+        }
+        Ok(())
+    }
+
+    /// Whether links may be treated differently from folder to folder.
+    pub(crate) fn links_may_differ(&self) -> bool {
+        self.says_options || self.reads_htaccess
+    }
+
+    /// What holds for links where no section says anything.
+    pub(crate) fn base_links(&self) -> LinkPolicy {
+        self.base.core.links()
     }
 }
 
-impl Section {
-    fn pattern(&self) -> &crate::site::wildcard::Pattern {
-        match &self.kind {
-            SectionKind::Directory(pattern)
-            | SectionKind::Files(pattern)
-            | SectionKind::Location(pattern) => pattern,
-        }
+/// `<Files>` sections of the settings so far, for the last component of a path.
+pub(crate) fn of_file(
+    settings: &Settings,
+    name: &[u8],
+    matching: &mut Matching,
+) -> Result<(), LimitExceeded> {
+    if name.is_empty() {
+        return Ok(());
+    }
+    for section in &settings.core.files {
+        let Some(matcher) = section.matcher() else { continue };
+        matching.add(section, matcher.matches_name(name)?, name);
+    }
+    Ok(())
+}
+
+fn without_doubled_slashes(url: &[u8]) -> Vec<u8> {
+    let mut merged = url.to_vec();
+    merged.dedup_by(|next, before| *next == b'/' && *before == b'/');
+    merged
+}
+
+/// How many components the path of a section has.
+fn depth(section: &Section) -> usize {
+    match section.matcher() {
+        Some(Matcher::Wildcard(pattern)) => pattern.depth(),
+        _ => usize::MAX,
     }
 }
 
-fn full_path(root: &Root, below: &[u8]) -> Vec<u8> {
-    let mut path = root.path().as_os_str().as_bytes().to_vec();
-    if !below.is_empty() {
-        if path.last() != Some(&b'/') {
-            path.push(b'/');
+fn slashes(path: &[u8]) -> usize {
+    path.iter().filter(|byte| **byte == b'/').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::site::section::SectionKind;
+    use crate::site::wildcard::Pattern;
+
+    #[test]
+    fn large_files_that_change_all_the_time_do_not_fill_the_memory() {
+        let (merged, base) = (Merged::default(), Arc::new(Settings::default()));
+        let kind = || SectionKind::Directory(Matcher::Wildcard(Pattern::literal("/srv")));
+        for (text_bytes, most) in [(100, COMBINATIONS_MAX), (TEXT_BYTES_MAX / 4, 4)] {
+            for _ in 0..2 * COMBINATIONS_MAX {
+                let section = Arc::new(Section { text_bytes, ..Section::new(kind()) });
+                let mut layers = Layers { settings: base.clone(), key: vec![0], text_bytes: 0 };
+                merged.lay(&mut layers, &[section]);
+            }
+            let count = merged.by_sections.borrow().len();
+            assert!(0 < count && count <= most, "{count} of {text_bytes} bytes");
         }
-        path.extend_from_slice(below);
     }
-    path
 }

@@ -2,118 +2,311 @@
 //! only this, never a directive.
 
 pub(crate) mod builder;
+pub(crate) mod condition;
+pub(crate) mod dump;
+pub(crate) mod host;
+pub(crate) mod htaccess;
+pub(crate) mod language;
 pub(crate) mod lexical;
 pub(crate) mod locate;
+pub(crate) mod logs;
+pub(crate) mod section;
 pub(crate) mod settings;
+pub(crate) mod timing;
 pub(crate) mod wildcard;
 pub(crate) mod world;
 
-use crate::log::sink::{ErrorLog, Sink};
-use crate::modules::alias::Alias;
-use crate::modules::log_config::{self, Format};
+use crate::identity::Tokens;
+use crate::log::errors::ErrorLog;
+use crate::log::sink::Sink;
+use crate::modules;
 use crate::modules::mime::Types;
-use crate::resolve::Root;
-use builder::{Builder, HostDraft, ServerDraft, Timing};
+use crate::phase::Phases;
+use crate::proxy_protocol::ProxyProtocol;
+use crate::resolve::{Root, Roots};
+use builder::{Builder, ServerDraft};
+use config::{Index, Node};
+use host::{Chain, Host, HostAddress, HostChoice, HostDraft, Trace};
+use http1::Framing;
+use language::Language;
 use locate::Sections;
+use logs::Logs;
 use runtime::process::{self, User};
+use settings::{HostSettings, Settings};
+use std::collections::HashSet;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use timing::Timing;
 
 /// Everything that a request may need to know about the server.
 pub(crate) struct Site {
     pub(crate) listen: Vec<SocketAddr>,
     pub(crate) mpm: crate::MpmSettings,
     pub(crate) user: Option<User>,
-    pub(crate) error_log: ErrorLog,
-    pub(crate) logs: Vec<AccessLog>,
+    pub(crate) error_log: Arc<ErrorLog>,
     pub(crate) types: Types,
+    pub(crate) tokens: Tokens,
     pub(crate) server_field: &'static str,
-    pub(crate) host: Host,
-}
-
-/// A `CustomLog`.
-pub(crate) struct AccessLog {
-    pub(crate) sink: Sink,
-    pub(crate) format: Format,
-}
-
-/// One (virtual) host.
-pub(crate) struct Host {
-    pub(crate) name: Option<String>,
-    pub(crate) root: Arc<Root>,
-    pub(crate) aliases: Vec<Alias>,
-    pub(crate) timing: Timing,
-    pub(crate) limits: http1::HeadLimits,
-    pub(crate) trace: bool,
-    pub(crate) sections: Sections,
+    /// The main server first.
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) choice: HostChoice,
+    pub(crate) phases: Phases,
+    /// Modules that are there; `None` is all.
+    pub(crate) loaded: Option<Vec<&'static str>>,
+    /// The configuration as it was read, for server-info; empty where nobody can ask for it.
+    pub(crate) tree: Arc<[Node]>,
+    pub(crate) server_root: PathBuf,
+    pub(crate) language: Language,
+    /// The folder `/`, for places that are known per request only.
+    pub(crate) slash: Arc<Root>,
+    /// Every log of every host, each once.
+    pub(crate) sinks: Vec<Arc<Sink>>,
+    /// `BufferedLogs`
+    pub(crate) buffers_logs: bool,
+    pub(crate) proxy_protocol: ProxyProtocol,
 }
 
 impl Site {
-    /// Open what the draft names. This runs in the parent, with its privileges.
+    /// Open what the draft names. This runs in the parent, with its privileges. `index` has the
+    /// rows that the draft was made with.
     ///
     /// # Errors
     /// One sentence that says what cannot be opened and why.
-    pub(crate) fn open(draft: Builder) -> Result<Self, String> {
-        let ServerDraft { listen, mpm, user, group, error_log, levels, formats, logs, .. } =
-            draft.server;
-        let error_log = ErrorLog::open(error_log.as_deref(), levels).map_err(|error| {
-            let path = error_log.as_deref().unwrap_or(Path::new("stderr"));
-            format!("AH02291: Cannot open error log '{}': {error}", path.display())
-        })?;
-        let logs = logs
-            .iter()
-            .map(|(path, format)| open_log(path, format, &formats))
-            .collect::<Result<_, _>>()?;
+    pub(crate) fn open(draft: &Builder, index: Arc<Index<Builder>>) -> Result<Self, String> {
+        let descriptors = process::raise_descriptor_limit();
+        check_log_count(&draft.hosts, descriptors)?;
+        let mut all_roots = draft.roots.clone();
+        all_roots.share(descriptors);
+        let slash = all_roots.get(Path::new("/"));
+        let roots = document_roots(&draft.hosts, &mut all_roots)?;
+        all_roots.open();
+        let Builder { server, hosts: drafts, .. } = draft;
+        let logs = Logs::new(&server.root, server.buffered_logs);
+        let of_machine = || runtime::hostname::local_name().text();
+        let main_name = drafts.first().and_then(|main| main.server_name.as_ref());
+        let main_name = main_name.map_or_else(of_machine, |name| name.name.clone());
+        let mut opened = Opened { logs, base: None, main_name };
+        let main = drafts.first().ok_or("there is no main server")?;
+        let mut hosts = Vec::with_capacity(drafts.len());
+        for (index, (host, root)) in drafts.iter().zip(roots).enumerate() {
+            hosts.push(Host::open(index, host, main, root, &mut opened)?);
+        }
+        let ServerDraft { listen, mpm, user, group, loaded, defines, tokens, aliases, .. } =
+            server.clone();
+        let loaded = loaded.as_deref();
+        let root = server.root.to_string_lossy().into_owned();
         Ok(Self {
             listen,
             mpm,
             user: find_user(user.as_deref(), group.as_deref())?,
-            error_log,
-            logs,
-            types: read_types(draft.server.types_config.as_deref())?,
-            server_field: draft.server.tokens.server_field(),
-            host: Host::open(draft.host)?,
+            error_log: hosts[0].error_log.clone(),
+            types: read_types(server.types_config.as_deref())?,
+            tokens,
+            server_field: tokens.server_field(),
+            choice: HostChoice::new(&mut hosts),
+            sinks: opened.logs.into_sinks(),
+            buffers_logs: server.buffered_logs,
+            proxy_protocol: server.proxy_protocol.clone(),
+            hosts,
+            phases: modules::phases(loaded),
+            tree: server.tree.clone(),
+            server_root: server.root.clone(),
+            loaded: server.loaded.clone(),
+            language: Language::new(index, loaded, server.missing.clone(), defines, root, aliases),
+            slash,
         })
+    }
+
+    /// The main server.
+    pub(crate) fn main(&self) -> &Host {
+        &self.hosts[0]
+    }
+
+    /// Whether there is a choice of hosts at all.
+    pub(crate) fn has_virtual_hosts(&self) -> bool {
+        self.hosts.len() > 1
+    }
+
+    /// The host for a request (vhost.c, check_hostalias and check_serverpath).
+    pub(crate) fn host_of_request(&self, local: SocketAddr, framing: &Framing<'_>) -> usize {
+        let Some(chain) = self.choice.chain(local) else { return 0 };
+        let named = framing.host.and_then(|host| chain.named(host.name));
+        let by_path = || {
+            let path = framing.target.path().filter(|_| framing.host.is_none())?;
+            let covers = |index: &&usize| {
+                self.hosts[**index].server_path.as_deref().is_some_and(|prefix| {
+                    let rest = path.strip_prefix(prefix.as_bytes());
+                    rest.is_some_and(|rest| {
+                        prefix.ends_with('/') || rest.is_empty() || rest[0] == b'/'
+                    })
+                })
+            };
+            chain.hosts.iter().find(covers).copied()
+        };
+        named.or_else(by_path).unwrap_or_else(|| chain.default_host())
+    }
+
+    /// The host for a connection to `local`, before there is a request.
+    pub(crate) fn host_of_connection(&self, local: SocketAddr) -> usize {
+        self.choice.chain(local).map_or(0, Chain::default_host)
     }
 }
 
-impl Host {
-    fn open(draft: HostDraft) -> Result<Self, String> {
-        let path = draft.document_root.ok_or("no DocumentRoot is configured")?;
-        let path = lexical::normal(&path);
-        let root = Root::open(&path).map_err(|error| {
+/// Every log needs a descriptor in each process, and connections need some as well.
+fn check_log_count(hosts: &[HostDraft], descriptors: u64) -> Result<(), String> {
+    let error_logs = hosts.iter().filter_map(|host| host.error_log.as_deref());
+    let access_logs = hosts.iter().flat_map(|host| &host.logs).map(|log| log.path.as_path());
+    let all = error_logs.chain(access_logs);
+    let free = DESCRIPTORS_FREE.min(descriptors / 2);
+    let room = usize::try_from(descriptors - free).unwrap_or(usize::MAX);
+    if all.clone().count() <= room {
+        return Ok(());
+    }
+    let count = all.collect::<HashSet<&Path>>().len();
+    if count <= room {
+        return Ok(());
+    }
+    Err(format!(
+        "AH00649: too many log files: the configuration names {count} of them, and a process may \
+         have {descriptors} open files: raise this limit (ulimit -n, LimitNOFILE of systemd) to \
+         at least {}, or let hosts share logs",
+        count as u64 + DESCRIPTORS_FREE
+    ))
+}
+
+/// Descriptors that logs leave for folders, files and connections.
+const DESCRIPTORS_FREE: u64 = 256;
+
+/// The folder of each host.
+fn document_roots(hosts: &[HostDraft], roots: &mut Roots) -> Result<Vec<Arc<Root>>, String> {
+    let of_main = hosts[0].document_root.as_deref().unwrap_or(Path::new(DOCUMENT_ROOT));
+    let own = |host: &HostDraft| {
+        roots.get(&lexical::normal(host.document_root.as_deref().unwrap_or(of_main)))
+    };
+    let found: Vec<Arc<Root>> = hosts.iter().map(own).collect();
+    let main = &found[0];
+    if hosts[0].document_root.is_some() || hosts.len() == 1 {
+        main.open_now().map_err(|error| {
             let reason = match error.kind() {
                 std::io::ErrorKind::NotFound => "no such folder",
                 std::io::ErrorKind::PermissionDenied => "permission denied",
                 std::io::ErrorKind::NotADirectory => "not a folder",
                 _ => "cannot be opened",
             };
-            format!(
-                "DocumentRoot '{}' is not a directory, or is not readable: {reason}",
-                path.display()
-            )
+            let path = main.path().display();
+            format!("DocumentRoot '{path}' is not a directory, or is not readable: {reason}")
         })?;
+    }
+    Ok(found)
+}
+
+/// httpd's DocumentRoot where none is configured (DOCUMENT_LOCATION of Debian's httpd).
+const DOCUMENT_ROOT: &str = "/etc/apache2/htdocs";
+
+/// What is open so far, and settings that hosts share.
+struct Opened {
+    logs: Logs,
+    /// The settings of the main server outside of all sections.
+    base: Option<Arc<Settings>>,
+    /// What the main server is called.
+    main_name: String,
+}
+
+impl Opened {
+    /// What holds outside of all sections.
+    fn base(&mut self, index: usize, draft: &HostDraft, main: &HostDraft) -> Arc<Settings> {
+        let with_levels = |settings: Settings| {
+            let mut settings = settings;
+            settings.core.levels = Some(logs::levels(draft, main));
+            Arc::new(settings)
+        };
+        let main = self.base.get_or_insert_with(|| with_levels(main.base.clone()));
+        match index {
+            0 => main.clone(),
+            _ => with_levels(Settings::merge(main, &draft.base)),
+        }
+    }
+}
+
+impl Host {
+    fn open(
+        index: usize,
+        draft: &HostDraft,
+        main: &HostDraft,
+        root: Arc<Root>,
+        opened: &mut Opened,
+    ) -> Result<Self, String> {
+        let is_main = index == 0;
+        let log_name = log_name(draft, &opened.main_name);
+        let own = |all: fn(&HostDraft) -> &Vec<Arc<section::Section>>| {
+            let of_host = if is_main { [].iter() } else { all(draft).iter() };
+            all(main).iter().chain(of_host).cloned()
+        };
+        let sections = Sections::new(
+            opened.base(index, draft, main),
+            u32::try_from(index).unwrap_or(u32::MAX),
+            own(|host| &host.directories),
+            own(|host| &host.locations),
+        );
+        let default = http1::HeadLimits::default();
+        let limit =
+            |own: Option<usize>, main: Option<usize>, default| own.or(main).unwrap_or(default);
+        let names = draft.access_file_names.as_ref().or(main.access_file_names.as_ref());
         Ok(Self {
-            name: draft.server_name,
-            root: Arc::new(root),
-            aliases: draft.aliases.iter().map(Alias::open).collect::<Result<_, _>>()?,
-            timing: draft.timing,
-            limits: draft.limits,
-            trace: draft.trace,
-            sections: Sections::new(draft.base, draft.sections),
+            index,
+            name: draft.server_name.clone(),
+            aliases: draft.aliases.clone(),
+            server_path: draft.server_path.clone(),
+            server_admin: draft.server_admin.clone().or_else(|| main.server_admin.clone()),
+            strict_host_check: draft.strict_host_check.or(main.strict_host_check).unwrap_or(false),
+            encoded_slashes: draft
+                .encoded_slashes
+                .or(main.encoded_slashes)
+                .unwrap_or(message::path::EncodedSlashes::Off),
+            addresses: draft.addresses.clone(),
+            root,
+            timing: Timing::new(&draft.timing, &main.timing),
+            limits: http1::HeadLimits {
+                request_line_bytes: limit(
+                    draft.request_line_bytes,
+                    main.request_line_bytes,
+                    default.request_line_bytes,
+                ),
+                field_bytes: limit(draft.field_bytes, main.field_bytes, default.field_bytes),
+                fields: limit(draft.fields, main.fields, default.fields),
+            },
+            trace: draft.trace.or(main.trace).unwrap_or(Trace::On),
+            merge_slashes: draft.merge_slashes.or(main.merge_slashes).unwrap_or(true),
+            access_file_names: match names {
+                Some(names) => names.as_slice().into(),
+                None => [".htaccess".to_owned()].as_slice().into(),
+            },
+            internal_limits: draft.internal_limits.or(main.internal_limits).unwrap_or((10, 10)),
+            error_log: opened.logs.error_log(draft, main, log_name.clone())?,
+            logs: opened.logs.access_logs(draft, main, is_main)?,
+            log_name,
+            modules: match is_main {
+                true => draft.modules.clone(),
+                false => HostSettings::over(&draft.modules, &main.modules),
+            },
+            sections,
+            owns_name: false,
         })
     }
 }
 
-/// Open a log; its format is a text or the nickname of a `LogFormat` (mod_log_config.c).
-fn open_log(path: &Path, format: &str, formats: &[(String, String)]) -> Result<AccessLog, String> {
-    let named = formats.iter().rev().find(|row| row.0 == format).map(|row| row.1.as_str());
-    let text = named.or_else(|| log_config::builtin_nickname(format)).unwrap_or(format);
-    let sink = Sink::open(path).map_err(|error| {
-        format!("AH00649: could not open transfer log file {}: {error}", path.display())
-    })?;
-    Ok(AccessLog { sink, format: Format::parse(text)? })
+/// The name of a virtual host in logs, `%v`: one without a name is called as its address, or as
+/// the main server if that is any (vhost.c, ap_fini_vhost_config).
+fn log_name(draft: &HostDraft, main: &str) -> String {
+    if let Some(named) = &draft.server_name {
+        return named.name.clone();
+    }
+    match draft.addresses.first().filter(|_| draft.addresses.iter().all(|it| it.ip.is_some())) {
+        Some(HostAddress { ip: Some(ip), .. }) => runtime::sys::name_of(*ip)
+            .unwrap_or_else(|| "bogus_host_without_reverse_dns".to_owned()),
+        _ => main.to_owned(),
+    }
 }
 
 fn read_types(path: Option<&Path>) -> Result<Types, String> {
@@ -129,9 +322,12 @@ fn find_user(user: Option<&str>, group: Option<&str>) -> Result<Option<User>, St
     let Some(name) = user.filter(|_| process::is_root()) else { return Ok(None) };
     let numeric = |text: &str| text.strip_prefix('#').and_then(|number| number.parse().ok());
     let mut found = match numeric(name) {
-        Some(uid) => {
-            process::user_by_id(uid).unwrap_or(User { name: name.to_owned(), uid, gid: uid })
-        }
+        Some(uid) => process::user_by_id(uid).unwrap_or(User {
+            name: name.to_owned(),
+            uid,
+            gid: uid,
+            home: PathBuf::new(),
+        }),
         None => process::user_by_name(name).ok_or(format!("AH00543: bad user name {name}"))?,
     };
     if found.uid == 0 {

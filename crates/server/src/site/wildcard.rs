@@ -4,7 +4,7 @@
 /// A pattern, and whether it holds any wildcard at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
-    text: Vec<u8>,
+    text: String,
     is_literal: bool,
 }
 
@@ -12,17 +12,28 @@ impl Pattern {
     /// Compile `text`.
     pub(crate) fn new(text: &str) -> Self {
         let is_literal = !text.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['));
-        Self { text: text.as_bytes().to_vec(), is_literal }
+        Self { text: text.to_owned(), is_literal }
+    }
+
+    /// `text` as it stands, whatever it holds.
+    pub(crate) fn literal(text: &str) -> Self {
+        Self { text: text.to_owned(), is_literal: true }
+    }
+
+    /// Whether there is no wildcard in it.
+    pub(crate) fn is_literal(&self) -> bool {
+        self.is_literal
     }
 
     /// Whether the whole of `name` matches.
     pub(crate) fn matches(&self, name: &[u8]) -> bool {
-        if self.is_literal { self.text == name } else { matches(&self.text, name) }
+        let text = self.text.as_bytes();
+        if self.is_literal { text == name } else { matches(text, name) }
     }
 
     /// Whether `path` or a folder above it matches: the pattern covers whole components.
     pub(crate) fn covers(&self, path: &[u8]) -> bool {
-        let pattern = self.text.strip_suffix(b"/").unwrap_or(&self.text);
+        let pattern = self.text.strip_suffix('/').unwrap_or(&self.text).as_bytes();
         if pattern.is_empty() {
             return true; // "/" covers everything
         }
@@ -34,12 +45,12 @@ impl Pattern {
 
     /// How deep a path pattern reaches: httpd merges sections with fewer components first.
     pub(crate) fn depth(&self) -> usize {
-        let text = self.text.strip_suffix(b"/").unwrap_or(&self.text);
-        text.iter().filter(|byte| **byte == b'/').count()
+        let text = self.text.strip_suffix('/').unwrap_or(&self.text);
+        text.bytes().filter(|byte| *byte == b'/').count()
     }
 
     /// As it was written.
-    pub(crate) fn text(&self) -> &[u8] {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 }

@@ -71,12 +71,15 @@ fn is_folder(path: &str) -> bool {
 /// A regular file, or nothing for /dev/null: httpd reads neither pipes nor devices.
 pub(crate) fn read_file(path: &str) -> io::Result<Vec<u8>> {
     let file = open(path)?;
-    if path != "/dev/null" && !file.metadata()?.is_file() {
+    let status = file.metadata()?;
+    if path != "/dev/null" && !status.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
-    let mut text = Vec::new();
-    // One byte more than is allowed, so that the reader sees that it is too much.
     let most = config::expand::EXPANDED_BYTES_MAX as u64 + 1;
+    // One byte of room beyond the end: the read that finds the end needs no more then.
+    let bytes = usize::try_from(status.len().min(most)).unwrap_or_default() + 1;
+    let mut text = Vec::with_capacity(bytes);
+    // One byte more than is allowed, so that the reader sees that it is too much.
     file.take(most).read_to_end(&mut text)?;
     Ok(text)
 }
@@ -87,7 +90,7 @@ pub(crate) fn cannot_open(path: &str, error: &io::Error) -> String {
 }
 
 /// The kernel's words without its number.
-fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     let text = match error.kind() {
         io::ErrorKind::NotFound => return "No such file or directory".into(),
         _ => error.to_string(),

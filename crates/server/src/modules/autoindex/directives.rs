@@ -29,7 +29,16 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("AddIconByType", Args::TwoOrMore, "an icon URL followed by one or more MIME types", add_icon_by_type),
     row("AddIconByEncoding", Args::TwoOrMore, "an icon URL followed by one or more content encodings", add_icon_by_encoding),
     row("AddAlt", Args::TwoOrMore, "alternate descriptive text followed by one or more filenames", add_alt),
-    row("AddAltByType", Args::TwoOrMore, "alternate descriptive text followed by one or more content types", add_alt_by_type),
+    row("AddAltByType", Args::TwoOrMore, "alternate descriptive text followed by one or more MIME types", add_alt_by_type),
+    row("AddAltByEncoding", Args::TwoOrMore, "alternate descriptive text followed by one or more content encodings", add_alt_by_encoding),
+    Directive {
+        name: "FancyIndexing",
+        args: Args::Raw,
+        scope: Scope::OR_ALL,
+        default: "",
+        help: NO_FANCY_INDEXING,
+        apply: fancy_indexing,
+    },
     row("AddDescription", Args::TwoOrMore, "Descriptive text followed by one or more filenames", add_description),
     row("HeaderName", Args::One, "a filename", header_name),
     row("ReadmeName", Args::One, "a filename", readme_name),
@@ -95,6 +104,17 @@ fn add_alt(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 fn add_alt_by_type(builder: &mut Builder, call: &Call<'_>) -> Done {
     alt(builder, call, By::Type)
+}
+
+fn add_alt_by_encoding(builder: &mut Builder, call: &Call<'_>) -> Done {
+    alt(builder, call, By::Encoding)
+}
+
+const NO_FANCY_INDEXING: &str =
+    "The FancyIndexing directive is no longer supported. Use IndexOptions FancyIndexing.";
+
+fn fancy_indexing(_: &mut Builder, _: &Call<'_>) -> Done {
+    Err(NO_FANCY_INDEXING.into())
 }
 
 fn add_description(builder: &mut Builder, call: &Call<'_>) -> Done {

@@ -2,57 +2,28 @@
 //! disk may be slow, and lets the renderer make the page.
 
 use super::{Entry, Flags, Insert, Options, Page, render, scan_title};
-use crate::context::Context;
+use crate::admit;
+use crate::error_document;
 use crate::failure::Failure;
-use crate::handler::Handler;
+use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
-use crate::modules::{mime, php};
-use crate::phase::{Mapped, Opened};
-use crate::request::Request;
-use crate::resolve::{self, LinkPolicy, Policies, Root};
+use crate::lookup::Lookup;
+use crate::modules::{files, mime, php};
+use crate::phase::Stop;
+use crate::resolve::{self, LinkPolicy, Policies};
 use crate::response::Response;
-use crate::server::Server;
-use crate::site::locate::Merged;
-use crate::site::settings::Settings;
-use message::{Method, Status};
+use crate::walk;
+use message::Status;
 use runtime::file::{self, Kind};
 use std::fs::File;
 use std::io::Read;
-use std::net::SocketAddr;
 use std::os::fd::AsFd;
-use std::rc::Rc;
-use std::sync::Arc;
+
+/// Names that are looked at before others of the thread get their turn.
+const NAMES_PER_TURN: usize = 500;
 
 /// A folder larger than this is cut off: a listing of it serves nobody and costs everybody.
 const NAMES_MAX: usize = 50_000;
-
-/// Where the folder is and what holds for it.
-pub(crate) struct Place {
-    uri: Vec<u8>,
-    directory: Vec<u8>,
-    root: Arc<Root>,
-    below: Vec<u8>,
-    settings: Rc<Settings>,
-    links: LinkPolicy,
-}
-
-impl Place {
-    /// The place that a request was mapped to.
-    fn new(mapped: &Mapped<'_>) -> Self {
-        let mut directory = mapped.display_path().into_bytes();
-        if !directory.ends_with(b"/") {
-            directory.push(b'/');
-        }
-        Self {
-            uri: mapped.path.clone(),
-            directory,
-            root: mapped.root.clone(),
-            below: mapped.below.clone(),
-            settings: mapped.settings.clone(),
-            links: mapped.settings.core.links(),
-        }
-    }
-}
 
 /// A name with its facts.
 struct Found {
@@ -62,18 +33,6 @@ struct Found {
     mtime_us: i64,
     title: Option<Vec<u8>>,
     is_forbidden: bool,
-}
-
-/// Who looks into which folder: what this client would be refused, the listing does not tell.
-struct Visitor {
-    server: Arc<Server>,
-    client: SocketAddr,
-    local: SocketAddr,
-    root: Arc<Root>,
-    /// Path of the folder below `root`.
-    below: Vec<u8>,
-    /// URL path of the folder.
-    uri: Vec<u8>,
 }
 
 /// What a GET for a name would meet.
@@ -86,38 +45,18 @@ enum Access {
     Hidden,
 }
 
-impl Visitor {
-    fn new(context: &Context, request: &Request, place: &Place) -> Self {
-        Self {
-            server: context.server().clone(),
-            client: request.client,
-            local: request.local,
-            root: place.root.clone(),
-            below: place.below.clone(),
-            uri: place.uri.clone(),
-        }
+/// What the access phase would say of a request of its own. As in httpd the name of a folder is
+/// looked up without a slash behind it (mod_autoindex.c, make_autoindex_entry).
+fn access(lookup: &Lookup<'_>, name: &[u8]) -> Access {
+    let Ok(beside) = walk::beside(lookup, name) else { return Access::Denied };
+    let walk::Beside { settings, below, url } = &beside;
+    if settings.trivet.hides(url) || settings.trivet.hides(below) {
+        return Access::Hidden;
     }
-
-    /// Asks what the access phase would ask of a request of its own. As in httpd the name of a
-    /// folder is looked up without a slash behind it (mod_autoindex.c, make_autoindex_entry).
-    fn access(&self, merged: &Merged, name: &[u8]) -> Access {
-        let (below, url) = (joined(&self.below, name), joined(&self.uri, name));
-        let sections = &self.server.site.host.sections;
-        let settings = sections.settings(merged, &self.root, &below, &url);
-        if settings.trivet.hides(&url) || settings.trivet.hides(&below) {
-            return Access::Hidden;
-        }
-        match settings.authz.allows(self.client, self.local, Method::Get) {
-            true => Access::Granted,
-            false => Access::Denied,
-        }
+    match admit::would_admit(lookup, &beside) {
+        true => Access::Granted,
+        false => Access::Denied,
     }
-}
-
-/// The path of `name` in `folder`.
-fn joined(folder: &[u8], name: &[u8]) -> Vec<u8> {
-    let slash: &[u8] = if folder.is_empty() || folder.ends_with(b"/") { b"" } else { b"/" };
-    [folder, slash, name].concat()
 }
 
 /// What to read of a folder.
@@ -141,53 +80,90 @@ const INSERT_BYTES: u64 = 64 * 1024;
 /// How much of a page is searched for its title.
 const TITLE_BYTES: u64 = 8 * 1024;
 
-/// Let a folder be listed.
-pub(crate) fn resolve(opened: Opened<'_>) -> Handler {
-    Handler::Listing { place: Place::new(opened.mapped), folder: opened.file }
+/// Resolve hook: let a folder be listed.
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    if !lookup.is_folder() || !lookup.path_info.is_empty() {
+        return Ok(None);
+    }
+    if handler::configured(lookup)?.is_some_and(|name| name != "httpd/unix-directory") {
+        return Ok(None);
+    }
+    files::check_method(lookup)?;
+    if !lookup.settings.core.lists_directories() {
+        return Err(forbidden(lookup).into());
+    }
+    let found = std::mem::replace(&mut lookup.found, Err(file::Errno::NOENT));
+    Ok(found.ok().map(|entry| Handler::Listing(entry.file)))
+}
+
+fn forbidden(lookup: &Lookup<'_>) -> Failure {
+    let path = lookup.display_path();
+    let text = format!(
+        "Cannot serve directory {path}: No matching DirectoryIndex found, and server-generated \
+         directory index forbidden by Options directive"
+    );
+    Failure::new(Status::FORBIDDEN, "autoindex", text).id(1276).at_error()
 }
 
 /// The listing of `folder`.
-pub(crate) async fn respond(
-    context: &Context,
-    request: &Request,
-    folder: File,
-    place: Place,
-) -> Result<Response, Failure> {
-    let options = &place.settings.autoindex;
-    let wanted = Wanted {
-        links: place.links,
-        titles: options.flags().has(Flags::SCAN_HTML_TITLES),
-        inserts: [options.header_name.clone(), options.readme_name.clone()],
+pub(crate) async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Response, Failure> {
+    let settings = lookup.settings.clone();
+    let options = &settings.autoindex;
+    lookup.mark_personal();
+    let unreadable = |error: std::io::Error| {
+        let text = format!("cannot read folder {}: {error}", lookup.path.escape_ascii());
+        Failure::new(Status::FORBIDDEN, "autoindex", text).id(1275).at_error()
     };
-    let visitor = Visitor::new(context, request, &place);
-    let contents = runtime::blocking(move || read(&folder, &wanted, &visitor))
+    let names = runtime::blocking(move || file::names(&folder).map(|names| (names, folder)))
         .await
-        .and_then(|contents| contents.map_err(std::io::Error::from))
-        .map_err(|error| {
-            let text = format!("cannot read folder {}: {error}", place.uri.escape_ascii());
-            Failure::new(Status::FORBIDDEN, "autoindex", text).id(1275).at_error()
-        })?;
-    let body = page(context, options, &place, request.query(), &contents);
+        .and_then(|names| names.map_err(std::io::Error::from));
+    let (mut names, folder) = names.map_err(unreadable)?;
+    names.truncate(NAMES_MAX);
+    let names = visible(lookup, names).await;
+    let inserts = [&options.header_name, &options.readme_name].map(|name| {
+        let is_readable = |name: &&String| {
+            php::classify(name.as_bytes()) == php::Script::No
+                && access(lookup, name.as_bytes()) == Access::Granted
+        };
+        name.as_ref().filter(is_readable).cloned()
+    });
+    let titles = options.flags().has(Flags::SCAN_HTML_TITLES);
+    let wanted = Wanted { links: settings.core.links(), titles, inserts };
+    let contents = runtime::blocking(move || read(&folder, &wanted, names));
+    let contents = contents.await.map_err(unreadable)?;
+    let body = page(lookup, options, &contents);
     Ok(Response::page(options.content_type(), body))
 }
 
-/// Names and facts of everything that may be shown. A link is shown as what it leads to, and not
-/// at all if it may not be followed: the listing must not tell what a request would not.
-fn read(folder: &File, wanted: &Wanted, visitor: &Visitor) -> Result<Contents, file::Errno> {
-    let mut entries = Vec::new();
-    let (policies, merged) = (Policies::Uniform(wanted.links), Merged::default());
-    for name in file::names(folder)?.into_iter().take(NAMES_MAX) {
-        let access = visitor.access(&merged, &name);
-        if access == Access::Hidden {
-            continue;
+/// Names that may be shown, and whether a request for each would be refused. Others of this thread
+/// get their turn in a folder of many names.
+async fn visible(lookup: &Lookup<'_>, names: Vec<Vec<u8>>) -> Vec<(Vec<u8>, bool)> {
+    let mut shown = Vec::with_capacity(names.len());
+    for (nth, name) in names.into_iter().enumerate() {
+        if nth % NAMES_PER_TURN == NAMES_PER_TURN - 1 {
+            runtime::thread::yield_now().await;
         }
+        match access(lookup, &name) {
+            Access::Hidden => {}
+            access => shown.push((name, access == Access::Denied)),
+        }
+    }
+    shown
+}
+
+/// Facts of everything that may be shown. A link is shown as what it leads to, and not at all if
+/// it may not be followed: the listing must not tell what a request would not.
+fn read(folder: &File, wanted: &Wanted, names: Vec<(Vec<u8>, bool)>) -> Contents {
+    let mut entries = Vec::new();
+    let policies = Policies::Uniform(wanted.links);
+    for (name, is_forbidden) in names {
         let Ok(status) = resolve::status_of(folder.as_fd(), &name, &policies) else {
             continue;
         };
         if status.kind == Kind::Other {
             continue;
         }
-        let (is_dir, is_forbidden) = (status.kind == Kind::Directory, access == Access::Denied);
+        let is_dir = status.kind == Kind::Directory;
         let is_page = name.ends_with(b".html") || name.ends_with(b".htm");
         let start = (wanted.titles && is_page && !is_dir && !is_forbidden)
             .then(|| start_of(folder, &name, &policies, TITLE_BYTES));
@@ -197,11 +173,9 @@ fn read(folder: &File, wanted: &Wanted, visitor: &Visitor) -> Result<Contents, f
     }
     let inserts = [0, 1].map(|which| {
         let name = wanted.inserts[which].as_ref()?.as_bytes();
-        let is_script = php::classify(name) != php::Script::No;
-        let is_granted = !is_script && visitor.access(&merged, name) == Access::Granted;
-        is_granted.then(|| start_of(folder, name, &policies, INSERT_BYTES)).flatten()
+        start_of(folder, name, &policies, INSERT_BYTES)
     });
-    Ok(Contents { entries, inserts })
+    Contents { entries, inserts }
 }
 
 /// The first bytes of a file in the folder, if it may be read.
@@ -212,17 +186,11 @@ fn start_of(folder: &File, name: &[u8], policies: &Policies<'_>, bytes: u64) -> 
     readable.then_some(start)
 }
 
-fn page(
-    context: &Context,
-    options: &Options,
-    place: &Place,
-    query: Option<&[u8]>,
-    contents: &Contents,
-) -> Vec<u8> {
-    let settings = &place.settings;
+fn page(lookup: &Lookup<'_>, options: &Options, contents: &Contents) -> Vec<u8> {
+    let mime = &lookup.settings.mime;
     let found = &contents.entries;
     let types: Vec<mime::Mime<'_>> =
-        found.iter().map(|entry| settings.mime.mime(&context.site().types, &entry.name)).collect();
+        found.iter().map(|entry| mime.mime(&lookup.site().types, &entry.name)).collect();
     let entries: Vec<Entry<'_>> = found
         .iter()
         .zip(&types)
@@ -237,13 +205,18 @@ fn page(
             is_forbidden: entry.is_forbidden,
         })
         .collect();
+    let mut directory = lookup.place.path();
+    if !directory.ends_with(b"/") {
+        directory.push(b'/');
+    }
+    let signature = error_document::signature(lookup, "");
     let page = Page {
-        uri: &place.uri,
-        directory: &place.directory,
-        query,
+        uri: &lookup.path,
+        directory: &directory,
+        query: lookup.query.as_deref(),
         header: insert(options.header_name.as_deref(), contents.inserts[0].as_deref()),
         readme: insert(options.readme_name.as_deref(), contents.inserts[1].as_deref()),
-        signature: b"",
+        signature: &signature,
         local_time,
     };
     render(options, &entries, &page)

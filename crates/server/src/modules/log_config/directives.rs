@@ -1,73 +1,137 @@
-//! The directives of log_config. Formats are compiled when the site is opened.
+//! The directives of log_config. Formats are compiled, and logs opened, with the site.
 
 use super::Format;
+use crate::expression::{Expression, Mode};
 use crate::site::builder::Builder;
+use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
+use std::path::PathBuf;
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "log_config_module", file: "mod_log_config.c", directives: DIRECTIVES };
 
+const HOST: Scope = Scope::RSRC_CONF;
+
+#[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    Directive {
-        name: "LogFormat",
-        args: Args::OneOrTwo,
-        scope: Scope::RSRC_CONF,
-        default: "",
-        help: "a log format string (see docs) and an optional format name",
-        apply: log_format,
-    },
-    Directive {
-        name: "CustomLog",
-        args: Args::TwoOrThree,
-        scope: Scope::RSRC_CONF,
-        default: "",
-        help: "a file name, a custom log format string or format name, and an optional \"env=\" \
-               or \"expr=\" clause (see docs)",
-        apply: custom_log,
-    },
-    Directive {
-        name: "TransferLog",
-        args: Args::One,
-        scope: Scope::RSRC_CONF,
-        default: "",
-        help: "the filename of the access log",
-        apply: transfer_log,
-    },
+    row("CustomLog", Args::TwoOrThree, HOST, "", "a file name, a custom log format string or format name, and an optional \"env=\" or \"expr=\" clause (see docs)", custom_log),
+    row("GlobalLog", Args::TwoOrThree, Scope::SERVER, "", "Same as CustomLog, but forces virtualhosts to inherit the log", global_log),
+    row("TransferLog", Args::One, HOST, "", "the filename of the access log", transfer_log),
+    row("LogFormat", Args::OneOrTwo, HOST, "", "a log format string (see docs) and an optional format name", log_format),
+    row("BufferedLogs", Args::Flag, HOST, "Off", "Enable Buffered Logging (experimental)", buffered_logs),
 ];
 
-/// The nickname under which a `LogFormat` without one is kept, for TransferLog.
-const UNNAMED: &str = "";
+/// A log as it is configured.
+#[derive(Clone, Debug)]
+pub(crate) struct LogDraft {
+    /// A file, `-`, or `|program`.
+    pub(crate) path: PathBuf,
+    /// A format, or the nickname of one; `None` is the `LogFormat` without a nickname that the
+    /// host has in the end.
+    pub(crate) format: Option<String>,
+    pub(crate) condition: Option<Condition>,
+    /// `GlobalLog`: hosts with logs of their own write it as well.
+    pub(crate) is_global: bool,
+}
+
+/// Which requests a log is for.
+#[derive(Clone, Debug)]
+pub(crate) enum Condition {
+    /// Those that have this variable, or with `negated` those that have not.
+    Env { name: String, negated: bool },
+    /// `expr=`
+    Expression(Expression),
+}
 
 fn log_format(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let format = call.arg(0);
-    Format::parse(format).map_err(|text| Error::argument(0, text))?;
-    let name = call.args.get(1).map_or(UNNAMED, String::as_str);
-    if name.contains('%') {
-        return Err(Error::argument(1, "the format name cannot contain %"));
+    let checked = Format::parse(format).map_err(|text| Error::argument(0, text));
+    let host = builder.host();
+    match call.args.get(1) {
+        Some(name) => {
+            checked?;
+            host.formats.push((name.clone(), format.to_owned()));
+        }
+        None => {
+            // The nickname of another one is good here, too.
+            checked?;
+            host.default_format = Some(format.to_owned());
+        }
     }
-    builder.server.formats.push((name.to_owned(), format.to_owned()));
     Ok(())
 }
 
 fn custom_log(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    let (path, format) = (call.arg(0), call.arg(1));
-    if path.starts_with('|') {
-        return Err(Error::argument(0, "piped logs are not supported yet: name a file"));
+    let format = call.arg(1);
+    let condition = call.args.get(2).map(|clause| condition(clause)).transpose()?;
+    check_format(builder, format).map_err(|text| Error::argument(1, text))?;
+    add(builder, call, Some(format.to_owned()), condition, false);
+    Ok(())
+}
+
+/// Compile a format once, however many hosts have it.
+fn check_format(builder: &mut Builder, format: &str) -> Result<(), String> {
+    let known = &mut builder.server.log_formats;
+    if !known.contains(format) {
+        Format::parse(format)?;
+        known.insert(format.to_owned());
     }
-    if call.args.len() > 2 {
-        return Err(Error::argument(2, "conditional logs are not supported yet"));
-    }
-    Format::parse(format).map_err(|text| Error::argument(1, text))?;
-    let path = builder.server_path(path);
-    builder.server.logs.push((path, format.to_owned()));
+    Ok(())
+}
+
+fn global_log(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    custom_log(builder, call)?;
+    let added = builder.host().logs.last_mut();
+    added.into_iter().for_each(|log| log.is_global = true);
     Ok(())
 }
 
 fn transfer_log(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    let unnamed = builder.server.formats.iter().rev().find(|row| row.0 == UNNAMED);
-    let format = unnamed.map_or_else(|| super::COMMON.to_owned(), |row| row.1.clone());
-    let path = builder.server_path(call.arg(0));
-    builder.server.logs.push((path, format));
+    add(builder, call, None, None, false);
+    Ok(())
+}
+
+fn add(
+    builder: &mut Builder,
+    call: &Call<'_>,
+    format: Option<String>,
+    condition: Option<Condition>,
+    is_global: bool,
+) {
+    let path = call.arg(0);
+    let path = match path.starts_with('|') {
+        true => PathBuf::from(path),
+        false => builder.server_path(path),
+    };
+    builder.host().logs.push(LogDraft { path, format, condition, is_global });
+}
+
+/// The third argument of `CustomLog` (mod_log_config.c, add_custom_log).
+fn condition(clause: &str) -> Result<Condition, Error> {
+    let after = |prefix: &str| {
+        let is_it = clause.get(..prefix.len()).is_some_and(|it| it.eq_ignore_ascii_case(prefix));
+        is_it.then(|| &clause[prefix.len()..])
+    };
+    if let Some(variable) = after("env=") {
+        let name = variable.strip_prefix('!');
+        let negated = name.is_some();
+        let name = name.unwrap_or(variable).to_owned();
+        return match name.is_empty() {
+            true => Err(Error::argument(2, "missing environment variable name")),
+            false => Ok(Condition::Env { name, negated }),
+        };
+    }
+    match after("expr=") {
+        Some("") => Err(Error::argument(2, "missing condition")),
+        Some(text) => Expression::parse(text, Mode::Config)
+            .map(Condition::Expression)
+            .map_err(|text| Error::argument(2, text)),
+        None => Err(Error::argument(2, "error in condition clause")),
+    }
+}
+
+fn buffered_logs(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    builder.server.buffered_logs = call.on();
     Ok(())
 }

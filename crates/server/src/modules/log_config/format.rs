@@ -1,6 +1,7 @@
 //! Writing a line: the items of a format over a record. Nothing here allocates apart from the
 //! growth of the caller's buffer, and the time of day is formatted once a second.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};
 
@@ -114,7 +115,15 @@ fn write_connection_value(what: &What, record: &Record<'_>, out: &mut Vec<u8>) {
         What::LogId => optional(record.log_id, out),
         What::ConnectionLogId => optional(record.connection_log_id, out),
         What::VirtualHost => log_escape(record.virtual_host, out),
-        What::ServerName => log_escape(record.server_name, out),
+        What::ServerName => match record.asked_host {
+            // A host name has no case (vhost.c, fix_hostname).
+            Some(name) => {
+                let start = out.len();
+                log_escape(name, out);
+                out[start..].make_ascii_lowercase();
+            }
+            None => log_escape(record.virtual_host, out),
+        },
         What::Pid => decimal(u64::from(record.pid), out),
         What::Tid => decimal(record.tid, out),
         What::TidHexadecimal => hexadecimal(record.tid, out),
@@ -127,8 +136,9 @@ fn write_connection_value(what: &What, record: &Record<'_>, out: &mut Vec<u8>) {
 fn write_named_value(what: &What, record: &Record<'_>, out: &mut Vec<u8>) {
     match what {
         What::Cookie(name) => {
-            let cookies = record.request_fields.field("Cookie");
-            optional(cookies.and_then(|cookies| cookie(cookies, name.as_bytes())), out);
+            let cookies = all_cookies(record.request_fields);
+            let value = cookies.as_deref().and_then(|cookies| cookie(cookies, name.as_bytes()));
+            optional(value, out);
         }
         What::Environment(name) => optional(record.environment.field(name), out),
         What::Note(name) => optional(record.notes.field(name), out),
@@ -240,6 +250,24 @@ fn password(line: &[u8]) -> Option<(usize, usize)> {
     let userinfo = line[authority..authority + length].iter().rposition(|&byte| byte == b'@')?;
     let colon = line[authority..authority + userinfo].iter().position(|&byte| byte == b':')?;
     Some((authority + colon + 1, authority + userinfo))
+}
+
+/// The Cookie field. httpd joins several by commas when it reads them, which makes the value of the
+/// last cookie of a line longer.
+fn all_cookies(fields: &dyn Fields) -> Option<Cow<'_, [u8]>> {
+    let mut count = 0;
+    fields.each_field("Cookie", &mut |_| count += 1);
+    if count < 2 {
+        return fields.field("Cookie").map(Cow::Borrowed);
+    }
+    let mut joined = Vec::new();
+    fields.each_field("Cookie", &mut |value| {
+        if !joined.is_empty() {
+            joined.extend_from_slice(b", ");
+        }
+        joined.extend_from_slice(value);
+    });
+    Some(Cow::Owned(joined))
 }
 
 /// The value of one cookie. Names compare without case and an empty value is none, as in httpd.

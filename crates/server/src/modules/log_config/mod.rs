@@ -11,7 +11,7 @@ mod record;
 mod tests;
 mod time_cache;
 
-pub(crate) use directives::MODULE;
+pub(crate) use directives::{Condition, LogDraft, MODULE};
 pub(crate) use format::Format;
 pub(crate) use record::{ConnectionEnd, Fields, Part, Record};
 pub(crate) use time_cache::TimeCache;

@@ -100,8 +100,8 @@ pub(crate) struct Record<'a> {
     pub connection_log_id: Option<&'a [u8]>,
     /// `%v`: ServerName of the virtual host.
     pub virtual_host: &'a [u8],
-    /// `%V`: the name according to UseCanonicalName.
-    pub server_name: &'a [u8],
+    /// `%V`: the name that was asked for, unless UseCanonicalName wants that of the host.
+    pub asked_host: Option<&'a [u8]>,
     /// `%p`: the port of the virtual host's ServerName.
     pub canonical_port: u16,
     /// `%P`.

@@ -78,7 +78,7 @@ fn record() -> Record<'static> {
         log_id: None,
         connection_log_id: Some(b"conn"),
         virtual_host: b"lab.example",
-        server_name: b"127.0.0.1",
+        asked_host: Some(b"127.0.0.1"),
         canonical_port: 80,
         pid: 123,
         tid: 0x7f00_aa55,

@@ -17,52 +17,50 @@ const fn row(
     Directive { name, args, scope: Scope::OR_FILEINFO, default: "", help, apply }
 }
 
+const EXTENSIONS: &str = "one or more file extensions";
+
+#[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
+    row("AddCharset", Args::TwoOrMore, "a charset (e.g., iso-2022-jp), followed by one or more file extensions", add_charset),
+    row("AddEncoding", Args::TwoOrMore, "an encoding (e.g., gzip), followed by one or more file extensions", add_encoding),
+    row("AddHandler", Args::TwoOrMore, "a handler name followed by one or more file extensions", add_handler),
+    row("AddInputFilter", Args::TwoOrMore, "input filter name (or ; delimited names) followed by one or more file extensions", add_input_filter),
+    row("AddLanguage", Args::TwoOrMore, "a language (e.g., fr), followed by one or more file extensions", add_language),
+    row("AddOutputFilter", Args::TwoOrMore, "output filter name (or ; delimited names) followed by one or more file extensions", add_output_filter),
+    row("AddType", Args::TwoOrMore, "a mime type followed by one or more file extensions", add_type),
+    row("DefaultLanguage", Args::One, "language to use for documents with no other language file extension", default_language),
+    row("ForceType", Args::One, "a mime type that overrides other configured type", force_type),
+    Directive {
+        name: "MultiviewsMatch",
+        args: Args::OneOrMore,
+        scope: Scope::OR_FILEINFO.without(Scope::LOCATION),
+        default: "NegotiatedOnly",
+        help: "NegotiatedOnly (default), Handlers and/or Filters, or Any",
+        apply: multiviews_match,
+    },
+    row("RemoveCharset", Args::OneOrMore, EXTENSIONS, remove_charset),
+    row("RemoveEncoding", Args::OneOrMore, EXTENSIONS, remove_encoding),
+    row("RemoveHandler", Args::OneOrMore, EXTENSIONS, remove_handler),
+    row("RemoveInputFilter", Args::OneOrMore, EXTENSIONS, remove_input_filter),
+    row("RemoveLanguage", Args::OneOrMore, EXTENSIONS, remove_language),
+    row("RemoveOutputFilter", Args::OneOrMore, EXTENSIONS, remove_output_filter),
+    row("RemoveType", Args::OneOrMore, EXTENSIONS, remove_type),
     Directive {
         name: "TypesConfig",
         args: Args::One,
-        scope: Scope::SERVER,
+        scope: Scope::RSRC_CONF,
         default: "built in",
         help: "the MIME types config file",
         apply: types_config,
     },
-    row(
-        "AddType",
-        Args::TwoOrMore,
-        "a mime type followed by one or more file extensions",
-        add_type,
-    ),
-    row(
-        "AddEncoding",
-        Args::TwoOrMore,
-        "an encoding (e.g., gzip), followed by one or more file \
-         extensions",
-        add_encoding,
-    ),
-    row(
-        "AddCharset",
-        Args::TwoOrMore,
-        "a charset (e.g., iso-2022-jp), followed by one or more \
-         file extensions",
-        add_charset,
-    ),
-    row(
-        "AddLanguage",
-        Args::TwoOrMore,
-        "a language (e.g., fr), followed by one or more file \
-         extensions",
-        add_language,
-    ),
-    row("RemoveType", Args::OneOrMore, "one or more file extensions", remove_type),
-    row("RemoveEncoding", Args::OneOrMore, "one or more file extensions", remove_encoding),
-    row(
-        "DefaultLanguage",
-        Args::One,
-        "language to use for documents with no other language file \
-         extension",
-        default_language,
-    ),
-    row("ForceType", Args::One, "a media type", force_type),
+    Directive {
+        name: "ModMimeUsePathInfo",
+        args: Args::Flag,
+        scope: Scope::ACCESS_CONF,
+        default: "Off",
+        help: "Set to 'yes' to allow mod_mime to use path info for type checking",
+        apply: mod_mime_use_path_info,
+    },
 ];
 
 type Done = Result<(), Error>;
@@ -71,8 +69,17 @@ fn add(builder: &mut Builder, call: &Call<'_>, attribute: Attribute) -> Done {
     builder.settings().mime.add(attribute, &call.words()).map_err(Error::from)
 }
 
+fn remove(builder: &mut Builder, call: &Call<'_>, attribute: Attribute) -> Done {
+    builder.settings().mime.remove(attribute, &call.words()).map_err(Error::from)
+}
+
 fn types_config(builder: &mut Builder, call: &Call<'_>) -> Done {
     builder.server.types_config = Some(builder.server_path(call.arg(0)));
+    Ok(())
+}
+
+fn mod_mime_use_path_info(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().mime.set_use_path_info(call.on());
     Ok(())
 }
 
@@ -92,12 +99,44 @@ fn add_language(builder: &mut Builder, call: &Call<'_>) -> Done {
     add(builder, call, Attribute::Language)
 }
 
+fn add_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
+    add(builder, call, Attribute::Handler)
+}
+
+fn add_input_filter(builder: &mut Builder, call: &Call<'_>) -> Done {
+    add(builder, call, Attribute::InputFilter)
+}
+
+fn add_output_filter(builder: &mut Builder, call: &Call<'_>) -> Done {
+    add(builder, call, Attribute::OutputFilter)
+}
+
 fn remove_type(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().mime.remove(Attribute::Type, &call.words()).map_err(Error::from)
+    remove(builder, call, Attribute::Type)
 }
 
 fn remove_encoding(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().mime.remove(Attribute::Encoding, &call.words()).map_err(Error::from)
+    remove(builder, call, Attribute::Encoding)
+}
+
+fn remove_charset(builder: &mut Builder, call: &Call<'_>) -> Done {
+    remove(builder, call, Attribute::Charset)
+}
+
+fn remove_language(builder: &mut Builder, call: &Call<'_>) -> Done {
+    remove(builder, call, Attribute::Language)
+}
+
+fn remove_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
+    remove(builder, call, Attribute::Handler)
+}
+
+fn remove_input_filter(builder: &mut Builder, call: &Call<'_>) -> Done {
+    remove(builder, call, Attribute::InputFilter)
+}
+
+fn remove_output_filter(builder: &mut Builder, call: &Call<'_>) -> Done {
+    remove(builder, call, Attribute::OutputFilter)
 }
 
 fn default_language(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -107,5 +146,13 @@ fn default_language(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 fn force_type(builder: &mut Builder, call: &Call<'_>) -> Done {
     builder.settings().mime.set_force_type(call.arg(0));
+    Ok(())
+}
+
+fn multiviews_match(builder: &mut Builder, call: &Call<'_>) -> Done {
+    for (nth, word) in call.args.iter().enumerate() {
+        let added = builder.settings().mime.add_multiviews_match(word);
+        added.map_err(|text| Error::argument(nth, text))?;
+    }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! Reading `TypesConfig` from disk and negotiating between variants belong to the caller.
 
 mod directives;
+mod multiviews;
 mod settings;
 mod types;
 

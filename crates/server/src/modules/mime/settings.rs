@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::multiviews::Match;
 use super::types::{EXTENSION_BYTES_MAX, Types};
 
 /// What an extension can stand for.
@@ -28,7 +29,7 @@ pub(crate) enum Attribute {
 const ATTRIBUTES: usize = 7;
 
 /// Values by `Attribute`. A type that is the empty string hides that of `mime.types`.
-type Values = [Option<Box<str>>; ATTRIBUTES];
+pub(super) type Values = [Option<Box<str>>; ATTRIBUTES];
 
 /// The settings of one section of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub(crate) struct Settings {
     removals: Vec<(Box<[u8]>, Attribute)>,
     default_language: Option<String>,
     force_type: Option<ForceType>,
+    pub(super) multiviews_match: Option<Match>,
+    use_path_info: Option<bool>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +92,16 @@ impl Settings {
         self.default_language = Some(language.to_owned());
     }
 
+    /// `ModMimeUsePathInfo`
+    pub(super) fn set_use_path_info(&mut self, is_on: bool) {
+        self.use_path_info = Some(is_on);
+    }
+
+    /// Whether what follows the file in a URL path belongs to its name.
+    pub(crate) fn uses_path_info(&self) -> bool {
+        self.use_path_info.unwrap_or(false)
+    }
+
     /// `ForceType image/gif` or `ForceType none`.
     pub(crate) fn set_force_type(&mut self, media_type: &str) {
         let is_off = media_type.eq_ignore_ascii_case("none");
@@ -98,6 +111,15 @@ impl Settings {
 
     /// The settings of a section inside another: `inner` wins, then its removals apply.
     pub(crate) fn merge(outer: &Self, inner: &Self) -> Self {
+        // What a section without a directive of this module is merged with keeps its removals: it
+        // has no settings in httpd (ap_merge_per_dir_configs), and sections are merged with each
+        // other before they are with the server's.
+        if *outer == Self::default() {
+            return inner.clone();
+        }
+        if *inner == Self::default() {
+            return outer.clone();
+        }
         let mut merged = outer.clone();
         for (extension, added) in &inner.by_extension {
             let values = merged.by_extension.entry(extension.clone()).or_default();
@@ -116,6 +138,8 @@ impl Settings {
         let default_language = inner.default_language.as_ref().or(outer.default_language.as_ref());
         merged.default_language = default_language.cloned();
         merged.force_type = inner.force_type.as_ref().or(outer.force_type.as_ref()).cloned();
+        merged.multiviews_match = inner.multiviews_match.or(outer.multiviews_match);
+        merged.use_path_info = inner.use_path_info.or(outer.use_path_info);
         merged
     }
 
@@ -139,6 +163,11 @@ impl Settings {
             mime.charset = None; // core sets the whole field, after mod_mime
         }
         mime
+    }
+
+    /// What directives say about an extension in lower case.
+    pub(super) fn values(&self, extension: &[u8]) -> Option<&Values> {
+        self.by_extension.get(extension)
     }
 
     /// Adds what one extension says; of types, the last recognised wins.
@@ -233,12 +262,16 @@ fn key(extension: &str) -> Box<[u8]> {
 
 /// The extensions of a file name that may have a path.
 fn extensions(file_name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    base_and_extensions(file_name).1
+}
+
+/// The part of a file name before its extensions, with the dots it begins with, and those.
+pub(super) fn base_and_extensions(file_name: &[u8]) -> (&[u8], impl Iterator<Item = &[u8]>) {
     let name = file_name.rsplit(|&byte| byte == b'/').next().unwrap_or(file_name);
     let leading_dots = name.iter().take_while(|&&byte| byte == b'.').count();
-    name[leading_dots..]
-        .split(|&byte| byte == b'.')
-        .skip(1)
-        .filter(|extension| !extension.is_empty())
+    let base = name[leading_dots..].iter().position(|&byte| byte == b'.');
+    let (base, rest) = name.split_at(base.map_or(name.len(), |dot| leading_dots + dot));
+    (base, rest.split(|&byte| byte == b'.').filter(|extension| !extension.is_empty()))
 }
 
 /// `INCLUDES;DEFLATE` names two filters.
@@ -383,6 +416,12 @@ mod tests {
         inner.remove(Attribute::Charset, &["lat"]).unwrap();
         let merged = Settings::merge(&settings(), &inner);
         assert_eq!(summary(&merged, "a.html.gzz.eng.lat"), "text/html |  | ");
+        // A section between that says nothing changes nothing.
+        for sections in [(&Settings::default(), &inner), (&inner, &Settings::default())] {
+            let sections = Settings::merge(sections.0, sections.1);
+            let merged = Settings::merge(&settings(), &sections);
+            assert_eq!(summary(&merged, "a.html.gzz.eng.lat"), "text/html |  | ");
+        }
         // The section that removes has nothing to remove of its own.
         assert_eq!(summary(&Settings::merge(&inner, &settings()), "a.gzz"), " | x-gzip | ");
     }

@@ -7,17 +7,17 @@ mod figures;
 mod number;
 mod page;
 
-use crate::context::Context;
 use crate::failure::Failure;
+use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
 use crate::log::time::TimeFormat;
+use crate::lookup::Lookup;
 use crate::modules::files;
-use crate::request::Request;
+use crate::phase::Stop;
 use crate::response::Response;
 use crate::site::builder::Builder;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use figures::Figures;
-use http1::Framing;
 use scoreboard::Snapshot;
 
 /// The module and its table.
@@ -49,12 +49,11 @@ struct Names {
 }
 
 /// The page or the list that the query asks for.
-pub(crate) fn respond(context: &Context, request: &Request) -> Result<Response, Failure> {
-    files::method_for_file(request.method())?;
-    let framing = request.framing()?;
-    let query = framing.target.query().unwrap_or_default();
-    let names = names(context, request, &framing);
-    let figures = Figures::new(&Snapshot::take(context.board()));
+pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
+    files::method_for_file(&lookup.request, lookup.method)?;
+    let query = lookup.query.as_deref().unwrap_or_default();
+    let names = names(lookup);
+    let figures = Figures::new(&Snapshot::take(lookup.context.board()));
     let mut response = if query.split(|byte| *byte == b'&').any(|part| part == b"auto") {
         let text = auto::text(&figures, &names);
         Response::page("text/plain; charset=ISO-8859-1", text.into_bytes())
@@ -67,12 +66,16 @@ pub(crate) fn respond(context: &Context, request: &Request) -> Result<Response, 
     Ok(response)
 }
 
-fn names(context: &Context, request: &Request, framing: &Framing<'_>) -> Names {
-    let local = request.local.ip().to_canonical().to_string();
-    let host = context.host().name.clone();
-    let asked = framing.host.map(|host| String::from_utf8_lossy(host.name).into_owned());
-    let server = asked.or_else(|| host.clone()).unwrap_or_else(|| local.clone());
-    Names { server, local, host }
+fn names(lookup: &Lookup<'_>) -> Names {
+    let local = lookup.request.local.ip().to_canonical().to_string();
+    let host = lookup.host.name().map(str::to_owned);
+    Names { server: lookup.server_name(), local, host }
+}
+
+/// Resolve hook.
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    let is_status = handler::effective(lookup)?.as_deref() == Some("server-status");
+    Ok(is_status.then_some(Handler::Status))
 }
 
 /// `?refresh=N`; without a number above 0 httpd takes 10 seconds.

@@ -1,0 +1,76 @@
+//! Variables of the environment that change how a response is written, for clients that cannot
+//! bear what HTTP/1.1 says: `nokeepalive`, `downgrade-1.0`, `force-response-1.0`, `force-no-vary`
+//! (basic_http_header_check and merge_response_headers of http_filters.c, ap_set_keepalive).
+
+use crate::lookup::Lookup;
+use crate::request::Request;
+use crate::response::Response;
+use crate::table::Table;
+use http1::{Framing, Known};
+use message::{Version, scan};
+
+/// Every variable that is looked at here.
+const NAMES: &[&str] = &["nokeepalive", "downgrade-1.0", "force-response-1.0", "force-no-vary"];
+
+/// How a response is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Manner {
+    /// The version that the client is taken to understand.
+    pub(crate) understood: Version,
+    /// The version that the status line tells.
+    pub(crate) told: Version,
+    /// The connection ends with this response.
+    pub(crate) must_close: bool,
+}
+
+impl Manner {
+    /// Without any variables.
+    pub(crate) fn usual(version: Version) -> Self {
+        Self { understood: version, told: Version::Http11, must_close: false }
+    }
+
+    /// What `env` asks for.
+    pub(crate) fn of(env: &Table, request: &Request, framing: &Framing<'_>) -> Self {
+        let view = request.view();
+        let mut manner = Self::usual(view.version());
+        if env.is_empty() {
+            return manner;
+        }
+        let hides_vary = env.has("force-no-vary");
+        if hides_vary || env.has("downgrade-1.0") {
+            manner.understood = Version::Http10;
+            // A client of 1.0 has to ask for it.
+            manner.must_close = !framing.keep_alive_named;
+        }
+        if manner.understood == Version::Http10 && (hides_vary || env.has("force-response-1.0")) {
+            manner.told = Version::Http10;
+            manner.must_close = true;
+        }
+        manner.must_close |= env.has("nokeepalive") && !view.has(Known::Via);
+        manner
+    }
+}
+
+/// What the variables change about the fields.
+pub(crate) fn finish(lookup: &Lookup<'_>, response: &mut Response) {
+    if lookup.env.is_empty() {
+        return;
+    }
+    if NAMES.iter().any(|name| lookup.env.has(name)) {
+        lookup.mark_personal(); // the fast path knows nothing of them
+    }
+    if lookup.env.has("force-no-vary") {
+        response.unset("Vary");
+    }
+}
+
+/// Whether the fields say that the connection ends; then they need not say it twice.
+pub(crate) fn takes_close(response: &mut Response) -> bool {
+    let says_close = response
+        .get("Connection")
+        .is_some_and(|value| scan::list(value).any(|token| token.eq_ignore_ascii_case(b"close")));
+    if says_close {
+        response.unset("Connection");
+    }
+    says_close
+}

@@ -1,0 +1,407 @@
+//! A configuration as httpd's command line means it: a file with lines before and after it,
+//! modules that are there only if they are loaded, and the checks of `-t`. Nothing is opened until
+//! [`Configured::open`], so that `-t`, `-S` and `-k` look without touching.
+
+mod check;
+
+use crate::identity;
+use crate::log::error_log::Line;
+use crate::log::level::Level;
+use crate::log::sink::local_time;
+use crate::modules;
+use crate::server::{MpmSettings, Server, command_line};
+use crate::site::builder::Builder;
+use crate::site::dump::VirtualHosts;
+use crate::site::world::{self, System};
+use config::index::Found;
+use config::{Diagnostic, Expanded, Included, Index, Severity, Start, World};
+use runtime::hostname::{self, LocalName};
+use runtime::{clock, process};
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What Debian's httpd has compiled in.
+const DOCUMENT_ROOT: &str = "/var/www/html";
+const ERROR_LOG: &str = "logs/error_log";
+const RUNTIME_DIR: &str = "/var/run/apache2";
+/// `DEFAULT_PIDLOG` of `-V`.
+pub(crate) const PID_FILE: &str = "/run/apache2.pid";
+
+/// What the command line says about the configuration.
+#[derive(Clone, Debug)]
+pub struct Httpd {
+    /// The name that begins messages, as `apache2`.
+    pub program: String,
+    /// `-d`, absolute.
+    pub server_root: PathBuf,
+    /// `-f`, absolute.
+    pub file: PathBuf,
+    /// `-D`, in order.
+    pub defines: Vec<String>,
+    /// `-C` lines, which come before the file.
+    pub before: Vec<String>,
+    /// `-c` lines, which come after it.
+    pub after: Vec<String>,
+    /// `-e`: the least severe messages that are shown; `None` is `warn`.
+    pub level: Option<String>,
+    /// Whether each `DocumentRoot` has to be there: not with `-T`.
+    pub checks_document_root: bool,
+    /// Variables beside those of the process: what `envvars` says.
+    pub environment: Vec<(String, String)>,
+}
+
+impl Httpd {
+    /// Whether `-e` may have this value.
+    pub fn is_level(word: &str) -> bool {
+        Level::parse(word).is_ok()
+    }
+
+    fn level(&self) -> Level {
+        let named = self.level.as_deref().and_then(|word| Level::parse(word).ok());
+        named.unwrap_or(Level::Warn)
+    }
+}
+
+/// Why a configuration cannot be used.
+#[derive(Debug)]
+pub struct Refused {
+    /// Every mistake, for standard error.
+    pub text: String,
+    /// The MPM that was loaded, if the reading came so far.
+    pub mpm: Option<&'static str>,
+}
+
+/// What the dumps show.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Symbols of the modules, the static ones first, then in the order of `LoadModule`.
+    pub modules: Vec<(&'static str, bool)>,
+    /// Files that were included.
+    pub included: Vec<Included>,
+    /// `-D` and `Define`.
+    pub defines: Vec<(String, Option<String>)>,
+    /// `ServerRoot`.
+    pub server_root: PathBuf,
+    /// `DocumentRoot` of the main server.
+    pub document_root: PathBuf,
+    /// `ErrorLog` of the main server.
+    pub error_log: PathBuf,
+    /// `DefaultRuntimeDir`.
+    pub runtime_dir: PathBuf,
+    /// `PidFile`.
+    pub pid_file: PathBuf,
+    /// `User` and its number.
+    pub user: (String, u32),
+    /// `Group` and its number.
+    pub group: (String, u32),
+    /// `event`, `worker` or `prefork`.
+    pub mpm: &'static str,
+    /// The virtual hosts, if `DUMP_VHOSTS` asks for them: names may have to be looked up.
+    pub virtual_hosts: VirtualHosts,
+}
+
+/// A configuration that can be used.
+#[derive(Clone)]
+pub struct Configured {
+    builder: Builder,
+    /// The directives of the modules that are loaded.
+    index: Arc<Index<Builder>>,
+    /// What the dumps show.
+    pub facts: Facts,
+    /// Warnings, for standard error.
+    pub text: String,
+}
+
+impl Configured {
+    /// Read the files and check them.
+    ///
+    /// # Errors
+    /// Every mistake.
+    pub fn read(httpd: &Httpd) -> Result<Self, Refused> {
+        let refused = |text| Refused { text, mpm: None };
+        let file = httpd.file.to_string_lossy();
+        let text = world::read_file(&file).map_err(|error| {
+            let reason = world::cannot_open(&file, &error);
+            refused(format!("{}: {reason}\n", httpd.program))
+        })?;
+        make_room(text.len());
+        let before = command_line(&httpd.before);
+        let trees = [before, config::parse(&file, &text, 1), command_line(&httpd.after)];
+        let expanded = expand(trees.into(), httpd);
+        let index = modules::index_of(&expanded.loaded, &expanded.missing);
+        let mut builder = Builder::default();
+        builder.server.root = expanded.server_root.clone().into();
+        without_absent(&mut builder, &expanded.loaded);
+        builder.server.loaded = Some(expanded.loaded.clone());
+        let mut said = expanded.diagnostics.clone();
+        for tree in &expanded.nodes {
+            said.extend(config::apply(tree, &index, &mut builder));
+        }
+        if expanded.loaded.contains(&"info_module") {
+            builder.server.tree = expanded.nodes.concat().into();
+        }
+        builder.server.missing.clone_from(&expanded.missing);
+        builder.server.defines.clone_from(&expanded.defines);
+        complete(&mut builder);
+        let mpm = mpm_of(&expanded.loaded);
+        if mpm.is_none() {
+            let severity = Severity::Notice;
+            let text = "no MPM is loaded: the event MPM runs".into();
+            said.push(Diagnostic { severity, ..Diagnostic::whole(text) });
+        }
+        let mut checks = check::Checks::default();
+        let checked = check::Checked::of(&expanded.nodes);
+        if httpd.checks_document_root {
+            said.extend(checks.missing_document_roots(&checked, &builder.server.root));
+        }
+        said.extend(check::names(&builder, httpd));
+        said.extend(check::by_modules(&builder));
+        said.extend(checks.log_folders(&builder, &expanded.nodes, &checked));
+        let is_error = |said: &Diagnostic| said.severity == Severity::Error;
+        let mut text = loaded_lines(httpd, &expanded) + &render(httpd, &said);
+        if said.iter().any(is_error) {
+            return Err(Refused { text, mpm });
+        }
+        text.push_str(&missing_name(&builder, httpd));
+        let mut facts = facts(expanded, &builder, mpm.unwrap_or("event"));
+        if httpd.defines.iter().any(|name| name == "DUMP_VHOSTS") {
+            facts.virtual_hosts = VirtualHosts::of(&builder.hosts[1..], &main_name(&builder));
+        }
+        Ok(Self { builder, index: index.into(), facts, text })
+    }
+
+    /// The numbers that MPMs are sized by.
+    pub fn mpm(&self) -> &MpmSettings {
+        &self.builder.server.mpm
+    }
+
+    /// Open what the configuration names: folders, logs, tables. With `is_alone` one process is
+    /// to serve everything (`-X`).
+    ///
+    /// # Errors
+    /// A text for standard error.
+    pub fn open(&self, is_alone: bool) -> Result<Server, String> {
+        let builder = &self.builder;
+        if builder.server.listen.is_empty() {
+            let text =
+                "no listening sockets available, shutting down\nAH00015: Unable to open logs";
+            return Err(text.into());
+        }
+        if builder.server.user.is_none() && process::is_root() {
+            return Err("AH02155: running as root, and the configuration names nobody for child \
+                        processes to become: add User and Group"
+                .into());
+        }
+        let mut server = Server::open(builder, self.index.clone())?;
+        if is_alone {
+            server.site.mpm.server_limit = Some(1);
+        }
+        Ok(server)
+    }
+}
+
+/// What a large file takes: its tree and what is built from it.
+const HEAP_PER_BYTE: usize = 14;
+
+/// Have memory for what a file of so many bytes brings. That of a small one is no matter, and of a
+/// huge one a part will do.
+fn make_room(file_bytes: usize) {
+    let bytes = file_bytes.saturating_mul(HEAP_PER_BYTE);
+    if bytes > 1 << 20 {
+        process::grow_heap(bytes.min(24 << 20));
+    }
+}
+
+/// What a module does unasked is not done without it. Of these directives none can be in the
+/// configuration then.
+const ABSENT: &[(&str, &str)] = &[("mime_module", "TypesConfig /dev/null\n")];
+
+fn without_absent(builder: &mut Builder, loaded: &[&str]) {
+    for (_, lines) in ABSENT.iter().filter(|row| !loaded.contains(&row.0)) {
+        let tree = config::parse("modules that are not loaded", lines.as_bytes(), 1);
+        let said = config::apply(&tree.nodes, &modules::index(), builder);
+        debug_assert!(said.is_empty(), "{said:?}");
+    }
+}
+
+/// What httpd has compiled in holds for what nobody has said.
+fn complete(builder: &mut Builder) {
+    let root = builder.server.root.clone();
+    builder.hosts[0].error_log.get_or_insert(root.join(ERROR_LOG));
+    builder.server.mpm.pid_file.get_or_insert(PID_FILE.into());
+    builder.hosts[0].document_root.get_or_insert(DOCUMENT_ROOT.into());
+}
+
+/// The system, with variables that come from `envvars`.
+struct Surroundings<'a> {
+    system: System,
+    more: &'a [(String, String)],
+}
+
+impl World for Surroundings<'_> {
+    fn environment(&self, name: &str) -> Option<String> {
+        let more = || self.more.iter().find(|row| row.0 == name).map(|row| row.1.clone());
+        self.system.environment(name).or_else(more)
+    }
+
+    fn files(&mut self, path: &str, optional: bool) -> Result<Vec<String>, String> {
+        self.system.files(path, optional)
+    }
+
+    fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        self.system.read(path).inspect(|text| make_room(text.len()))
+    }
+
+    fn exists(&mut self, path: &str) -> bool {
+        self.system.exists(path)
+    }
+
+    fn is_folder(&mut self, path: &str) -> bool {
+        self.system.is_folder(path)
+    }
+}
+
+fn expand(trees: Vec<config::Tree>, httpd: &Httpd) -> Expanded {
+    let names = modules::modular_names();
+    // Modules are only ever added: their number says whether the index still holds.
+    let index: RefCell<Option<(usize, Index<Builder>)>> = RefCell::default();
+    let has_directive = |name: &str, loaded: &[&'static str]| {
+        let mut known = index.borrow_mut();
+        let current = known.take().filter(|known| known.0 == loaded.len());
+        let made = || (loaded.len(), modules::index_of(loaded, &[]));
+        let (_, index) = known.insert(current.unwrap_or_else(made));
+        matches!(index.find(name), Found::Row(_))
+    };
+    let start = Start {
+        defines: httpd.defines.iter().map(|name| (name.clone(), None)).collect(),
+        modules: &names,
+        is_modular: true,
+        has_directive: &has_directive,
+        guards: modules::GUARDS,
+        server_root: httpd.server_root.to_string_lossy().into_owned(),
+        version: identity::VERSION,
+        bytes_max: config::expand::EXPANDED_BYTES_MAX,
+        is_htaccess: false,
+        missing: &[],
+    };
+    let mut world = Surroundings { system: System, more: &httpd.environment };
+    config::expand(trees, &start, &mut world)
+}
+
+/// The MPM that was loaded last: `event` of `mpm_event_module`.
+fn mpm_of(loaded: &[&'static str]) -> Option<&'static str> {
+    let short = |symbol: &&'static str| symbol.strip_prefix("mpm_")?.strip_suffix("_module");
+    loaded.iter().rev().find_map(short)
+}
+
+/// Warnings in order, as httpd logs them before it has a log; then the errors.
+fn render(httpd: &Httpd, said: &[Diagnostic]) -> String {
+    let mut text = String::new();
+    let (errors, others): (Vec<_>, Vec<_>) =
+        said.iter().cloned().partition(|said| said.severity == Severity::Error);
+    let mut told: Vec<&str> = Vec::new();
+    for warning in &others {
+        match warning.id {
+            _ if httpd.level() < Level::Warn => {}
+            // A directive that is missing is named once, however often it stands there.
+            None if told.contains(&warning.text.as_str()) => {}
+            Some(id) => text.push_str(&log_line(Level::Warn, id, &warning.text, None)),
+            None => {
+                told.push(&warning.text);
+                let one = std::slice::from_ref(warning);
+                text.push_str(&config::diagnostic::render(&httpd.program, one));
+            }
+        }
+    }
+    if !errors.is_empty() {
+        text.push_str(&config::diagnostic::render(&httpd.program, &errors));
+    }
+    text
+}
+
+/// The modules that log these messages in httpd.
+const LOGGED_BY: &[(&str, &str)] =
+    &[("AH01574", "so"), ("AH01575", "so"), ("AH02798", "macro"), ("AH10142", "authz_core")];
+
+/// A line as it stands in an error log.
+fn log_line(level: Level, id: &str, text: &str, source: Option<(&str, u32)>) -> String {
+    let line = Line {
+        time_us: clock::unix_us(),
+        module: LOGGED_BY.iter().find(|row| row.0 == id).map_or("core", |row| row.1),
+        level,
+        pid: std::process::id(),
+        tid: u64::from(process::thread_id().cast_unsigned()),
+        source,
+        os_error: None,
+        peer: None,
+        id: id.strip_prefix("AH").and_then(|number| number.parse().ok()),
+        message: text.as_bytes(),
+        referer: None,
+    };
+    let mut bytes = Vec::new();
+    line.write(local_time, &mut bytes);
+    bytes.push(b'\n');
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// What `-e debug` shows of each `LoadModule` (mod_so.c).
+fn loaded_lines(httpd: &Httpd, expanded: &Expanded) -> String {
+    if httpd.level() < Level::Debug {
+        return String::new();
+    }
+    let line = |(symbol, path): &(String, String)| {
+        let text = format!("loaded module {symbol} from {path}");
+        log_line(Level::Debug, "AH01575", &text, Some(("mod_so.c", 266)))
+    };
+    expanded.module_files.iter().map(line).collect()
+}
+
+/// What httpd says when nobody has named the main server.
+fn missing_name(builder: &Builder, httpd: &Httpd) -> String {
+    if builder.hosts[0].server_name.is_some() || httpd.level() < Level::Alert {
+        return String::new();
+    }
+    let name = hostname::local_name();
+    let mut text = String::new();
+    if let LocalName::Unknown(node) = &name {
+        text = format!("AH00557: {}: apr_sockaddr_info_get() failed for {node}\n", httpd.program);
+    }
+    if !matches!(name, LocalName::Full(_)) {
+        text.push_str(&format!(
+            "AH00558: {}: Could not reliably determine the server's fully qualified domain name, \
+             using {}. Set the 'ServerName' directive globally to suppress this message\n",
+            httpd.program,
+            name.text()
+        ));
+    }
+    text
+}
+
+/// The name of the main server, which hosts for any address have as well.
+fn main_name(builder: &Builder) -> String {
+    let named = builder.hosts[0].server_name.as_ref().map(|name| name.name.clone());
+    named.unwrap_or_else(|| hostname::local_name().text())
+}
+
+fn facts(expanded: Expanded, builder: &Builder, mpm: &'static str) -> Facts {
+    let is_static = |symbol: &str| modules::STATIC_MODULES.iter().any(|row| row.0 == symbol);
+    let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "#-1".into());
+    let root = &builder.server.root;
+    let user = name(&builder.server.user);
+    let group = name(&builder.server.group);
+    Facts {
+        modules: expanded.loaded.iter().map(|symbol| (*symbol, is_static(symbol))).collect(),
+        included: expanded.included,
+        defines: expanded.defines,
+        server_root: root.clone(),
+        document_root: root.join(builder.hosts[0].document_root.clone().unwrap_or_default()),
+        error_log: builder.hosts[0].error_log.clone().unwrap_or_default(),
+        runtime_dir: expanded.runtime_dir.map_or_else(|| RUNTIME_DIR.into(), PathBuf::from),
+        pid_file: builder.server.mpm.pid_file.clone().unwrap_or_default(),
+        user: (user.clone(), check::id_of(&user, check::user_id).unwrap_or(u32::MAX)),
+        group: (group.clone(), check::id_of(&group, process::group_by_name).unwrap_or(u32::MAX)),
+        mpm,
+        virtual_hosts: VirtualHosts::default(),
+    }
+}

@@ -1,0 +1,63 @@
+//! Digests of the content of files, for `ContentDigest` and `FileETag Digest`.
+
+use md5::Md5;
+use sha1::{Digest, Sha1};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// A longer file has no digest: nobody else of the thread is served while it is read.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+
+const STEP_BYTES: usize = 64 * 1024;
+
+/// The value of `Content-MD5` (RFC 1864), which httpd sends for all of a file.
+pub(crate) fn md5(file: &File, length: u64) -> Option<Vec<u8>> {
+    digest::<Md5>(file, length)
+}
+
+/// What stands in an entity tag (http_etag.c, make_digest_etag).
+pub(crate) fn sha1(file: &File, length: u64) -> Option<Vec<u8>> {
+    digest::<Sha1>(file, length)
+}
+
+/// The digest in base64; `None` for a file that is too long, or that changes under our hands.
+fn digest<D: Digest>(file: &File, length: u64) -> Option<Vec<u8>> {
+    if length > FILE_BYTES_MAX {
+        return None;
+    }
+    let (mut digest, mut buffer) = (D::new(), vec![0; STEP_BYTES]);
+    let mut at = 0;
+    while at < length {
+        let step = usize::try_from(length - at).unwrap_or(STEP_BYTES).min(STEP_BYTES);
+        file.read_exact_at(&mut buffer[..step], at).ok()?;
+        digest.update(&buffer[..step]);
+        at += step as u64;
+    }
+    Some(expr::base64(&digest.finalize()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn digests_are_those_of_the_content() {
+        let path = std::env::temp_dir().join(format!("trivet-digest-{}", std::process::id()));
+        for (content, md5_text, sha1_text) in [
+            (vec![], "1B2M2Y8AsgTpgAmY7PhCfg==", "2jmj7l5rSw0yVb/vlWAYkK/YBwk="),
+            (b"abc".to_vec(), "kAFQmDzST7DWlj99KOF/cg==", "qZk+NkcGgWq6PiVxeFDCbJzQ2J0="),
+        ] {
+            fs::write(&path, &content).unwrap();
+            let (file, length) = (File::open(&path).unwrap(), content.len() as u64);
+            assert_eq!(md5(&file, length).unwrap(), md5_text.as_bytes());
+            assert_eq!(sha1(&file, length).unwrap(), sha1_text.as_bytes());
+            assert_eq!(md5(&file, length + 1), None);
+            assert_eq!(md5(&file, u64::MAX), None);
+        }
+        fs::write(&path, vec![b'a'; 200_000]).unwrap();
+        let long = md5(&File::open(&path).unwrap(), 200_000).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(long.len(), 24);
+    }
+}

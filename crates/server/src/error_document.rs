@@ -1,0 +1,110 @@
+//! The page of a failure: httpd's own, a text, or another URL of this server (ap_die and
+//! ap_send_error_response of modules/http/http_request.c and http_protocol.c).
+
+use crate::failure::Failure;
+use crate::identity;
+use crate::lookup::Lookup;
+use crate::modules::core::{self, ErrorDocument, Signature};
+use crate::response::Response;
+use http1::{Known, PageFacts};
+use message::escape::html_escape;
+use message::{Method, Status};
+
+/// The request for the error document, or the response if there is none to ask for.
+pub(crate) fn choose<'a>(
+    lookup: &Lookup<'a>,
+    failure: &Failure,
+) -> Result<Lookup<'a>, Box<Response>> {
+    let own_page = || Box::new(page(lookup, failure, None));
+    let settings = lookup.settings.clone();
+    let Some(document) = settings.core.error_document(failure.status.code()) else {
+        return Err(own_page());
+    };
+    let (ErrorDocument::Text(text) | ErrorDocument::Url(text)) = document else {
+        return Err(own_page());
+    };
+    let Ok(value) = text.value(lookup, None) else { return Err(own_page()) };
+    if matches!(document, ErrorDocument::Text(_)) {
+        return Err(Box::new(text_page(lookup, failure, value)));
+    }
+    if core::is_absolute_url(&String::from_utf8_lossy(&value)) {
+        let redirect = Failure::redirect(Status::FOUND, value);
+        return Err(Box::new(page(lookup, &redirect, None)));
+    }
+    let (path, query) = match value.iter().position(|byte| *byte == b'?') {
+        Some(at) => (value[..at].to_vec(), Some(value[at + 1..].to_vec())),
+        None => (value, None),
+    };
+    let mut next = lookup.redirected(path, query, failure.status.code(), Some(Method::Get));
+    next.env.set("REDIRECT_REQUEST_METHOD", lookup.request.view().method());
+    if !failure.text.is_empty() {
+        next.env.set("REDIRECT_ERROR_NOTES", failure.text.as_bytes());
+    }
+    Ok(next)
+}
+
+/// A text of `ErrorDocument`.
+fn text_page(lookup: &Lookup<'_>, failure: &Failure, text: Vec<u8>) -> Response {
+    let mut response = page(lookup, failure, None);
+    response.body = crate::response::Body::bytes(text);
+    response
+}
+
+/// httpd's page. `also` is the status of an error document that failed.
+pub(crate) fn page(lookup: &Lookup<'_>, failure: &Failure, also: Option<Status>) -> Response {
+    let view = lookup.request.view();
+    let signature = signature(lookup, "<hr>\n");
+    let facts = PageFacts {
+        method: view.method(),
+        expect: view.get(Known::Expect),
+        location: failure.location(),
+        admin: lookup.host.server_admin.as_deref().map(str::as_bytes),
+        also,
+        remark: failure.remark,
+        signature: &signature,
+        variants: &failure.variants,
+    };
+    let mut response = Response::canned(failure.status, &facts);
+    if lookup.env.has("suppress-error-charset") {
+        response.content_type = Some("text/html".to_owned());
+    }
+    response.fields.extend(failure.fields.iter().cloned());
+    let is_about_method =
+        matches!(failure.status, Status::METHOD_NOT_ALLOWED | Status::NOT_IMPLEMENTED);
+    if is_about_method && response.get("Allow").is_none() {
+        response = response.field("Allow", lookup.host.methods());
+    }
+    match failure.retry_after_s {
+        Some(seconds) => response.field("Retry-After", seconds.to_string()),
+        None => response,
+    }
+}
+
+/// `<address>Apache/2.4.x (Trivet) Server at name Port 80</address>` (core.c, ap_psignature).
+pub(crate) fn signature(lookup: &Lookup<'_>, prefix: &str) -> Vec<u8> {
+    let kind = lookup.settings.core.signature();
+    if kind == Signature::Off {
+        return Vec::new();
+    }
+    let mut text = prefix.as_bytes().to_vec();
+    text.extend_from_slice(b"<address>");
+    text.extend_from_slice(identity::banner(lookup.site().tokens).as_bytes());
+    text.extend_from_slice(b" Server at ");
+    let mut name = Vec::new();
+    html_escape(lookup.server_name().as_bytes(), &mut name);
+    match (kind, &lookup.host.server_admin) {
+        (Signature::Email, Some(admin)) => {
+            text.extend_from_slice(b"<a href=\"");
+            if !core::is_absolute_url(admin) {
+                text.extend_from_slice(b"mailto:");
+            }
+            html_escape(admin.as_bytes(), &mut text);
+            text.extend_from_slice(b"\">");
+            text.extend_from_slice(&name);
+            text.extend_from_slice(b"</a>");
+        }
+        _ => text.extend_from_slice(&name),
+    }
+    text.extend_from_slice(format!(" Port {}</address>\n", lookup.server_port()).as_bytes());
+    text
+}

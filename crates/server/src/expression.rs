@@ -1,0 +1,345 @@
+//! Expressions of the configuration (ap_expr) as the server uses them: compiled once, evaluated
+//! for a request. The language is the crate `expr`; what it asks about is answered here.
+
+use crate::log::sink::local_time;
+use crate::lookup::{Lookup, Purpose};
+use crate::phase;
+use crate::representation::parse_http_date;
+use crate::response::Response;
+use expr::{
+    Expr, Facts, FileError, FileKind, FileStatus, LocalTime, Matches, StringExpr, Variable,
+};
+use message::{Method, Status};
+use runtime::file::{self, Kind};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::io::Read;
+use std::net::IpAddr;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+
+/// Where an expression was written: a `.htaccess` file may not look at files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Config,
+    Htaccess,
+}
+
+impl Mode {
+    fn rules(self) -> expr::Mode {
+        match self {
+            Self::Config => expr::Mode::default(),
+            Self::Htaccess => expr::Mode::htaccess(),
+        }
+    }
+}
+
+/// A condition.
+#[derive(Clone, Debug)]
+pub(crate) struct Expression(Arc<Expr>);
+
+impl Expression {
+    /// Compile `text`.
+    ///
+    /// # Errors
+    /// httpd's text.
+    pub(crate) fn parse(text: &str, mode: Mode) -> Result<Self, String> {
+        let parsed = Expr::parse(text, &mode.rules()).map_err(|error| error.to_string())?;
+        Ok(Self(Arc::new(parsed)))
+    }
+
+    /// Whether it asks for the user (`Require expr`).
+    pub(crate) fn asks_for_user(&self) -> bool {
+        self.0.uses().user
+    }
+
+    /// Whether it holds. Fields of the request that it looks at are named in `Vary`.
+    pub(crate) fn holds(
+        &self,
+        lookup: &Lookup<'_>,
+        response: Option<&Response>,
+    ) -> Result<bool, String> {
+        self.holds_with(lookup, response, &mut Matches::default())
+    }
+
+    /// The same; what `$1` and the like stand for stays in `matches`.
+    pub(crate) fn holds_with(
+        &self,
+        lookup: &Lookup<'_>,
+        response: Option<&Response>,
+        matches: &mut Matches,
+    ) -> Result<bool, String> {
+        let asked = Asked::new(lookup, response, true);
+        if !self.0.is_constant() {
+            lookup.mark_personal();
+        }
+        self.0.eval(&asked, matches).map_err(|error| error.to_string())
+    }
+}
+
+/// A text with `%{...}` in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Text(Arc<StringExpr>);
+
+impl Text {
+    /// Compile `text`.
+    ///
+    /// # Errors
+    /// httpd's text.
+    pub(crate) fn parse(text: &str, mode: Mode) -> Result<Self, String> {
+        let parsed = StringExpr::parse(text, &mode.rules()).map_err(|error| error.to_string())?;
+        Ok(Self(Arc::new(parsed)))
+    }
+
+    /// The text, if it is the same for every request.
+    pub(crate) fn constant(&self) -> Option<&[u8]> {
+        self.0.as_constant()
+    }
+
+    /// The text for a request.
+    pub(crate) fn value(
+        &self,
+        lookup: &Lookup<'_>,
+        response: Option<&Response>,
+    ) -> Result<Vec<u8>, String> {
+        if let Some(constant) = self.0.as_constant() {
+            return Ok(constant.to_vec());
+        }
+        if !self.0.is_constant() {
+            lookup.mark_personal();
+        }
+        let asked = Asked::new(lookup, response, false);
+        let value = self.0.eval(&asked, &mut Matches::default());
+        value.map(Cow::into_owned).map_err(|error| error.to_string())
+    }
+}
+
+/// A request and what is known of its response, as an expression sees them.
+struct Asked<'e, 'a> {
+    lookup: &'e Lookup<'a>,
+    response: Option<&'e Response>,
+    varies: bool,
+    /// Fields that were looked at, for `Vary`.
+    vary: RefCell<Vec<String>>,
+}
+
+impl<'e, 'a> Asked<'e, 'a> {
+    fn new(lookup: &'e Lookup<'a>, response: Option<&'e Response>, varies: bool) -> Self {
+        Self { lookup, response, varies, vary: RefCell::default() }
+    }
+
+    /// The names that were looked at go to the request, from where they get into the response.
+    fn keep_vary(&self) {
+        let names = self.vary.take();
+        if !names.is_empty() {
+            self.lookup.vary.borrow_mut().extend(names);
+        }
+    }
+}
+
+impl Drop for Asked<'_, '_> {
+    fn drop(&mut self) {
+        if self.varies {
+            self.keep_vary();
+        }
+    }
+}
+
+fn text(value: impl Into<String>) -> Option<Cow<'static, [u8]>> {
+    Some(Cow::Owned(value.into().into_bytes()))
+}
+
+fn on_off(on: bool) -> Option<Cow<'static, [u8]>> {
+    Some(Cow::Borrowed(if on { b"on" } else { b"off" }))
+}
+
+impl Facts for Asked<'_, '_> {
+    fn variable(&self, variable: Variable) -> Option<Cow<'_, [u8]>> {
+        let Lookup { request, host, settings, .. } = self.lookup;
+        let lookup = self.lookup;
+        let view = request.view();
+        match variable {
+            Variable::RequestMethod => Some(method(lookup)),
+            Variable::RequestScheme => Some(Cow::Borrowed(b"http")),
+            Variable::RequestUri => Some(Cow::Borrowed(&lookup.path)),
+            Variable::RequestFilename => Some(Cow::Owned(lookup.place.path())),
+            Variable::RemoteHost | Variable::RemoteAddr => text(lookup.client().to_string()),
+            Variable::RemoteIdent | Variable::RequestLogId | Variable::ConnLogId => None,
+            Variable::RemoteUser => lookup.user.as_deref().map(Cow::Borrowed),
+            Variable::ServerAdmin => host.server_admin.clone().and_then(text),
+            Variable::ServerName => text(lookup.server_name()),
+            Variable::ServerPort => text(lookup.server_port().to_string()),
+            Variable::ServerProtocol => Some(Cow::Owned(view.protocol().to_vec())),
+            Variable::PathInfo => Some(Cow::Borrowed(&lookup.path_info)),
+            Variable::QueryString => lookup.query.as_deref().map(Cow::Borrowed),
+            Variable::IsSubreq => text((lookup.purpose == Purpose::Sub).to_string()),
+            Variable::DocumentRoot => Some(Cow::Owned(document_root(lookup))),
+            Variable::ContextDocumentRoot => {
+                let root = lookup.mapped.context_root.clone();
+                Some(Cow::Owned(root.unwrap_or_else(|| document_root(lookup))))
+            }
+            Variable::ContextPrefix => Some(Cow::Borrowed(&lookup.mapped.prefix)),
+            Variable::AuthType => lookup.auth_type.and_then(text),
+            Variable::TheRequest => Some(Cow::Owned(view.request_line().to_vec())),
+            Variable::ContentType => match self.response {
+                Some(response) => response.content_type.clone().and_then(text),
+                None => lookup.content_type.clone().and_then(text),
+            },
+            Variable::Handler => {
+                let name = crate::handler::configured(lookup).ok().flatten();
+                name.and_then(|name| text(name.into_owned()))
+            }
+            Variable::ScriptUser | Variable::ScriptGroup => owner(lookup, variable),
+            Variable::DocumentUri => {
+                lookup.env.get("DOCUMENT_URI").or(Some(&lookup.path)).map(Cow::Borrowed)
+            }
+            Variable::RequestStatus => {
+                let status = self.response.map_or(Status::OK, |response| response.status);
+                text(status.code().to_string())
+            }
+            Variable::RemotePort => text(request.other_end().port().to_string()),
+            Variable::Https | Variable::Http2 => on_off(false),
+            Variable::Ipv6 => on_off(request.other_end().ip().to_canonical().is_ipv6()),
+            Variable::ConnRemoteAddr => text(request.other_end().ip().to_canonical().to_string()),
+            Variable::ServerSoftware => {
+                let _ = settings;
+                text(crate::identity::banner(lookup.site().tokens))
+            }
+            Variable::HealthCheckBody => None,
+        }
+    }
+
+    fn request_field(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
+        let lines: Vec<&[u8]> = {
+            let view = self.lookup.request.view();
+            let wanted = |field: &(&[u8], &[u8])| field.0.eq_ignore_ascii_case(name);
+            view.fields().filter(wanted).map(|field| field.1).collect()
+        };
+        match lines.as_slice() {
+            [] => None,
+            lines => Some(Cow::Owned(lines.join(&b", "[..]))),
+        }
+    }
+
+    fn response_field(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
+        let name = std::str::from_utf8(name).ok()?;
+        let is_it = |field: &&crate::response::Field| field.0.eq_ignore_ascii_case(name);
+        let usual = self.response.and_then(|response| response.fields.iter().find(is_it));
+        let field = usual.or_else(|| self.lookup.always.iter().find(is_it))?;
+        Some(Cow::Borrowed(&field.1))
+    }
+
+    fn env(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
+        self.lookup.env.get(std::str::from_utf8(name).ok()?).map(Cow::Borrowed)
+    }
+
+    fn note(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
+        self.lookup.notes.get(std::str::from_utf8(name).ok()?).map(Cow::Borrowed)
+    }
+
+    fn os_env(&self, name: &[u8]) -> Option<Cow<'_, [u8]>> {
+        let name = std::str::from_utf8(name).ok().filter(|name| !name.contains(['=', '\0']))?;
+        let value = std::env::var_os(name).filter(|_| !name.is_empty())?;
+        Some(Cow::Owned(value.as_bytes().to_vec()))
+    }
+
+    fn read_file(&self, path: &[u8]) -> Result<Vec<u8>, FileError> {
+        let file = file::open_beneath(
+            file::CURRENT_FOLDER,
+            path,
+            file::Links::Follow,
+            file::Purpose::Read,
+        );
+        let opened = std::fs::File::from(file.map_err(|_| FileError::Open)?);
+        if !opened.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return Err(FileError::Open);
+        }
+        let mut content = Vec::new();
+        let limit = expr::facts::FILE_MAX_BYTES;
+        let read = opened.take(limit as u64 + 1).read_to_end(&mut content);
+        read.map_err(|_| FileError::Read)?;
+        if content.len() > limit { Err(FileError::TooLarge) } else { Ok(content) }
+    }
+
+    fn file_status(&self, path: &[u8], follow_links: bool) -> Option<FileStatus> {
+        let (kind, size, is_executable) = file::facts(path, follow_links).ok()?;
+        let kind = match kind {
+            Kind::File => FileKind::File,
+            Kind::Directory => FileKind::Directory,
+            Kind::Link => FileKind::Link,
+            Kind::Other => FileKind::Other,
+        };
+        Some(FileStatus { kind, size, is_executable })
+    }
+
+    fn is_reachable_url(&self, url: &[u8]) -> bool {
+        let is_own = self.lookup.purpose == Purpose::Sub && self.lookup.path == url;
+        let is_there = |found: Lookup<'_>| {
+            found.found.is_ok() || matches!(crate::handler::configured(&found), Ok(Some(_)))
+        };
+        !is_own && phase::look_up(self.lookup, url, None).is_ok_and(is_there)
+    }
+
+    fn is_reachable_file(&self, path: &[u8]) -> bool {
+        let found = file::status_at(file::CURRENT_FOLDER, path);
+        found.is_ok_and(|status| matches!(status.kind, Kind::File | Kind::Directory))
+    }
+
+    fn client_ip(&self) -> Option<IpAddr> {
+        Some(self.lookup.client())
+    }
+
+    fn now(&self) -> LocalTime {
+        time(runtime::clock::unix_s())
+    }
+
+    fn last_modified(&self) -> LocalTime {
+        let response = self.response.and_then(|response| response.get("Last-Modified"));
+        let modified_s = response.and_then(parse_http_date);
+        time(modified_s.unwrap_or_else(runtime::clock::unix_s))
+    }
+
+    fn vary(&self, field_names: &[Cow<'_, [u8]>]) {
+        let names = field_names.iter().map(|name| String::from_utf8_lossy(name).into_owned());
+        self.vary.borrow_mut().extend(names);
+    }
+}
+
+/// What an error document or a look-up asks for is a GET, whatever the client has sent.
+fn method(lookup: &Lookup<'_>) -> Cow<'static, [u8]> {
+    match (lookup.purpose, lookup.method) {
+        (Purpose::Sub, Some(Method::Head)) => Cow::Borrowed(b"GET"),
+        (Purpose::Sub | Purpose::Redirected, Some(method)) => {
+            Cow::Borrowed(method.as_str().as_bytes())
+        }
+        _ => Cow::Owned(lookup.request.view().method().to_vec()),
+    }
+}
+
+/// The document root of a request (core.c, ap_document_root).
+fn document_root(lookup: &Lookup<'_>) -> Vec<u8> {
+    let own = lookup.mapped.document_root.clone();
+    own.unwrap_or_else(|| lookup.host.root.path_bytes().to_vec())
+}
+
+/// The name of the user or the group that owns the file.
+fn owner(lookup: &Lookup<'_>, variable: Variable) -> Option<Cow<'static, [u8]>> {
+    let status = lookup.found.as_ref().ok()?.status;
+    match variable {
+        Variable::ScriptUser => text(runtime::process::user_by_id(status.uid)?.name),
+        _ => None,
+    }
+}
+
+fn time(unix_s: i64) -> LocalTime {
+    let time = local_time(unix_s);
+    LocalTime {
+        year: u16::try_from(time.year).unwrap_or_default(),
+        month: time.month,
+        day: time.day,
+        hour: time.hour,
+        minute: time.min,
+        second: time.sec,
+        weekday: time.weekday,
+    }
+}

@@ -1,0 +1,440 @@
+//! A request on its way to a handler, as httpd's request_rec: the one a client sent, the one that
+//! an internal redirect made of it, or a look-up on behalf of it.
+//!
+//! Hooks read and change it phase by phase. What they learn about the client goes through the
+//! accessors here, which note that the answer is not the same for everybody.
+
+use crate::admit::{Judged, Step};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::log::level::Level;
+use crate::question::{Answer, Key};
+use crate::request::Request;
+use crate::resolve::{LinkPolicy, Root};
+use crate::response::Field;
+use crate::site::Site;
+use crate::site::host::{Host, UseCanonicalName};
+use crate::site::locate::Layers;
+use crate::site::settings::Settings;
+use crate::table::Table;
+use message::Method;
+use runtime::file::{Errno, Kind, Status};
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A folder that is open, and a path below it without a leading slash.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) root: Arc<Root>,
+    pub(crate) below: Vec<u8>,
+}
+
+impl Place {
+    /// The full file name (`r->filename`).
+    pub(crate) fn path(&self) -> Vec<u8> {
+        let mut path = self.root.path_bytes().to_vec();
+        if !self.below.is_empty() {
+            if path.last() != Some(&b'/') {
+                path.push(b'/');
+            }
+            path.extend_from_slice(&self.below);
+        }
+        path
+    }
+}
+
+/// What the place holds.
+pub(crate) struct Entry {
+    /// Open for reading.
+    pub(crate) file: File,
+    pub(crate) status: Status,
+}
+
+/// How the URL came to its place, as far as modules told it (ap_set_context_info and
+/// ap_set_document_root of core.c).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mapped {
+    /// `CONTEXT_PREFIX`: the part of the URL path that a line such as `Alias` covers.
+    pub(crate) prefix: Vec<u8>,
+    /// `CONTEXT_DOCUMENT_ROOT`: what that part leads to, if not to the document root.
+    pub(crate) context_root: Option<Vec<u8>>,
+    /// `DOCUMENT_ROOT`, where it is one of this request alone.
+    pub(crate) document_root: Option<Vec<u8>>,
+    /// The handler of a `ScriptAlias` (the note `alias-forced-type`); one that is configured for
+    /// the file comes before it.
+    pub(crate) handler: Option<&'static str>,
+}
+
+/// Why there is a look-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A client sent it.
+    Main,
+    /// An internal redirect: it replaces the request that it came from.
+    Redirected,
+    /// To find something out on behalf of another request; also its answer may be used.
+    Sub,
+}
+
+/// The request that an internal redirect replaced.
+#[derive(Clone)]
+pub(crate) struct Original {
+    pub(crate) path: Vec<u8>,
+    pub(crate) query: Option<Vec<u8>>,
+    /// The status that led to the redirect; 200 if none did.
+    pub(crate) status: u16,
+    pub(crate) filename: Vec<u8>,
+    pub(crate) handler: Option<&'static str>,
+    pub(crate) user: Option<Vec<u8>>,
+    pub(crate) method: Option<Method>,
+}
+
+/// The request.
+pub(crate) struct Lookup<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) host: &'a Host,
+    /// What the client sent; `RequestHeader` may have changed its fields.
+    pub(crate) request: Rc<Request>,
+    pub(crate) purpose: Purpose,
+    /// The method; an error document is asked for with GET.
+    pub(crate) method: Option<Method>,
+    /// Decoded and normal URL path (`r->uri`).
+    pub(crate) path: Vec<u8>,
+    pub(crate) query: Option<Vec<u8>>,
+    /// The file system path that the URL was mapped to (`r->filename`).
+    pub(crate) place: Place,
+    pub(crate) mapped: Mapped,
+    /// What of the URL is left behind a file (`r->path_info`).
+    pub(crate) path_info: Vec<u8>,
+    /// What is there (`r->finfo`), or why it cannot be opened.
+    pub(crate) found: Result<Entry, Errno>,
+    /// The same after a handler has taken what was there (`r->finfo`).
+    pub(crate) status: Option<Status>,
+    /// How links on the way are treated, if alike in all folders.
+    pub(crate) links: Option<LinkPolicy>,
+    pub(crate) settings: Arc<Settings>,
+    /// Settings of the folder alone, before Files, Location and If.
+    pub(crate) folder_layers: Option<Layers>,
+    /// `r->handler`, where a module chose one during the look-up.
+    pub(crate) handler: Option<Cow<'static, str>>,
+    /// `r->content_type`, where a module other than mime chose one.
+    pub(crate) content_type: Option<String>,
+    /// What negotiation found out about the file that it chose.
+    pub(crate) content_language: Option<String>,
+    pub(crate) content_encoding: Option<String>,
+    /// The entity tag of the list of variants (`r->vlist_validator`); that of the answer has it.
+    pub(crate) list_tag: Option<Vec<u8>>,
+    /// Caches of HTTP/1.0 must not keep the answer (`r->no_cache`).
+    pub(crate) no_cache: bool,
+    /// `r->subprocess_env`
+    pub(crate) env: Table,
+    /// `r->notes`
+    pub(crate) notes: Table,
+    pub(crate) user: Option<Vec<u8>>,
+    pub(crate) auth_type: Option<&'static str>,
+    /// Fields of a good response (`r->headers_out`) that were set before there was one.
+    pub(crate) fields: Vec<Field>,
+    /// Fields of every response (`r->err_headers_out`).
+    pub(crate) always: Vec<Field>,
+    /// Fields of the request that conditions looked at, for `Vary`.
+    pub(crate) vary: RefCell<Vec<String>>,
+    /// The client as mod_remoteip sees it.
+    pub(crate) client_ip: Option<IpAddr>,
+    /// The request that this one replaced, and so on back to the one that the client sent.
+    pub(crate) original: Option<Rc<Original>>,
+    /// Internal redirects and look-ups so far.
+    pub(crate) redirects: u32,
+    pub(crate) depth: u32,
+    /// What has been waited for on behalf of this request.
+    pub(crate) answers: Rc<RefCell<Vec<(Key, Answer)>>>,
+    /// How far the question who may see it has been answered.
+    pub(crate) step: Step,
+    /// For what it was asked last who may see it, of this request or of the one that it comes from.
+    pub(crate) judged: Option<Judged>,
+    /// The answer is for this request only: something beyond path, method and host was asked for.
+    is_personal: Cell<bool>,
+    /// The answer tells of the second in which it was made.
+    is_momentary: Cell<bool>,
+}
+
+impl<'a> Lookup<'a> {
+    /// The request that a client sent.
+    pub(crate) fn new(context: &'a Context, host: &'a Host, request: Rc<Request>) -> Self {
+        let method = request.method();
+        Self {
+            context,
+            host,
+            purpose: Purpose::Main,
+            method,
+            path: Vec::new(),
+            query: request.query().map(<[u8]>::to_vec),
+            request,
+            place: Place { root: host.root.clone(), below: Vec::new() },
+            mapped: Mapped::default(),
+            path_info: Vec::new(),
+            found: Err(Errno::NOENT),
+            status: None,
+            links: None,
+            settings: host.sections.base.clone(),
+            folder_layers: None,
+            handler: None,
+            content_type: None,
+            content_language: None,
+            content_encoding: None,
+            list_tag: None,
+            no_cache: false,
+            env: Table::default(),
+            notes: Table::default(),
+            user: None,
+            auth_type: None,
+            fields: Vec::new(),
+            always: Vec::new(),
+            vary: RefCell::default(),
+            client_ip: None,
+            original: None,
+            redirects: 0,
+            depth: 0,
+            answers: Rc::default(),
+            step: Step::default(),
+            judged: None,
+            is_personal: Cell::new(false),
+            is_momentary: Cell::new(false),
+        }
+    }
+
+    /// A look-up of another URL path on behalf of this request (ap_sub_req_lookup_uri).
+    pub(crate) fn sub(&self, path: Vec<u8>, query: Option<Vec<u8>>) -> Self {
+        let mut sub = Self::new(self.context, self.host, self.request.clone());
+        sub.purpose = Purpose::Sub;
+        sub.method = Some(match self.method {
+            Some(Method::Head) => Method::Head,
+            _ => Method::Get,
+        });
+        (sub.path, sub.query) = (path, query);
+        sub.env = self.env.clone();
+        sub.client_ip = self.client_ip;
+        sub.user.clone_from(&self.user);
+        sub.auth_type = self.auth_type;
+        sub.original.clone_from(&self.original);
+        (sub.redirects, sub.depth) = (self.redirects, self.depth + 1);
+        sub.answers.clone_from(&self.answers);
+        sub.judged.clone_from(&self.judged);
+        sub.is_personal.set(self.is_personal.get());
+        sub
+    }
+
+    /// Go on with what a look-up found, as if the client had asked for that
+    /// (ap_internal_fast_redirect).
+    pub(crate) fn adopt(&mut self, mut sub: Self) {
+        sub.purpose = self.purpose;
+        sub.method = self.method;
+        sub.depth = self.depth;
+        sub.user = self.user.take().or(sub.user);
+        sub.auth_type = self.auth_type.or(sub.auth_type);
+        sub.list_tag = self.list_tag.take();
+        sub.no_cache &= self.no_cache;
+        let mut notes = std::mem::take(&mut self.notes);
+        sub.notes.iter().for_each(|(name, value)| notes.set(name, value));
+        sub.notes = notes;
+        sub.fields.splice(0..0, self.fields.drain(..));
+        sub.always.splice(0..0, self.always.drain(..));
+        sub.vary.borrow_mut().splice(0..0, self.vary.take());
+        if self.is_personal.get() {
+            sub.is_personal.set(true);
+        }
+        *self = sub;
+    }
+
+    /// The request for `path` that takes the place of this one (ap_internal_redirect). Variables
+    /// of this one are `REDIRECT_` variables of that.
+    pub(crate) fn redirected(
+        &self,
+        path: Vec<u8>,
+        query: Option<Vec<u8>>,
+        status: u16,
+        method: Option<Method>,
+    ) -> Self {
+        let mut next = Self::new(self.context, self.host, self.request.clone());
+        next.purpose = Purpose::Redirected;
+        next.method = method;
+        (next.path, next.query) = (path, query);
+        for (name, value) in self.env.iter() {
+            next.env.set(&format!("REDIRECT_{name}"), value);
+        }
+        next.env.set("REDIRECT_STATUS", status.to_string());
+        let mut url = match self.settings.core.qualify_redirect_url() {
+            true => self.base_url(),
+            false => Vec::new(),
+        };
+        url.extend_from_slice(&self.path);
+        next.env.set("REDIRECT_URL", url);
+        if let Some(query) = &self.query {
+            next.env.set("REDIRECT_QUERY_STRING", query.as_slice());
+        }
+        next.client_ip = self.client_ip;
+        next.user.clone_from(&self.user);
+        next.auth_type = self.auth_type;
+        next.always.clone_from(&self.always);
+        next.notes.clone_from(&self.notes);
+        next.list_tag.clone_from(&self.list_tag);
+        next.no_cache = self.no_cache;
+        next.redirects = self.redirects + 1;
+        next.answers.clone_from(&self.answers);
+        next.judged.clone_from(&self.judged);
+        next.original = self.original.clone().or_else(|| {
+            Some(Rc::new(Original {
+                path: self.path.clone(),
+                query: self.query.clone(),
+                status,
+                filename: self.logged_filename(),
+                handler: None,
+                user: self.user.clone(),
+                method: self.method,
+            }))
+        });
+        next.is_personal.set(true);
+        next
+    }
+
+    pub(crate) fn site(&self) -> &'a Site {
+        self.context.site()
+    }
+
+    /// A field of the request; the answer depends on it.
+    pub(crate) fn field(&self, name: &str) -> Option<&[u8]> {
+        self.mark_personal();
+        self.request.field(name.as_bytes())
+    }
+
+    /// The client's address, as mod_remoteip sees it; the answer depends on it.
+    pub(crate) fn client(&self) -> IpAddr {
+        self.mark_personal();
+        self.client_ip.unwrap_or_else(|| self.request.client.ip().to_canonical())
+    }
+
+    /// The answer is for this request only.
+    pub(crate) fn mark_personal(&self) {
+        self.is_personal.set(true);
+    }
+
+    /// The answer may be given to others, but only in the second of this request.
+    pub(crate) fn mark_momentary(&self) {
+        self.is_momentary.set(true);
+    }
+
+    /// Whether it may.
+    pub(crate) fn is_momentary(&self) -> bool {
+        self.is_momentary.get()
+    }
+
+    /// Whether the answer may be given to others who ask for the same path.
+    pub(crate) fn is_personal(&self) -> bool {
+        self.is_personal.get()
+    }
+
+    /// The file path, for messages.
+    pub(crate) fn display_path(&self) -> String {
+        String::from_utf8_lossy(&self.place.path()).into_owned()
+    }
+
+    /// The file path for logs, empty if the URL was not mapped to one.
+    pub(crate) fn logged_filename(&self) -> Vec<u8> {
+        if !self.place.below.is_empty() || !Arc::ptr_eq(&self.place.root, &self.host.root) {
+            return self.place.path();
+        }
+        match self.path.as_slice() {
+            b"/" => [self.host.root.path_bytes(), b"/"].concat(),
+            b"*" => [self.host.root.path_bytes(), b"/*"].concat(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The last component of the file path; empty for a folder with its slash.
+    pub(crate) fn file_name(&self) -> &[u8] {
+        self.place.below.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+    }
+
+    /// The name whose extensions mean something (`ModMimeUsePathInfo`).
+    pub(crate) fn mime_name(&self) -> &[u8] {
+        if self.settings.mime.uses_path_info() && !self.path_info.is_empty() {
+            return self.path_info.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        }
+        self.file_name()
+    }
+
+    /// What is there.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        self.found.as_ref().ok().map(|entry| entry.status.kind)
+    }
+
+    /// Whether it is a folder.
+    pub(crate) fn is_folder(&self) -> bool {
+        self.kind() == Some(Kind::Directory)
+    }
+
+    /// Log something about this request.
+    pub(crate) fn log(&self, level: Level, module: &'static str, id: Option<u32>, text: &str) {
+        let failure = Failure::at(level, module, id, text);
+        self.context.log_failure(&failure, self);
+    }
+
+    /// Log what the system said about something that this request needs.
+    pub(crate) fn log_errno(&self, errno: Errno, module: &'static str, id: u32, text: &str) {
+        let failure = Failure::at(Level::Error, module, Some(id), text);
+        self.context.log_failure(&failure.os_error(errno.raw_os_error()), self);
+    }
+
+    /// Whether the log takes messages of this level here.
+    pub(crate) fn logs(&self, module: &str, level: Level) -> bool {
+        self.host.error_log.allows(self.settings.core.levels(), module, level)
+    }
+
+    /// `%V`, and the name in absolute URLs (UseCanonicalName).
+    pub(crate) fn server_name(&self) -> String {
+        let canonical = self.host.name().map(str::to_owned);
+        let local = || self.request.local.ip().to_canonical().to_string();
+        match self.settings.core.use_canonical_name() {
+            UseCanonicalName::On => canonical.unwrap_or_else(local),
+            UseCanonicalName::Off | UseCanonicalName::Dns => self
+                .request
+                .host_name()
+                .map(|name| String::from_utf8_lossy(name).into_owned())
+                .or(canonical)
+                .unwrap_or_else(local),
+        }
+    }
+
+    /// The port in absolute URLs (UseCanonicalPhysicalPort).
+    pub(crate) fn server_port(&self) -> u16 {
+        let of_address = self.host.addresses.first().and_then(|address| address.port);
+        let configured = self.host.name.as_ref().and_then(|name| name.port).or(of_address);
+        let local = self.request.local.port();
+        let asked = self.request.host_port();
+        let has_host = self.request.host_name().is_some();
+        let physical = self.settings.core.use_canonical_physical_port().then_some(local);
+        match self.settings.core.use_canonical_name() {
+            UseCanonicalName::Off | UseCanonicalName::Dns if has_host => {
+                // A Host without a port means the default one (core.c, ap_get_server_port).
+                asked.or(physical).or(configured).unwrap_or(80)
+            }
+            UseCanonicalName::On => configured.or(physical).unwrap_or(80),
+            // httpd would send a client that names no host to port 80.
+            _ => configured.or(physical).unwrap_or(local),
+        }
+    }
+
+    /// `http://name:port` for absolute URLs.
+    pub(crate) fn base_url(&self) -> Vec<u8> {
+        let (name, port) = (self.server_name(), self.server_port());
+        let mut url = b"http://".to_vec();
+        url.extend_from_slice(name.as_bytes());
+        if port != 80 {
+            url.extend_from_slice(format!(":{port}").as_bytes());
+        }
+        url
+    }
+}

@@ -1,0 +1,234 @@
+//! access_compat: who may see what, as it was said before `Require` (mod_access_compat).
+
+use crate::failure::Failure;
+use crate::lookup::Lookup;
+use crate::modules::authz_core::Methods;
+use crate::modules::authz_host::{self, BadNetwork};
+use crate::phase::Stop;
+use crate::site::builder::Builder;
+use crate::site::settings::either;
+use config::{Args, Call, Directive, Error, Module, Scope, args};
+use expr::Subnet;
+use message::{Method, Status};
+use std::sync::Arc;
+
+/// The module and its table.
+pub(crate) static MODULE: Module<Builder> =
+    Module { name: "access_compat_module", file: "mod_access_compat.c", directives: DIRECTIVES };
+
+static DIRECTIVES: &[Directive<Builder>] = &[
+    Directive {
+        name: "order",
+        args: Args::One,
+        scope: Scope::OR_LIMIT,
+        default: "deny,allow",
+        help: "'allow,deny', 'deny,allow', or 'mutual-failure'",
+        apply: order,
+    },
+    Directive {
+        name: "allow",
+        args: Args::TwoOrMore,
+        scope: Scope::OR_LIMIT,
+        default: "",
+        help: "'from' followed by hostnames or IP-address wildcards",
+        apply: |builder, call| add(builder, call, |lists| &mut lists.allows),
+    },
+    Directive {
+        name: "deny",
+        args: Args::TwoOrMore,
+        scope: Scope::OR_LIMIT,
+        default: "",
+        help: "'from' followed by hostnames or IP-address wildcards",
+        apply: |builder, call| add(builder, call, |lists| &mut lists.denies),
+    },
+    Directive {
+        name: "Satisfy",
+        args: Args::One,
+        scope: Scope::OR_AUTHCFG,
+        default: "All",
+        help: "access policy if both allow and require used ('all' or 'any')",
+        apply: satisfy,
+    },
+];
+
+/// Per-directory settings. A section that says anything of this replaces all of it: the module has
+/// no merge function in httpd.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    lists: Option<Arc<Lists>>,
+}
+
+/// What a section says.
+#[derive(Clone, Debug, Default)]
+struct Lists {
+    /// Methods with another order than `deny,allow`: who is not allowed is denied.
+    allow_deny: Methods,
+    /// Methods with `Satisfy Any`.
+    any: Methods,
+    allows: Vec<Entry>,
+    denies: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    methods: Methods,
+    who: Who,
+}
+
+#[derive(Clone, Debug)]
+enum Who {
+    All,
+    Env { name: String, is_set: bool },
+    Network(Subnet),
+    Domain(String),
+}
+
+impl Settings {
+    pub(crate) fn over(&self, outer: &Self) -> Self {
+        Self { lists: either(self.lists.as_ref(), outer.lists.as_ref()) }
+    }
+
+    /// Whether `Satisfy Any` holds for a method.
+    pub(crate) fn satisfies_any(&self, method: Option<Method>) -> bool {
+        self.lists.as_ref().is_some_and(|lists| lists.any.has(method))
+    }
+
+    /// Whether nothing is said, so that everybody may.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.lists.is_none()
+    }
+}
+
+/// Refuse whom the lists do not let in (check_dir_access).
+pub(crate) fn access(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let Some(lists) = lookup.settings.access_compat.lists.clone() else { return Ok(()) };
+    let method = lookup.method;
+    let is_let_in = if lists.allow_deny.has(method) {
+        find(lookup, &lists.allows)? && !find(lookup, &lists.denies)?
+    } else {
+        !find(lookup, &lists.denies)? || find(lookup, &lists.allows)?
+    };
+    if is_let_in {
+        return Ok(());
+    }
+    let text = format!("client denied by server configuration: {}", lookup.display_path());
+    Err(Failure::new(Status::FORBIDDEN, "access_compat", text).id(1797).at_error().into())
+}
+
+/// Whether any entry is about this request (find_allowdeny).
+fn find(lookup: &Lookup<'_>, entries: &[Entry]) -> Result<bool, Stop> {
+    for entry in entries.iter().filter(|entry| entry.methods.has(lookup.method)) {
+        let matches = match &entry.who {
+            Who::All => true,
+            Who::Env { name, is_set } => {
+                lookup.mark_personal();
+                lookup.env.get(name).is_some() == *is_set
+            }
+            Who::Network(network) => network.contains(lookup.client()),
+            Who::Domain(domain) => {
+                let name = authz_host::client_name(lookup)?;
+                name.is_some_and(|name| authz_host::in_domain(domain.as_bytes(), name.as_bytes()))
+            }
+        };
+        if matches {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What the section that is open says so far.
+fn lists(builder: &mut Builder) -> &mut Lists {
+    Arc::make_mut(builder.settings().access_compat.lists.get_or_insert_default())
+}
+
+fn order(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    // `allow,deny` and `mutual-failure` are two names of one thing.
+    let words = [("allow,deny", true), ("deny,allow", false), ("mutual-failure", true)];
+    let allow_deny =
+        args::keyword(call, 0, &words).map_err(|error| error.reworded("unknown order"))?;
+    let methods = Methods::limited(builder.limited());
+    let lists = lists(builder);
+    lists.allow_deny = lists.allow_deny.without(methods);
+    if allow_deny {
+        lists.allow_deny = lists.allow_deny.with(methods);
+    }
+    Ok(())
+}
+
+fn satisfy(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let any = args::keyword(call, 0, &[("all", false), ("any", true)])
+        .map_err(|error| error.reworded("Satisfy either 'any' or 'all'."))?;
+    let methods = Methods::limited(builder.limited());
+    let lists = lists(builder);
+    lists.any = lists.any.without(methods);
+    if any {
+        lists.any = lists.any.with(methods);
+    }
+    Ok(())
+}
+
+fn add(
+    builder: &mut Builder,
+    call: &Call<'_>,
+    list: fn(&mut Lists) -> &mut Vec<Entry>,
+) -> Result<(), Error> {
+    if !call.arg(0).eq_ignore_ascii_case("from") {
+        return Err(Error::argument(0, "allow and deny must be followed by 'from'"));
+    }
+    let methods = Methods::limited(builder.limited());
+    for (nth, word) in call.args.iter().enumerate().skip(1) {
+        let who = who(word).map_err(|text| Error::argument(nth, text))?;
+        list(lists(builder)).push(Entry { methods, who });
+    }
+    Ok(())
+}
+
+/// Whom a word is about (allow_cmd).
+fn who(word: &str) -> Result<Who, &'static str> {
+    let behind = |prefix: &str| {
+        let start = word.get(..prefix.len())?;
+        start.eq_ignore_ascii_case(prefix).then(|| word[prefix.len()..].to_owned())
+    };
+    if let Some(name) = behind("env=!") {
+        return Ok(Who::Env { name, is_set: false });
+    }
+    if let Some(name) = behind("env=") {
+        return Ok(Who::Env { name, is_set: true });
+    }
+    if word.eq_ignore_ascii_case("all") {
+        return Ok(Who::All);
+    }
+    match authz_host::network(word) {
+        Ok(network) => Ok(Who::Network(network)),
+        Err(BadNetwork::NoAddress) if word.contains('/') => Err("An IP address was expected"),
+        Err(BadNetwork::NoAddress) if word.contains('#') => Err("No comments are allowed here"),
+        Err(BadNetwork::NoAddress) => Ok(Who::Domain(word.to_owned())),
+        Err(bad) => Err(bad.why()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_names_everybody_a_variable_a_network_or_a_domain() {
+        let shown = |word: &str| who(word).map(|who| format!("{who:?}"));
+        for (word, start) in [
+            ("All", "All"),
+            ("env=x", "Env { name: \"x\", is_set: true }"),
+            ("ENV=!x", "Env { name: \"x\", is_set: false }"),
+            ("10.1", "Network(V4"),
+            ("fe80::/10", "Network(V6"),
+            ("example.org", "Domain"),
+            ("10x", "Domain"),
+        ] {
+            assert!(shown(word).unwrap().starts_with(start), "{word}");
+        }
+        assert_eq!(shown("a/8"), Err("An IP address was expected"));
+        assert_eq!(shown("a#b"), Err("No comments are allowed here"));
+        assert_eq!(shown("10.0.0.0/99"), Err("The specified network mask is invalid."));
+        assert_eq!(shown("300"), Err("The specified IP address is invalid."));
+    }
+}

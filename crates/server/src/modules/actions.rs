@@ -1,0 +1,142 @@
+//! actions: a script for a media type, a handler or a method, by internal redirect (mod_actions).
+
+use crate::failure::Failure;
+use crate::handler::{self, Handler};
+use crate::lookup::Lookup;
+use crate::phase::{self, Stop};
+use crate::site::builder::Builder;
+use config::{Args, Call, Directive, Error, Module, Scope};
+use message::Status;
+use message::path::encode;
+use std::borrow::Cow;
+
+/// The module and its table.
+pub(crate) static MODULE: Module<Builder> =
+    Module { name: "actions_module", file: "mod_actions.c", directives: DIRECTIVES };
+
+static DIRECTIVES: &[Directive<Builder>] = &[
+    Directive {
+        name: "Action",
+        args: Args::TwoOrThree,
+        scope: Scope::OR_FILEINFO,
+        default: "",
+        help: "a media type followed by a script name",
+        apply: action,
+    },
+    Directive {
+        name: "Script",
+        args: Args::Two,
+        scope: Scope::ANY_CONF,
+        default: "",
+        help: "a method followed by a script name",
+        apply: script,
+    },
+];
+
+/// Per-directory settings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// By media type or handler.
+    actions: Vec<(String, Action)>,
+    /// By method; HEAD is GET.
+    scripts: Vec<(String, String)>,
+}
+
+/// What `Action` says.
+#[derive(Clone, Debug)]
+struct Action {
+    script: String,
+    /// There need not be a file.
+    is_virtual: bool,
+}
+
+impl Settings {
+    /// Each name on its own (mod_actions.c, merge_action_dir_configs).
+    pub(crate) fn over(&self, outer: &Self) -> Self {
+        Self {
+            actions: [&self.actions[..], &outer.actions].concat(),
+            scripts: [&self.scripts[..], &outer.scripts].concat(),
+        }
+    }
+
+    fn action(&self, name: &str) -> Option<&Action> {
+        self.actions.iter().find(|row| row.0.eq_ignore_ascii_case(name)).map(|row| &row.1)
+    }
+
+    /// The script for a method; one for GET is only for requests with a query.
+    fn script(&self, method: &str, has_query: bool) -> Option<&str> {
+        let method = if method == "HEAD" { "GET" } else { method };
+        let row = self.scripts.iter().find(|row| row.0 == method)?;
+        (method != "GET" || has_query).then_some(row.1.as_str())
+    }
+}
+
+/// Sets a row, whatever it was: the last line of a section counts.
+fn set<T>(rows: &mut Vec<(String, T)>, name: &str, value: T) {
+    rows.retain(|row| !row.0.eq_ignore_ascii_case(name));
+    rows.push((name.to_owned(), value));
+}
+
+fn action(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let option = call.args.get(2);
+    if let Some(word) = option.filter(|word| !word.eq_ignore_ascii_case("virtual")) {
+        return Err(Error::argument(2, format!("unrecognized option '{word}'")));
+    }
+    let action = Action { script: call.arg(1).to_owned(), is_virtual: option.is_some() };
+    set(&mut builder.settings().actions.actions, call.arg(0), action);
+    Ok(())
+}
+
+fn script(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let method = match call.arg(0) {
+        "TRACE" => return Err(Error::argument(0, "TRACE not allowed for Script")),
+        "HEAD" => "GET",
+        method => method,
+    };
+    let scripts = &mut builder.settings().actions.scripts;
+    scripts.retain(|row| row.0 != method);
+    scripts.push((method.to_owned(), call.arg(1).to_owned()));
+    Ok(())
+}
+
+/// Resolve hook, behind all handlers but that of plain files (mod_actions.c, action_handler).
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    let settings = lookup.settings.clone();
+    let settings = &settings.actions;
+    if settings.actions.is_empty() && settings.scripts.is_empty() {
+        return Ok(None);
+    }
+    lookup.mark_personal();
+    let request = lookup.request.clone();
+    let method = match lookup.method {
+        Some(method) => Cow::Borrowed(method.as_str()),
+        None => String::from_utf8_lossy(request.view().method()),
+    };
+    let by_method = settings.script(&method, lookup.query.is_some());
+    if by_method.is_some() && lookup.redirects > 1 {
+        return Ok(None); // the script is not there, and would be asked for again and again
+    }
+    let name = handler::effective(lookup)?.map(Cow::into_owned);
+    let action = name.as_ref().and_then(|name| settings.action(name));
+    let Some(target) = action.map(|action| action.script.as_str()).or(by_method) else {
+        return Ok(None);
+    };
+    if let (Some(action), Some(name)) = (action, name) {
+        if !action.is_virtual && lookup.kind().is_none() {
+            let text = format!("File does not exist: {}", lookup.display_path());
+            return Err(Failure::new(Status::NOT_FOUND, "actions", text).id(652).into());
+        }
+        // It becomes REDIRECT_HANDLER for the script.
+        lookup.env.set("HANDLER", name);
+        if action.is_virtual {
+            lookup.notes.set("virtual_script", "1");
+        }
+    }
+    let mut url = target.as_bytes().to_vec();
+    encode(&lookup.path, &mut url);
+    if let Some(query) = &lookup.query {
+        url.push(b'?');
+        url.extend_from_slice(query);
+    }
+    Err(phase::internal(lookup, &url))
+}

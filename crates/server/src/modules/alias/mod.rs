@@ -1,0 +1,182 @@
+//! alias: URL prefixes that lead to other folders, and redirects of the client (mod_alias).
+//!
+//! The table and the hooks are here, what a line says in `directives`, how a path is compared and
+//! what comes of it in `rule`.
+
+mod directives;
+mod rule;
+
+use crate::failure::Failure;
+use crate::lookup::{Lookup, Mapped, Place};
+use crate::modules::core;
+use crate::phase::Stop;
+use crate::site::lexical;
+use crate::site::settings::either;
+use message::Status;
+use rule::{Alias, LocationAlias, LocationRedirect, Redirect};
+use std::sync::Arc;
+
+pub(crate) use directives::MODULE;
+
+/// The handler that `ScriptAlias` asks for.
+pub(crate) const SCRIPT_HANDLER: &str = "cgi-script";
+
+/// What a host says outside of all sections.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostSettings {
+    aliases: Vec<Arc<Alias>>,
+    redirects: Vec<Arc<Redirect>>,
+}
+
+impl HostSettings {
+    /// Those of a virtual host come before those of the main server.
+    pub(crate) fn over(&self, main: &Self) -> Self {
+        Self {
+            aliases: [&self.aliases[..], &main.aliases].concat(),
+            redirects: [&self.redirects[..], &main.redirects].concat(),
+        }
+    }
+}
+
+/// Per-directory settings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    redirects: Vec<Arc<Redirect>>,
+    alias: Option<Arc<LocationAlias>>,
+    redirect: Option<Arc<LocationRedirect>>,
+    /// `RedirectRelative`
+    relative: Option<bool>,
+    /// `AliasPreservePath`
+    preserve_path: Option<bool>,
+}
+
+impl Settings {
+    pub(crate) fn over(&self, outer: &Self) -> Self {
+        Self {
+            redirects: [&self.redirects[..], &outer.redirects].concat(),
+            alias: either(self.alias.as_ref(), outer.alias.as_ref()),
+            redirect: either(self.redirect.as_ref(), outer.redirect.as_ref()),
+            relative: self.relative.or(outer.relative),
+            preserve_path: self.preserve_path.or(outer.preserve_path),
+        }
+    }
+}
+
+/// Translate hook: redirects come before aliases, and those of a section before those of the host
+/// (mod_alias.c, translate_alias_redir).
+pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> {
+    let host = lookup.host;
+    redirect(lookup, &host.modules.alias.redirects, 674)?;
+    let settings = lookup.settings.clone();
+    if let Some(alias) = &settings.alias.alias {
+        let keeps_path = settings.alias.preserve_path.unwrap_or(false);
+        return alias.place(lookup, keeps_path).map(Some);
+    }
+    for alias in &host.modules.alias.aliases {
+        if let Some(place) = alias.place(lookup)? {
+            return Ok(Some(place));
+        }
+    }
+    Ok(None)
+}
+
+/// Fixup hook: now that all sections are known, also those of folders and files (mod_alias.c,
+/// fixup_redir).
+pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let settings = lookup.settings.clone();
+    redirect(lookup, &settings.alias.redirects, 676)
+}
+
+/// Redirect the client, if a line says so.
+fn redirect(lookup: &mut Lookup<'_>, list: &[Arc<Redirect>], id: u32) -> Result<(), Stop> {
+    let settings = lookup.settings.clone();
+    let (status, target) = match &settings.alias.redirect {
+        Some(redirect) => (redirect.status, redirect.target(lookup)?),
+        None => {
+            let mut found = None;
+            for redirect in list {
+                found = redirect.target(lookup)?.map(|target| (redirect.status, target));
+                if found.is_some() {
+                    break;
+                }
+            }
+            let Some(found) = found else { return Ok(()) };
+            found
+        }
+    };
+    // A number that is no status of HTTP is 500, as it is for ap_die.
+    let status = (100..600).contains(&status).then(|| Status::new(status)).flatten();
+    let status = status.unwrap_or(Status::INTERNAL_SERVER_ERROR);
+    if !rule::is_redirection(status.code()) {
+        return Err(Failure::new(status, "alias", "").into());
+    }
+    let is_relative = settings.alias.relative.unwrap_or(false);
+    let location = location(lookup, target, is_relative, id)?;
+    Err(Failure::redirect(status, location).into())
+}
+
+/// The value of `Location`: a whole URL, with the query of the request unless it has its own.
+fn location(
+    lookup: &Lookup<'_>,
+    target: Vec<u8>,
+    is_relative: bool,
+    id: u32,
+) -> Result<Vec<u8>, Stop> {
+    let is_path = target.starts_with(b"/");
+    let mut location = match is_path && !is_relative {
+        true => [lookup.base_url(), target].concat(),
+        false => target,
+    };
+    let is_whole = core::is_absolute_url(&String::from_utf8_lossy(&location));
+    let is_sendable = location.iter().all(|byte| *byte >= b' ' && *byte != 0x7f);
+    if !(is_whole || is_path && is_relative) || !is_sendable {
+        let text = format!(
+            "cannot redirect '{}' to '{}'; target is not a valid absoluteURI or abs_path",
+            String::from_utf8_lossy(&lookup.path),
+            String::from_utf8_lossy(&location)
+        );
+        let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "alias", text);
+        return Err(failure.id(id).at_error().into());
+    }
+    if let Some(query) = &lookup.query
+        && !location.contains(&b'?')
+    {
+        location.push(b'?');
+        location.extend_from_slice(query);
+    }
+    Ok(location)
+}
+
+/// The place of a path that is known per request only. It is made normal as httpd does
+/// (ap_server_root_relative), but only `own_parents` segments `..` are the administrator's: a
+/// client must not bring any in through a group of a regular expression or the name of a host.
+pub(crate) fn place_of(
+    lookup: &Lookup<'_>,
+    path: &[u8],
+    own_parents: usize,
+) -> Result<Place, Stop> {
+    if parents(path) > own_parents || path.contains(&0) {
+        let text = format!(
+            "{} would be mapped to {}, which leads out of what is configured",
+            String::from_utf8_lossy(&lookup.path),
+            String::from_utf8_lossy(path)
+        );
+        return Err(Failure::new(Status::FORBIDDEN, "alias", text).at_error().into());
+    }
+    Ok(Place { root: lookup.site().slash.clone(), below: lexical::below_root(path) })
+}
+
+/// How many segments lead upwards.
+pub(crate) fn parents(path: &[u8]) -> usize {
+    path.split(|byte| *byte == b'/').filter(|part| *part == b"..").count()
+}
+
+/// Tell later modules where the URL was mapped (ap_set_context_info).
+fn set_context(lookup: &mut Lookup<'_>, prefix: &str, root: &[u8]) {
+    let mapped = Mapped {
+        prefix: prefix.as_bytes().to_vec(),
+        context_root: Some(root.to_vec()),
+        ..std::mem::take(&mut lookup.mapped)
+    };
+    lookup.mapped = mapped;
+}

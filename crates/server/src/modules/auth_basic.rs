@@ -1,0 +1,288 @@
+//! auth_basic: users who say who they are with every request (mod_auth_basic, RFC 7617).
+
+mod rows;
+
+pub(crate) use rows::MODULE;
+
+use crate::expression::Text;
+use crate::failure::Failure;
+use crate::log::level::Level;
+use crate::lookup::Lookup;
+use crate::modules::authn_core;
+use crate::modules::authn_file::{self, Verdict};
+use crate::phase::{Decision, Stop};
+use crate::site::builder::Builder;
+use crate::site::settings::either;
+use message::Status;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Who knows users and their passwords: the provider `file`, which an alias gives a file of its
+/// own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Provider {
+    /// Goes before `AuthUserFile`.
+    pub(crate) user_file: Option<Arc<PathBuf>>,
+}
+
+/// The provider of this name, if its module is there.
+pub(crate) fn find(builder: &Builder, name: &str) -> Option<Arc<Provider>> {
+    if name == FILE && builder.has_module(authn_file::MODULE.name) {
+        return Some(Arc::default());
+    }
+    let aliases = &builder.server.aliases.authn;
+    aliases.iter().find(|row| row.0 == name).map(|row| row.1.clone())
+}
+
+const FILE: &str = "file";
+
+/// Per-directory settings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    providers: Option<Vec<Arc<Provider>>>,
+    is_authoritative: Option<bool>,
+    /// `AuthBasicFake`; `Some(None)` is `off`.
+    fake: Option<Option<(Text, Text)>>,
+    uses_digest: Option<bool>,
+}
+
+impl Settings {
+    pub(crate) fn over(&self, outer: &Self) -> Self {
+        Self {
+            providers: either(self.providers.as_ref(), outer.providers.as_ref()),
+            is_authoritative: self.is_authoritative.or(outer.is_authoritative),
+            fake: either(self.fake.as_ref(), outer.fake.as_ref()),
+            uses_digest: self.uses_digest.or(outer.uses_digest),
+        }
+    }
+}
+
+/// Find out who the client is, and whether that is true (authenticate_basic_user).
+pub(crate) fn identify(lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
+    let is_basic = |kind: Vec<u8>| kind.eq_ignore_ascii_case(b"Basic");
+    if !authn_core::auth_type(lookup).is_some_and(is_basic) {
+        return Ok(Decision::Declined);
+    }
+    let Some(realm) = authn_core::auth_name(lookup) else {
+        let text = format!("need AuthName: {}", uri(lookup));
+        let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "auth_basic", text);
+        return Err(failure.id(1615).at_error().into());
+    };
+    lookup.auth_type = Some("Basic");
+    let (user, password) = credentials(lookup)?;
+    // The log names whoever it claims to be.
+    lookup.user = Some(user.clone());
+    let settings = lookup.settings.clone();
+    let verdict = ask(lookup, &realm, &user, &password)?;
+    let is_authoritative = settings.auth_basic.is_authoritative.unwrap_or(true);
+    match verdict {
+        Verdict::Granted => Ok(Decision::Accepted),
+        Verdict::UserNotFound | Verdict::Error if !is_authoritative => Ok(Decision::Declined),
+        Verdict::Denied => {
+            let (user, uri) = (String::from_utf8_lossy(&user), uri(lookup));
+            let text =
+                format!("user {user}: authentication failure for \"{uri}\": Password Mismatch");
+            Err(unauthorized(lookup, 1617, text))
+        }
+        Verdict::UserNotFound => {
+            let text =
+                format!("user {} not found: {}", String::from_utf8_lossy(&user), uri(lookup));
+            Err(unauthorized(lookup, 1618, text))
+        }
+        // The provider has said why.
+        Verdict::Error => Err(Failure::new(Status::INTERNAL_SERVER_ERROR, "auth_basic", "").into()),
+    }
+}
+
+fn uri<'l>(lookup: &'l Lookup<'_>) -> std::borrow::Cow<'l, str> {
+    String::from_utf8_lossy(&lookup.path)
+}
+
+fn unauthorized(lookup: &Lookup<'_>, id: u32, text: String) -> Stop {
+    let failure = Failure::new(Status::UNAUTHORIZED, "auth_basic", text).id(id).at_error();
+    challenge(lookup, failure).into()
+}
+
+/// Tell the client how to say who it is (ap_note_auth_failure). A document of `ErrorDocument` has
+/// to say so, too.
+pub(crate) fn challenge(lookup: &Lookup<'_>, failure: Failure) -> Failure {
+    let Some(auth_type) = authn_core::auth_type(lookup) else {
+        let text = format!("need AuthType to note auth failure: {}", uri(lookup));
+        lookup.log(Level::Error, "core", Some(571), &text);
+        return failure;
+    };
+    if !auth_type.eq_ignore_ascii_case(b"Basic") {
+        return failure;
+    }
+    let realm = authn_core::auth_name(lookup).unwrap_or_default();
+    let value = [b"Basic realm=\"", realm.as_slice(), b"\""].concat();
+    failure.always("WWW-Authenticate", value)
+}
+
+/// User and password of the request (get_basic_auth).
+fn credentials(lookup: &mut Lookup<'_>) -> Result<(Vec<u8>, Vec<u8>), Stop> {
+    let Some(value) = lookup.field("Authorization").map(<[u8]>::to_vec) else {
+        // Nothing is wrong with the first request of a client.
+        return Err(unauthorized(lookup, 0, String::new()));
+    };
+    let end = value.iter().position(|byte| *byte == b' ').unwrap_or(value.len());
+    if !value[..end].eq_ignore_ascii_case(b"Basic") {
+        let text = format!("client used wrong authentication scheme: {}", uri(lookup));
+        return Err(unauthorized(lookup, 1614, text));
+    }
+    let encoded = value[end..].trim_ascii_start();
+    let mut decoded = base64_decode(encoded);
+    // To httpd a NUL ends a text.
+    decoded.truncate(decoded.iter().position(|byte| *byte == 0).unwrap_or(decoded.len()));
+    match decoded.iter().position(|byte| *byte == b':') {
+        Some(at) => Ok((decoded[..at].to_vec(), decoded[at + 1..].to_vec())),
+        None => Ok((decoded, Vec::new())),
+    }
+}
+
+/// As `apr_base64_decode`: what is no letter of the alphabet ends the text.
+fn base64_decode(text: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut held) = (0u32, 0);
+    for letter in text {
+        let Some(value) = BASE64.iter().position(|known| known == letter) else { break };
+        bits = bits << 6 | value as u32;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push((bits >> held) as u8);
+        }
+    }
+    bytes
+}
+
+fn base64_encode(bytes: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        let letters = [18, 12, 6, 0].map(|shift| BASE64[(bits >> shift & 63) as usize]);
+        text.extend_from_slice(&letters[..=three.len()]);
+        text.extend(std::iter::repeat_n(b'=', 3 - three.len()));
+    }
+    text
+}
+
+/// RFC 4648, section 4.
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Ask one provider after the other until one knows the user.
+fn ask(lookup: &Lookup<'_>, realm: &[u8], user: &[u8], password: &[u8]) -> Result<Verdict, Stop> {
+    let settings = lookup.settings.clone();
+    let digest = settings
+        .auth_basic
+        .uses_digest
+        .unwrap_or(false)
+        .then(|| pattern::password::md5_hex(&[user, b":", realm, b":", password].concat()));
+    let default = [Arc::new(Provider::default())];
+    let providers = match &settings.auth_basic.providers {
+        Some(providers) => providers.as_slice(),
+        None if has_file(lookup) => &default,
+        None => {
+            let text = "No Authn provider configured";
+            lookup.log(Level::Error, "auth_basic", Some(1616), text);
+            return Ok(Verdict::Error);
+        }
+    };
+    let mut verdict = Verdict::UserNotFound;
+    for provider in providers {
+        let own = provider.user_file.as_ref().or(settings.authn_file.user_file());
+        let file = own.map(|path| path.as_path());
+        verdict = match &digest {
+            Some(digest) => authn_file::check_digest(lookup, file, user, realm, digest),
+            None => authn_file::check_password(lookup, file, user, password)?,
+        };
+        if verdict != Verdict::UserNotFound {
+            break;
+        }
+    }
+    Ok(verdict)
+}
+
+/// Whether the provider is there that is asked where none is named.
+fn has_file(lookup: &Lookup<'_>) -> bool {
+    lookup.site().language.has_module(authn_file::MODULE.name)
+}
+
+/// `AuthBasicFake`: tell whoever runs behind this server who the client is
+/// (authenticate_basic_fake).
+pub(crate) fn fake(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let settings = lookup.settings.clone();
+    let Some(Some((user, password))) = &settings.auth_basic.fake else { return Ok(()) };
+    let mut parts = Vec::new();
+    let ids = [("user", "username", 2455, 2458), ("password", "password", 2456, 2459)];
+    for (text, (what, name, error_id, empty_id)) in [user, password].into_iter().zip(ids) {
+        let value = text.value(lookup, None).map_err(|error| {
+            let uri = uri(lookup);
+            let text = format!(
+                "AuthBasicFake: could not evaluate {what} expression for URI '{uri}': {error}"
+            );
+            let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "auth_basic", text);
+            failure.id(error_id).at_error()
+        })?;
+        if value.is_empty() {
+            let uri = uri(lookup);
+            let text = format!("AuthBasicFake: empty {name} expression for URI '{uri}', ignoring");
+            lookup.log(Level::Info, "auth_basic", Some(empty_id), &text);
+            set_authorization(lookup, None);
+            return Ok(());
+        }
+        parts.push(value);
+    }
+    let value = [b"Basic ", base64_encode(&parts.join(&b':')).as_slice()].concat();
+    let shown = String::from_utf8_lossy(&value);
+    let text = format!("AuthBasicFake: \"Authorization: {shown}\"");
+    lookup.log(Level::Info, "auth_basic", Some(2457), &text);
+    set_authorization(lookup, Some(value));
+    Ok(())
+}
+
+/// Replace the field of the request, or take it out.
+fn set_authorization(lookup: &mut Lookup<'_>, value: Option<Vec<u8>>) {
+    lookup.mark_personal();
+    let view = lookup.request.view();
+    let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned().into();
+    let others = view.fields().filter(|field| !field.0.eq_ignore_ascii_case(b"Authorization"));
+    let mut fields: Vec<crate::response::Field> =
+        others.map(|field| (name(field.0), field.1.to_vec())).collect();
+    fields.extend(value.map(|value| ("Authorization".into(), value)));
+    if let Some(request) = lookup.request.with_fields(&fields) {
+        lookup.request = Rc::new(request);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_read_up_to_what_is_none() {
+        for (text, expected) in [
+            ("", ""),
+            ("YTpi", "a:b"),
+            ("YQ==", "a"),
+            ("YWI=", "ab"),
+            ("YWI", "ab"),
+            ("YTpi, YTpj", "a:b"),
+            ("Y", ""),
+            ("*", ""),
+        ] {
+            assert_eq!(base64_decode(text.as_bytes()), expected.as_bytes(), "{text}");
+        }
+    }
+
+    #[test]
+    fn base64_goes_both_ways() {
+        for text in ["", "a", "ab", "abc", "user:pass"] {
+            let encoded = base64_encode(text.as_bytes());
+            assert_eq!(encoded.len() % 4, 0);
+            assert_eq!(base64_decode(&encoded), text.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! authn_file: users and the hashes of their passwords in a text file (mod_authn_file).
+
+use crate::log::level::Level;
+use crate::lookup::Lookup;
+use crate::modules::auth_text;
+use crate::phase::Stop;
+use crate::question::{self, Answer, Question};
+use crate::site::builder::Builder;
+use crate::site::settings::either;
+use config::{Args, Call, Directive, Error, Module, Scope};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The module and its table.
+pub(crate) static MODULE: Module<Builder> =
+    Module { name: "authn_file_module", file: "mod_authn_file.c", directives: DIRECTIVES };
+
+static DIRECTIVES: &[Directive<Builder>] = &[Directive {
+    name: "AuthUserFile",
+    args: Args::One,
+    scope: Scope::OR_AUTHCFG,
+    default: "",
+    help: "text file containing user IDs and passwords",
+    apply: auth_user_file,
+}];
+
+/// Per-directory settings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    user_file: Option<Arc<PathBuf>>,
+}
+
+impl Settings {
+    pub(crate) fn over(&self, outer: &Self) -> Self {
+        Self { user_file: either(self.user_file.as_ref(), outer.user_file.as_ref()) }
+    }
+
+    /// `AuthUserFile`
+    pub(crate) fn user_file(&self) -> Option<&Arc<PathBuf>> {
+        self.user_file.as_ref()
+    }
+}
+
+fn auth_user_file(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let path = Arc::new(builder.server_path(call.arg(0)));
+    builder.settings().authn_file.user_file = Some(path);
+    Ok(())
+}
+
+/// What a provider says about a user (httpd's authn_status).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Granted,
+    Denied,
+    UserNotFound,
+    /// The log has the reason.
+    Error,
+}
+
+/// The longest line that is read (`MAX_STRING_LEN`).
+const LINE_BYTES_MAX: usize = 8191;
+
+/// Whether the password is that of the user.
+pub(crate) fn check_password(
+    lookup: &Lookup<'_>,
+    file: Option<&Path>,
+    user: &[u8],
+    password: &[u8],
+) -> Result<Verdict, Stop> {
+    let ids = Ids { unset: 1619, unreadable: 1620 };
+    let hash = match entry(lookup, file, &ids, |line| of_user(line, user)) {
+        Ok(Some(hash)) => hash,
+        Ok(None) => return Ok(Verdict::UserNotFound),
+        Err(Unreadable) => return Ok(Verdict::Error),
+    };
+    let question = Question::Password { hash, password: password.to_vec() };
+    let text = match question::ask(lookup, question)? {
+        Answer::Fits(Ok(true)) => return Ok(Verdict::Granted),
+        Answer::Fits(Err(unusable)) => unusable.to_string(),
+        _ => return Ok(Verdict::Denied),
+    };
+    // httpd's crypt(3) says nothing but no; the administrator should know why.
+    let text = format!("user {}: {text}", String::from_utf8_lossy(user));
+    lookup.log(Level::Warn, "authn_file", None, &text);
+    Ok(Verdict::Denied)
+}
+
+/// Whether `digest` is the one that the file has for a user of a realm, as `htdigest` writes it.
+pub(crate) fn check_digest(
+    lookup: &Lookup<'_>,
+    file: Option<&Path>,
+    user: &[u8],
+    realm: &[u8],
+    digest: &[u8],
+) -> Verdict {
+    let ids = Ids { unset: 1621, unreadable: 1622 };
+    match entry(lookup, file, &ids, |line| of_realm(line, user, realm)) {
+        Ok(Some(known)) if known == digest => Verdict::Granted,
+        Ok(Some(_)) => Verdict::Denied,
+        Ok(None) => Verdict::UserNotFound,
+        Err(Unreadable) => Verdict::Error,
+    }
+}
+
+fn of_user(line: &[u8], user: &[u8]) -> Option<Vec<u8>> {
+    let (name, rest) = auth_text::before(line, b':');
+    (name == user).then(|| auth_text::before(rest, b':').0.to_vec())
+}
+
+fn of_realm(line: &[u8], user: &[u8], realm: &[u8]) -> Option<Vec<u8>> {
+    let (name, rest) = auth_text::before(line, b':');
+    let (of, rest) = auth_text::before(rest, b':');
+    (name == user && of == realm).then(|| auth_text::before(rest, b':').0.to_vec())
+}
+
+/// httpd's numbers for what may be wrong with a file.
+struct Ids {
+    unset: u32,
+    unreadable: u32,
+}
+
+/// The log has the reason.
+struct Unreadable;
+
+fn entry(
+    lookup: &Lookup<'_>,
+    file: Option<&Path>,
+    ids: &Ids,
+    look: impl FnMut(&[u8]) -> Option<Vec<u8>>,
+) -> Result<Option<Vec<u8>>, Unreadable> {
+    lookup.mark_personal();
+    let Some(path) = file else {
+        let text = "AuthUserFile not specified in the configuration";
+        lookup.log(Level::Error, "authn_file", Some(ids.unset), text);
+        return Err(Unreadable);
+    };
+    match lookup.context.auth_texts.open(path) {
+        Ok(text) => Ok(text.find(LINE_BYTES_MAX, look)),
+        Err(errno) => {
+            let text = format!("Could not open password file: {}", path.display());
+            lookup.log_errno(errno, "authn_file", ids.unreadable, &text);
+            Err(Unreadable)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_field_is_the_user_and_the_second_the_hash() {
+        for (line, user, expected) in [
+            ("a:x", "a", Some("x")),
+            ("a:x:more", "a", Some("x")),
+            ("a", "a", Some("")),
+            ("ab:x", "a", None),
+            ("a:x", "ab", None),
+            (":x", "", Some("x")),
+        ] {
+            let hash = of_user(line.as_bytes(), user.as_bytes());
+            assert_eq!(hash.as_deref(), expected.map(str::as_bytes), "{line} {user}");
+        }
+        assert_eq!(of_realm(b"a:r:x", b"a", b"r").as_deref(), Some(&b"x"[..]));
+        assert_eq!(of_realm(b"a:r:x", b"a", b"s"), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! authz_core: who may see what, by `Require` (mod_authz_core). The providers that `Require` names
+//! belong to modules of their own; how their answers are put together is decided here.
+
+mod methods;
+mod provider;
+mod rows;
+mod rules;
+
+pub(crate) use methods::Methods;
+pub(crate) use provider::{Alias, Provider, Verdict, words};
+pub(crate) use rows::{MODULE, check};
+
+use crate::failure::Failure;
+use crate::log::level::Level;
+use crate::lookup::Lookup;
+use crate::modules::{auth_basic, authn_core};
+use crate::phase::{Decision, Stop};
+use message::Status;
+use rules::{Logic, Rule};
+use std::sync::Arc;
+
+/// Per-directory settings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// The container around all lines.
+    rule: Option<Arc<Rule>>,
+    /// `AuthMerging`; `Some(None)` is `Off`.
+    merging: Option<Option<Logic>>,
+    /// `AuthzSendForbiddenOnFailure`
+    forbids: Option<bool>,
+    /// Containers that are open while lines are read.
+    open: Vec<Rule>,
+    /// A line was refused: the configuration will not be used.
+    is_broken: bool,
+}
+
+impl Settings {
+    /// The rules of an inner section replace those of an outer one unless `AuthMerging` says
+    /// otherwise (merge_authz_core_dir_config).
+    pub(crate) fn over(&self, outer: &Self) -> Self {
+        let forbids = self.forbids.or(outer.forbids);
+        if self.merging.is_none() && self.rule.is_none() {
+            return Self { forbids, ..outer.clone() };
+        }
+        let rule = match (self.merging.flatten(), &outer.rule, &self.rule) {
+            (Some(logic), Some(outer), Some(inner)) => {
+                Some(Arc::new(Rule::merged(logic, outer, inner)))
+            }
+            (Some(_), Some(one), None) => Some(one.clone()),
+            (_, _, own) => own.clone(),
+        };
+        Self { rule, merging: self.merging, forbids, ..Self::default() }
+    }
+
+    /// Whether everybody may see it, without a look at the request.
+    pub(crate) fn is_open_to_all(&self) -> bool {
+        self.rule.as_ref().is_some_and(|rule| rule.is_open_to_all())
+    }
+
+    /// Whether there are no rules.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.rule.is_none()
+    }
+
+    /// Whether a container is open.
+    pub(crate) fn is_in_container(&self) -> bool {
+        !self.open.is_empty()
+    }
+}
+
+/// Before there is a user: whether one is needed (authorize_userless).
+pub(crate) fn grant(lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
+    decide(lookup, false)
+}
+
+/// With a user (authorize_user).
+pub(crate) fn authorize(lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
+    decide(lookup, true)
+}
+
+fn decide(lookup: &mut Lookup<'_>, after_authn: bool) -> Result<Decision, Stop> {
+    let settings = lookup.settings.clone();
+    let Some(rule) = &settings.authz_core.rule else { return no_rules(lookup) };
+    let denied = match rule.verdict(lookup, Logic::And)? {
+        Verdict::Granted => return Ok(Decision::Accepted),
+        Verdict::DeniedNoUser if !after_authn => return Ok(Decision::Declined),
+        verdict => verdict,
+    };
+    let uri = String::from_utf8_lossy(&lookup.path).into_owned();
+    if denied == Verdict::DeniedNoUser {
+        let text = format!("authorization failure (no authenticated user): {uri}");
+        return Err(unauthorized(lookup, 1629, text));
+    }
+    if !after_authn || authn_core::auth_type(lookup).is_none() {
+        let text = format!("client denied by server configuration: {}", lookup.display_path());
+        let failure = Failure::new(Status::FORBIDDEN, "authz_core", text);
+        return Err(failure.id(1630).at_error().into());
+    }
+    let user = String::from_utf8_lossy(lookup.user.as_deref().unwrap_or_default());
+    let text = format!("user {user}: authorization failure for \"{uri}\": ");
+    if settings.authz_core.forbids == Some(true) {
+        let failure = Failure::new(Status::FORBIDDEN, "authz_core", text);
+        return Err(failure.id(1631).at_error().into());
+    }
+    Err(unauthorized(lookup, 1631, text))
+}
+
+/// Another user might be let in: the client may try again.
+fn unauthorized(lookup: &Lookup<'_>, id: u32, text: String) -> Stop {
+    let failure = Failure::new(Status::UNAUTHORIZED, "authz_core", text).id(id).at_error();
+    match lookup.user {
+        Some(_) => auth_basic::challenge(lookup, failure).into(),
+        None => failure.into(),
+    }
+}
+
+fn no_rules(lookup: &Lookup<'_>) -> Result<Decision, Stop> {
+    if authn_core::auth_type(lookup).is_some() {
+        let text = "AuthType configured with no corresponding authorization directives";
+        let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "authz_core", text);
+        return Err(failure.id(1627).at_error().into());
+    }
+    let text = "authorization result: granted (no directives)";
+    lookup.log(Level::Debug, "authz_core", Some(1628), text);
+    Ok(Decision::Accepted)
+}

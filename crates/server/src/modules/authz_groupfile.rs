@@ -1,0 +1,176 @@
+//! authz_groupfile: who may see what by groups of users, which stand in a text file
+//! (mod_authz_groupfile).
+
+use crate::expression::Text;
+use crate::log::level::Level;
+use crate::lookup::Lookup;
+use crate::modules::authz_core::{Verdict, words};
+use crate::modules::{auth_text, authz_owner};
+use crate::site::builder::Builder;
+use crate::site::settings::either;
+use config::{Args, Call, Directive, Error, Module, Scope};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The module and its table.
+pub(crate) static MODULE: Module<Builder> = Module {
+    name: "authz_groupfile_module",
+    file: "mod_authz_groupfile.c",
+    directives: DIRECTIVES,
+};
+
+static DIRECTIVES: &[Directive<Builder>] = &[Directive {
+    name: "AuthGroupFile",
+    args: Args::One,
+    scope: Scope::OR_AUTHCFG,
+    default: "",
+    help: "text file containing group names and member user IDs",
+    apply: auth_group_file,
+}];
+
+/// Per-directory settings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    group_file: Option<Arc<PathBuf>>,
+}
+
+impl Settings {
+    pub(crate) fn over(&self, outer: &Self) -> Self {
+        Self { group_file: either(self.group_file.as_ref(), outer.group_file.as_ref()) }
+    }
+
+    /// `AuthGroupFile`
+    pub(crate) fn group_file(&self) -> Option<&Arc<PathBuf>> {
+        self.group_file.as_ref()
+    }
+}
+
+fn auth_group_file(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let path = Arc::new(builder.server_path(call.arg(0)));
+    builder.settings().authz_groupfile.group_file = Some(path);
+    Ok(())
+}
+
+/// The longest line that is read (`VARBUF_MAX_LEN`).
+const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// `Require group`
+pub(crate) fn check_group(
+    lookup: &Lookup<'_>,
+    file: Option<&Arc<PathBuf>>,
+    text: &Text,
+) -> Verdict {
+    let Some(user) = &lookup.user else { return Verdict::DeniedNoUser };
+    let ids = Ids { unset: 1664, unreadable: 1665, unknown: (1666, Level::Info) };
+    let Some(groups) = groups_of(lookup, file, user, &ids) else { return Verdict::Denied };
+    let what = "authz_groupfile authorize: require group";
+    let Some(wanted) = words(lookup, text, "authz_groupfile", 2592, what) else {
+        return Verdict::Denied;
+    };
+    if wanted.iter().any(|wanted| has(&groups, wanted)) {
+        return Verdict::Granted;
+    }
+    say_denied(lookup, user, 1667, "group(s)");
+    Verdict::Denied
+}
+
+/// `Require file-group`
+pub(crate) fn check_file_group(lookup: &Lookup<'_>, file: Option<&Arc<PathBuf>>) -> Verdict {
+    let Some(user) = &lookup.user else { return Verdict::DeniedNoUser };
+    let ids = Ids { unset: 1668, unreadable: 1669, unknown: (1670, Level::Error) };
+    let Some(groups) = groups_of(lookup, file, user, &ids) else { return Verdict::Denied };
+    match authz_owner::file_group(lookup) {
+        Some(group) if has(&groups, group.as_bytes()) => return Verdict::Granted,
+        Some(_) => say_denied(lookup, user, 1671, "file group"),
+        None => {}
+    }
+    Verdict::Denied
+}
+
+/// Names of groups compare without regard to case, as those of every apr_table.
+fn has(groups: &[Vec<u8>], wanted: &[u8]) -> bool {
+    groups.iter().any(|group| group.eq_ignore_ascii_case(wanted))
+}
+
+fn say_denied(lookup: &Lookup<'_>, user: &[u8], id: u32, what: &str) {
+    let text = format!(
+        "Authorization of user {} to access {} failed, reason: user is not part of the \
+         'require'ed {what}.",
+        String::from_utf8_lossy(user),
+        String::from_utf8_lossy(&lookup.path)
+    );
+    lookup.log(Level::Debug, "authz_groupfile", Some(id), &text);
+}
+
+/// httpd's numbers for what may be wrong with a file.
+struct Ids {
+    unset: u32,
+    unreadable: u32,
+    unknown: (u32, Level),
+}
+
+/// The groups that a user is in; `None` if there are none, which the log knows.
+fn groups_of(
+    lookup: &Lookup<'_>,
+    file: Option<&Arc<PathBuf>>,
+    user: &[u8],
+    ids: &Ids,
+) -> Option<Vec<Vec<u8>>> {
+    let say = |level, id, text: &str| lookup.log(level, "authz_groupfile", Some(id), text);
+    let Some(path) = file.or(lookup.settings.authz_groupfile.group_file()) else {
+        let text = "No group file was specified in the configuration";
+        say(Level::Error, ids.unset, text);
+        return None;
+    };
+    let text = match lookup.context.auth_texts.open(path) {
+        Ok(text) => text,
+        Err(errno) => {
+            let text = format!("Could not open group file: {}", path.display());
+            lookup.log_errno(errno, "authz_groupfile", ids.unreadable, &text);
+            return None;
+        }
+    };
+    let mut groups = Vec::new();
+    let _: Option<()> = text.find(LINE_BYTES_MAX, |line| {
+        groups.extend(group_with(line, user));
+        None
+    });
+    if groups.is_empty() {
+        let text = format!(
+            "Authorization of user {} to access {} failed, reason: user doesn't appear in group \
+             file ({}).",
+            String::from_utf8_lossy(user),
+            String::from_utf8_lossy(&lookup.path),
+            path.display()
+        );
+        say(ids.unknown.1, ids.unknown.0, &text);
+        return None;
+    }
+    Some(groups)
+}
+
+/// The group of a line, if the user is in it.
+fn group_with(line: &[u8], user: &[u8]) -> Option<Vec<u8>> {
+    let (group, members) = auth_text::before(line, b':');
+    let is_member = auth_text::words(members).any(|member| member == user);
+    is_member.then(|| group.trim_ascii_end().to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_a_group_and_its_members() {
+        for (line, user, expected) in [
+            ("staff: a b", "b", Some("staff")),
+            ("staff : a b", "a", Some("staff")),
+            ("staff:", "a", None),
+            ("staff: ab", "a", None),
+            ("staff: \"a b\"", "a b", Some("staff")),
+        ] {
+            let group = group_with(line.as_bytes(), user.as_bytes());
+            assert_eq!(group.as_deref(), expected.map(str::as_bytes), "{line} {user}");
+        }
+    }
+}

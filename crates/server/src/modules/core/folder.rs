@@ -1,0 +1,337 @@
+//! Directives of core about folders and files: options, overrides, error documents, validators.
+
+use super::Done;
+use super::settings::{
+    ErrorDocument, FileEtagChange, Handler, OPTION_WORDS, Options, OptionsChange, PathInfo,
+    Signature,
+};
+use crate::expression::{Mode, Text};
+use crate::log::level::Levels;
+use crate::site::builder::{Builder, Overrides};
+use crate::site::host::UseCanonicalName;
+use config::args::{self, Change};
+use config::{Call, Error, Scope};
+use std::sync::Arc;
+
+pub(super) fn options(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let changes = args::changes(call, OPTION_WORDS)?;
+    let replaces = changes.first().is_some_and(|change| change.0 == Change::Set);
+    let mut result = OptionsChange { keep: if replaces { 0 } else { u8::MAX }, add: 0 };
+    let allowed = builder.options_allowed();
+    for (nth, (change, Options(bits))) in changes.into_iter().enumerate() {
+        if change != Change::Remove && bits & !allowed != 0 {
+            let word = call.arg(nth).trim_start_matches('+');
+            return Err(Error::argument(nth, format!("Option {word} not allowed here")));
+        }
+        if change == Change::Remove {
+            result.keep &= !bits;
+            result.add &= !bits;
+        } else {
+            result.add |= bits;
+        }
+    }
+    builder.settings().core.options = Some(result);
+    Ok(())
+}
+
+/// core.c, set_override
+pub(super) fn allow_override(builder: &mut Builder, call: &Call<'_>) -> Done {
+    if builder.location().is_some() {
+        call.warn(Some("AH00114"), "Useless use of AllowOverride in <Location>");
+    }
+    let mut all = Overrides { options: u8::MAX, ..Overrides::default() };
+    for (nth, word) in call.args.iter().enumerate() {
+        let (name, value) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word.as_str(), None),
+        };
+        match (name.to_ascii_lowercase().as_str(), value) {
+            ("limit", None) => all.classes = all.classes | Scope::HTACCESS_LIMIT,
+            ("options", value) => {
+                all.classes = all.classes | Scope::HTACCESS_OPTIONS;
+                if let Some(value) = value {
+                    all.options = option_bits(value, nth)?;
+                }
+            }
+            ("fileinfo", None) => all.classes = all.classes | Scope::HTACCESS_FILEINFO,
+            ("authconfig", None) => all.classes = all.classes | Scope::HTACCESS_AUTHCFG,
+            ("indexes", None) => all.classes = all.classes | Scope::HTACCESS_INDEXES,
+            ("nonfatal", Some(value)) => nonfatal(value, nth, &mut all)?,
+            // Both take back what stands before them, `Nonfatal` as well.
+            ("none", None) => all = Overrides { options: all.options, ..Overrides::default() },
+            ("all", None) => {
+                let classes = Scope::HTACCESS;
+                all = Overrides { options: all.options, classes, ..Overrides::default() };
+            }
+            _ => return Err(Error::argument(nth, format!("Illegal override option {word}"))),
+        }
+    }
+    builder.settings().core.overrides = Some(all);
+    Ok(())
+}
+
+/// `Options=Indexes,MultiViews`
+fn option_bits(value: &str, nth: usize) -> Result<u8, Error> {
+    let bit = |word: &str| {
+        let row = OPTION_WORDS.iter().find(|row| row.0.eq_ignore_ascii_case(word));
+        row.map(|row| row.1.0).ok_or_else(|| Error::argument(nth, format!("Illegal option {word}")))
+    };
+    value.split(',').try_fold(0, |bits, word| Ok(bits | bit(word)?))
+}
+
+/// What is not permitted here, wherever it may stand, and what nobody knows (config.c, invoke_cmd
+/// and ap_walk_config_sub).
+fn nonfatal(value: &str, nth: usize, all: &mut Overrides) -> Result<(), Error> {
+    let anywhere = Scope::HTACCESS | Scope::ANY_CONF;
+    match value.to_ascii_lowercase().as_str() {
+        "override" => all.passes_over = anywhere,
+        "unknown" => all.passes_unknown = true,
+        "all" => (all.passes_over, all.passes_unknown) = (anywhere, true),
+        _ => return Err(Error::argument(nth, format!("Illegal override option Nonfatal={value}"))),
+    }
+    Ok(())
+}
+
+pub(super) fn allow_override_list(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let is_none = |word: &String| word.eq_ignore_ascii_case("none");
+    let list = call.args.iter().filter(|word| !is_none(word)).cloned().collect();
+    builder.settings().core.override_list = Some(list);
+    Ok(())
+}
+
+pub(super) fn set_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let written = call.arg(0);
+    let handler = match written.strip_prefix("expr=") {
+        Some(text) => Handler::Computed(Arc::new(computed(builder, text)?)),
+        None => Handler::Name(written.to_ascii_lowercase()),
+    };
+    builder.settings().core.handler = Some(handler);
+    Ok(())
+}
+
+/// A text with `%{...}` in it.
+fn computed(builder: &Builder, text: &str) -> Result<Text, Error> {
+    let mode = if builder.is_htaccess() { Mode::Htaccess } else { Mode::Config };
+    Text::parse(text, mode)
+        .map_err(|error| Error::argument(0, format!("Can't parse expression: {error}")))
+}
+
+/// core.c, set_etag_bits
+pub(super) fn file_etag(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let mut change = FileEtagChange { replaces: false, add: [false; 4], remove: [false; 4] };
+    for (nth, word) in call.args.iter().enumerate() {
+        let (sign, name) = match word.as_bytes().first() {
+            Some(b'+') => (Some(true), &word[1..]),
+            Some(b'-') => (Some(false), &word[1..]),
+            _ => (None, word.as_str()),
+        };
+        change.replaces |= sign.is_none();
+        let bits = match name.to_ascii_lowercase().as_str() {
+            "none" | "all" if sign.is_some() => {
+                return Err(Error::argument(
+                    nth,
+                    format!("FileETag keyword '{name}' may not be used with + or -"),
+                ));
+            }
+            "none" => [false; 4],
+            "all" => [true, true, true, false],
+            "inode" => [true, false, false, false],
+            "mtime" => [false, true, false, false],
+            "size" => [false, false, true, false],
+            "digest" => [false, false, false, true],
+            _ => {
+                let text = format!("Unknown keyword '{name}' for FileETag directive");
+                return Err(Error::argument(nth, text));
+            }
+        };
+        let into = if sign == Some(false) { &mut change.remove } else { &mut change.add };
+        into.iter_mut().zip(bits).for_each(|(all, bit)| *all |= bit);
+    }
+    builder.settings().core.file_etag.push(change);
+    Ok(())
+}
+
+/// `on` or `off` in httpd's words for arguments that are no flags to it.
+fn on_off(call: &Call<'_>) -> Result<bool, Error> {
+    match call.arg(0).to_ascii_lowercase().as_str() {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(Error::argument(0, "parameter must be 'on' or 'off'")),
+    }
+}
+
+pub(super) fn enable_sendfile(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().core.enable_sendfile = Some(on_off(call)?);
+    Ok(())
+}
+
+/// Content is never mapped: a file that is cut short would end the process.
+pub(super) fn enable_mmap(_: &mut Builder, call: &Call<'_>) -> Done {
+    on_off(call).map(|_| ())
+}
+
+pub(super) fn limit_request_body(builder: &mut Builder, call: &Call<'_>) -> Done {
+    // httpd: 0 is no limit.
+    let limit: u64 = call
+        .arg(0)
+        .parse()
+        .map_err(|_| Error::argument(0, "LimitRequestBody argument is not parsable."))?;
+    let limit = if limit == 0 { u64::MAX } else { limit };
+    builder.settings().core.limit_request_body = Some(limit);
+    Ok(())
+}
+
+fn range_count(call: &Call<'_>) -> Result<usize, Error> {
+    match call.arg(0) {
+        word if word.eq_ignore_ascii_case("none") => Ok(0),
+        word if word.eq_ignore_ascii_case("default") => Ok(message::limits::MAX_RANGES),
+        word if word.eq_ignore_ascii_case("unlimited") => Ok(usize::MAX),
+        word => {
+            let count: u32 = word.parse().map_err(|_| {
+                let text = format!(
+                    "{} requires 'none', 'default', 'unlimited' or a positive integer",
+                    call.name
+                );
+                Error::argument(0, text)
+            })?;
+            Ok(if count == 0 { usize::MAX } else { count as usize })
+        }
+    }
+}
+
+pub(super) fn max_ranges(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().core.max_ranges = Some(range_count(call)?);
+    Ok(())
+}
+
+pub(super) fn max_range_overlaps(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().core.max_range_overlaps = Some(range_count(call)?);
+    Ok(())
+}
+
+pub(super) fn max_range_reversals(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().core.max_range_reversals = Some(range_count(call)?);
+    Ok(())
+}
+
+/// core.c, set_error_document
+pub(super) fn error_document(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let (code, text) = (call.arg(0), call.arg(1));
+    let number = code.parse().unwrap_or(0);
+    if code.len() != 3 || message::Status::new(number).is_none_or(|s| s.known_line().is_none()) {
+        return Err(Error::argument(0, format!("Unsupported HTTP response code {code}")));
+    }
+    let is_url = is_absolute_url(text);
+    if number == 401 && is_url {
+        let text = format!(
+            "{}:{} cannot use a full URL in a 401 ErrorDocument directive --- ignoring!",
+            call.position().file,
+            call.position().line
+        );
+        call.warn(Some("AH00113"), text);
+        return Ok(());
+    }
+    let document = if text.eq_ignore_ascii_case("default") {
+        ErrorDocument::Default
+    } else if is_url || text.starts_with('/') {
+        ErrorDocument::Url(Arc::new(document_text(builder, text)?))
+    } else {
+        ErrorDocument::Text(Arc::new(document_text(builder, text)?))
+    };
+    let documents = &mut builder.settings().core.error_documents;
+    documents.retain(|row| row.0 != number);
+    documents.push((number, document));
+    Ok(())
+}
+
+fn document_text(builder: &Builder, text: &str) -> Result<Text, Error> {
+    let mode = if builder.is_htaccess() { Mode::Htaccess } else { Mode::Config };
+    Text::parse(text, mode).map_err(|error| {
+        Error::argument(1, format!("Cannot parse expression in ErrorDocument: {error}"))
+    })
+}
+
+/// util.c, ap_is_url: a scheme and a colon.
+pub(crate) fn is_absolute_url(text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once(':') else { return false };
+    let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    !scheme.is_empty() && scheme.bytes().all(is_scheme)
+}
+
+pub(super) fn accept_path_info(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let value = match call.arg(0).to_ascii_lowercase().as_str() {
+        "on" => PathInfo::Accept,
+        "off" => PathInfo::Reject,
+        "default" => PathInfo::Default,
+        _ => {
+            let text = "AcceptPathInfo must be set to on, off or default";
+            return Err(Error::argument(0, text));
+        }
+    };
+    builder.settings().core.accept_path_info = Some(value);
+    Ok(())
+}
+
+pub(super) fn add_default_charset(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let charset = match call.arg(0) {
+        word if word.eq_ignore_ascii_case("off") => None,
+        word if word.eq_ignore_ascii_case("on") => Some("iso-8859-1".to_owned()),
+        word => Some(word.to_owned()),
+    };
+    builder.settings().core.default_charset = Some(charset);
+    Ok(())
+}
+
+pub(super) fn server_signature(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let signature = match call.arg(0).to_ascii_lowercase().as_str() {
+        "on" => Signature::On,
+        "off" => Signature::Off,
+        "email" => Signature::Email,
+        _ => {
+            let text = "ServerSignature: use one of: off | on | email";
+            return Err(Error::argument(0, text));
+        }
+    };
+    builder.settings().core.signature = Some(signature);
+    Ok(())
+}
+
+pub(super) fn use_canonical_name(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let value = match call.arg(0).to_ascii_lowercase().as_str() {
+        "on" => UseCanonicalName::On,
+        "off" => UseCanonicalName::Off,
+        "dns" => UseCanonicalName::Dns,
+        _ => {
+            let text = "parameter must be 'on', 'off', or 'dns'";
+            return Err(Error::argument(0, text));
+        }
+    };
+    builder.settings().core.use_canonical_name = Some(value);
+    Ok(())
+}
+
+pub(super) fn use_canonical_physical_port(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().core.use_canonical_physical_port = Some(on_off(call)?);
+    Ok(())
+}
+
+pub(super) fn content_digest(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().core.content_digest = Some(call.on());
+    Ok(())
+}
+
+pub(super) fn qualify_redirect_url(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().core.qualify_redirect_url = Some(call.on());
+    Ok(())
+}
+
+/// `LogLevel`, of a host or of a section.
+pub(super) fn log_level(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let known = crate::modules::short_names();
+    let levels: &mut Levels = if builder.is_in_section() {
+        builder.settings().core.levels.get_or_insert_default()
+    } else {
+        builder.host().levels.get_or_insert_default()
+    };
+    levels.set(&call.words(), &known).map_err(Error::from)
+}

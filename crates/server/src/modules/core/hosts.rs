@@ -1,0 +1,211 @@
+//! Directives of core about (virtual) hosts and their names.
+
+use super::{Done, path_argument};
+use crate::log::error_format::ErrorFormat;
+use crate::log::target;
+use crate::site::builder::{Builder, Place};
+use crate::site::host::{HostAddress, HostDraft, ServerName, Trace};
+use config::{Call, Error};
+use message::path::EncodedSlashes;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+/// `<VirtualHost address[:port] ...>` (core.c, virtualhost_section)
+pub(super) fn virtual_host(builder: &mut Builder, call: &Call<'_>) -> Done {
+    if builder.is_in_virtual_host() {
+        return Err("<VirtualHost> doesn't nest!".into());
+    }
+    let mut addresses = Vec::new();
+    for (nth, word) in config::lexer::Words::new(call.raw).enumerate() {
+        addresses.extend(parse_addresses(&word.text, nth, call)?);
+    }
+    let place = Place::from(call.position());
+    builder.enter_virtual_host(HostDraft { addresses, place, ..HostDraft::default() });
+    Ok(())
+}
+
+/// vhost.c, get_addresses
+fn parse_addresses(text: &str, nth: usize, call: &Call<'_>) -> Result<Vec<HostAddress>, Error> {
+    let (name, port) =
+        split_port(text).ok_or_else(|| Error::argument(nth, "The address or port is invalid"))?;
+    if name == "*" || name.eq_ignore_ascii_case("_default_") {
+        return Ok(vec![HostAddress { ip: None, port }]);
+    }
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    if let Ok(ip) = bare.parse::<IpAddr>() {
+        return Ok(vec![HostAddress { ip: Some(ip.to_canonical()), port }]);
+    }
+    let found: Vec<SocketAddr> = match (name, 0).to_socket_addrs() {
+        Ok(found) => found.collect(),
+        Err(_) => {
+            let text = format!("Could not resolve host name {name} -- ignoring!");
+            call.warn(Some("AH00547"), text);
+            return Ok(Vec::new());
+        }
+    };
+    let mut all: Vec<HostAddress> = found
+        .iter()
+        .map(|address| HostAddress { ip: Some(address.ip().to_canonical()), port })
+        .collect();
+    all.dedup();
+    Ok(all)
+}
+
+/// `name`, `name:80`, `name:*`, `[::1]:80`; `None` for a bad port.
+fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
+    let end_of_literal = text.rfind(']').map_or(0, |at| at + 1);
+    // A bare IPv6 address has more than one colon and no port.
+    let is_bare_ipv6 = end_of_literal == 0 && text.matches(':').count() > 1;
+    match text[end_of_literal..].rfind(':') {
+        Some(colon) if !is_bare_ipv6 => {
+            let (name, port) = text.split_at(end_of_literal + colon);
+            match &port[1..] {
+                "*" => Some((name, None)),
+                digits => digits.parse().ok().filter(|port| *port > 0).map(|p| (name, Some(p))),
+            }
+        }
+        _ => Some((text, None)),
+    }
+}
+
+/// core.c, server_hostname_port
+pub(super) fn server_name(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let text = call.arg(0);
+    let (scheme, rest) = match text.split_once("://") {
+        Some((scheme, rest)) => (Some(scheme.to_ascii_lowercase()), rest),
+        None => (None, text),
+    };
+    let end_of_literal = rest.rfind(']').map_or(0, |at| at + 1);
+    let (name, port) = match rest[end_of_literal..].rfind(':') {
+        Some(colon) => {
+            let (name, port) = rest.split_at(end_of_literal + colon);
+            let port = port[1..].parse().ok().filter(|port| *port > 0).ok_or_else(|| {
+                let text = format!(
+                    "The port number \"{}\" is outside the appropriate range (i.e., 1..65535).",
+                    &port[1..]
+                );
+                Error::argument(0, text)
+            })?;
+            (name, Some(port))
+        }
+        None => (rest, None),
+    };
+    let name = ServerName { scheme, name: name.to_owned(), port };
+    builder.host().server_name = Some(name);
+    Ok(())
+}
+
+pub(super) fn server_alias(builder: &mut Builder, call: &Call<'_>) -> Done {
+    if !builder.is_in_virtual_host() {
+        return Err("ServerAlias only used in <VirtualHost>".into());
+    }
+    builder.host().aliases.extend(call.args.iter().cloned());
+    Ok(())
+}
+
+pub(super) fn server_path(builder: &mut Builder, call: &Call<'_>) -> Done {
+    if !builder.is_in_virtual_host() {
+        return Err("ServerPath only used in <VirtualHost>".into());
+    }
+    builder.host().server_path = Some(call.arg(0).to_owned());
+    Ok(())
+}
+
+pub(super) fn server_admin(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.host().server_admin = Some(call.arg(0).to_owned());
+    Ok(())
+}
+
+pub(super) fn document_root(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let path = path_argument(builder, call.arg(0));
+    builder.host().document_root = Some(path);
+    Ok(())
+}
+
+pub(super) fn access_file_name(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.host().access_file_names = Some(call.args.to_vec());
+    Ok(())
+}
+
+pub(super) fn error_log(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let path = call.arg(0);
+    let path = match target::is_special(path) {
+        true => path.into(),
+        false => builder.server_path(path),
+    };
+    builder.host().error_log = Some(path);
+    Ok(())
+}
+
+/// core.c, set_errorlog_format
+pub(super) fn error_log_format(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let formats = &mut builder.host().error_formats;
+    // An empty argument is none.
+    let Some(text) = call.args.get(1).filter(|text| !text.is_empty()) else {
+        let format = ErrorFormat::parse(call.arg(0), false);
+        formats.main = Some(format.map_err(|text| Error::argument(0, text))?);
+        return Ok(());
+    };
+    let lines = match call.arg(0).to_ascii_lowercase().as_str() {
+        "connection" => &mut formats.connection,
+        "request" => &mut formats.request,
+        _ => return Err("ErrorLogFormat type must be one of request, connection".into()),
+    };
+    let format = ErrorFormat::parse(text, true).map_err(|text| Error::argument(1, text))?;
+    lines.get_or_insert_default().push(format);
+    Ok(())
+}
+
+pub(super) fn trace_enable(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.host().trace = Some(match call.arg(0).to_ascii_lowercase().as_str() {
+        "on" => Trace::On,
+        "extended" => Trace::Extended,
+        "off" => Trace::Off,
+        _ => {
+            let text = "TraceEnable must be one of 'on', 'off', or 'extended'";
+            return Err(Error::argument(0, text));
+        }
+    });
+    Ok(())
+}
+
+/// core.c, set_recursion_limit
+pub(super) fn limit_internal_recursion(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let positive = |nth: usize| {
+        let number: Option<u64> = call.arg(nth).parse().ok().filter(|number| *number > 0);
+        let text = "The recursion limit must be greater than zero.";
+        number.ok_or_else(|| Error::argument(nth, text))
+    };
+    let first = positive(0)?;
+    let second = match call.args.len() {
+        1 => first,
+        _ => positive(1)?,
+    };
+    let limit = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    builder.host().internal_limits = Some((limit(first), limit(second)));
+    Ok(())
+}
+
+pub(super) fn merge_slashes(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.host().merge_slashes = Some(call.on());
+    Ok(())
+}
+
+/// `StrictHostCheck`: whether a request for a name that nobody has is refused.
+pub(super) fn strict_host_check(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.host().strict_host_check = Some(call.on());
+    Ok(())
+}
+
+pub(super) fn allow_encoded_slashes(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let value = match call.arg(0).to_ascii_lowercase().as_str() {
+        "on" => EncodedSlashes::On,
+        "off" => EncodedSlashes::Off,
+        "nodecode" => EncodedSlashes::NoDecode,
+        _ => {
+            let text = "AllowEncodedSlashes must be On, Off, or NoDecode";
+            return Err(Error::argument(0, text));
+        }
+    };
+    builder.host().encoded_slashes = Some(value);
+    Ok(())
+}

@@ -1,0 +1,389 @@
+//! The per-directory settings of core, and how inner ones lie over outer ones.
+
+use crate::expression::Text;
+use crate::failure::Failure;
+use crate::log::level::Levels;
+use crate::lookup::Lookup;
+use crate::resolve::LinkPolicy;
+use crate::site::builder::Overrides;
+use crate::site::host::UseCanonicalName;
+use crate::site::section::Section;
+use crate::site::settings::either;
+use config::Scope;
+use message::Status;
+use message::range::RangeLimits;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Bits of `Options`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Options(pub(super) u8);
+
+impl Options {
+    pub(super) const NONE: Self = Self(0);
+    pub(super) const INDEXES: Self = Self(1);
+    pub(super) const FOLLOW: Self = Self(2);
+    pub(super) const OWNER_MATCH: Self = Self(4);
+    pub(super) const EXEC_CGI: Self = Self(8);
+    pub(super) const INCLUDES: Self = Self(16);
+    pub(super) const MULTI_VIEWS: Self = Self(32);
+    /// `All` is everything but MultiViews.
+    pub(super) const ALL: Self = Self(1 | 2 | 8 | 16);
+
+    fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// The words of `Options`.
+pub(super) const OPTION_WORDS: &[(&str, Options)] = &[
+    ("All", Options::ALL),
+    ("None", Options::NONE),
+    ("Indexes", Options::INDEXES),
+    ("FollowSymLinks", Options::FOLLOW),
+    ("SymLinksIfOwnerMatch", Options::OWNER_MATCH),
+    ("ExecCGI", Options::EXEC_CGI),
+    ("Includes", Options::INCLUDES),
+    ("IncludesNOEXEC", Options::INCLUDES),
+    ("MultiViews", Options::MULTI_VIEWS),
+];
+
+/// What one section says about `Options`: `(value & keep) | add`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OptionsChange {
+    pub(super) keep: u8,
+    pub(super) add: u8,
+}
+
+/// Which facts of a file make its entity tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileEtag {
+    pub(crate) inode: bool,
+    pub(crate) mtime: bool,
+    pub(crate) size: bool,
+    /// A digest of the content.
+    pub(crate) digest: bool,
+}
+
+const FILE_ETAG_DEFAULT: FileEtag =
+    FileEtag { inode: false, mtime: true, size: true, digest: false };
+
+/// What `FileETag` says: `(value & keep) | add`, as for `Options`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FileEtagChange {
+    pub(super) replaces: bool,
+    pub(super) add: [bool; 4],
+    pub(super) remove: [bool; 4],
+}
+
+/// `ErrorDocument`
+#[derive(Clone, Debug)]
+pub(crate) enum ErrorDocument {
+    /// httpd's own page.
+    Default,
+    /// A text, sent as it is.
+    Text(Arc<Text>),
+    /// A path of this server, or another URL.
+    Url(Arc<Text>),
+}
+
+/// `AcceptPathInfo`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum PathInfo {
+    /// As the handler likes.
+    #[default]
+    Default,
+    Accept,
+    Reject,
+}
+
+/// `ServerSignature`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Signature {
+    #[default]
+    Off,
+    On,
+    /// With the address of the administrator.
+    Email,
+}
+
+/// Per-directory settings of core.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    pub(super) options: Option<OptionsChange>,
+    /// `AllowOverride`: the list is [`Settings::override_list`].
+    pub(super) overrides: Option<Overrides>,
+    /// `AllowOverrideList`
+    pub(super) override_list: Option<Vec<String>>,
+    /// `SetHandler`; the expression of one with a `%`.
+    pub(super) handler: Option<Handler>,
+    pub(super) file_etag: Vec<FileEtagChange>,
+    pub(super) enable_sendfile: Option<bool>,
+    pub(super) limit_request_body: Option<u64>,
+    pub(super) max_ranges: Option<usize>,
+    pub(super) max_range_overlaps: Option<usize>,
+    pub(super) max_range_reversals: Option<usize>,
+    pub(super) error_documents: Vec<(u16, ErrorDocument)>,
+    pub(super) accept_path_info: Option<PathInfo>,
+    /// `AddDefaultCharset`; `Some(None)` is `Off`.
+    pub(super) default_charset: Option<Option<String>>,
+    pub(super) signature: Option<Signature>,
+    pub(super) use_canonical_name: Option<UseCanonicalName>,
+    pub(super) use_canonical_physical_port: Option<bool>,
+    pub(super) content_digest: Option<bool>,
+    pub(super) qualify_redirect_url: Option<bool>,
+    pub(crate) levels: Option<Levels>,
+    /// `<Files>` inside of this section.
+    pub(crate) files: Vec<Arc<Section>>,
+    /// `<If>`, `<ElseIf>` and `<Else>` inside of this section.
+    pub(crate) ifs: Vec<Arc<Section>>,
+}
+
+/// What `SetHandler` names.
+#[derive(Clone, Debug)]
+pub(super) enum Handler {
+    Name(String),
+    Computed(Arc<Text>),
+}
+
+/// The settings that decide how the folders of a path are walked: they are merged for every
+/// folder on the way, so there are few of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outline {
+    options: Option<OptionsChange>,
+    overrides: Option<Overrides>,
+    override_list: Option<Vec<String>>,
+}
+
+impl Outline {
+    /// `self` over `outer`.
+    pub(crate) fn over(self, outer: &Self) -> Self {
+        Self {
+            options: options_over(self.options, outer.options),
+            overrides: self.overrides.or_else(|| outer.overrides.clone()),
+            override_list: self.override_list.or_else(|| outer.override_list.clone()),
+        }
+    }
+
+    /// Which symbolic links may be followed here.
+    pub(crate) fn links(&self) -> LinkPolicy {
+        links(options_of(self.options))
+    }
+
+    /// What a `.htaccess` file here may say.
+    pub(crate) fn overrides(&self) -> Overrides {
+        let list = self.override_list.clone().unwrap_or_default();
+        Overrides { list, ..self.overrides.clone().unwrap_or_default() }
+    }
+}
+
+fn options_over(
+    inner: Option<OptionsChange>,
+    outer: Option<OptionsChange>,
+) -> Option<OptionsChange> {
+    match (inner, outer) {
+        (Some(inner), Some(outer)) => Some(OptionsChange {
+            keep: inner.keep & outer.keep,
+            add: (outer.add & inner.keep) | inner.add,
+        }),
+        (inner, outer) => inner.or(outer),
+    }
+}
+
+fn options_of(change: Option<OptionsChange>) -> Options {
+    let change = change.unwrap_or(OptionsChange { keep: u8::MAX, add: 0 });
+    Options((Options::FOLLOW.0 & change.keep) | change.add)
+}
+
+/// FollowSymLinks wins where both are on, as in httpd.
+fn links(options: Options) -> LinkPolicy {
+    if options.has(Options::FOLLOW) {
+        LinkPolicy::Follow
+    } else if options.has(Options::OWNER_MATCH) {
+        LinkPolicy::OwnerMatch
+    } else {
+        LinkPolicy::Refuse
+    }
+}
+
+impl Settings {
+    pub(crate) fn over(&self, outer: &Self) -> Self {
+        let both = |outer: &[Arc<Section>], inner: &[Arc<Section>]| [outer, inner].concat();
+        Self {
+            options: options_over(self.options, outer.options),
+            overrides: either(self.overrides.as_ref(), outer.overrides.as_ref()),
+            override_list: either(self.override_list.as_ref(), outer.override_list.as_ref()),
+            handler: either(self.handler.as_ref(), outer.handler.as_ref()),
+            file_etag: [&outer.file_etag[..], &self.file_etag].concat(),
+            enable_sendfile: self.enable_sendfile.or(outer.enable_sendfile),
+            limit_request_body: self.limit_request_body.or(outer.limit_request_body),
+            max_ranges: self.max_ranges.or(outer.max_ranges),
+            max_range_overlaps: self.max_range_overlaps.or(outer.max_range_overlaps),
+            max_range_reversals: self.max_range_reversals.or(outer.max_range_reversals),
+            error_documents: documents_over(&self.error_documents, &outer.error_documents),
+            accept_path_info: self.accept_path_info.or(outer.accept_path_info),
+            default_charset: either(self.default_charset.as_ref(), outer.default_charset.as_ref()),
+            signature: self.signature.or(outer.signature),
+            use_canonical_name: self.use_canonical_name.or(outer.use_canonical_name),
+            use_canonical_physical_port: self
+                .use_canonical_physical_port
+                .or(outer.use_canonical_physical_port),
+            content_digest: self.content_digest.or(outer.content_digest),
+            qualify_redirect_url: self.qualify_redirect_url.or(outer.qualify_redirect_url),
+            levels: match (&self.levels, &outer.levels) {
+                (Some(inner), Some(outer)) => Some(inner.over(outer)),
+                (inner, outer) => either(inner.as_ref(), outer.as_ref()),
+            },
+            files: both(&outer.files, &self.files),
+            ifs: both(&outer.ifs, &self.ifs),
+        }
+    }
+
+    /// What decides how folders are walked.
+    pub(crate) fn outline(&self) -> Outline {
+        Outline {
+            options: self.options,
+            overrides: self.overrides.clone(),
+            override_list: self.override_list.clone(),
+        }
+    }
+
+    fn options(&self) -> Options {
+        options_of(self.options)
+    }
+
+    /// The outer `None` says that there is no `SetHandler`, the inner one that it says `none`.
+    pub(crate) fn handler_name<'s>(
+        &'s self,
+        lookup: &Lookup<'_>,
+    ) -> Result<Option<Option<Cow<'s, str>>>, Failure> {
+        let name = match &self.handler {
+            None => return Ok(None),
+            Some(Handler::Name(name)) => Cow::Borrowed(name.as_str()),
+            Some(Handler::Computed(text)) => {
+                let value = text.value(lookup, None).map_err(|text| {
+                    let text = format!("Can't evaluate handler expression: {text}");
+                    Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).id(3154).at_error()
+                })?;
+                Cow::Owned(String::from_utf8_lossy(&value).into_owned())
+            }
+        };
+        Ok(Some(Some(name).filter(|name| !name.eq_ignore_ascii_case("none"))))
+    }
+
+    /// Whether this section has an `Options` line.
+    pub(crate) fn says_options(&self) -> bool {
+        self.options.is_some()
+    }
+
+    /// Whether this section lets `.htaccess` files say something.
+    pub(crate) fn may_override(&self) -> bool {
+        let list = self.override_list.as_ref().is_some_and(|list| !list.is_empty());
+        list || self.overrides.as_ref().is_some_and(|all| all.classes.meets(Scope::HTACCESS))
+    }
+
+    /// `Options Indexes`.
+    pub(crate) fn lists_directories(&self) -> bool {
+        self.options().has(Options::INDEXES)
+    }
+
+    /// `Options MultiViews`.
+    pub(crate) fn has_multi_views(&self) -> bool {
+        self.options().has(Options::MULTI_VIEWS)
+    }
+
+    /// Which symbolic links may be followed.
+    pub(crate) fn links(&self) -> LinkPolicy {
+        links(self.options())
+    }
+
+    pub(crate) fn file_etag(&self) -> FileEtag {
+        let default = FILE_ETAG_DEFAULT;
+        let mut facts = [default.inode, default.mtime, default.size, default.digest];
+        for change in &self.file_etag {
+            for (nth, fact) in facts.iter_mut().enumerate() {
+                *fact = (*fact && !change.replaces && !change.remove[nth]) || change.add[nth];
+            }
+        }
+        FileEtag { inode: facts[0], mtime: facts[1], size: facts[2], digest: facts[3] }
+    }
+
+    pub(crate) fn uses_sendfile(&self) -> bool {
+        self.enable_sendfile.unwrap_or(true)
+    }
+
+    pub(crate) fn limit_request_body(&self) -> u64 {
+        self.limit_request_body.unwrap_or(message::limits::LIMIT_REQUEST_BODY)
+    }
+
+    pub(crate) fn range_limits(&self) -> RangeLimits {
+        let default = RangeLimits::default();
+        RangeLimits {
+            max_ranges: self.max_ranges.unwrap_or(default.max_ranges),
+            max_overlaps: self.max_range_overlaps.unwrap_or(default.max_overlaps),
+            max_reversals: self.max_range_reversals.unwrap_or(default.max_reversals),
+        }
+    }
+
+    /// `ErrorDocument` for a status.
+    pub(crate) fn error_document(&self, status: u16) -> Option<&ErrorDocument> {
+        let row = self.error_documents.iter().find(|row| row.0 == status);
+        row.map(|row| &row.1).filter(|document| !matches!(document, ErrorDocument::Default))
+    }
+
+    pub(crate) fn accept_path_info(&self) -> PathInfo {
+        self.accept_path_info.unwrap_or_default()
+    }
+
+    /// `AddDefaultCharset`
+    pub(crate) fn default_charset(&self) -> Option<&str> {
+        self.default_charset.as_ref()?.as_deref()
+    }
+
+    /// A Content-Type as it is sent: `AddDefaultCharset` is for plain text and HTML without a
+    /// charset (core.c, ap_make_content_type, which looks for these words anywhere in it).
+    pub(crate) fn with_charset(&self, content_type: String) -> String {
+        let needs_one = ["text/plain", "text/html"].iter().any(|text| content_type.contains(text));
+        match self.default_charset() {
+            Some(charset) if needs_one && !content_type.contains("charset=") => {
+                content_type + "; charset=" + charset
+            }
+            _ => content_type,
+        }
+    }
+
+    pub(crate) fn signature(&self) -> Signature {
+        self.signature.unwrap_or_default()
+    }
+
+    pub(crate) fn use_canonical_name(&self) -> UseCanonicalName {
+        self.use_canonical_name.unwrap_or_default()
+    }
+
+    pub(crate) fn use_canonical_physical_port(&self) -> bool {
+        self.use_canonical_physical_port.unwrap_or(false)
+    }
+
+    /// `ContentDigest`
+    pub(crate) fn content_digest(&self) -> bool {
+        self.content_digest.unwrap_or(false)
+    }
+
+    /// `QualifyRedirectURL`
+    pub(crate) fn qualify_redirect_url(&self) -> bool {
+        self.qualify_redirect_url.unwrap_or(false)
+    }
+
+    /// `LogLevel` of this place, if it has one of its own.
+    pub(crate) fn levels(&self) -> Option<&Levels> {
+        self.levels.as_ref()
+    }
+}
+
+fn documents_over(
+    inner: &[(u16, ErrorDocument)],
+    outer: &[(u16, ErrorDocument)],
+) -> Vec<(u16, ErrorDocument)> {
+    let is_new = |row: &&(u16, ErrorDocument)| inner.iter().all(|known| known.0 != row.0);
+    inner.iter().chain(outer.iter().filter(is_new)).cloned().collect()
+}

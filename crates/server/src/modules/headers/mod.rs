@@ -1,0 +1,96 @@
+//! headers: fields of requests and of responses, as `RequestHeader` and `Header` say
+//! (mod_headers).
+//!
+//! Rules with constant values leave an answer fit for everybody; what looks at the request does
+//! not.
+
+mod act;
+mod directives;
+mod format;
+
+pub(crate) use act::{early, finish, fixup};
+pub(crate) use directives::MODULE;
+
+use crate::expression::Expression;
+use format::Value;
+use http1::RequestHead;
+use pattern::Regex;
+use std::sync::Arc;
+
+/// Per-directory settings: the rules of all sections, those of outer ones first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// `RequestHeader`
+    request: Vec<Arc<Rule>>,
+    /// `Header`, of responses that are no errors (`fixup_out`).
+    success: Vec<Arc<Rule>>,
+    /// `Header always`, of all responses (`fixup_err`).
+    always: Vec<Arc<Rule>>,
+}
+
+impl Settings {
+    /// Whether a rule is about a field of this request, which is not as it came then.
+    pub(crate) fn touch(&self, head: &RequestHead<'_>) -> bool {
+        let has = |name: &[u8]| head.fields().any(|field| field.0.eq_ignore_ascii_case(name));
+        self.request.iter().any(|rule| has(rule.name.as_bytes()))
+    }
+
+    pub(crate) fn over(&self, outer: &Self) -> Self {
+        let both = |outer: &Vec<Arc<Rule>>, inner: &Vec<Arc<Rule>>| {
+            let mut all = outer.clone();
+            all.extend_from_slice(inner);
+            all
+        };
+        Self {
+            request: both(&outer.request, &self.request),
+            success: both(&outer.success, &self.success),
+            always: both(&outer.always, &self.always),
+        }
+    }
+}
+
+/// A line of `Header` or `RequestHeader`.
+#[derive(Debug)]
+struct Rule {
+    action: Action,
+    /// The name without a colon; of `echo` the pattern of names.
+    name: String,
+    condition: Condition,
+}
+
+#[derive(Debug)]
+enum Action {
+    Set(Value),
+    SetIfEmpty(Value),
+    Add(Value),
+    Append(Value),
+    Merge(Value),
+    Unset,
+    Echo(Regex),
+    Edit(Edit),
+    /// The value is the name of the note.
+    Note(Value),
+}
+
+#[derive(Debug)]
+struct Edit {
+    regex: Regex,
+    /// Its items are replaced before the groups are filled in.
+    replacement: Value,
+    /// `edit*`
+    is_repeated: bool,
+}
+
+/// When a rule counts.
+#[derive(Debug)]
+enum Condition {
+    Always,
+    /// Before anything is known but the request itself.
+    Early,
+    /// `env=NAME` and `env=!NAME`
+    Variable {
+        name: String,
+        is_absent: bool,
+    },
+    Expression(Expression),
+}

@@ -1,0 +1,62 @@
+//! info: which modules there are and what the configuration says, as the page of `server-info`
+//! (mod_info; its titles and marks are the ones that programs look for).
+
+mod page;
+mod tree;
+
+use crate::handler::{self, Handler};
+use crate::lookup::Lookup;
+use crate::modules::files;
+use crate::phase::Stop;
+use crate::response::Response;
+use crate::site::builder::Builder;
+use config::{Args, Call, Directive, Error, Module, Scope};
+
+/// The module and its table.
+pub(crate) static MODULE: Module<Builder> =
+    Module { name: "info_module", file: "mod_info.c", directives: DIRECTIVES };
+
+static DIRECTIVES: &[Directive<Builder>] = &[Directive {
+    name: "AddModuleInfo",
+    args: Args::Two,
+    scope: Scope::RSRC_CONF,
+    default: "",
+    help: "a module name and additional information on that module",
+    apply: add_module_info,
+}];
+
+/// What the page says more about modules, by their source files.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostSettings {
+    more: Vec<(String, String)>,
+}
+
+impl HostSettings {
+    pub(crate) fn over(&self, main: &Self) -> Self {
+        Self { more: [&self.more[..], &main.more].concat() }
+    }
+
+    fn of(&self, file: &str) -> Option<&str> {
+        self.more.iter().find(|row| row.0 == file).map(|row| row.1.as_str())
+    }
+}
+
+fn add_module_info(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let row = (call.arg(0).to_owned(), call.arg(1).to_owned());
+    builder.host().modules.info.more.push(row);
+    Ok(())
+}
+
+/// Resolve hook.
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    let is_info = handler::configured(lookup)?.as_deref() == Some("server-info");
+    Ok(is_info.then_some(Handler::Info))
+}
+
+/// The page, or the part of it that the query names.
+pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Stop> {
+    files::method_for_file(&lookup.request, lookup.method)?;
+    let query = lookup.query.as_deref().map(String::from_utf8_lossy);
+    let html = page::html(lookup, query.as_deref());
+    Ok(Response::page("text/html; charset=ISO-8859-1", html))
+}

@@ -1,0 +1,41 @@
+//! logio: counting bytes on the wire is part of every connection; what is left to configure is
+//! whether the time to the first byte is kept (mod_logio).
+
+use crate::site::builder::Builder;
+use config::{Args, Call, Directive, Error, Module, Scope};
+
+/// The module and its table.
+pub(crate) static MODULE: Module<Builder> =
+    Module { name: "logio_module", file: "mod_logio.c", directives: DIRECTIVES };
+
+static DIRECTIVES: &[Directive<Builder>] = &[Directive {
+    name: "LogIOTrackTTFB",
+    args: Args::Flag,
+    scope: Scope::OR_ALL,
+    default: "Off",
+    help: "Set to 'ON' to enable tracking time to first byte",
+    apply: track_ttfb,
+}];
+
+/// Per-directory settings.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    tracks_first_byte: Option<bool>,
+}
+
+impl Settings {
+    /// An inner section over an outer one.
+    pub(crate) fn over(&self, outer: &Self) -> Self {
+        Self { tracks_first_byte: self.tracks_first_byte.or(outer.tracks_first_byte) }
+    }
+
+    /// Whether `%^FB` has a value.
+    pub(crate) fn tracks_first_byte(&self) -> bool {
+        self.tracks_first_byte.unwrap_or(false)
+    }
+}
+
+fn track_ttfb(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    builder.settings().logio.tracks_first_byte = Some(call.on());
+    Ok(())
+}

@@ -1,0 +1,446 @@
+//! Where negotiation meets a request: MultiViews for a name that is not there, the handler of type
+//! maps, and the spelling of encodings.
+
+use super::accept::client_encoding;
+use super::choose::{self, Choice, Outcome};
+use super::response::{self, Fields};
+use super::type_map::{self, BadMap, TypeMap};
+use super::variant::{self, Candidate, MAP_HANDLER, MAP_TYPE, VARIANTS_MAX, Variant};
+use crate::failure::Failure;
+use crate::handler::{self, Handler, Made};
+use crate::log::level::Level;
+use crate::lookup::{Entry, Lookup};
+use crate::modules::files;
+use crate::phase::{self, Stop};
+use crate::representation::{self, Origin, Representation};
+use crate::response::{Body, Piece, Response};
+use crate::site::lexical;
+use crate::site::settings::Settings;
+use crate::walk;
+use message::condition::{Outcome as Condition, Validators, evaluate};
+use message::{Method, Status, Version};
+use runtime::file::{self, Errno, Kind};
+use std::borrow::Cow;
+use std::io::Read;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Kind hook: a file that is not there, but with other extensions (mod_negotiation.c,
+/// handle_multi).
+pub(crate) fn multiviews(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let is_missing = matches!(lookup.found, Err(Errno::NOENT | Errno::NOTDIR));
+    let base = lookup.file_name().to_vec();
+    if !is_missing || base.is_empty() || !lookup.settings.core.has_multi_views() {
+        return Ok(());
+    }
+    // Which files there are, and what the client accepts, decides from now on.
+    lookup.mark_personal();
+    let Some(Found { variants, files, by_name }) = find(lookup, &base)? else { return Ok(()) };
+    let prefers_scripts = lookup.method.is_none_or(|method| !method.is_get_or_head())
+        || lookup.query.is_some()
+        || !lookup.path_info.is_empty();
+    let contest = Contest { variants: &variants, prefers_scripts, files, by_name };
+    let chosen = contest.run(lookup)?;
+    let sub = match chosen.sub {
+        Some(sub) => *sub,
+        None => by_name(lookup, &variants[chosen.index].name, lookup.query.clone())?,
+    };
+    lookup.adopt(sub);
+    Ok(())
+}
+
+/// How a variant is looked up by its name.
+type ByName = for<'a> fn(&Lookup<'a>, &[u8], Option<Vec<u8>>) -> Result<Lookup<'a>, Stop>;
+
+/// The variants of a name.
+struct Found {
+    /// At least one.
+    variants: Vec<Variant>,
+    /// The number of files that MultiViews found, 0 for a type map.
+    files: usize,
+    by_name: ByName,
+}
+
+/// The variants of `base`; `None` if there are none, and nothing that looks like one.
+fn find(lookup: &mut Lookup<'_>, base: &[u8]) -> Result<Option<Found>, Stop> {
+    let (names, folder_us) = names(lookup, base)?;
+    let gathered: Vec<Gathered> =
+        names.into_iter().take(VARIANTS_MAX).map(|name| gather(lookup, name)).collect();
+    let accept_encoding = joined(lookup, "Accept-Encoding");
+    let candidates: Vec<Candidate<'_>> = gathered.iter().map(|one| one.candidate(lookup)).collect();
+    let found = variant::variants(base, &candidates, accept_encoding.as_deref());
+    Ok(match found {
+        variant::Found::Nothing => None,
+        variant::Found::NoneFits => return Err(none_fits(lookup).into()),
+        variant::Found::Map(name) => {
+            let map = phase::look_up_beside(lookup, &name, None)?;
+            lookup.list_tag = map_tag(&map);
+            let variants = variants_of(&map)?;
+            (!variants.is_empty()).then_some(Found { variants, files: 0, by_name: look_up })
+        }
+        variant::Found::Variants(variants) => {
+            let now_us = lookup.request.start_us;
+            lookup.list_tag = Some(representation::time_tag(folder_us, now_us));
+            let files = variants.len();
+            Some(Found { variants, files, by_name: phase::look_up_beside })
+        }
+    })
+}
+
+/// What in the folder of the file begins with its name, without folders; and the folder's time.
+fn names(lookup: &Lookup<'_>, base: &[u8]) -> Result<(Vec<Vec<u8>>, i64), Failure> {
+    let read = || {
+        let Entry { file, status } = walk::folder(lookup)?;
+        let mut names = file::names(&file)?;
+        let is_folder = |name: &[u8]| {
+            file::status_at(&file, name).is_ok_and(|status| status.kind == Kind::Directory)
+        };
+        names.retain(|name| variant::is_candidate(name, base) && !is_folder(name));
+        Ok((names, status.modified_us()))
+    };
+    read().map_err(|errno: Errno| {
+        let path = lookup.display_path();
+        let text = format!("cannot read directory for multi: {path}: {errno}");
+        Failure::new(Status::FORBIDDEN, "negotiation", text).id(686).at_error()
+    })
+}
+
+fn none_fits(lookup: &Lookup<'_>) -> Failure {
+    let text = format!(
+        "Negotiation: discovered file(s) matching request: {} (None could be negotiated).",
+        lookup.display_path()
+    );
+    Failure::new(Status::NOT_FOUND, "negotiation", text).id(687).at_error()
+}
+
+/// What a look-up of a name has found out.
+struct Gathered {
+    name: Vec<u8>,
+    settings: Arc<Settings>,
+    handler: Option<String>,
+    length: u64,
+    is_servable: bool,
+}
+
+impl Gathered {
+    fn candidate<'a>(&'a self, lookup: &'a Lookup<'_>) -> Candidate<'a> {
+        let (mime, types) = (&self.settings.mime, &lookup.site().types);
+        Candidate {
+            name: &self.name,
+            mime: mime.mime(types, &self.name),
+            unclaimed: mime.unclaimed(types, &self.name),
+            handler: self.handler.as_deref(),
+            length: self.length,
+            is_servable: self.is_servable,
+        }
+    }
+}
+
+/// Look at a name as a request of its own would.
+fn gather(lookup: &Lookup<'_>, name: Vec<u8>) -> Gathered {
+    let Ok(sub) = phase::look_up_beside(lookup, &name, None) else {
+        let settings = lookup.settings.clone();
+        return Gathered { name, settings, handler: None, length: 0, is_servable: false };
+    };
+    let handler = handler::configured(&sub).ok().flatten().map(Cow::into_owned);
+    let length = sub.found.as_ref().map_or(0, |entry| entry.status.size);
+    let is_servable = phase::is_file(&sub);
+    Gathered { name, settings: sub.settings, handler, length, is_servable }
+}
+
+/// What a type map names: a file beside it, or a path from there.
+fn look_up<'a>(
+    lookup: &Lookup<'a>,
+    name: &[u8],
+    query: Option<Vec<u8>>,
+) -> Result<Lookup<'a>, Stop> {
+    if !name.contains(&b'/') {
+        return phase::look_up_file(lookup, name, query);
+    }
+    let joined = match name.starts_with(b"/") {
+        true => name.to_vec(),
+        false => [folder_url(lookup), name].concat(),
+    };
+    phase::look_up(lookup, &[b"/", &lexical::below_root(&joined)[..]].concat(), query)
+}
+
+/// The URL path of the folder, with its slash.
+fn folder_url<'l>(lookup: &'l Lookup<'_>) -> &'l [u8] {
+    let url = lookup.path.strip_suffix(lookup.path_info.as_slice()).unwrap_or(&lookup.path);
+    let end = url.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+    &url[..end]
+}
+
+/// All lines of a field of the request as one.
+fn joined(lookup: &Lookup<'_>, name: &str) -> Option<Vec<u8>> {
+    lookup.mark_personal();
+    let view = lookup.request.view();
+    let is_it = |field: &(&[u8], &[u8])| field.0.eq_ignore_ascii_case(name.as_bytes());
+    let lines: Vec<&[u8]> = view.fields().filter(is_it).map(|field| field.1).collect();
+    (!lines.is_empty()).then(|| lines.join(&b", "[..]))
+}
+
+/// What was chosen.
+struct Chosen<'a> {
+    index: usize,
+    /// The look-up of it, where one was needed for the choice.
+    sub: Option<Box<Lookup<'a>>>,
+}
+
+/// A choice to be made.
+struct Contest<'v> {
+    variants: &'v [Variant],
+    prefers_scripts: bool,
+    /// The number of files that MultiViews found.
+    files: usize,
+    by_name: ByName,
+}
+
+impl Contest<'_> {
+    /// Choose, and note in `lookup` what the answer says about it (mod_negotiation.c,
+    /// do_negotiation).
+    fn run<'a>(&self, lookup: &mut Lookup<'a>) -> Result<Chosen<'a>, Stop> {
+        let outcome = choose(lookup, self.variants, self.prefers_scripts);
+        let Outcome { choice, fields, is_transparent } = outcome;
+        let index = match choice {
+            Choice::Variant(index) => index,
+            Choice::List => {
+                set_fields(lookup, &fields);
+                let list = Failure::new(Status::MULTIPLE_CHOICES, "negotiation", "");
+                return Err(list.variants(response::variant_list(self.variants)).into());
+            }
+            Choice::NotAcceptable => {
+                set_fields(lookup, &fields);
+                let text = format!("no acceptable variant: {}", lookup.display_path());
+                let failure = Failure::new(Status::NOT_ACCEPTABLE, "negotiation", text);
+                let failure = failure.id(690).at_error();
+                return Err(failure.variants(response::variant_list(self.variants)).into());
+            }
+        };
+        let sub = match is_transparent {
+            true => Some(Box::new(self.final_variant(lookup, index)?)),
+            false => None,
+        };
+        set_fields(lookup, &fields);
+        let is_http_1_0 = lookup.request.view().version() == Version::Http10;
+        let caches = lookup.settings.negotiation.caches();
+        lookup.no_cache |= response::expires_at_once(is_http_1_0, caches, self.files);
+        Ok(Chosen { index, sub })
+    }
+
+    /// The look-up of a variant that must not be negotiated in its turn (RFC 2295 section 8.1;
+    /// mod_negotiation.c, setup_choice_response).
+    fn final_variant<'a>(&self, lookup: &mut Lookup<'a>, index: usize) -> Result<Lookup<'a>, Stop> {
+        let name = &self.variants[index].name;
+        let mut sub = (self.by_name)(lookup, name, lookup.query.clone())?;
+        let has = |name: &str| sub.always.iter().any(|field| field.0.eq_ignore_ascii_case(name));
+        if has("TCN") || handler::configured(&sub)?.as_deref() == Some(MAP_HANDLER) {
+            let text = format!("{} is itself negotiated", sub.display_path());
+            let failure = Failure::new(Status::VARIANT_ALSO_NEGOTIATES, "negotiation", text);
+            return Err(failure.into());
+        }
+        let is_vary = |field: &crate::response::Field| field.0.eq_ignore_ascii_case("Vary");
+        if let Some(at) = sub.always.iter().position(is_vary) {
+            let (_, vary) = sub.always.remove(at);
+            lookup.always.push(("Variant-Vary".into(), vary.clone()));
+            lookup.always.push(("Vary".into(), vary));
+        }
+        Ok(sub)
+    }
+}
+
+fn choose(lookup: &Lookup<'_>, variants: &[Variant], prefers_scripts: bool) -> Outcome {
+    let field = |name| joined(lookup, name);
+    let accept = ["Accept", "Accept-Language", "Accept-Charset", "Accept-Encoding"].map(field);
+    let [negotiate, user_agent] = ["Negotiate", "User-Agent"].map(field);
+    let request = choose::Request {
+        is_get: lookup.method.is_some_and(Method::is_get_or_head),
+        has_path_info: !lookup.path_info.is_empty(),
+        prefers_scripts,
+        accept: accept[0].as_deref(),
+        accept_language: accept[1].as_deref(),
+        accept_charset: accept[2].as_deref(),
+        accept_encoding: accept[3].as_deref(),
+        negotiate: negotiate.as_deref(),
+        user_agent: user_agent.as_deref(),
+        prefer_language: lookup.env.get("prefer-language"),
+        no_gzip: lookup.env.has("no-gzip"),
+        gzip_only_html: lookup.env.get("gzip-only-text/html") == Some(b"1"),
+    };
+    choose::choose(&request, &lookup.settings.negotiation, variants)
+}
+
+/// Fields of the answer, be it good or an error.
+fn set_fields(lookup: &mut Lookup<'_>, fields: &Fields) {
+    for (name, value) in fields.iter() {
+        let known = lookup.always.iter_mut().find(|field| field.0.eq_ignore_ascii_case(name));
+        match known {
+            Some(known) if matches!(name, "Vary" | "Alternates") => {
+                known.1.extend_from_slice(b", ");
+                known.1.extend_from_slice(value);
+            }
+            Some(known) => known.1 = value.to_vec(),
+            None => lookup.always.push((name.into(), value.to_vec())),
+        }
+    }
+}
+
+/// The entity tag of a type map, which is that of the list of variants.
+fn map_tag(map: &Lookup<'_>) -> Option<Vec<u8>> {
+    let Entry { file, status } = map.found.as_ref().ok()?;
+    representation::file_tag(&map.settings, file, status, map.request.start_us)
+}
+
+/// The variants that a type map lists, with the sizes of their files.
+fn variants_of(map: &Lookup<'_>) -> Result<Vec<Variant>, Stop> {
+    let path = map.display_path();
+    let unreadable = |reason: String| -> Stop {
+        let text = format!("cannot access type map file: {path}: {reason}");
+        Failure::new(Status::FORBIDDEN, "negotiation", text).id(680).at_error().into()
+    };
+    let entry = map.found.as_ref().map_err(|errno| unreadable(errno.to_string()))?;
+    let mut text = Vec::new();
+    let limit = type_map::FILE_BYTES_MAX as u64;
+    let file = entry.file.try_clone().map_err(|error| unreadable(error.to_string()))?;
+    file.take(limit).read_to_end(&mut text).map_err(|error| unreadable(error.to_string()))?;
+    let parsed = type_map::parse(&text, map.file_name()).map_err(|bad| bad_map(&path, &bad))?;
+    let TypeMap { mut variants, stopped } = parsed;
+    if let Some(stop) = stopped {
+        log_stop(map, &path, &stop);
+    }
+    for variant in &mut variants {
+        if variant.length.is_none()
+            && variant.body.is_none()
+            && let Ok(found) = look_up(map, &variant.name, None)
+        {
+            variant.length = found.found.as_ref().ok().map(|entry| entry.status.size);
+        }
+    }
+    Ok(variants)
+}
+
+fn bad_map(path: &str, bad: &BadMap) -> Failure {
+    let failure =
+        |text| Failure::new(Status::INTERNAL_SERVER_ERROR, "negotiation", text).at_error();
+    match bad {
+        BadMap::NoColon(line) => {
+            let line = String::from_utf8_lossy(line);
+            let text = format!("Syntax error in type map, no ':' in {path} for header {line}");
+            failure(text).id(681)
+        }
+        BadMap::NoValue(line) => {
+            let line = String::from_utf8_lossy(line);
+            let text = format!("Syntax error in type map --- no header body: {line} for {path}");
+            failure(text).id(682)
+        }
+    }
+}
+
+fn log_stop(map: &Lookup<'_>, path: &str, stop: &type_map::Stop) {
+    let (id, text) = match stop {
+        type_map::Stop::BadLength(text) => {
+            let text = String::from_utf8_lossy(text);
+            let text =
+                format!("Parse error in type map, Content-Length: '{text}' in {path} is invalid.");
+            (684, text)
+        }
+        type_map::Stop::NoEndTag(tag) => {
+            let tag = String::from_utf8_lossy(tag);
+            let text = format!(
+                "Syntax error in type map, no end tag '{tag}' found in {path} for Body: content."
+            );
+            (685, text)
+        }
+    };
+    map.log(Level::Error, "negotiation", Some(id), &text);
+}
+
+/// Resolve hook: a type map (mod_negotiation.c, handle_map_file).
+pub(crate) fn map(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    let name = handler::effective(lookup)?;
+    let is_map = name.is_some_and(|name| name == MAP_HANDLER || name == MAP_TYPE);
+    if !is_map || !phase::is_file(lookup) {
+        return Ok(None);
+    }
+    lookup.mark_personal();
+    lookup.list_tag = map_tag(lookup);
+    let variants = variants_of(lookup)?;
+    let contest =
+        Contest { variants: &variants, prefers_scripts: false, files: 0, by_name: look_up };
+    let index = contest.run(lookup)?.index;
+    let chosen = &variants[index];
+    if chosen.body.is_some() {
+        return text_of(lookup, chosen).map(Some);
+    }
+    let (folder, query) = (folder_url(lookup), lookup.query.as_deref());
+    let target = response::map_target(folder, chosen, &lookup.path_info, query);
+    Err(phase::internal(lookup, &target))
+}
+
+/// The answer with a text that stands in the map itself.
+fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Handler, Stop> {
+    let method = files::method_for_file(&lookup.request, lookup.method)?;
+    let utf8 = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+    if let Some(content_type) = response::content_type(chosen) {
+        lookup.content_type = Some(utf8(&content_type));
+    }
+    if !chosen.languages.is_empty() {
+        lookup.content_language = Some(utf8(&chosen.languages.join(&b',')));
+    }
+    if let Some(encoding) = chosen.encoding.as_ref().filter(|text| !text.is_empty()) {
+        lookup.content_encoding = Some(utf8(encoding));
+    }
+    let entry = std::mem::replace(&mut lookup.found, Err(Errno::NOENT))
+        .map_err(|errno| phase::open_failure(lookup, errno))?;
+    let origin = Origin {
+        root: lookup.place.root.clone(),
+        below: lookup.place.below.clone(),
+        links: lookup.links,
+    };
+    let source = Rc::new(Representation::new(entry, lookup, origin));
+    let validators = Validators { etag: None, last_modified_s: Some(source.last_modified_s) };
+    let request = lookup.request.clone();
+    let conditions = files::conditions(&request.view());
+    let mut answer = match evaluate(&conditions, &validators, method != Method::Post) {
+        Condition::Proceed => Response::new(Status::OK).field("Accept-Ranges", "bytes"),
+        Condition::NotModified => Response::new(Status::NOT_MODIFIED),
+        Condition::PreconditionFailed => {
+            let text = "a precondition of the request does not hold";
+            return Err(Failure::new(Status::PRECONDITION_FAILED, "http", text).into());
+        }
+    };
+    if answer.status == Status::OK {
+        answer.late = files::late_description(&source);
+        answer.content_type.clone_from(&source.content_type);
+        let body = chosen.body.map(|body| (body.start, body.length)).unwrap_or_default();
+        let (offset, length) = body;
+        answer.body = Body { pieces: vec![Piece::File { source, offset, length }] };
+    }
+    Ok(Handler::Made(Box::new(Made { name: MAP_HANDLER, response: answer })))
+}
+
+/// Fixup hook: `x-gzip` for clients that know it by that name only, and the other way round
+/// (mod_negotiation.c, fix_encoding).
+pub(crate) fn fix_encoding(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    if !phase::is_file(lookup) {
+        return Ok(());
+    }
+    let settings = lookup.settings.clone();
+    let mime = settings.mime.mime(&lookup.site().types, lookup.mime_name());
+    let own = lookup.content_encoding.as_deref().or(mime.encoding.as_deref());
+    let Some(encoding) = own.map(|text| text.as_bytes().to_vec()) else { return Ok(()) };
+    let accepted = joined(lookup, "Accept-Encoding");
+    if let Some(spelled) = client_encoding(&encoding, accepted.as_deref()) {
+        lookup.content_encoding = Some(String::from_utf8_lossy(&spelled).into_owned());
+    }
+    Ok(())
+}
+
+/// Finish hook: what depends on the client must not stay in a cache that knows no `Vary`.
+pub(crate) fn expires(lookup: &mut Lookup<'_>, response: &mut Response) -> Result<(), Failure> {
+    if lookup.no_cache && response.get("Expires").is_none() {
+        let now_s = lookup.request.start_us.div_euclid(1_000_000);
+        response.set("Expires", representation::http_date(now_s));
+    }
+    Ok(())
+}

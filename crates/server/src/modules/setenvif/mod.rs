@@ -1,0 +1,143 @@
+//! setenvif: variables of the environment that depend on the request (mod_setenvif).
+//!
+//! Rules outside of all sections run as soon as a request is read, those of sections when its
+//! place is known. Debian's default configuration has ten rules of the first kind about
+//! `User-Agent`; what they come to is remembered per thread (`memo.rs`), so that a request for
+//! which they come to nothing keeps its fast path.
+
+mod directives;
+mod memo;
+mod rule;
+
+pub(crate) use directives::MODULE;
+pub(crate) use memo::Memo;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::log::level::Level;
+use crate::lookup::{Lookup, Purpose};
+use crate::phase::{Seen, Stop};
+use crate::site::host::Host;
+use crate::table::Table;
+use message::{Status, Target};
+use rule::{Rule, Subject};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Rules in the order of the text, those of outer sections or of the main server first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    rules: Vec<Arc<Rule>>,
+}
+
+impl Settings {
+    pub(crate) fn over(&self, outer: &Self) -> Self {
+        if self.rules.is_empty() {
+            return outer.clone();
+        }
+        Self { rules: [&outer.rules[..], &self.rules].concat() }
+    }
+}
+
+/// What the rules of a host come to for a request.
+pub(crate) enum Class {
+    /// No variable at all.
+    Empty,
+    /// These.
+    Variables(Rc<Table>),
+    /// More than a request's head decides: ask for each request.
+    Open,
+}
+
+/// What the rules of `host` come to, from the memo if a request like this one was there before.
+/// Without rules it costs nothing.
+pub(crate) fn class(context: &Context, host: &Host, subject: &Subject<'_>) -> Class {
+    let rules = &host.modules.setenvif.rules;
+    if rules.is_empty() {
+        return Class::Empty;
+    }
+    let mut memo = context.setenvif.borrow_mut();
+    if !memo.key(host.index, rules, subject) {
+        return Class::Open;
+    }
+    let table = match memo.get() {
+        Some(known) => known,
+        None => {
+            let mut table = Table::default();
+            if rule::apply(rules, subject, None, &mut table).is_err() {
+                return Class::Open;
+            }
+            memo.put(table)
+        }
+    };
+    if table.is_empty() { Class::Empty } else { Class::Variables(table) }
+}
+
+/// Whether a prepared response may answer: the rules of the host come to nothing.
+pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
+    let rules = &seen.host.modules.setenvif.rules;
+    if rules.is_empty() {
+        return true;
+    }
+    let Target::Origin { path, .. } = seen.target else { return false };
+    let client = seen.client.ip().to_canonical();
+    let subject = Subject { head: seen.head, path, client, server: None };
+    matches!(class(seen.context, seen.host, &subject), Class::Empty)
+}
+
+/// Post-read-request hook: the rules of the host. The path is still the one of the request line.
+pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let host = lookup.host;
+    if host.modules.setenvif.rules.is_empty() {
+        return Ok(());
+    }
+    let request = lookup.request.clone();
+    let framing = request.framing().map_err(Failure::from)?;
+    let path = framing.target.path().unwrap_or_default();
+    let client = lookup.client_ip.unwrap_or_else(|| request.client.ip().to_canonical());
+    let server = Some(request.local.ip().to_canonical());
+    let subject = Subject { head: request.view(), path, client, server };
+    match class(lookup.context, host, &subject) {
+        Class::Empty => Ok(()),
+        Class::Variables(table) => {
+            lookup.mark_personal();
+            table.iter().for_each(|(name, value)| lookup.env.set(name, value));
+            Ok(())
+        }
+        Class::Open => {
+            let rules = &host.modules.setenvif.rules;
+            run(lookup, rules, &subject)
+        }
+    }
+}
+
+/// Header-parser hook: the rules of the place. For a request that was redirected within the server
+/// httpd has the host's rules run a second time instead, since it forgets that it was there
+/// (match_headers).
+pub(crate) fn header(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let settings = lookup.settings.clone();
+    let rules = match lookup.purpose {
+        Purpose::Redirected => &lookup.host.modules.setenvif.rules,
+        _ => &settings.setenvif.rules,
+    };
+    if rules.is_empty() {
+        return Ok(());
+    }
+    let request = lookup.request.clone();
+    let path = lookup.path.clone();
+    let server = Some(request.local.ip().to_canonical());
+    let client = lookup.client();
+    run(lookup, rules, &Subject { head: request.view(), path: &path, client, server })
+}
+
+fn run(lookup: &mut Lookup<'_>, rules: &[Arc<Rule>], subject: &Subject<'_>) -> Result<(), Stop> {
+    lookup.mark_personal();
+    let mut env = std::mem::take(&mut lookup.env);
+    let done = rule::apply(rules, subject, Some(lookup), &mut env);
+    lookup.env = env;
+    done.map_err(|rule::TooLong(name)| {
+        let text = format!("Regular expression replacement failed for '{name}', value too long?");
+        let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "setenvif", text);
+        failure.id(1505).level(Level::Crit).into()
+    })
+}

@@ -1,0 +1,359 @@
+//! The manual of all directives, as Markdown pages, from the tables of the modules: one page for
+//! each module and an index. What it says about a directive is what its row says. The pages are
+//! committed; `cargo xtask docs` writes them, and a test says when they are stale.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::Path;
+use std::{fs, io};
+
+use config::owners;
+use config::{Scope, known, known_modules};
+
+use crate::modules::{GUARDS, MODULES};
+
+/// A page of the manual.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The name of its file.
+    pub name: String,
+    /// Its Markdown.
+    pub text: String,
+}
+
+/// A directive, or a section, as the manual shows it.
+struct Entry {
+    name: &'static str,
+    page: String,
+    syntax: String,
+    default: &'static str,
+    help: &'static str,
+    scope: Scope,
+    /// Whether it acts while the text is read, before any other.
+    is_read_time: bool,
+}
+
+/// Sections that are conditions or a definition, and so have no row: name, source file in httpd,
+/// and help text.
+#[rustfmt::skip]
+const SECTIONS: &[(&str, &str, &str)] = &[
+    ("<IfDefine", "core.c", "Container for directives based on existence of command line defines"),
+    ("<IfDirective", "core.c", "Container for directives based on existence of named directive"),
+    ("<IfFile", "core.c", "Container for directives based on existence of files on disk"),
+    ("<IfModule", "core.c", "Container for directives based on existence of specified modules"),
+    ("<IfSection", "core.c", "Container for directives based on existence of named section"),
+    ("<IfVersion", "mod_version.c", "a comparison operator, a version (and a delimiter)"),
+    ("<Macro", "mod_macro.c", "Beginning of a macro definition section."),
+];
+
+/// The name of the index.
+const INDEX: &str = "README.md";
+
+/// Every page.
+pub fn pages() -> Vec<Page> {
+    let entries = entries();
+    let mut pages = vec![Page { name: INDEX.into(), text: index(&entries) }];
+    let mut modules: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for entry in &entries {
+        modules.entry(&entry.page).or_default().push(entry);
+    }
+    pages.extend(
+        modules.into_iter().map(|(name, entries)| Page {
+            name: format!("{name}.md"),
+            text: module(name, &entries),
+        }),
+    );
+    pages
+}
+
+/// The pages of a folder that are not as they would be written, those that should not be there
+/// included.
+///
+/// # Errors
+/// When the folder cannot be listed; one that is not there is empty.
+pub fn stale(folder: &Path) -> io::Result<Vec<String>> {
+    let pages = pages();
+    let mut names: BTreeSet<String> = present(folder)?;
+    names.extend(pages.iter().map(|page| page.name.clone()));
+    for page in &pages {
+        if fs::read(folder.join(&page.name)).is_ok_and(|text| text == page.text.as_bytes()) {
+            names.remove(&page.name);
+        }
+    }
+    Ok(names.into_iter().collect())
+}
+
+/// Writes the stale pages of a folder and removes those that should not be there; gives their
+/// names.
+///
+/// # Errors
+/// When the folder or a file of it cannot be written.
+pub fn write(folder: &Path) -> io::Result<Vec<String>> {
+    fs::create_dir_all(folder)?;
+    let pages = pages();
+    let stale = stale(folder)?;
+    for name in &stale {
+        match pages.iter().find(|page| page.name == *name) {
+            Some(page) => fs::write(folder.join(name), &page.text)?,
+            None => fs::remove_file(folder.join(name))?,
+        }
+    }
+    Ok(stale)
+}
+
+/// The Markdown files of a folder.
+fn present(folder: &Path) -> io::Result<BTreeSet<String>> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        entries => entries?,
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    Ok(names.filter(|name| name.ends_with(".md")).collect())
+}
+
+/// Everything that has a meaning, by name.
+fn entries() -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for module in MODULES {
+        let page = page_of(module.file);
+        entries.extend(module.directives.iter().map(|row| Entry {
+            name: row.name,
+            page: page.clone(),
+            syntax: row.args.syntax(row.name),
+            default: row.default,
+            help: row.help,
+            scope: row.scope,
+            is_read_time: false,
+        }));
+    }
+    entries.extend(config::read_time_directives().map(|row| Entry {
+        name: row.name,
+        page: page_of(row.file),
+        syntax: config::read_time_syntax(row.name).unwrap_or_default(),
+        default: "",
+        help: row.help,
+        scope: row.scope,
+        is_read_time: true,
+    }));
+    entries.extend(SECTIONS.iter().map(|(name, file, help)| Entry {
+        name,
+        page: page_of(file),
+        syntax: format!("{name} ...> ... </{}>", bare(name)),
+        default: "",
+        help,
+        scope: Scope::OR_ALL,
+        is_read_time: true,
+    }));
+    entries.sort_by_key(|entry| (bare(entry.name).to_ascii_lowercase(), entry.name));
+    entries
+}
+
+/// The page of a module, named as in httpd's manual. The MPMs share one.
+fn page_of(file: &str) -> String {
+    let stem = file.trim_end_matches(".c");
+    let is_mpm = MODULES.iter().any(|module| module.file == file && module.name == owners::MPM);
+    if is_mpm { "mpm".into() } else { stem.into() }
+}
+
+/// A name without the `<` of a section.
+fn bare(name: &str) -> &str {
+    name.trim_start_matches('<')
+}
+
+/// A name as people write it, `<Files>` with both brackets.
+fn written(name: &str) -> String {
+    if name.starts_with('<') { format!("{name}>") } else { name.into() }
+}
+
+fn module(name: &str, entries: &[&Entry]) -> String {
+    let mut text = format!("# {}\n\n", literal(name));
+    text += "Written by `cargo xtask docs` from the tables of the modules; ";
+    text += &format!("[all directives]({INDEX}).\n");
+    for entry in entries {
+        let _ = write!(text, "\n## {}\n\n", literal(&written(entry.name)));
+        if !entry.help.is_empty() {
+            let _ = write!(text, "{}\n\n", literal(entry.help));
+        }
+        let _ = writeln!(text, "- Syntax: `{}`", entry.syntax);
+        if !entry.default.is_empty() {
+            let _ = writeln!(text, "- Default: `{}`", entry.default);
+        }
+        let _ = writeln!(text, "- Context: {}", context(entry.scope));
+        if let Some(classes) = overrides(entry.scope) {
+            let _ = writeln!(text, "- Override: {classes}");
+        }
+        if entry.is_read_time {
+            text += "- Acts while the configuration is read\n";
+        }
+    }
+    text
+}
+
+/// The places of a directive in the words of httpd's manual.
+fn context(scope: Scope) -> String {
+    let sections = [Scope::DIRECTORY, Scope::LOCATION, Scope::FILES];
+    let everywhere = sections.iter().all(|section| scope.meets(*section));
+    let places = [
+        ("server config", scope.meets(Scope::SERVER)),
+        ("virtual host", scope.meets(Scope::HOST)),
+        ("directory", everywhere),
+        ("`<Directory>`", !everywhere && scope.meets(Scope::DIRECTORY)),
+        ("`<Location>`", !everywhere && scope.meets(Scope::LOCATION)),
+        ("`<Files>` and `<If>`", !everywhere && scope.meets(Scope::FILES)),
+        (".htaccess", scope.meets(Scope::HTACCESS)),
+    ];
+    let names: Vec<&str> = places.iter().filter(|place| place.1).map(|place| place.0).collect();
+    names.join(", ")
+}
+
+/// The classes of `AllowOverride` that allow a directive in .htaccess.
+fn overrides(scope: Scope) -> Option<String> {
+    let classes = [
+        ("AuthConfig", Scope::HTACCESS_AUTHCFG),
+        ("FileInfo", Scope::HTACCESS_FILEINFO),
+        ("Indexes", Scope::HTACCESS_INDEXES),
+        ("Limit", Scope::HTACCESS_LIMIT),
+        ("Options", Scope::HTACCESS_OPTIONS),
+    ];
+    let held = classes.iter().filter(|class| scope.meets(class.1));
+    let names: Vec<String> = held.map(|class| format!("`{}`", class.0)).collect();
+    match names.len() {
+        0 => None,
+        count if count == classes.len() => Some("any class".into()),
+        _ => Some(names.join(" or ")),
+    }
+}
+
+/// What comes before the table of the index.
+const INDEX_HEAD: &str = "\
+# Directives
+
+Every directive that Trivet acts on. The pages are written by `cargo xtask docs` from the tables
+that the server itself reads; a section stands with its brackets. The directives of a module are
+there when `LoadModule` has named it, as in httpd, and always under `trivet serve`.
+
+| directive | module | what it is for |
+|---|---|---|
+";
+
+/// What comes before the other directives of httpd.
+const ACCEPTED_HEAD: &str = "
+## Accepted without effect
+
+Directives of httpd's stock modules that Trivet knows by name only, by the module that has them in
+httpd. A line or a section with one of them is told as a warning, and the rest of the configuration
+is used.
+
+";
+
+/// What comes before the directives that are errors.
+const REFUSED_HEAD: &str = "
+## Refused
+
+Directives that keep something shut and that Trivet does not act on. It does not start with one of
+them, since what they protect would be open.
+
+";
+
+fn index(entries: &[Entry]) -> String {
+    let mut text = INDEX_HEAD.to_owned();
+    for entry in entries {
+        let name = literal(&written(entry.name));
+        let anchor = bare(entry.name).to_ascii_lowercase();
+        let page = &entry.page;
+        let title = literal(page);
+        let help = literal(entry.help);
+        let help = if help.is_empty() { String::new() } else { format!(" {help}") };
+        let _ = writeln!(text, "| [{name}]({page}.md#{anchor}) | [{title}]({page}.md) |{help} |");
+    }
+    let has_entry = |name: &str| entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(name));
+    let is_guard = |name: &str| GUARDS.names.iter().any(|guard| guard.eq_ignore_ascii_case(name));
+    let others = || known::NAMES.iter().filter(|name| !has_entry(name));
+    text += ACCEPTED_HEAD;
+    text += &by_module(others().copied().filter(|name| !is_guard(name)));
+    let refused: Vec<&str> = others().copied().filter(|name| is_guard(name)).collect();
+    if !refused.is_empty() {
+        text += REFUSED_HEAD;
+        text += &by_module(refused.into_iter());
+    }
+    text
+}
+
+/// A list with one item for each module of httpd.
+fn by_module(names: impl Iterator<Item = &'static str>) -> String {
+    let mut modules: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for name in names {
+        modules.entry(owner_of(name)).or_default().push(format!("`{}`", written(name)));
+    }
+    let line = |(module, names): (String, Vec<String>)| {
+        format!("- {}: {}\n", literal(&module), names.join(", "))
+    };
+    modules.into_iter().map(line).collect()
+}
+
+/// The module that has a directive in httpd, as its manual names it. What no stock module of
+/// httpd 2.4 has any more stands with the core.
+fn owner_of(name: &str) -> String {
+    let symbol = owners::of(name).next().unwrap_or("core_module");
+    if symbol == owners::MPM {
+        return "mpm".into();
+    }
+    let file = known_modules::MODULES.iter().find(|row| row.0 == symbol).map(|row| row.1);
+    file.map_or("core".into(), page_of)
+}
+
+/// Text in which Markdown finds nothing of its own.
+fn literal(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len());
+    for letter in text.trim().chars() {
+        match letter {
+            '\n' | '\t' => literal.push(' '),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' => {
+                literal.extend(['\\', letter]);
+            }
+            _ => literal.push(letter),
+        }
+    }
+    literal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn docs_are_fresh() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
+        let stale = stale(&folder).unwrap();
+        assert!(stale.is_empty(), "run `cargo xtask docs`: {stale:?}");
+    }
+
+    #[test]
+    fn a_folder_is_brought_up_to_date() {
+        let folder = std::env::temp_dir().join(format!("trivet-manual-{}", std::process::id()));
+        let count = pages().len();
+        assert_eq!(stale(&folder).unwrap().len(), count);
+        assert_eq!(write(&folder).unwrap().len(), count);
+        fs::write(folder.join("mod_gone.md"), "").unwrap();
+        fs::write(folder.join("core.md"), "").unwrap();
+        assert_eq!(write(&folder).unwrap(), ["core.md", "mod_gone.md"]);
+        assert_eq!(stale(&folder).unwrap(), [""; 0]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn places_have_the_words_of_the_manual() {
+        let places = |scope| (context(scope), overrides(scope));
+        let (context, classes) = places(Scope::OR_FILEINFO);
+        assert_eq!(context, "server config, virtual host, directory, .htaccess");
+        assert_eq!(classes.unwrap(), "`FileInfo`");
+        assert_eq!(places(Scope::SERVER | Scope::DIRECTORY).0, "server config, `<Directory>`");
+        assert_eq!(places(Scope::OR_ALL).1.unwrap(), "any class");
+        assert_eq!(places(Scope::RSRC_CONF).1, None);
+    }
+
+    #[test]
+    fn help_texts_are_no_markdown() {
+        assert_eq!(literal("a <Files> of *|b_c\n"), "a \\<Files\\> of \\*\\|b\\_c");
+    }
+}

@@ -1,0 +1,58 @@
+//! `<If>`, `<ElseIf>` and `<Else>`: the if walk of httpd (server/request.c, ap_if_walk).
+
+use crate::failure::Failure;
+use crate::lookup::Lookup;
+use crate::phase::Stop;
+use crate::site::locate::Layers;
+use crate::site::section::{Branch, Section, SectionKind};
+use message::Status;
+use std::sync::Arc;
+
+/// How deep conditions may stand in each other.
+const DEPTH_MAX: usize = 20;
+
+/// Lay the sections whose conditions hold over `layers`, and so on for those inside of them.
+pub(crate) fn walk(lookup: &mut Lookup<'_>, mut layers: Layers) -> Result<(), Stop> {
+    let mut conditions = layers.settings.core.ifs.clone();
+    for _ in 0..DEPTH_MAX {
+        if conditions.is_empty() {
+            break;
+        }
+        let matching = matching(lookup, &conditions)?;
+        conditions =
+            matching.iter().flat_map(|section| section.settings.core.ifs.clone()).collect();
+        lookup.context.merged.lay(&mut layers, &matching);
+        lookup.settings = layers.settings.clone();
+    }
+    Ok(())
+}
+
+/// The sections whose conditions hold, of each chain at most one.
+fn matching(
+    lookup: &mut Lookup<'_>,
+    conditions: &[Arc<Section>],
+) -> Result<Vec<Arc<Section>>, Stop> {
+    let mut found = Vec::new();
+    let mut is_decided = false;
+    for section in conditions {
+        let SectionKind::If(condition) = &section.kind else { continue };
+        if condition.branch == Branch::If {
+            is_decided = false;
+        }
+        if is_decided {
+            continue;
+        }
+        let holds = match &condition.expression {
+            Some(expression) => expression.holds(lookup, None).map_err(|text| {
+                let text = format!("Failed to evaluate <If > condition: {text}");
+                Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).id(1357).at_error()
+            })?,
+            None => true,
+        };
+        if holds {
+            is_decided = true;
+            found.push(section.clone());
+        }
+    }
+    Ok(found)
+}

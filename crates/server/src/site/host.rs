@@ -1,0 +1,321 @@
+//! (Virtual) hosts: what a configuration says about each, and which of them a request is for.
+
+use crate::log::error_format::ErrorFormats;
+use crate::log::errors::ErrorLog;
+use crate::log::level::Levels;
+use crate::modules::{Coding, log_config};
+use crate::resolve::Root;
+use crate::site::builder::Place;
+use crate::site::locate::Sections;
+use crate::site::logs::AccessLog;
+use crate::site::section::Section;
+use crate::site::settings::{HostSettings, Settings};
+use crate::site::timing::{Timing, TimingDraft};
+use message::path::EncodedSlashes;
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What a configuration says about a host. What is not set comes from the main server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostDraft {
+    /// Arguments of `<VirtualHost>`; empty for the main server.
+    pub(crate) addresses: Vec<HostAddress>,
+    /// Where it was configured.
+    pub(crate) place: Place,
+    pub(crate) document_root: Option<PathBuf>,
+    pub(crate) server_name: Option<ServerName>,
+    /// `ServerAlias`, each a name or a wildcard.
+    pub(crate) aliases: Vec<String>,
+    /// `ServerPath`
+    pub(crate) server_path: Option<String>,
+    pub(crate) server_admin: Option<String>,
+    /// `StrictHostCheck`
+    pub(crate) strict_host_check: Option<bool>,
+    /// `AllowEncodedSlashes`
+    pub(crate) encoded_slashes: Option<EncodedSlashes>,
+    pub(crate) timing: TimingDraft,
+    pub(crate) request_line_bytes: Option<usize>,
+    pub(crate) field_bytes: Option<usize>,
+    pub(crate) fields: Option<usize>,
+    pub(crate) trace: Option<Trace>,
+    /// `MergeSlashes`
+    pub(crate) merge_slashes: Option<bool>,
+    /// `AccessFileName`
+    pub(crate) access_file_names: Option<Vec<String>>,
+    /// `LimitInternalRecursion`: redirects, look-ups.
+    pub(crate) internal_limits: Option<(u32, u32)>,
+    pub(crate) error_log: Option<PathBuf>,
+    /// `ErrorLogFormat`
+    pub(crate) error_formats: ErrorFormats,
+    /// `LogLevel` outside of sections.
+    pub(crate) levels: Option<Levels>,
+    /// `LogFormat` with a nickname: it and the format.
+    pub(crate) formats: Vec<(String, String)>,
+    /// `LogFormat` without a nickname.
+    pub(crate) default_format: Option<String>,
+    pub(crate) logs: Vec<log_config::LogDraft>,
+    /// What modules keep per host.
+    pub(crate) modules: HostSettings,
+    /// Outside of all sections.
+    pub(crate) base: Settings,
+    /// `<Directory>` in the order of the text.
+    pub(crate) directories: Vec<Arc<Section>>,
+    /// `<Location>` in the order of the text.
+    pub(crate) locations: Vec<Arc<Section>>,
+}
+
+/// `ServerName [scheme://]name[:port]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ServerName {
+    pub(crate) scheme: Option<String>,
+    pub(crate) name: String,
+    pub(crate) port: Option<u16>,
+}
+
+impl ServerName {
+    /// The port for logs.
+    pub(crate) fn default_port(&self) -> u16 {
+        let of_scheme = if self.scheme.as_deref() == Some("https") { 443 } else { 80 };
+        self.port.unwrap_or(of_scheme)
+    }
+}
+
+/// `TraceEnable`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trace {
+    Off,
+    On,
+    /// Request bodies are allowed.
+    Extended,
+}
+
+/// `UseCanonicalName`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum UseCanonicalName {
+    #[default]
+    Off,
+    On,
+    Dns,
+}
+
+/// An argument of `<VirtualHost>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct HostAddress {
+    /// `None` is `*` and `_default_`.
+    pub(crate) ip: Option<IpAddr>,
+    /// `None` is every port.
+    pub(crate) port: Option<u16>,
+}
+
+impl HostAddress {
+    fn covers(&self, local: SocketAddr) -> bool {
+        self.ip.is_none_or(|ip| ip == local.ip().to_canonical())
+            && self.port.is_none_or(|port| port == local.port())
+    }
+}
+
+/// One (virtual) host, compiled.
+pub(crate) struct Host {
+    /// Its place among the hosts of the site; the main server is 0.
+    pub(crate) index: usize,
+    pub(crate) name: Option<ServerName>,
+    pub(crate) aliases: Vec<String>,
+    pub(crate) server_path: Option<String>,
+    pub(crate) server_admin: Option<String>,
+    pub(crate) strict_host_check: bool,
+    pub(crate) encoded_slashes: EncodedSlashes,
+    pub(crate) addresses: Vec<HostAddress>,
+    pub(crate) root: Arc<Root>,
+    pub(crate) timing: Timing,
+    pub(crate) limits: http1::HeadLimits,
+    pub(crate) trace: Trace,
+    pub(crate) merge_slashes: bool,
+    pub(crate) access_file_names: Arc<[String]>,
+    pub(crate) internal_limits: (u32, u32),
+    pub(crate) error_log: Arc<ErrorLog>,
+    pub(crate) logs: Arc<[AccessLog]>,
+    /// `%v`
+    pub(crate) log_name: String,
+    /// What modules keep per host.
+    pub(crate) modules: HostSettings,
+    pub(crate) sections: Sections,
+    /// Whether a request for [`Self::name`] always leads here.
+    pub(crate) owns_name: bool,
+}
+
+impl Host {
+    /// The key of a path in the cache of prepared responses, which all hosts share; `coding` is
+    /// for one of several variants. `buffer` is not used for the usual keys of the main server,
+    /// which are the paths themselves.
+    pub(crate) fn key<'k>(
+        &self,
+        path: &'k [u8],
+        coding: Option<Option<Coding>>,
+        buffer: &'k mut Vec<u8>,
+    ) -> &'k [u8] {
+        if self.index == 0 && coding.is_none() {
+            return path;
+        }
+        buffer.clear();
+        buffer.extend_from_slice(&self.index.to_le_bytes());
+        buffer.extend_from_slice(path);
+        if let Some(coding) = coding {
+            // No request target holds a NUL.
+            buffer.push(0);
+            buffer.extend_from_slice(coding.map_or("", Coding::name).as_bytes());
+        }
+        buffer
+    }
+
+    /// Whether this is one of its names.
+    pub(crate) fn answers_to(&self, name: &[u8]) -> bool {
+        let name = without_root(name).to_ascii_lowercase();
+        let is_own = |own: &str| own.as_bytes().eq_ignore_ascii_case(&name);
+        let is_alias = |alias: &String| wild_matches(alias.to_ascii_lowercase().as_bytes(), &name);
+        self.name().is_some_and(is_own) || self.aliases.iter().any(is_alias)
+    }
+
+    /// The value of `Allow` for a static resource (core.c, default_handler; http_protocol.c,
+    /// make_allow).
+    pub(crate) fn methods(&self) -> &'static str {
+        match self.trace {
+            Trace::Off => "GET,POST,OPTIONS,HEAD",
+            Trace::On | Trace::Extended => "GET,POST,OPTIONS,HEAD,TRACE",
+        }
+    }
+
+    /// `ServerName` without scheme and port.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_ref().map(|name| name.name.as_str())
+    }
+}
+
+/// Which host a request is for, by address, port and name (server/vhost.c).
+pub(crate) enum HostChoice {
+    /// There are no virtual hosts.
+    Main,
+    ByAddress(Vec<Chain>),
+}
+
+/// Hosts that share an address: the first is their default.
+pub(crate) struct Chain {
+    pub(crate) address: HostAddress,
+    pub(crate) hosts: Vec<usize>,
+    /// Names without wildcards, in lower case, with the first host in `hosts` that has each.
+    by_name: HashMap<Vec<u8>, usize>,
+    /// Wildcard aliases with the position of their host in `hosts`.
+    wild: Vec<(usize, String)>,
+}
+
+impl HostChoice {
+    /// Sort out who answers where.
+    pub(crate) fn new(hosts: &mut [Host]) -> Self {
+        if hosts.len() < 2 {
+            return Self::Main;
+        }
+        let mut chains: Vec<Chain> = Vec::new();
+        let mut at: HashMap<HostAddress, usize> = HashMap::new();
+        for host in hosts[1..].iter() {
+            for address in &host.addresses {
+                let nth = *at.entry(*address).or_insert_with(|| {
+                    chains.push(Chain::new(*address));
+                    chains.len() - 1
+                });
+                // The same address may stand in one line twice.
+                if chains[nth].hosts.last() != Some(&host.index) {
+                    chains[nth].hosts.push(host.index);
+                }
+            }
+        }
+        chains.iter_mut().for_each(|chain| chain.learn_names(hosts));
+        for host in &mut hosts[1..] {
+            let leads_here = |address: &HostAddress, name: &str| {
+                at.get(address).and_then(|nth| chains[*nth].named(name.as_bytes()))
+                    == Some(host.index)
+            };
+            let owns = |name: &str| host.addresses.iter().all(|address| leads_here(address, name));
+            host.owns_name = host.name().is_some_and(owns);
+        }
+        // An address beats `*`, and a port beats `*` (vhost.c, find_addr and iphash_table).
+        chains.sort_by_key(|chain| (chain.address.ip.is_none(), chain.address.port.is_none()));
+        Self::ByAddress(chains)
+    }
+
+    /// The hosts of an address; `None` if it is the main server's alone.
+    pub(crate) fn chain(&self, local: SocketAddr) -> Option<&Chain> {
+        match self {
+            Self::Main => None,
+            Self::ByAddress(chains) => chains.iter().find(|chain| chain.address.covers(local)),
+        }
+    }
+}
+
+impl Chain {
+    fn new(address: HostAddress) -> Self {
+        Self { address, hosts: Vec::new(), by_name: Default::default(), wild: Vec::new() }
+    }
+
+    fn learn_names(&mut self, hosts: &[Host]) {
+        self.by_name.reserve(2 * self.hosts.len());
+        for (at, index) in self.hosts.iter().enumerate() {
+            let host = &hosts[*index];
+            let plain = host.aliases.iter().filter(|alias| !is_wild(alias)).map(String::as_str);
+            for name in host.name().into_iter().chain(plain) {
+                self.by_name.entry(name.to_ascii_lowercase().into_bytes()).or_insert(at);
+            }
+            let wild = host.aliases.iter().filter(|alias| is_wild(alias));
+            self.wild.extend(wild.map(|alias| (at, alias.to_ascii_lowercase())));
+        }
+    }
+
+    /// The host that is the default here.
+    pub(crate) fn default_host(&self) -> usize {
+        self.hosts[0]
+    }
+
+    /// The host called `name`, as a client writes it; `None` if none is.
+    pub(crate) fn named(&self, name: &[u8]) -> Option<usize> {
+        let lower = without_root(name).to_ascii_lowercase();
+        let exact = self.by_name.get(&lower).copied();
+        let limit = exact.unwrap_or(usize::MAX);
+        let earlier = self.wild.iter().take_while(|row| row.0 < limit);
+        let wild = earlier.filter(|row| wild_matches(row.1.as_bytes(), &lower)).map(|row| row.0);
+        wild.min().or(exact).map(|at| self.hosts[at])
+    }
+}
+
+/// One final dot is the root of all names, not part of this one (vhost.c, fix_hostname).
+fn without_root(name: &[u8]) -> &[u8] {
+    name.strip_suffix(b".").filter(|name| !name.is_empty()).unwrap_or(name)
+}
+
+/// Whether a `ServerAlias` has wildcards.
+pub(crate) fn is_wild(alias: &str) -> bool {
+    alias.contains(['*', '?'])
+}
+
+/// ap_strcasecmp_match: `*` is any text, dots included; `?` is one byte.
+fn wild_matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                p += 1;
+                retry = Some((p, n));
+            }
+            Some(byte) if *byte == b'?' || *byte == name[n] => {
+                p += 1;
+                n += 1;
+            }
+            _ => {
+                let Some((after, at)) = retry else { return false };
+                retry = Some((after, at + 1));
+                (p, n) = (after, at + 1);
+            }
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}

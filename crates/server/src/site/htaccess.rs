@@ -1,0 +1,194 @@
+//! `.htaccess` files: read when they are there, parsed when they have changed, and kept per
+//! thread. A change takes effect with the next request.
+
+use crate::failure::Failure;
+use crate::log::level::Level;
+use crate::lookup::Lookup;
+use crate::site::builder::{Builder, Overrides};
+use crate::site::language::Language;
+use crate::site::locate::TEXT_BYTES_MAX;
+use crate::site::section::Section;
+use config::{Severity, Tree};
+use message::Status;
+use runtime::file::{self, Errno, Kind};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Files known per thread. Clients choose which folders are looked at, so this is bounded.
+const FILES_MAX: usize = 4096;
+
+/// The longest file that is read. Nobody writes this much by hand.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+
+/// Parsed files of one serving thread.
+#[derive(Default)]
+pub(crate) struct Htaccess {
+    known: RefCell<HashMap<Vec<u8>, Known>>,
+    /// Length of all of them.
+    text_bytes: Cell<usize>,
+}
+
+/// A file as it was when it was parsed.
+struct Known {
+    status: file::Status,
+    overrides: Overrides,
+    /// The first error, if there was one, in httpd's words.
+    section: Result<Arc<Section>, Arc<str>>,
+}
+
+impl Htaccess {
+    /// What the file of `folder` (absolute, without a final slash) says; `None` without a file.
+    ///
+    /// # Errors
+    /// 500 for a file with an error, 403 for one that cannot be read.
+    pub(crate) fn section(
+        &self,
+        lookup: &Lookup<'_>,
+        folder: &[u8],
+        overrides: &Overrides,
+    ) -> Result<Option<Arc<Section>>, Failure> {
+        for name in lookup.host.access_file_names.iter() {
+            let path =
+                [folder.strip_suffix(b"/").unwrap_or(folder), b"/", name.as_bytes()].concat();
+            let status = match self.status(lookup, &path) {
+                Ok(status) if status.kind == Kind::File => status,
+                Ok(_) => return Err(unreadable(&path, folder, "it is no file")),
+                Err(Errno::NOENT | Errno::NOTDIR) => continue,
+                Err(errno) => return Err(unreadable(&path, folder, &errno.to_string())),
+            };
+            return self.parsed(lookup, folder, path, status, overrides).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// Beneath the root of the request through its descriptor, so that what the server may reach
+    /// and its children may not is the same for files and for what guards them.
+    fn status(&self, lookup: &Lookup<'_>, path: &[u8]) -> Result<file::Status, Errno> {
+        match below_root(lookup, path) {
+            Some(below) => {
+                let root = lookup.place.root.descriptor(lookup.context.now_s())?;
+                file::status_at(root.as_fd(), below)
+            }
+            None => file::status_at(file::CURRENT_FOLDER, path),
+        }
+    }
+
+    fn parsed(
+        &self,
+        lookup: &Lookup<'_>,
+        folder: &[u8],
+        path: Vec<u8>,
+        status: file::Status,
+        overrides: &Overrides,
+    ) -> Result<Arc<Section>, Failure> {
+        let name = String::from_utf8_lossy(&path).into_owned();
+        let is_current = |known: &&Known| known.status == status && known.overrides == *overrides;
+        if let Some(known) = self.known.borrow().get(&path).filter(is_current) {
+            return known.section.clone().map_err(|text| refused(&name, &text));
+        }
+        let text = read(lookup, &path).map_err(|error| unreadable(&path, folder, &error))?;
+        let folder = String::from_utf8_lossy(folder).into_owned();
+        let language = &lookup.site().language;
+        let section = parse(language, &name, &folder, &text, overrides.clone());
+        let mut known = self.known.borrow_mut();
+        let own_bytes = section.as_ref().map_or(0, |section| section.text_bytes);
+        let mut text_bytes = self.text_bytes.get() + own_bytes;
+        if known.len() >= FILES_MAX || text_bytes > TEXT_BYTES_MAX {
+            known.clear();
+            text_bytes = own_bytes;
+        }
+        self.text_bytes.set(text_bytes);
+        let result = section.clone().map_err(|text| refused(&name, &text));
+        known.insert(path, Known { status, overrides: overrides.clone(), section });
+        result
+    }
+}
+
+/// The part of `path` below the root of the request; `None` if it is elsewhere.
+fn below_root<'p>(lookup: &Lookup<'_>, path: &'p [u8]) -> Option<&'p [u8]> {
+    let root = lookup.place.root.path_bytes();
+    let below = path.strip_prefix(root)?;
+    if root == b"/" { Some(below) } else { below.strip_prefix(b"/") }
+}
+
+fn read(lookup: &Lookup<'_>, path: &[u8]) -> Result<Vec<u8>, String> {
+    let open = || -> Result<std::fs::File, Errno> {
+        match below_root(lookup, path) {
+            Some(below) => {
+                let root = lookup.place.root.descriptor(lookup.context.now_s())?;
+                let links = file::Links::Follow;
+                let opened = file::open_beneath(root.as_fd(), below, links, file::Purpose::Read)?;
+                Ok(std::fs::File::from(opened))
+            }
+            None => {
+                let path = Path::new(std::ffi::OsStr::from_bytes(path));
+                std::fs::File::open(path).map_err(|error| {
+                    Errno::from_raw_os_error(error.raw_os_error().unwrap_or_default())
+                })
+            }
+        }
+    };
+    let mut text = Vec::new();
+    let opened = open().map_err(|errno| errno.to_string())?;
+    opened.take(FILE_BYTES_MAX + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("it is longer than {FILE_BYTES_MAX} bytes"));
+    }
+    Ok(text)
+}
+
+/// From text to settings.
+fn parse(
+    language: &Language,
+    name: &str,
+    folder: &str,
+    text: &[u8],
+    overrides: Overrides,
+) -> Result<Arc<Section>, Arc<str>> {
+    let tree: Tree = config::parse(name, text, 1);
+    let expanded = language.expand(vec![tree]);
+    let first = |said: &[config::Diagnostic]| {
+        let error = said.iter().find(|said| said.severity == Severity::Error);
+        error.map_or(Ok(()), |error| Err(Arc::from(error.text.as_str())))
+    };
+    first(&expanded.diagnostics)?;
+    let mut builder = Builder::for_htaccess(folder, overrides);
+    language.introduce(&mut builder);
+    let nodes: Vec<config::Node> = expanded.nodes.into_iter().flatten().collect();
+    first(&config::apply(&nodes, &language.index, &mut builder))?;
+    let mut section = builder.into_section().ok_or("the file ends within a section")?;
+    section.text_bytes = length(&nodes);
+    Ok(Arc::new(section))
+}
+
+/// How long the text is, now that macros are expanded.
+fn length(nodes: &[config::Node]) -> usize {
+    let own = |node: &config::Node| match node {
+        config::Node::Directive(line) => line.text.len(),
+        config::Node::Section(section) => section.line.text.len() + length(&section.body),
+    };
+    nodes.iter().map(own).sum()
+}
+
+/// An error in the file: every request below the folder fails until it is mended.
+fn refused(name: &str, text: &str) -> Failure {
+    let text = format!("{name}: {text}");
+    Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).level(Level::Alert)
+}
+
+fn unreadable(path: &[u8], folder: &[u8], reason: &str) -> Failure {
+    let (path, folder) = (String::from_utf8_lossy(path), String::from_utf8_lossy(folder));
+    let text = format!(
+        "{path} pcfg_openfile: unable to check htaccess file, ensure it is readable and that \
+         '{folder}/' is executable ({reason})"
+    );
+    Failure::new(Status::FORBIDDEN, "core", text)
+        .id(529)
+        .level(Level::Crit)
+        .remark("Server unable to read htaccess file, denying access to be safe")
+}

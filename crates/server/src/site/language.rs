@@ -1,0 +1,74 @@
+//! What is needed to read more lines of configuration while serving: which directives and modules
+//! there are, and which variables are defined.
+
+use crate::identity;
+use crate::modules;
+use crate::site::builder::{Aliases, Builder};
+use crate::site::world::System;
+use config::index::Found;
+use config::{Expanded, Index, ModuleName, Start, Tree};
+use std::sync::Arc;
+
+/// The language as a site speaks it.
+pub(crate) struct Language {
+    /// Directives of the modules that are there.
+    pub(crate) index: Arc<Index<Builder>>,
+    /// Modules as `<IfModule>` names them, all of them loaded.
+    modules: Vec<ModuleName>,
+    defines: Vec<(String, Option<String>)>,
+    server_root: String,
+    loaded: Option<Vec<&'static str>>,
+    /// Modules of httpd that were asked for and are not there.
+    missing: Vec<&'static str>,
+    aliases: Aliases,
+}
+
+/// How much a `.htaccess` file may grow to.
+const EXPANDED_BYTES_MAX: usize = 16 << 20;
+
+impl Language {
+    /// The language of `loaded` modules; `None` is all.
+    pub(crate) fn new(
+        index: Arc<Index<Builder>>,
+        loaded: Option<&[&'static str]>,
+        missing: Vec<&'static str>,
+        defines: Vec<(String, Option<String>)>,
+        server_root: String,
+        aliases: Aliases,
+    ) -> Self {
+        let is_loaded = |name: &ModuleName| loaded.is_none_or(|all| all.contains(&name.symbol));
+        let modules = modules::names().into_iter().filter(is_loaded);
+        let modules = modules.map(|name| ModuleName { is_static: true, ..name }).collect();
+        let loaded = loaded.map(<[_]>::to_vec);
+        Self { index, modules, missing, defines, server_root, loaded, aliases }
+    }
+
+    /// Whether a module is there.
+    pub(crate) fn has_module(&self, symbol: &str) -> bool {
+        self.loaded.as_ref().is_none_or(|loaded| loaded.contains(&symbol))
+    }
+
+    /// Tell the builder of a `.htaccess` file what it has to know about the server.
+    pub(crate) fn introduce(&self, builder: &mut Builder) {
+        builder.server.root = self.server_root.clone().into();
+        builder.server.loaded.clone_from(&self.loaded);
+        builder.server.aliases = self.aliases.clone();
+    }
+
+    /// Expand the text of a `.htaccess` file.
+    pub(crate) fn expand(&self, trees: Vec<Tree>) -> Expanded {
+        let start = Start {
+            defines: self.defines.clone(),
+            modules: &self.modules,
+            is_modular: false,
+            has_directive: &|name, _| matches!(self.index.find(name), Found::Row(_)),
+            guards: modules::GUARDS,
+            server_root: self.server_root.clone(),
+            version: identity::VERSION,
+            bytes_max: EXPANDED_BYTES_MAX,
+            is_htaccess: true,
+            missing: &self.missing,
+        };
+        config::expand(trees, &start, &mut System)
+    }
+}

@@ -1,0 +1,231 @@
+//! Sections: settings that hold for some paths only, and how a path is compared with them.
+
+use crate::expression::Expression;
+use crate::site::settings::Settings;
+use crate::site::wildcard;
+use config::{Call, Error};
+use pattern::{Captures, Flags, LimitExceeded, Regex};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+
+/// Which kind of section, with its argument.
+#[derive(Clone, Debug)]
+pub(crate) enum SectionKind {
+    /// `<Directory>` and `<DirectoryMatch>`: folders, and what is in them.
+    Directory(Matcher),
+    /// `<Files>` and `<FilesMatch>`: files of that name.
+    Files(Matcher),
+    /// `<Location>` and `<LocationMatch>`: URL paths.
+    Location(Matcher),
+    /// `<If>`, `<ElseIf>`, `<Else>`: requests.
+    If(Condition),
+}
+
+/// A name or a path to compare with.
+#[derive(Clone, Debug)]
+pub(crate) enum Matcher {
+    /// Plain, or with `*`, `?` and `[...]`.
+    Wildcard(wildcard::Pattern),
+    /// `~`, or one of the `Match` sections.
+    Regex(Arc<Regex>),
+}
+
+/// The condition of an `<If>`.
+#[derive(Clone, Debug)]
+pub(crate) struct Condition {
+    pub(crate) branch: Branch,
+    /// `None` for `<Else>`.
+    pub(crate) expression: Option<Arc<Expression>>,
+}
+
+/// Which part of a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Branch {
+    If,
+    ElseIf,
+    Else,
+}
+
+/// A section with its own settings.
+#[derive(Clone, Debug)]
+pub(crate) struct Section {
+    /// Tells sections apart, for caches of merged settings; never used twice in a process.
+    pub(crate) id: u32,
+    pub(crate) kind: SectionKind,
+    pub(crate) settings: Settings,
+    /// Length of the `.htaccess` file that it is, about as large as what it holds; 0 for the rest,
+    /// of which there are only so many.
+    pub(crate) text_bytes: usize,
+}
+
+static NEXT_ID: AtomicU32 = AtomicU32::new(1);
+
+impl Section {
+    /// A section without settings.
+    pub(crate) fn new(kind: SectionKind) -> Self {
+        let id = NEXT_ID.fetch_add(1, Relaxed);
+        Self { id, kind, settings: Settings::default(), text_bytes: 0 }
+    }
+
+    /// What its path or name is compared with; `None` for an `<If>`.
+    pub(crate) fn matcher(&self) -> Option<&Matcher> {
+        match &self.kind {
+            SectionKind::Directory(matcher)
+            | SectionKind::Files(matcher)
+            | SectionKind::Location(matcher) => Some(matcher),
+            SectionKind::If(_) => None,
+        }
+    }
+}
+
+impl Matcher {
+    /// As it was written.
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Self::Wildcard(pattern) => pattern.text(),
+            Self::Regex(regex) => regex.as_str(),
+        }
+    }
+
+    /// The regular expression, if it is one.
+    pub(crate) fn regex(&self) -> Option<&Regex> {
+        match self {
+            Self::Wildcard(_) => None,
+            Self::Regex(regex) => Some(regex),
+        }
+    }
+
+    /// Whether a whole name matches (core.c, ap_file_walk).
+    pub(crate) fn matches_name(&self, name: &[u8]) -> Result<Match, LimitExceeded> {
+        match self {
+            Self::Wildcard(pattern) => Ok(pattern.matches(name).into()),
+            Self::Regex(regex) => find(regex, name),
+        }
+    }
+
+    /// Whether a URL path matches (request.c, ap_location_walk): a plain path also with all that
+    /// is below it, one with wildcards only as a whole.
+    pub(crate) fn matches_url(&self, url: &[u8]) -> Result<Match, LimitExceeded> {
+        match self {
+            Self::Wildcard(pattern) if pattern.is_literal() => {
+                let Some(rest) = url.strip_prefix(pattern.text().as_bytes()) else {
+                    return Ok(Match::No);
+                };
+                let at_border = pattern.text().ends_with('/') || rest.is_empty() || rest[0] == b'/';
+                Ok(at_border.into())
+            }
+            Self::Wildcard(pattern) => Ok(pattern.matches(url).into()),
+            Self::Regex(regex) => find(regex, url),
+        }
+    }
+}
+
+/// What came of a comparison.
+pub(crate) enum Match {
+    No,
+    Yes,
+    /// With the groups of the expression, where it has names for them.
+    Captured(Captures),
+}
+
+impl From<bool> for Match {
+    fn from(yes: bool) -> Self {
+        if yes { Self::Yes } else { Self::No }
+    }
+}
+
+/// Groups are only kept where something can use them: named ones become `MATCH_NAME`.
+fn find(regex: &Regex, subject: &[u8]) -> Result<Match, LimitExceeded> {
+    if regex.names().is_empty() {
+        return Ok(regex.is_match(subject)?.into());
+    }
+    Ok(regex.captures(subject)?.map_or(Match::No, Match::Captured))
+}
+
+/// Compile a regular expression of the configuration.
+///
+/// # Errors
+/// httpd's text, with PCRE's reason added.
+pub(crate) fn regex(text: &str, nth: usize) -> Result<Arc<Regex>, Error> {
+    compile(text, Flags::default(), nth)
+}
+
+/// The same with flags.
+pub(crate) fn compile(text: &str, flags: Flags, nth: usize) -> Result<Arc<Regex>, Error> {
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known
+        .get(text, flags)
+        .map_err(|error| Error::argument(nth, format!("Regex could not be compiled: {error}")))
+}
+
+/// Expressions that somebody has: many hosts tend to have the same ones, and a restart has those
+/// of the generation before it.
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+
+#[derive(Default)]
+struct Known {
+    by_text: HashMap<(Box<str>, Flags), Weak<Regex>>,
+    /// How many there may be before those that nobody has any more are forgotten.
+    room: usize,
+}
+
+impl Known {
+    fn get(&mut self, text: &str, flags: Flags) -> Result<Arc<Regex>, pattern::Error> {
+        let key = (text.into(), flags);
+        if let Some(regex) = self.by_text.get(&key).and_then(Weak::upgrade) {
+            return Ok(regex);
+        }
+        let regex = Arc::new(Regex::new(text, flags)?);
+        if self.by_text.len() >= self.room {
+            self.by_text.retain(|_, regex| regex.strong_count() > 0);
+            self.room = 2 * self.by_text.len().max(64);
+        }
+        self.by_text.insert(key, Arc::downgrade(&regex));
+        Ok(regex)
+    }
+}
+
+/// The argument of a section: `~ REGEX`, or a path or wildcard. `is_regex` is for the `Match`
+/// kinds.
+pub(crate) fn argument(call: &Call<'_>, is_regex: bool) -> Result<Argument, Error> {
+    let mut words = config::lexer::Words::new(call.raw);
+    let mut word = words.next().map(|word| word.text).unwrap_or_default();
+    let is_tilde = !is_regex && word == "~";
+    if is_tilde {
+        word = words.next().map(|word| word.text).unwrap_or_default();
+    }
+    if words.next().is_some() {
+        return Err(format!("Multiple {}> arguments not (yet) supported.", call.name).into());
+    }
+    match is_regex || is_tilde {
+        true => Ok(Argument::Regex(regex(&word, 0)?)),
+        false => Ok(Argument::Path(word)),
+    }
+}
+
+/// What a section was opened with.
+pub(crate) enum Argument {
+    Path(String),
+    Regex(Arc<Regex>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expression_is_compiled_once_as_long_as_somebody_has_it() {
+        let mut known = Known::default();
+        let flags = Flags::default();
+        let first = known.get("a+", flags).unwrap();
+        assert!(Arc::ptr_eq(&first, &known.get("a+", flags).unwrap()));
+        let other = known.get("a+", Flags { ignore_case: true, ..flags }).unwrap();
+        assert!(!Arc::ptr_eq(&first, &other) && other.is_match(b"A").unwrap());
+        for nth in 0..10_000 {
+            known.get(&format!("a{{{}}}", nth % 5000), flags).unwrap();
+        }
+        assert!(known.by_text.len() <= 128, "{} are remembered", known.by_text.len());
+        assert!(Arc::ptr_eq(&first, &known.get("a+", flags).unwrap()));
+    }
+}

@@ -1,0 +1,346 @@
+//! From the place that a URL was mapped to, to what is there, and to the settings that hold: the
+//! directory, file, location and if walks of httpd (server/request.c).
+
+use crate::failure::Failure;
+use crate::lookup::{Entry, Lookup};
+use crate::phase::Stop;
+use crate::resolve::{self, LinkPolicy, Policies};
+use crate::site::builder::Overrides;
+use crate::site::condition;
+use crate::site::locate::{Layers, Matching, of_file};
+use crate::site::section::Section;
+use crate::site::settings::Settings;
+use message::Status;
+use pattern::LimitExceeded;
+use runtime::file::{Errno, Kind};
+use std::cell::RefCell;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+/// Find the file or folder, and what holds for it.
+pub(crate) fn walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let trail = RefCell::new(Trail::new(lookup));
+    let found = find(lookup, &trail);
+    let mut trail = trail.into_inner();
+    if let Found { at: Ok(entry), .. } = &found {
+        let end = match entry.status.kind {
+            Kind::Directory => found.path.len(),
+            _ => parent_end(&found.path),
+        };
+        trail.extend(lookup, end);
+    } else {
+        trail.extend(lookup, parent_end(&found.path));
+    }
+    if let Some(failure) = trail.failure.take() {
+        return Err(Stop::Failure(failure));
+    }
+    lookup.links = trail.uniform;
+    if trail.asked_htaccess {
+        lookup.mark_personal(); // another file than the one that is sent decides
+    }
+    let sections = trail.sections;
+    let Found { path, at, path_info } = found;
+    let root_len = lookup.place.path().len() - lookup.place.below.len();
+    lookup.place.below.truncate(path.len().saturating_sub(root_len));
+    lookup.path_info = path_info;
+    lookup.status = at.as_ref().ok().map(|entry| entry.status);
+    lookup.found = at;
+    let mut layers = lookup.host.sections.start();
+    lookup.context.merged.lay(&mut layers, &sections);
+    let mut matching = Matching::default();
+    directory_matches(lookup, &path, &mut matching).map_err(|_| limit(lookup))?;
+    lookup.context.merged.lay(&mut layers, &matching.sections);
+    lookup.folder_layers = Some(layers.clone());
+    finish(lookup, layers, matching)
+}
+
+/// `<Files>`, `<Location>` and `<If>` over what holds for the folder.
+fn finish(lookup: &mut Lookup<'_>, mut layers: Layers, mut matching: Matching) -> Result<(), Stop> {
+    matching.sections.clear();
+    let merged = &lookup.context.merged;
+    of_file(&layers.settings, lookup.file_name(), &mut matching).map_err(|_| limit(lookup))?;
+    merged.lay(&mut layers, &matching.sections);
+    matching.sections.clear();
+    let locations = lookup.host.sections.of_location(&lookup.path, &mut matching);
+    locations.map_err(|_| limit(lookup))?;
+    merged.lay(&mut layers, &matching.sections);
+    for (name, value) in matching.captured {
+        lookup.env.set(&name, value);
+    }
+    lookup.settings = layers.settings.clone();
+    condition::walk(lookup, layers)
+}
+
+/// The folder that the file of a request is in, or should be in.
+pub(crate) fn folder(lookup: &Lookup<'_>) -> Result<Entry, Errno> {
+    let below = &lookup.place.below;
+    let end = below.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+    open(lookup, &RefCell::new(Trail::new(lookup)), &below[..end])
+}
+
+/// What holds for the URL path alone, for the translate phase (httpd walks the locations before
+/// it as well).
+pub(crate) fn locations_only(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let mut matching = Matching::default();
+    let found = lookup.host.sections.of_location(&lookup.path, &mut matching);
+    found.map_err(|_| limit(lookup))?;
+    let mut layers = lookup.host.sections.start();
+    lookup.context.merged.lay(&mut layers, &matching.sections);
+    lookup.settings = layers.settings.clone();
+    for (name, value) in matching.captured {
+        lookup.env.set(&name, value);
+    }
+    condition::walk(lookup, layers)
+}
+
+/// A name in a folder that was walked, and what holds for it.
+pub(crate) struct Beside {
+    pub(crate) settings: Arc<Settings>,
+    /// Path below the root.
+    pub(crate) below: Vec<u8>,
+    pub(crate) url: Vec<u8>,
+}
+
+/// What would hold for `name` in the folder of `lookup`. Of the file system only a `.htaccess` file
+/// is looked at: a folder that its own one closes is not to be listed.
+///
+/// # Errors
+/// What a request for it would get.
+pub(crate) fn beside(lookup: &Lookup<'_>, name: &[u8]) -> Result<Beside, Stop> {
+    let joined = |folder: &[u8]| {
+        let slash: &[u8] = if folder.is_empty() || folder.ends_with(b"/") { b"" } else { b"/" };
+        [folder, slash, name].concat()
+    };
+    let (below, url) = (joined(&lookup.place.below), joined(&lookup.path));
+    let path = joined(&lookup.place.path());
+    let sections = &lookup.host.sections;
+    let mut layers = lookup.folder_layers.clone().unwrap_or_else(|| sections.start());
+    let merged = &lookup.context.merged;
+    let mut own: Vec<Arc<Section>> = sections.of_folder(&path).cloned().collect();
+    own.extend(htaccess_of(lookup, &layers.settings, &own, &path)?);
+    merged.lay(&mut layers, &own);
+    let mut matching = Matching::default();
+    of_file(&layers.settings, name, &mut matching).map_err(|_| limit(lookup))?;
+    merged.lay(&mut layers, &matching.sections);
+    matching.sections.clear();
+    sections.of_location(&url, &mut matching).map_err(|_| limit(lookup))?;
+    merged.lay(&mut layers, &matching.sections);
+    Ok(Beside { settings: layers.settings, below, url })
+}
+
+/// The `.htaccess` file of `folder`, with sections for it over what holds outside of it; `None` if
+/// it is no folder, too.
+fn htaccess_of(
+    lookup: &Lookup<'_>,
+    outer: &Settings,
+    own: &[Arc<Section>],
+    folder: &[u8],
+) -> Result<Option<Arc<Section>>, Stop> {
+    if !lookup.host.sections.reads_htaccess {
+        return Ok(None);
+    }
+    let outline = outer.core.outline();
+    let outline =
+        own.iter().fold(outline, |outer, inner| inner.settings.core.outline().over(&outer));
+    let overrides = outline.overrides();
+    if overrides.is_none() {
+        return Ok(None);
+    }
+    lookup.mark_personal();
+    Ok(lookup.context.htaccess.section(lookup, folder, &overrides)?)
+}
+
+/// A regular expression went on for too long: the administrator's pattern, a hostile subject, or
+/// both.
+pub(crate) fn limit(lookup: &Lookup<'_>) -> Stop {
+    let text = format!(
+        "a regular expression of a section took too many steps for {}: make it simpler",
+        String::from_utf8_lossy(&lookup.path)
+    );
+    Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error().into()
+}
+
+fn directory_matches(
+    lookup: &Lookup<'_>,
+    path: &[u8],
+    matching: &mut Matching,
+) -> Result<(), LimitExceeded> {
+    let is_folder = matches!(&lookup.found, Ok(entry) if entry.status.kind == Kind::Directory);
+    if is_folder && !path.ends_with(b"/") {
+        return lookup.host.sections.by_regex(&[path, b"/"].concat(), matching);
+    }
+    lookup.host.sections.by_regex(path, matching)
+}
+
+/// Where the folder that a path is in ends.
+fn parent_end(path: &[u8]) -> usize {
+    let path = path.strip_suffix(b"/").unwrap_or(path);
+    path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash.max(1))
+}
+
+/// Sections and `.htaccess` files from `/` down to some folder of a path.
+struct Trail {
+    /// The whole path.
+    path: Vec<u8>,
+    /// Length of the part of it whose sections are known.
+    done: usize,
+    sections: Vec<Arc<Section>>,
+    links: LinkPolicy,
+    /// The policy of the last look-up, if it was one for the whole path.
+    uniform: Option<LinkPolicy>,
+    core: crate::modules::core::Outline,
+    /// Whether a `.htaccess` file was looked for.
+    asked_htaccess: bool,
+    failure: Option<Failure>,
+}
+
+impl Trail {
+    fn new(lookup: &Lookup<'_>) -> Self {
+        let sections = &lookup.host.sections;
+        Self {
+            path: lookup.place.path(),
+            done: 0,
+            sections: Vec::new(),
+            links: sections.base_links(),
+            uniform: Some(sections.base_links()),
+            core: sections.base.core.outline(),
+            asked_htaccess: false,
+            failure: None,
+        }
+    }
+
+    /// Take in all folders up to `end`, which is where a component of the path ends.
+    fn extend(&mut self, lookup: &Lookup<'_>, end: usize) {
+        while self.done < end && self.failure.is_none() {
+            let next = match self.done {
+                0 => 1, // the folder `/`
+                done => {
+                    let rest = &self.path[done..];
+                    let start = rest.iter().position(|byte| *byte != b'/');
+                    let Some(start) = start else { return };
+                    let length = rest[start..].iter().position(|byte| *byte == b'/');
+                    length.map_or(self.path.len(), |length| done + start + length)
+                }
+            };
+            if next > end {
+                return;
+            }
+            self.folder(lookup, next);
+            self.done = next;
+        }
+    }
+
+    /// Take in the folder that ends at `end`.
+    fn folder(&mut self, lookup: &Lookup<'_>, end: usize) {
+        let sections = &lookup.host.sections;
+        let folder = &self.path[..end];
+        let before = self.sections.len();
+        self.sections.extend(sections.of_folder(folder).cloned());
+        for section in &self.sections[before..] {
+            self.core = section.settings.core.outline().over(&self.core);
+        }
+        if sections.reads_htaccess {
+            let overrides = self.core.overrides();
+            if !overrides.is_none() {
+                self.htaccess(lookup, end, &overrides);
+            }
+        }
+        self.links = self.core.links();
+    }
+
+    fn htaccess(&mut self, lookup: &Lookup<'_>, end: usize, overrides: &Overrides) {
+        self.asked_htaccess = true;
+        match lookup.context.htaccess.section(lookup, &self.path[..end], overrides) {
+            Ok(None) => {}
+            Ok(Some(section)) => {
+                self.core = section.settings.core.outline().over(&self.core);
+                self.sections.push(section);
+            }
+            Err(failure) => self.failure = Some(failure),
+        }
+    }
+}
+
+/// What a path led to.
+struct Found {
+    /// The path of what is there; of what is missing, up to the first missing component.
+    path: Vec<u8>,
+    at: Result<Entry, Errno>,
+    path_info: Vec<u8>,
+}
+
+/// Open the longest part of the path that is there.
+fn find(lookup: &Lookup<'_>, trail: &RefCell<Trail>) -> Found {
+    let path = lookup.place.path();
+    let below = &lookup.place.below;
+    let start = path.len() - below.len();
+    match open(lookup, trail, below) {
+        Err(Errno::NOTDIR | Errno::NOENT) if !below.is_empty() => {}
+        at => return Found { path, at, path_info: Vec::new() },
+    }
+    // Whether a part of the path is there is monotonic: search for the border.
+    let ends: Vec<usize> = component_ends(below);
+    let (mut low, mut high) = (0, ends.len());
+    let mut last = None;
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        match open(lookup, trail, &below[..ends[middle]]) {
+            Err(Errno::NOTDIR | Errno::NOENT) => high = middle,
+            at => {
+                last = Some((middle, at));
+                low = middle + 1;
+            }
+        }
+    }
+    let at_file = |last: &Option<(usize, Result<Entry, Errno>)>| match last {
+        Some((_, Ok(entry))) => entry.status.kind != Kind::Directory,
+        Some((_, Err(_))) => true,
+        None => false,
+    };
+    if at_file(&last)
+        && let Some((nth, at)) = last
+    {
+        let end = start + ends[nth];
+        return Found { path_info: path[end..].to_vec(), path: path[..end].to_vec(), at };
+    }
+    // A folder, and behind it a name that is not there.
+    let end = start + ends.get(low).copied().unwrap_or(below.len());
+    let (path, path_info) = (path[..end].to_vec(), path[end..].to_vec());
+    Found { path, at: Err(Errno::NOENT), path_info }
+}
+
+fn component_ends(below: &[u8]) -> Vec<usize> {
+    let is_end =
+        |at: &usize| below[*at] != b'/' && below.get(at + 1).is_none_or(|next| *next == b'/');
+    (0..below.len()).filter(is_end).map(|at| at + 1).collect()
+}
+
+fn open(lookup: &Lookup<'_>, trail: &RefCell<Trail>, below: &[u8]) -> Result<Entry, Errno> {
+    let root = lookup.place.root.descriptor(lookup.context.now_s())?;
+    let sections = &lookup.host.sections;
+    let start = lookup.place.path().len() - lookup.place.below.len();
+    let at = |depth: usize| {
+        let mut trail = trail.borrow_mut();
+        let end = match depth {
+            0 => start.saturating_sub(1).max(1),
+            depth => start + component_ends(below).get(depth - 1).copied().unwrap_or(0),
+        };
+        trail.extend(lookup, end);
+        trail.links
+    };
+    let uniform = match sections.links_may_differ() {
+        false => Some(sections.base_links()),
+        true => uniform(&at, below),
+    };
+    trail.borrow_mut().uniform = uniform;
+    let policies = uniform.map_or(Policies::PerComponent(&at), Policies::Uniform);
+    let (file, status) = resolve::open(root.as_fd(), below, &policies)?;
+    Ok(Entry { file, status })
+}
+
+/// The policy, if it is one for the whole path.
+fn uniform(at: &dyn Fn(usize) -> LinkPolicy, below: &[u8]) -> Option<LinkPolicy> {
+    let depths = component_ends(below).len().max(1);
+    let first = at(0);
+    (1..depths).all(|depth| at(depth) == first).then_some(first)
+}
