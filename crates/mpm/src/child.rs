@@ -37,6 +37,7 @@ impl Child {
         // The runtime library's own handler would swallow the first of these signals.
         runtime::signals::restore_fatal();
         let child = Arc::new(Self { generation: generation.clone(), slot, is_quiet });
+        child.server().leave_log_programs();
         if let Err(message) = child.drop_privileges() {
             child.complain(2162, &message);
             return exit_code::FATAL;
@@ -48,6 +49,7 @@ impl Child {
         match kind {
             Kind::Event => event::serve(&child),
         }
+        child.server().flush_logs();
         exit_code::OK
     }
 
@@ -67,6 +69,7 @@ impl Child {
     /// One thread cannot go on: better no child than half a one. The parent starts another.
     pub(crate) fn give_up(&self, reason: &str) -> ! {
         self.complain(480, &format!("child cannot serve: {reason}"));
+        self.server().flush_logs();
         process::exit_now(exit_code::SICK)
     }
 

@@ -124,6 +124,9 @@ fn run_thread(
         if let Some(signals) = signals {
             child.show_serving();
             thread::spawn(obey(child.clone(), signals, stages.drain.clone()));
+            if child.server().buffers_logs() {
+                thread::spawn(flush_logs(child.clone()));
+            }
         }
         stages.drain.raised().await;
         if is_first {
@@ -148,12 +151,27 @@ async fn obey(child: Arc<Child>, mut signals: WatchedSignals, drain: Flag) {
     let _guard = EndOnPanic(&child);
     loop {
         match signals.next().await {
-            Ok(Signal::Term) => process::exit_now(0),
+            Ok(Signal::Term) => {
+                child.server().flush_logs();
+                process::exit_now(0)
+            }
             Ok(Signal::Usr1) => drain.raise(),
             // The terminal sends Ctrl-C to all processes of the group: the parent decides.
             Ok(_) => {}
             Err(error) => child.give_up(&format!("signals cannot be read: {error}")),
         }
+    }
+}
+
+/// Lines that were collected are written at least this often: httpd keeps those of a quiet server
+/// until there are more or the child ends.
+const FLUSH_INTERVAL: Duration = Duration::from_secs(3);
+
+async fn flush_logs(child: Arc<Child>) {
+    let _guard = EndOnPanic(&child);
+    loop {
+        runtime::timer::sleep(FLUSH_INTERVAL).await;
+        child.server().flush_logs();
     }
 }
 

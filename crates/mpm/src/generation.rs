@@ -4,7 +4,9 @@ use crate::{Listeners, Plan};
 use runtime::net::Queueing;
 use scoreboard::Board;
 use server::Server;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::{fmt, io};
 
 /// All that the children of one generation share.
 pub struct Generation {
@@ -20,22 +22,32 @@ pub struct Generation {
     pub number: u32,
 }
 
-/// Reads the configuration again; an error text leaves the running generation in place.
-pub type Loader<'a> = dyn Fn() -> Result<Server, String> + 'a;
+/// What a restart is to begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// Read the configuration again.
+    Configuration,
+    /// Open what the present configuration names again, the logs above all.
+    Logs,
+}
+
+/// Makes the server of the next generation; an error text leaves the running one in place.
+pub type Loader<'a> = dyn Fn(Load) -> Result<Server, String> + 'a;
 
 impl Generation {
     /// Bind and allocate for `server`.
     ///
     /// # Errors
     /// One sentence for the administrator.
-    pub fn new(server: Server, number: u32, before: Option<&Self>) -> Result<Self, String> {
+    pub fn new(server: Server, number: u32, before: Option<&Self>) -> Result<Self, Failure> {
         let none = Listeners::default();
         let kept = before.map_or(&none, |generation| &generation.listeners);
         let queueing = Queueing {
             backlog: server.mpm().listen_backlog,
             defer_accept_s: server.mpm().listen_tcp_defer_accept_s,
         };
-        let listeners = Listeners::bind(server.listen(), queueing, kept).map_err(bind_message)?;
+        let listeners = Listeners::bind(server.listen(), queueing, kept)
+            .map_err(|(address, error)| Failure::Bind(address, error))?;
         let (plan, warnings) = Plan::new(server.mpm(), runtime::process::cores());
         for (id, text) in &warnings {
             server.warn(*id, text);
@@ -48,19 +60,54 @@ impl Generation {
     }
 }
 
-fn bind_message((address, error): (std::net::SocketAddr, std::io::Error)) -> String {
-    let advice = match error.kind() {
-        std::io::ErrorKind::AddrInUse => {
-            "another program listens there: stop it, or choose another address with --listen"
-        }
-        std::io::ErrorKind::PermissionDenied => {
-            "ports below 1024 need root: choose a higher one with --listen"
-        }
-        std::io::ErrorKind::AddrNotAvailable => "this machine has no such address",
-        _ => "choose another address with --listen",
-    };
-    // httpd's id and text first, so that existing alerts match (listen.c).
-    let reason = error.to_string();
-    let reason = reason.split(" (os error").next().unwrap_or_default();
-    format!("AH00072: make_sock: could not bind to address {address}: {reason} ({advice})")
+/// Why the server cannot start.
+#[derive(Debug)]
+pub enum Failure {
+    /// An address cannot be listened at.
+    Bind(SocketAddr, io::Error),
+    /// Anything else, in a sentence.
+    Other(String),
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Self {
+        Self::Other(text)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (address, error) = match self {
+            Self::Bind(address, error) => (address, error),
+            Self::Other(text) => return f.write_str(text),
+        };
+        let advice = match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                "another program listens there: stop it, or choose another address with --listen"
+            }
+            io::ErrorKind::PermissionDenied => {
+                "ports below 1024 need root: choose a higher one with --listen"
+            }
+            io::ErrorKind::AddrNotAvailable => "this machine has no such address",
+            _ => "choose another address with --listen",
+        };
+        // httpd's id and text first, so that existing alerts match (listen.c).
+        let reason = error.to_string();
+        let reason = reason.split(" (os error").next().unwrap_or_default();
+        write!(f, "AH00072: make_sock: could not bind to address {address}: {reason} ({advice})")
+    }
+}
+
+impl Failure {
+    /// The same as httpd writes it when it starts: the error of the system comes first.
+    pub fn httpd_text(&self) -> String {
+        let Self::Bind(address, error) = self else { return self.to_string() };
+        let reason = error.to_string();
+        let reason = reason.split(" (os error").next().unwrap_or_default();
+        format!(
+            "({}){reason}: AH00072: make_sock: could not bind to address {address}\n\
+             no listening sockets available, shutting down\nAH00015: Unable to open logs",
+            error.raw_os_error().unwrap_or(0)
+        )
+    }
 }

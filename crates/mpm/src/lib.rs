@@ -14,14 +14,17 @@ mod crash;
 mod event;
 mod generation;
 mod listen;
+mod log_programs;
+mod pid_file;
 mod plan;
 mod probe;
 mod restart;
 mod supervisor;
 
 pub use child::Child;
-pub use generation::{Generation, Loader};
+pub use generation::{Failure, Generation, Load, Loader};
 pub use listen::Listeners;
+pub use pid_file::read_pid_file;
 pub use plan::{Kind, Plan, Warning};
 pub use probe::probe;
 pub use supervisor::{Parent, Started, run};

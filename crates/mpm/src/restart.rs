@@ -3,7 +3,7 @@
 //! signals come meanwhile, one more follows.
 
 use crate::children::STOP_PATIENCE_MS;
-use crate::generation::Generation;
+use crate::generation::{Failure, Generation, Load};
 use crate::supervisor::Parent;
 use runtime::clock;
 use runtime::process::Order;
@@ -31,16 +31,20 @@ pub(crate) struct Starting {
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
     order: Order,
+    load: Load,
     latest_ms: u64,
 }
 
 impl Parent<'_> {
     /// A signal asks for a restart. Of two the harder one counts.
-    pub(crate) fn want_restart(&mut self, order: Order) {
+    pub(crate) fn want_restart(&mut self, order: Order, load: Load) {
         let latest_ms = clock::monotonic_ms() + DRAINING_PATIENCE_MS;
-        let wanted = self.wanted.get_or_insert(Wanted { order, latest_ms });
+        let wanted = self.wanted.get_or_insert(Wanted { order, load, latest_ms });
         if order == Order::Stop {
             wanted.order = order;
+        }
+        if load == Load::Configuration {
+            wanted.load = load;
         }
     }
 
@@ -103,10 +107,14 @@ impl Parent<'_> {
         }
         self.wanted = None;
         match wanted.order {
+            // Children that run as another user cannot open root's logs: new ones inherit them.
+            Order::Drain if wanted.load == Load::Logs => {
+                self.current.server.say("SIGUSR2 received.  Opening the logs again");
+            }
             Order::Drain => self.note(493, "SIGUSR1 received.  Doing graceful restart"),
             _ => self.note(494, "SIGHUP received.  Attempting to restart"),
         }
-        let loaded = (self.loader)();
+        let loaded = (self.loader)(wanted.load).map_err(Failure::from);
         match loaded.and_then(|server| Generation::new(server, next, Some(&self.current))) {
             Ok(generation) => self.begin(&Arc::new(generation), wanted.order),
             Err(message) => self.complain(20, &format!("{message}; the old configuration stays")),
@@ -116,6 +124,9 @@ impl Parent<'_> {
     /// All new children serve: the old ones may go.
     fn switch(&mut self, starting: Starting) {
         self.current = starting.generation;
+        if let Err(message) = self.write_pid_file() {
+            self.complain(100, &message);
+        }
         let patience_ms = match starting.order {
             Order::Drain => self.graceful_patience_ms(),
             _ => STOP_PATIENCE_MS,

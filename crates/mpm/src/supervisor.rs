@@ -4,7 +4,9 @@
 use crate::child::{Child, exit_code};
 use crate::children::{Children, Record, START_PATIENCE_MS, STOP_PATIENCE_MS, shows_service};
 use crate::crash::{CrashLog, Telling};
-use crate::generation::{Generation, Loader};
+use crate::generation::{Failure, Generation, Load, Loader};
+use crate::log_programs;
+use crate::pid_file::PidFile;
 use crate::plan::{Kind, Plan};
 use crate::restart::{Starting, Wanted};
 use runtime::clock;
@@ -55,6 +57,7 @@ pub struct Parent<'a> {
     crashes: CrashLog,
     telling: Telling,
     pub(crate) stop: Option<Stop>,
+    pid_file: Option<PidFile>,
 }
 
 /// Serve `first` until a signal ends it; the result is the exit code of the process.
@@ -70,7 +73,7 @@ pub fn run(
     loader: &Loader<'_>,
     attached_to_terminal: bool,
     started: impl FnOnce(&Started),
-) -> Result<i32, String> {
+) -> Result<i32, Failure> {
     let signals = Signals::take().map_err(|error| format!("cannot watch signals: {error}"))?;
     let mut parent = Parent {
         kind,
@@ -84,23 +87,54 @@ pub fn run(
         crashes: CrashLog::default(),
         telling: Telling::default(),
         stop: None,
+        pid_file: None,
     };
-    parent.begin(&parent.current.clone(), Order::Drain);
-    while parent.starting.is_some() && parent.stop.is_none() {
-        parent.turn()?;
-    }
-    if parent.stop.is_none() {
-        started(&parent.report());
-        parent.announce();
-    }
-    while parent.stop.is_none() {
-        parent.turn()?;
-    }
-    parent.finish();
-    Ok(0)
+    parent.write_pid_file()?;
+    let served = parent.serve(started);
+    parent.remove_pid_file();
+    // With the last holder of their pipes the programs that read logs see the end of their input.
+    let programs = parent.current.server.log_programs();
+    drop(parent);
+    log_programs::end(programs);
+    Ok(served.map(|()| 0)?)
 }
 
 impl Parent<'_> {
+    /// From the first child to the last.
+    fn serve(&mut self, started: impl FnOnce(&Started)) -> Result<(), String> {
+        self.begin(&self.current.clone(), Order::Drain);
+        while self.starting.is_some() && self.stop.is_none() {
+            self.turn()?;
+        }
+        if self.stop.is_none() {
+            started(&self.report());
+            self.announce();
+        }
+        while self.stop.is_none() {
+            self.turn()?;
+        }
+        self.finish();
+        Ok(())
+    }
+
+    /// Write `PidFile`, and remove the one that was written before at another place.
+    pub(crate) fn write_pid_file(&mut self) -> Result<(), String> {
+        let wanted = self.current.server.mpm().pid_file.clone();
+        let old = self.pid_file.take();
+        if let Some(path) = &wanted {
+            let (file, stale) = PidFile::write(path)?;
+            self.pid_file = Some(file);
+            stale.inspect(|text| self.current.server.warn(98, text));
+        }
+        let moved = old.filter(|file| wanted.as_deref().is_none_or(|path| !file.is_at(path)));
+        moved.inspect(PidFile::remove);
+        Ok(())
+    }
+
+    fn remove_pid_file(&mut self) {
+        self.pid_file.take().inspect(PidFile::remove);
+    }
+
     /// Sleep until there is something to do, and do it. Only the start of the server can fail.
     fn turn(&mut self) -> Result<(), String> {
         self.signals.wait(self.tick());
@@ -112,6 +146,9 @@ impl Parent<'_> {
         }
         self.advance().inspect_err(|_| self.end_all())?;
         self.fill_up();
+        for generation in self.live().into_iter().flatten() {
+            generation.server.restart_log_programs();
+        }
         self.children.kill_overdue(clock::monotonic_ms());
         Ok(())
     }
@@ -147,9 +184,10 @@ impl Parent<'_> {
                 Signal::Winch if !self.attached_to_terminal => {
                     self.stop.get_or_insert(Stop::Gracefully);
                 }
-                Signal::Usr1 => self.want_restart(Order::Drain),
-                Signal::Hup => self.want_restart(Order::Stop),
-                Signal::Chld | Signal::Winch | Signal::Usr2 => {}
+                Signal::Usr1 => self.want_restart(Order::Drain, Load::Configuration),
+                Signal::Usr2 => self.want_restart(Order::Drain, Load::Logs),
+                Signal::Hup => self.want_restart(Order::Stop, Load::Configuration),
+                Signal::Chld | Signal::Winch => {}
             }
         }
     }
@@ -206,8 +244,19 @@ impl Parent<'_> {
 
     fn reap(&mut self) {
         while let Some((pid, ending)) = process::reap() {
-            if let Some(record) = self.children.remove(pid) {
-                self.bury(&record, ending);
+            match self.children.remove(pid) {
+                Some(record) => self.bury(&record, ending),
+                None => self.note_other_end(pid),
+            }
+        }
+    }
+
+    /// A process is gone that was no child: a program that reads a log, which is started again.
+    /// Those of generations that drain end with them.
+    fn note_other_end(&self, pid: i32) {
+        for generation in self.live().into_iter().flatten() {
+            if generation.server.log_program_ended(pid, self.stop.is_some()) {
+                return;
             }
         }
     }
@@ -315,6 +364,7 @@ impl Parent<'_> {
             // nobody accepts from.
             self.starting = None;
             self.current.listeners.close();
+            self.remove_pid_file(); // another server may start now
             self.wait_for_all(|parent| parent.stop == Some(Stop::Now));
         }
         if !self.children.is_empty() {
@@ -347,9 +397,9 @@ impl Parent<'_> {
 
     /// Log that the server serves, as httpd does after each start and restart.
     pub(crate) fn announce(&self) {
+        self.current.server.note_modules();
         self.note(489, &format!("{} configured -- resuming normal operations", server::IDENTITY));
-        let line: Vec<String> = std::env::args().collect();
-        self.note(94, &format!("Command line: '{}'", line.join(" ")));
+        self.current.server.note_command_line(&command_line().join(" "));
     }
 
     pub(crate) fn note(&self, id: u32, text: &str) {
@@ -359,4 +409,14 @@ impl Parent<'_> {
     pub(crate) fn complain(&self, id: u32, text: &str) {
         self.current.server.complain(id, text);
     }
+}
+
+/// The command line without `-k start` and its like, as httpd logs it (ap_mpm_rewrite_args).
+fn command_line() -> Vec<String> {
+    let mut words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(at) = words.iter().position(|word| word == "-k") {
+        words.drain(at..words.len().min(at + 2));
+    }
+    words
 }

@@ -10,13 +10,16 @@ Trivet: an HTTP server that reads Apache's configuration language.
 usage: trivet serve [DIR] [--listen ADDR:PORT] [--mpm event] [-c 'Directive ...']...
                                           serve a folder, in the foreground
        trivet serve --config FILE [...]   serve what a file in Apache's language says
+       trivet [-d ROOT] [-f FILE] [-k start|stop|graceful|...] [-t] [-S] [-M] [-h] ...
+                                          flags only: Apache's httpd, with its configuration
        trivet help | --help | --version
 
 examples:
   trivet serve                            this folder, at http://127.0.0.1:8080/
   trivet serve public --listen 0.0.0.0:80
   trivet serve -c 'CustomLog access.log combined' -c 'KeepAliveTimeout 2'
-  trivet serve --help                     all options, and the names of all directives
+  trivet -t                               check /etc/apache2, as apache2 -t does
+  trivet serve --help                     all options, and the modules with their directives
   trivet serve --help directives          what each directive is for, and its default
 ";
 
@@ -48,24 +51,31 @@ stops and WINCH does nothing.
 
 Include, Define, ${NAME}, <IfModule> and its like, <Macro>, Use and LoadModule work as in Apache.
 
-directives for -c and FILE, by module:
+Directives for -c and FILE come from these modules; '--help NAME' explains those of one, and
+'--help directives' all of them:
 ";
 
 /// Columns of a terminal that the texts may fill.
 const WIDTH: usize = 100;
 
-/// Where the second column begins: of module names, and of the names of directives.
-const MODULE_COLUMN: usize = 15;
+/// Where the second column begins.
 const NAME_COLUMN: usize = 29;
 
 /// `trivet serve --help`, or `None` if there is no such topic.
 pub(crate) fn serve(topic: Option<&str>) -> Option<String> {
     match topic {
-        None => Some(format!("{SERVE}{}", names())),
+        None => Some(format!("{SERVE}{}", modules())),
         Some("directives") => Some(explained()),
         Some("defaults") => Some(defaults()),
         Some(name) => {
             let bare = name.trim_matches(['<', '>']);
+            let of_module: String = server::directives()
+                .filter(|row| row.module.eq_ignore_ascii_case(name))
+                .map(|row| explain(&row))
+                .collect();
+            if !of_module.is_empty() {
+                return Some(of_module);
+            }
             let row = server::directives().find(|row| bare_name(row).eq_ignore_ascii_case(bare))?;
             Some(explain(&row))
         }
@@ -75,7 +85,8 @@ pub(crate) fn serve(topic: Option<&str>) -> Option<String> {
 /// What can be asked about, for suggestions.
 pub(crate) fn topics() -> impl Iterator<Item = &'static str> {
     let names = server::directives().map(|row| row.name.trim_start_matches('<'));
-    ["directives", "defaults"].into_iter().chain(names)
+    let modules = server::directives().map(|row| row.module);
+    ["directives", "defaults"].into_iter().chain(names).chain(modules)
 }
 
 /// The lines that come before those of the command line.
@@ -97,17 +108,11 @@ fn shown_name(row: &Documented) -> String {
     format!("{}{end}", row.name)
 }
 
-/// The names, one paragraph for each module.
-fn names() -> String {
-    let mut modules: Vec<(&str, Vec<String>)> = Vec::new();
-    for row in server::directives() {
-        match modules.last_mut().filter(|last| last.0 == row.module) {
-            Some((_, names)) => names.push(shown_name(&row)),
-            None => modules.push((row.module, vec![shown_name(&row)])),
-        }
-    }
-    let lines = modules.iter().map(|(module, names)| columns(module, names, MODULE_COLUMN));
-    lines.collect()
+/// The modules in one paragraph.
+fn modules() -> String {
+    let mut names: Vec<String> = server::directives().map(|row| row.module.to_owned()).collect();
+    names.dedup();
+    columns("", &names, 2)
 }
 
 /// Every directive with its purpose and its default.
@@ -144,6 +149,9 @@ fn explain(row: &Documented) -> String {
 fn columns(label: &str, words: &[String], column: usize) -> String {
     let mut text = format!("{:column$}", format!("  {label}"));
     let mut used = column;
+    if label.len() + 3 > column {
+        let _ = write!(text, "\n{:column$}", "");
+    }
     for word in words {
         let length = word.chars().count() + 1;
         if used + length > WIDTH && used > column {
@@ -163,11 +171,11 @@ mod tests {
 
     #[test]
     fn every_directive_is_named_and_explained() {
-        let (names, explained) = (serve(None).unwrap(), serve(Some("directives")).unwrap());
+        let (modules, explained) = (serve(None).unwrap(), serve(Some("directives")).unwrap());
         for row in server::directives() {
             let shown = shown_name(&row);
-            for text in [&names, &explained] {
-                assert!(text.split_whitespace().any(|word| word == shown), "no {shown} in {text}");
+            for (text, wanted) in [(&modules, row.module), (&explained, shown.as_str())] {
+                assert!(text.split_whitespace().any(|word| word == wanted), "no {wanted}: {text}");
             }
             assert!(!row.help.is_empty(), "{shown} says nothing of its purpose");
             let alone = serve(Some(&shown.to_lowercase())).unwrap();

@@ -3,6 +3,7 @@
 //! Read from top to bottom this is a table of contents; what a subcommand does is in its file.
 
 mod help;
+mod httpd;
 mod serve;
 
 use std::io::Write;
@@ -20,6 +21,8 @@ pub(crate) enum Problem {
     Usage(String),
     /// It was understood and cannot be done: exit code 1.
     Failed(String),
+    /// The same, with a text that is printed as it stands.
+    Plain(String),
 }
 
 impl From<lexopt::Error> for Problem {
@@ -39,6 +42,11 @@ fn main() -> ExitCode {
             complain(&text);
             1
         }
+        Err(Problem::Plain(text)) => {
+            // Where standard error is closed there is nobody to tell.
+            let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
+            1
+        }
     };
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }
@@ -46,7 +54,13 @@ fn main() -> ExitCode {
 /// Errors go to standard error under the program's name, as httpd's do.
 fn complain(text: &str) {
     // Where standard error is closed there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "trivet: {}", text.trim_end());
+    let _ = writeln!(std::io::stderr(), "{}: {}", program(), text.trim_end());
+}
+
+/// The name under which the program was called, without its folder.
+fn program() -> String {
+    let path = std::env::args_os().next().map(std::path::PathBuf::from).unwrap_or_default();
+    path.file_name().map_or("trivet".into(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Print on standard output; a reader that has gone is no fault.
@@ -56,24 +70,21 @@ pub(crate) fn say(text: &str) {
 }
 
 fn run() -> Result<i32, Problem> {
-    use lexopt::prelude::{Long, Short, Value};
+    use lexopt::prelude::{Long, Value};
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    if httpd::is_meant(&program(), &words) {
+        return httpd::run(&program(), &words);
+    }
     let mut parser = lexopt::Parser::from_env();
     match parser.next()? {
         None | Some(Long("help")) => {
             say(help::OVERVIEW);
             Ok(0)
         }
-        Some(Long("version") | Short('v')) => {
-            say(&format!(
-                "Server version: {}\nServer built:   {}\n",
-                server::IDENTITY,
-                server::built()
-            ));
+        Some(Long("version")) => {
+            say(&httpd::version());
             Ok(0)
-        }
-        Some(Short('h' | '?')) => {
-            complain(help::OVERVIEW);
-            Ok(1) // as httpd
         }
         Some(Value(word)) => {
             let word = word.to_string_lossy().into_owned();

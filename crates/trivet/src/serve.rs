@@ -35,13 +35,14 @@ pub(crate) fn run(parser: lexopt::Parser) -> Result<i32, Problem> {
     warn(&report.text);
     check_readable(&first)?;
     runtime::process::raise_descriptor_limit();
-    let loader = || Server::serve(&serve).map(|(server, _)| server);
+    let loader = |_| Server::serve(&serve).map(|(server, _)| server);
     let folder = match &serve.file {
         Some(_) => first.document_root().to_owned(),
         None => serve.folder.clone(),
     };
     let started = move |started: &Started| say(&banner(&folder, kind, started));
-    mpm::run(kind, first, &loader, is_at_terminal(), started).map_err(Problem::Failed)
+    mpm::run(kind, first, &loader, is_at_terminal(), started)
+        .map_err(|failure| Problem::Failed(failure.to_string()))
 }
 
 fn warn(text: &str) {

@@ -1,0 +1,145 @@
+//! Starting the server that `httpd` is: in the background unless something keeps it in front.
+
+use crate::Problem;
+use crate::httpd::options::Options;
+use mpm::{Kind, Load};
+use runtime::daemon::{self, Report, Side};
+use runtime::signals::Signals;
+use server::{Configured, Httpd, Server};
+use std::cell::RefCell;
+use std::io::IsTerminal;
+
+/// Where the server runs, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Manner {
+    /// It stays where it was started.
+    is_in_front: bool,
+    /// One process serves everything. It is still not the one that was started: that one never
+    /// serves.
+    is_alone: bool,
+}
+
+impl Manner {
+    /// What the names after `-D` ask for (event_pre_config of httpd's event.c).
+    fn of(options: &Options) -> Self {
+        let asks = |names: &[&str]| names.iter().any(|name| options.is_defined(name));
+        let is_alone = asks(&["ONE_PROCESS", "DEBUG"]);
+        Self { is_in_front: is_alone || asks(&["FOREGROUND", "NO_DETACH"]), is_alone }
+    }
+}
+
+/// Start the server; the result is the exit code. The process that was started ends with 0 as soon
+/// as the children serve.
+///
+/// # Errors
+/// What keeps the server from starting.
+pub(crate) fn start(
+    options: &Options,
+    httpd: &Httpd,
+    configured: Configured,
+) -> Result<i32, Problem> {
+    let manner = Manner::of(options);
+    if manner.is_in_front {
+        return serve(httpd, configured, manner, None).map_err(Problem::Plain);
+    }
+    match daemon::detach().map_err(|error| Problem::Failed(format!("cannot detach: {error}")))? {
+        Side::Launcher(launcher) => {
+            // It belongs to the daemon; this process only waits.
+            std::mem::forget(configured);
+            let ended = "the server ended while it started";
+            match launcher.wait() {
+                Ok(()) => Ok(0),
+                Err(text) if text.is_empty() => Err(Problem::Failed(ended.into())),
+                Err(text) => Err(Problem::Plain(text)),
+            }
+        }
+        Side::Daemon(report) => serve(httpd, configured, manner, Some(report)).or(Ok(1)),
+    }
+}
+
+fn serve(
+    httpd: &Httpd,
+    configured: Configured,
+    manner: Manner,
+    report: Option<Report>,
+) -> Result<i32, String> {
+    // In the background the caller waits for a word whatever happens, in front it prints it.
+    let report = RefCell::new(report);
+    let result = run(httpd, configured, manner, &report);
+    if let (Err(text), Some(report)) = (&result, report.take()) {
+        report.fails(text);
+    }
+    result
+}
+
+fn run(
+    httpd: &Httpd,
+    configured: Configured,
+    manner: Manner,
+    report: &RefCell<Option<Report>>,
+) -> Result<i32, String> {
+    Signals::hold();
+    let first = configured.open(manner.is_alone)?;
+    runtime::process::raise_descriptor_limit();
+    let is_background = report.borrow().is_some();
+    if is_background {
+        show_errors_in_log(&configured);
+    }
+    let present = RefCell::new(configured);
+    let loader = |load: Load| -> Result<Server, String> {
+        if load == Load::Logs {
+            let server = present.borrow().open(manner.is_alone)?;
+            if is_background {
+                show_errors_in_log(&present.borrow());
+            }
+            return Ok(server);
+        }
+        let configured = Configured::read(httpd).map_err(|refused| refused.text)?;
+        let server = configured.open(manner.is_alone)?;
+        if is_background {
+            show_errors_in_log(&configured);
+        }
+        present.replace(configured);
+        Ok(server)
+    };
+    let started = |_: &mpm::Started| {
+        if let Some(report) = report.take() {
+            report.serves();
+        }
+    };
+    mpm::run(Kind::Event, first, &loader, !is_background && is_at_terminal(), started)
+        .map_err(|failure| failure.httpd_text())
+}
+
+/// Standard error goes to the error log, as in httpd: a program that a child runs may complain.
+fn show_errors_in_log(configured: &Configured) {
+    let log = &configured.facts.error_log;
+    if log.is_absolute() {
+        // The log itself has just been opened; should this fail only such complaints are lost.
+        let _ = daemon::standard_error_to(log);
+    }
+}
+
+/// A person at a terminal resizes its window, which sends the signal of a graceful stop.
+fn is_at_terminal() -> bool {
+    std::io::stdin().is_terminal() || std::io::stderr().is_terminal()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_the_server_in_front() {
+        for (name, is_in_front, is_alone) in [
+            ("FOREGROUND", true, false),
+            ("NO_DETACH", true, false),
+            ("ONE_PROCESS", true, true),
+            ("DEBUG", true, true),
+            ("SOMETHING", false, false),
+        ] {
+            let options = Options { defines: vec![name.into()], ..Options::default() };
+            assert_eq!(Manner::of(&options), Manner { is_in_front, is_alone }, "{name}");
+        }
+    }
+}
