@@ -5,9 +5,12 @@
 //! A test is a plain function that takes an [`Mpm`]; [`each_mpm!`] mounts a list of them under
 //! every MPM. A function that is missing from the list is dead code, which clippy refuses.
 
+pub mod apache;
 pub mod binary;
 pub mod cases;
 pub mod client;
+pub mod differential;
+pub mod httpd;
 pub mod outside;
 pub mod process;
 pub mod response;

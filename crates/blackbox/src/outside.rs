@@ -11,11 +11,16 @@ use crate::wait::wait_for;
 
 /// Finds a program; panics with what to do when it is missing.
 pub fn program(name: &str) -> PathBuf {
+    let found = find(name);
+    found.unwrap_or_else(|| panic!("{name} is not installed: run `make test`, which installs it"))
+}
+
+/// Finds a program, where a user's PATH says and where servers are.
+pub fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     folders.extend(["/usr/sbin".into(), "/usr/local/sbin".into()]);
-    let found = folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file());
-    found.unwrap_or_else(|| panic!("{name} is not installed: run `make test`, which installs it"))
+    folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 /// Says that a test could not run here, and why.

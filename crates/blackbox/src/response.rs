@@ -66,6 +66,10 @@ impl Response {
         let response =
             Self { version, status, reason, fields, body: Vec::new(), interim: Vec::new() };
         response.check_single_fields()?;
+        // The lower version is for clients that can bear no more; such a connection never goes on.
+        if response.version == "HTTP/1.0" && !response.says_close() {
+            return Err("HTTP/1.0 without Connection: close".into());
+        }
         Ok(response)
     }
 
@@ -131,7 +135,7 @@ fn status_line(line: &[u8]) -> Result<(String, u16, String), String> {
     let (version, rest) = text.split_once(' ').ok_or_else(wrong)?;
     let (code, reason) = rest.split_once(' ').ok_or_else(wrong)?;
     let digits = code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit());
-    if version != "HTTP/1.1" || !digits {
+    if !["HTTP/1.0", "HTTP/1.1"].contains(&version) || !digits {
         return Err(wrong());
     }
     Ok((version.into(), code.parse().map_err(|_| wrong())?, reason.into()))

@@ -178,7 +178,7 @@ impl Site {
         command.stderr(File::create(&errors).expect("a log can be made"));
         let mut child = command.spawn().expect("the server can be started");
         let pid = pid_of(&child);
-        let status = wait_exit(&mut child, 10).unwrap_or_else(|| {
+        let status = wait_exit(&mut child, 30).unwrap_or_else(|| {
             process::signal(-pid, libc::SIGKILL);
             let _ = child.wait();
             panic!("it started, though it must not: {:?}", self.directives);

@@ -38,7 +38,7 @@ fn rules_of_a_folder_hold_although_its_index_file_is_open_to_all(mpm: Mpm) {
     let folder = |site: &Site| format!("Directory {}", site.root().join("dir").display());
     let location = |_: &Site| "Location /dir".to_string();
     let (granted, method, ip) =
-        ("Require all granted", "Require method HEAD", "Require ip 10.9.9.9");
+        ("Require all granted", "Require expr %{REQUEST_METHOD} == 'HEAD'", "Require ip 10.9.9.9");
     type Row<'a> = (&'a dyn Fn(&Site) -> String, &'a str, &'a str, u16);
     let rows: [Row<'_>; 4] = [
         (&folder, method, "Files index.html", 200),

@@ -121,6 +121,26 @@ fn a_half_closed_idle_connection_is_closed(mpm: Mpm) {
     assert!(start.elapsed().as_secs() < 3, "it took {:?}", start.elapsed());
 }
 
+fn a_head_that_ends_within_its_fields_is_answered(mpm: Mpm) {
+    let server = plain_site(mpm).start();
+    for (head, is_answered) in [
+        ("GET /a.txt HTTP/1.0\r\n", true),
+        ("GET /a.txt HTTP/1.1\r\nHost: a\r\n", true),
+        ("GET /a.txt HTTP/1.1\r\nHost: a\r\nX", true),
+        ("GET /a.txt HTTP/1.0", false),
+        ("\r\n", false),
+    ] {
+        let mut client = server.connect();
+        client.send(head).finish();
+        if is_answered {
+            let response = client.response();
+            assert_eq!(response.status, 400, "{head:?}");
+            assert!(response.says_close(), "{head:?}");
+        }
+        client.assert_closed();
+    }
+}
+
 fn a_client_that_still_sends_can_read_the_413(mpm: Mpm) {
     let server = plain_site(mpm).directive("LimitRequestBody 1000").start();
     for _ in 0..10 {
@@ -320,6 +340,7 @@ each_mpm! {
     keepalive_off_closes_after_each_response,
     maxkeepaliverequests_ends_a_connection,
     a_half_closed_idle_connection_is_closed,
+    a_head_that_ends_within_its_fields_is_answered,
     a_client_that_still_sends_can_read_the_413,
     a_large_body_that_nobody_reads_is_read_away,
     two_thousand_idle_connections_are_all_served,
