@@ -4,6 +4,7 @@
 //! `bench/scenarios.rs`; how each server is configured is `bench/peers.rs`; how the figures are
 //! read and what they do not say is `docs/performance.md`. No test depends on a figure.
 
+mod debian;
 mod figures;
 mod http;
 mod idle;
@@ -14,7 +15,7 @@ mod peers;
 pub(crate) mod procs;
 mod report;
 mod scenarios;
-mod setup;
+pub(crate) mod setup;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

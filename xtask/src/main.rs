@@ -2,6 +2,8 @@
 //! build.
 
 mod bench;
+mod conformance;
+mod docs;
 mod fuzz;
 mod site;
 mod soak;
@@ -15,6 +17,8 @@ type Chore = (&'static str, &'static str, fn(&[String]) -> ExitCode);
 
 const CHORES: &[Chore] = &[
     ("bench", "measure trivet beside nginx, Apache, lighttpd and h2o", bench::run),
+    ("conformance", "run Apache's own test suite against a server", conformance::run),
+    ("docs", "write the pages of docs/reference anew", docs::run),
     ("fuzz", "run the fuzz targets for a while", fuzz::run),
     ("site", "write examples/site anew", site::run),
     ("soak", "serve under load while children are killed and files replaced", soak::run),
@@ -27,7 +31,7 @@ fn main() -> ExitCode {
     let Some((_, _, run)) = chore else {
         eprintln!("usage: cargo xtask CHORE [ARGUMENT...]");
         for (name, what, _) in CHORES {
-            eprintln!("  {name:8} {what}");
+            eprintln!("  {name:11} {what}");
         }
         return ExitCode::from(2);
     };

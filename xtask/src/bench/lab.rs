@@ -28,6 +28,22 @@ const FIRST_PORT: u16 = 18_100;
 /// A server that does not answer by then is given up.
 const START_TIMEOUT: Duration = Duration::from_secs(15);
 
+/// How often a server that starts is asked: its start is measured.
+const POLL: Duration = Duration::from_micros(500);
+
+/// What a scenario asks of a server beyond the files.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Needs {
+    /// An access log.
+    pub(super) logged: bool,
+    /// Connections that stay open for long without a request.
+    pub(super) idle: bool,
+    /// Sections that hold for other requests.
+    pub(super) sections: u32,
+    /// Virtual hosts.
+    pub(super) hosts: u32,
+}
+
 /// See the module's text.
 pub(super) struct Lab {
     keeper: Keeper,
@@ -44,6 +60,8 @@ pub(super) struct Running {
     pub(super) pid: u32,
     pub(super) port: u16,
     pub(super) log: Option<PathBuf>,
+    /// From its start to its first answer.
+    pub(super) ready_after: Duration,
 }
 
 impl Lab {
@@ -73,9 +91,9 @@ impl Lab {
     pub(super) fn start(
         &mut self,
         server: &'static Server,
-        logged: bool,
-        idle: bool,
+        needs: Needs,
     ) -> Result<Running, String> {
+        let Needs { logged, idle, sections, hosts } = needs;
         let port = self.free_port()?;
         let home = self.folder.join(format!("{}-{port}", server.name));
         make_folder(&home)?;
@@ -86,14 +104,18 @@ impl Lab {
         }
         let (docroot, cores, root) = (self.docroot(), self.cores, self.root);
         let (docroot, log_file) = (docroot.as_path(), log.as_deref());
-        let site = Site { port, docroot, home: &home, log: log_file, idle, cores, root };
+        let home = home.as_path();
+        let log = log_file;
+        let site = Site { port, docroot, home, log, idle, cores, sections, hosts, root };
         let file = home.join("server.conf");
         write(&file, (server.config)(&site).as_bytes())?;
         let mut command = vec![self.program(server)];
         command.extend((server.args)(&site, &file.display().to_string()));
+        let begin = Instant::now();
         let pid = self.keeper.spawn(&home.join("output"), &command)?;
-        wait_until_ready(pid, port).map_err(|error| complaint(server, &home, &error))?;
-        Ok(Running { server, pid, port, log })
+        wait_until_ready(pid, port).map_err(|error| complaint(server, home, &error))?;
+        let ready_after = begin.elapsed();
+        Ok(Running { server, pid, port, log: log.map(Path::to_owned), ready_after })
     }
 
     /// Stops a server; its files stay until the end.
@@ -150,7 +172,7 @@ fn wait_until_ready(pid: u32, port: u16) -> Result<(), String> {
             Ok(_) => return Ok(()),
             Err(_) if !procs::is_alive(pid) => return Err("it ended at once".into()),
             Err(error) if deadline < Instant::now() => return Err(error),
-            Err(_) => sleep(Duration::from_millis(20)),
+            Err(_) => sleep(POLL),
         }
     }
 }

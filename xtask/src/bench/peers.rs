@@ -8,6 +8,8 @@
 
 use std::path::Path;
 
+use super::debian;
+
 /// One server of the comparison.
 #[derive(Debug)]
 pub(super) struct Server {
@@ -40,6 +42,9 @@ pub(super) struct Site<'a> {
     /// Whether connections must stay open for long without a request.
     pub(super) idle: bool,
     pub(super) cores: usize,
+    /// Sections for other requests, and virtual hosts: only httpd's configuration has them.
+    pub(super) sections: u32,
+    pub(super) hosts: u32,
     /// Whether the server can become www-data.
     pub(super) root: bool,
 }
@@ -57,6 +62,16 @@ pub(super) const SERVERS: &[Server] = &[
         args: trivet_args,
     },
     Server {
+        name: "trivet-httpd",
+        program: "trivet",
+        package: None,
+        version_flag: "--version",
+        settings: "`trivet -f FILE`: the modules that Debian enables, and the sections or virtual \
+                   hosts of the scenario",
+        config: debian::config,
+        args: |_, file| words(&["-D", "FOREGROUND", "-f", file]),
+    },
+    Server {
         name: "nginx",
         program: "nginx",
         package: Some("nginx"),
@@ -71,8 +86,9 @@ pub(super) const SERVERS: &[Server] = &[
         package: Some("apache2"),
         version_flag: "-v",
         settings: "event MPM, only the modules needed, MaxKeepAliveRequests 0, \
-                   ThreadsPerChild 128, MaxRequestWorkers 1024, AllowOverride None",
-        config: apache_config,
+                   ThreadsPerChild 128, MaxRequestWorkers 1024, AllowOverride None; with virtual \
+                   hosts the same file as trivet-httpd",
+        config: |site| if site.hosts == 0 { apache_config(site) } else { debian::config(site) },
         args: |_, file| words(&["-D", "FOREGROUND", "-f", file]),
     },
     Server {
@@ -231,7 +247,8 @@ mod tests {
 
     fn site(log: Option<&Path>, idle: bool) -> Site<'_> {
         let (docroot, home) = (Path::new("/b/www"), Path::new("/b/home"));
-        Site { port: 8100, docroot, home, log, idle, cores: 2, root: true }
+        let (sections, hosts) = (0, 0);
+        Site { port: 8100, docroot, home, log, idle, cores: 2, root: true, sections, hosts }
     }
 
     #[test]

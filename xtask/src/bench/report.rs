@@ -143,6 +143,12 @@ fn judge(runs: &[Run], scenario: &str, target: &Target) -> (String, String, Stri
         Target::Rate(peer, limit) => {
             (format!("requests/s at least {limit} × {peer}"), ratio(rate, peer), limit, false)
         }
+        Target::Cost(ours, peer, limit) => {
+            let measured = cost(runs, scenario, ours)
+                .zip(cost(runs, scenario, peer))
+                .map(|(ours, theirs)| ours.median / theirs.median);
+            (format!("{ours} costs at most {limit} × {peer}"), measured, limit, true)
+        }
         Target::Bytes(limit) => {
             let bytes = cost(runs, scenario, OURS).map(|spread| spread.median);
             (format!("at most {limit} bytes/connection"), bytes, limit, true)
@@ -151,7 +157,7 @@ fn judge(runs: &[Run], scenario: &str, target: &Target) -> (String, String, Stri
     let Some(measured) = measured else {
         return (says, "–".into(), "not measured".into());
     };
-    let clean = [OURS, target.peer()]
+    let clean = [target.ours(), target.peer()]
         .iter()
         .all(|server| figures::of(runs, scenario, server).all(|run| run.fault.is_none()));
     let result = if clean { verdict(measured, limit, at_most) } else { "not clean".into() };

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use super::figures::Run;
-use super::lab::{Lab, Running};
+use super::lab::{Lab, Needs, Running};
 use super::load::Load;
 use super::peers::Server;
 use super::{Options, figures, http, idle, load, procs};
@@ -33,6 +33,10 @@ enum Work {
     Closing(u32),
     /// One request on each connection and then nothing.
     Idle(u32),
+    /// KeepAlive(64) of a server with this many sections for other requests.
+    Sections(u32),
+    /// None: the start with this many virtual hosts is measured.
+    Start(u32),
 }
 
 /// What trivet has to reach.
@@ -44,6 +48,8 @@ pub(super) enum Target {
     CpuAmbition(&'static str, f64),
     /// Requests per second: at least this many times those of the named server.
     Rate(&'static str, f64),
+    /// The cost of one server: at most this many times that of another.
+    Cost(&'static str, &'static str, f64),
     /// Memory per idle connection: at most this many bytes.
     Bytes(f64),
 }
@@ -53,13 +59,22 @@ impl Target {
     pub(super) fn peer(&self) -> &'static str {
         match self {
             Self::Cpu(peer, _) | Self::CpuAmbition(peer, _) | Self::Rate(peer, _) => peer,
+            Self::Cost(_, peer, _) => peer,
             Self::Bytes(_) => "trivet",
+        }
+    }
+
+    /// The server that has to reach it.
+    pub(super) fn ours(&self) -> &'static str {
+        match self {
+            Self::Cost(ours, ..) => ours,
+            _ => "trivet",
         }
     }
 }
 
-use Target::{Bytes, Cpu, CpuAmbition, Rate};
-use Work::{Closing, Idle, KeepAlive, Logged};
+use Target::{Bytes, Cost, Cpu, CpuAmbition, Rate};
+use Work::{Closing, Idle, KeepAlive, Logged, Sections, Start};
 
 const ALL: &[&str] = &["trivet", "nginx", "apache", "lighttpd", "h2o"];
 const LOGGING: &[&str] = &["trivet", "nginx"];
@@ -75,6 +90,9 @@ const SMALL: &[Target] = &[
     Rate("nginx", 1.3),
 ];
 const AS_NGINX: &[Target] = &[Cpu("nginx", 1.0)];
+
+/// Connections of the scenarios that are about sections.
+const SECTIONS_CONNECTIONS: u32 = 64;
 
 /// All scenarios, in the order in which they are run and reported.
 #[rustfmt::skip] // a table: one row, two lines
@@ -97,6 +115,12 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         "44 bytes, keep-alive, 64 connections, access log"),
     row("idle-10000", Idle(10_000), "/index.html", ALL, &[Bytes(1536.0)],
         "10,000 idle connections, each after one request"),
+    row("sections-50", Sections(50), "/index.html", &["trivet", "trivet-httpd"],
+        &[Cost("trivet-httpd", "trivet", 1.1)],
+        "44 bytes, keep-alive, 64 connections, Debian's modules and 50 sections"),
+    row("start-1000", Start(1000), "/index.html", &["trivet-httpd", "apache"],
+        &[Cost("trivet-httpd", "apache", 0.25)],
+        "from the start with 1,000 virtual hosts of 30 lines to the first answer"),
 ];
 
 const fn row(
@@ -118,7 +142,12 @@ impl Scenario {
 
     /// Open files that the benchmark and each server may need.
     pub(super) fn open_files(&self) -> u64 {
-        let (KeepAlive(count) | Logged(count) | Closing(count) | Idle(count)) = self.work;
+        let count = match self.work {
+            KeepAlive(count) | Logged(count) | Closing(count) | Idle(count) => count,
+            Sections(_) => SECTIONS_CONNECTIONS,
+            // Apache has a descriptor for each log of each host.
+            Start(hosts) => 2 * hosts,
+        };
         u64::from(count) + 1000
     }
 
@@ -126,6 +155,7 @@ impl Scenario {
     pub(super) fn units(&self) -> (&'static str, &'static str) {
         match self.work {
             Idle(_) => ("answered and open", "bytes/connection"),
+            Start(_) => ("virtual hosts", "ms to the first answer"),
             _ => ("requests/s", "CPU µs/request"),
         }
     }
@@ -143,6 +173,11 @@ pub(super) fn run(
     if let Idle(connections) = scenario.work {
         return rounds(options, servers.len(), |round, at| {
             hold(scenario, lab, servers[at], connections, round)
+        });
+    }
+    if let Start(hosts) = scenario.work {
+        return rounds(options, servers.len(), |round, at| {
+            start_once(scenario, lab, servers[at], hosts, round)
         });
     }
     let running = start_all(scenario, lab, &servers, options)?;
@@ -183,9 +218,11 @@ fn start_all(
 ) -> Result<Vec<Running>, String> {
     let expected = lab.file(scenario.path)?;
     let logged = matches!(scenario.work, Logged(_));
+    let sections = if let Sections(count) = scenario.work { count } else { 0 };
+    let needs = Needs { logged, sections, ..Needs::default() };
     let mut running = Vec::new();
     for server in servers {
-        let started = lab.start(server, logged, false)?;
+        let started = lab.start(server, needs)?;
         verify(&started, scenario.path, &expected)?;
         running.push(started);
     }
@@ -233,7 +270,8 @@ fn load_of(scenario: &Scenario, running: &Running, seconds: u32) -> Result<Load,
     match scenario.work {
         KeepAlive(connections) | Logged(connections) => load::wrk(connections, seconds, &url),
         Closing(connections) => load::ab(connections, seconds, &url),
-        Idle(_) => Err("idle connections are not load".into()),
+        Sections(_) => load::wrk(SECTIONS_CONNECTIONS, seconds, &url),
+        Idle(_) | Start(_) => Err("this is not load".into()),
     }
 }
 
@@ -245,7 +283,7 @@ fn hold(
     connections: u32,
     round: u32,
 ) -> Result<Run, String> {
-    let running = lab.start(server, false, true)?;
+    let running = lab.start(server, Needs { idle: true, ..Needs::default() })?;
     verify(&running, scenario.path, &lab.file(scenario.path)?)?;
     let held = idle::hold(running.pid, running.port, connections);
     let held = held.map_err(|error| format!("{}: {error}", server.name))?;
@@ -259,6 +297,28 @@ fn hold(
         requests: u64::from(held.answered),
         cost: held.bytes_each,
         fault: missing.then(|| format!("{} answered, {} open", held.answered, held.open)),
+    })
+}
+
+/// One start of a server.
+fn start_once(
+    scenario: &Scenario,
+    lab: &mut Lab,
+    server: &'static Server,
+    hosts: u32,
+    round: u32,
+) -> Result<Run, String> {
+    let running = lab.start(server, Needs { hosts, ..Needs::default() })?;
+    verify(&running, scenario.path, &lab.file(scenario.path)?)?;
+    lab.stop(&running)?;
+    Ok(Run {
+        scenario: scenario.name,
+        server: server.name,
+        round,
+        rate: f64::from(hosts),
+        requests: 1,
+        cost: running.ready_after.as_secs_f64() * 1000.0,
+        fault: None,
     })
 }
 
@@ -283,7 +343,7 @@ fn count_lines(file: &Path) -> Result<u64, String> {
 fn show(run: &Run) {
     let fault = run.fault.as_deref().map_or(String::new(), |text| format!("  FAULT {text}"));
     let (round, server) = (run.round, run.server);
-    eprintln!("  round {round}  {server:9} {:>9.0}  {:>9.2}{fault}", run.rate, run.cost);
+    eprintln!("  round {round}  {server:12} {:>9.0}  {:>9.2}{fault}", run.rate, run.cost);
 }
 
 #[cfg(test)]
@@ -305,7 +365,9 @@ mod tests {
                 assert!(SERVERS.iter().any(|server| server.name == *name), "{}: {name}", row.name);
             }
             for target in row.targets {
-                assert!(row.servers.contains(&target.peer()), "{}: {target:?}", row.name);
+                for name in [target.ours(), target.peer()] {
+                    assert!(row.servers.contains(&name), "{}: {target:?}", row.name);
+                }
             }
         }
     }

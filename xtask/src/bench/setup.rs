@@ -62,7 +62,7 @@ pub(super) fn install_missing(servers: &[&Server]) -> Result<(), String> {
 }
 
 /// As root, or through sudo where it asks for no password.
-fn install(packages: &[&str]) -> bool {
+pub(crate) fn install(packages: &[&str]) -> bool {
     let mut command = Command::new("sudo");
     command.args(["-n", "sh"]);
     if is_root() {
@@ -73,7 +73,7 @@ fn install(packages: &[&str]) -> bool {
 }
 
 /// The path of a program, looked up as the shell does and then where servers are.
-pub(super) fn find(program: &str) -> Option<PathBuf> {
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(SERVER_FOLDERS.map(PathBuf::from));
     folders.map(|folder| folder.join(program)).find(|file| file.is_file())
@@ -85,18 +85,29 @@ pub(super) fn trivet_binary(options: &Options) -> Result<PathBuf, String> {
         let absolute = fs::canonicalize(binary);
         return absolute.map_err(|error| format!("{}: {error}", binary.display()));
     }
-    // This program is target/debug/xtask, wherever the target folder is.
-    let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let target = program.ancestors().nth(2).ok_or("this program has no target folder")?;
+    let target = target_folder()?;
     if options.servers.iter().any(|server| server.package.is_none()) {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let args = ["build", "--release", "--package", "trivet", "--target-dir"];
-        let build = Command::new(cargo).args(args).arg(target).current_dir(project()).status();
-        if !build.is_ok_and(|status| status.success()) {
-            return Err("trivet does not build".into());
-        }
+        build_trivet(&target)?;
     }
     Ok(target.join("release/trivet"))
+}
+
+/// Where cargo builds: this program is target/debug/xtask, wherever the target folder is.
+pub(crate) fn target_folder() -> Result<PathBuf, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let target = program.ancestors().nth(2).ok_or("this program has no target folder")?;
+    Ok(target.to_owned())
+}
+
+/// Builds `target`/release/trivet.
+pub(crate) fn build_trivet(target: &Path) -> Result<(), String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let args = ["build", "--release", "--package", "trivet", "--target-dir"];
+    let build = Command::new(cargo).args(args).arg(target).current_dir(project()).status();
+    match build.is_ok_and(|status| status.success()) {
+        true => Ok(()),
+        false => Err("trivet does not build".into()),
+    }
 }
 
 /// The project's folder.
@@ -106,7 +117,7 @@ pub(super) fn project() -> &'static Path {
 }
 
 /// Whether servers can be told to become another user.
-pub(super) fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
@@ -155,7 +166,8 @@ fn version(server: &Server, trivet: &Path, options: &Options) -> String {
     let peer = server.package.and_then(|_| find(server.program));
     let program = peer.as_deref().unwrap_or(trivet).display().to_string();
     let text = output(&program, &[server.version_flag]).unwrap_or_default();
-    let version = parse_version(&text, server.name).unwrap_or("of unknown version").to_owned();
+    let name = if server.package.is_none() { server.program } else { server.name };
+    let version = parse_version(&text, name).unwrap_or("of unknown version").to_owned();
     let commit = || output("git", &["describe", "--always", "--dirty", "--exclude=*"]);
     match (server.package, &options.binary) {
         (Some(_), _) => version,

@@ -28,7 +28,7 @@ const FENCES: &[Fence] = &[
             "crates/runtime/src/sys.rs",
             "crates/runtime/src/sys/",
             "crates/scoreboard/src/board.rs",
-            "crates/pattern/src/sys.rs",
+            "crates/pattern/src/sys/",
             // Signals and socket options, to look at the server from outside; it ships nothing.
             "crates/blackbox/",
         ],
@@ -61,14 +61,19 @@ const FENCES: &[Fence] = &[
     },
 ];
 
-/// The module table lists the MPMs' names and directives, the status page shows which one runs,
-/// and the site carries the numbers that MPMs are sized by from the directives to the supervisor.
+/// A configuration loads one, the module table lists the MPMs' names and directives, the status
+/// and info pages show which one runs, and the site carries the numbers that MPMs are sized by from
+/// the directives to the supervisor.
 const KNOWS_MPM: &[&str] = &[
+    "crates/server/src/configuration.rs",
     "crates/server/src/context.rs",
     "crates/server/src/lib.rs",
+    "crates/server/src/modules/info/",
     "crates/server/src/modules/mod.rs",
     "crates/server/src/modules/mpm_common.rs",
     "crates/server/src/modules/status/",
+    // The manual has a page of their directives.
+    "crates/server/src/reference.rs",
     "crates/server/src/server.rs",
     "crates/server/src/site/",
 ];

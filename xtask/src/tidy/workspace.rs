@@ -10,7 +10,8 @@ use std::process::Command;
 const ARROWS: &[(&str, &[&str])] = &[
     ("trivet", &["mpm", "server", "config", "runtime"]),
     ("mpm", &["server", "runtime", "scoreboard", "config"]),
-    ("server", &["config", "runtime", "scoreboard", "pattern", "http1", "message"]),
+    ("server", &["config", "runtime", "scoreboard", "expr", "pattern", "http1", "message"]),
+    ("expr", &["pattern"]),
     ("http1", &["message"]),
     ("runtime", &[]),
     ("scoreboard", &[]),
