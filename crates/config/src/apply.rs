@@ -60,8 +60,8 @@ pub struct Call<'a> {
 
 impl Call<'_> {
     /// Where the line stands.
-    pub fn position(&self) -> &Position {
-        &self.line.position
+    pub fn position(&self) -> Position {
+        self.line.position()
     }
 
     /// The argument number `nth`, counted from 0; empty if there is none.
@@ -114,7 +114,7 @@ impl<B: Build> Walk<'_, B> {
     fn nodes(&self, nodes: &[Node], around: Around, build: &mut B) {
         for node in nodes {
             let line = node.line();
-            match self.index.find(&line.name) {
+            match self.index.find(line.name()) {
                 // A section that nobody knows is passed over with all that is in it.
                 found if build.passes_unknown() && !matches!(found, Found::Row(_)) => {}
                 Found::Row(row) => {
@@ -235,12 +235,12 @@ pub(crate) fn diagnose(
     error: Error,
 ) -> Diagnostic {
     let argument = error.argument.and_then(|nth| Words::new(line.args()).nth(nth));
-    let in_line = |word: lexer::Word| word.span.start + line.args_at..word.span.end + line.args_at;
+    let in_line = |word: lexer::Word| word.span.start + line.args_at()..word.span.end + line.args_at();
     Diagnostic {
         severity,
         stage: Stage::Apply,
         id,
-        position: Some(line.position.clone()),
+        position: Some(line.position()),
         included_by: Vec::new(),
         text: error.text,
         line_text: line.text.as_str().into(),
@@ -254,7 +254,7 @@ fn unknown(line: &Line, near: Option<&'static str>) -> Error {
     let text = format!(
         "Invalid command '{}', perhaps misspelled or defined by a module not included in the \
          server configuration",
-        line.name
+        line.name()
     );
     let suggestion = near.map(|name| match name.strip_prefix('<') {
         Some(section) => format!("<{section}>"),

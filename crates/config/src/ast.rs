@@ -3,6 +3,7 @@
 //! A name is kept as it was written; only the tables know how a directive is spelled properly.
 //! Nothing here knows what a directive means, nor reports an error.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -22,29 +23,68 @@ pub struct Position {
     pub first_line: u32,
 }
 
-/// One logical line: continuations joined, blanks at both ends removed.
+/// One logical line: continuations joined, blanks at both ends removed. There is one for each line
+/// of a configuration until it is applied, so that its size counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The first word, unquoted; of a section with its `<`, as in `<Directory`.
-    pub name: Excerpt,
     /// The whole line, for messages.
     pub text: Excerpt,
+    pub(crate) name: Name,
     /// Where the arguments begin in `text`.
-    pub args_at: usize,
-    /// Where the line stands.
-    pub position: Position,
+    pub(crate) args_at: u32,
+    /// See [`Position`].
+    pub(crate) line: u32,
+    pub(crate) first_line: u32,
+}
+
+/// The name of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// The line begins with it; its length.
+    Plain(u32),
+    /// It was written with quotes or escapes, or stands behind what a variable left empty.
+    Own(Box<str>),
 }
 
 impl Line {
+    /// The first word, unquoted; of a section with its `<`, as in `<Directory`.
+    pub fn name(&self) -> &str {
+        match &self.name {
+            Name::Plain(len) => self.text.between(0, *len),
+            Name::Own(name) => name,
+        }
+    }
+
     /// Everything after the name; of a section including the `>`, unless it ends the name.
     pub fn args(&self) -> &str {
-        &self.text[self.args_at..]
+        self.text.between(self.args_at, self.text.len_u32())
+    }
+
+    /// Where the arguments begin in `text`.
+    pub fn args_at(&self) -> usize {
+        self.args_at as usize
+    }
+
+    /// Where the line stands.
+    pub fn position(&self) -> Position {
+        let Self { line, first_line, .. } = *self;
+        Position { file: self.file().clone(), line, first_line }
+    }
+
+    /// The file that it stands in; see [`Position`].
+    pub fn file(&self) -> &Arc<str> {
+        self.text.file()
+    }
+
+    /// The number that httpd names in its messages; see [`Position`].
+    pub fn number(&self) -> u32 {
+        self.line
     }
 
     /// Where the name stands in `text`; of a section without arguments without its `>`.
     pub fn name_span(&self) -> Option<Range<usize>> {
         let Range { start, end } = Words::new(&self.text).next()?.span;
-        let closes = self.text[start..end].ends_with('>') && !self.name.ends_with('>');
+        let closes = self.text[start..end].ends_with('>') && !self.name().ends_with('>');
         Some(start..end - usize::from(closes))
     }
 }
@@ -89,7 +129,7 @@ pub(crate) fn print_around(line: &Line, body: &str) -> String {
     let mut text = String::new();
     print_line(&line.text, 0, &mut text);
     text.push_str(body);
-    print_line(&close_tag(&line.name), 0, &mut text);
+    print_line(&close_tag(line.name()), 0, &mut text);
     text
 }
 
@@ -98,7 +138,7 @@ fn print_into(nodes: &[Node], depth: usize, out: &mut String) {
         print_line(&node.line().text, depth, out);
         if let Node::Section(section) = node {
             print_into(&section.body, depth + 1, out);
-            print_line(&close_tag(&section.line.name), depth, out);
+            print_line(&close_tag(section.line.name()), depth, out);
         }
     }
 }

@@ -70,7 +70,7 @@ pub(crate) fn check_skipped(
     line: &Line,
     body: &[Node],
 ) -> Result<(), Error> {
-    if !line.name.eq_ignore_ascii_case("<IfModule") {
+    if !line.name().eq_ignore_ascii_case("<IfModule") {
         return Ok(());
     }
     let (name, negated) = negatable(line, "<IfModule")?;

@@ -4,12 +4,19 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
-use core::ops::{Deref, Range};
+use core::ops::Deref;
+
+/// A text with what it is called in messages: usually a file.
+#[derive(Debug)]
+pub(crate) struct Whole {
+    pub(crate) file: Arc<str>,
+    pub(crate) text: String,
+}
 
 /// A piece of a text; as long as there is one the whole text stays.
 #[derive(Clone)]
 pub struct Excerpt {
-    whole: Arc<str>,
+    whole: Arc<Whole>,
     // Half as large as `usize`: there is one for each line. A longer text is copied.
     start: u32,
     end: u32,
@@ -17,51 +24,43 @@ pub struct Excerpt {
 
 impl Excerpt {
     /// The piece `part` of `whole`, if it is one: text that was joined or decoded is not.
-    pub fn within(whole: &Arc<str>, part: &str) -> Self {
+    pub(crate) fn within(whole: &Arc<Whole>, part: &str) -> Self {
         // Where it would stand; whether it does is looked at.
-        let start = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
-        let range = start..start.saturating_add(part.len());
-        match whole.get(range.clone()) == Some(part) {
-            true => Self::new(whole.clone(), range),
-            false => part.into(),
-        }
-    }
-
-    /// A piece of this one.
-    ///
-    /// # Panics
-    /// As `str` does, if the range is none of its own.
-    #[must_use]
-    pub fn part(&self, range: Range<usize>) -> Self {
-        let start = self.start as usize;
-        let _ = &self[range.clone()];
-        Self::new(self.whole.clone(), start + range.start..start + range.end)
-    }
-
-    fn new(whole: Arc<str>, Range { start, end }: Range<usize>) -> Self {
+        let start = part.as_ptr().addr().wrapping_sub(whole.text.as_ptr().addr());
+        let end = start.saturating_add(part.len());
         match (u32::try_from(start), u32::try_from(end)) {
-            (Ok(start), Ok(end)) => Self { whole, start, end },
-            _ => (&whole[start..end]).into(),
+            (Ok(from), Ok(to)) if whole.text.get(start..end) == Some(part) => {
+                Self { whole: whole.clone(), start: from, end: to }
+            }
+            _ => Self::apart(whole.file.clone(), part.into()),
         }
+    }
+
+    /// A text of its own; what is beyond 4 GiB is lost, which no line comes near.
+    pub(crate) fn apart(file: Arc<str>, text: String) -> Self {
+        let end = u32::try_from(text.len()).unwrap_or_default();
+        Self { whole: Arc::new(Whole { file, text }), start: 0, end }
     }
 
     /// The piece.
     pub fn as_str(&self) -> &str {
-        &self.whole[self.start as usize..self.end as usize]
+        &self.whole.text[self.start as usize..self.end as usize]
     }
-}
 
-impl From<&str> for Excerpt {
-    /// A text of its own; what is beyond 4 GiB is lost, which no line comes near.
-    fn from(text: &str) -> Self {
-        let end = u32::try_from(text.len()).unwrap_or_default();
-        Self { whole: text.into(), start: 0, end }
+    /// What stands from `start` to `end` in it.
+    pub(crate) fn between(&self, start: u32, end: u32) -> &str {
+        let at = self.start as usize;
+        &self.whole.text[at + start as usize..at + end as usize]
     }
-}
 
-impl From<String> for Excerpt {
-    fn from(text: String) -> Self {
-        text.as_str().into()
+    /// Its length, which fits as its ends do.
+    pub(crate) fn len_u32(&self) -> u32 {
+        self.end - self.start
+    }
+
+    /// What the whole is called.
+    pub(crate) fn file(&self) -> &Arc<str> {
+        &self.whole.file
     }
 }
 
@@ -73,9 +72,10 @@ impl Deref for Excerpt {
     }
 }
 
+/// Two pieces are equal if they say the same in files of the same name.
 impl PartialEq for Excerpt {
     fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
+        self.as_str() == other.as_str() && self.file() == other.file()
     }
 }
 
@@ -99,12 +99,12 @@ mod tests {
 
     #[test]
     fn a_piece_is_found_only_where_it_stands() {
-        let whole: Arc<str> = "KeepAlive On".into();
-        let name = Excerpt::within(&whole, &whole[..9]);
+        let whole = Arc::new(Whole { file: "f".into(), text: "KeepAlive On".into() });
+        let name = Excerpt::within(&whole, &whole.text[..9]);
         assert_eq!((&*name, Arc::ptr_eq(&name.whole, &whole)), ("KeepAlive", true));
-        assert_eq!(&*name.part(4..9), "Alive");
         let copy = String::from("On");
         let apart = Excerpt::within(&whole, &copy);
         assert_eq!((&*apart, Arc::ptr_eq(&apart.whole, &whole)), ("On", false));
+        assert_eq!(&**apart.file(), "f");
     }
 }

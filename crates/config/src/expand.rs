@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use crate::apply::diagnose;
 use crate::ast::{Line, Node, Position, Section};
 use crate::diagnostic::{Diagnostic, Error, Severity, Stage};
+use crate::excerpt::Excerpt;
 use crate::index::Guards;
 use crate::lexer::LINE_BYTES_MAX;
 use crate::macros::Macros;
@@ -207,7 +208,7 @@ impl Expander<'_> {
             if self.is_over {
                 break;
             }
-            self.tell_parsed(Some(node.line().position.line));
+            self.tell_parsed(Some(node.line().number()));
             self.node(node, out);
         }
     }
@@ -234,10 +235,10 @@ impl Expander<'_> {
                 }
                 Err(error) => Err(error),
             },
-            None => match on_read::find(&expanded.name) {
+            None => match on_read::find(expanded.name()) {
                 Some(row) => row.run(self, expanded).map(|nodes| out.extend(nodes)),
-                None if expanded.name.starts_with('<') => {
-                    Err(format!("{}> cannot come out of a variable", expanded.name).into())
+                None if expanded.name().starts_with('<') => {
+                    Err(format!("{}> cannot come out of a variable", expanded.name()).into())
                 }
                 None => return out.push(Node::Directive(changed.unwrap_or(line))),
             },
@@ -253,10 +254,10 @@ impl Expander<'_> {
         body: Vec<Node>,
         out: &mut Vec<Node>,
     ) -> Result<Option<Vec<Node>>, Error> {
-        if line.name.eq_ignore_ascii_case("<Macro") {
+        if line.name().eq_ignore_ascii_case("<Macro") {
             return self.define_macro(line, &body).map(|()| None);
         }
-        let condition = condition::of(&line.name);
+        let condition = condition::of(line.name());
         if let Some(test) = condition
             && !test(self, line)?
         {
@@ -264,7 +265,7 @@ impl Expander<'_> {
         }
         // The parser bounds the depth of each file, here that of all together is.
         if self.sections >= DEPTH_MAX {
-            let text = format!("{}> is nested deeper than {DEPTH_MAX} sections", line.name);
+            let text = format!("{}> is nested deeper than {DEPTH_MAX} sections", line.name());
             return Err(text.into());
         }
         self.sections += 1;
@@ -313,7 +314,8 @@ impl Expander<'_> {
         }
         text.push_str(rest);
         self.spend(text.len())?;
-        Ok(split(text.into(), line.position.clone()).map_or(Change::Empty, Change::Line))
+        let text = Excerpt::apart(line.file().clone(), text);
+        Ok(split(text, line.line, line.first_line).map_or(Change::Empty, Change::Line))
     }
 
     /// A variable with a value, else the environment; a bare `-D NAME` has none.
@@ -431,7 +433,7 @@ pub fn fuzz_expand(data: &[u8]) {
     let expanded = expand([first].into(), &start, &mut world);
     let mut left: Vec<&Node> = expanded.nodes.iter().flatten().collect();
     while let Some(node) = left.pop() {
-        let name = &node.line().name;
+        let name = node.line().name();
         assert!(on_read::find(name).is_none() && condition::of(name).is_none(), "{name} is left");
         if let Node::Section(section) = node {
             left.extend(&section.body);

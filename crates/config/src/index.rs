@@ -203,7 +203,7 @@ impl<B> Index<B> {
 impl Guards {
     /// The first of them that `node` is or holds, as the table spells it.
     pub(crate) fn in_node(&self, node: &Node) -> Option<&'static str> {
-        let name = &node.line().name;
+        let name = node.line().name();
         let own = self.names.iter().find(|guard| guard.eq_ignore_ascii_case(name)).copied();
         own.or_else(|| match node {
             Node::Directive(_) => None,

@@ -53,28 +53,33 @@ pub enum Flaw {
 /// Iterates over the logical lines of a text, without empty lines and comments.
 #[derive(Debug)]
 pub struct Lines<'a> {
-    rest: &'a [u8],
+    text: &'a [u8],
+    /// The same, if all of it is UTF-8: then no line has to be looked at for that.
+    utf8: Option<&'a str>,
+    /// Whether there is a NUL anywhere.
+    has_nul: bool,
+    /// Where the next line begins.
+    at: usize,
     line: u32,
 }
 
 impl<'a> Lines<'a> {
     /// Reads `text`, whose first line has the number `first_line`.
     pub fn new(text: &'a [u8], first_line: u32) -> Self {
-        Self { rest: text, line: first_line.saturating_sub(1) }
+        let (utf8, has_nul) = (core::str::from_utf8(text).ok(), text.contains(&0));
+        Self { text, utf8, has_nul, at: 0, line: first_line.saturating_sub(1) }
     }
 
     /// The next line without its `\n`; false if it ends with the text and has none.
     fn physical(&mut self) -> Option<(&'a [u8], bool)> {
-        if self.rest.is_empty() {
+        let rest = &self.text[self.at..];
+        if rest.is_empty() {
             return None;
         }
         self.line = self.line.saturating_add(1);
-        let Some(end) = self.rest.iter().position(|&byte| byte == b'\n') else {
-            return Some((core::mem::take(&mut self.rest), false));
-        };
-        let line = &self.rest[..end];
-        self.rest = &self.rest[end + 1..];
-        Some((line, true))
+        let len = rest.iter().position(|&byte| byte == b'\n');
+        self.at += len.map_or(rest.len(), |len| len + 1);
+        Some((&rest[..len.unwrap_or(rest.len())], len.is_some()))
     }
 
     /// The next logical line with the number of its first line; `None` bytes: it is too long.
@@ -100,6 +105,15 @@ impl<'a> Lines<'a> {
         }
         Some((first_line, fits.then_some(joined)))
     }
+
+    fn decode(&self, bytes: &'a [u8]) -> Text<'a> {
+        let start = bytes.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
+        let end = start.saturating_add(bytes.len());
+        match self.utf8.and_then(|text| text.get(start..end)) {
+            Some(text) => Text::Utf8(text.into()),
+            None => decode(bytes),
+        }
+    }
 }
 
 /// The length of `line` without the `\` that joins the next one to it, if it ends in one.
@@ -123,11 +137,11 @@ impl<'a> Iterator for Lines<'a> {
             let (first_line, joined) = self.joined()?;
             let text = match &joined {
                 None => Err(Flaw::TooLong),
-                Some(Cow::Borrowed(bytes)) => match meant(bytes) {
+                Some(Cow::Borrowed(bytes)) => match meant(bytes, self.has_nul) {
                     None => continue,
-                    Some(bytes) => bytes.map(decode),
+                    Some(bytes) => bytes.map(|bytes| self.decode(bytes)),
                 },
-                Some(Cow::Owned(bytes)) => match meant(bytes) {
+                Some(Cow::Owned(bytes)) => match meant(bytes, self.has_nul) {
                     None => continue,
                     Some(bytes) => bytes.map(|bytes| decode(bytes).into_owned()),
                 },
@@ -138,10 +152,10 @@ impl<'a> Iterator for Lines<'a> {
 }
 
 /// What a line says, if it is not empty and no comment.
-fn meant(bytes: &[u8]) -> Option<Result<&[u8], Flaw>> {
+fn meant(bytes: &[u8], may_have_nul: bool) -> Option<Result<&[u8], Flaw>> {
     match trim(bytes) {
         [] | [b'#', ..] => None,
-        bytes if bytes.contains(&0) => Some(Err(Flaw::Nul)),
+        bytes if may_have_nul && bytes.contains(&0) => Some(Err(Flaw::Nul)),
         bytes => Some(Ok(bytes)),
     }
 }
@@ -210,9 +224,14 @@ impl<'a> Words<'a> {
         let len = match quote {
             '"' | '\'' => quoted(&rest[1..], quote, out),
             _ => {
-                // No byte of a longer character is a blank.
-                let len = rest.bytes().position(|byte| is_blank_byte(&byte)).unwrap_or(rest.len());
-                unescape(&rest[..len], None, out);
+                let mut has_escape = false;
+                let end = rest.bytes().position(|byte| {
+                    has_escape |= byte == b'\\';
+                    // No byte of a longer character is a blank.
+                    is_blank_byte(&byte)
+                });
+                let len = end.unwrap_or(rest.len());
+                add_word(&rest[..len], has_escape, None, out);
                 len
             }
         };
@@ -295,28 +314,21 @@ impl Split {
 /// Adds the content of a quoted word to `out`; gives the length of the word with its quotes. A
 /// missing closing quote is no error in httpd: the word ends with the line.
 fn quoted(inner: &str, quote: char, out: &mut String) -> usize {
-    let mut escaped = false;
+    let (mut escaped, mut has_escape) = (false, false);
     let end = inner.bytes().position(|byte| {
         // Before any other character a `\` stands for itself, and so does not escape.
         let ends = char::from(byte) == quote && !escaped;
         escaped = byte == b'\\' && !escaped;
+        has_escape |= escaped;
         ends
     });
-    match end {
-        Some(end) => {
-            unescape(&inner[..end], Some(quote), out);
-            end + 2
-        }
-        None => {
-            unescape(inner, Some(quote), out);
-            inner.len() + 1
-        }
-    }
+    add_word(&inner[..end.unwrap_or(inner.len())], has_escape, Some(quote), out);
+    end.map_or(inner.len() + 1, |end| end + 2)
 }
 
 /// `\\` is `\` in every word; the quote can be escaped in a quoted one. Any other `\` is kept.
-fn unescape(text: &str, quote: Option<char>, out: &mut String) {
-    if !text.as_bytes().contains(&b'\\') {
+fn add_word(text: &str, has_escape: bool, quote: Option<char>, out: &mut String) {
+    if !has_escape {
         return out.push_str(text);
     }
     let mut chars = text.chars().peekable();

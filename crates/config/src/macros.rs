@@ -36,10 +36,10 @@ impl Expander<'_> {
         let name = words.next().filter(|name| !name.is_empty());
         let name = name.ok_or("<Macro macro definition: name not found")?;
         let parameters: Vec<String> = words.collect();
-        let defined = format!("defined on {}", place(&line.position));
+        let defined = format!("defined on {}", place(&line.position()));
         let label = format!("macro '{name}' ({defined})");
         check_parameters(&label, &parameters)?;
-        let text = numbered(body, line.position.line);
+        let text = numbered(body, line.number());
         self.spend(text.len())?;
         for (id, warning) in doubts(&label, &parameters, &text) {
             self.warn(line, Some(id), warning);
@@ -107,7 +107,7 @@ fn numbered(body: &[Node], above: u32) -> String {
     let mut text = String::new();
     let mut line = 0;
     for node in body {
-        let wanted = node.line().position.first_line.saturating_sub(above + 1);
+        let wanted = node.line().first_line.saturating_sub(above + 1);
         // On a command line the numbers are those of the options.
         while line < wanted && text.len() < LINE_BYTES_MAX {
             text.push('\n');
@@ -116,7 +116,7 @@ fn numbered(body: &[Node], above: u32) -> String {
         let printed = match node {
             Node::Directive(_) => ast::print(core::slice::from_ref(node)),
             Node::Section(section) => {
-                let inner = numbered(&section.body, node.line().position.line);
+                let inner = numbered(&section.body, node.line().number());
                 ast::print_around(&section.line, &inner)
             }
         };
@@ -181,7 +181,7 @@ impl Macros {
 impl Macro {
     /// What stands for a file name in messages about a `Use`.
     fn label(&self, line: &Line) -> String {
-        format!("macro '{}' ({}) used on {}", self.name, self.defined, place(&line.position))
+        format!("macro '{}' ({}) used on {}", self.name, self.defined, place(&line.position()))
     }
 }
 

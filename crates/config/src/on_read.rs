@@ -245,8 +245,8 @@ fn include_files(expander: &mut Expander<'_>, line: &Line, path: &str, optional:
         expander.spend(text.len())?;
         let tree = parse(&file, &text, 1);
         let depth = expander.included_by.len() + 1;
-        expander.out.included.push(Included { path: file, depth, line: line.position.line });
-        expander.included_by.push(line.position.clone());
+        expander.out.included.push(Included { path: file, depth, line: line.number() });
+        expander.included_by.push(line.position());
         nodes.extend(expander.tree(tree));
         expander.included_by.pop();
     }

@@ -3,14 +3,16 @@
 //! The texts of errors are those of `ap_build_config` (httpd's server/config.c). A directive's
 //! name and arguments are not looked at: a line is taken as it stands.
 
+use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::ops::Range;
 
-use crate::ast::{Line, Node, Position, Section};
+use crate::ast::{Line, Name, Node, Position, Section};
 use crate::diagnostic::{Diagnostic, Stage};
-use crate::excerpt::Excerpt;
+use crate::excerpt::{Excerpt, Whole};
 use crate::known;
 use crate::lexer::{Flaw, Lines, Logical, Text, Words};
 
@@ -65,15 +67,15 @@ pub fn parse(file: &str, text: &[u8], first_line: u32) -> Tree {
 pub fn parse_sources(sources: &[Source<'_>]) -> Tree {
     let mut parser = Parser::default();
     for source in sources {
-        let file: Arc<str> = source.name.into();
         // Lines are pieces of this text; of one that is not UTF-8 each has a text of its own.
-        let whole: Arc<str> = core::str::from_utf8(source.text).unwrap_or_default().into();
-        let bytes = if whole.is_empty() { source.text } else { whole.as_bytes() };
+        let text = core::str::from_utf8(source.text).unwrap_or_default().into();
+        let whole = Arc::new(Whole { file: source.name.into(), text });
+        let bytes = if whole.text.is_empty() { source.text } else { whole.text.as_bytes() };
         for mut logical in Lines::new(bytes, source.first_line) {
             if source.name == COMMAND_LINE {
                 (logical.first_line, logical.line) = (source.first_line, source.first_line);
             }
-            parser.logical_line(&file, &whole, logical);
+            parser.logical_line(&whole, logical);
         }
     }
     parser.finish()
@@ -109,20 +111,20 @@ struct Open {
 }
 
 impl Parser {
-    fn logical_line(&mut self, file: &Arc<str>, whole: &Arc<str>, logical: Logical<'_>) {
+    fn logical_line(&mut self, whole: &Arc<Whole>, logical: Logical<'_>) {
         let Logical { first_line, line, text } = logical;
-        let position = Position { file: file.clone(), line, first_line };
+        let position = || Position { file: whole.file.clone(), line, first_line };
         let text = match text {
             Ok(Text::Utf8(text)) => Excerpt::within(whole, &text),
             Ok(Text::Latin1(text)) => {
-                self.warn_latin1(&position, &text);
-                text.into()
+                self.warn_latin1(position(), &text);
+                Excerpt::apart(whole.file.clone(), text)
             }
-            Err(flaw) => return self.flaw(position, flaw),
+            Err(flaw) => return self.flaw(position(), flaw),
         };
         // httpd skips a line that begins with `""`, arguments or not.
-        let Some(line) = split(text, position) else { return };
-        match line.name.as_bytes() {
+        let Some(line) = split(text, line, first_line) else { return };
+        match line.name().as_bytes() {
             [b'<', b'/', ..] => self.close(&line),
             [b'<', ..] => self.open(line),
             _ => self.push(Node::Directive(line)),
@@ -140,7 +142,7 @@ impl Parser {
             return self.open.push(Open { line, start: self.nodes.len() });
         }
         if self.too_deep == 0 {
-            let text = format!("{}> is nested deeper than {DEPTH_MAX} sections", line.name);
+            let text = format!("{}> is nested deeper than {DEPTH_MAX} sections", line.name());
             self.error(&line, text);
         }
         self.too_deep += 1;
@@ -152,7 +154,7 @@ impl Parser {
             return;
         }
         // httpd keeps what follows the name: `</Directory>x` closes nothing.
-        let tag = &line.name[2..];
+        let tag = &line.name()[2..];
         let Some(innermost) = self.open.last() else {
             let text = format!("</{tag} without matching <{tag} section");
             return self.error(line, text);
@@ -162,10 +164,10 @@ impl Parser {
             self.error(line, text);
             return self.close_matching(tag);
         };
-        if name.eq_ignore_ascii_case(&innermost.line.name[1..]) {
+        if name.eq_ignore_ascii_case(&innermost.line.name()[1..]) {
             return self.close_to(self.open.len() - 1);
         }
-        let expected = &known::spelled(&innermost.line.name)[1..];
+        let expected = &known::spelled(innermost.line.name())[1..];
         let text = format!("Expected </{expected}> but saw </{name}>");
         self.error(line, text);
         // `</Files></Directory>` is one wrong tag, but both were meant.
@@ -177,7 +179,7 @@ impl Parser {
     /// Closes the innermost section called `name` and all inside it; none if there is no such.
     /// After an error this guess keeps one wrong tag from making all later ones wrong.
     fn close_matching(&mut self, name: &str) {
-        let called = |section: &Open| section.line.name[1..].eq_ignore_ascii_case(name);
+        let called = |section: &Open| section.line.name()[1..].eq_ignore_ascii_case(name);
         if let Some(depth) = self.open.iter().rposition(called) {
             self.close_to(depth);
         }
@@ -204,7 +206,7 @@ impl Parser {
     }
 
     fn error(&mut self, line: &Line, text: String) {
-        let mut diagnostic = Diagnostic::error(Stage::Tree, line.position.clone(), text);
+        let mut diagnostic = Diagnostic::error(Stage::Tree, line.position(), text);
         diagnostic.line_text = line.text.as_str().into();
         diagnostic.span = line.name_span();
         self.diagnostics.push(diagnostic);
@@ -218,9 +220,9 @@ impl Parser {
         self.diagnostics.push(Diagnostic::error(stage, position, text.into()));
     }
 
-    fn warn_latin1(&mut self, position: &Position, text: &str) {
+    fn warn_latin1(&mut self, position: Position, text: &str) {
         let said = "the line is not UTF-8: read as ISO-8859-1";
-        let mut diagnostic = Diagnostic::warning(position.clone(), said.into());
+        let mut diagnostic = Diagnostic::warning(position, said.into());
         diagnostic.line_text = text.into();
         let start = text.find(|c: char| !c.is_ascii()).unwrap_or(0);
         diagnostic.span = Some(start..start + 2);
@@ -230,21 +232,26 @@ impl Parser {
 
 /// Splits off the name. httpd takes a `>` off the end of any name that has no `/` second, as
 /// close tags have.
-pub(crate) fn split(text: Excerpt, position: Position) -> Option<Line> {
+pub(crate) fn split(text: Excerpt, line: u32, first_line: u32) -> Option<Line> {
     let mut words = Words::new(&text);
-    let mut name: Excerpt = match words.next_plain() {
-        Some(span) => text.part(span),
+    let plain = words.next_plain();
+    let word: Cow<'_, str> = match &plain {
+        Some(span) => text[span.clone()].into(),
         None => words.next().map(|word| word.text).filter(|name| !name.is_empty())?.into(),
     };
-    let args_at = words.offset();
-    if name.ends_with('>') && name.as_bytes().get(1) != Some(&b'/') {
-        name = name.part(0..name.len() - 1);
-    }
-    Some(Line { name, args_at, position, text })
+    let name = match word.strip_suffix('>') {
+        Some(name) if word.as_bytes().get(1) != Some(&b'/') => name,
+        _ => &*word,
+    };
+    let name = match plain {
+        Some(Range { start: 0, .. }) => Name::Plain(u32::try_from(name.len()).ok()?),
+        _ => Name::Own(name.into()),
+    };
+    let args_at = u32::try_from(words.offset()).ok()?;
+    Some(Line { text, name, args_at, line, first_line })
 }
 
 fn not_closed(section: &Open) -> String {
-    let Line { name, position, .. } = &section.line;
-    let name = known::spelled(name);
-    format!("{}:{}: {name}> was not closed.", position.file, position.line)
+    let line = &section.line;
+    format!("{}:{}: {}> was not closed.", line.file(), line.number(), known::spelled(line.name()))
 }

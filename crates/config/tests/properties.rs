@@ -116,7 +116,7 @@ fn read_time_text() -> impl Strategy<Value = Vec<u8>> {
 
 /// A tree without its positions.
 fn shape(nodes: &[Node]) -> Vec<(String, String, Vec<String>)> {
-    let line = |line: &Line| (line.name.to_string(), line.text.to_string());
+    let line = |line: &Line| (line.name().to_string(), line.text.to_string());
     let mut shapes = Vec::new();
     for node in nodes {
         let (name, text) = line(node.line());

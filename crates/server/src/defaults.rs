@@ -38,7 +38,7 @@ impl Serve {
 
 /// Whether a line brings its own `Listen`, which replaces the default address.
 pub(crate) fn is_listen(node: &Node) -> bool {
-    node.line().name.eq_ignore_ascii_case("listen")
+    node.line().name().eq_ignore_ascii_case("listen")
 }
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);

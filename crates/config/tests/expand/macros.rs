@@ -22,10 +22,10 @@ fn macros_are_filled_in() {
     }
     // Lines are counted from the one below `<Macro`.
     let all = expanded(&[("", "<Macro m>\n\n  A\n  <B x>\n\n    C\n  </B>\n  D\n</Macro>\nUse m")]);
-    let lines: Vec<u32> = all.nodes[0].iter().map(|node| node.line().position.line).collect();
+    let lines: Vec<u32> = all.nodes[0].iter().map(|node| node.line().number()).collect();
     assert_eq!(lines, [2, 3, 7]);
     let file = "macro 'm' (defined on line 1 of \"/main.conf\") used on line 10 of \"/main.conf\"";
-    assert_eq!(&*all.nodes[0][0].line().position.file, file);
+    assert_eq!(&*all.nodes[0][0].line().position().file, file);
 }
 
 #[test]

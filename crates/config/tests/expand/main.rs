@@ -334,7 +334,7 @@ fn files_are_included_in_order_with_their_positions() {
     assert_eq!(left(&files), "A\nOne\nE\nTwo\n<B x>\n    C\n</B>\n");
     let all = expanded(&files);
     let one = all.nodes[0][1].line();
-    assert_eq!((&*one.position.file, one.position.line), ("/etc/d/1", 2));
+    assert_eq!((&**one.file(), one.number()), ("/etc/d/1", 2));
     let included = |path: &str, depth, line| Included { path: path.into(), depth, line };
     assert_eq!(
         all.included,

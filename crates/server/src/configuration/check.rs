@@ -34,23 +34,24 @@ impl<'n> Checked<'n> {
 
     fn add(&mut self, nodes: &'n [Node]) {
         for node in nodes {
-            match node {
-                Node::Section(section) => self.add(&section.body),
-                Node::Directive(line) if is_one_of(line, &["DocumentRoot"]) => {
-                    self.document_roots.push(line);
+            let line = match node {
+                Node::Section(section) => {
+                    self.add(&section.body);
+                    continue;
                 }
-                Node::Directive(line) if is_one_of(line, ACCESS_LOGS) => self.logs.push(line),
-                Node::Directive(_) => {}
+                Node::Directive(line) => line,
+            };
+            let name = line.name();
+            if name.eq_ignore_ascii_case("DocumentRoot") {
+                self.document_roots.push(line);
+            } else if ACCESS_LOGS.iter().any(|log| log.eq_ignore_ascii_case(name)) {
+                self.logs.push(line);
             }
         }
     }
 }
 
 const ACCESS_LOGS: &[&str] = &["CustomLog", "GlobalLog", "TransferLog"];
-
-fn is_one_of(line: &Line, names: &[&str]) -> bool {
-    names.iter().any(|name| name.eq_ignore_ascii_case(&line.name))
-}
 
 /// Who the children are to be must be known.
 pub(super) fn names(builder: &Builder, httpd: &Httpd) -> Vec<Diagnostic> {
@@ -108,7 +109,7 @@ impl Checks {
             if !self.is_folder(&path) {
                 let shown = path.display();
                 let text = format!("DocumentRoot '{shown}' is not a directory, or is not readable");
-                let error = Diagnostic::error(Stage::Apply, line.position.clone(), text);
+                let error = Diagnostic::error(Stage::Apply, line.position(), text);
                 said.push(Diagnostic { line_text: line.text.to_string(), ..error });
             }
         }
@@ -142,15 +143,14 @@ impl Checks {
     fn error_logs(&mut self, root: &Path, trees: &[Vec<Node>], found: &mut Vec<String>) {
         for node in trees.iter().flatten() {
             let Node::Section(section) = node else { continue };
-            if !section.line.name.eq_ignore_ascii_case("<VirtualHost") {
+            if !section.line.name().eq_ignore_ascii_case("<VirtualHost") {
                 continue;
             }
-            let at = &section.line.position;
             let lines = section.body.iter().map(Node::line);
-            let lines = lines.filter(|line| is_one_of(line, &["ErrorLog"]));
+            let lines = lines.filter(|line| line.name().eq_ignore_ascii_case("ErrorLog"));
             for path in lines.filter_map(log_of) {
                 if let Some(folder) = self.missing_folder(&root.join(path)) {
-                    let (file, line) = (&at.file, at.line);
+                    let (file, line) = (section.line.file(), section.line.number());
                     found.push(format!(
                         "AH02291: {folder} for error log of vhost defined at {file}:{line}"
                     ));
@@ -163,7 +163,7 @@ impl Checks {
         for line in &checked.logs {
             let Some(word) = log_of(line) else { continue };
             if let Some(folder) = self.missing_folder(&root.join(&word)) {
-                let (file, number) = (&line.position.file, line.position.line);
+                let (file, number) = (line.file(), line.number());
                 found.push(format!(
                     "AH02297: {folder} for log file '{word}' defined at {file}:{number}"
                 ));

@@ -18,7 +18,7 @@ pub(super) fn virtual_host(builder: &mut Builder, call: &Call<'_>) -> Done {
     for (nth, word) in config::lexer::Words::new(call.raw).enumerate() {
         addresses.extend(parse_addresses(&word.text, nth, call)?);
     }
-    let place = Place::from(call.position());
+    let place = Place::from(&call.position());
     builder.enter_virtual_host(HostDraft { addresses, place, ..HostDraft::default() });
     Ok(())
 }

@@ -141,7 +141,7 @@ fn server(lookup: &Lookup<'_>, out: &mut Vec<u8>) {
     mark(out, &row("MPM Information", &information));
     mark(out, &row("Server Architecture", &format!("{}-bit", usize::BITS)));
     mark(out, &row("Server Root", &escaped(&site.server_root.to_string_lossy())));
-    let file = site.tree.first().map(|node| node.line().position.file.to_string());
+    let file = site.tree.first().map(|node| node.line().file().to_string());
     mark(out, &row("Config File", &escaped(&file.unwrap_or_default())));
     mark(out, "</dl><hr />");
 }

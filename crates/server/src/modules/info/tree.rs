@@ -37,13 +37,13 @@ impl<'s> Shown<'s> {
                         self.close(line, level);
                     }
                 }
-                _ if self.wanted.is_none_or(|wanted| wanted(&line.name)) => {
+                _ if self.wanted.is_none_or(|wanted| wanted(line.name())) => {
                     for nth in opened..level {
                         self.open(self.around[nth], nth);
                     }
                     opened = level;
-                    self.indent(line, level, line.position.line);
-                    self.text(&line.name);
+                    self.indent(line, level, line.number());
+                    self.text(line.name());
                     self.mark(" <i>");
                     self.text(line.args().trim());
                     self.mark("</i></tt></dd>\n");
@@ -55,8 +55,8 @@ impl<'s> Shown<'s> {
     }
 
     fn open(&mut self, line: &'s Line, level: usize) {
-        self.indent(line, level, line.position.line);
-        self.text(&line.name);
+        self.indent(line, level, line.number());
+        self.text(line.name());
         self.mark(" ");
         self.text(line.args().trim());
         self.mark("</tt></dd>\n");
@@ -65,14 +65,14 @@ impl<'s> Shown<'s> {
     fn close(&mut self, line: &'s Line, level: usize) {
         self.indent(line, level, 0);
         self.mark("&lt;/");
-        self.text(line.name.trim_start_matches('<'));
+        self.text(line.name().trim_start_matches('<'));
         self.mark("&gt;</tt></dd>");
     }
 
     /// The file, if it is another one than before, and the number of the line, as wide as four
     /// digits.
     fn indent(&mut self, line: &'s Line, level: usize, number: u32) {
-        let file: &'s str = &line.position.file;
+        let file: &'s str = line.file();
         if self.file != Some(file) {
             self.file = Some(file);
             self.mark("<dd><tt><strong>In file: ");
