@@ -235,7 +235,8 @@ pub(crate) fn diagnose(
     error: Error,
 ) -> Diagnostic {
     let argument = error.argument.and_then(|nth| Words::new(line.args()).nth(nth));
-    let in_line = |word: lexer::Word| word.span.start + line.args_at()..word.span.end + line.args_at();
+    let in_line =
+        |word: lexer::Word| word.span.start + line.args_at()..word.span.end + line.args_at();
     Diagnostic {
         severity,
         stage: Stage::Apply,

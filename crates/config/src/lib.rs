@@ -40,5 +40,5 @@ pub use excerpt::Excerpt;
 pub use expand::{Expanded, Included, ModuleName, Start, World, expand, fuzz_expand};
 pub use index::{Guards, Index};
 pub use on_read::{ReadTime, read_time_directives, read_time_syntax};
-pub use parse::{COMMAND_LINE, Source, Tree, fuzz_parse, parse, parse_sources};
+pub use parse::{COMMAND_LINE, Source, Tree, fuzz_parse, parse, parse_file, parse_sources};
 pub use scope::Scope;

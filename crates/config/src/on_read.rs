@@ -11,7 +11,7 @@ use crate::diagnostic::Error;
 use crate::directive::Args;
 use crate::expand::{Expander, INCLUDE_DEPTH_MAX, Included, Outcome};
 use crate::lexer::Split;
-use crate::parse::parse;
+use crate::parse::parse_file;
 use crate::scope::Scope;
 use crate::{known_modules, suggest};
 
@@ -243,7 +243,7 @@ fn include_files(expander: &mut Expander<'_>, line: &Line, path: &str, optional:
         // After a file that cannot be read httpd would not go on either.
         let text = expander.world.read(&file)?;
         expander.spend(text.len())?;
-        let tree = parse(&file, &text, 1);
+        let tree = parse_file(&file, text);
         let depth = expander.included_by.len() + 1;
         expander.out.included.push(Included { path: file, depth, line: line.number() });
         expander.included_by.push(line.position());

@@ -49,6 +49,13 @@ pub fn parse(file: &str, text: &[u8], first_line: u32) -> Tree {
     parse_sources(&[Source { name: file, text, first_line }])
 }
 
+/// Parses a file that nobody else needs: its text is kept for the lines, and not copied.
+pub fn parse_file(file: &str, text: Vec<u8>) -> Tree {
+    let mut parser = Parser::default();
+    parser.source(file, text, 1);
+    parser.finish()
+}
+
 /// Parses several texts as one: a section may begin in one and end in another.
 ///
 /// For the `-c` options of a command line, which give one line each:
@@ -67,16 +74,7 @@ pub fn parse(file: &str, text: &[u8], first_line: u32) -> Tree {
 pub fn parse_sources(sources: &[Source<'_>]) -> Tree {
     let mut parser = Parser::default();
     for source in sources {
-        // Lines are pieces of this text; of one that is not UTF-8 each has a text of its own.
-        let text = core::str::from_utf8(source.text).unwrap_or_default().into();
-        let whole = Arc::new(Whole { file: source.name.into(), text });
-        let bytes = if whole.text.is_empty() { source.text } else { whole.text.as_bytes() };
-        for mut logical in Lines::new(bytes, source.first_line) {
-            if source.name == COMMAND_LINE {
-                (logical.first_line, logical.line) = (source.first_line, source.first_line);
-            }
-            parser.logical_line(&whole, logical);
-        }
+        parser.source(source.name, source.text.to_vec(), source.first_line);
     }
     parser.finish()
 }
@@ -111,6 +109,22 @@ struct Open {
 }
 
 impl Parser {
+    fn source(&mut self, name: &str, text: Vec<u8>, first_line: u32) {
+        // Lines are pieces of this text; of one that is not UTF-8 each has a text of its own.
+        let (text, other) = match String::from_utf8(text) {
+            Ok(text) => (text, Vec::new()),
+            Err(error) => (String::new(), error.into_bytes()),
+        };
+        let whole = Arc::new(Whole { file: name.into(), text });
+        let bytes = if other.is_empty() { whole.text.as_bytes() } else { &other };
+        for mut logical in Lines::new(bytes, first_line) {
+            if name == COMMAND_LINE {
+                (logical.first_line, logical.line) = (first_line, first_line);
+            }
+            self.logical_line(&whole, logical);
+        }
+    }
+
     fn logical_line(&mut self, whole: &Arc<Whole>, logical: Logical<'_>) {
         let Logical { first_line, line, text } = logical;
         let position = || Position { file: whole.file.clone(), line, first_line };

@@ -125,9 +125,8 @@ impl Configured {
             let reason = world::cannot_open(&file, &error);
             refused(format!("{}: {reason}\n", httpd.program))
         })?;
-        make_room(text.len());
         let before = command_line(&httpd.before);
-        let trees = [before, config::parse(&file, &text, 1), command_line(&httpd.after)];
+        let trees = [before, config::parse_file(&file, text), command_line(&httpd.after)];
         let expanded = expand(trees.into(), httpd);
         let index = modules::index_of(&expanded.loaded, &expanded.missing);
         let mut builder = Builder::default();
@@ -201,18 +200,6 @@ impl Configured {
     }
 }
 
-/// What a large file takes: its tree and what is built from it.
-const HEAP_PER_BYTE: usize = 14;
-
-/// Have memory for what a file of so many bytes brings. That of a small one is no matter, and of a
-/// huge one a part will do.
-fn make_room(file_bytes: usize) {
-    let bytes = file_bytes.saturating_mul(HEAP_PER_BYTE);
-    if bytes > 1 << 20 {
-        process::grow_heap(bytes.min(24 << 20));
-    }
-}
-
 /// What a module does unasked is not done without it. Of these directives none can be in the
 /// configuration then.
 const ABSENT: &[(&str, &str)] = &[("mime_module", "TypesConfig /dev/null\n")];
@@ -250,7 +237,7 @@ impl World for Surroundings<'_> {
     }
 
     fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
-        self.system.read(path).inspect(|text| make_room(text.len()))
+        self.system.read(path)
     }
 
     fn exists(&mut self, path: &str) -> bool {

@@ -102,7 +102,7 @@ fn shown(address: HostAddress) -> String {
 }
 
 /// remoteip_warn_enable_conflict
-fn overriding(hosts: &[HostDraft], old: Setting, new: usize, is_on: bool) -> String {
+fn overriding(hosts: &[Box<HostDraft>], old: Setting, new: usize, is_on: bool) -> String {
     let host = |index: usize| {
         let host = &hosts[index];
         let name = host.server_name.as_ref().map_or("(null)", |name| name.name.as_str());
@@ -292,7 +292,8 @@ mod tests {
         for (ip, port, is_on) in rows {
             if !ip.is_empty() {
                 let addresses = vec![address(ip, *port)];
-                builder.enter_virtual_host(HostDraft { addresses, ..HostDraft::default() });
+                let host = HostDraft { addresses, ..HostDraft::default() };
+                builder.enter_virtual_host(Box::new(host));
             }
             said.extend(ProxyProtocol::set(&mut builder, *is_on));
         }

@@ -281,7 +281,7 @@ fn expand(serve: &Serve, index: &Index<Builder>) -> Result<Lines, String> {
     if let Some(file) = &serve.file {
         let name = file.to_string_lossy();
         let text = world::read_file(&name).map_err(|error| world::cannot_open(&name, &error))?;
-        trees.push(config::parse(&name, &text, 1));
+        trees.push(config::parse_file(&name, text));
     }
     trees.push(command_line(&serve.directives));
     let expanded = config::expand(trees, &start, &mut System);

@@ -20,8 +20,9 @@ pub(crate) struct Builder {
     pub(crate) server: ServerDraft,
     /// Folders that requests may be resolved beneath.
     pub(crate) roots: Roots,
-    /// The main server first, then every `<VirtualHost>`.
-    pub(crate) hosts: Vec<HostDraft>,
+    /// The main server first, then every `<VirtualHost>`. Apart from each other: a list of
+    /// thousands of them is copied whenever it grows.
+    pub(crate) hosts: Vec<Box<HostDraft>>,
     /// Sections that are open, the innermost last.
     open: Vec<Section>,
     /// `<VirtualHost>` is open: the last of the hosts.
@@ -106,7 +107,7 @@ impl Default for Builder {
         Self {
             server: ServerDraft::default(),
             roots: Roots::default(),
-            hosts: vec![HostDraft::default()],
+            hosts: vec![Box::default()],
             open: Vec::new(),
             in_virtual_host: false,
             in_alias: false,
@@ -209,7 +210,7 @@ impl Builder {
     }
 
     /// `<VirtualHost>` begins.
-    pub(crate) fn enter_virtual_host(&mut self, host: HostDraft) {
+    pub(crate) fn enter_virtual_host(&mut self, host: Box<HostDraft>) {
         self.hosts.push(host);
         self.in_virtual_host = true;
     }

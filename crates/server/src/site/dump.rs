@@ -44,7 +44,7 @@ pub struct HostLine {
 impl VirtualHosts {
     /// Sort the hosts by their addresses. `main` is the name of the main server, which is also that
     /// of a host for any address without one of its own.
-    pub(crate) fn of(hosts: &[HostDraft], main: &str) -> Self {
+    pub(crate) fn of(hosts: &[Box<HostDraft>], main: &str) -> Self {
         // httpd takes the hosts from the last to the first and puts each new address in front
         // (ap_fini_vhost_config); so the first host of an address is its default again.
         let mut chains: Vec<(HostAddress, Vec<&HostDraft>)> = Vec::new();
@@ -168,17 +168,19 @@ mod tests {
 
     #[test]
     fn addresses_stand_in_httpds_order() {
-        let host = |name: &str, addresses: &[(&str, u16)]| HostDraft {
-            addresses: addresses
-                .iter()
-                .map(|(ip, port)| HostAddress { ip: ip.parse().ok(), port: Some(*port) })
-                .collect(),
-            server_name: Some(crate::site::host::ServerName {
-                scheme: None,
-                name: name.into(),
-                port: None,
-            }),
-            ..HostDraft::default()
+        let host = |name: &str, addresses: &[(&str, u16)]| {
+            Box::new(HostDraft {
+                addresses: addresses
+                    .iter()
+                    .map(|(ip, port)| HostAddress { ip: ip.parse().ok(), port: Some(*port) })
+                    .collect(),
+                server_name: Some(crate::site::host::ServerName {
+                    scheme: None,
+                    name: name.into(),
+                    port: None,
+                }),
+                ..HostDraft::default()
+            })
         };
         let hosts = [
             host("one", &[("127.0.0.1", 1)]),

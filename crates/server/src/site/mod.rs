@@ -154,7 +154,7 @@ impl Site {
 }
 
 /// Every log needs a descriptor in each process, and connections need some as well.
-fn check_log_count(hosts: &[HostDraft], descriptors: u64) -> Result<(), String> {
+fn check_log_count(hosts: &[Box<HostDraft>], descriptors: u64) -> Result<(), String> {
     let error_logs = hosts.iter().filter_map(|host| host.error_log.as_deref());
     let access_logs = hosts.iter().flat_map(|host| &host.logs).map(|log| log.path.as_path());
     let all = error_logs.chain(access_logs);
@@ -179,9 +179,9 @@ fn check_log_count(hosts: &[HostDraft], descriptors: u64) -> Result<(), String> 
 const DESCRIPTORS_FREE: u64 = 256;
 
 /// The folder of each host.
-fn document_roots(hosts: &[HostDraft], roots: &mut Roots) -> Result<Vec<Arc<Root>>, String> {
+fn document_roots(hosts: &[Box<HostDraft>], roots: &mut Roots) -> Result<Vec<Arc<Root>>, String> {
     let of_main = hosts[0].document_root.as_deref().unwrap_or(Path::new(DOCUMENT_ROOT));
-    let own = |host: &HostDraft| {
+    let own = |host: &Box<HostDraft>| {
         roots.get(&lexical::normal(host.document_root.as_deref().unwrap_or(of_main)))
     };
     let found: Vec<Arc<Root>> = hosts.iter().map(own).collect();

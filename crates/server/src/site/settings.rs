@@ -16,21 +16,21 @@ use std::sync::{Arc, LazyLock};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) access_compat: access_compat::Settings,
-    pub(crate) actions: actions::Settings,
-    pub(crate) alias: alias::Settings,
+    pub(crate) actions: Sparse<actions::Settings>,
+    pub(crate) alias: Sparse<alias::Settings>,
     pub(crate) allowmethods: allowmethods::Settings,
-    pub(crate) auth_basic: auth_basic::Settings,
+    pub(crate) auth_basic: Sparse<auth_basic::Settings>,
     pub(crate) authn_core: authn_core::Settings,
     pub(crate) authn_file: authn_file::Settings,
     pub(crate) authz_core: authz_core::Settings,
     pub(crate) authz_groupfile: authz_groupfile::Settings,
     pub(crate) autoindex: Sparse<autoindex::Options>,
     pub(crate) core: Sparse<core::Settings>,
-    pub(crate) dir: dir::Settings,
+    pub(crate) dir: Sparse<dir::Settings>,
     pub(crate) env: env::Settings,
-    pub(crate) expires: expires::Settings,
+    pub(crate) expires: Sparse<expires::Settings>,
     pub(crate) filter: Sparse<filter::Settings>,
-    pub(crate) headers: headers::Settings,
+    pub(crate) headers: Sparse<headers::Settings>,
     pub(crate) logio: logio::Settings,
     pub(crate) mime: Sparse<mime::Settings>,
     pub(crate) negotiation: negotiation::Settings,
@@ -77,10 +77,10 @@ impl Settings {
         } = inner;
         Self {
             access_compat: access_compat.over(&outer.access_compat),
-            actions: actions.over(&outer.actions),
-            alias: alias.over(&outer.alias),
+            actions: actions.over(&outer.actions, actions::Settings::over),
+            alias: alias.over(&outer.alias, alias::Settings::over),
             allowmethods: allowmethods.over(&outer.allowmethods),
-            auth_basic: auth_basic.over(&outer.auth_basic),
+            auth_basic: auth_basic.over(&outer.auth_basic, auth_basic::Settings::over),
             authn_core: authn_core.over(&outer.authn_core),
             authn_file: authn_file.over(&outer.authn_file),
             authz_core: authz_core.over(&outer.authz_core),
@@ -88,11 +88,11 @@ impl Settings {
             autoindex: autoindex
                 .over(&outer.autoindex, |inner, outer| autoindex::Options::merge(outer, inner)),
             core: core.over(&outer.core, core::Settings::over),
-            dir: dir.over(&outer.dir),
+            dir: dir.over(&outer.dir, dir::Settings::over),
             env: env.over(&outer.env),
-            expires: expires.over(&outer.expires),
+            expires: expires.over(&outer.expires, expires::Settings::over),
             filter: filter.over_or_same(&outer.filter, filter::Settings::over),
-            headers: headers.over(&outer.headers),
+            headers: headers.over(&outer.headers, headers::Settings::over),
             logio: logio.over(&outer.logio),
             mime: mime
                 .over_or_same(&outer.mime, |inner, outer| mime::Settings::merge(outer, inner)),
@@ -109,10 +109,10 @@ impl Settings {
 pub(crate) struct HostSettings {
     pub(crate) alias: alias::HostSettings,
     pub(crate) info: info::HostSettings,
-    pub(crate) remoteip: remoteip::HostSettings,
+    pub(crate) remoteip: Sparse<remoteip::HostSettings>,
     pub(crate) setenvif: setenvif::Settings,
     pub(crate) userdir: userdir::HostSettings,
-    pub(crate) vhost_alias: vhost_alias::HostSettings,
+    pub(crate) vhost_alias: Sparse<vhost_alias::HostSettings>,
 }
 
 impl HostSettings {
@@ -122,10 +122,10 @@ impl HostSettings {
         Self {
             alias: alias.over(&main.alias),
             info: info.over(&main.info),
-            remoteip: remoteip.over(&main.remoteip),
+            remoteip: remoteip.over(&main.remoteip, remoteip::HostSettings::over),
             setenvif: setenvif.over(&main.setenvif),
             userdir: userdir.over(&main.userdir),
-            vhost_alias: vhost_alias.over(&main.vhost_alias),
+            vhost_alias: vhost_alias.over(&main.vhost_alias, vhost_alias::HostSettings::over),
         }
     }
 }
@@ -178,6 +178,62 @@ impl<T: Unset> Deref for Sparse<T> {
 impl<T: Unset> DerefMut for Sparse<T> {
     fn deref_mut(&mut self) -> &mut T {
         Arc::make_mut(self.0.get_or_insert_default())
+    }
+}
+
+impl Unset for headers::Settings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<headers::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for actions::Settings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<actions::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for auth_basic::Settings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<auth_basic::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for expires::Settings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<expires::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for alias::Settings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<alias::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for dir::Settings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<dir::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for remoteip::HostSettings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<remoteip::HostSettings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for vhost_alias::HostSettings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<vhost_alias::HostSettings> = LazyLock::new(Default::default);
+        &UNSET
     }
 }
 

@@ -78,10 +78,23 @@ pub(crate) fn read_file(path: &str) -> io::Result<Vec<u8>> {
     let most = config::expand::EXPANDED_BYTES_MAX as u64 + 1;
     // One byte of room beyond the end: the read that finds the end needs no more then.
     let bytes = usize::try_from(status.len().min(most)).unwrap_or_default() + 1;
+    make_room(bytes);
     let mut text = Vec::with_capacity(bytes);
     // One byte more than is allowed, so that the reader sees that it is too much.
     file.take(most).read_to_end(&mut text)?;
     Ok(text)
+}
+
+/// What a large file takes: its text, its tree and what is built from it.
+const HEAP_PER_BYTE: usize = 11;
+
+/// Have memory for what a file of so many bytes brings. That of a small one is no matter, and of a
+/// huge one a part will do.
+fn make_room(file_bytes: usize) {
+    let bytes = file_bytes.saturating_mul(HEAP_PER_BYTE);
+    if bytes > 1 << 20 {
+        runtime::process::grow_heap(bytes.min(24 << 20));
+    }
 }
 
 /// httpd's text for a configuration file that cannot be read.

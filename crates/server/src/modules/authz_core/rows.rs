@@ -118,7 +118,7 @@ fn add(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     }
     let text = words.rest();
     let provider = provider::parse(builder, &name, text)?;
-    let written = format!("{name} {text}");
+    let written = [&name, text].join(" ");
     let methods = Methods::limited(builder.limited());
     let rule = Rule { test: Test::Provider { provider, written }, negate, methods };
     let container = container(builder);

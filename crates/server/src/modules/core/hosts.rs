@@ -19,7 +19,9 @@ pub(super) fn virtual_host(builder: &mut Builder, call: &Call<'_>) -> Done {
         addresses.extend(parse_addresses(&word.text, nth, call)?);
     }
     let place = Place::from(&call.position());
-    builder.enter_virtual_host(HostDraft { addresses, place, ..HostDraft::default() });
+    let mut host: Box<HostDraft> = Box::default();
+    (host.addresses, host.place) = (addresses, place);
+    builder.enter_virtual_host(host);
     Ok(())
 }
 

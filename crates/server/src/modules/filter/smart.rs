@@ -8,6 +8,7 @@ use crate::site::builder::Builder;
 use config::directive::Apply;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
@@ -36,7 +37,8 @@ static DIRECTIVES: &[Directive<Builder>] = &[
 /// The smart filters of a section.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
-    declared: BTreeMap<String, Smart>,
+    /// Shared with the sections that inherit them.
+    declared: BTreeMap<String, Arc<Smart>>,
     /// `None` stands for a reset: what comes before it, also in outer sections, does not count.
     chain: Vec<Option<String>>,
 }
@@ -100,21 +102,23 @@ impl Settings {
     pub(crate) fn chain(&self) -> impl Iterator<Item = (&str, Option<&Smart>)> {
         let start = self.chain.iter().rposition(Option::is_none).map_or(0, |reset| reset + 1);
         let names = self.chain[start..].iter().filter_map(Option::as_deref);
-        names.map(|name| (name, self.declared.get(name)))
+        names.map(|name| (name, self.declared.get(name).map(|smart| &**smart)))
     }
 
-    fn declare(&mut self, name: &str, place: u32) -> &mut Smart {
+    fn declare(&mut self, name: &str, place: u32) {
         let smart = Smart { place, ..Smart::default() };
-        self.declared.insert(name.to_owned(), smart);
-        self.declared.entry(name.to_owned()).or_default()
+        self.declared.insert(name.to_owned(), Arc::new(smart));
     }
 
     fn provide(&mut self, name: &str, kind: Kind, condition: Condition) {
-        if !self.declared.contains_key(name) {
-            self.declare(name, kind.place());
-        }
         let provider = Provider { kind, condition, flags: Flags::default() };
-        self.declared.entry(name.to_owned()).or_default().providers.insert(0, provider);
+        match self.declared.get_mut(name) {
+            Some(known) => Arc::make_mut(known).providers.insert(0, provider),
+            None => {
+                let smart = Smart { place: kind.place(), providers: vec![provider] };
+                self.declared.insert(name.to_owned(), Arc::new(smart));
+            }
+        }
     }
 
     /// One word of `FilterChain`.
@@ -280,7 +284,7 @@ fn filter_trace(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 }
 
 fn declared<'a>(builder: &'a mut Builder, name: &str) -> Option<&'a mut Smart> {
-    settings(builder).declared.get_mut(name)
+    settings(builder).declared.get_mut(name).map(Arc::make_mut)
 }
 
 fn filter_protocol(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {

@@ -34,7 +34,8 @@ pub(super) type Values = [Option<Box<str>>; ATTRIBUTES];
 /// The settings of one section of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
-    by_extension: HashMap<Box<[u8]>, Values>,
+    /// Boxed: most of the slots of a table are free.
+    by_extension: HashMap<Box<[u8]>, Box<Values>>,
     removals: Vec<(Box<[u8]>, Attribute)>,
     default_language: Option<String>,
     force_type: Option<ForceType>,
@@ -123,7 +124,7 @@ impl Settings {
         let mut merged = outer.clone();
         for (extension, added) in &inner.by_extension {
             let values = merged.by_extension.entry(extension.clone()).or_default();
-            for (value, added) in values.iter_mut().zip(added) {
+            for (value, added) in values.iter_mut().zip(added.iter()) {
                 if added.is_some() {
                     value.clone_from(added);
                 }
@@ -167,13 +168,13 @@ impl Settings {
 
     /// What directives say about an extension in lower case.
     pub(super) fn values(&self, extension: &[u8]) -> Option<&Values> {
-        self.by_extension.get(extension)
+        self.by_extension.get(extension).map(|values| &**values)
     }
 
     /// Adds what one extension says; of types, the last recognised wins.
     fn apply<'a>(&'a self, types: &'a Types, extension: &[u8], mime: &mut Mime<'a>) {
         const NOTHING: &Values = &[const { None }; ATTRIBUTES];
-        let values = self.by_extension.get(extension).unwrap_or(NOTHING);
+        let values = self.values(extension).unwrap_or(NOTHING);
         let value = |attribute: Attribute| values[attribute as usize].as_deref();
         match value(Attribute::Type) {
             Some("") => {}
