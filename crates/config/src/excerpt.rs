@@ -11,6 +11,15 @@ use core::ops::Deref;
 pub(crate) struct Whole {
     pub(crate) file: Arc<str>,
     pub(crate) text: String,
+    /// Whether there is a `${` anywhere: if not, no line has to be searched for it.
+    may_have_variables: bool,
+}
+
+impl Whole {
+    pub(crate) fn new(file: Arc<str>, text: String) -> Self {
+        let may_have_variables = text.contains("${");
+        Self { file, text, may_have_variables }
+    }
 }
 
 /// A piece of a text; as long as there is one the whole text stays.
@@ -39,7 +48,7 @@ impl Excerpt {
     /// A text of its own; what is beyond 4 GiB is lost, which no line comes near.
     pub(crate) fn apart(file: Arc<str>, text: String) -> Self {
         let end = u32::try_from(text.len()).unwrap_or_default();
-        Self { whole: Arc::new(Whole { file, text }), start: 0, end }
+        Self { whole: Arc::new(Whole::new(file, text)), start: 0, end }
     }
 
     /// The piece.
@@ -56,6 +65,11 @@ impl Excerpt {
     /// Its length, which fits as its ends do.
     pub(crate) fn len_u32(&self) -> u32 {
         self.end - self.start
+    }
+
+    /// Whether a variable may stand in it.
+    pub(crate) fn may_have_variables(&self) -> bool {
+        self.whole.may_have_variables && self.as_bytes().contains(&b'$')
     }
 
     /// What the whole is called.
@@ -99,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_piece_is_found_only_where_it_stands() {
-        let whole = Arc::new(Whole { file: "f".into(), text: "KeepAlive On".into() });
+        let whole = Arc::new(Whole::new("f".into(), "KeepAlive On".into()));
         let name = Excerpt::within(&whole, &whole.text[..9]);
         assert_eq!((&*name, Arc::ptr_eq(&name.whole, &whole)), ("KeepAlive", true));
         let copy = String::from("On");

@@ -254,7 +254,7 @@ impl Expander<'_> {
         body: Vec<Node>,
         out: &mut Vec<Node>,
     ) -> Result<Option<Vec<Node>>, Error> {
-        if line.name().eq_ignore_ascii_case("<Macro") {
+        if is_macro(line.name()) {
             return self.define_macro(line, &body).map(|()| None);
         }
         let condition = condition::of(line.name());
@@ -269,23 +269,57 @@ impl Expander<'_> {
             return Err(text.into());
         }
         self.sections += 1;
-        let mut own = Vec::new();
-        match condition {
-            Some(_) => self.nodes(body, out),
-            None => {
-                own.reserve(body.len());
-                self.nodes(body, &mut own);
+        let own = match condition {
+            Some(_) => {
+                self.nodes(body, out);
+                None
             }
-        }
+            None => Some(self.body(body)),
+        };
         self.sections -= 1;
-        Ok(condition.is_none().then_some(own))
+        Ok(own)
+    }
+
+    /// The body of a section that stays. Nearly all of it stays, too, where it is: only from the
+    /// first line on that does not are nodes moved.
+    fn body(&mut self, mut nodes: Vec<Node>) -> Vec<Node> {
+        if let Some(at) = nodes.iter_mut().position(|node| !self.stays(node)) {
+            let rest = nodes.split_off(at);
+            self.nodes(rest, &mut nodes);
+        }
+        nodes
+    }
+
+    /// Whether a node is one of the many that stay; the inside of a section is expanded then.
+    fn stays(&mut self, node: &mut Node) -> bool {
+        let line = node.line();
+        let (name, cost) = (line.name(), cost_bytes(line));
+        let is_usual = self.parsed.is_empty()
+            && !self.is_over
+            && self.sections < DEPTH_MAX
+            && cost <= self.bytes_left
+            && !line.text.may_have_variables();
+        let stays = match node {
+            Node::Directive(_) => on_read::find(name).is_none() && !name.starts_with('<'),
+            Node::Section(_) => condition::of(name).is_none() && !is_macro(name),
+        };
+        if !is_usual || !stays {
+            return false;
+        }
+        self.bytes_left -= cost;
+        if let Node::Section(section) = node {
+            self.sections += 1;
+            section.body = self.body(core::mem::take(&mut section.body));
+            self.sections -= 1;
+        }
+        true
     }
 
     /// Replace `${NAME}` in the whole line, before it is split into words: a value may hold
     /// several words, and even the name of the directive (ap_resolve_env of server/core.c).
     fn changed(&mut self, line: &Line) -> Result<Change, Error> {
-        self.spend(LINE_COST_BYTES + line.text.len())?;
-        if !line.text.as_bytes().contains(&b'$') {
+        self.spend(cost_bytes(line))?;
+        if !line.text.may_have_variables() {
             return Ok(Change::None);
         }
         let (mut text, mut rest) = (String::new(), line.text.as_str());
@@ -393,6 +427,15 @@ impl Expander<'_> {
         self.is_over = self.is_last_error || self.errors >= ERRORS_MAX;
         self.out.diagnostics.push(diagnostic);
     }
+}
+
+/// What a line counts for [`Start::bytes_max`].
+fn cost_bytes(line: &Line) -> usize {
+    LINE_COST_BYTES + line.text.len()
+}
+
+fn is_macro(name: &str) -> bool {
+    name.eq_ignore_ascii_case("<Macro")
 }
 
 fn split_at_find<'t>(text: &'t str, pattern: &str) -> Option<(&'t str, &'t str)> {

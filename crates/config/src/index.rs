@@ -119,7 +119,9 @@ impl<B> Index<B> {
     }
 
     fn slot(&self, name: &str) -> usize {
-        self.names.slot(name, |list, nth| self.name(list, nth).eq_ignore_ascii_case(name))
+        // Nearly every name is written as it is spelled here.
+        let is_it = |known: &str| known == name || known.eq_ignore_ascii_case(name);
+        self.names.slot(name, |list, nth| is_it(self.name(list, nth)))
     }
 
     /// The same without what belongs to modules that are not loaded. What httpd has in several

@@ -244,9 +244,13 @@ impl<'a> Words<'a> {
     /// Where the next word stands, if it is written without quotes and escapes.
     pub(crate) fn next_plain(&mut self) -> Option<Range<usize>> {
         let rest = self.rest().as_bytes();
-        let len = rest.iter().position(is_blank_byte).unwrap_or(rest.len());
-        let word = &rest[..len];
-        if matches!(word, [] | [b'"' | b'\'', ..]) || word.contains(&b'\\') {
+        let mut has_escape = false;
+        let end = rest.iter().position(|byte| {
+            has_escape |= *byte == b'\\';
+            is_blank_byte(byte)
+        });
+        let len = end.unwrap_or(rest.len());
+        if has_escape || matches!(&rest[..len], [] | [b'"' | b'\'', ..]) {
             return None;
         }
         let span = self.at..self.at + len;

@@ -115,7 +115,7 @@ impl Parser {
             Ok(text) => (text, Vec::new()),
             Err(error) => (String::new(), error.into_bytes()),
         };
-        let whole = Arc::new(Whole { file: name.into(), text });
+        let whole = Arc::new(Whole::new(name.into(), text));
         let bytes = if other.is_empty() { whole.text.as_bytes() } else { &other };
         for mut logical in Lines::new(bytes, first_line) {
             if name == COMMAND_LINE {

@@ -214,8 +214,8 @@ const KEPT_SHARE: u64 = 4;
 impl Roots {
     /// The folder of this normal path.
     pub(crate) fn get(&mut self, path: &Path) -> Arc<Root> {
-        if let Some(known) = self.by_path.get(path.as_os_str()) {
-            return self.all[*known].clone();
+        if let Some(known) = self.known(path) {
+            return known;
         }
         let root = Arc::new(Root::closed(path, self.kept.clone()));
         self.by_path.insert(path.as_os_str().to_owned(), self.all.len());
@@ -223,9 +223,9 @@ impl Roots {
         root
     }
 
-    /// Whether this is one of them.
-    pub(crate) fn has(&self, path: &Path) -> bool {
-        self.by_path.contains_key(path.as_os_str())
+    /// The root of this path, if it is one of them already.
+    pub(crate) fn known(&self, path: &Path) -> Option<Arc<Root>> {
+        self.by_path.get(path.as_os_str()).map(|nth| self.all[*nth].clone())
     }
 
     /// Say how many descriptors the process may have: a share of them is for folders.

@@ -193,11 +193,6 @@ impl Builder {
         self.roots.get(path)
     }
 
-    /// Whether requests may be resolved beneath this folder already.
-    pub(crate) fn has_root(&self, path: &Path) -> bool {
-        self.roots.has(path)
-    }
-
     /// The (virtual) host that a line is about.
     pub(crate) fn host(&mut self) -> &mut HostDraft {
         let nth = if self.in_virtual_host { self.hosts.len() - 1 } else { 0 };

@@ -43,6 +43,12 @@ pub(crate) fn below_root(path: &[u8]) -> Vec<u8> {
     below
 }
 
+/// A path as text. Nearly every one is UTF-8, and then it is not copied.
+pub(crate) fn text(path: PathBuf) -> String {
+    let lossy = |path: std::ffi::OsString| path.to_string_lossy().into_owned();
+    path.into_os_string().into_string().unwrap_or_else(lossy)
+}
+
 /// Nearly every path is written in its one spelling, and there are many of them.
 fn is_normal(path: &[u8]) -> bool {
     let Some(rest) = path.strip_prefix(b"/") else { return false };

@@ -67,12 +67,14 @@ fn add_alias(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> Done {
     let real = server_path(builder, real);
     let normal = lexical::normal(Path::new(&real));
     // What is a root already is known to be a folder.
-    let is_folder = builder.has_root(&normal) || normal.is_dir();
+    let known = builder.roots.known(&normal);
+    let is_folder = known.is_some() || normal.is_dir();
     let (folder, name) = match (is_folder, normal.parent(), normal.file_name()) {
         (false, Some(folder), Some(name)) => (folder, name.as_bytes().to_vec()),
         _ => (normal.as_path(), Vec::new()),
     };
-    let to = Target::Open { root: builder.root(folder), name };
+    let root = known.unwrap_or_else(|| builder.root(folder));
+    let to = Target::Open { root, name };
     let from = Pattern::Prefix(from.clone());
     push(builder, Alias { from, to, real, is_script });
     Ok(())
@@ -84,7 +86,7 @@ fn push(builder: &mut Builder, alias: Alias) {
 
 /// The path below `ServerRoot`; a final slash stays.
 fn server_path(builder: &Builder, path: &str) -> String {
-    builder.server.root.join(path).to_string_lossy().into_owned()
+    lexical::text(builder.server.root.join(path))
 }
 
 fn server_root(builder: &Builder) -> Vec<u8> {

@@ -15,7 +15,7 @@ pub(super) fn directory(builder: &mut Builder, call: &Call<'_>) -> Done {
             let path = path_argument(builder, &written);
             // A pattern with wildcards keeps them through this: they are ordinary names to it.
             let path = crate::site::lexical::normal(&path);
-            Matcher::Wildcard(Pattern::new(&path.to_string_lossy()))
+            Matcher::Wildcard(Pattern::new(&crate::site::lexical::text(path)))
         }
         Argument::Regex(regex) => Matcher::Regex(regex),
     };
