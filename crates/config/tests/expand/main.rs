@@ -95,6 +95,18 @@ fn error(text: &str) -> String {
 }
 
 #[test]
+fn lines_keep_their_order_around_one_that_does_not_stay() {
+    let inner = "A a\nDefine X x\n<S>\nB b\n</S>\nC ${X}\n<IfDefine X>\nD d\n</IfDefine>\nE e\n";
+    let text = format!("<Outer>\nZ z\n<Inner>\n{inner}</Inner>\nF f\n</Outer>\n");
+    let expected = "<Outer>\n    Z z\n    <Inner>\n        A a\n        <S>\n            B b\n        \
+                    </S>\n        C x\n        D d\n        E e\n    </Inner>\n    F f\n</Outer>\n";
+    assert_eq!(left(&[("", &text)]), expected);
+    // The same without anything that acts while reading.
+    let plain = "<Outer>\n    Z z\n    <Inner>\n        A a\n    </Inner>\n    F f\n</Outer>\n";
+    assert_eq!(left(&[("", plain)]), plain);
+}
+
+#[test]
 fn variables_are_replaced_where_they_are_met() {
     let cases = [
         ("A ${SET}", "A one two\n"),

@@ -20,8 +20,8 @@ pub(crate) struct Builder {
     pub(crate) server: ServerDraft,
     /// Folders that requests may be resolved beneath.
     pub(crate) roots: Roots,
-    /// The main server first, then every `<VirtualHost>`. Apart from each other: a list of
-    /// thousands of them is copied whenever it grows.
+    /// The main server first, then every `<VirtualHost>`.
+    #[expect(clippy::vec_box, reason = "a list of thousands is copied whenever it grows")]
     pub(crate) hosts: Vec<Box<HostDraft>>,
     /// Sections that are open, the innermost last.
     open: Vec<Section>,

@@ -181,10 +181,10 @@ const DESCRIPTORS_FREE: u64 = 256;
 /// The folder of each host.
 fn document_roots(hosts: &[Box<HostDraft>], roots: &mut Roots) -> Result<Vec<Arc<Root>>, String> {
     let of_main = hosts[0].document_root.as_deref().unwrap_or(Path::new(DOCUMENT_ROOT));
-    let own = |host: &Box<HostDraft>| {
+    let own = |host: &HostDraft| {
         roots.get(&lexical::normal(host.document_root.as_deref().unwrap_or(of_main)))
     };
-    let found: Vec<Arc<Root>> = hosts.iter().map(own).collect();
+    let found: Vec<Arc<Root>> = hosts.iter().map(AsRef::as_ref).map(own).collect();
     let main = &found[0];
     if hosts[0].document_root.is_some() || hosts.len() == 1 {
         main.open_now().map_err(|error| {
