@@ -319,6 +319,46 @@ const HOSTS: Set = Set {
     different: &[],
 };
 
+const NAMES: Set = Set {
+    config: "names",
+    files: &[
+        ("a.txt", "a\n"),
+        ("dns.txt", "a\n"),
+        ("on/a.txt", "a\n"),
+        ("double/a.txt", "a\n"),
+        ("off/a.txt", "a\n"),
+        ("host/a.txt", "a\n"),
+        ("not-host/a.txt", "a\n"),
+        ("located/a.txt", "a\n"),
+        ("folder/x", "a\n"),
+    ],
+    ignored: &[],
+    requests: &[
+        "GET /a.txt HTTP/1.1",
+        "GET /dns.txt HTTP/1.1",
+        "GET /on/a.txt HTTP/1.1",
+        "GET /on/nothing HTTP/1.1",
+        "GET /double/a.txt HTTP/1.1",
+        "GET /host/a.txt HTTP/1.1",
+        "GET /not-host/a.txt HTTP/1.1",
+        "GET /located/a.txt HTTP/1.1",
+        "GET /a.txt HTTP/1.1\nHost: on.example",
+        "GET /off/a.txt HTTP/1.1\nHost: on.example",
+        "GET /nothing HTTP/1.1\nHost: on.example",
+        "GET /bad%zz HTTP/1.1\nHost: on.example",
+        "GET /folder HTTP/1.1\nHost: on.example",
+        "GET /a.txt HTTP/1.1\nHost: dns.example",
+        "GET /a.txt HTTP/1.1\nHost: dns.example:99",
+        "GET /folder HTTP/1.1\nHost: dns.example",
+        "GET /folder HTTP/1.1\nHost: dns.example:99",
+    ],
+    different: &[],
+};
+
+fn names(mpm: Mpm) {
+    compare("names", mpm, &NAMES);
+}
+
 fn sections(mpm: Mpm) {
     compare("sections", mpm, &SECTIONS);
 }
@@ -331,4 +371,4 @@ fn virtual_hosts(mpm: Mpm) {
     compare("virtual_hosts", mpm, &HOSTS);
 }
 
-each_mpm!(sections, htaccess_files, virtual_hosts);
+each_mpm!(sections, htaccess_files, names, virtual_hosts);

@@ -76,7 +76,7 @@ impl Wire {
         let context = self.context.clone();
         self.body_received = 0;
         let Some(slot) = self.unless_gone(context.slots.acquire()).await else {
-            return self.abandoned(&framing, &request);
+            return self.abandoned(&framing, &request).await;
         };
         if let Some(row) = slot.row() {
             let line = request.view();
@@ -88,7 +88,7 @@ impl Wire {
             None => {
                 match self.unless_gone(run_exchange(&context, self.host_index(), &request)).await {
                     Some(exchanged) => exchanged,
-                    None => return self.abandoned(&framing, &request),
+                    None => return self.abandoned(&framing, &request).await,
                 }
             }
         };
@@ -107,13 +107,13 @@ impl Wire {
             Ok(unread) => self.respond(&request, &framing, (response, logged), unread, held).await,
             Err(_) => {
                 self.is_broken = true;
-                self.abandoned(&framing, &request)
+                self.abandoned(&framing, &request).await
             }
         }
     }
 
     /// The client has reset the connection while its request was being answered.
-    fn abandoned(&mut self, framing: &Framing<'_>, request: &Request) -> Next {
+    async fn abandoned(&mut self, framing: &Framing<'_>, request: &Request) -> Next {
         let next = self.state.close(CloseReason::ClientGone);
         let response = Response::new(CLIENT_GONE.unwrap_or(Status::BAD_REQUEST));
         let mut path = Vec::new();
@@ -133,7 +133,7 @@ impl Wire {
             result,
         };
         let view = request.view();
-        self.log(Some(view), Some(view.request_line()), &written, request);
+        self.log(Some(view), Some(view.request_line()), &written, request).await;
         next
     }
 
@@ -269,7 +269,7 @@ impl Wire {
             }
         };
         let view = request.view();
-        self.log(Some(view), Some(view.request_line()), &written, request);
+        self.log(Some(view), Some(view.request_line()), &written, request).await;
         if drains && !drained && !self.is_broken {
             self.linger().await; // or what is left of the body would reset the connection
         }

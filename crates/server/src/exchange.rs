@@ -10,13 +10,16 @@ use crate::handler::{self, Handler};
 use crate::lookup::{Lookup, Original, Purpose};
 use crate::modules;
 use crate::modules::Coding;
+use crate::names::{self, HostnameLookups};
 use crate::phase::{self, Stop};
 use crate::question;
 use crate::representation::Representation;
 use crate::request::Request;
 use crate::response::Response;
+use crate::site::condition;
 use crate::site::host::{Host, Trace, UseCanonicalName};
 use crate::table::Table;
+use crate::walk;
 use http1::BodyLength;
 use message::path::EncodedSlashes;
 use message::{Method, Status, Target};
@@ -57,6 +60,8 @@ pub(crate) struct Logged {
     pub(crate) handler: Option<Cow<'static, str>>,
     pub(crate) user: Option<Vec<u8>>,
     pub(crate) client: Option<std::net::IpAddr>,
+    /// Whether logs show its name.
+    pub(crate) lookups: HostnameLookups,
     /// The name of the host is wanted even where another one was asked for.
     pub(crate) is_canonical: bool,
     /// LogIOTrackTTFB
@@ -73,6 +78,7 @@ pub(crate) struct Logged {
 pub(crate) async fn exchange(context: &Context, host: &Host, request: Rc<Request>) -> Exchanged {
     let mut lookup = Lookup::new(context, host, request.clone());
     let mut ran = Ran::default();
+    names::prepare(&lookup).await;
     let outcome = match begin(&mut lookup) {
         Ok(None) => run(&mut lookup, &mut ran).await,
         Ok(Some(response)) => Ok(response),
@@ -184,9 +190,15 @@ async fn run(lookup: &mut Lookup<'_>, ran: &mut Ran) -> Result<Response, Stop> {
     handler.run(lookup).await
 }
 
-/// Look up, and wait for what takes long, such as a password against its hash.
+/// Look up as [`phase::process`] does, and wait for what takes long: names that conditions may ask
+/// for, a password against its hash.
 async fn process(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let mut outcome = phase::process(lookup);
+    phase::translate(lookup)?;
+    let layers = walk::place(lookup)?;
+    names::prepare(lookup).await;
+    condition::walk(lookup, layers)?;
+    names::prepare(lookup).await;
+    let mut outcome = phase::after_walk(lookup);
     while let Err(Stop::Wait(question)) = outcome {
         question::wait(lookup, question).await?;
         outcome = phase::admitted(lookup);
@@ -314,6 +326,7 @@ fn logged(lookup: Lookup<'_>, request: &Rc<Request>, handler: Option<&'static st
         filename: lookup.logged_filename(),
         handler: handler_name(&lookup, handler),
         client: lookup.client_ip,
+        lookups: lookup.settings.core.hostname_lookups(),
         is_canonical: lookup.settings.core.use_canonical_name() == UseCanonicalName::On,
         tracks_first_byte: lookup.settings.logio.tracks_first_byte(),
         chosen: Vec::new(),

@@ -20,7 +20,7 @@ impl Wire {
         let mut written = self.send_failure(&failure, view.method(), expect).await;
         written.logged.path = raw_path(view.request_line()).to_vec();
         let next = self.state.close(CloseReason::Refused);
-        self.log(Some(view), Some(view.request_line()), &written, request);
+        self.log(Some(view), Some(view.request_line()), &written, request).await;
         next
     }
 
@@ -50,7 +50,7 @@ impl Wire {
                 host_name: None,
                 log_ids: (None, self.log_id),
             };
-            self.log_exchange(&asked, &written, times, arrived.len() as u64);
+            self.log_exchange(&asked, &written, times, arrived.len() as u64).await;
         }
         next
     }
