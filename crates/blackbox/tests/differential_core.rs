@@ -1,6 +1,6 @@
 //! Sections, `.htaccess` files and virtual hosts, compared with apache2.
 
-use blackbox::differential::{Set, compare};
+use blackbox::differential::{FRAMING, Set, compare};
 use blackbox::{Mpm, each_mpm};
 
 const SECTIONS: Set = Set {
@@ -355,6 +355,52 @@ const NAMES: Set = Set {
     different: &[],
 };
 
+const REFUSALS: Set = Set {
+    config: "refusals",
+    files: &[
+        ("a.txt", "a\n"),
+        ("own/a.txt", "a\n"),
+        ("expectation.html", "what do you expect?\n"),
+    ],
+    // httpd tells no length where the request came in chunks.
+    ignored: FRAMING,
+    requests: &[
+        "GET /a.txt HTTP/1.1",
+        "BAD",
+        "GET /a.txt HTTP/2.0",
+        "GET /a.txt HTTP/1.1\nHost: a b",
+        "GET /a.txt HTTP/1.1\nHost: a\nHost: b",
+        "GET /a.txt HTTP/1.1\nBad Field: x",
+        "GET /a.txt HTTP/1.1\nContent-Length: x",
+        "GET /a.txt HTTP/1.1\nExpect: something",
+        "GET /a%zz HTTP/1.1",
+        "GET a.txt HTTP/1.1",
+        "HEAD /a.txt HTTP/1.1\nHost: a b",
+        "GET /aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\
+         aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\
+         aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa HTTP/1.1",
+        "GET /a.txt HTTP/1.1\nX: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\
+         aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "GET /a.txt HTTP/1.1\nX: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n\
+         X: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "GET /a.txt HTTP/1.1\nA: 1\nB: 2\nC: 3\nD: 4\nE: 5",
+        "POST /a.txt HTTP/1.1\nTransfer-Encoding: chunked\n\nzz\r\n",
+        "POST /own/a.txt HTTP/1.1\nTransfer-Encoding: chunked\n\nzz\r\n",
+        "POST /own/a.txt HTTP/1.1\nContent-Length: 20\n\n01234567890123456789",
+    ],
+    different: &[
+        ("GET /a.txt HTTP/1.1\nTransfer-Encoding: gzip", "RFC 9112 section 6.1: it should be 501"),
+        (
+            "POST /a.txt HTTP/1.1\nTransfer-Encoding: chunked\nContent-Length: 5\n\n0\r\n\r\n",
+            "what two readers understand in two ways is refused",
+        ),
+    ],
+};
+
+fn refusals(mpm: Mpm) {
+    compare("refusals", mpm, &REFUSALS);
+}
+
 fn names(mpm: Mpm) {
     compare("names", mpm, &NAMES);
 }
@@ -371,4 +417,4 @@ fn virtual_hosts(mpm: Mpm) {
     compare("virtual_hosts", mpm, &HOSTS);
 }
 
-each_mpm!(sections, htaccess_files, names, virtual_hosts);
+each_mpm!(sections, htaccess_files, names, refusals, virtual_hosts);

@@ -18,6 +18,7 @@ use crate::request::Request;
 use crate::response::Response;
 use crate::site::condition;
 use crate::site::host::{Host, Trace, UseCanonicalName};
+use crate::site::settings::Settings;
 use crate::table::Table;
 use crate::walk;
 use http1::BodyLength;
@@ -25,13 +26,14 @@ use message::path::EncodedSlashes;
 use message::{Method, Status, Target};
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What came of a request, and the file behind it if its response may be prepared for others.
 pub(crate) struct Exchanged {
     pub(crate) response: Response,
     pub(crate) reusable: Option<Reusable>,
-    /// LimitRequestBody of the location, in bytes.
-    pub(crate) body_limit: u64,
+    /// What holds for the request, if it was looked up.
+    pub(crate) settings: Option<Arc<Settings>>,
     pub(crate) logged: Logged,
 }
 
@@ -84,6 +86,38 @@ pub(crate) async fn exchange(context: &Context, host: &Host, request: Rc<Request
         Ok(Some(response)) => Ok(response),
         Err(stop) => Err(stop),
     };
+    conclude(lookup, outcome, ran, &request).await
+}
+
+/// The page for what is no request, or breaks a rule of HTTP: no hook has seen it, and what holds
+/// is what holds for the whole host (`ap_read_request` of protocol.c, which ends in `ap_die`). Where
+/// the body of a request breaks a rule, it is what was found out before.
+/// `logged` has the path that stands for it in logs.
+pub(crate) async fn refused(
+    context: &Context,
+    host: &Host,
+    request: Rc<Request>,
+    (failure, logged): (Failure, Logged),
+    settings: Option<Arc<Settings>>,
+) -> Exchanged {
+    let mut lookup = Lookup::new(context, host, request.clone());
+    let Logged { path, query, env, notes, user, client, .. } = logged;
+    (lookup.path, lookup.query, lookup.env, lookup.notes) = (path, query, env, notes);
+    (lookup.user, lookup.client_ip) = (user, client);
+    if let Some(settings) = settings {
+        lookup.settings = settings;
+    }
+    conclude(lookup, Err(failure.into()), Ran::default(), &request).await
+}
+
+/// From what came of it to a response that can be sent.
+async fn conclude(
+    mut lookup: Lookup<'_>,
+    outcome: Result<Response, Stop>,
+    mut ran: Ran,
+    request: &Rc<Request>,
+) -> Exchanged {
+    let context = lookup.context;
     let response = settle(&mut lookup, outcome, &mut ran).await;
     let codings = modules::CODINGS(&lookup, &response);
     let mut response = modules::FILTER(&lookup, response).await;
@@ -104,9 +138,9 @@ pub(crate) async fn exchange(context: &Context, host: &Host, request: Rc<Request
         }
         _ => None,
     };
-    let body_limit = lookup.settings.core.limit_request_body();
-    let logged = Logged { chosen, ..logged(lookup, &request, ran.handler) };
-    Exchanged { response, reusable, body_limit, logged }
+    let settings = Some(lookup.settings.clone());
+    let logged = Logged { chosen, ..logged(lookup, request, ran.handler) };
+    Exchanged { response, reusable, settings, logged }
 }
 
 /// What ran, for the log and for the fast path.

@@ -52,6 +52,11 @@ impl Request {
         }
     }
 
+    /// What is left of a request whose line was refused.
+    pub(crate) fn refused(line: &[u8], client: SocketAddr, local: SocketAddr) -> Self {
+        Self::new(line, Head::of_refused(line), client, local)
+    }
+
     /// The head.
     pub(crate) fn view(&self) -> RequestHead<'_> {
         self.head.view(&self.raw)

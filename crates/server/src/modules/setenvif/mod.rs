@@ -92,8 +92,9 @@ pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
         return Ok(());
     }
     let request = lookup.request.clone();
-    let framing = request.framing().map_err(Failure::from)?;
-    let path = framing.target.path().unwrap_or_default();
+    // A page for a request that was refused is looked up, too.
+    let path = request.framing().ok().and_then(|framing| framing.target.path());
+    let path = path.unwrap_or_default();
     let client = lookup.client_ip.unwrap_or_else(|| request.client.ip().to_canonical());
     let server = Some(request.local.ip().to_canonical());
     let names = Some(&*request.names);
