@@ -357,11 +357,7 @@ const NAMES: Set = Set {
 
 const REFUSALS: Set = Set {
     config: "refusals",
-    files: &[
-        ("a.txt", "a\n"),
-        ("own/a.txt", "a\n"),
-        ("expectation.html", "what do you expect?\n"),
-    ],
+    files: &[("a.txt", "a\n"), ("own/a.txt", "a\n"), ("expectation.html", "what do you expect?\n")],
     // httpd tells no length where the request came in chunks.
     ignored: FRAMING,
     requests: &[
@@ -397,6 +393,48 @@ const REFUSALS: Set = Set {
     ],
 };
 
+const INDEXES: Set = Set {
+    config: "indexes",
+    files: &[
+        ("home.txt", "home\n"),
+        ("closed/x", "x\n"),
+        ("up/x", "x\n"),
+        ("away/x", "x\n"),
+        ("absolute/x", "x\n"),
+        ("refused/x", "x\n"),
+        ("second/x", "x\n"),
+        ("escaped/x.txt", "x\n"),
+        ("query/x.txt", "x\n"),
+        ("moved-here/x", "x\n"),
+        ("fallback/x", "x\n"),
+        ("a b?/x.txt", "x\n"),
+    ],
+    ignored: &[],
+    requests: &[
+        "GET /up/ HTTP/1.1",
+        "GET /up/?a=b HTTP/1.1",
+        "HEAD /up/ HTTP/1.1",
+        "POST /up/ HTTP/1.1\nContent-Length: 1\n\na",
+        "OPTIONS /up/ HTTP/1.1",
+        "GET /away/ HTTP/1.1",
+        "GET /absolute/ HTTP/1.1",
+        "GET /refused/ HTTP/1.1",
+        "GET /second/ HTTP/1.1",
+        "GET /escaped/ HTTP/1.1",
+        "GET /query/ HTTP/1.1",
+        "GET /query/?a=b HTTP/1.1",
+        "GET /moved-here/ HTTP/1.1",
+        "GET /fallback/ HTTP/1.1",
+        "GET /fallback/none HTTP/1.1",
+        "GET /a%20b%3f/ HTTP/1.1",
+    ],
+    different: &[],
+};
+
+fn indexes(mpm: Mpm) {
+    compare("indexes", mpm, &INDEXES);
+}
+
 fn refusals(mpm: Mpm) {
     compare("refusals", mpm, &REFUSALS);
 }
@@ -417,4 +455,4 @@ fn virtual_hosts(mpm: Mpm) {
     compare("virtual_hosts", mpm, &HOSTS);
 }
 
-each_mpm!(sections, htaccess_files, names, refusals, virtual_hosts);
+each_mpm!(sections, htaccess_files, indexes, names, refusals, virtual_hosts);

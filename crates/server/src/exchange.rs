@@ -163,7 +163,8 @@ fn begin(lookup: &mut Lookup<'_>) -> Result<Option<Response>, Stop> {
         Target::Asterisk => {
             lookup.path = b"*".to_vec();
             check_body(framing.body, lookup.settings.core.limit_request_body())?;
-            return Ok(Some(Response::new(Status::OK).field("Allow", lookup.host.methods())));
+            // http_core.c, http_send_options: these are of no place, and so are methods.
+            return Ok(Some(Response::new(Status::OK)));
         }
         Target::Authority(_) => {
             let text = "CONNECT is for proxies, and this is none";
