@@ -1,6 +1,6 @@
 //! Sections, `.htaccess` files and virtual hosts, compared with apache2.
 
-use blackbox::differential::{Set, compare};
+use blackbox::differential::{FRAMING, Set, compare};
 use blackbox::{Mpm, each_mpm};
 
 const SECTIONS: Set = Set {
@@ -319,6 +319,130 @@ const HOSTS: Set = Set {
     different: &[],
 };
 
+const NAMES: Set = Set {
+    config: "names",
+    files: &[
+        ("a.txt", "a\n"),
+        ("dns.txt", "a\n"),
+        ("on/a.txt", "a\n"),
+        ("double/a.txt", "a\n"),
+        ("off/a.txt", "a\n"),
+        ("host/a.txt", "a\n"),
+        ("not-host/a.txt", "a\n"),
+        ("located/a.txt", "a\n"),
+        ("folder/x", "a\n"),
+    ],
+    ignored: &[],
+    requests: &[
+        "GET /a.txt HTTP/1.1",
+        "GET /dns.txt HTTP/1.1",
+        "GET /on/a.txt HTTP/1.1",
+        "GET /on/nothing HTTP/1.1",
+        "GET /double/a.txt HTTP/1.1",
+        "GET /host/a.txt HTTP/1.1",
+        "GET /not-host/a.txt HTTP/1.1",
+        "GET /located/a.txt HTTP/1.1",
+        "GET /a.txt HTTP/1.1\nHost: on.example",
+        "GET /off/a.txt HTTP/1.1\nHost: on.example",
+        "GET /nothing HTTP/1.1\nHost: on.example",
+        "GET /bad%zz HTTP/1.1\nHost: on.example",
+        "GET /folder HTTP/1.1\nHost: on.example",
+        "GET /a.txt HTTP/1.1\nHost: dns.example",
+        "GET /a.txt HTTP/1.1\nHost: dns.example:99",
+        "GET /folder HTTP/1.1\nHost: dns.example",
+        "GET /folder HTTP/1.1\nHost: dns.example:99",
+    ],
+    different: &[],
+};
+
+const REFUSALS: Set = Set {
+    config: "refusals",
+    files: &[("a.txt", "a\n"), ("own/a.txt", "a\n"), ("expectation.html", "what do you expect?\n")],
+    // httpd tells no length where the request came in chunks.
+    ignored: FRAMING,
+    requests: &[
+        "GET /a.txt HTTP/1.1",
+        "BAD",
+        "GET /a.txt HTTP/2.0",
+        "GET /a.txt HTTP/1.1\nHost: a b",
+        "GET /a.txt HTTP/1.1\nHost: a\nHost: b",
+        "GET /a.txt HTTP/1.1\nBad Field: x",
+        "GET /a.txt HTTP/1.1\nContent-Length: x",
+        "GET /a.txt HTTP/1.1\nExpect: something",
+        "GET /a%zz HTTP/1.1",
+        "GET a.txt HTTP/1.1",
+        "HEAD /a.txt HTTP/1.1\nHost: a b",
+        "GET /aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\
+         aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\
+         aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa HTTP/1.1",
+        "GET /a.txt HTTP/1.1\nX: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\
+         aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "GET /a.txt HTTP/1.1\nX: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n\
+         X: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        "GET /a.txt HTTP/1.1\nA: 1\nB: 2\nC: 3\nD: 4\nE: 5",
+        "POST /a.txt HTTP/1.1\nTransfer-Encoding: chunked\n\nzz\r\n",
+        "POST /own/a.txt HTTP/1.1\nTransfer-Encoding: chunked\n\nzz\r\n",
+        "POST /own/a.txt HTTP/1.1\nContent-Length: 20\n\n01234567890123456789",
+    ],
+    different: &[
+        ("GET /a.txt HTTP/1.1\nTransfer-Encoding: gzip", "RFC 9112 section 6.1: it should be 501"),
+        (
+            "POST /a.txt HTTP/1.1\nTransfer-Encoding: chunked\nContent-Length: 5\n\n0\r\n\r\n",
+            "what two readers understand in two ways is refused",
+        ),
+    ],
+};
+
+const INDEXES: Set = Set {
+    config: "indexes",
+    files: &[
+        ("home.txt", "home\n"),
+        ("closed/x", "x\n"),
+        ("up/x", "x\n"),
+        ("away/x", "x\n"),
+        ("absolute/x", "x\n"),
+        ("refused/x", "x\n"),
+        ("second/x", "x\n"),
+        ("escaped/x.txt", "x\n"),
+        ("query/x.txt", "x\n"),
+        ("moved-here/x", "x\n"),
+        ("fallback/x", "x\n"),
+        ("a b?/x.txt", "x\n"),
+    ],
+    ignored: &[],
+    requests: &[
+        "GET /up/ HTTP/1.1",
+        "GET /up/?a=b HTTP/1.1",
+        "HEAD /up/ HTTP/1.1",
+        "POST /up/ HTTP/1.1\nContent-Length: 1\n\na",
+        "OPTIONS /up/ HTTP/1.1",
+        "GET /away/ HTTP/1.1",
+        "GET /absolute/ HTTP/1.1",
+        "GET /refused/ HTTP/1.1",
+        "GET /second/ HTTP/1.1",
+        "GET /escaped/ HTTP/1.1",
+        "GET /query/ HTTP/1.1",
+        "GET /query/?a=b HTTP/1.1",
+        "GET /moved-here/ HTTP/1.1",
+        "GET /fallback/ HTTP/1.1",
+        "GET /fallback/none HTTP/1.1",
+        "GET /a%20b%3f/ HTTP/1.1",
+    ],
+    different: &[],
+};
+
+fn indexes(mpm: Mpm) {
+    compare("indexes", mpm, &INDEXES);
+}
+
+fn refusals(mpm: Mpm) {
+    compare("refusals", mpm, &REFUSALS);
+}
+
+fn names(mpm: Mpm) {
+    compare("names", mpm, &NAMES);
+}
+
 fn sections(mpm: Mpm) {
     compare("sections", mpm, &SECTIONS);
 }
@@ -331,4 +455,4 @@ fn virtual_hosts(mpm: Mpm) {
     compare("virtual_hosts", mpm, &HOSTS);
 }
 
-each_mpm!(sections, htaccess_files, virtual_hosts);
+each_mpm!(sections, htaccess_files, indexes, names, refusals, virtual_hosts);

@@ -110,6 +110,8 @@ pub struct Uses {
     pub response: bool,
     /// The user: who is not known may be asked to log in (`Require expr`).
     pub user: bool,
+    /// The name of the client, which may have to be looked up.
+    pub client_name: bool,
     /// The time of day.
     pub time: bool,
     /// Files by their path.
@@ -132,6 +134,9 @@ impl Uses {
                 self.response = true;
             }
             Word::Variable(Variable::RemoteUser) => (self.request, self.user) = (true, true),
+            Word::Variable(Variable::RemoteHost) => {
+                (self.request, self.client_name) = (true, true);
+            }
             Word::Variable(_) | Word::Field(_) | Word::Ssl(_) => self.request = true,
             Word::LastModified => self.request = true,
             Word::Text(_) | Word::Number(_) | Word::Nothing | Word::Backref(_) => {}

@@ -203,7 +203,8 @@ impl HeadParser {
             Phase::RequestLine => {
                 Refusal::new(Status::URI_TOO_LONG, "request line is longer than LimitRequestLine")
             }
-            _ => Refusal::bad_request("field is longer than LimitRequestFieldSize"),
+            _ => Refusal::bad_request("field is longer than LimitRequestFieldSize")
+                .remark(FIELD_SIZE_REMARK),
         }
     }
 
@@ -307,12 +308,13 @@ impl HeadParser {
         if let [b'\r', b'\n', ..] = rest {
             // Values cannot be longer than the whole head, which hardly ever reaches the limit.
             if start > limit && self.is_too_long_joined(buf, limit) {
-                return Err(Refusal::bad_request(TOO_LONG_JOINED));
+                return Err(Refusal::bad_request(TOO_LONG_JOINED).remark(FIELD_SIZE_REMARK));
             }
             return Ok(Line::End(start + 2));
         }
         if self.head.fields.len() >= limits.fields_max() && !matches!(rest, [] | [b'\r']) {
-            return Err(Refusal::bad_request("more fields than LimitRequestFields"));
+            return Err(Refusal::bad_request("more fields than LimitRequestFields")
+                .remark("The number of request header fields exceeds this server's limit."));
         }
         if self.still_cut(buf) {
             return Ok(Line::Cut);
@@ -396,6 +398,9 @@ fn name_fault(rest: &[u8], name_len: usize) -> &'static str {
 }
 
 const NO_VERSION: &str = "request line does not end with a protocol version";
+
+/// What httpd's page says (ap_get_mime_headers_core of protocol.c).
+const FIELD_SIZE_REMARK: &str = "Size of a request header field exceeds server limit.";
 
 const TOO_LONG_JOINED: &str = "fields of one name are together longer than LimitRequestFieldSize";
 

@@ -11,12 +11,20 @@ pub struct Refusal {
     pub status: Status,
     /// One clause for the error log; it holds no byte of the client.
     pub why: &'static str,
+    /// What the page says about it, as httpd's does; mostly nothing.
+    pub remark: &'static str,
 }
 
 impl Refusal {
     /// A refusal with a status of its own.
     pub const fn new(status: Status, why: &'static str) -> Self {
-        Self { status, why }
+        Self { status, why, remark: "" }
+    }
+
+    /// The same with a remark on the page.
+    #[must_use]
+    pub const fn remark(self, remark: &'static str) -> Self {
+        Self { remark, ..self }
     }
 
     /// The usual one: 400.

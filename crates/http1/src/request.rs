@@ -73,6 +73,17 @@ impl Head {
         RequestHead { buf, head: self }
     }
 
+    /// What can be told of a request line that was refused, as httpd tells it
+    /// (`read_request_line` of protocol.c). There are no fields.
+    pub fn of_refused(line: &[u8]) -> Self {
+        let start = |word: &[u8]| word.as_ptr().addr() - line.as_ptr().addr();
+        let span = |word: &[u8]| Span::new(start(word), start(word) + word.len());
+        let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+        let mut next = || words.next().map_or_else(Span::default, span);
+        let (method, target) = (next(), next());
+        Self { line: Span::new(0, line.len()), method, target, ..Self::default() }
+    }
+
     /// Forgets the fields and keeps the allocation.
     pub(crate) fn clear(&mut self) {
         self.fields.clear();

@@ -8,9 +8,11 @@ use crate::log::id::LogId;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Original};
 use crate::modules::log_config::{Condition, ConnectionEnd, Fields, Part, Record, TimeCache};
+use crate::names::{End, HostnameLookups, Names};
 use crate::request::Request;
 use crate::response::Response;
 use crate::site::host::ServerName;
+use crate::site::logs::AccessLog;
 use http1::{Persist, RequestHead};
 use runtime::{clock, process};
 use std::net::SocketAddr;
@@ -56,6 +58,8 @@ pub(crate) struct Finished<'a> {
     pub(crate) response_head: &'a [u8],
     /// What else was said about the connection, if it does not stand in the head.
     pub(crate) persist: Option<Persist>,
+    /// Names that have been looked up for this connection.
+    pub(crate) names: Option<&'a Names>,
     /// The host that was asked for.
     pub(crate) host_name: Option<&'a [u8]>,
     /// What the error log calls the request and its connection.
@@ -142,12 +146,15 @@ pub(crate) fn write(context: &Context, finished: &Finished<'_>) {
     if let Some(ip) = finished.logged.client {
         client.set_ip(ip);
     }
+    let name = |of: SocketAddr| finished.names?.get(End::Client(of.ip().to_canonical()));
+    let (client_name, peer_name) = (name(client), name(finished.peer));
     let first = first.as_deref().map(original_part);
     let record = Record {
         client,
         peer: finished.peer,
         local: finished.local,
-        host: None,
+        host: client_name.as_deref().map(str::as_bytes),
+        peer_host: peer_name.as_deref().map(str::as_bytes),
         logname: None,
         start_us: finished.start_us,
         duration_us: finished.duration_us,
@@ -191,7 +198,9 @@ pub(crate) fn write(context: &Context, finished: &Finished<'_>) {
 }
 
 impl Wire {
-    pub(crate) fn log(
+    /// Log a request that was answered. The names of clients are waited for here, behind the
+    /// response, so that nobody gets it later because of a log.
+    pub(crate) async fn log(
         &mut self,
         view: Option<RequestHead<'_>>,
         request_line: Option<&[u8]>,
@@ -201,6 +210,7 @@ impl Wire {
         let changed = written.logged.request.clone();
         let last = changed.as_deref().unwrap_or(request);
         self.log_id = last.ids.connection.get();
+        self.names = Some(request.names.clone());
         if self.context.host(written.logged.host).logs.is_empty() {
             return;
         }
@@ -222,16 +232,30 @@ impl Wire {
             host_name: request.host_name(),
             log_ids: (last.ids.request.get(), self.log_id),
         };
-        self.log_exchange(&asked, written, times, received);
+        self.log_exchange(&asked, written, times, received).await;
     }
 
-    pub(crate) fn log_exchange(
+    /// Look up what the logs of the host show of a client (`%h`), where that is wanted.
+    async fn name_client(&mut self, logged: &Logged) {
+        let shows = |log: &AccessLog| log.format.shows_client_name();
+        let host = self.context.host(logged.host);
+        if logged.lookups == HostnameLookups::Off || !host.logs.iter().any(shows) {
+            return;
+        }
+        let names = self.names.get_or_insert_default().clone();
+        let client = logged.client.unwrap_or_else(|| self.peer.ip().to_canonical());
+        names.find(&self.context, End::Client(client), logged.lookups).await;
+    }
+
+    pub(crate) async fn log_exchange(
         &mut self,
         asked: &Asked<'_>,
         written: &Written,
         (start_us, duration_us): (i64, i64),
         bytes_received: u64,
     ) {
+        self.name_client(&written.logged).await;
+        let names = self.names.take().filter(|names| !names.is_empty());
         let response = &written.response;
         let finished = Finished {
             client: self.peer,
@@ -252,6 +276,7 @@ impl Wire {
             first_byte_us: written.first_byte_us,
             response_head: &written.head,
             persist: None,
+            names: names.as_deref(),
             host_name: asked.host_name,
             log_ids: asked.log_ids,
             keepalives: self.state.keepalives().saturating_sub(1),
@@ -261,6 +286,7 @@ impl Wire {
             },
         };
         write(&self.context, &finished);
+        self.names = names;
     }
 
     /// `%X` of a response that was sent (mod_log_config.c, log_connection_status).

@@ -3,12 +3,13 @@
 use crate::compat::{self, Manner};
 use crate::connection::Wire;
 use crate::context::Context;
-use crate::exchange::{Exchanged, Logged, exchange};
+use crate::exchange::{Exchanged, Logged, exchange, refused};
 use crate::failure::Failure;
 use crate::fast;
 use crate::request::Request;
 use crate::response::{Delimiter, Response};
 use crate::site::host::Host;
+use crate::site::settings::Settings;
 use crate::transmit::{Held, Sent};
 use http1::{BodyLength, CloseReason, Framing, Known, Next, Persist, ResponseHead};
 use message::limits::DRAIN_BYTES;
@@ -18,6 +19,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 
 /// What the access log shows for a request whose client left before there was an answer: nginx's
@@ -53,12 +55,12 @@ pub(crate) struct Written {
 }
 
 /// How a response is to be sent.
-struct Kind {
-    is_head: bool,
+pub(crate) struct Kind {
+    pub(crate) is_head: bool,
     /// The version of the status line.
-    told: Version,
-    delimiter: Delimiter,
-    persist: Persist,
+    pub(crate) told: Version,
+    pub(crate) delimiter: Delimiter,
+    pub(crate) persist: Persist,
 }
 
 impl Wire {
@@ -70,13 +72,13 @@ impl Wire {
         }
         let framing = match request.framing() {
             Ok(framing) => framing,
-            Err(refusal) => return self.refuse_request(refusal, &request).await,
+            Err(refusal) => return self.refuse_request(refusal, request.clone()).await,
         };
         self.state.begin(&framing);
         let context = self.context.clone();
         self.body_received = 0;
         let Some(slot) = self.unless_gone(context.slots.acquire()).await else {
-            return self.abandoned(&framing, &request);
+            return self.abandoned(&framing, &request).await;
         };
         if let Some(row) = slot.row() {
             let line = request.view();
@@ -86,13 +88,16 @@ impl Wire {
         let exchanged = match self.known(&framing, &request) {
             Some(known) => known,
             None => {
-                match self.unless_gone(run_exchange(&context, self.host_index(), &request)).await {
+                let host = self.host_index();
+                let exchange = exchange(&context, context.host(host), request.clone());
+                match self.unless_gone(guarded(&context, host, &request, exchange)).await {
                     Some(exchanged) => exchanged,
-                    None => return self.abandoned(&framing, &request),
+                    None => return self.abandoned(&framing, &request).await,
                 }
             }
         };
-        let Exchanged { mut response, reusable, body_limit, logged } = exchanged;
+        let Exchanged { response, reusable, settings, logged } = exchanged;
+        let mut answer = (response, logged);
         if let (Some(source), Target::Origin { path, .. }) = (reusable, framing.target)
             && !request.view().seen().intersects(fast::UNUSUAL)
         {
@@ -100,20 +105,20 @@ impl Wire {
             let mut accepted = view.get_all(Known::AcceptEncoding);
             let first = accepted.next();
             if accepted.next().is_none() {
-                fast::remember(self, path, &source, first, &response, &logged);
+                fast::remember(self, path, &source, first, &answer.0, &answer.1);
             }
         }
-        match self.settle_body(&framing, body_limit, &mut response, &mut held).await {
-            Ok(unread) => self.respond(&request, &framing, (response, logged), unread, held).await,
+        match self.settle_body(&request, &framing, settings, &mut answer, &mut held).await {
+            Ok(unread) => self.respond(&request, &framing, answer, unread, held).await,
             Err(_) => {
                 self.is_broken = true;
-                self.abandoned(&framing, &request)
+                self.abandoned(&framing, &request).await
             }
         }
     }
 
     /// The client has reset the connection while its request was being answered.
-    fn abandoned(&mut self, framing: &Framing<'_>, request: &Request) -> Next {
+    async fn abandoned(&mut self, framing: &Framing<'_>, request: &Request) -> Next {
         let next = self.state.close(CloseReason::ClientGone);
         let response = Response::new(CLIENT_GONE.unwrap_or(Status::BAD_REQUEST));
         let mut path = Vec::new();
@@ -133,7 +138,7 @@ impl Wire {
             result,
         };
         let view = request.view();
-        self.log(Some(view), Some(view.request_line()), &written, request);
+        self.log(Some(view), Some(view.request_line()), &written, request).await;
         next
     }
 
@@ -182,25 +187,27 @@ impl Wire {
         let response = crate::handler::from_file(request, &prepared.source).ok()?;
         let query = request.query().map(<[u8]>::to_vec);
         let logged = Logged { query, ..prepared.logged.clone() };
-        Some(Exchanged { response, reusable: None, body_limit: 0, logged })
+        Some(Exchanged { response, reusable: None, settings: None, logged })
     }
 
     /// Decide what becomes of a request body that no handler reads.
     async fn settle_body(
         &mut self,
+        request: &Rc<Request>,
         framing: &Framing<'_>,
-        body_limit: u64,
-        response: &mut Response,
+        settings: Option<Arc<Settings>>,
+        answer: &mut (Response, Logged),
         held: &mut Held,
     ) -> io::Result<Unread> {
         if !self.state.body_pending() {
             return Ok(Unread::None);
         }
-        let must_close = !self.host().timing.keep_alive || response.status.drops_connection();
-        if must_close && response.status.is_error() {
+        let status = answer.0.status;
+        let must_close = !self.host().timing.keep_alive || status.drops_connection();
+        if must_close && status.is_error() {
             return Ok(Unread::Abandon);
         }
-        if response.status.is_error() || response.status.code() / 100 == 3 {
+        if status.is_error() || status.code() / 100 == 3 {
             // A short body is read after the response; a long or unwilling one ends the
             // connection (RFC 9110 section 10.1.1: no 100 before a final refusal).
             return Ok(match framing.body {
@@ -218,15 +225,18 @@ impl Wire {
         if framing.expect_continue && self.input.is_empty() {
             self.send_bytes(b"HTTP/1.1 100 Continue\r\n\r\n", false, None, &mut 0).await?;
         }
-        match self.drain(framing.body, body_limit).await? {
+        let limit = settings.as_ref().map(|settings| settings.core.limit_request_body());
+        match self.drain(framing.body, limit.unwrap_or(DRAIN_BYTES)).await? {
             Ok(()) => {
                 self.state.body_done();
                 Ok(Unread::None)
             }
             Err(refusal) => {
-                let failure = Failure::from(refusal);
-                self.context.log_refusal(&failure, self.host_index(), self.peer);
-                *response = Response::failure(&failure, b"", None);
+                let failed = (Failure::from(refusal), answer.1.clone());
+                let (context, host) = (self.context.clone(), self.host_index());
+                let page = refused(&context, context.host(host), request.clone(), failed, settings);
+                let exchanged = guarded(&context, host, request, page).await;
+                *answer = (exchanged.response, exchanged.logged);
                 Ok(Unread::Abandon)
             }
         }
@@ -269,14 +279,14 @@ impl Wire {
             }
         };
         let view = request.view();
-        self.log(Some(view), Some(view.request_line()), &written, request);
+        self.log(Some(view), Some(view.request_line()), &written, request).await;
         if drains && !drained && !self.is_broken {
             self.linger().await; // or what is left of the body would reset the connection
         }
         if next == Next::Idle { self.wait_for_next() } else { next }
     }
 
-    async fn send_response(
+    pub(crate) async fn send_response(
         &mut self,
         mut response: Response,
         mut logged: Logged,
@@ -303,8 +313,13 @@ impl Wire {
 }
 
 /// The exchange, with a panic of a handler turned into a failure of that request alone.
-async fn run_exchange(context: &Rc<Context>, host: usize, request: &Rc<Request>) -> Exchanged {
-    let mut running = pin!(exchange(context, context.host(host), request.clone()));
+pub(crate) async fn guarded(
+    context: &Context,
+    host: usize,
+    request: &Request,
+    exchange: impl Future<Output = Exchanged>,
+) -> Exchanged {
+    let mut running = pin!(exchange);
     let caught = poll_fn(|task| {
         // The future is not polled again after a panic, so nothing half-done is ever seen.
         match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(task))) {
@@ -322,7 +337,7 @@ async fn run_exchange(context: &Rc<Context>, host: usize, request: &Rc<Request>)
         context.log_refusal(&failure, host, request.client);
         let response = Response::failure(&failure, request.view().method(), None);
         let logged = Logged { host, ..Logged::default() };
-        Exchanged { response, reusable: None, body_limit: DRAIN_BYTES, logged }
+        Exchanged { response, reusable: None, settings: None, logged }
     })
 }
 

@@ -13,6 +13,7 @@ use crate::context::{Context, Scratch};
 use crate::exchange::Logged;
 use crate::fast::{self, Fast};
 use crate::log::id::LogId;
+use crate::names::Names;
 use crate::proxy_protocol::Proxy;
 use crate::request::{NO_LIMIT, Request};
 use crate::site::host::Host;
@@ -80,6 +81,8 @@ pub(crate) struct Wire {
     pub(crate) is_broken: bool,
     /// The id that the error log shows for it, once there is a message about it.
     pub(crate) log_id: Option<LogId>,
+    /// Names of its ends, once one was looked up.
+    pub(crate) names: Option<Rc<Names>>,
 }
 
 /// What a wait for input ends in.
@@ -99,7 +102,7 @@ enum Turn {
 }
 
 /// One lies in memory per waiting connection: whatever few of them have is boxed.
-const _: () = assert!(size_of::<Wire>() <= 248);
+const _: () = assert!(size_of::<Wire>() <= 256);
 
 impl Drop for Wire {
     fn drop(&mut self) {
@@ -136,6 +139,7 @@ impl Wire {
             unsent: None,
             is_broken: false,
             log_id: None,
+            names: None,
         };
         wire.expect_proxy();
         wire
@@ -149,7 +153,8 @@ impl Wire {
 
     /// What there is to log of a request that nobody answered.
     pub(crate) fn logged(&self) -> Logged {
-        Logged { host: self.host, ..Logged::default() }
+        let lookups = self.host().sections.base.core.hostname_lookups();
+        Logged { host: self.host, lookups, ..Logged::default() }
     }
 
     /// Its place among the hosts of the site.
@@ -368,6 +373,7 @@ impl Wire {
                 request.proxy = self.proxy_address();
                 request.ids.keepalives = self.state.requests();
                 request.ids.connection.set(self.log_id);
+                request.names = self.names.clone().unwrap_or_default();
                 Some(Turn::Request(Rc::new(request)))
             }
         }

@@ -69,8 +69,10 @@ pub(crate) fn page(lookup: &Lookup<'_>, failure: &Failure, also: Option<Status>)
         response.content_type = Some("text/html".to_owned());
     }
     response.fields.extend(failure.fields.iter().cloned());
+    // A coding that is not understood is 501, too.
     let is_about_method =
-        matches!(failure.status, Status::METHOD_NOT_ALLOWED | Status::NOT_IMPLEMENTED);
+        matches!(failure.status, Status::METHOD_NOT_ALLOWED | Status::NOT_IMPLEMENTED)
+            && lookup.request.framing().is_ok();
     if is_about_method && response.get("Allow").is_none() {
         response = response.field("Allow", lookup.host.methods());
     }

@@ -10,25 +10,30 @@ use crate::handler::{self, Handler};
 use crate::lookup::{Lookup, Original, Purpose};
 use crate::modules;
 use crate::modules::Coding;
+use crate::names::{self, HostnameLookups};
 use crate::phase::{self, Stop};
 use crate::question;
 use crate::representation::Representation;
 use crate::request::Request;
 use crate::response::Response;
+use crate::site::condition;
 use crate::site::host::{Host, Trace, UseCanonicalName};
+use crate::site::settings::Settings;
 use crate::table::Table;
+use crate::walk;
 use http1::BodyLength;
 use message::path::EncodedSlashes;
 use message::{Method, Status, Target};
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What came of a request, and the file behind it if its response may be prepared for others.
 pub(crate) struct Exchanged {
     pub(crate) response: Response,
     pub(crate) reusable: Option<Reusable>,
-    /// LimitRequestBody of the location, in bytes.
-    pub(crate) body_limit: u64,
+    /// What holds for the request, if it was looked up.
+    pub(crate) settings: Option<Arc<Settings>>,
     pub(crate) logged: Logged,
 }
 
@@ -57,6 +62,8 @@ pub(crate) struct Logged {
     pub(crate) handler: Option<Cow<'static, str>>,
     pub(crate) user: Option<Vec<u8>>,
     pub(crate) client: Option<std::net::IpAddr>,
+    /// Whether logs show its name.
+    pub(crate) lookups: HostnameLookups,
     /// The name of the host is wanted even where another one was asked for.
     pub(crate) is_canonical: bool,
     /// LogIOTrackTTFB
@@ -73,11 +80,44 @@ pub(crate) struct Logged {
 pub(crate) async fn exchange(context: &Context, host: &Host, request: Rc<Request>) -> Exchanged {
     let mut lookup = Lookup::new(context, host, request.clone());
     let mut ran = Ran::default();
+    names::prepare(&lookup).await;
     let outcome = match begin(&mut lookup) {
         Ok(None) => run(&mut lookup, &mut ran).await,
         Ok(Some(response)) => Ok(response),
         Err(stop) => Err(stop),
     };
+    conclude(lookup, outcome, ran, &request).await
+}
+
+/// The page for what is no request, or breaks a rule of HTTP: no hook has seen it, and what holds
+/// is what holds for the whole host (`ap_read_request` of protocol.c, which ends in `ap_die`). Where
+/// the body of a request breaks a rule, it is what was found out before.
+/// `logged` has the path that stands for it in logs.
+pub(crate) async fn refused(
+    context: &Context,
+    host: &Host,
+    request: Rc<Request>,
+    (failure, logged): (Failure, Logged),
+    settings: Option<Arc<Settings>>,
+) -> Exchanged {
+    let mut lookup = Lookup::new(context, host, request.clone());
+    let Logged { path, query, env, notes, user, client, .. } = logged;
+    (lookup.path, lookup.query, lookup.env, lookup.notes) = (path, query, env, notes);
+    (lookup.user, lookup.client_ip) = (user, client);
+    if let Some(settings) = settings {
+        lookup.settings = settings;
+    }
+    conclude(lookup, Err(failure.into()), Ran::default(), &request).await
+}
+
+/// From what came of it to a response that can be sent.
+async fn conclude(
+    mut lookup: Lookup<'_>,
+    outcome: Result<Response, Stop>,
+    mut ran: Ran,
+    request: &Rc<Request>,
+) -> Exchanged {
+    let context = lookup.context;
     let response = settle(&mut lookup, outcome, &mut ran).await;
     let codings = modules::CODINGS(&lookup, &response);
     let mut response = modules::FILTER(&lookup, response).await;
@@ -98,9 +138,9 @@ pub(crate) async fn exchange(context: &Context, host: &Host, request: Rc<Request
         }
         _ => None,
     };
-    let body_limit = lookup.settings.core.limit_request_body();
-    let logged = Logged { chosen, ..logged(lookup, &request, ran.handler) };
-    Exchanged { response, reusable, body_limit, logged }
+    let settings = Some(lookup.settings.clone());
+    let logged = Logged { chosen, ..logged(lookup, request, ran.handler) };
+    Exchanged { response, reusable, settings, logged }
 }
 
 /// What ran, for the log and for the fast path.
@@ -123,7 +163,8 @@ fn begin(lookup: &mut Lookup<'_>) -> Result<Option<Response>, Stop> {
         Target::Asterisk => {
             lookup.path = b"*".to_vec();
             check_body(framing.body, lookup.settings.core.limit_request_body())?;
-            return Ok(Some(Response::new(Status::OK).field("Allow", lookup.host.methods())));
+            // http_core.c, http_send_options: these are of no place, and so are methods.
+            return Ok(Some(Response::new(Status::OK)));
         }
         Target::Authority(_) => {
             let text = "CONNECT is for proxies, and this is none";
@@ -184,9 +225,15 @@ async fn run(lookup: &mut Lookup<'_>, ran: &mut Ran) -> Result<Response, Stop> {
     handler.run(lookup).await
 }
 
-/// Look up, and wait for what takes long, such as a password against its hash.
+/// Look up as [`phase::process`] does, and wait for what takes long: names that conditions may ask
+/// for, a password against its hash.
 async fn process(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let mut outcome = phase::process(lookup);
+    phase::translate(lookup)?;
+    let layers = walk::place(lookup)?;
+    names::prepare(lookup).await;
+    condition::walk(lookup, layers)?;
+    names::prepare(lookup).await;
+    let mut outcome = phase::after_walk(lookup);
     while let Err(Stop::Wait(question)) = outcome {
         question::wait(lookup, question).await?;
         outcome = phase::admitted(lookup);
@@ -314,6 +361,7 @@ fn logged(lookup: Lookup<'_>, request: &Rc<Request>, handler: Option<&'static st
         filename: lookup.logged_filename(),
         handler: handler_name(&lookup, handler),
         client: lookup.client_ip,
+        lookups: lookup.settings.core.hostname_lookups(),
         is_canonical: lookup.settings.core.use_canonical_name() == UseCanonicalName::On,
         tracks_first_byte: lookup.settings.logio.tracks_first_byte(),
         chosen: Vec::new(),

@@ -3,6 +3,7 @@
 
 use crate::log::sink::local_time;
 use crate::lookup::{Lookup, Purpose};
+use crate::names;
 use crate::phase;
 use crate::representation::parse_http_date;
 use crate::response::Response;
@@ -34,6 +35,13 @@ impl Mode {
     }
 }
 
+/// What is known of an expression when it is compiled.
+fn note(uses: expr::Uses) {
+    if uses.client_name {
+        names::will_be_looked_at();
+    }
+}
+
 /// A condition.
 #[derive(Clone, Debug)]
 pub(crate) struct Expression(Arc<Expr>);
@@ -45,6 +53,7 @@ impl Expression {
     /// httpd's text.
     pub(crate) fn parse(text: &str, mode: Mode) -> Result<Self, String> {
         let parsed = Expr::parse(text, &mode.rules()).map_err(|error| error.to_string())?;
+        note(parsed.uses());
         Ok(Self(Arc::new(parsed)))
     }
 
@@ -88,6 +97,7 @@ impl Text {
     /// httpd's text.
     pub(crate) fn parse(text: &str, mode: Mode) -> Result<Self, String> {
         let parsed = StringExpr::parse(text, &mode.rules()).map_err(|error| error.to_string())?;
+        note(parsed.uses());
         Ok(Self(Arc::new(parsed)))
     }
 
@@ -163,7 +173,8 @@ impl Facts for Asked<'_, '_> {
             Variable::RequestScheme => Some(Cow::Borrowed(b"http")),
             Variable::RequestUri => Some(Cow::Borrowed(&lookup.path)),
             Variable::RequestFilename => Some(Cow::Owned(lookup.place.path())),
-            Variable::RemoteHost | Variable::RemoteAddr => text(lookup.client().to_string()),
+            Variable::RemoteHost => text(lookup.client_name()),
+            Variable::RemoteAddr => text(lookup.client().to_string()),
             Variable::RemoteIdent | Variable::RequestLogId | Variable::ConnLogId => None,
             Variable::RemoteUser => lookup.user.as_deref().map(Cow::Borrowed),
             Variable::ServerAdmin => host.server_admin.clone().and_then(text),

@@ -148,6 +148,6 @@ impl Failure {
 
 impl From<http1::Refusal> for Failure {
     fn from(refusal: http1::Refusal) -> Self {
-        Self::new(refusal.status, "http", refusal.why).id(566)
+        Self::new(refusal.status, "http", refusal.why).id(566).remark(refusal.remark)
     }
 }

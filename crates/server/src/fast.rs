@@ -295,6 +295,7 @@ fn log(
         // All of it was sent at once.
         first_byte_us: prepared.logged.tracks_first_byte.then_some(duration_us),
         persist: Some(persist),
+        names: wire.names.as_deref(),
         host_name: *host_name,
         log_ids: (None, wire.log_id),
         keepalives: wire.state.keepalives().saturating_sub(1),

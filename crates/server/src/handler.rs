@@ -83,19 +83,31 @@ impl Handler {
     /// Answer.
     pub(crate) async fn run(self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         if lookup.method == Some(Method::Options) {
-            return Ok(Response::new(Status::OK).field("Allow", lookup.host.methods()));
+            return Ok(self.options(lookup));
         }
         match self {
             Self::File(source) => Ok(files::respond(&lookup.request, lookup.method, &source)?),
-            Self::Listing(folder) => {
-                files::method_for_file(&lookup.request, lookup.method)?;
-                Ok(autoindex::listing::respond(lookup, folder).await?)
-            }
+            Self::Listing(folder) => Ok(autoindex::listing::respond(lookup, folder).await?),
             Self::Made(made) => Ok(made.response),
             Self::Status => Ok(status::respond(lookup)?),
             Self::Info => info::respond(lookup),
             Self::Diagnostic => Ok(diagnostic::respond(&lookup.request).await?),
         }
+    }
+
+    /// Its methods, and of a file what else is known before it is opened.
+    fn options(self, lookup: &Lookup<'_>) -> Response {
+        let mut response = match self {
+            Self::Made(made) if made.name == "default-handler" => return made.response,
+            Self::File(source) => Response {
+                content_type: source.content_type.clone(),
+                late: files::late_description(&source),
+                ..Response::new(Status::OK)
+            },
+            _ => Response::new(Status::OK),
+        };
+        response.set("Allow", lookup.host.methods());
+        response
     }
 
     /// Its name, for `%R` and messages.

@@ -28,6 +28,7 @@ mod identity;
 mod log;
 mod lookup;
 mod modules;
+mod names;
 mod number;
 mod outbox;
 mod phase;

@@ -8,6 +8,7 @@ use crate::admit::{Judged, Step};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::log::level::Level;
+use crate::names::End;
 use crate::question::{Answer, Key};
 use crate::request::Request;
 use crate::resolve::{LinkPolicy, Root};
@@ -316,6 +317,14 @@ impl<'a> Lookup<'a> {
         self.client_ip.unwrap_or_else(|| self.request.client.ip().to_canonical())
     }
 
+    /// The client's name, if `HostnameLookups` or a rule for access had it looked up, else its
+    /// address (ap_get_useragent_host with REMOTE_NAME).
+    pub(crate) fn client_name(&self) -> String {
+        let client = self.client();
+        let name = self.request.names.get(End::Client(client));
+        name.map_or_else(|| client.to_string(), |name| name.to_string())
+    }
+
     /// The answer is for this request only.
     pub(crate) fn mark_personal(&self) {
         self.is_personal.set(true);
@@ -396,10 +405,14 @@ impl<'a> Lookup<'a> {
     /// `%V`, and the name in absolute URLs (UseCanonicalName).
     pub(crate) fn server_name(&self) -> String {
         let canonical = self.host.name().map(str::to_owned);
-        let local = || self.request.local.ip().to_canonical().to_string();
+        let local = || self.request.local_ip().to_string();
         match self.settings.core.use_canonical_name() {
             UseCanonicalName::On => canonical.unwrap_or_else(local),
-            UseCanonicalName::Off | UseCanonicalName::Dns => self
+            UseCanonicalName::Dns => {
+                let name = self.request.names.get(End::Local(self.request.local_ip()));
+                name.map(|name| name.to_string()).or(canonical).unwrap_or_else(local)
+            }
+            UseCanonicalName::Off => self
                 .request
                 .host_name()
                 .map(|name| String::from_utf8_lossy(name).into_owned())

@@ -193,19 +193,29 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Handler, Stop> {
     Err(Failure::new(Status::NOT_FOUND, "core", text).id(128).into())
 }
 
-/// Look another URL path up on behalf of a request: `name` in its folder, or an absolute path.
+/// Look another URL up on behalf of a request: `name` in its folder, or an absolute path, as it
+/// would stand in a link (ap_sub_req_lookup_uri): it may lead up, and be escaped. What it may lead
+/// to is decided by the rules there.
 pub(crate) fn look_up<'a>(
     lookup: &Lookup<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
 ) -> Result<Lookup<'a>, Stop> {
-    let path = match name.first() {
-        Some(b'/') => name.to_vec(),
-        _ => {
-            let end = lookup.path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
-            [&lookup.path[..end], name].concat()
-        }
+    let mut url = Vec::new();
+    if name.first() != Some(&b'/') {
+        let end = lookup.path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+        message::path::encode(&lookup.path[..end], &mut url);
+    }
+    let mark = name.iter().position(|byte| *byte == b'?');
+    url.extend_from_slice(&name[..mark.unwrap_or(name.len())]);
+    let query = match (mark.map(|at| &name[at + 1..]), query) {
+        (Some(own), Some(query)) => Some([own, b"?", &query[..]].concat()),
+        (own, query) => own.map(<[u8]>::to_vec).or(query),
     };
+    let mut path = Vec::new();
+    let Host { merge_slashes, encoded_slashes, .. } = *lookup.host;
+    message::path::decode_with(&url, &mut path, merge_slashes, encoded_slashes)
+        .map_err(|bad| Failure::new(bad.status(), "core", bad.why()).id(10244))?;
     let mut sub = lookup.sub(path, query);
     check_depth(&sub)?;
     process(&mut sub)?;

@@ -2,6 +2,7 @@
 //! that carries many connections must not wait for them, so a phase that meets one stops with it;
 //! the exchange has it answered elsewhere and goes on. What is right or wrong is not known here.
 
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::lookup::{Lookup, Purpose};
 use crate::phase::Stop;
@@ -11,6 +12,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 
 /// What is asked.
@@ -20,6 +22,8 @@ pub(crate) enum Question {
     Password { hash: Vec<u8>, password: Vec<u8> },
     /// The name of an address, if that name in turn leads to the address (`REMOTE_DOUBLE_REV`).
     NameOf(IpAddr),
+    /// The name that whoever owns an address gave it: nothing may depend on it but texts.
+    ClaimedNameOf(IpAddr),
     /// The addresses of a name.
     AddressesOf(String),
 }
@@ -40,6 +44,7 @@ impl fmt::Debug for Question {
         out.write_str(match self {
             Self::Password { .. } => "Password",
             Self::NameOf(_) => "NameOf",
+            Self::ClaimedNameOf(_) => "ClaimedNameOf",
             Self::AddressesOf(_) => "AddressesOf",
         })
     }
@@ -51,6 +56,7 @@ impl Question {
         match self {
             Self::Password { hash, password } => Answer::Fits(password::verify(hash, password)),
             Self::NameOf(address) => Answer::Name(trusted_name(*address)),
+            Self::ClaimedNameOf(address) => Answer::Name(runtime::hostname::name_of(*address)),
             Self::AddressesOf(name) => Answer::Addresses(addresses(name)),
         }
     }
@@ -102,6 +108,21 @@ pub(crate) async fn wait(lookup: &Lookup<'_>, question: Question) -> Result<(), 
     })?;
     keep(lookup, key, &question, &answer);
     Ok(())
+}
+
+/// The answer for somebody who can wait, request or not.
+///
+/// # Errors
+/// There is no thread for it.
+pub(crate) async fn answer(context: &Context, question: Question) -> io::Result<Answer> {
+    let key = context.known.key(&question);
+    if let Some(answer) = context.known.get(key, context.now_s()) {
+        return Ok(answer);
+    }
+    let asked = question.clone();
+    let answer = runtime::blocking(move || asked.answer()).await?;
+    context.known.keep(key, &question, &answer, context.now_s());
+    Ok(answer)
 }
 
 fn keep(lookup: &Lookup<'_>, key: Key, question: &Question, answer: &Answer) {

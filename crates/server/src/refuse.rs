@@ -1,26 +1,29 @@
 //! Saying no before there is a request, and ending the connection.
 
 use crate::access_log::Asked;
-use crate::answer::{Written, write_head};
+use crate::answer::{Kind, Written, guarded, write_head};
 use crate::connection::Wire;
+use crate::exchange::{Exchanged, Logged, refused};
 use crate::failure::Failure;
+use crate::modules::core::Signature;
 use crate::request::Request;
 use crate::response::{Delimiter, Piece, Response};
+use crate::site::settings::Settings;
+use crate::slots::Slot;
+use crate::transmit::Held;
 use http1::{CloseReason, Known, Next, Persist, Refusal};
 use message::Version;
 use runtime::clock;
 use std::io;
+use std::rc::Rc;
 
 impl Wire {
     /// A head that parsed, whose meaning breaks a rule.
-    pub(crate) async fn refuse_request(&mut self, refusal: Refusal, request: &Request) -> Next {
-        let view = request.view();
-        let expect = view.get(Known::Expect);
-        let failure = Failure::from(refusal);
-        let mut written = self.send_failure(&failure, view.method(), expect).await;
-        written.logged.path = raw_path(view.request_line()).to_vec();
+    pub(crate) async fn refuse_request(&mut self, refusal: Refusal, request: Rc<Request>) -> Next {
+        let line = request.view().request_line();
+        let written = self.say_no(refusal, &request, raw_path(line).to_vec()).await;
         let next = self.state.close(CloseReason::Refused);
-        self.log(Some(view), Some(view.request_line()), &written, request);
+        self.log(Some(request.view()), Some(line), &written, &request).await;
         next
     }
 
@@ -29,16 +32,23 @@ impl Wire {
         if self.send_unsent().await.is_err() {
             self.is_broken = true;
         }
-        let mut written = self.send_failure(&Failure::from(refusal), b"", None).await;
-        let next = self.state.close(CloseReason::Refused);
+        self.disbelieve_proxy();
         // httpd logs the request line alone, as far as there is one.
         let start = arrived.iter().position(|byte| !matches!(byte, b'\r' | b'\n'));
         let arrived = &arrived[start.unwrap_or(arrived.len())..];
         let line = arrived.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let mut request = Request::refused(line, self.peer, self.local());
+        request.proxy = self.proxy_address();
+        request.ids.keepalives = self.state.requests();
+        request.ids.connection.set(self.log_id);
+        request.names = self.names.clone().unwrap_or_default();
+        let request = Rc::new(request);
+        let written = self.say_no(refusal, &request, raw_path(line).to_vec()).await;
+        let next = self.state.close(CloseReason::Refused);
+        self.log_id = request.ids.connection.get();
         if !self.host().logs.is_empty() {
             let times = (clock::unix_us(), 0);
-            written.logged.path = raw_path(line).to_vec();
             let request_line = Some(line).filter(|line| !line.is_empty());
             let words = words(line);
             let asked = Asked {
@@ -48,11 +58,61 @@ impl Wire {
                 request_line,
                 query: words[1].and_then(query),
                 host_name: None,
-                log_ids: (None, self.log_id),
+                log_ids: (request.ids.request.get(), self.log_id),
             };
-            self.log_exchange(&asked, &written, times, arrived.len() as u64);
+            self.log_exchange(&asked, &written, times, arrived.len() as u64).await;
         }
         next
+    }
+
+    /// What holds for the whole host may change the page (`ServerSignature`, `ErrorDocument`) or its
+    /// fields (`Header always`). Where nothing does, it costs no slot: nothing is computed.
+    async fn say_no(&mut self, refusal: Refusal, request: &Rc<Request>, path: Vec<u8>) -> Written {
+        let failure = Failure::from(refusal);
+        let view = request.view();
+        let has_fixed_page = {
+            let Settings { core, headers, .. } = &*self.host().sections.base;
+            core.signature() == Signature::Off
+                && core.error_document(failure.status.code()).is_none()
+                && !headers.has_always()
+        };
+        if !has_fixed_page && !self.is_broken {
+            let context = self.context.clone();
+            if let Some(slot) = self.unless_gone(context.slots.acquire()).await {
+                return self.answer_refusal(failure, request, path, slot).await;
+            }
+        }
+        let mut written = self.send_failure(&failure, view.method(), view.get(Known::Expect)).await;
+        written.logged.path = path;
+        written
+    }
+
+    /// As any other request that fails, but that the connection ends with it.
+    async fn answer_refusal(
+        &mut self,
+        failure: Failure,
+        request: &Rc<Request>,
+        path: Vec<u8>,
+        slot: Slot,
+    ) -> Written {
+        self.disbelieve_proxy(); // also where a complete head was refused
+        if let Some(row) = slot.row() {
+            let line = request.view().request_line();
+            row.begin(self.peer.ip(), self.peer.port(), line, self.now_ms);
+        }
+        let mut held = Held::new(slot, request.start_ns);
+        let (context, host) = (self.context.clone(), self.host_index());
+        let client = Some(request.other_end().ip().to_canonical());
+        let failed = (failure, Logged { path, client, ..Logged::default() });
+        let page = refused(&context, context.host(host), request.clone(), failed, None);
+        let exchanged = guarded(&context, host, request, page).await;
+        let Exchanged { response, logged, .. } = exchanged;
+        let is_head = request.is_head();
+        let delimiter = Delimiter::of(&response, is_head, Version::Http11);
+        let kind = Kind { is_head, told: Version::Http11, delimiter, persist: Persist::Close };
+        let written = self.send_response(response, logged, kind, &mut held).await;
+        self.is_broken |= written.result.is_err();
+        written
     }
 
     /// Say what is wrong and that the connection ends. No slot is needed: nothing is computed.

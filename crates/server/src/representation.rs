@@ -41,6 +41,15 @@ pub(crate) struct Origin {
 /// A file changed this recently may change again within the resolution of its time stamp.
 const SETTLED_NS: i128 = 2_000_000_000;
 
+/// The media type of the file that is, or would be, in the place of `lookup`.
+pub(crate) fn content_type(lookup: &Lookup<'_>) -> Option<String> {
+    let settings = &lookup.settings;
+    let mime = settings.mime.mime(&lookup.site().types, lookup.mime_name());
+    let of_name = || mime.content_type_value().map(std::borrow::Cow::into_owned);
+    let content_type = lookup.content_type.clone().or_else(of_name);
+    content_type.map(|text| settings.core.with_charset(text))
+}
+
 impl Representation {
     /// Describe `file`.
     pub(crate) fn new(entry: Entry, lookup: &Lookup<'_>, origin: Origin) -> Self {
@@ -48,8 +57,6 @@ impl Representation {
         let (settings, now_us) = (&lookup.settings, lookup.request.start_us);
         let mime = settings.mime.mime(&lookup.site().types, lookup.mime_name());
         let chosen = |value: &Option<String>| value.clone();
-        let content_type = chosen(&lookup.content_type)
-            .or_else(|| mime.content_type_value().map(std::borrow::Cow::into_owned));
         let etag = file_tag(settings, &file, &status, now_us);
         let digests = settings.core.content_digest();
         // RFC 9110 section 8.8.2.1: a date in the future is replaced by the current one.
@@ -61,7 +68,7 @@ impl Representation {
             },
             last_modified: http_date(last_modified_s),
             last_modified_s,
-            content_type: content_type.map(|text| settings.core.with_charset(text)),
+            content_type: content_type(lookup),
             content_encoding: chosen(&lookup.content_encoding)
                 .or_else(|| mime.encoding.as_deref().map(str::to_owned)),
             content_language: chosen(&lookup.content_language)

@@ -2,10 +2,11 @@
 
 use crate::log::id::LogIds;
 use crate::modules::log_config::Fields;
+use crate::names::Names;
 use crate::response::Field;
 use http1::{BodyLength, Framing, Head, HeadLimits, HeadParser, Progress, Refusal, RequestHead};
 use message::{Method, scan};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
 /// A limit of `http1::framing` that limits nothing.
@@ -30,6 +31,8 @@ pub(crate) struct Request {
     pub(crate) start_ns: u64,
     /// What the error log has said about it.
     pub(crate) ids: LogIds,
+    /// What is known of the names of the connection's ends.
+    pub(crate) names: Rc<Names>,
 }
 
 impl Request {
@@ -45,7 +48,13 @@ impl Request {
             start_us: runtime::clock::unix_us(),
             start_ns: runtime::clock::monotonic_ns(),
             ids: LogIds::default(),
+            names: Rc::default(),
         }
+    }
+
+    /// What is left of a request whose line was refused.
+    pub(crate) fn refused(line: &[u8], client: SocketAddr, local: SocketAddr) -> Self {
+        Self::new(line, Head::of_refused(line), client, local)
     }
 
     /// The head.
@@ -56,6 +65,11 @@ impl Request {
     /// The other end of the connection.
     pub(crate) fn other_end(&self) -> SocketAddr {
         self.proxy.unwrap_or(self.client)
+    }
+
+    /// The address of our end.
+    pub(crate) fn local_ip(&self) -> IpAddr {
+        self.local.ip().to_canonical()
     }
 
     /// What the head means for the bytes after it. LimitRequestBody is that of the location, which
@@ -110,7 +124,8 @@ impl Request {
                 let head = parser.take();
                 let as_sent = || Rc::new((self.raw.clone(), self.head.clone()));
                 let sent = Some(self.sent.clone().unwrap_or_else(as_sent));
-                Some(Self { raw, head, sent, ids: self.ids.clone(), ..*self })
+                let (ids, names) = (self.ids.clone(), self.names.clone());
+                Some(Self { raw, head, sent, ids, names, ..*self })
             }
             _ => None,
         }

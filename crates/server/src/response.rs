@@ -284,7 +284,8 @@ impl Response {
 
     /// The page for a failure. `method` and `expect` are what the client sent.
     pub(crate) fn failure(failure: &Failure, method: &[u8], expect: Option<&[u8]>) -> Self {
-        let facts = PageFacts { method, expect, ..PageFacts::default() };
+        let remark = failure.remark;
+        let facts = PageFacts { method, expect, remark, ..PageFacts::default() };
         let page = Self::canned(failure.status, &facts);
         match failure.retry_after_s {
             Some(seconds) => page.field("Retry-After", seconds.to_string()),

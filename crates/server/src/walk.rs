@@ -19,6 +19,12 @@ use std::sync::Arc;
 
 /// Find the file or folder, and what holds for it.
 pub(crate) fn walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let layers = place(lookup)?;
+    condition::walk(lookup, layers)
+}
+
+/// The same but for `<If>`: its conditions come last, and over these layers.
+pub(crate) fn place(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
     let trail = RefCell::new(Trail::new(lookup));
     let found = find(lookup, &trail);
     let mut trail = trail.into_inner();
@@ -54,8 +60,12 @@ pub(crate) fn walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     finish(lookup, layers, matching)
 }
 
-/// `<Files>`, `<Location>` and `<If>` over what holds for the folder.
-fn finish(lookup: &mut Lookup<'_>, mut layers: Layers, mut matching: Matching) -> Result<(), Stop> {
+/// `<Files>` and `<Location>` over what holds for the folder.
+fn finish(
+    lookup: &mut Lookup<'_>,
+    mut layers: Layers,
+    mut matching: Matching,
+) -> Result<Layers, Stop> {
     matching.sections.clear();
     let merged = &lookup.context.merged;
     of_file(&layers.settings, lookup.file_name(), &mut matching).map_err(|_| limit(lookup))?;
@@ -68,7 +78,7 @@ fn finish(lookup: &mut Lookup<'_>, mut layers: Layers, mut matching: Matching) -
         lookup.env.set(&name, value);
     }
     lookup.settings = layers.settings.clone();
-    condition::walk(lookup, layers)
+    Ok(layers)
 }
 
 /// The folder that the file of a request is in, or should be in.

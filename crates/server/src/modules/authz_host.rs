@@ -5,6 +5,7 @@ use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::modules::auth_text;
 use crate::modules::authz_core::{Verdict, words};
+use crate::names::End;
 use crate::phase::Stop;
 use crate::question::{self, Answer, Question};
 use crate::site::builder::Builder;
@@ -90,7 +91,13 @@ pub(crate) fn is_local(lookup: &Lookup<'_>) -> bool {
 pub(crate) fn client_name(lookup: &Lookup<'_>) -> Result<Option<String>, Stop> {
     let question = Question::NameOf(lookup.client().to_canonical());
     match question::ask(lookup, question)? {
-        Answer::Name(name) => Ok(name),
+        Answer::Name(name) => {
+            if name.is_some() {
+                let client = End::Client(lookup.client());
+                lookup.request.names.keep(client, name.as_deref()); // for logs
+            }
+            Ok(name)
+        }
         _ => Ok(None),
     }
 }

@@ -162,10 +162,13 @@ pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
             }
         }
     }
-    match refused {
-        Some(stop) => Err(stop),
-        None => fallback(lookup),
+    if let Some(stop) = refused {
+        return Err(stop);
     }
+    // For whoever says that there is none.
+    let tried: Vec<&str> = settings.dir.index().collect();
+    lookup.notes.set("dir-index-names", tried.join(","));
+    fallback(lookup)
 }
 
 /// Whether an index file is there, or something that needs none.

@@ -2,13 +2,13 @@
 //! (httpd: default_handler of core.c and the byterange filter.)
 
 use crate::failure::Failure;
-use crate::handler::Handler;
+use crate::handler::{Handler, Made};
 use crate::lookup::Lookup;
 use crate::modules::core::PathInfo;
 use crate::phase::{self, Stop};
-use crate::representation::{Origin, Representation, parse_http_date};
+use crate::representation::{self, Origin, Representation, parse_http_date};
 use crate::request::Request;
-use crate::response::{Field, Piece, Response};
+use crate::response::{Body, Field, Piece, Response};
 use http1::{Known, RequestHead};
 use message::condition::{Conditions, Outcome, Validators, evaluate};
 use message::{Method, Status};
@@ -19,6 +19,11 @@ use std::rc::Rc;
 /// or a FIFO.
 pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
     check_method(lookup)?;
+    if lookup.method == Some(Method::Options)
+        && let Some(answer) = options(lookup)
+    {
+        return Ok(Some(answer));
+    }
     let entry = std::mem::replace(&mut lookup.found, Err(Errno::NOENT))
         .map_err(|errno| phase::open_failure(lookup, errno))?;
     let not_found = |text: String, id: u32| -> Stop {
@@ -35,7 +40,11 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
             return Err(Failure::new(Status::FORBIDDEN, "core", text).at_error().into());
         }
     }
-    if !lookup.path_info.is_empty() && lookup.settings.core.accept_path_info() != PathInfo::Accept {
+    let is_served = lookup.method != Some(Method::Options);
+    if is_served
+        && !lookup.path_info.is_empty()
+        && lookup.settings.core.accept_path_info() != PathInfo::Accept
+    {
         let more = String::from_utf8_lossy(&lookup.path_info);
         let text = format!("File does not exist: {}{more}", lookup.display_path());
         return Err(not_found(text, 128));
@@ -48,6 +57,22 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     Ok(Some(Handler::File(Rc::new(Representation::new(entry, lookup, origin)))))
 }
 
+/// httpd tells the methods of whatever is no file just the same, whether it is there or not
+/// (ap_send_http_options). `None` for a file, and for what must not be looked at.
+fn options(lookup: &Lookup<'_>) -> Option<Handler> {
+    let content_type = match &lookup.found {
+        Ok(entry) if entry.status.kind == Kind::Directory => {
+            let folder = || "httpd/unix-directory".to_owned();
+            Some(lookup.content_type.clone().unwrap_or_else(folder))
+        }
+        Err(Errno::NOENT | Errno::NOTDIR) => representation::content_type(lookup),
+        _ => return None,
+    };
+    let mut response = Response::new(Status::OK).field("Allow", lookup.host.methods());
+    response.content_type = content_type;
+    Some(Handler::Made(Box::new(Made { name: "default-handler", response })))
+}
+
 /// Answer with a whole file, or say why not.
 pub(crate) fn respond(
     request: &Request,
@@ -58,15 +83,15 @@ pub(crate) fn respond(
     let method = method_for_file(request, method)?;
     let validators =
         Validators { etag: source.etag.as_deref(), last_modified_s: Some(source.last_modified_s) };
-    match evaluate(&conditions(&view), &validators, method != Method::Post) {
-        Outcome::Proceed => {}
-        Outcome::NotModified => return Ok(describe(Response::new(Status::NOT_MODIFIED), source)),
+    let now_s = request.start_us.div_euclid(1_000_000);
+    Ok(match evaluate(&conditions(&view, now_s), &validators, method != Method::Post) {
+        Outcome::Proceed => whole(source),
+        Outcome::NotModified => describe(Response::new(Status::NOT_MODIFIED), source),
+        // No page, and what is said is about the file (core.c, default_handler).
         Outcome::PreconditionFailed => {
-            let text = "a precondition of the request does not hold";
-            return Err(Failure::new(Status::PRECONDITION_FAILED, "http", text));
+            Response { status: Status::PRECONDITION_FAILED, body: Body::default(), ..whole(source) }
         }
-    }
-    Ok(whole(source))
+    })
 }
 
 /// Refuse what cannot be done with any file before looking what is there.
@@ -96,12 +121,14 @@ pub(crate) fn method_for_file(
     }
 }
 
-pub(crate) fn conditions<'a>(view: &RequestHead<'a>) -> Conditions<'a> {
+/// A date of `If-Modified-Since` that is yet to come says nothing (RFC 9110 section 13.1.3 leaves
+/// that open; ap_condition_if_modified_since does the same).
+pub(crate) fn conditions<'a>(view: &RequestHead<'a>, now_s: i64) -> Conditions<'a> {
     let date = |name| view.get(name).and_then(parse_http_date);
     Conditions {
         if_match: view.get(Known::IfMatch),
         if_none_match: view.get(Known::IfNoneMatch),
-        if_modified_since_s: date(Known::IfModifiedSince),
+        if_modified_since_s: date(Known::IfModifiedSince).filter(|date_s| *date_s <= now_s),
         if_unmodified_since_s: date(Known::IfUnmodifiedSince),
     }
 }

@@ -8,12 +8,12 @@ use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
 use crate::lookup::Lookup;
-use crate::modules::{files, mime, php};
+use crate::modules::{mime, php};
 use crate::phase::Stop;
 use crate::resolve::{self, LinkPolicy, Policies};
 use crate::response::Response;
 use crate::walk;
-use message::Status;
+use message::{Method, Status};
 use runtime::file::{self, Kind};
 use std::fs::File;
 use std::io::Read;
@@ -88,7 +88,9 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     if handler::configured(lookup)?.is_some_and(|name| name != "httpd/unix-directory") {
         return Ok(None);
     }
-    files::check_method(lookup)?;
+    if !lookup.method.is_some_and(Method::is_get_or_head) {
+        return Ok(None);
+    }
     if !lookup.settings.core.lists_directories() {
         return Err(forbidden(lookup).into());
     }
@@ -98,9 +100,11 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
 
 fn forbidden(lookup: &Lookup<'_>) -> Failure {
     let path = lookup.display_path();
+    let tried = lookup.notes.get("dir-index-names").unwrap_or(b"none");
+    let tried = String::from_utf8_lossy(tried);
     let text = format!(
-        "Cannot serve directory {path}: No matching DirectoryIndex found, and server-generated \
-         directory index forbidden by Options directive"
+        "Cannot serve directory {path}: No matching DirectoryIndex ({tried}) found, and \
+         server-generated directory index forbidden by Options directive"
     );
     Failure::new(Status::FORBIDDEN, "autoindex", text).id(1276).at_error()
 }

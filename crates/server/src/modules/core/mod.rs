@@ -13,6 +13,7 @@ pub(crate) use settings::{ErrorDocument, FileEtag, Outline, PathInfo, Settings, 
 use crate::failure::Failure;
 use crate::lookup::Lookup;
 use crate::modules::filter;
+use crate::names::HostnameLookups;
 use crate::response::Response;
 use crate::site::builder::Builder;
 use config::directive::row;
@@ -168,14 +169,14 @@ fn name_virtual_host(_: &mut Builder, call: &Call<'_>) -> Done {
     Ok(())
 }
 
-fn hostname_lookups(_: &mut Builder, call: &Call<'_>) -> Done {
-    match call.arg(0).to_ascii_lowercase().as_str() {
-        "off" => {}
-        "on" | "double" => {
-            call.warn(None, "names of clients are not looked up: logs show addresses");
-        }
+fn hostname_lookups(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let value = match call.arg(0).to_ascii_lowercase().as_str() {
+        "off" => HostnameLookups::Off,
+        "on" => HostnameLookups::On,
+        "double" => HostnameLookups::Double,
         _ => return Err(Error::argument(0, "parameter must be 'on', 'off', or 'double'")),
-    }
+    };
+    builder.settings().core.hostname_lookups = Some(value);
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use crate::expression::Text;
 use crate::failure::Failure;
 use crate::log::level::Levels;
 use crate::lookup::Lookup;
+use crate::names::HostnameLookups;
 use crate::resolve::LinkPolicy;
 use crate::site::builder::Overrides;
 use crate::site::host::UseCanonicalName;
@@ -129,6 +130,7 @@ pub(crate) struct Settings {
     pub(super) default_charset: Option<Option<String>>,
     pub(super) signature: Option<Signature>,
     pub(super) use_canonical_name: Option<UseCanonicalName>,
+    pub(super) hostname_lookups: Option<HostnameLookups>,
     pub(super) use_canonical_physical_port: Option<bool>,
     pub(super) content_digest: Option<bool>,
     pub(super) qualify_redirect_url: Option<bool>,
@@ -225,6 +227,7 @@ impl Settings {
             default_charset: either(self.default_charset.as_ref(), outer.default_charset.as_ref()),
             signature: self.signature.or(outer.signature),
             use_canonical_name: self.use_canonical_name.or(outer.use_canonical_name),
+            hostname_lookups: self.hostname_lookups.or(outer.hostname_lookups),
             use_canonical_physical_port: self
                 .use_canonical_physical_port
                 .or(outer.use_canonical_physical_port),
@@ -358,6 +361,10 @@ impl Settings {
 
     pub(crate) fn use_canonical_name(&self) -> UseCanonicalName {
         self.use_canonical_name.unwrap_or_default()
+    }
+
+    pub(crate) fn hostname_lookups(&self) -> HostnameLookups {
+        self.hostname_lookups.unwrap_or_default()
     }
 
     pub(crate) fn use_canonical_physical_port(&self) -> bool {

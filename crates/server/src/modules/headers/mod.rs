@@ -35,6 +35,11 @@ impl Settings {
         self.request.iter().any(|rule| has(rule.name.as_bytes()))
     }
 
+    /// Whether a rule is about answers of all kinds.
+    pub(crate) fn has_always(&self) -> bool {
+        !self.always.is_empty()
+    }
+
     pub(crate) fn over(&self, outer: &Self) -> Self {
         let both = |outer: &Vec<Arc<Rule>>, inner: &Vec<Arc<Rule>>| {
             let mut all = outer.clone();

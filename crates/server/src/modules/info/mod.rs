@@ -6,11 +6,11 @@ mod tree;
 
 use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
-use crate::modules::files;
 use crate::phase::Stop;
 use crate::response::Response;
 use crate::site::builder::Builder;
 use config::{Args, Call, Directive, Error, Module, Scope};
+use message::Method;
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
@@ -49,13 +49,13 @@ fn add_module_info(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
 
 /// Resolve hook.
 pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
-    let is_info = handler::configured(lookup)?.as_deref() == Some("server-info");
+    let is_info = lookup.method.is_some_and(Method::is_get_or_head)
+        && handler::configured(lookup)?.as_deref() == Some("server-info");
     Ok(is_info.then_some(Handler::Info))
 }
 
 /// The page, or the part of it that the query names.
 pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Stop> {
-    files::method_for_file(&lookup.request, lookup.method)?;
     let query = lookup.query.as_deref().map(String::from_utf8_lossy);
     let html = page::html(lookup, query.as_deref());
     Ok(Response::page("text/html; charset=ISO-8859-1", html))

@@ -23,6 +23,13 @@ impl Format {
         Ok(Self { items: parse::items(format)? })
     }
 
+    /// Whether lines show the name of the client (`%h`), which may have to be looked up.
+    pub(crate) fn shows_client_name(&self) -> bool {
+        let is_name = |what: &What| matches!(what, What::ClientHost | What::PeerHost);
+        let shows = |item: &Item| matches!(item, Item::Directive { what, .. } if is_name(what));
+        self.items.iter().any(shows)
+    }
+
     /// Appends one line, without a line end.
     pub(crate) fn write(&self, record: &Record<'_>, times: &mut TimeCache, out: &mut Vec<u8>) {
         for item in &self.items {
@@ -54,6 +61,10 @@ fn write_value(
         What::ClientHost => match record.host {
             Some(host) => log_escape(host, out),
             None => address(record.client.ip(), out),
+        },
+        What::PeerHost => match record.peer_host {
+            Some(host) => log_escape(host, out),
+            None => address(record.peer.ip(), out),
         },
         What::Logname => optional(record.logname, out),
         What::User => match part.user {

@@ -58,6 +58,8 @@ pub(crate) struct Record<'a> {
     pub local: SocketAddr,
     /// `%h` when HostnameLookups found a name; otherwise the address is printed.
     pub host: Option<&'a [u8]>,
+    /// The same of the other end of the connection, `%{c}h`.
+    pub peer_host: Option<&'a [u8]>,
     /// `%l`: mod_ident's answer.
     pub logname: Option<&'a [u8]>,
     /// `%t`: when the request line was complete, microseconds since 1970.

@@ -157,10 +157,11 @@ fn look_up<'a>(
     if !name.contains(&b'/') {
         return phase::look_up_file(lookup, name, query);
     }
-    let joined = match name.starts_with(b"/") {
-        true => name.to_vec(),
-        false => [folder_url(lookup), name].concat(),
-    };
+    let mut joined = Vec::new();
+    if !name.starts_with(b"/") {
+        message::path::encode(folder_url(lookup), &mut joined);
+    }
+    joined.extend_from_slice(name);
     phase::look_up(lookup, &[b"/", &lexical::below_root(&joined)[..]].concat(), query)
 }
 
@@ -400,7 +401,7 @@ fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Handler, Stop> {
     let source = Rc::new(Representation::new(entry, lookup, origin));
     let validators = Validators { etag: None, last_modified_s: Some(source.last_modified_s) };
     let request = lookup.request.clone();
-    let conditions = files::conditions(&request.view());
+    let conditions = files::conditions(&request.view(), request.start_us.div_euclid(1_000_000));
     let mut answer = match evaluate(&conditions, &validators, method != Method::Post) {
         Condition::Proceed => Response::new(Status::OK).field("Accept-Ranges", "bytes"),
         Condition::NotModified => Response::new(Status::NOT_MODIFIED),

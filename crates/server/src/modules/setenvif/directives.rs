@@ -2,6 +2,7 @@
 
 use super::rule::{Attribute, Pattern, Rule, Variable};
 use crate::expression::{Expression, Mode};
+use crate::names;
 use crate::site::builder::Builder;
 use config::directive::Apply;
 use config::lexer::Words;
@@ -87,7 +88,11 @@ fn attribute_line(
 
 fn attribute(call: &Call<'_>, name: &str, ignore_case: bool) -> Result<Attribute, Error> {
     Ok(match name.to_ascii_lowercase().as_str() {
-        "remote_addr" | "remote_host" => Attribute::Client,
+        "remote_addr" => Attribute::Client,
+        "remote_host" => {
+            names::will_be_looked_at();
+            Attribute::ClientName
+        }
         "request_uri" => Attribute::Path,
         "request_method" => Attribute::Method,
         "request_protocol" => Attribute::Protocol,

@@ -50,7 +50,8 @@ impl Memo {
                 std::net::IpAddr::V4(ip) => self.push(&ip.octets()),
                 std::net::IpAddr::V6(ip) => self.push(&ip.octets()),
             },
-            Attribute::Server | Attribute::Fields(_) | Attribute::Expression => return false,
+            Attribute::ClientName | Attribute::Server => return false,
+            Attribute::Fields(_) | Attribute::Expression => return false,
         }
         true
     }

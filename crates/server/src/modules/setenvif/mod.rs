@@ -81,7 +81,7 @@ pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
     }
     let Target::Origin { path, .. } = seen.target else { return false };
     let client = seen.client.ip().to_canonical();
-    let subject = Subject { head: seen.head, path, client, server: None };
+    let subject = Subject { head: seen.head, path, client, names: None, server: None };
     matches!(class(seen.context, seen.host, &subject), Class::Empty)
 }
 
@@ -92,11 +92,13 @@ pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
         return Ok(());
     }
     let request = lookup.request.clone();
-    let framing = request.framing().map_err(Failure::from)?;
-    let path = framing.target.path().unwrap_or_default();
+    // A page for a request that was refused is looked up, too.
+    let path = request.framing().ok().and_then(|framing| framing.target.path());
+    let path = path.unwrap_or_default();
     let client = lookup.client_ip.unwrap_or_else(|| request.client.ip().to_canonical());
     let server = Some(request.local.ip().to_canonical());
-    let subject = Subject { head: request.view(), path, client, server };
+    let names = Some(&*request.names);
+    let subject = Subject { head: request.view(), path, client, names, server };
     match class(lookup.context, host, &subject) {
         Class::Empty => Ok(()),
         Class::Variables(table) => {
@@ -127,7 +129,8 @@ pub(crate) fn header(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let path = lookup.path.clone();
     let server = Some(request.local.ip().to_canonical());
     let client = lookup.client();
-    run(lookup, rules, &Subject { head: request.view(), path: &path, client, server })
+    let names = Some(&*request.names);
+    run(lookup, rules, &Subject { head: request.view(), path: &path, client, names, server })
 }
 
 fn run(lookup: &mut Lookup<'_>, rules: &[Arc<Rule>], subject: &Subject<'_>) -> Result<(), Stop> {

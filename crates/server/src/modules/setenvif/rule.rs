@@ -3,6 +3,7 @@
 use crate::expression::Expression;
 use crate::fields;
 use crate::lookup::Lookup;
+use crate::names::{End, Names};
 use crate::table::Table;
 use http1::RequestHead;
 use pattern::{Captures, Flags, Regex, Template};
@@ -25,8 +26,10 @@ pub(super) struct Rule {
 /// What a rule looks at.
 #[derive(Clone, Debug)]
 pub(super) enum Attribute {
-    /// `Remote_Addr` and, as names are not looked up, `Remote_Host`.
+    /// `Remote_Addr`
     Client,
+    /// `Remote_Host`: the name, if it was looked up, else the address.
+    ClientName,
     /// `Request_URI`
     Path,
     Method,
@@ -71,6 +74,8 @@ pub(crate) struct Subject<'s> {
     pub(crate) head: RequestHead<'s>,
     pub(crate) path: &'s [u8],
     pub(crate) client: IpAddr,
+    /// Names that are known already; `None` where nobody has asked.
+    pub(crate) names: Option<&'s Names>,
     /// `None` where it would cost a system call; rules that need it are not asked then.
     pub(crate) server: Option<IpAddr>,
 }
@@ -92,6 +97,12 @@ impl Rule {
         let address = |ip: IpAddr| Some(Cow::Owned(ip.to_string().into_bytes()));
         let value = match &self.attribute {
             Attribute::Client => address(subject.client),
+            Attribute::ClientName => {
+                match subject.names.and_then(|names| names.get(End::Client(subject.client))) {
+                    Some(name) => Some(Cow::Owned(name.as_bytes().to_vec())),
+                    None => address(subject.client),
+                }
+            }
             Attribute::Server => subject.server.and_then(address),
             Attribute::Path => Some(Cow::Borrowed(subject.path)),
             Attribute::Method => Some(Cow::Borrowed(subject.head.method())),

@@ -12,12 +12,12 @@ use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
 use crate::log::time::TimeFormat;
 use crate::lookup::Lookup;
-use crate::modules::files;
 use crate::phase::Stop;
 use crate::response::Response;
 use crate::site::builder::Builder;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use figures::Figures;
+use message::Method;
 use scoreboard::Snapshot;
 
 /// The module and its table.
@@ -50,7 +50,6 @@ struct Names {
 
 /// The page or the list that the query asks for.
 pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
-    files::method_for_file(&lookup.request, lookup.method)?;
     let query = lookup.query.as_deref().unwrap_or_default();
     let names = names(lookup);
     let figures = Figures::new(&Snapshot::take(lookup.context.board()));
@@ -74,7 +73,8 @@ fn names(lookup: &Lookup<'_>) -> Names {
 
 /// Resolve hook.
 pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
-    let is_status = handler::effective(lookup)?.as_deref() == Some("server-status");
+    let is_status = lookup.method.is_some_and(Method::is_get_or_head)
+        && handler::effective(lookup)?.as_deref() == Some("server-status");
     Ok(is_status.then_some(Handler::Status))
 }
 

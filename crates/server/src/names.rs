@@ -1,0 +1,141 @@
+//! Names of addresses: that of the client (`HostnameLookups`) and that of our end of the connection
+//! (`UseCanonicalName DNS`). Whoever needs one waits for it off the thread; what came of it is kept
+//! with the connection. Which names are trusted with access is not decided here.
+
+use crate::context::Context;
+use crate::lookup::Lookup;
+use crate::question::{self, Answer, Question};
+use crate::site::host::UseCanonicalName;
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// `HostnameLookups`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum HostnameLookups {
+    #[default]
+    Off,
+    /// The name that the owner of the address gave it.
+    On,
+    /// The same, if it leads back to the address.
+    Double,
+}
+
+/// Names of one connection: its two ends, and whom proxies announce, of whom the last ones count.
+const NAMES_MAX: usize = 8;
+
+/// Whose address it is. They may be the same, but what makes one known says nothing of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Client(IpAddr),
+    Local(IpAddr),
+}
+
+impl End {
+    fn address(self) -> IpAddr {
+        let (Self::Client(address) | Self::Local(address)) = self;
+        address
+    }
+}
+
+/// Names that were found, or not found, on behalf of one connection.
+#[derive(Default)]
+pub(crate) struct Names(RefCell<Vec<(End, Option<Rc<str>>)>>);
+
+impl Names {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+
+    /// The name, as far as it is known.
+    pub(crate) fn get(&self, end: End) -> Option<Rc<str>> {
+        self.asked(end).flatten()
+    }
+
+    /// The outer `None` says that nobody has asked yet.
+    fn asked(&self, end: End) -> Option<Option<Rc<str>>> {
+        let rows = self.0.borrow();
+        rows.iter().find(|row| row.0 == end).map(|row| row.1.clone())
+    }
+
+    /// As in httpd the first answer stays (`conn_rec.remote_host`).
+    pub(crate) fn keep(&self, end: End, name: Option<&str>) {
+        if self.asked(end).is_some() {
+            return;
+        }
+        let mut rows = self.0.borrow_mut();
+        if rows.len() >= NAMES_MAX {
+            rows.remove(0);
+        }
+        rows.push((end, name.map(|name| name.to_ascii_lowercase().into())));
+    }
+
+    /// Have it looked up, unless that was done before. Without a thread for it there is no name.
+    pub(crate) async fn find(&self, context: &Context, end: End, lookups: HostnameLookups) {
+        if lookups == HostnameLookups::Off || self.asked(end).is_some() {
+            return;
+        }
+        let question = match lookups {
+            HostnameLookups::Double => Question::NameOf(end.address()),
+            _ => Question::ClaimedNameOf(end.address()),
+        };
+        if let Ok(Answer::Name(name)) = question::answer(context, question).await {
+            self.keep(end, name.as_deref());
+        }
+    }
+}
+
+/// Whether some rule or expression that was ever compiled looks at the name of the client. If none
+/// does, only logs need it, and a response need not wait.
+static LOOKED_AT: AtomicBool = AtomicBool::new(false);
+
+/// Something that looks at the name of the client was compiled.
+pub(crate) fn will_be_looked_at() {
+    LOOKED_AT.store(true, Ordering::Relaxed);
+}
+
+/// Find the names that hooks and texts may look at under the present settings of a request.
+pub(crate) async fn prepare(lookup: &Lookup<'_>) {
+    let core = &lookup.settings.core;
+    let (lookups, canonical) = (core.hostname_lookups(), core.use_canonical_name());
+    let names = &lookup.request.names;
+    if canonical == UseCanonicalName::Dns {
+        lookup.mark_personal();
+        let local = End::Local(lookup.request.local_ip());
+        names.find(lookup.context, local, HostnameLookups::On).await;
+    }
+    if lookups != HostnameLookups::Off {
+        let client = End::Client(lookup.client());
+        if LOOKED_AT.load(Ordering::Relaxed) {
+            names.find(lookup.context, client, lookups).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_answer_stays_and_has_no_case() {
+        let names = Names::default();
+        let end = End::Client(IpAddr::from([192, 0, 2, 1]));
+        assert_eq!(names.get(end), None);
+        names.keep(end, Some("A.Example"));
+        names.keep(end, None);
+        assert_eq!(names.get(end).as_deref(), Some("a.example"));
+        assert_eq!(names.get(End::Local(end.address())), None);
+    }
+
+    #[test]
+    fn only_so_many_are_kept() {
+        let names = Names::default();
+        let end = |nth| End::Client(IpAddr::from([192, 0, 2, nth]));
+        for nth in 0..=u8::MAX {
+            names.keep(end(nth), Some("x"));
+        }
+        assert_eq!(names.0.borrow().len(), NAMES_MAX);
+        assert!(names.get(end(u8::MAX)).is_some());
+    }
+}
