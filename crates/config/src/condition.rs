@@ -131,9 +131,14 @@ fn if_version(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
         Some(bare) if !bare.is_empty() => (bare, true),
         _ => (operator, false),
     };
-    let is_pattern = version.len() > 1 && version.starts_with('/') && version.ends_with('/');
-    if bare == "~" || is_pattern && matches!(bare, "=" | "==") {
-        return Err("regular expressions are not supported in <IfVersion> yet".into());
+    let between_slashes = match (bare, version.strip_prefix('/')) {
+        ("~", _) => Some(Some(version)),
+        ("=" | "==", Some(rest)) => Some(rest.strip_suffix('/')),
+        _ => None,
+    };
+    if let Some(pattern) = between_slashes {
+        let pattern = pattern.ok_or("Missing delimiting / of regular expression.")?;
+        return Ok(matches_version(expander, pattern)? != negated);
     }
     let order = |version| Ok::<_, Error>(expander.start.version.cmp(&parse_version(version)?));
     let holds = match bare {
@@ -145,6 +150,12 @@ fn if_version(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
         _ => return Err(format!("unrecognized operator '{operator}'").into()),
     };
     Ok(holds != negated)
+}
+
+fn matches_version(expander: &mut Expander<'_>, pattern: &str) -> Result<bool, Error> {
+    let [major, minor, patch] = expander.start.version;
+    let found = expander.world.matches(pattern, &format!("{major}.{minor}.{patch}"));
+    found.ok_or_else(|| "Unable to compile regular expression".into())
 }
 
 /// Major, minor and patch; what is left out is 0.

@@ -52,6 +52,8 @@ pub trait World {
     fn exists(&mut self, path: &str) -> bool;
     /// Whether there is such a folder.
     fn is_folder(&mut self, path: &str) -> bool;
+    /// Whether a regular expression is found in `subject`; `None` if it does not compile.
+    fn matches(&mut self, pattern: &str, subject: &str) -> Option<bool>;
 }
 
 /// A module that `LoadModule` can name: `alias_module` and `mod_alias.c`.
@@ -474,5 +476,9 @@ impl World for FuzzWorld {
 
     fn is_folder(&mut self, path: &str) -> bool {
         path == "/"
+    }
+
+    fn matches(&mut self, pattern: &str, subject: &str) -> Option<bool> {
+        Some(subject.contains(pattern))
     }
 }

@@ -260,6 +260,10 @@ impl World for Surroundings<'_> {
     fn is_folder(&mut self, path: &str) -> bool {
         self.system.is_folder(path)
     }
+
+    fn matches(&mut self, pattern: &str, subject: &str) -> Option<bool> {
+        self.system.matches(pattern, subject)
+    }
 }
 
 fn expand(trees: Vec<config::Tree>, httpd: &Httpd) -> Expanded {

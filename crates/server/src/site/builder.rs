@@ -1,6 +1,7 @@
 //! From directive rows to a draft of the site. Rows of all modules change this value; nothing is
 //! opened here and nothing of it is seen by a request. A `.htaccess` file has a builder of its own.
 
+use crate::expression::Mode;
 use crate::resolve::{Root, Roots};
 use crate::site::host::HostDraft;
 use crate::site::section::{Condition, Matcher, Section, SectionKind};
@@ -89,6 +90,8 @@ pub(crate) struct ServerDraft {
     /// Variables, for `.htaccess` files.
     pub(crate) defines: Vec<(String, Option<String>)>,
     pub(crate) aliases: Aliases,
+    /// `RegexDefaultOptions`, as of the line that is read.
+    pub(crate) regex: pattern::Flags,
     /// `RemoteIPProxyProtocol`
     pub(crate) proxy_protocol: crate::proxy_protocol::ProxyProtocol,
 }
@@ -168,6 +171,12 @@ impl Builder {
     /// The settings that a `.htaccess` file made.
     pub(crate) fn into_section(mut self) -> Option<Section> {
         self.open.pop()
+    }
+
+    /// How expressions are read here.
+    pub(crate) fn mode(&self) -> Mode {
+        let mode = if self.is_htaccess() { Mode::htaccess() } else { Mode::default() };
+        Mode { regex: self.server.regex, ..mode }
     }
 
     /// Whether a `.htaccess` file is read.

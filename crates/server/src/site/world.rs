@@ -3,6 +3,7 @@
 
 use crate::site::wildcard::Pattern;
 use config::World;
+use pattern::{Flags, Regex};
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -48,6 +49,11 @@ impl World for System {
 
     fn is_folder(&mut self, path: &str) -> bool {
         is_folder(path)
+    }
+
+    fn matches(&mut self, pattern: &str, subject: &str) -> Option<bool> {
+        let regex = Regex::new(pattern, Flags::default()).ok()?;
+        Some(regex.is_match(subject.as_bytes()).unwrap_or(false))
     }
 }
 

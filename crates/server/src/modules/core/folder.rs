@@ -5,7 +5,7 @@ use super::settings::{
     ErrorDocument, FileEtagChange, Handler, OPTION_WORDS, Options, OptionsChange, PathInfo,
     Signature,
 };
-use crate::expression::{Mode, Text};
+use crate::expression::Text;
 use crate::log::level::Levels;
 use crate::site::builder::{Builder, Overrides};
 use crate::site::host::UseCanonicalName;
@@ -111,7 +111,7 @@ pub(super) fn set_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 /// A text with `%{...}` in it.
 fn computed(builder: &Builder, text: &str) -> Result<Text, Error> {
-    let mode = if builder.is_htaccess() { Mode::Htaccess } else { Mode::Config };
+    let mode = builder.mode();
     Text::parse(text, mode)
         .map_err(|error| Error::argument(0, format!("Can't parse expression: {error}")))
 }
@@ -245,7 +245,7 @@ pub(super) fn error_document(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn document_text(builder: &Builder, text: &str) -> Result<Text, Error> {
-    let mode = if builder.is_htaccess() { Mode::Htaccess } else { Mode::Config };
+    let mode = builder.mode();
     Text::parse(text, mode).map_err(|error| {
         Error::argument(1, format!("Cannot parse expression in ErrorDocument: {error}"))
     })

@@ -113,7 +113,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("RLimitMEM", Args::OneOrTwo, Scope::OR_ALL, "", "Soft/hard limits for max memory usage per process", accept),
     row("RLimitNPROC", Args::OneOrTwo, Scope::OR_ALL, "", "soft/hard limits for max number of processes per uid", accept),
     row("Mutex", Args::OneOrMore, SERVER, "default", "mutex (or \"default\") and mechanism", accept),
-    row("RegexDefaultOptions", Args::OneOrMore, SERVER, "DOTALL DOLLAR_ENDONLY", "default options for regexes (prefixed by '+' to add, '-' to del)", regex_default_options),
+    row("RegexDefaultOptions", Args::Raw, SERVER, "DOTALL DOLLAR_ENDONLY", "default options for regexes (prefixed by '+' to add, '-' to del)", regex_default_options),
     row("SeeRequestTail", Args::Flag, SERVER, "Off", "For extended status, \"On\" to see the last 63 chars of the request line, \"Off\" (default) to see the first 63", accept),
     row("Error", Args::Raw, Scope::OR_ALL, "", "Generate error message from within configuration.", error),
 ];
@@ -179,17 +179,42 @@ fn hostname_lookups(_: &mut Builder, call: &Call<'_>) -> Done {
     Ok(())
 }
 
-/// Expressions are read with httpd's defaults, and with no others.
-fn regex_default_options(_: &mut Builder, call: &Call<'_>) -> Done {
-    const KNOWN: &[&str] = &["NONE", "ICASE", "EXTENDED", "DOTALL", "DOLLAR_ENDONLY"];
-    for (nth, word) in call.args.iter().enumerate() {
-        let name = word.trim_start_matches(['+', '-']);
-        if !KNOWN.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-            let text = format!("RegexDefaultOptions: option '{name}' unknown");
-            return Err(Error::argument(nth, text));
+/// core.c, set_regex_default_options. What holds is what holds at the line of an expression.
+fn regex_default_options(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let none = pattern::Flags {
+        ignore_case: false,
+        dotall: false,
+        dollar_endonly: false,
+        ..pattern::Flags::default()
+    };
+    let mut flags = builder.server.regex;
+    for (nth, word) in config::lexer::Words::new(call.raw).map(|word| word.text).enumerate() {
+        if word.eq_ignore_ascii_case("none") {
+            flags = none;
+            continue;
         }
+        let (sign, name) = match word.as_bytes().first() {
+            Some(b'+') => (Some(true), &word[1..]),
+            Some(b'-') => (Some(false), &word[1..]),
+            _ => (None, word.as_str()),
+        };
+        if sign.is_none() {
+            flags = none;
+        }
+        let switch = match name.to_ascii_lowercase().as_str() {
+            "icase" => &mut flags.ignore_case,
+            "dotall" => &mut flags.dotall,
+            "dollar_endonly" => &mut flags.dollar_endonly,
+            // A flag of POSIX that PCRE has no use for.
+            "extended" => continue,
+            _ => {
+                let text = format!("{}: option '{name}' unknown", call.name);
+                return Err(Error::argument(nth, text));
+            }
+        };
+        *switch = sign != Some(false);
     }
-    call.warn(None, "RegexDefaultOptions has no effect: DOTALL and DOLLAR_ENDONLY hold");
+    builder.server.regex = flags;
     Ok(())
 }
 

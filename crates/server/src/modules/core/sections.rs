@@ -1,7 +1,7 @@
 //! The sections of core: which one begins, and how its argument is read.
 
 use super::{Done, path_argument};
-use crate::expression::{Expression, Mode};
+use crate::expression::Expression;
 use crate::site::builder::{Builder, Limited};
 use crate::site::section::{self, Argument, Branch, Condition, Matcher, SectionKind};
 use crate::site::wildcard::Pattern;
@@ -10,7 +10,7 @@ use message::Method;
 use std::sync::Arc;
 
 pub(super) fn directory(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let matcher = match section::argument(call, false)? {
+    let matcher = match section::argument(call, builder.server.regex, false)? {
         Argument::Path(written) => {
             let path = path_argument(builder, &written);
             // A pattern with wildcards keeps them through this: they are ordinary names to it.
@@ -24,19 +24,19 @@ pub(super) fn directory(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 pub(super) fn directory_match(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.enter(SectionKind::Directory(matcher(call, true)?));
+    builder.enter(SectionKind::Directory(matcher(builder, call, true)?));
     Ok(())
 }
 
 pub(super) fn files(builder: &mut Builder, call: &Call<'_>) -> Done {
     check_not_in_location(builder, call)?;
-    builder.enter(SectionKind::Files(matcher(call, false)?));
+    builder.enter(SectionKind::Files(matcher(builder, call, false)?));
     Ok(())
 }
 
 pub(super) fn files_match(builder: &mut Builder, call: &Call<'_>) -> Done {
     check_not_in_location(builder, call)?;
-    builder.enter(SectionKind::Files(matcher(call, true)?));
+    builder.enter(SectionKind::Files(matcher(builder, call, true)?));
     Ok(())
 }
 
@@ -49,17 +49,17 @@ fn check_not_in_location(builder: &Builder, call: &Call<'_>) -> Done {
 }
 
 pub(super) fn location(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.enter(SectionKind::Location(matcher(call, false)?));
+    builder.enter(SectionKind::Location(matcher(builder, call, false)?));
     Ok(())
 }
 
 pub(super) fn location_match(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.enter(SectionKind::Location(matcher(call, true)?));
+    builder.enter(SectionKind::Location(matcher(builder, call, true)?));
     Ok(())
 }
 
-fn matcher(call: &Call<'_>, is_regex: bool) -> Result<Matcher, Error> {
-    Ok(match section::argument(call, is_regex)? {
+fn matcher(builder: &Builder, call: &Call<'_>, is_regex: bool) -> Result<Matcher, Error> {
+    Ok(match section::argument(call, builder.server.regex, is_regex)? {
         Argument::Path(text) => Matcher::Wildcard(Pattern::new(&text)),
         Argument::Regex(regex) => Matcher::Regex(regex),
     })
@@ -89,7 +89,7 @@ fn condition(builder: &Builder, call: &Call<'_>, branch: Branch) -> Result<Condi
     let mut words = config::lexer::Words::new(call.raw);
     let word = words.next().map(|word| word.text).unwrap_or_default();
     let text = if words.next().is_none() { word } else { call.raw.to_owned() };
-    let mode = if builder.is_htaccess() { Mode::Htaccess } else { Mode::Config };
+    let mode = builder.mode();
     let expression = Expression::parse(&text, mode)
         .map_err(|error| Error::from(format!("Cannot parse condition clause: {error}")))?;
     Ok(Condition { branch, expression: Some(Arc::new(expression)) })

@@ -2,7 +2,7 @@
 //! condition, and put in a chain. `AddOutputFilterByType` makes one behind the scenes.
 
 use super::Kind;
-use crate::expression::{Expression, Mode};
+use crate::expression::Expression;
 use crate::response::Response;
 use crate::site::builder::Builder;
 use config::directive::Apply;
@@ -237,7 +237,7 @@ fn known(name: &str, nth: usize) -> Result<Kind, Error> {
 
 fn filter_provider(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let kind = known(call.arg(1), 1)?;
-    let mode = if builder.is_htaccess() { Mode::Htaccess } else { Mode::Config };
+    let mode = builder.mode();
     let condition = Expression::parse(call.arg(2), mode).map_err(|text| {
         Error::argument(2, format!("Error parsing FilterProvider expression:{text}"))
     })?;
@@ -338,7 +338,7 @@ mod tests {
         settings.provide(
             "f",
             Kind::Deflate,
-            Condition::Expression(Expression::parse("true", Mode::Config).unwrap()),
+            Condition::Expression(Expression::parse("true", crate::expression::Mode::default()).unwrap()),
         );
         assert_eq!(settings.declared["f"].by_type(Some("text/css")), Err(Uncertain));
     }
