@@ -89,6 +89,9 @@ pub struct Start<'a> {
     pub bytes_max: usize,
     /// Whether this is a `.htaccess` file, which may not include files or load modules.
     pub is_htaccess: bool,
+    /// Whether such a file may name what it may not do, without any effect
+    /// (`AllowOverride Nonfatal=Override`).
+    pub passes_over: bool,
     /// Modules of httpd that the server was asked for before and that are not there.
     pub missing: &'a [&'static str],
 }
@@ -427,6 +430,7 @@ pub fn fuzz_expand(data: &[u8]) {
         version: [2, 4, 71],
         bytes_max: 1 << 16,
         is_htaccess: false,
+        passes_over: false,
         missing: &[],
     };
     let first = parse("/0", &world.files[0], 1);

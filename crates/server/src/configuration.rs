@@ -287,6 +287,7 @@ fn expand(trees: Vec<config::Tree>, httpd: &Httpd) -> Expanded {
         version: identity::VERSION,
         bytes_max: config::expand::EXPANDED_BYTES_MAX,
         is_htaccess: false,
+        passes_over: false,
         missing: &[],
     };
     let mut world = Surroundings { system: System, more: &httpd.environment };
@@ -325,8 +326,17 @@ fn render(httpd: &Httpd, said: &[Diagnostic]) -> String {
 }
 
 /// The modules that log these messages in httpd.
-const LOGGED_BY: &[(&str, &str)] =
-    &[("AH01574", "so"), ("AH01575", "so"), ("AH02798", "macro"), ("AH10142", "authz_core")];
+const LOGGED_BY: &[(&str, &str)] = &[
+    ("AH01574", "so"),
+    ("AH01575", "so"),
+    ("AH02796", "macro"),
+    ("AH02797", "macro"),
+    ("AH02798", "macro"),
+    ("AH02799", "macro"),
+    ("AH02800", "macro"),
+    ("AH02802", "macro"),
+    ("AH10142", "authz_core"),
+];
 
 /// A line as it stands in an error log.
 fn log_line(level: Level, id: &str, text: &str, source: Option<(&str, u32)>) -> String {

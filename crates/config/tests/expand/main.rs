@@ -74,6 +74,7 @@ fn expanded(files: &[(&str, &str)]) -> Expanded {
         version: [2, 4, 71],
         bytes_max: 1 << 20,
         is_htaccess: false,
+        passes_over: false,
         missing: &[],
     };
     let main = parse("/main.conf", files[0].1.as_bytes(), 1);

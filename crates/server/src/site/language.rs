@@ -3,10 +3,10 @@
 
 use crate::identity;
 use crate::modules;
-use crate::site::builder::{Aliases, Builder, ServerDraft};
+use crate::site::builder::{Aliases, Builder, Overrides, ServerDraft};
 use crate::site::world::System;
 use config::index::Found;
-use config::{Expanded, Index, ModuleName, Start, Tree};
+use config::{Expanded, Index, ModuleName, Scope, Start, Tree};
 use std::sync::Arc;
 
 /// The language as a site speaks it.
@@ -57,8 +57,8 @@ impl Language {
         builder.server.regex = self.regex;
     }
 
-    /// Expand the text of a `.htaccess` file.
-    pub(crate) fn expand(&self, trees: Vec<Tree>) -> Expanded {
+    /// Expand the text of a `.htaccess` file that may say what `overrides` permit.
+    pub(crate) fn expand(&self, trees: Vec<Tree>, overrides: &Overrides) -> Expanded {
         let start = Start {
             defines: self.defines.clone(),
             modules: &self.modules,
@@ -69,6 +69,7 @@ impl Language {
             version: identity::VERSION,
             bytes_max: EXPANDED_BYTES_MAX,
             is_htaccess: true,
+            passes_over: overrides.passes_over != Scope::NONE,
             missing: &self.missing,
         };
         config::expand(trees, &start, &mut System)

@@ -63,7 +63,7 @@ pub(super) fn allow_override(builder: &mut Builder, call: &Call<'_>) -> Done {
                 let classes = Scope::HTACCESS;
                 all = Overrides { options: all.options, classes, ..Overrides::default() };
             }
-            _ => return Err(Error::argument(nth, format!("Illegal override option {word}"))),
+            _ => return Err(Error::argument(nth, format!("Illegal override option {name}"))),
         }
     }
     builder.settings().core.overrides = Some(all);
@@ -172,10 +172,17 @@ pub(super) fn enable_mmap(_: &mut Builder, call: &Call<'_>) -> Done {
 
 pub(super) fn limit_request_body(builder: &mut Builder, call: &Call<'_>) -> Done {
     // httpd: 0 is no limit.
-    let limit: u64 = call
-        .arg(0)
-        .parse()
-        .map_err(|_| Error::argument(0, "LimitRequestBody argument is not parsable."))?;
+    let word = call.arg(0);
+    let limit: u64 = word.parse().ok().filter(|limit| *limit <= i64::MAX as u64).ok_or_else(|| {
+        let is_beyond = matches!(args::leading(word), i64::MAX | i64::MIN);
+        Error::argument(
+            0,
+            match is_beyond {
+                true => "LimitRequestBody argument is not parsable.",
+                false => "LimitRequestBody requires a non-negative integer.",
+            },
+        )
+    })?;
     let limit = if limit == 0 { u64::MAX } else { limit };
     builder.settings().core.limit_request_body = Some(limit);
     Ok(())
@@ -187,14 +194,15 @@ fn range_count(call: &Call<'_>) -> Result<usize, Error> {
         word if word.eq_ignore_ascii_case("default") => Ok(message::limits::MAX_RANGES),
         word if word.eq_ignore_ascii_case("unlimited") => Ok(usize::MAX),
         word => {
-            let count: u32 = word.parse().map_err(|_| {
+            let count: Option<u32> = word.parse().ok().filter(|count| *count > 0);
+            let count = count.ok_or_else(|| {
                 let text = format!(
                     "{} requires 'none', 'default', 'unlimited' or a positive integer",
                     call.name
                 );
                 Error::argument(0, text)
             })?;
-            Ok(if count == 0 { usize::MAX } else { count as usize })
+            Ok(count as usize)
         }
     }
 }

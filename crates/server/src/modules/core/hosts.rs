@@ -5,6 +5,7 @@ use crate::log::error_format::ErrorFormat;
 use crate::log::target;
 use crate::site::builder::{Builder, Place};
 use crate::site::host::{HostAddress, HostDraft, ServerName, Trace};
+use crate::site::wildcard;
 use config::{Call, Error};
 use message::path::EncodedSlashes;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -12,7 +13,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 /// `<VirtualHost address[:port] ...>` (core.c, virtualhost_section)
 pub(super) fn virtual_host(builder: &mut Builder, call: &Call<'_>) -> Done {
     if builder.is_in_virtual_host() {
-        return Err("<VirtualHost> doesn't nest!".into());
+        return Err("<VirtualHost> cannot occur within <VirtualHost> section".into());
     }
     let mut addresses = Vec::new();
     for (nth, word) in config::lexer::Words::new(call.raw).enumerate() {
@@ -25,8 +26,17 @@ pub(super) fn virtual_host(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 /// vhost.c, get_addresses
 fn parse_addresses(text: &str, nth: usize, call: &Call<'_>) -> Result<Vec<HostAddress>, Error> {
-    let (name, port) =
-        split_port(text).ok_or_else(|| Error::argument(nth, "The address or port is invalid"))?;
+    let invalid = || Error::argument(nth, "The address or port is invalid");
+    // A lone number is a port to apr_parse_addr_port.
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let is_port = text.parse::<u16>().is_ok_and(|port| port > 0);
+        return Err(if is_port {
+            Error::argument(nth, "Missing address for VirtualHost")
+        } else {
+            invalid()
+        });
+    }
+    let (name, port) = split_port(text).ok_or_else(invalid)?;
     if name == "*" || name.eq_ignore_ascii_case("_default_") {
         return Ok(vec![HostAddress { ip: None, port }]);
     }
@@ -70,6 +80,11 @@ fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
 /// core.c, server_hostname_port
 pub(super) fn server_name(builder: &mut Builder, call: &Call<'_>) -> Done {
     let text = call.arg(0);
+    if wildcard::is_pattern(text) {
+        let text =
+            format!("Invalid ServerName \"{text}\" use ServerAlias to set multiple server names.");
+        return Err(Error::argument(0, text));
+    }
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (Some(scheme.to_ascii_lowercase()), rest),
         None => (None, text),
@@ -103,10 +118,10 @@ pub(super) fn server_alias(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 pub(super) fn server_path(builder: &mut Builder, call: &Call<'_>) -> Done {
-    if !builder.is_in_virtual_host() {
-        return Err("ServerPath only used in <VirtualHost>".into());
+    // httpd accepts it elsewhere, and never looks at it there (check_serverpath).
+    if builder.is_in_virtual_host() {
+        builder.host().server_path = Some(call.arg(0).to_owned());
     }
-    builder.host().server_path = Some(call.arg(0).to_owned());
     Ok(())
 }
 
