@@ -352,6 +352,15 @@ pub(crate) fn words<B>(args: &Args<B>, raw: &str, split: &mut Split) -> Result<(
             split.fill(raw, usize::MAX);
             return Ok(());
         }
+        Args::Argv => {
+            split.fill(raw, usize::MAX);
+            if let [others @ .., last] = split.words()
+                && last.is_empty()
+            {
+                split.truncate(others.len());
+            }
+            return Ok(());
+        }
         Args::Flag => return flag(raw, split),
         Args::OneOrMore => return list(raw, split, 1, "requires at least one argument"),
         Args::TwoOrMore => return list(raw, split, 2, "requires at least two arguments"),
@@ -369,7 +378,7 @@ pub(crate) fn words<B>(args: &Args<B>, raw: &str, split: &mut Split) -> Result<(
     let required = counts[0];
     if let ([_, second], 1) = (split.words(), required)
         && second.is_empty()
-        && counts.len() > 1
+        && matches!(args, Args::OneOrTwo)
     {
         split.truncate(1);
     }

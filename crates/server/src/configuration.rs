@@ -310,6 +310,8 @@ fn render(httpd: &Httpd, said: &[Diagnostic]) -> String {
         match warning.id {
             _ if httpd.level() < Level::Warn => {}
             // A directive that is missing is named once, however often it stands there.
+            // Before there is a log: as it is, without the time (APLOG_STARTUP).
+            Some("AH00112") => text.push_str(&format!("AH00112: {}\n", warning.text)),
             None if told.contains(&warning.text.as_str()) => {}
             Some(id) => text.push_str(&log_line(Level::Warn, id, &warning.text, None)),
             None => {

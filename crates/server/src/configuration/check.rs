@@ -19,7 +19,8 @@ pub(super) struct Checks {
 /// Lines that are looked at again once all are applied.
 #[derive(Default)]
 pub(super) struct Checked<'n> {
-    document_roots: Vec<&'n Line>,
+    /// Each with whether it is in a `<VirtualHost>`.
+    document_roots: Vec<(&'n Line, bool)>,
     /// Those of access logs.
     logs: Vec<&'n Line>,
 }
@@ -28,16 +29,19 @@ impl<'n> Checked<'n> {
     /// The lines of a configuration, in its order.
     pub(super) fn of(trees: &'n [Vec<Node>]) -> Self {
         let mut found = Self::default();
-        trees.iter().for_each(|nodes| found.add(nodes));
+        trees.iter().for_each(|nodes| found.add(nodes, false));
         found
     }
 
-    fn add(&mut self, nodes: &'n [Node]) {
+    fn add(&mut self, nodes: &'n [Node], in_host: bool) {
         for node in nodes {
             match node {
-                Node::Section(section) => self.add(&section.body),
+                Node::Section(section) => {
+                    let is_host = section.line.name.eq_ignore_ascii_case("<VirtualHost");
+                    self.add(&section.body, in_host || is_host);
+                }
                 Node::Directive(line) if is_one_of(line, &["DocumentRoot"]) => {
-                    self.document_roots.push(line);
+                    self.document_roots.push((line, in_host));
                 }
                 Node::Directive(line) if is_one_of(line, ACCESS_LOGS) => self.logs.push(line),
                 Node::Directive(_) => {}
@@ -95,18 +99,25 @@ pub(super) fn id_of(name: &str, look_up: impl Fn(&str) -> Option<u32>) -> Option
 }
 
 impl Checks {
-    /// An error for each `DocumentRoot` that is no folder (set_document_root of httpd's core.c).
+    /// An error for each `DocumentRoot` that is no folder, and a warning in virtual hosts
+    /// (set_document_root of httpd's core.c).
     pub(super) fn missing_document_roots(
         &mut self,
         checked: &Checked<'_>,
         root: &Path,
     ) -> Vec<Diagnostic> {
         let mut said = Vec::new();
-        for line in &checked.document_roots {
+        for (line, in_host) in &checked.document_roots {
             let word = config::lexer::Words::new(line.args()).next().map(|word| word.text);
             let Some(path) = word.map(|path| root.join(path)) else { continue };
             if !self.is_folder(&path) {
                 let shown = path.display();
+                if *in_host {
+                    let text = format!("Warning: DocumentRoot [{shown}] does not exist");
+                    let warning = Diagnostic::warning(line.position.clone(), text);
+                    said.push(Diagnostic { id: Some("AH00112"), ..warning });
+                    continue;
+                }
                 let text = format!("DocumentRoot '{shown}' is not a directory, or is not readable");
                 let error = Diagnostic::error(Stage::Apply, line.position.clone(), text);
                 said.push(Diagnostic { line_text: line.text.to_string(), ..error });

@@ -93,6 +93,7 @@ fn server_root(builder: &Builder) -> Vec<u8> {
 
 /// core.c, ap_check_cmd_context
 fn check_context(builder: &Builder, call: &Call<'_>) -> Done {
+    builder.check_not_in_limit(call)?;
     if !builder.is_in_section() {
         return Ok(());
     }
@@ -116,6 +117,7 @@ fn warn_of_overlap(builder: &mut Builder, call: &Call<'_>, from: &str) {
 
 /// `Alias` with one argument, in a `<Location>`.
 fn location_alias(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> Done {
+    builder.check_not_in_limit(call)?;
     if let Some(section) = builder.folder_or_files() {
         return Err(format!("{} cannot occur within {section}> section", call.name).into());
     }

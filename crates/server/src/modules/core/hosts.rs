@@ -95,8 +95,8 @@ pub(super) fn server_name(builder: &mut Builder, call: &Call<'_>) -> Done {
             let (name, port) = rest.split_at(end_of_literal + colon);
             let port = port[1..].parse().ok().filter(|port| *port > 0).ok_or_else(|| {
                 let text = format!(
-                    "The port number \"{}\" is outside the appropriate range (i.e., 1..65535).",
-                    &port[1..]
+                    "The port number \"{text}\" is outside the appropriate range (i.e., \
+                     1..65535)."
                 );
                 Error::argument(0, text)
             })?;

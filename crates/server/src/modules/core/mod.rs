@@ -42,11 +42,11 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("<VirtualHost", Args::Section(SectionArgs::Some, Builder::leave_virtual_host), HOST, "", "Container to map directives to a particular virtual host, takes one or more host addresses", hosts::virtual_host),
     row("<If", SECTION, Scope::OR_ALL, "", "Container for directives to be conditionally applied", sections::if_section),
     row("<ElseIf", SECTION, Scope::OR_ALL, "", "Container for directives to be conditionally applied", sections::else_if),
-    row("<Else", Args::Section(SectionArgs::None, Builder::leave), Scope::OR_ALL, "", "Container for directives to be conditionally applied", sections::else_section),
+    row("<Else", Args::Section(SectionArgs::Any, Builder::leave), Scope::OR_ALL, "", "Container for directives to be conditionally applied", sections::else_section),
     row("<Limit", Args::Section(SectionArgs::Some, Builder::leave_limit), Scope::OR_AUTHCFG.with(Scope::OR_LIMIT), "", "Container for authentication directives when accessed using specified HTTP methods", sections::limit),
     row("<LimitExcept", Args::Section(SectionArgs::Some, Builder::leave_limit), Scope::OR_AUTHCFG.with(Scope::OR_LIMIT), "", "Container for authentication directives to be applied when any HTTP method other than those specified is used to access the resource", sections::limit_except),
     // Sockets, connections, heads.
-    row("Listen", Args::Any, SERVER, "", "A port number or a numeric IP address and a port number, and an optional protocol", connection::listen),
+    row("Listen", Args::Argv, SERVER, "", "A port number or a numeric IP address and a port number, and an optional protocol", connection::listen),
     row("Timeout", Args::One, HOST, "60", "Timeout duration (sec)", connection::timeout),
     row("KeepAlive", Args::Flag, HOST, "On", "Whether persistent connections should be On or Off", connection::keep_alive),
     row("KeepAliveTimeout", Args::One, HOST, "5", "Keep-Alive timeout duration (sec)", connection::keep_alive_timeout),
@@ -86,7 +86,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     // Folders and files.
     row("Options", Args::Any, Scope::OR_OPTIONS, "FollowSymLinks", "Set a number of attributes for a given directory", folder::options),
     row("AllowOverride", Args::Any, Scope::ACCESS_CONF, "None", "Controls what groups of directives can be configured by per-directory config files", folder::allow_override),
-    row("AllowOverrideList", Args::Any, Scope::ACCESS_CONF, "None", "Controls what individual directives can be configured by per-directory config files", folder::allow_override_list),
+    row("AllowOverrideList", Args::Argv, Scope::ACCESS_CONF, "None", "Controls what individual directives can be configured by per-directory config files", folder::allow_override_list),
     row("SetHandler", Args::One, Scope::OR_FILEINFO, "", "a handler name that overrides any other configured handler", folder::set_handler),
     row("ErrorDocument", Args::Two, Scope::OR_FILEINFO, "", "Change responses for HTTP errors", folder::error_document),
     row("AcceptPathInfo", Args::One, Scope::OR_FILEINFO, "Default", "Set to on or off for PATH_INFO to be accepted by handlers, or default for the per-handler preference", folder::accept_path_info),

@@ -29,7 +29,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("FilterProvider", Args::Three, Scope::OR_OPTIONS, "filter-name provider-name match-expression", filter_provider),
     row("FilterChain", Args::OneOrMore, Scope::OR_OPTIONS, "list of filter names with optional [+-=!@]", filter_chain),
     row("FilterTrace", Args::Two, Scope::ANY_CONF, "filter-name debug-level", filter_trace),
-    row("AddOutputFilterByType", Args::Any, Scope::OR_FILEINFO, "output filter name followed by one or more content-types", add_output_filter_by_type),
+    row("AddOutputFilterByType", Args::Argv, Scope::OR_FILEINFO, "output filter name followed by one or more content-types", add_output_filter_by_type),
     row("FilterProtocol", Args::TwoOrThree, Scope::OR_OPTIONS, "filter-name [provider-name] protocol-args", filter_protocol),
 ];
 
