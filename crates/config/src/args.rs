@@ -81,6 +81,12 @@ pub fn leading(word: &str) -> i64 {
     }
 }
 
+/// The same as atoi(3): without the bits above 32, so that what is beyond the bounds is -1 or 0.
+#[expect(clippy::cast_possible_truncation, reason = "as httpd does it")]
+pub fn leading_int(word: &str) -> i32 {
+    leading(word) as i32
+}
+
 /// A number of bytes, with `K`, `M` or `G` for powers of 1024. httpd's directives take the suffix
 /// only here and there; none gives it another meaning.
 pub fn bytes(call: &Call<'_>, nth: usize) -> Result<u64, Error> {

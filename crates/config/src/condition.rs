@@ -118,6 +118,13 @@ fn if_version(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
         raw => raw.rsplit_once('>').ok_or(UNCLOSED)?.0,
     };
     let words: alloc::vec::Vec<String> = Words::new(raw).map(|word| word.text).collect();
+    if words.first().is_some_and(String::is_empty) {
+        return Err(
+            "<IfVersion takes one, two or three arguments, a comparison operator, a version (and \
+             a delimiter)"
+                .into(),
+        );
+    }
     let (operator, version) = match words.as_slice() {
         [] => ("=", ""),
         [word] if word.starts_with(['=', '!', '<', '>', '~']) && line.args().contains(' ') => {

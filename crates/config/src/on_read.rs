@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::apply;
 use crate::ast::Line;
 use crate::diagnostic::Error;
-use crate::directive::Args;
+use crate::directive::{self, Args};
 use crate::expand::{Expander, INCLUDE_DEPTH_MAX, Included, Outcome};
 use crate::lexer::Split;
 use crate::parse::parse;
@@ -54,10 +54,10 @@ pub struct ReadTime {
     pub scope: Scope,
 }
 
-/// Directives that have no row in a table of a module.
+/// Directives and sections that have no row in a table of a module.
 pub fn read_time_directives() -> impl Iterator<Item = ReadTime> {
     const AT_TOP: &[&str] = &["LoadModule", "LoadFile", "ServerRoot", "DefaultRuntimeDir"];
-    ROWS.iter().map(|row| ReadTime {
+    let directives = ROWS.iter().map(|row| ReadTime {
         name: row.name,
         file: row.file,
         help: row.help,
@@ -66,11 +66,30 @@ pub fn read_time_directives() -> impl Iterator<Item = ReadTime> {
             name if IN_HTACCESS.contains(&name) => Scope::OR_ALL,
             _ => Scope::ANY_CONF,
         },
-    })
+    });
+    let sections =
+        SECTIONS.iter().map(|&(name, file, help)| ReadTime { name, file, help, scope: Scope::OR_ALL });
+    directives.chain(sections)
 }
+
+/// Sections that are conditions or a definition: name, source file in httpd, and help text. What
+/// they do is in `condition.rs` and `macros.rs`.
+#[rustfmt::skip]
+const SECTIONS: &[(&str, &str, &str)] = &[
+    ("<IfDefine", "core.c", "Container for directives based on existence of command line defines"),
+    ("<IfDirective", "core.c", "Container for directives based on existence of named directive"),
+    ("<IfFile", "core.c", "Container for directives based on existence of files on disk"),
+    ("<IfModule", "core.c", "Container for directives based on existence of specified modules"),
+    ("<IfSection", "core.c", "Container for directives based on existence of named section"),
+    ("<IfVersion", "mod_version.c", "a comparison operator, a version (and a delimiter)"),
+    ("<Macro", "mod_macro.c", "Beginning of a macro definition section."),
+];
 
 /// How a line of one of them looks, for a manual.
 pub fn read_time_syntax(name: &str) -> Option<String> {
+    if SECTIONS.iter().any(|row| row.0 == name) {
+        return Some(directive::section(name, " ..."));
+    }
     find(name).map(|row| row.args.syntax(row.name))
 }
 
@@ -105,7 +124,7 @@ static ROWS: &[Row] = &[
     row("LoadFile", "mod_so.c", Args::OneOrMore, load_file, "shared object file or library to load into the server at runtime"),
     row("ServerRoot", "core.c", Args::One, server_root, "Common directory of server-related files (logs, confs, etc.)"),
     row("DefaultRuntimeDir", "core.c", Args::One, default_runtime_dir, "Common directory for run-time files (shared memory, locks, etc.)"),
-    row("Use", "mod_macro.c", Args::Any, use_macro, ""),
+    row("Use", "mod_macro.c", Args::Any, use_macro, "Use of a macro."),
     row("UndefMacro", "mod_macro.c", Args::One, undef_macro, "Remove a macro definition."),
     row("MacroIgnoreEmptyArgs", "mod_macro.c", Args::Raw, ignore_empty, "Globally ignore warnings about empty arguments."),
     row("MacroIgnoreBadNesting", "mod_macro.c", Args::Raw, ignore_bad_nesting, "Globally ignore warnings about bad nesting."),
@@ -191,32 +210,34 @@ fn load_module(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Out
 fn load_file(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outcome {
     for (nth, path) in args.iter().enumerate() {
         let file = expander.absolute(path);
-        if !expander.world.exists(&file) {
-            return Err(Error::argument(nth, cannot_load(path, &file)));
+        if let Some(text) = cannot_load(expander, path, &file) {
+            return Err(Error::argument(nth, text));
         }
         expander.warn(line, None, Error::argument(nth, format!("{path} is not loaded")));
     }
     Ok(Vec::new())
 }
 
-/// httpd's words, and those of dlopen.
-fn cannot_load(path: &str, file: &str) -> String {
-    format!(
-        "Cannot load {path} into server: {file}: cannot open shared object file: No such file or \
-         directory"
-    )
+/// httpd's words, and those of dlopen, which looks for a plain name elsewhere, too.
+fn cannot_load(expander: &mut Expander<'_>, path: &str, file: &str) -> Option<String> {
+    let shown = if path.contains('/') { file } else { path };
+    let reason = match (expander.world.exists(file), expander.world.is_folder(file)) {
+        (false, _) => "cannot open shared object file: No such file or directory",
+        (true, true) => "cannot read file data: Is a directory",
+        (true, false) => return None,
+    };
+    Some(format!("Cannot load {path} into server: {shown}: {reason}"))
 }
 
 /// httpd's words (mod_so.c, and those of dlopen), and what was probably meant.
 fn no_such_module(expander: &mut Expander<'_>, symbol: &str, path: &str) -> Error {
     let file = expander.absolute(path);
-    let text = match expander.world.exists(&file) {
-        true => format!(
+    let text = cannot_load(expander, path, &file).unwrap_or_else(|| {
+        format!(
             "Can't locate API module structure `{symbol}' in file {file}: {file}: undefined \
              symbol: {symbol}"
-        ),
-        false => cannot_load(path, &file),
-    };
+        )
+    });
     let own = expander.start.modules.iter().map(|row| row.symbol);
     let names = own.chain(known_modules::MODULES.iter().map(|row| row.0));
     let suggestion = suggest::nearest(symbol, names).map(String::from);

@@ -108,8 +108,9 @@ impl Checks {
     ) -> Vec<Diagnostic> {
         let mut said = Vec::new();
         for (line, in_host) in &checked.document_roots {
-            let word = config::lexer::Words::new(line.args()).next().map(|word| word.text);
-            let Some(path) = word.map(|path| root.join(path)) else { continue };
+            let mut words = config::lexer::Words::new(line.args()).map(|word| word.text);
+            let (Some(path), None) = (words.next(), words.next()) else { continue };
+            let path = root.join(path);
             if !self.is_folder(&path) {
                 let shown = path.display();
                 if *in_host {

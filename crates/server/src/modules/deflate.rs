@@ -179,8 +179,7 @@ pub(crate) fn between(
     most: i32,
     said: &'static str,
 ) -> Result<i32, Error> {
-    #[expect(clippy::cast_possible_truncation, reason = "as httpd does it")]
-    let number = args::leading(call.arg(0)) as i32;
+    let number = args::leading_int(call.arg(0));
     if (least..=most).contains(&number) { Ok(number) } else { Err(Error::argument(0, said)) }
 }
 

@@ -19,7 +19,7 @@ pub(crate) static MODULE: Module<Builder> =
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
     row("DirectoryIndex", Args::Any, Scope::OR_INDEXES, "index.html", "a list of file names", directory_index),
-    row("DirectorySlash", Args::Flag, Scope::OR_FILEINFO, "On", "On or Off", directory_slash),
+    row("DirectorySlash", Args::Flag, Scope::OR_INDEXES, "On", "On or Off", directory_slash),
     row("DirectoryCheckHandler", Args::Flag, Scope::OR_INDEXES, "Off", "On or Off", directory_check_handler),
     row("DirectoryIndexRedirect", Args::One, Scope::OR_INDEXES, "off", "On, Off, or a 3xx status code.", directory_index_redirect),
     row("FallbackResource", Args::One, Scope::OR_INDEXES, "disabled", "Set a default handler", fallback_resource),

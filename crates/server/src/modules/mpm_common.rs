@@ -105,7 +105,7 @@ fn listen_cores_buckets_ratio(_: &mut Builder, call: &Call<'_>) -> Done {
 
 /// The kernel sizes the buffers of sockets (ap_set_send_buffer_size).
 fn buffer_size(_: &mut Builder, call: &Call<'_>) -> Done {
-    match args::leading(call.arg(0)) {
+    match args::leading_int(call.arg(0)) {
         0 | 512.. => Ok(()),
         _ => {
             let text = format!("{} must be >= 512 bytes, or 0 for system default.", call.name);

@@ -194,13 +194,14 @@ pub(crate) fn argument(
     if is_tilde {
         word = words.next().map(|word| word.text).unwrap_or_default();
     }
+    let argument = match is_regex || is_tilde {
+        true => Argument::Regex(regex(&word, flags, 0)?),
+        false => Argument::Path(word),
+    };
     if words.next().is_some() {
         return Err(format!("Multiple {}> arguments not (yet) supported.", call.name).into());
     }
-    match is_regex || is_tilde {
-        true => Ok(Argument::Regex(regex(&word, flags, 0)?)),
-        false => Ok(Argument::Path(word)),
-    }
+    Ok(argument)
 }
 
 /// What a section was opened with.

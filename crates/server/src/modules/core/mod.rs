@@ -116,7 +116,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("Mutex", Args::Any, SERVER, "default", "mutex (or \"default\") and mechanism", unused::mutex),
     row("RegexDefaultOptions", Args::Raw, SERVER, "DOTALL DOLLAR_ENDONLY", "default options for regexes (prefixed by '+' to add, '-' to del)", regex_default_options),
     row("SeeRequestTail", Args::Flag, SERVER, "Off", "For extended status, \"On\" to see the last 63 chars of the request line, \"Off\" (default) to see the first 63", accept),
-    row("Error", Args::Raw, Scope::OR_ALL, "", "Generate error message from within configuration.", error),
+    row("Error", Args::Raw, Scope::OR_ALL, "", "Generate error message from within configuration", error),
 ];
 
 type Done = Result<(), Error>;
@@ -221,8 +221,10 @@ fn regex_default_options(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 /// The administrator's own error (generate_message of server/core.c).
 fn error(_: &mut Builder, call: &Call<'_>) -> Done {
+    let quote = call.raw.chars().next().filter(|first| matches!(first, '"' | '\''));
+    let within = quote.and_then(|quote| call.raw[1..].strip_suffix(quote));
     Err(match call.raw {
         "" => "The Error directive was used with no message.".into(),
-        text => text.into(),
+        text => within.unwrap_or(text).into(),
     })
 }
