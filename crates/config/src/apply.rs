@@ -308,7 +308,7 @@ fn check_scope<B>(row: &Directive<B>, here: Scope, around: Around) -> Result<(),
 /// own function then refuses the places that the bits cannot tell apart: these are such ones.
 fn is_same_level(allowed: Scope, here: Scope) -> bool {
     let both = |level: Scope| allowed.meets(level) && here.meets(level);
-    both(Scope::RSRC_CONF) || both(Scope::ACCESS_CONF)
+    both(Scope::RSRC_CONF) || both(Scope::SECTIONS)
 }
 
 /// What stands between the name of a section and its `>`.

@@ -329,9 +329,13 @@ fn modules_are_there_once_they_are_loaded() {
     assert!(mpm.ends_with("mpm_prefork_module is not there yet: the event MPM runs"), "{mpm}");
     let unknown = said(&expanded(&[("", "LoadModule alias_moduel m.so")]));
     assert!(unknown.contains(
-        "line 1 of /main.conf: Cannot load m.so into server: /etc/m.so: cannot open shared object \
+        "line 1 of /main.conf: Cannot load m.so into server: m.so: cannot open shared object \
          file: No such file or directory"
     ));
+    let below = said(&expanded(&[("", "LoadFile d/m.so")]));
+    assert!(below.contains("Cannot load d/m.so into server: /etc/d/m.so: cannot open"), "{below}");
+    let folder = said(&expanded(&[("", "LoadModule other_thing d"), ("/etc/d/x", "")]));
+    assert!(folder.contains("Cannot load d into server: d: cannot read file data"), "{folder}");
     let there = first_line(&[("", "LoadModule other_thing /m.so"), ("/m.so", "")]);
     assert!(there.contains("Can't locate API module structure `other_thing' in file /m.so: /m.so"));
     assert!(unknown.contains("did you mean alias_module?"), "{unknown}");

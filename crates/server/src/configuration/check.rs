@@ -4,6 +4,7 @@
 use super::Httpd;
 use crate::modules;
 use crate::site::builder::Builder;
+use crate::site::lexical;
 use config::diagnostic::Stage;
 use config::{Diagnostic, Line, Node};
 use runtime::process;
@@ -188,7 +189,8 @@ impl Checks {
         // `|program` and `syslog` are no files, and were not made absolute.
         let folder = path.parent().filter(|_| path.is_absolute())?;
         let is_missing = !self.is_folder(folder);
-        is_missing.then(|| format!("Cannot access directory '{}/'", folder.display()))
+        let shown = lexical::normal(folder);
+        is_missing.then(|| format!("Cannot access directory '{}/'", shown.display()))
     }
 
     fn is_folder(&mut self, path: &Path) -> bool {

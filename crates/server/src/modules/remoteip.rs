@@ -118,8 +118,8 @@ fn networks(directive: &str, text: &str) -> Result<Vec<Subnet>, String> {
         let subnet = Subnet::parse(text.as_bytes());
         let why = match mask {
             _ if !looks_like_network(address) => "Invalid argument",
-            Some(_) => "The specified network mask is invalid.",
-            None => "The specified IP address is invalid.",
+            Some(_) if address.parse::<IpAddr>().is_ok() => "The specified network mask is invalid.",
+            _ => "The specified IP address is invalid.",
         };
         return subnet.map(|subnet| vec![subnet]).ok_or_else(|| wrong(why));
     }
@@ -182,10 +182,12 @@ fn exceptions(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     for (nth, text) in call.args.iter().enumerate() {
         let Some(network) = Subnet::parse(text.as_bytes()) else {
             let address = text.split('/').next().unwrap_or_default();
-            let why = match (looks_like_network(address), text.contains('/')) {
-                (false, _) => "",
-                (true, true) => ": The specified network mask is invalid.",
-                (true, false) => ": The specified IP address is invalid.",
+            let why = match looks_like_network(address) {
+                false => "",
+                true if address.parse::<IpAddr>().is_ok() => {
+                    ": The specified network mask is invalid."
+                }
+                true => ": The specified IP address is invalid.",
             };
             let said = format!("ip address '{address}' appears to be invalid{why}");
             return Err(Error::argument(nth, said));

@@ -154,9 +154,13 @@ impl Default for Builder {
 impl Build for Builder {
     fn scope(&self) -> Scope {
         let in_container = |open: &Section| open.settings.authz_core.is_in_container();
-        if self.in_alias || self.open.last().is_some_and(in_container) {
+        let last = self.open.last();
+        if last.is_some_and(in_container) {
             // Only what is about access has a meaning there (`cmd->override = OR_AUTHCFG`).
             return Scope::HTACCESS_AUTHCFG;
+        }
+        if self.in_alias && last.is_some_and(|open| matches!(open.kind, SectionKind::Directory(_))) {
+            return Scope::HTACCESS_AUTHCFG.with(Scope::ALIAS);
         }
         let within_if = self.open.iter().any(|open| matches!(open.kind, SectionKind::If(_)));
         if let Some(overrides) = &self.overrides {
@@ -365,7 +369,9 @@ impl Builder {
     /// Refuses what may not stand inside of `<Limit>`, though the scope is the same there
     /// (ap_check_cmd_context).
     pub(crate) fn check_not_in_limit(&self, call: &Call<'_>) -> Result<(), Error> {
-        if self.limits.is_empty() {
+        // `<RequireAll>` and its like are limits to httpd, too.
+        let in_container = |open: &Section| open.settings.authz_core.is_in_container();
+        if self.limits.is_empty() && !self.open.last().is_some_and(in_container) {
             return Ok(());
         }
         let end = if call.name.starts_with('<') { ">" } else { "" };

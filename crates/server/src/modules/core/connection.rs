@@ -4,7 +4,7 @@ use super::{Done, size};
 use crate::site::builder::Builder;
 use config::args::{self, Unit};
 use config::{Call, Error};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
 /// listen.c, ap_set_listener. The protocol is read and not needed: there is one.
 pub(super) fn listen(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -38,7 +38,15 @@ fn parse_listen(word: &str) -> Result<SocketAddr, Error> {
         "*" if runtime::net::has_ipv6() => Ipv6Addr::UNSPECIFIED.into(),
         "*" => Ipv4Addr::UNSPECIFIED.into(),
         "localhost" => Ipv4Addr::LOCALHOST.into(),
-        other => other.parse().map_err(|_| invalid())?,
+        other => match other.parse() {
+            Ok(ip) => ip,
+            Err(_) if other.is_empty() || host.starts_with('[') => return Err(invalid()),
+            // The first address of a name, or what is short for one.
+            Err(_) => {
+                let found = (other, port).to_socket_addrs().ok().and_then(|mut all| all.next());
+                found.ok_or_else(|| Error::argument(0, "Listen setup failed"))?.ip()
+            }
+        },
     };
     Ok((ip, port).into())
 }

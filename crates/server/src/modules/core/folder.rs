@@ -113,7 +113,7 @@ pub(super) fn set_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
 fn computed(builder: &Builder, text: &str) -> Result<Text, Error> {
     let mode = builder.mode();
     Text::parse(text, mode)
-        .map_err(|error| Error::argument(0, format!("Can't parse expression: {error}")))
+        .map_err(|error| Error::argument(0, format!("Can't parse expression : {error}")))
 }
 
 /// core.c, set_etag_bits

@@ -63,6 +63,13 @@ fn parse_addresses(text: &str, nth: usize, call: &Call<'_>) -> Result<Vec<HostAd
 /// `name`, `name:80`, `name:*`, `[::1]:80`; `None` for a bad port.
 fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     let end_of_literal = text.rfind(']').map_or(0, |at| at + 1);
+    if text.starts_with('[') {
+        let rest = &text[end_of_literal..];
+        if !rest.is_empty() && !rest.starts_with(':') {
+            return None;
+        }
+        text.get(1..end_of_literal.checked_sub(1)?)?.parse::<std::net::Ipv6Addr>().ok()?;
+    }
     // A bare IPv6 address has more than one colon and no port.
     let is_bare_ipv6 = end_of_literal == 0 && text.matches(':').count() > 1;
     match text[end_of_literal..].rfind(':') {
@@ -70,7 +77,11 @@ fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
             let (name, port) = text.split_at(end_of_literal + colon);
             match &port[1..] {
                 "*" => Some((name, None)),
-                digits => digits.parse().ok().filter(|port| *port > 0).map(|p| (name, Some(p))),
+                digits if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+                    digits.parse().ok().filter(|port| *port > 0).map(|port| (name, Some(port)))
+                }
+                // To apr_parse_addr_port it is a name as a whole.
+                _ => Some((text, None)),
             }
         }
         _ => Some((text, None)),

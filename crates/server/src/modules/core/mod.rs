@@ -206,8 +206,6 @@ fn regex_default_options(builder: &mut Builder, call: &Call<'_>) -> Done {
             "icase" => &mut flags.ignore_case,
             "dotall" => &mut flags.dotall,
             "dollar_endonly" => &mut flags.dollar_endonly,
-            // A flag of POSIX that PCRE has no use for.
-            "extended" => continue,
             _ => {
                 let text = format!("{}: option '{name}' unknown", call.name);
                 return Err(Error::argument(nth, text));

@@ -44,10 +44,10 @@ pub(super) fn files_match(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 /// core.c, filesection
 fn check_not_in_location(builder: &Builder, call: &Call<'_>) -> Done {
-    match builder.location() {
-        Some(_) => Err(format!("{}> cannot occur within <Location> section", call.name).into()),
-        None => Ok(()),
-    }
+    let Some(matcher) = builder.location() else { return Ok(()) };
+    let is_match = matches!(matcher, Matcher::Regex(_)) && call.section != Some("<Location");
+    let section = if is_match { "<LocationMatch" } else { "<Location" };
+    Err(format!("{}> cannot occur within {section}> section", call.name).into())
 }
 
 pub(super) fn location(builder: &mut Builder, call: &Call<'_>) -> Done {
