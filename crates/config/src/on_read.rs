@@ -67,8 +67,12 @@ pub fn read_time_directives() -> impl Iterator<Item = ReadTime> {
             _ => Scope::ANY_CONF,
         },
     });
-    let sections =
-        SECTIONS.iter().map(|&(name, file, help)| ReadTime { name, file, help, scope: Scope::OR_ALL });
+    let sections = SECTIONS.iter().map(|&(name, file, help)| ReadTime {
+        name,
+        file,
+        help,
+        scope: Scope::OR_ALL,
+    });
     directives.chain(sections)
 }
 

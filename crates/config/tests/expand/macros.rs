@@ -20,10 +20,8 @@ fn macros_are_filled_in() {
         assert_eq!(left(&[("", text)]), expected, "{text}");
     }
     // Odd, but the longest name that fits is meant.
-    let all = expanded(&[(
-        "",
-        "<Macro m $dir $directory>\nA $directory $dir\n</Macro>\nUse m 1 2",
-    )]);
+    let all =
+        expanded(&[("", "<Macro m $dir $directory>\nA $directory $dir\n</Macro>\nUse m 1 2")]);
     assert_eq!(ast::print(&all.nodes[0]), "A 2 1\n");
     // Lines are counted from the one below `<Macro`.
     let all = expanded(&[("", "<Macro m>\n\n  A\n  <B x>\n\n    C\n  </B>\n  D\n</Macro>\nUse m")]);

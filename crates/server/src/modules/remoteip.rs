@@ -118,7 +118,9 @@ fn networks(directive: &str, text: &str) -> Result<Vec<Subnet>, String> {
         let subnet = Subnet::parse(text.as_bytes());
         let why = match mask {
             _ if !looks_like_network(address) => "Invalid argument",
-            Some(_) if address.parse::<IpAddr>().is_ok() => "The specified network mask is invalid.",
+            Some(_) if address.parse::<IpAddr>().is_ok() => {
+                "The specified network mask is invalid."
+            }
             _ => "The specified IP address is invalid.",
         };
         return subnet.map(|subnet| vec![subnet]).ok_or_else(|| wrong(why));

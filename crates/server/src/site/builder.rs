@@ -159,7 +159,8 @@ impl Build for Builder {
             // Only what is about access has a meaning there (`cmd->override = OR_AUTHCFG`).
             return Scope::HTACCESS_AUTHCFG;
         }
-        if self.in_alias && last.is_some_and(|open| matches!(open.kind, SectionKind::Directory(_))) {
+        if self.in_alias && last.is_some_and(|open| matches!(open.kind, SectionKind::Directory(_)))
+        {
             return Scope::HTACCESS_AUTHCFG.with(Scope::ALIAS);
         }
         let within_if = self.open.iter().any(|open| matches!(open.kind, SectionKind::If(_)));

@@ -92,8 +92,7 @@ impl Site {
         for (index, (host, root)) in drafts.iter().zip(roots).enumerate() {
             hosts.push(Host::open(index, host, main, root, &mut opened)?);
         }
-        let ServerDraft { listen, mpm, user, group, loaded, tokens, .. } =
-            server.clone();
+        let ServerDraft { listen, mpm, user, group, loaded, tokens, .. } = server.clone();
         let loaded = loaded.as_deref();
         let root = server.root.to_string_lossy().into_owned();
         Ok(Self {

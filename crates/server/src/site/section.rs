@@ -183,11 +183,7 @@ impl Known {
 
 /// The argument of a section: `~ REGEX`, or a path or wildcard. `is_regex` is for the `Match`
 /// kinds.
-pub(crate) fn argument(
-    call: &Call<'_>,
-    flags: Flags,
-    is_regex: bool,
-) -> Result<Argument, Error> {
+pub(crate) fn argument(call: &Call<'_>, flags: Flags, is_regex: bool) -> Result<Argument, Error> {
     let mut words = config::lexer::Words::new(call.raw);
     let mut word = words.next().map(|word| word.text).unwrap_or_default();
     let is_tilde = !is_regex && word == "~";

@@ -158,11 +158,7 @@ fn add_alias_match(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> D
     Ok(())
 }
 
-fn compile(
-    builder: &Builder,
-    call: &Call<'_>,
-    nth: usize,
-) -> Result<Arc<pattern::Regex>, Error> {
+fn compile(builder: &Builder, call: &Call<'_>, nth: usize) -> Result<Arc<pattern::Regex>, Error> {
     regex(call.arg(nth), builder.server.regex, nth)
         .map_err(|error| error.reworded("Regular expression could not be compiled."))
 }

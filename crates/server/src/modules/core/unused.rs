@@ -95,7 +95,8 @@ pub(super) fn mutex(builder: &mut Builder, call: &Call<'_>) -> Done {
     };
     let mechanism = mechanism.to_ascii_lowercase();
     let is_none = matches!(mechanism.as_str(), "none" | "no");
-    let known = ["default", "yes", "fcntl", "file", "flock", "posixsem", "sem", "sysvsem", "pthread"];
+    let known =
+        ["default", "yes", "fcntl", "file", "flock", "posixsem", "sem", "sysvsem", "pthread"];
     if !is_none && !known.contains(&mechanism.as_str()) {
         let text = format!("Invalid Mutex argument {argument} {MECHANISMS}");
         return Err(Error::argument(0, text));
@@ -114,9 +115,8 @@ fn mutex_types(builder: &Builder, types: &[String], is_none: bool) -> Done {
     let mut types = types.peekable();
     let all = types.peek().is_none();
     for (nth, name) in types {
-        let is_there = |module: &str| {
-            builder.has_module(module) || builder.server.missing.contains(&module)
-        };
+        let is_there =
+            |module: &str| builder.has_module(module) || builder.server.missing.contains(&module);
         let row = MUTEX_TYPES.iter().find(|row| row.0 == name);
         if !row.is_some_and(|row| row.1.is_none_or(is_there)) {
             return Err(Error::argument(nth + 1, format!("Mutex type {name} is not valid")));

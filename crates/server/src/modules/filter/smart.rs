@@ -338,7 +338,9 @@ mod tests {
         settings.provide(
             "f",
             Kind::Deflate,
-            Condition::Expression(Expression::parse("true", crate::expression::Mode::default()).unwrap()),
+            Condition::Expression(
+                Expression::parse("true", crate::expression::Mode::default()).unwrap(),
+            ),
         );
         assert_eq!(settings.declared["f"].by_type(Some("text/css")), Err(Uncertain));
     }

@@ -53,9 +53,7 @@ impl Settings {
     /// `AddType text/html .shtml .xhtm` and its relatives: a value, then extensions. Values
     /// are stored in lower case, as httpd does.
     pub(crate) fn add(&mut self, attribute: Attribute, arguments: &[&str]) -> Result<(), String> {
-        let Some((value, extensions)) =
-            arguments.split_first()
-        else {
+        let Some((value, extensions)) = arguments.split_first() else {
             return Err("requires at least two arguments".to_owned());
         };
         for extension in extensions {
