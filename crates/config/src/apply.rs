@@ -309,7 +309,7 @@ fn check_scope<B>(row: &Directive<B>, here: Scope, around: Around) -> Result<(),
 /// own function then refuses the places that the bits cannot tell apart: these are such ones.
 fn is_same_level(allowed: Scope, here: Scope) -> bool {
     let both = |level: Scope| allowed.meets(level) && here.meets(level);
-    both(Scope::RSRC_CONF) || both(Scope::ACCESS_CONF)
+    both(Scope::RSRC_CONF) || both(Scope::SECTIONS)
 }
 
 /// What stands between the name of a section and its `>`.
@@ -353,6 +353,15 @@ pub(crate) fn words<B>(args: &Args<B>, raw: &str, split: &mut Split) -> Result<(
             split.fill(raw, usize::MAX);
             return Ok(());
         }
+        Args::Argv => {
+            split.fill(raw, usize::MAX);
+            if let [others @ .., last] = split.words()
+                && last.is_empty()
+            {
+                split.truncate(others.len());
+            }
+            return Ok(());
+        }
         Args::Flag => return flag(raw, split),
         Args::OneOrMore => return list(raw, split, 1, "requires at least one argument"),
         Args::TwoOrMore => return list(raw, split, 2, "requires at least two arguments"),
@@ -370,7 +379,7 @@ pub(crate) fn words<B>(args: &Args<B>, raw: &str, split: &mut Split) -> Result<(
     let required = counts[0];
     if let ([_, second], 1) = (split.words(), required)
         && second.is_empty()
-        && counts.len() > 1
+        && matches!(args, Args::OneOrTwo)
     {
         split.truncate(1);
     }

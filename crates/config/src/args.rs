@@ -68,6 +68,25 @@ fn bounded(
     })
 }
 
+/// The number that a word begins with, as strtol(3) reads it: 0 without one, and the nearest bound
+/// beyond them. For directives that have no effect here: httpd ignores what follows.
+pub fn leading(word: &str) -> i64 {
+    let word = word.trim_start_matches(crate::lexer::is_blank);
+    let unsigned = word.strip_prefix(['-', '+']).unwrap_or(word);
+    let digits = unsigned.bytes().take_while(u8::is_ascii_digit).count();
+    let bound = if word.starts_with('-') { i64::MIN } else { i64::MAX };
+    match &word[..word.len() - unsigned.len() + digits] {
+        "" | "-" | "+" => 0,
+        number => number.parse().unwrap_or(bound),
+    }
+}
+
+/// The same as atoi(3): without the bits above 32, so that what is beyond the bounds is -1 or 0.
+#[expect(clippy::cast_possible_truncation, reason = "as httpd does it")]
+pub fn leading_int(word: &str) -> i32 {
+    leading(word) as i32
+}
+
 /// A number of bytes, with `K`, `M` or `G` for powers of 1024. httpd's directives take the suffix
 /// only here and there; none gives it another meaning.
 pub fn bytes(call: &Call<'_>, nth: usize) -> Result<u64, Error> {

@@ -110,30 +110,48 @@ fn if_section(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
         != negated)
 }
 
-/// `<IfVersion >= 2.4>`, `<IfVersion 2.4.71>` (mod_version.c).
+/// The words of `<IfVersion >= 2.4>`, `<IfVersion 2.4.71>`: operator and version. The `>` at the end
+/// is a part of the last word or a word of its own, as in httpd (mod_version.c, start_ifversion).
+fn operator_and_version(line: &Line) -> Result<(String, String), Error> {
+    let mut words = Words::new(if line.args().is_empty() { ">" } else { line.args() });
+    let mut next = || words.next().map(|word| word.text);
+    let (first, second, third) = (next(), next(), next());
+    let first = first.filter(|word| !word.is_empty() && words.next().is_none()).ok_or(
+        "<IfVersion takes one, two or three arguments, a comparison operator, a version (and a \
+         delimiter)",
+    )?;
+    let (operator, version, end) = match (second, third) {
+        (None, _) => ("=".into(), first, None),
+        (Some(second), None) if second == ">" => ("=".into(), first, Some(second)),
+        (Some(second), third) => (first, second, third),
+    };
+    // `<IfVersion>` alone: the end is taken for the version, too.
+    let (operator, version, end) = match (version.as_str(), end) {
+        (">", None) => (operator.clone(), operator, Some(version)),
+        (_, end) => (operator, version, end),
+    };
+    let is_apart = end.as_deref() == Some(">");
+    let version = if is_apart { Some(version.as_str()) } else { version.strip_suffix('>') };
+    let version = version.filter(|version| !is_apart || !version.is_empty());
+    let version = version.ok_or("<IfVersion> directive missing closing '>'")?;
+    Ok((operator, version.into()))
+}
+
 fn if_version(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
-    const UNCLOSED: &str = "<IfVersion> directive missing closing '>'";
-    let raw = match line.args() {
-        "" => "",
-        raw => raw.rsplit_once('>').ok_or(UNCLOSED)?.0,
-    };
-    let words: alloc::vec::Vec<String> = Words::new(raw).map(|word| word.text).collect();
-    let (operator, version) = match words.as_slice() {
-        [] => ("=", ""),
-        [word] if word.starts_with(['=', '!', '<', '>', '~']) && line.args().contains(' ') => {
-            (word.as_str(), "")
-        }
-        [version] => ("=", version.as_str()),
-        [operator, version] => (operator.as_str(), version.as_str()),
-        _ => return Err(UNCLOSED.into()),
-    };
+    let (operator, version) = operator_and_version(line)?;
+    let (operator, version) = (operator.as_str(), version.as_str());
     let (bare, negated) = match operator.strip_prefix('!') {
         Some(bare) if !bare.is_empty() => (bare, true),
         _ => (operator, false),
     };
-    let is_pattern = version.len() > 1 && version.starts_with('/') && version.ends_with('/');
-    if bare == "~" || is_pattern && matches!(bare, "=" | "==") {
-        return Err("regular expressions are not supported in <IfVersion> yet".into());
+    let between_slashes = match (bare, version.strip_prefix('/')) {
+        ("~", _) => Some(Some(version)),
+        ("=" | "==", Some(rest)) => Some(rest.strip_suffix('/')),
+        _ => None,
+    };
+    if let Some(pattern) = between_slashes {
+        let pattern = pattern.ok_or("Missing delimiting / of regular expression.")?;
+        return Ok(matches_version(expander, pattern)? != negated);
     }
     let order = |version| Ok::<_, Error>(expander.start.version.cmp(&parse_version(version)?));
     let holds = match bare {
@@ -145,6 +163,12 @@ fn if_version(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
         _ => return Err(format!("unrecognized operator '{operator}'").into()),
     };
     Ok(holds != negated)
+}
+
+fn matches_version(expander: &mut Expander<'_>, pattern: &str) -> Result<bool, Error> {
+    let [major, minor, patch] = expander.start.version;
+    let found = expander.world.matches(pattern, &format!("{major}.{minor}.{patch}"));
+    found.ok_or_else(|| "Unable to compile regular expression".into())
 }
 
 /// Major, minor and patch; what is left out is 0.

@@ -69,6 +69,8 @@ pub enum Args<B: 'static> {
     TwoOrMore,
     /// Any number of words.
     Any,
+    /// The same, but an empty one at the end does not count (httpd's TAKE_ARGV).
+    Argv,
     /// A section, with the function to call when it ends. That one is called only if the opening
     /// line was applied without an error.
     Section(SectionArgs, Apply<B>),
@@ -90,8 +92,8 @@ impl<B> Args<B> {
             Self::OneTwoOrThree => " arg1 [arg2 [arg3]]",
             Self::OneOrMore => " arg [arg] ...",
             Self::TwoOrMore => " arg1 arg2 [arg2] ...",
-            Self::Any => " [arg] ...",
-            Self::Section(SectionArgs::None, _) => return section(name, ""),
+            Self::Any | Self::Argv => " [arg] ...",
+            Self::Section(SectionArgs::None | SectionArgs::Any, _) => return section(name, ""),
             Self::Section(SectionArgs::Some, _) => return section(name, " arg"),
         };
         format!("{name}{words}")
@@ -110,6 +112,8 @@ pub enum SectionArgs {
     None,
     /// Something: `<Directory "/srv">`
     Some,
+    /// What the row's own function decides about.
+    Any,
 }
 
 /// The directives of a module.

@@ -53,6 +53,8 @@ pub trait World {
     fn exists(&mut self, path: &str) -> bool;
     /// Whether there is such a folder.
     fn is_folder(&mut self, path: &str) -> bool;
+    /// Whether a regular expression is found in `subject`; `None` if it does not compile.
+    fn matches(&mut self, pattern: &str, subject: &str) -> Option<bool>;
 }
 
 /// A module that `LoadModule` can name: `alias_module` and `mod_alias.c`.
@@ -88,6 +90,9 @@ pub struct Start<'a> {
     pub bytes_max: usize,
     /// Whether this is a `.htaccess` file, which may not include files or load modules.
     pub is_htaccess: bool,
+    /// Whether such a file may name what it may not do, without any effect
+    /// (`AllowOverride Nonfatal=Override`).
+    pub passes_over: bool,
     /// Modules of httpd that the server was asked for before and that are not there.
     pub missing: &'a [&'static str],
 }
@@ -470,6 +475,7 @@ pub fn fuzz_expand(data: &[u8]) {
         version: [2, 4, 71],
         bytes_max: 1 << 16,
         is_htaccess: false,
+        passes_over: false,
         missing: &[],
     };
     let first = parse("/0", &world.files[0], 1);
@@ -519,5 +525,9 @@ impl World for FuzzWorld {
 
     fn is_folder(&mut self, path: &str) -> bool {
         path == "/"
+    }
+
+    fn matches(&mut self, pattern: &str, subject: &str) -> Option<bool> {
+        Some(subject.contains(pattern))
     }
 }

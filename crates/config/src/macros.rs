@@ -14,10 +14,15 @@ use crate::parse::{Tree, parse};
 #[derive(Debug, Default)]
 pub(crate) struct Macros {
     all: Vec<Macro>,
+    /// Whether there ever was one.
+    begun: bool,
+    /// `MacroIgnoreEmptyArgs`
+    pub(crate) ignores_empty: bool,
 }
 
 #[derive(Debug)]
 struct Macro {
+    /// In lower case, as messages show it.
     name: String,
     parameters: Vec<String>,
     text: String,
@@ -32,13 +37,18 @@ impl Expander<'_> {
             "" => return Err("<Macro macro definition: empty name".into()),
             raw => raw.rsplit_once('>').ok_or("<Macro> directive missing closing '>'")?.0,
         };
+        if raw.is_empty() {
+            return Err("<Macro macro definition: empty name".into());
+        }
         let mut words = Words::new(raw).map(|word| word.text);
         let name = words.next().filter(|name| !name.is_empty());
-        let name = name.ok_or("<Macro macro definition: name not found")?;
+        let name = name.ok_or("<Macro macro definition: name not found")?.to_ascii_lowercase();
         let parameters: Vec<String> = words.collect();
         let defined = format!("defined on {}", place(&line.position()));
         let label = format!("macro '{name}' ({defined})");
-        check_parameters(&label, &parameters)?;
+        for (id, warning) in odd_names(&label, &parameters)? {
+            self.warn(line, Some(id), warning);
+        }
         let text = numbered(body, line.number());
         self.spend(text.len())?;
         for (id, warning) in doubts(&label, &parameters, &text) {
@@ -49,7 +59,8 @@ impl Expander<'_> {
             let text = format!("macro '{name}' multiply defined: {before}, re{defined}");
             self.warn(line, Some("AH02802"), text);
         }
-        self.macros.all.retain(|known| !known.name.eq_ignore_ascii_case(&name));
+        self.macros.begun = true;
+        self.macros.all.retain(|known| known.name != name);
         self.macros.all.push(Macro { name, parameters, text, defined });
         Ok(())
     }
@@ -60,26 +71,45 @@ fn place(position: &Position) -> String {
     format!("line {} of \"{}\"", position.line, position.file)
 }
 
-fn check_parameters(label: &str, parameters: &[String]) -> Result<(), Error> {
-    for (at, parameter) in parameters.iter().enumerate() {
-        if parameter.is_empty() {
-            return Err(format!("{label}: empty argument #{} name", at + 1).into());
+type Doubts = Vec<(&'static str, String)>;
+
+/// What is wrong, and what is odd, about the names of parameters (check_macro_arguments).
+fn odd_names(label: &str, parameters: &[String]) -> Result<Doubts, Error> {
+    let mut doubts = Vec::new();
+    for (one, name) in (1..).zip(parameters) {
+        if name.is_empty() {
+            return Err(format!("{label}: empty argument #{one} name").into());
         }
-        if let Some(before) = parameters[..at].iter().position(|before| before == parameter) {
-            return Err(format!(
-                "argument name conflict in {label}: argument '{parameter}': #{} and #{}, change \
-                 argument names!",
-                before + 1,
-                at + 1
-            )
-            .into());
+        if !name.starts_with(['$', '%', '@']) {
+            let said = format!(
+                "{label} argument name '{name}' (#{one}) without expected prefix, better prefix \
+                 argument names with one of '$%@'."
+            );
+            doubts.push(("AH02796", said));
+        }
+        for (two, other) in (1..).zip(parameters).skip(one) {
+            if name == other {
+                return Err(format!(
+                    "argument name conflict in {label}: argument '{name}': #{one} and #{two}, \
+                     change argument names!"
+                )
+                .into());
+            }
+            let is_prefix = name.starts_with(other.as_str()) || other.starts_with(name.as_str());
+            if is_prefix && !other.is_empty() {
+                let said = format!(
+                    "{label}: argument name prefix conflict ({name} #{one} and {other} #{two}), \
+                     be careful about your macro definition!"
+                );
+                doubts.push(("AH02797", said));
+            }
         }
     }
-    Ok(())
+    Ok(doubts)
 }
 
-/// What mod_macro finds odd about a definition.
-fn doubts(label: &str, parameters: &[String], text: &str) -> Vec<(&'static str, String)> {
+/// What mod_macro finds odd about the contents.
+fn doubts(label: &str, parameters: &[String], text: &str) -> Doubts {
     let mut doubts = Vec::new();
     if text.trim().is_empty() {
         doubts.push(("AH02799", format!("{label}: empty contents!")));
@@ -87,13 +117,6 @@ fn doubts(label: &str, parameters: &[String], text: &str) -> Vec<(&'static str, 
     }
     for (at, name) in parameters.iter().enumerate() {
         let nth = at + 1;
-        if !name.starts_with(['$', '%', '@']) {
-            let said = format!(
-                "{label} argument name '{name}' (#{nth}) without expected prefix, better prefix \
-                 argument names with one of '$%@'."
-            );
-            doubts.push(("AH02796", said));
-        }
         if !text.contains(name.as_str()) {
             doubts.push(("AH02800", format!("{label}: argument '{name}' (#{nth}) never used")));
         }
@@ -127,8 +150,9 @@ fn numbered(body: &[Node], above: u32) -> String {
 }
 
 impl Macros {
+    /// Whether no macro was ever defined; one that was removed counts.
     pub(crate) fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        !self.begun
     }
 
     fn find(&self, name: &str) -> Option<&Macro> {
@@ -137,6 +161,7 @@ impl Macros {
 
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), Error> {
         let at = self.all.iter().position(|known| known.name.eq_ignore_ascii_case(name));
+        let name = name.to_ascii_lowercase();
         let at = at.ok_or_else(|| format!("cannot remove undefined macro '{name}'"))?;
         self.all.remove(at);
         Ok(())
@@ -164,7 +189,9 @@ impl Macros {
 
     /// mod_macro's warnings about values that are `""`.
     pub(crate) fn empty_values(&self, name: &str, values: &[String], line: &Line) -> Vec<String> {
-        let Some(found) = self.find(name) else { return Vec::new() };
+        let Some(found) = self.find(name).filter(|_| !self.ignores_empty) else {
+            return Vec::new();
+        };
         let empty = (1..).zip(values).filter(|(_, value)| value.is_empty());
         let label = found.label(line);
         empty.map(|(nth, _)| format!("{label}: empty argument #{nth}")).collect()

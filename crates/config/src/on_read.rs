@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::apply;
 use crate::ast::Line;
 use crate::diagnostic::Error;
-use crate::directive::Args;
+use crate::directive::{self, Args};
 use crate::expand::{Expander, INCLUDE_DEPTH_MAX, Included, Outcome};
 use crate::lexer::Split;
 use crate::parse::parse_file;
@@ -38,7 +38,8 @@ const fn row(
 }
 
 /// Rows that may also stand in a `.htaccess` file; no other may, whatever it would do.
-const IN_HTACCESS: &[&str] = &["Use", "UndefMacro"];
+const IN_HTACCESS: &[&str] =
+    &["Use", "UndefMacro", "MacroIgnoreEmptyArgs", "MacroIgnoreBadNesting"];
 
 /// A directive that acts while the configuration is read, for `-L`.
 #[derive(Clone, Copy, Debug)]
@@ -53,10 +54,10 @@ pub struct ReadTime {
     pub scope: Scope,
 }
 
-/// Directives that have no row in a table of a module.
+/// Directives and sections that have no row in a table of a module.
 pub fn read_time_directives() -> impl Iterator<Item = ReadTime> {
-    const AT_TOP: &[&str] = &["LoadModule", "ServerRoot", "DefaultRuntimeDir"];
-    ROWS.iter().map(|row| ReadTime {
+    const AT_TOP: &[&str] = &["LoadModule", "LoadFile", "ServerRoot", "DefaultRuntimeDir"];
+    let directives = ROWS.iter().map(|row| ReadTime {
         name: row.name,
         file: row.file,
         help: row.help,
@@ -65,11 +66,34 @@ pub fn read_time_directives() -> impl Iterator<Item = ReadTime> {
             name if IN_HTACCESS.contains(&name) => Scope::OR_ALL,
             _ => Scope::ANY_CONF,
         },
-    })
+    });
+    let sections = SECTIONS.iter().map(|&(name, file, help)| ReadTime {
+        name,
+        file,
+        help,
+        scope: Scope::OR_ALL,
+    });
+    directives.chain(sections)
 }
+
+/// Sections that are conditions or a definition: name, source file in httpd, and help text. What
+/// they do is in `condition.rs` and `macros.rs`.
+#[rustfmt::skip]
+const SECTIONS: &[(&str, &str, &str)] = &[
+    ("<IfDefine", "core.c", "Container for directives based on existence of command line defines"),
+    ("<IfDirective", "core.c", "Container for directives based on existence of named directive"),
+    ("<IfFile", "core.c", "Container for directives based on existence of files on disk"),
+    ("<IfModule", "core.c", "Container for directives based on existence of specified modules"),
+    ("<IfSection", "core.c", "Container for directives based on existence of named section"),
+    ("<IfVersion", "mod_version.c", "a comparison operator, a version (and a delimiter)"),
+    ("<Macro", "mod_macro.c", "Beginning of a macro definition section."),
+];
 
 /// How a line of one of them looks, for a manual.
 pub fn read_time_syntax(name: &str) -> Option<String> {
+    if SECTIONS.iter().any(|row| row.0 == name) {
+        return Some(directive::section(name, " ..."));
+    }
     find(name).map(|row| row.args.syntax(row.name))
 }
 
@@ -77,7 +101,10 @@ impl Row {
     /// Check the arguments of a line and do what it says.
     pub(crate) fn run(&self, expander: &mut Expander<'_>, line: &Line) -> Outcome {
         if expander.start.is_htaccess && !IN_HTACCESS.contains(&self.name) {
-            return Err(format!("{} not allowed here", self.name).into());
+            return match expander.start.passes_over {
+                true => Ok(Vec::new()),
+                false => Err(format!("{} not allowed here", self.name).into()),
+            };
         }
         let mut split = Split::default();
         apply::words(&self.args, line.args(), &mut split)
@@ -98,10 +125,13 @@ static ROWS: &[Row] = &[
     row("Include", "core.c", Args::One, include, "Name(s) of the config file(s) to be included; fails if the wildcard does not match at least one file"),
     row("IncludeOptional", "core.c", Args::One, include_optional, "Name or pattern of the config file(s) to be included; ignored if the file does not exist or the pattern does not match any files"),
     row("LoadModule", "mod_so.c", Args::Two, load_module, "a module name and the name of a shared object file to load it from"),
+    row("LoadFile", "mod_so.c", Args::OneOrMore, load_file, "shared object file or library to load into the server at runtime"),
     row("ServerRoot", "core.c", Args::One, server_root, "Common directory of server-related files (logs, confs, etc.)"),
     row("DefaultRuntimeDir", "core.c", Args::One, default_runtime_dir, "Common directory for run-time files (shared memory, locks, etc.)"),
-    row("Use", "mod_macro.c", Args::Any, use_macro, ""),
+    row("Use", "mod_macro.c", Args::Any, use_macro, "Use of a macro."),
     row("UndefMacro", "mod_macro.c", Args::One, undef_macro, "Remove a macro definition."),
+    row("MacroIgnoreEmptyArgs", "mod_macro.c", Args::Raw, ignore_empty, "Globally ignore warnings about empty arguments."),
+    row("MacroIgnoreBadNesting", "mod_macro.c", Args::Raw, ignore_bad_nesting, "Globally ignore warnings about bad nesting."),
 ];
 
 /// httpd keeps `:` for the maps of mod_rewrite.
@@ -180,19 +210,38 @@ fn load_module(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Out
     Ok(Vec::new())
 }
 
+/// Code of others does not run in this process: a file that is there is left alone.
+fn load_file(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outcome {
+    for (nth, path) in args.iter().enumerate() {
+        let file = expander.absolute(path);
+        if let Some(text) = cannot_load(expander, path, &file) {
+            return Err(Error::argument(nth, text));
+        }
+        expander.warn(line, None, Error::argument(nth, format!("{path} is not loaded")));
+    }
+    Ok(Vec::new())
+}
+
+/// httpd's words, and those of dlopen, which looks for a plain name elsewhere, too.
+fn cannot_load(expander: &mut Expander<'_>, path: &str, file: &str) -> Option<String> {
+    let shown = if path.contains('/') { file } else { path };
+    let reason = match (expander.world.exists(file), expander.world.is_folder(file)) {
+        (false, _) => "cannot open shared object file: No such file or directory",
+        (true, true) => "cannot read file data: Is a directory",
+        (true, false) => return None,
+    };
+    Some(format!("Cannot load {path} into server: {shown}: {reason}"))
+}
+
 /// httpd's words (mod_so.c, and those of dlopen), and what was probably meant.
 fn no_such_module(expander: &mut Expander<'_>, symbol: &str, path: &str) -> Error {
     let file = expander.absolute(path);
-    let text = match expander.world.exists(&file) {
-        true => format!(
+    let text = cannot_load(expander, path, &file).unwrap_or_else(|| {
+        format!(
             "Can't locate API module structure `{symbol}' in file {file}: {file}: undefined \
              symbol: {symbol}"
-        ),
-        false => format!(
-            "Cannot load {path} into server: {file}: cannot open shared object file: No such file \
-             or directory"
-        ),
-    };
+        )
+    });
     let own = expander.start.modules.iter().map(|row| row.symbol);
     let names = own.chain(known_modules::MODULES.iter().map(|row| row.0));
     let suggestion = suggest::nearest(symbol, names).map(String::from);
@@ -262,13 +311,13 @@ fn use_macro(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outco
     };
     let lower = name.to_ascii_lowercase();
     if expander.using.contains(&lower) {
-        return Err(format!("recursive use of macro '{name}' is invalid").into());
+        return Err(format!("recursive use of macro '{lower}' is invalid").into());
     }
     if expander.included_by.len() + expander.using.len() >= INCLUDE_DEPTH_MAX {
         let text = format!("macros are nested deeper than {INCLUDE_DEPTH_MAX}");
         return Err(expander.last(text));
     }
-    let bytes = expander.macros.check(name, values)?;
+    let bytes = expander.macros.check(&lower, values)?;
     expander.spend(bytes)?;
     for warning in expander.macros.empty_values(name, values, line) {
         expander.warn(line, Some("AH02798"), warning);
@@ -278,6 +327,17 @@ fn use_macro(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outco
     let nodes = expander.tree(tree);
     expander.using.pop();
     Ok(nodes)
+}
+
+/// As in httpd without a look at the arguments: `Off` ignores them, too.
+fn ignore_empty(expander: &mut Expander<'_>, _: &Line, _: &[String]) -> Outcome {
+    expander.macros.ignores_empty = true;
+    Ok(Vec::new())
+}
+
+/// Sections that a macro leaves open are errors here, so that there is no warning to ignore.
+fn ignore_bad_nesting(_: &mut Expander<'_>, _: &Line, _: &[String]) -> Outcome {
+    Ok(Vec::new())
 }
 
 fn undef_macro(expander: &mut Expander<'_>, _: &Line, args: &[String]) -> Outcome {

@@ -30,24 +30,31 @@ impl Scope {
     /// In a `.htaccess` file under `AllowOverride Indexes`.
     pub const HTACCESS_INDEXES: Self = Self(1 << 9);
 
+    /// Inside `<AuthnProviderAlias>` or `<AuthzProviderAlias>`: what httpd calls `ACCESS_CONF`
+    /// and not `OR_...` may stand there.
+    pub const ALIAS: Self = Self(1 << 10);
+
     /// Nowhere.
     pub const NONE: Self = Self(0);
     /// Outside of `<Directory>`, `<Location>` and `<Files>`.
     pub const RSRC_CONF: Self = Self::SERVER.with(Self::HOST);
+    /// Each kind of section with settings for requests.
+    pub const SECTIONS: Self = Self::DIRECTORY.with(Self::LOCATION).with(Self::FILES);
     /// Inside of `<Directory>`, `<Location>` or `<Files>`.
-    pub const ACCESS_CONF: Self = Self::DIRECTORY.with(Self::LOCATION).with(Self::FILES);
+    pub const ACCESS_CONF: Self = Self::SECTIONS.with(Self::ALIAS);
     /// Anywhere in a `*.conf` file.
     pub const ANY_CONF: Self = Self::RSRC_CONF.with(Self::ACCESS_CONF);
+    const OVERRIDABLE: Self = Self::RSRC_CONF.with(Self::SECTIONS);
     /// Anywhere, in `.htaccess` under `AllowOverride Options`.
-    pub const OR_OPTIONS: Self = Self::ANY_CONF.with(Self::HTACCESS_OPTIONS);
+    pub const OR_OPTIONS: Self = Self::OVERRIDABLE.with(Self::HTACCESS_OPTIONS);
     /// Anywhere, in `.htaccess` under `AllowOverride FileInfo`.
-    pub const OR_FILEINFO: Self = Self::ANY_CONF.with(Self::HTACCESS_FILEINFO);
+    pub const OR_FILEINFO: Self = Self::OVERRIDABLE.with(Self::HTACCESS_FILEINFO);
     /// Anywhere, in `.htaccess` under `AllowOverride Indexes`.
-    pub const OR_INDEXES: Self = Self::ANY_CONF.with(Self::HTACCESS_INDEXES);
+    pub const OR_INDEXES: Self = Self::OVERRIDABLE.with(Self::HTACCESS_INDEXES);
     /// In per-directory sections, in `.htaccess` under `AllowOverride AuthConfig`.
-    pub const OR_AUTHCFG: Self = Self::ACCESS_CONF.with(Self::HTACCESS_AUTHCFG);
+    pub const OR_AUTHCFG: Self = Self::SECTIONS.with(Self::HTACCESS_AUTHCFG);
     /// In per-directory sections, in `.htaccess` under `AllowOverride Limit`.
-    pub const OR_LIMIT: Self = Self::ACCESS_CONF.with(Self::HTACCESS_LIMIT);
+    pub const OR_LIMIT: Self = Self::SECTIONS.with(Self::HTACCESS_LIMIT);
     /// In `.htaccess` under any `AllowOverride` but `None`.
     pub const HTACCESS: Self = Self::HTACCESS_OPTIONS
         .with(Self::HTACCESS_FILEINFO)
@@ -55,7 +62,7 @@ impl Scope {
         .with(Self::HTACCESS_LIMIT)
         .with(Self::HTACCESS_INDEXES);
     /// Anywhere, in `.htaccess` under any `AllowOverride` but `None`.
-    pub const OR_ALL: Self = Self::ANY_CONF.with(Self::HTACCESS);
+    pub const OR_ALL: Self = Self::OVERRIDABLE.with(Self::HTACCESS);
 
     /// Both sets together; `|` in a constant.
     pub const fn with(self, other: Self) -> Self {

@@ -18,7 +18,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use pattern::{Flags, Regex};
+use pattern::Regex;
 
 /// How deep parentheses and functions may be nested. httpd parses more, and evaluates functions
 /// to a depth of 20; what is parsed here must fit the stack of a thread.
@@ -273,8 +273,7 @@ impl<'a> Parser<'a> {
             Token::Regex { pattern, ignore_case } => (pattern, ignore_case),
             other => return Err(unexpected(&other, "T_REGEX or T_REGEX_I")),
         };
-        let flags =
-            Flags { ignore_case: ignore_case || self.mode.regex.ignore_case, ..self.mode.regex };
+        let flags = self.mode.regex.or_ignore_case(ignore_case);
         let pattern = core::str::from_utf8(pattern).ok();
         let regex = pattern.and_then(|pattern| Regex::new(pattern, flags).ok());
         regex.ok_or_else(|| Stop::Error("Failed to compile regular expression".to_owned()))

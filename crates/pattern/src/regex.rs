@@ -25,6 +25,12 @@ impl Default for Flags {
 }
 
 impl Flags {
+    /// The same, and in both cases if `ignore_case` says so.
+    #[must_use]
+    pub fn or_ignore_case(self, ignore_case: bool) -> Self {
+        Self { ignore_case: self.ignore_case || ignore_case, ..self }
+    }
+
     /// PCRE2's bits. Names may be given to several groups, as httpd always allows.
     fn bits(self) -> u32 {
         let bit = |is_set: bool, bit: u32| if is_set { bit } else { 0 };

@@ -247,6 +247,10 @@ impl World for Surroundings<'_> {
     fn is_folder(&mut self, path: &str) -> bool {
         self.system.is_folder(path)
     }
+
+    fn matches(&mut self, pattern: &str, subject: &str) -> Option<bool> {
+        self.system.matches(pattern, subject)
+    }
 }
 
 fn expand(trees: Vec<config::Tree>, httpd: &Httpd) -> Expanded {
@@ -270,6 +274,7 @@ fn expand(trees: Vec<config::Tree>, httpd: &Httpd) -> Expanded {
         version: identity::VERSION,
         bytes_max: config::expand::EXPANDED_BYTES_MAX,
         is_htaccess: false,
+        passes_over: false,
         missing: &[],
     };
     let mut world = Surroundings { system: System, more: &httpd.environment };
@@ -292,6 +297,8 @@ fn render(httpd: &Httpd, said: &[Diagnostic]) -> String {
         match warning.id {
             _ if httpd.level() < Level::Warn => {}
             // A directive that is missing is named once, however often it stands there.
+            // Before there is a log: as it is, without the time (APLOG_STARTUP).
+            Some("AH00112") => text.push_str(&format!("AH00112: {}\n", warning.text)),
             None if told.contains(&warning.text.as_str()) => {}
             Some(id) => text.push_str(&log_line(Level::Warn, id, &warning.text, None)),
             None => {
@@ -308,8 +315,17 @@ fn render(httpd: &Httpd, said: &[Diagnostic]) -> String {
 }
 
 /// The modules that log these messages in httpd.
-const LOGGED_BY: &[(&str, &str)] =
-    &[("AH01574", "so"), ("AH01575", "so"), ("AH02798", "macro"), ("AH10142", "authz_core")];
+const LOGGED_BY: &[(&str, &str)] = &[
+    ("AH01574", "so"),
+    ("AH01575", "so"),
+    ("AH02796", "macro"),
+    ("AH02797", "macro"),
+    ("AH02798", "macro"),
+    ("AH02799", "macro"),
+    ("AH02800", "macro"),
+    ("AH02802", "macro"),
+    ("AH10142", "authz_core"),
+];
 
 /// A line as it stands in an error log.
 fn log_line(level: Level, id: &str, text: &str, source: Option<(&str, u32)>) -> String {

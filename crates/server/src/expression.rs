@@ -7,6 +7,7 @@ use crate::names;
 use crate::phase;
 use crate::representation::parse_http_date;
 use crate::response::Response;
+pub(crate) use expr::Mode;
 use expr::{
     Expr, Facts, FileError, FileKind, FileStatus, LocalTime, Matches, StringExpr, Variable,
 };
@@ -18,22 +19,6 @@ use std::io::Read;
 use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
-
-/// Where an expression was written: a `.htaccess` file may not look at files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    Config,
-    Htaccess,
-}
-
-impl Mode {
-    fn rules(self) -> expr::Mode {
-        match self {
-            Self::Config => expr::Mode::default(),
-            Self::Htaccess => expr::Mode::htaccess(),
-        }
-    }
-}
 
 /// What is known of an expression when it is compiled.
 fn note(uses: expr::Uses) {
@@ -52,7 +37,7 @@ impl Expression {
     /// # Errors
     /// httpd's text.
     pub(crate) fn parse(text: &str, mode: Mode) -> Result<Self, String> {
-        let parsed = Expr::parse(text, &mode.rules()).map_err(|error| error.to_string())?;
+        let parsed = Expr::parse(text, &mode).map_err(|error| error.to_string())?;
         note(parsed.uses());
         Ok(Self(Arc::new(parsed)))
     }
@@ -96,7 +81,7 @@ impl Text {
     /// # Errors
     /// httpd's text.
     pub(crate) fn parse(text: &str, mode: Mode) -> Result<Self, String> {
-        let parsed = StringExpr::parse(text, &mode.rules()).map_err(|error| error.to_string())?;
+        let parsed = StringExpr::parse(text, &mode).map_err(|error| error.to_string())?;
         note(parsed.uses());
         Ok(Self(Arc::new(parsed)))
     }

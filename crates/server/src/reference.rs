@@ -33,19 +33,6 @@ struct Entry {
     is_read_time: bool,
 }
 
-/// Sections that are conditions or a definition, and so have no row: name, source file in httpd,
-/// and help text.
-#[rustfmt::skip]
-const SECTIONS: &[(&str, &str, &str)] = &[
-    ("<IfDefine", "core.c", "Container for directives based on existence of command line defines"),
-    ("<IfDirective", "core.c", "Container for directives based on existence of named directive"),
-    ("<IfFile", "core.c", "Container for directives based on existence of files on disk"),
-    ("<IfModule", "core.c", "Container for directives based on existence of specified modules"),
-    ("<IfSection", "core.c", "Container for directives based on existence of named section"),
-    ("<IfVersion", "mod_version.c", "a comparison operator, a version (and a delimiter)"),
-    ("<Macro", "mod_macro.c", "Beginning of a macro definition section."),
-];
-
 /// The name of the index.
 const INDEX: &str = "README.md";
 
@@ -133,15 +120,6 @@ fn entries() -> Vec<Entry> {
         default: "",
         help: row.help,
         scope: row.scope,
-        is_read_time: true,
-    }));
-    entries.extend(SECTIONS.iter().map(|(name, file, help)| Entry {
-        name,
-        page: page_of(file),
-        syntax: format!("{name} ...> ... </{}>", bare(name)),
-        default: "",
-        help,
-        scope: Scope::OR_ALL,
         is_read_time: true,
     }));
     entries.sort_by_key(|entry| (bare(entry.name).to_ascii_lowercase(), entry.name));

@@ -275,6 +275,7 @@ fn expand(serve: &Serve, index: &Index<Builder>) -> Result<Lines, String> {
         version: identity::VERSION,
         bytes_max: config::expand::EXPANDED_BYTES_MAX,
         is_htaccess: false,
+        passes_over: false,
         missing: &[],
     };
     let mut trees = Vec::new();

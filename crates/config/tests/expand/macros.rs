@@ -9,7 +9,6 @@ fn macros_are_filled_in() {
     let cases = [
         ("<Macro m>\nA\n</Macro>\nUse m\nUse M", "A\nA\n"),
         ("<Macro m $x>\nA $x$x\n</Macro>\nUse m \"b c\"", "A b cb c\n"),
-        ("<Macro m $dir $directory>\nA $directory $dir\n</Macro>\nUse m 1 2", "A 2 1\n"),
         // A value is not searched for parameters.
         ("<Macro m $x $y>\nA $x $y\n</Macro>\nUse m $y 2", "A $y 2\n"),
         ("<Macro m $x>\n<$x y>\nB\n</$x>\n</Macro>\nUse m C", "<C y>\n    B\n</C>\n"),
@@ -20,6 +19,10 @@ fn macros_are_filled_in() {
     for (text, expected) in cases {
         assert_eq!(left(&[("", text)]), expected, "{text}");
     }
+    // Odd, but the longest name that fits is meant.
+    let all =
+        expanded(&[("", "<Macro m $dir $directory>\nA $directory $dir\n</Macro>\nUse m 1 2")]);
+    assert_eq!(ast::print(&all.nodes[0]), "A 2 1\n");
     // Lines are counted from the one below `<Macro`.
     let all = expanded(&[("", "<Macro m>\n\n  A\n  <B x>\n\n    C\n  </B>\n  D\n</Macro>\nUse m")]);
     let lines: Vec<u32> = all.nodes[0].iter().map(|node| node.line().number()).collect();
@@ -34,6 +37,7 @@ fn macros_that_make_no_sense_are_told() {
         ("<Macro m $x>\nA $x\n</Macro>\n", "macro 'm' (defined on line 1 of \"/main.conf\")");
     for (text, expected) in [
         ("<Macro>\n</Macro>", "1: <Macro macro definition: empty name".to_owned()),
+        ("<Macro >\n</Macro>", "1: <Macro macro definition: empty name".into()),
         ("<Macro \"\">\n</Macro>", "1: <Macro macro definition: name not found".into()),
         ("<Macro m\n</Macro>", "1: <Macro> directive missing closing '>'".into()),
         (
@@ -46,7 +50,26 @@ fn macros_that_make_no_sense_are_told() {
         ("<Macro m $x \"\">\nA $x\n</Macro>", format!("1: {at}: empty argument #2 name")),
         (&format!("{m}Use m"), format!("4: {at} used with 0 arguments instead of 1")),
         (&format!("{m}Use m a b"), format!("4: {at} used with 2 arguments instead of 1")),
-        (&format!("{m}Use n"), "4: macro 'n' undefined".into()),
+        (&format!("{m}Use N"), "4: macro 'n' undefined".into()),
+        (&format!("{m}UndefMacro N"), "4: cannot remove undefined macro 'n'".into()),
+        // One that was removed is remembered so far.
+        (&format!("{m}UndefMacro m\nUse m b"), "5: macro 'm' undefined".into()),
+        (&format!("{m}MacroIgnoreEmptyArgs Off\nUse m \"\""), String::new()),
+        (&format!("MacroIgnoreBadNesting\n{m}"), String::new()),
+        (
+            "<Macro M $x $xy>\nA $xy\n</Macro>",
+            format!(
+                "AH02797: {at}: argument name prefix conflict ($x #1 and $xy #2), be careful \
+                 about your macro definition!"
+            ),
+        ),
+        (
+            "<Macro m $x $y $y $x>\nA\n</Macro>",
+            format!(
+                "1: argument name conflict in {at}: argument '$x': #1 and #4, change argument \
+                 names!"
+            ),
+        ),
         (&format!("{m}Use"), "4: no macro name specified with Use".into()),
         (&format!("{m}Use \"\""), "4: no macro name specified with Use".into()),
         (

@@ -48,6 +48,15 @@ impl World for Files {
     fn is_folder(&mut self, path: &str) -> bool {
         self.0.keys().any(|name| name.starts_with(&format!("{path}/")))
     }
+
+    /// Of expressions only `^` at the start is known, and that `(` is none.
+    fn matches(&mut self, pattern: &str, subject: &str) -> Option<bool> {
+        match pattern.strip_prefix('^') {
+            _ if pattern == "(" => None,
+            Some(start) => Some(subject.starts_with(start)),
+            None => Some(subject.contains(pattern)),
+        }
+    }
 }
 
 fn expanded(files: &[(&str, &str)]) -> Expanded {
@@ -65,6 +74,7 @@ fn expanded(files: &[(&str, &str)]) -> Expanded {
         version: [2, 4, 71],
         bytes_max: 1 << 20,
         is_htaccess: false,
+        passes_over: false,
         missing: &[],
     };
     let main = parse("/main.conf", files[0].1.as_bytes(), 1);
@@ -191,6 +201,13 @@ fn conditions_hold_or_not() {
         "<IfVersion >= 2.>",
         "<IfVersion > 2>",
         "<IfVersion <= 2.4.71>",
+        "<IfVersion ~ ^2.4>",
+        "<IfVersion \"~\" 4.71>",
+        "<IfVersion !~ ^4>",
+        "<IfVersion /^2/>",
+        "<IfVersion = /.71/>",
+        "<IfVersion == //>",
+        "<IfVersion != /^3/>",
     ];
     let fails = [
         "<IfDefine NO>",
@@ -211,6 +228,11 @@ fn conditions_hold_or_not() {
         "<IfVersion = 2.4>",
         "<IfVersion > 2.4.71>",
         "<IfVersion < 2>",
+        "<IfVersion ~ ^4>",
+        "<IfVersion !~ ^2>",
+        "<IfVersion ~ \"^2.4>\">",
+        "<IfVersion /^4/>",
+        "<IfVersion != /^2/>",
     ];
     for (opens, expected) in holds.map(|it| (it, "A\n")).iter().chain(&fails.map(|it| (it, ""))) {
         let name = opens[1..].split(' ').next().unwrap();
@@ -242,9 +264,14 @@ fn conditions_that_cannot_be_read_are_errors() {
         ("<IfVersion =! 2.4>", "1: unrecognized operator '=!'"),
         ("<IfVersion foo 2.4>", "1: unrecognized operator 'foo'"),
         ("<IfVersion ! 2.4>", "1: unrecognized operator '!'"),
-        // Ours: httpd has them.
-        ("<IfVersion ~ 2.4>", "1: regular expressions are not supported in <IfVersion> yet"),
-        ("<IfVersion = /^2/>", "1: regular expressions are not supported in <IfVersion> yet"),
+        ("<IfVersion ~>", version),
+        ("<IfVersion >= /2/>", version),
+        ("<IfVersion !/^2/>", version),
+        ("<IfVersion ~= 2.4>", "1: unrecognized operator '~='"),
+        ("<IfVersion ~ (>", "1: Unable to compile regular expression"),
+        ("<IfVersion /(/>", "1: Unable to compile regular expression"),
+        ("<IfVersion />", "1: Missing delimiting / of regular expression."),
+        ("<IfVersion = /2>", "1: Missing delimiting / of regular expression."),
     ] {
         let name = opens[1..].trim_end_matches('>').split(' ').next().unwrap();
         assert_eq!(error(&format!("{opens}\nA\n</{name}>")), expected, "{opens}");
@@ -314,9 +341,13 @@ fn modules_are_there_once_they_are_loaded() {
     assert!(mpm.ends_with("mpm_prefork_module is not there yet: the event MPM runs"), "{mpm}");
     let unknown = said(&expanded(&[("", "LoadModule alias_moduel m.so")]));
     assert!(unknown.contains(
-        "line 1 of /main.conf: Cannot load m.so into server: /etc/m.so: cannot open shared object \
+        "line 1 of /main.conf: Cannot load m.so into server: m.so: cannot open shared object \
          file: No such file or directory"
     ));
+    let below = said(&expanded(&[("", "LoadFile d/m.so")]));
+    assert!(below.contains("Cannot load d/m.so into server: /etc/d/m.so: cannot open"), "{below}");
+    let folder = said(&expanded(&[("", "LoadModule other_thing d"), ("/etc/d/x", "")]));
+    assert!(folder.contains("Cannot load d into server: d: cannot read file data"), "{folder}");
     let there = first_line(&[("", "LoadModule other_thing /m.so"), ("/m.so", "")]);
     assert!(there.contains("Can't locate API module structure `other_thing' in file /m.so: /m.so"));
     assert!(unknown.contains("did you mean alias_module?"), "{unknown}");

@@ -4,6 +4,7 @@
 use super::Httpd;
 use crate::modules;
 use crate::site::builder::Builder;
+use crate::site::lexical;
 use config::diagnostic::Stage;
 use config::{Diagnostic, Line, Node};
 use runtime::process;
@@ -19,7 +20,8 @@ pub(super) struct Checks {
 /// Lines that are looked at again once all are applied.
 #[derive(Default)]
 pub(super) struct Checked<'n> {
-    document_roots: Vec<&'n Line>,
+    /// Each with whether it is in a `<VirtualHost>`.
+    document_roots: Vec<(&'n Line, bool)>,
     /// Those of access logs.
     logs: Vec<&'n Line>,
 }
@@ -28,22 +30,23 @@ impl<'n> Checked<'n> {
     /// The lines of a configuration, in its order.
     pub(super) fn of(trees: &'n [Vec<Node>]) -> Self {
         let mut found = Self::default();
-        trees.iter().for_each(|nodes| found.add(nodes));
+        trees.iter().for_each(|nodes| found.add(nodes, false));
         found
     }
 
-    fn add(&mut self, nodes: &'n [Node]) {
+    fn add(&mut self, nodes: &'n [Node], in_host: bool) {
         for node in nodes {
             let line = match node {
                 Node::Section(section) => {
-                    self.add(&section.body);
+                    let is_host = section.line.name().eq_ignore_ascii_case("<VirtualHost");
+                    self.add(&section.body, in_host || is_host);
                     continue;
                 }
                 Node::Directive(line) => line,
             };
             let name = line.name();
             if name.eq_ignore_ascii_case("DocumentRoot") {
-                self.document_roots.push(line);
+                self.document_roots.push((line, in_host));
             } else if ACCESS_LOGS.iter().any(|log| log.eq_ignore_ascii_case(name)) {
                 self.logs.push(line);
             }
@@ -96,18 +99,26 @@ pub(super) fn id_of(name: &str, look_up: impl Fn(&str) -> Option<u32>) -> Option
 }
 
 impl Checks {
-    /// An error for each `DocumentRoot` that is no folder (set_document_root of httpd's core.c).
+    /// An error for each `DocumentRoot` that is no folder, and a warning in virtual hosts
+    /// (set_document_root of httpd's core.c).
     pub(super) fn missing_document_roots(
         &mut self,
         checked: &Checked<'_>,
         root: &Path,
     ) -> Vec<Diagnostic> {
         let mut said = Vec::new();
-        for line in &checked.document_roots {
-            let word = config::lexer::Words::new(line.args()).next().map(|word| word.text);
-            let Some(path) = word.map(|path| root.join(path)) else { continue };
+        for (line, in_host) in &checked.document_roots {
+            let mut words = config::lexer::Words::new(line.args()).map(|word| word.text);
+            let (Some(path), None) = (words.next(), words.next()) else { continue };
+            let path = root.join(path);
             if !self.is_folder(&path) {
                 let shown = path.display();
+                if *in_host {
+                    let text = format!("Warning: DocumentRoot [{shown}] does not exist");
+                    let warning = Diagnostic::warning(line.position(), text);
+                    said.push(Diagnostic { id: Some("AH00112"), ..warning });
+                    continue;
+                }
                 let text = format!("DocumentRoot '{shown}' is not a directory, or is not readable");
                 let error = Diagnostic::error(Stage::Apply, line.position(), text);
                 said.push(Diagnostic { line_text: line.text.to_string(), ..error });
@@ -176,7 +187,8 @@ impl Checks {
         // `|program` and `syslog` are no files, and were not made absolute.
         let folder = path.parent().filter(|_| path.is_absolute())?;
         let is_missing = !self.is_folder(folder);
-        is_missing.then(|| format!("Cannot access directory '{}/'", folder.display()))
+        let shown = lexical::normal(folder);
+        is_missing.then(|| format!("Cannot access directory '{}/'", shown.display()))
     }
 
     fn is_folder(&mut self, path: &Path) -> bool {

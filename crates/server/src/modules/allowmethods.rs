@@ -13,7 +13,7 @@ pub(crate) static MODULE: Module<Builder> =
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     name: "AllowMethods",
-    args: Args::Any,
+    args: Args::Argv,
     scope: Scope::ACCESS_CONF,
     default: "reset",
     help: "only allow specific methods",

@@ -124,7 +124,7 @@ pub(crate) fn expression(builder: &Builder, call: &Call<'_>) -> Result<Text, Err
 
 /// The rules that expressions of this file have to keep to.
 pub(crate) fn mode(builder: &Builder) -> Mode {
-    if builder.is_htaccess() { Mode::Htaccess } else { Mode::Config }
+    builder.mode()
 }
 
 fn auth_type_line(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {

@@ -4,6 +4,7 @@
 use crate::modules::filter::coding::AlterEtag;
 use crate::modules::filter::recode::Coder;
 use crate::site::builder::Builder;
+use config::args;
 use config::directive::Apply;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
@@ -151,7 +152,10 @@ fn alter_etag(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 
 fn inflate_limit(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let limit = call.arg(0).parse::<i64>().ok().and_then(|limit| u64::try_from(limit).ok());
-    let said = "DeflateInflateLimitRequestBody requires a non-negative integer.";
+    let said = match args::leading(call.arg(0)) {
+        i64::MAX | i64::MIN => "DeflateInflateLimitRequestBody is not parsable.",
+        _ => "DeflateInflateLimitRequestBody requires a non-negative integer.",
+    };
     inflation(builder).limit_request_body = limit.ok_or_else(|| Error::argument(0, said))?;
     Ok(())
 }
@@ -168,22 +172,15 @@ fn ratio_burst(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// A number as C's `atoi` reads it: what follows the digits does not count.
+/// A number as C's `atoi` reads it: what follows the digits does not count, nor do bits above 32.
 pub(crate) fn between(
     call: &Call<'_>,
     least: i32,
     most: i32,
     said: &'static str,
 ) -> Result<i32, Error> {
-    let number = leading_number(call.arg(0));
+    let number = args::leading_int(call.arg(0));
     if (least..=most).contains(&number) { Ok(number) } else { Err(Error::argument(0, said)) }
-}
-
-fn leading_number(text: &str) -> i32 {
-    let text = text.trim_start();
-    let sign = usize::from(text.starts_with(['-', '+']));
-    let digits = text[sign..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - sign);
-    text[..sign + digits].parse().unwrap_or(0)
 }
 
 /// What httpd writes before the compressed bytes: no name, no time, Unix.

@@ -18,8 +18,8 @@ pub(crate) static MODULE: Module<Builder> =
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("DirectoryIndex", Args::OneOrMore, Scope::OR_INDEXES, "index.html", "a list of file names", directory_index),
-    row("DirectorySlash", Args::Flag, Scope::OR_FILEINFO, "On", "On or Off", directory_slash),
+    row("DirectoryIndex", Args::Any, Scope::OR_INDEXES, "index.html", "a list of file names", directory_index),
+    row("DirectorySlash", Args::Flag, Scope::OR_INDEXES, "On", "On or Off", directory_slash),
     row("DirectoryCheckHandler", Args::Flag, Scope::OR_INDEXES, "Off", "On or Off", directory_check_handler),
     row("DirectoryIndexRedirect", Args::One, Scope::OR_INDEXES, "off", "On, Off, or a 3xx status code.", directory_index_redirect),
     row("FallbackResource", Args::One, Scope::OR_INDEXES, "disabled", "Set a default handler", fallback_resource),
@@ -107,7 +107,10 @@ fn directory_index_redirect(builder: &mut Builder, call: &Call<'_>) -> Result<()
         "seeother" => Some(Status::SEE_OTHER),
         word => {
             let code = word.parse().ok().filter(|code| (300..=399).contains(code));
-            let text = "DirectoryIndexRedirect only accepts values between 300 and 399";
+            let text = match word.as_bytes()[0].is_ascii_digit() {
+                true => "DirectoryIndexRedirect only accepts values between 300 and 399",
+                false => "DirectoryIndexRedirect ON|OFF|permanent|temp|seeother|3xx",
+            };
             Some(code.and_then(Status::new).ok_or_else(|| Error::argument(0, text))?)
         }
     };

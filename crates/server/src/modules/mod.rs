@@ -46,6 +46,7 @@ pub(crate) mod unique_id;
 pub(crate) mod unixd;
 pub(crate) mod userdir;
 pub(crate) mod vhost_alias;
+pub(crate) mod watchdog;
 
 use crate::phase::{Codings, Decide, Filter, Finish, Hook, Phases, Plain, Resolve, Row, Translate};
 use crate::site::builder::Builder;
@@ -57,6 +58,7 @@ pub(crate) static MODULES: &[&Module<Builder>] = &[
     &core::MODULE,
     &mpm_common::MODULE,
     &unixd::MODULE,
+    &watchdog::MODULE,
     &log_config::MODULE,
     &logio::MODULE,
     &reqtimeout::MODULE,
@@ -245,7 +247,6 @@ pub(crate) const GUARDS: Guards = Guards {
         "AllowMethods",
         "SetHandler",
         "HiddenNames",
-        "ChrootDir",
         "SSLRequire",
         "SSLRequireSSL",
         "SSLVerifyClient",

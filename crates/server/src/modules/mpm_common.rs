@@ -32,12 +32,12 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("StartServers", "auto", "Number of child processes launched at server startup", checked_only),
     row("ListenBacklog", "511", "Maximum length of the queue of pending connections, as used by listen(2)", listen_backlog),
     row("ListenTCPDeferAccept", "1", "Value set for the socket option TCP_DEFER_ACCEPT if it is set", listen_tcp_defer_accept),
-    row("ListenCoresBucketsRatio", "0", "Ratio between the number of CPU cores (online) and the number of listeners buckets", accept),
-    row("SendBufferSize", "0", "Send buffer size in bytes", accept),
-    row("ReceiveBufferSize", "0", "Receive buffer size in bytes", accept),
-    row("MaxMemFree", "", "Maximum number of 1k blocks a particular child's allocator may hold.", accept),
-    row("ThreadStackSize", "", "Size in bytes of stack used by threads handling client connections", accept),
-    row("CoreDumpDirectory", "", "The location of the directory Apache changes to before dumping core", accept),
+    row("ListenCoresBucketsRatio", "0", "Ratio between the number of CPU cores (online) and the number of listeners buckets", listen_cores_buckets_ratio),
+    row("SendBufferSize", "0", "Send buffer size in bytes", buffer_size),
+    row("ReceiveBufferSize", "0", "Receive buffer size in bytes", buffer_size),
+    row("MaxMemFree", "", "Maximum number of 1k blocks a particular child's allocator may hold.", memory_size),
+    row("ThreadStackSize", "", "Size in bytes of stack used by threads handling client connections", memory_size),
+    row("CoreDumpDirectory", "", "The location of the directory Apache changes to before dumping core", core_dump_directory),
     row("ScoreBoardFile", "", "A file for Apache to maintain runtime process management information", accept),
     row("GracefulShutdownTimeout", "0", "Maximum time in seconds to wait for child processes to complete transactions during shutdown", graceful_shutdown_timeout),
     row("MinSpareThreads", "auto", "Minimum number of idle threads, to handle request spikes", checked_only),
@@ -86,21 +86,65 @@ fn checked_only(_: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn listen_backlog(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let backlog = args::number(call, 0, 1..=u64::from(u16::MAX))
-        .map_err(|error| error.reworded("ListenBackLog must be > 0"))?;
-    builder.server.mpm.listen_backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
+    // The kernel has a bound of its own.
+    builder.server.mpm.listen_backlog = positive(call)?;
     Ok(())
 }
 
+/// A number above zero; a larger one than httpd can hold is as large as possible.
+fn positive(call: &Call<'_>) -> Result<i32, Error> {
+    let number = call.arg(0).parse().ok().filter(|number: &i64| *number > 0);
+    let number = number.ok_or_else(|| Error::argument(0, format!("{} must be > 0", call.name)))?;
+    Ok(i32::try_from(number).unwrap_or(i32::MAX))
+}
+
+/// There is one set of listening sockets, whatever the number of cores.
+fn listen_cores_buckets_ratio(_: &mut Builder, call: &Call<'_>) -> Done {
+    positive(call).map(|_| ())
+}
+
+/// The kernel sizes the buffers of sockets (ap_set_send_buffer_size).
+fn buffer_size(_: &mut Builder, call: &Call<'_>) -> Done {
+    match args::leading_int(call.arg(0)) {
+        0 | 512.. => Ok(()),
+        _ => {
+            let text = format!("{} must be >= 512 bytes, or 0 for system default.", call.name);
+            Err(Error::argument(0, text))
+        }
+    }
+}
+
+/// ap_mpm_set_max_mem_free, ap_mpm_set_thread_stacksize
+fn memory_size(_: &mut Builder, call: &Call<'_>) -> Done {
+    match args::leading(call.arg(0)) {
+        ..0 | i64::MAX => {
+            Err(Error::argument(0, format!("Invalid {} value: {}", call.name, call.arg(0))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// ap_mpm_set_coredumpdir. Where a core is written the kernel decides.
+fn core_dump_directory(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let path = builder.server_path(call.arg(0));
+    let fault = match std::fs::metadata(&path) {
+        Ok(status) if status.is_dir() => return Ok(()),
+        Ok(_) => "is not a directory",
+        Err(_) => "does not exist",
+    };
+    Err(Error::argument(0, format!("CoreDumpDirectory {} {fault}", path.display())))
+}
+
 fn listen_tcp_defer_accept(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let seconds = args::number(call, 0, 0..=3600)?;
-    builder.server.mpm.listen_tcp_defer_accept_s = i32::try_from(seconds).unwrap_or(0);
+    builder.server.mpm.listen_tcp_defer_accept_s = positive(call)?.min(3600);
     Ok(())
 }
 
 /// A child lives as long as its generation.
 fn max_connections_per_child(_: &mut Builder, call: &Call<'_>) -> Done {
-    if args::number(call, 0, 0..=u64::from(u32::MAX))? > 0 {
+    let not_a_number = || Error::argument(0, format!("{} must be a number", call.name));
+    let count: i64 = call.arg(0).parse().map_err(|_| not_a_number())?;
+    if count != 0 {
         call.warn(None, Error::argument(0, "child processes are not replaced yet: 0 is taken"));
     }
     Ok(())
@@ -123,7 +167,8 @@ fn async_request_worker_factor(builder: &mut Builder, call: &Call<'_>) -> Done {
         builder.server.mpm.async_request_worker_factor = None;
         return Ok(());
     }
-    let factor: f64 = call.arg(0).parse().unwrap_or(-1.0);
+    let factor: Result<f64, _> = call.arg(0).parse();
+    let factor = factor.map_err(|_| Error::argument(0, "error parsing value"))?;
     if !factor.is_finite() || factor <= 0.0 {
         return Err(Error::argument(
             0,

@@ -41,7 +41,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("RemoteIPTrustedProxyList", Args::One, "The filename to read the list of trusted proxies, see the RemoteIPTrustedProxy directive", trusted_list),
     row("RemoteIPInternalProxyList", Args::One, "The filename to read the list of internal proxies, see the RemoteIPInternalProxy directive", internal_list),
     row("RemoteIPProxyProtocol", Args::Flag, "Enable PROXY protocol handling ('on', 'off')", proxy_protocol),
-    row("RemoteIPProxyProtocolExceptions", Args::Any, "Disable PROXY protocol handling for this list of networks in CIDR format", exceptions),
+    row("RemoteIPProxyProtocolExceptions", Args::Argv, "Disable PROXY protocol handling for this list of networks in CIDR format", exceptions),
 ];
 
 /// Settings of a host.
@@ -117,8 +117,11 @@ fn networks(directive: &str, text: &str) -> Result<Vec<Subnet>, String> {
     if is_address {
         let subnet = Subnet::parse(text.as_bytes());
         let why = match mask {
-            Some(_) => "The specified network mask is invalid.",
-            None => "The specified IP address is invalid.",
+            _ if !looks_like_network(address) => "Invalid argument",
+            Some(_) if address.parse::<IpAddr>().is_ok() => {
+                "The specified network mask is invalid."
+            }
+            _ => "The specified IP address is invalid.",
         };
         return subnet.map(|subnet| vec![subnet]).ok_or_else(|| wrong(why));
     }
@@ -131,6 +134,12 @@ fn networks(directive: &str, text: &str) -> Result<Vec<Subnet>, String> {
     let found = (address, 0).to_socket_addrs().map_err(|_| wrong("Name or service not known"))?;
     let one = |ip: IpAddr| Subnet::parse(ip.to_canonical().to_string().as_bytes());
     Ok(found.filter_map(|address| one(address.ip())).collect())
+}
+
+/// Whether a text has anything that apr_ipsubnet_create would judge.
+fn looks_like_network(address: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || byte == b'.';
+    !address.is_empty() && (address.contains(':') || address.bytes().all(is_digit))
 }
 
 fn trusted_list(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
@@ -175,7 +184,14 @@ fn exceptions(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     for (nth, text) in call.args.iter().enumerate() {
         let Some(network) = Subnet::parse(text.as_bytes()) else {
             let address = text.split('/').next().unwrap_or_default();
-            let said = format!("ip address '{address}' appears to be invalid");
+            let why = match looks_like_network(address) {
+                false => "",
+                true if address.parse::<IpAddr>().is_ok() => {
+                    ": The specified network mask is invalid."
+                }
+                true => ": The specified IP address is invalid.",
+            };
+            let said = format!("ip address '{address}' appears to be invalid{why}");
             return Err(Error::argument(nth, said));
         };
         builder.server.proxy_protocol.except(network);

@@ -10,62 +10,73 @@ pub(crate) static MODULE: Module<Builder> =
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     name: "RequestReadTimeout",
-    args: Args::OneOrMore,
+    args: Args::Any,
     scope: Scope::RSRC_CONF,
     default: "header=20-40,MinRate=500 body=20,MinRate=500",
-    help: "Set various timeouts for TLS handshake, reading request headers and body",
+    help: "Set various timeout parameters for TLS handshake and/or reading request headers and body",
     apply: request_read_timeout,
 }];
 
 fn request_read_timeout(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     for (nth, word) in call.args.iter().enumerate() {
-        let (stage, value) = word
-            .split_once('=')
-            .ok_or_else(|| Error::argument(nth, "Invalid RequestReadTimeout parameter"))?;
-        let timeout = parse(value).map_err(|text| Error::argument(nth, text))?;
+        let (stage, value) = word.split_once('=').ok_or_else(|| {
+            let text = "Invalid RequestReadTimeout parameter. Parameter must be in the form \
+                        'key=value'";
+            Error::argument(nth, text)
+        })?;
+        let wrong = |text: String| {
+            Error::argument(nth, format!("RequestReadTimeout: {stage}={value}: {text}"))
+        };
+        let timing = &mut builder.host().timing;
         match stage.to_ascii_lowercase().as_str() {
-            "header" => builder.host().timing.header = Some(timeout),
-            "body" => builder.host().timing.body = Some(timeout),
-            "handshake" => {} // no TLS here: nothing to bound
-            _ => return Err(Error::argument(nth, "Unknown RequestReadTimeout parameter")),
+            "header" => timing.header = Some(parse(value).map_err(wrong)?),
+            "body" => timing.body = Some(parse(value).map_err(wrong)?),
+            // No TLS here: nothing to bound.
+            "handshake" => drop(parse(value).map_err(wrong)?),
+            _ => return Err(wrong("Unknown RequestReadTimeout parameter".into())),
         }
     }
     Ok(())
 }
 
-/// `20`, `20,MinRate=500` or `20-40,MinRate=500`.
-fn parse(value: &str) -> Result<ReadTimeout, &'static str> {
-    let (times, rate) = match value.split_once(',') {
-        Some((times, rate)) => (times, Some(rate)),
-        None => (value, None),
-    };
-    let seconds = |text: &str| -> Result<u64, &'static str> {
-        let seconds: u32 = text.parse().map_err(|_| "Unable to parse timeout")?;
-        Ok(u64::from(seconds) * 1000)
-    };
-    let (first, most) = match times.split_once('-') {
-        Some((first, most)) => (seconds(first)?, Some(seconds(most)?)),
-        None => (seconds(times)?, None),
-    };
-    let min_rate = match rate {
-        None => 0,
-        Some(text) => {
-            let (name, number) = text.split_once('=').unwrap_or((text, ""));
-            if !name.eq_ignore_ascii_case("minrate") {
-                return Err("Invalid RequestReadTimeout parameter: MinRate=N expected");
-            }
-            number.parse().ok().filter(|rate| *rate > 0).ok_or("Minimum data rate must be > 0")?
+/// `20`, `20,MinRate=500` or `20-40,MinRate=500` (set_reqtimeout_param).
+fn parse(value: &str) -> Result<ReadTimeout, String> {
+    const RATE: &str = ",minrate=";
+    let Some(at) = value.to_ascii_lowercase().find(RATE) else {
+        if value.contains('-') {
+            return Err("Must set MinRate option if using timeout range".into());
         }
+        let first = number(value)? * 1000;
+        return Ok(ReadTimeout { first_ms: first, most_ms: first, min_rate: 0 });
     };
-    match most {
-        Some(most) if most < first => Err("Maximum timeout must be larger than initial timeout"),
-        Some(_) if min_rate == 0 => Err("Must set MinRate if a maximum timeout is given"),
-        Some(most) => Ok(ReadTimeout { first_ms: first, most_ms: most, min_rate }),
-        None if min_rate > 0 => {
-            Ok(ReadTimeout { first_ms: first, most_ms: u64::MAX / 4, min_rate })
-        }
-        None => Ok(ReadTimeout { first_ms: first, most_ms: first, min_rate: 0 }),
+    let min_rate = number(&value[at + RATE.len()..])?;
+    if min_rate == 0 {
+        return Err("Minimum data rate must be larger than 0".into());
     }
+    let (first, most) = match value[..at].split_once('-') {
+        Some((first, most)) => (first, number(most)?),
+        None => (&value[..at], 0),
+    };
+    let first = number(first)?;
+    match most {
+        0 => Ok(ReadTimeout { first_ms: first * 1000, most_ms: u64::MAX / 4, min_rate }),
+        most if first >= most => Err("Maximum timeout must be larger than initial timeout".into()),
+        most => Ok(ReadTimeout { first_ms: first * 1000, most_ms: most * 1000, min_rate }),
+    }
+}
+
+/// A whole number of 32 bits (parse_int).
+fn number(text: &str) -> Result<u64, String> {
+    let unsigned = text.trim_start().trim_start_matches(['-', '+']);
+    let rest = unsigned.trim_start_matches(|byte: char| byte.is_ascii_digit());
+    if rest.len() == unsigned.len() {
+        return Err(format!("Value '{text}' not numerical"));
+    }
+    if !rest.is_empty() {
+        return Err(format!("Cannot parse '{rest}'"));
+    }
+    let value = text.trim_start().parse::<i32>().ok().and_then(|value| u64::try_from(value).ok());
+    value.ok_or_else(|| "Value must be non-negative".into())
 }
 
 #[cfg(test)]

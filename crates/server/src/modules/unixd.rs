@@ -7,6 +7,9 @@ use config::{Args, Call, Directive, Error, Module, Scope};
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "unixd_module", file: "mod_unixd.c", directives: DIRECTIVES };
 
+/// Debian's SUEXEC_BIN.
+const SUEXEC: &str = "/usr/lib/apache2/suexec";
+
 static DIRECTIVES: &[Directive<Builder>] = &[
     Directive {
         name: "User",
@@ -24,6 +27,22 @@ static DIRECTIVES: &[Directive<Builder>] = &[
         help: "Effective group id for this server",
         apply: group,
     },
+    Directive {
+        name: "ChrootDir",
+        args: Args::One,
+        scope: Scope::SERVER,
+        default: "",
+        help: "The directory to chroot(2) into",
+        apply: chroot_dir,
+    },
+    Directive {
+        name: "Suexec",
+        args: Args::Flag,
+        scope: Scope::SERVER,
+        default: "Off",
+        help: "Enable or disable suEXEC support",
+        apply: suexec,
+    },
 ];
 
 fn user(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
@@ -33,5 +52,28 @@ fn user(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 
 fn group(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     builder.server.group = Some(call.arg(0).to_owned());
+    Ok(())
+}
+
+/// What a directory keeps shut must not be open because we cannot go there yet.
+fn chroot_dir(_: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let is_there = std::fs::metadata(call.arg(0)).is_ok_and(|status| status.is_dir());
+    let text = match is_there {
+        true => "ChrootDir is not supported yet: take the line out",
+        false => "ChrootDir must be a valid directory",
+    };
+    Err(Error::argument(0, text))
+}
+
+/// mod_unixd.c, unixd_set_suexec: where no program is installed, as in Debian without
+/// apache2-suexec-*, it cannot be turned on.
+fn suexec(_: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    if !call.on() {
+        return Ok(());
+    }
+    if std::fs::metadata(SUEXEC).is_err() {
+        return Err(format!("suEXEC isn't supported: Missing suexec binary {SUEXEC}").into());
+    }
+    call.warn(None, "Suexec has no effect: there are no scripts yet");
     Ok(())
 }

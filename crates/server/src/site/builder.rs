@@ -1,6 +1,7 @@
 //! From directive rows to a draft of the site. Rows of all modules change this value; nothing is
 //! opened here and nothing of it is seen by a request. A `.htaccess` file has a builder of its own.
 
+use crate::expression::Mode;
 use crate::resolve::{Root, Roots};
 use crate::site::host::HostDraft;
 use crate::site::section::{Condition, Matcher, Section, SectionKind};
@@ -62,8 +63,40 @@ impl Overrides {
 pub(crate) struct Limited {
     /// The methods that are named.
     pub(crate) methods: Vec<Method>,
+    /// Names of methods that nobody knows.
+    pub(crate) others: Vec<String>,
     /// `<LimitExcept>`: all but these.
     pub(crate) except: bool,
+}
+
+impl Limited {
+    /// What is left of this inside of `outer` (`cmd->limited &= limited`). As long as it is all
+    /// of `outer` it is equal to that.
+    pub(crate) fn within(&self, outer: &Self) -> Self {
+        Self {
+            methods: both((&outer.methods, outer.except), (&self.methods, self.except)),
+            others: both((&outer.others, outer.except), (&self.others, self.except)),
+            except: outer.except && self.except,
+        }
+    }
+
+    /// Whether there is no method that it is about.
+    pub(crate) fn is_nothing(&self) -> bool {
+        !self.except && self.methods.is_empty() && self.others.is_empty()
+    }
+}
+
+/// What is in both of two sets, each a list or all but the list; the result is the list of a set
+/// of the second kind if both are.
+fn both<T: Clone + PartialEq>(outer: (&[T], bool), inner: (&[T], bool)) -> Vec<T> {
+    let with = |list: &[T], other: &[T], wanted: bool| -> Vec<T> {
+        list.iter().filter(|one| other.contains(one) == wanted).cloned().collect()
+    };
+    match (outer.1, inner.1) {
+        (false, is_except) => with(outer.0, inner.0, !is_except),
+        (true, false) => with(inner.0, outer.0, false),
+        (true, true) => [outer.0.to_vec(), with(inner.0, outer.0, false)].concat(),
+    }
 }
 
 /// Settings of the whole server.
@@ -90,6 +123,8 @@ pub(crate) struct ServerDraft {
     /// Variables, for `.htaccess` files.
     pub(crate) defines: Vec<(String, Option<String>)>,
     pub(crate) aliases: Aliases,
+    /// `RegexDefaultOptions`, as of the line that is read.
+    pub(crate) regex: pattern::Flags,
     /// `RemoteIPProxyProtocol`
     pub(crate) proxy_protocol: crate::proxy_protocol::ProxyProtocol,
 }
@@ -120,9 +155,14 @@ impl Default for Builder {
 impl Build for Builder {
     fn scope(&self) -> Scope {
         let in_container = |open: &Section| open.settings.authz_core.is_in_container();
-        if self.in_alias || self.open.last().is_some_and(in_container) {
+        let last = self.open.last();
+        if last.is_some_and(in_container) {
             // Only what is about access has a meaning there (`cmd->override = OR_AUTHCFG`).
             return Scope::HTACCESS_AUTHCFG;
+        }
+        if self.in_alias && last.is_some_and(|open| matches!(open.kind, SectionKind::Directory(_)))
+        {
+            return Scope::HTACCESS_AUTHCFG.with(Scope::ALIAS);
         }
         let within_if = self.open.iter().any(|open| matches!(open.kind, SectionKind::If(_)));
         if let Some(overrides) = &self.overrides {
@@ -169,6 +209,12 @@ impl Builder {
     /// The settings that a `.htaccess` file made.
     pub(crate) fn into_section(mut self) -> Option<Section> {
         self.open.pop()
+    }
+
+    /// How expressions are read here.
+    pub(crate) fn mode(&self) -> Mode {
+        let mode = if self.is_htaccess() { Mode::htaccess() } else { Mode::default() };
+        Mode { regex: self.server.regex, ..mode }
     }
 
     /// Whether a `.htaccess` file is read.
@@ -245,13 +291,16 @@ impl Builder {
         })
     }
 
-    /// The innermost `<Directory>` or else `<Files>` that is open, as it is called.
+    /// The `<Directory>`, or else `<Files>` or `<If>` that is open, as it is called.
     pub(crate) fn folder_or_files(&self) -> Option<&'static str> {
         let has = |is_it: fn(&SectionKind) -> bool| self.open.iter().any(|open| is_it(&open.kind));
         if has(|kind| matches!(kind, SectionKind::Directory(_))) {
             return Some("<Directory");
         }
-        has(|kind| matches!(kind, SectionKind::Files(_))).then_some("<Files")
+        if has(|kind| matches!(kind, SectionKind::Files(_))) {
+            return Some("<Files");
+        }
+        has(|kind| matches!(kind, SectionKind::If(_))).then_some("<If")
     }
 
     /// Whether a section with settings of its own is open.
@@ -312,6 +361,19 @@ impl Builder {
     pub(crate) fn leave_limit(&mut self, _: &Call<'_>) -> Result<(), Error> {
         self.limits.pop();
         Ok(())
+    }
+
+    /// Refuses what may not stand inside of `<Limit>`, though the scope is the same there
+    /// (ap_check_cmd_context).
+    pub(crate) fn check_not_in_limit(&self, call: &Call<'_>) -> Result<(), Error> {
+        // `<RequireAll>` and its like are limits to httpd, too.
+        let in_container = |open: &Section| open.settings.authz_core.is_in_container();
+        if self.limits.is_empty() && !self.open.last().is_some_and(in_container) {
+            return Ok(());
+        }
+        let end = if call.name.starts_with('<') { ">" } else { "" };
+        let name = call.name;
+        Err(format!("{name}{end} cannot occur within <Limit> or <LimitExcept> section").into())
     }
 
     /// The methods that a line is about; `None` is all.

@@ -151,7 +151,7 @@ fn parse(
     overrides: Overrides,
 ) -> Result<Arc<Section>, Arc<str>> {
     let tree: Tree = config::parse(name, text, 1);
-    let expanded = language.expand(vec![tree]);
+    let expanded = language.expand(vec![tree], &overrides);
     let first = |said: &[config::Diagnostic]| {
         let error = said.iter().find(|said| said.severity == Severity::Error);
         error.map_or(Ok(()), |error| Err(Arc::from(error.text.as_str())))

@@ -3,10 +3,10 @@
 
 use crate::identity;
 use crate::modules;
-use crate::site::builder::{Aliases, Builder};
+use crate::site::builder::{Aliases, Builder, Overrides, ServerDraft};
 use crate::site::world::System;
 use config::index::Found;
-use config::{Expanded, Index, ModuleName, Start, Tree};
+use config::{Expanded, Index, ModuleName, Scope, Start, Tree};
 use std::sync::Arc;
 
 /// The language as a site speaks it.
@@ -21,26 +21,27 @@ pub(crate) struct Language {
     /// Modules of httpd that were asked for and are not there.
     missing: Vec<&'static str>,
     aliases: Aliases,
+    /// `RegexDefaultOptions`, as the last line left it.
+    regex: pattern::Flags,
 }
 
 /// How much a `.htaccess` file may grow to.
 const EXPANDED_BYTES_MAX: usize = 16 << 20;
 
 impl Language {
-    /// The language of `loaded` modules; `None` is all.
+    /// The language at the end of a configuration.
     pub(crate) fn new(
         index: Arc<Index<Builder>>,
-        loaded: Option<&[&'static str]>,
-        missing: Vec<&'static str>,
-        defines: Vec<(String, Option<String>)>,
+        server: &ServerDraft,
         server_root: String,
-        aliases: Aliases,
     ) -> Self {
+        let ServerDraft { loaded, missing, defines, aliases, regex, .. } = server.clone();
+        let loaded = loaded.as_deref();
         let is_loaded = |name: &ModuleName| loaded.is_none_or(|all| all.contains(&name.symbol));
         let modules = modules::names().into_iter().filter(is_loaded);
         let modules = modules.map(|name| ModuleName { is_static: true, ..name }).collect();
         let loaded = loaded.map(<[_]>::to_vec);
-        Self { index, modules, missing, defines, server_root, loaded, aliases }
+        Self { index, modules, missing, defines, server_root, loaded, aliases, regex }
     }
 
     /// Whether a module is there.
@@ -53,10 +54,11 @@ impl Language {
         builder.server.root = self.server_root.clone().into();
         builder.server.loaded.clone_from(&self.loaded);
         builder.server.aliases = self.aliases.clone();
+        builder.server.regex = self.regex;
     }
 
-    /// Expand the text of a `.htaccess` file.
-    pub(crate) fn expand(&self, trees: Vec<Tree>) -> Expanded {
+    /// Expand the text of a `.htaccess` file that may say what `overrides` permit.
+    pub(crate) fn expand(&self, trees: Vec<Tree>, overrides: &Overrides) -> Expanded {
         let start = Start {
             defines: self.defines.clone(),
             modules: &self.modules,
@@ -67,6 +69,7 @@ impl Language {
             version: identity::VERSION,
             bytes_max: EXPANDED_BYTES_MAX,
             is_htaccess: true,
+            passes_over: overrides.passes_over != Scope::NONE,
             missing: &self.missing,
         };
         config::expand(trees, &start, &mut System)

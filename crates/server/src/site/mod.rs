@@ -92,8 +92,7 @@ impl Site {
         for (index, (host, root)) in drafts.iter().zip(roots).enumerate() {
             hosts.push(Host::open(index, host, main, root, &mut opened)?);
         }
-        let ServerDraft { listen, mpm, user, group, loaded, defines, tokens, aliases, .. } =
-            server.clone();
+        let ServerDraft { listen, mpm, user, group, loaded, tokens, .. } = server.clone();
         let loaded = loaded.as_deref();
         let root = server.root.to_string_lossy().into_owned();
         Ok(Self {
@@ -113,7 +112,7 @@ impl Site {
             tree: server.tree.clone(),
             server_root: server.root.clone(),
             loaded: server.loaded.clone(),
-            language: Language::new(index, loaded, server.missing.clone(), defines, root, aliases),
+            language: Language::new(index, server, root),
             slash,
         })
     }

@@ -147,12 +147,7 @@ fn find(regex: &Regex, subject: &[u8]) -> Result<Match, LimitExceeded> {
 ///
 /// # Errors
 /// httpd's text, with PCRE's reason added.
-pub(crate) fn regex(text: &str, nth: usize) -> Result<Arc<Regex>, Error> {
-    compile(text, Flags::default(), nth)
-}
-
-/// The same with flags.
-pub(crate) fn compile(text: &str, flags: Flags, nth: usize) -> Result<Arc<Regex>, Error> {
+pub(crate) fn regex(text: &str, flags: Flags, nth: usize) -> Result<Arc<Regex>, Error> {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     known
         .get(text, flags)
@@ -188,20 +183,21 @@ impl Known {
 
 /// The argument of a section: `~ REGEX`, or a path or wildcard. `is_regex` is for the `Match`
 /// kinds.
-pub(crate) fn argument(call: &Call<'_>, is_regex: bool) -> Result<Argument, Error> {
+pub(crate) fn argument(call: &Call<'_>, flags: Flags, is_regex: bool) -> Result<Argument, Error> {
     let mut words = config::lexer::Words::new(call.raw);
     let mut word = words.next().map(|word| word.text).unwrap_or_default();
     let is_tilde = !is_regex && word == "~";
     if is_tilde {
         word = words.next().map(|word| word.text).unwrap_or_default();
     }
+    let argument = match is_regex || is_tilde {
+        true => Argument::Regex(regex(&word, flags, 0)?),
+        false => Argument::Path(word),
+    };
     if words.next().is_some() {
         return Err(format!("Multiple {}> arguments not (yet) supported.", call.name).into());
     }
-    match is_regex || is_tilde {
-        true => Ok(Argument::Regex(regex(&word, 0)?)),
-        false => Ok(Argument::Path(word)),
-    }
+    Ok(argument)
 }
 
 /// What a section was opened with.

@@ -117,6 +117,12 @@ fn match_set(set: &[u8], byte: u8) -> Option<usize> {
     (found != negated && byte != b'/').then_some(end + 2)
 }
 
+/// Whether a text has a wildcard (apr_fnmatch_test).
+pub(crate) fn is_pattern(text: &str) -> bool {
+    let set = text.split_once('[').is_some_and(|(_, rest)| rest.contains(']'));
+    set || text.contains(['*', '?'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,9 @@
 //! What a configuration may ask of the system while it is read: the environment, and the files
 //! behind an `Include`. What the files mean is decided elsewhere.
 
-use crate::site::wildcard::Pattern;
+use crate::site::wildcard::{Pattern, is_pattern};
 use config::World;
+use pattern::{Flags, Regex};
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -48,6 +49,11 @@ impl World for System {
 
     fn is_folder(&mut self, path: &str) -> bool {
         is_folder(path)
+    }
+
+    fn matches(&mut self, pattern: &str, subject: &str) -> Option<bool> {
+        let regex = Regex::new(pattern, Flags::default()).ok()?;
+        Some(regex.is_match(subject.as_bytes()).unwrap_or(false))
     }
 }
 
@@ -109,12 +115,6 @@ pub(crate) fn reason(error: &io::Error) -> String {
         _ => error.to_string(),
     };
     text.split(" (os error").next().unwrap_or_default().into()
-}
-
-/// Whether a component of a path has a wildcard (apr_fnmatch_test).
-fn is_pattern(component: &str) -> bool {
-    let set = component.split_once('[').is_some_and(|(_, rest)| rest.contains(']'));
-    set || component.contains(['*', '?'])
 }
 
 /// Files behind the path of an `Include`, in the order in which they are read.

@@ -124,7 +124,14 @@ fn directive(out: &mut String, name: &str, file: &str, help: &str, scope: Scope)
     if !help.is_empty() {
         let _ = writeln!(out, "\t{help}");
     }
-    let _ = writeln!(out, "{}", allowed(scope));
+    let text = allowed(scope);
+    // Such a module has nothing to remember for a folder: its lines act while they are read.
+    let is_read = ["mod_macro.c", "mod_version.c"].contains(&file);
+    let text = match is_read {
+        true => text.replacen("anywhere", "anywhere [no per-dir config]", 1),
+        false => text,
+    };
+    let _ = writeln!(out, "{text}");
 }
 
 /// The classes of `AllowOverride` in httpd's order (ap_show_overrides of its config.c).

@@ -3,7 +3,7 @@
 use super::rule::{
     Alias, LocationAlias, LocationRedirect, Pattern, Redirect, Target, To, is_redirection,
 };
-use crate::expression::{Mode, Text};
+use crate::expression::Text;
 use crate::modules::core;
 use crate::site::builder::Builder;
 use crate::site::lexical;
@@ -95,6 +95,7 @@ fn server_root(builder: &Builder) -> Vec<u8> {
 
 /// core.c, ap_check_cmd_context
 fn check_context(builder: &Builder, call: &Call<'_>) -> Done {
+    builder.check_not_in_limit(call)?;
     if !builder.is_in_section() {
         return Ok(());
     }
@@ -118,6 +119,7 @@ fn warn_of_overlap(builder: &mut Builder, call: &Call<'_>, from: &str) {
 
 /// `Alias` with one argument, in a `<Location>`.
 fn location_alias(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> Done {
+    builder.check_not_in_limit(call)?;
     if let Some(section) = builder.folder_or_files() {
         return Err(format!("{} cannot occur within {section}> section", call.name).into());
     }
@@ -133,7 +135,7 @@ fn location_alias(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> Do
 }
 
 fn expression(builder: &Builder, call: &Call<'_>, nth: usize, what: &str) -> Result<Text, Error> {
-    let mode = if builder.is_htaccess() { Mode::Htaccess } else { Mode::Config };
+    let mode = builder.mode();
     let text = call.arg(nth);
     Text::parse(text, mode).map_err(|error| {
         Error::argument(nth, format!("Cannot parse {what} expression '{text}': {error}"))
@@ -150,7 +152,7 @@ fn script_alias_match(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 fn add_alias_match(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> Done {
     check_context(builder, call)?;
-    let from = Pattern::Regex(compile(call, 0)?);
+    let from = Pattern::Regex(compile(builder, call, 0)?);
     let real = call.arg(1).to_owned();
     let template = Template::parse(&real);
     let to = Target::Template { template, server_root: server_root(builder) };
@@ -158,8 +160,8 @@ fn add_alias_match(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> D
     Ok(())
 }
 
-fn compile(call: &Call<'_>, nth: usize) -> Result<Arc<pattern::Regex>, Error> {
-    regex(call.arg(nth), nth)
+fn compile(builder: &Builder, call: &Call<'_>, nth: usize) -> Result<Arc<pattern::Regex>, Error> {
+    regex(call.arg(nth), builder.server.regex, nth)
         .map_err(|error| error.reworded("Regular expression could not be compiled."))
 }
 
@@ -230,7 +232,7 @@ fn add_redirect(builder: &mut Builder, call: &Call<'_>, default: u16, is_regex: 
     let url = call.args.get(from + 1);
     let to = check_url(call, url.map(String::as_str), status, is_regex)?;
     let from = match is_regex {
-        true => Pattern::Regex(compile(call, from)?),
+        true => Pattern::Regex(compile(builder, call, from)?),
         false => Pattern::Prefix(call.arg(from).to_owned()),
     };
     let redirect = Arc::new(Redirect { from, to, status });

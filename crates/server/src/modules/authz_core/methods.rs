@@ -56,7 +56,11 @@ mod tests {
 
     #[test]
     fn head_is_get_and_unknown_methods_are_only_in_what_is_excepted() {
-        let limited = |except| Limited { methods: vec![Method::Get, Method::Put], except };
+        let limited = |except| Limited {
+            methods: vec![Method::Get, Method::Put],
+            others: Vec::new(),
+            except,
+        };
         let named = Methods::limited(Some(&limited(false)));
         let others = Methods::limited(Some(&limited(true)));
         for (method, is_named) in [

@@ -19,7 +19,7 @@ const fn row(
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("IndexOptions", Args::OneOrMore, "one or more index options [+|-][]", index_options),
+    row("IndexOptions", Args::Argv, "one or more index options [+|-][]", index_options),
     row("IndexOrderDefault", Args::Two, "{Ascending,Descending} {Name,Size,Description,Date}", index_order_default),
     row("IndexIgnore", Args::OneOrMore, "one or more file extensions", index_ignore),
     row("IndexIgnoreReset", Args::Flag, "Reset the inherited list of IndexIgnore filenames", index_ignore_reset),

@@ -180,8 +180,8 @@ impl Options {
 
 fn value_and_names<'a>(arguments: &'a [&'a str]) -> Result<(&'a str, &'a [&'a str]), String> {
     match arguments.split_first() {
-        Some((value, names)) if !names.is_empty() => Ok((value, names)),
-        _ => Err("requires at least two arguments".to_owned()),
+        Some((value, names)) => Ok((value, names)),
+        None => Err("requires at least two arguments".to_owned()),
     }
 }
 

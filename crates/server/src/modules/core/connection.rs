@@ -4,9 +4,13 @@ use super::{Done, size};
 use crate::site::builder::Builder;
 use config::args::{self, Unit};
 use config::{Call, Error};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 
+/// listen.c, ap_set_listener. The protocol is read and not needed: there is one.
 pub(super) fn listen(builder: &mut Builder, call: &Call<'_>) -> Done {
+    if !(1..=2).contains(&call.args.len()) {
+        return Err("Listen requires 1 or 2 arguments.".into());
+    }
     let address = parse_listen(call.arg(0))?;
     if address.port() != 0 && builder.server.listen.contains(&address) {
         return Err("Cannot define multiple Listeners on the same IP:port".into());
@@ -18,20 +22,40 @@ pub(super) fn listen(builder: &mut Builder, call: &Call<'_>) -> Done {
 /// `80`, `*:80`, `1.2.3.4:80`, `[::1]:80`. Without an address one socket serves both families,
 /// where the machine has IPv6, as in httpd.
 fn parse_listen(word: &str) -> Result<SocketAddr, Error> {
+    let invalid = || Error::argument(0, "Invalid address or port");
     let (host, port) = word.rsplit_once(':').unwrap_or(("*", word));
-    let port: u16 = port.parse().map_err(|_| Error::argument(0, "Port must be specified"))?;
+    let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    if word.is_empty() {
+        return Err(invalid());
+    }
+    if !is_number {
+        return Err(Error::argument(0, "Port must be specified"));
+    }
+    // With port 0, which httpd does not know, the system chooses one.
+    let port: u16 = port.parse().map_err(|_| invalid())?;
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     let ip: IpAddr = match bare {
         "*" if runtime::net::has_ipv6() => Ipv6Addr::UNSPECIFIED.into(),
         "*" => Ipv4Addr::UNSPECIFIED.into(),
         "localhost" => Ipv4Addr::LOCALHOST.into(),
-        other => other.parse().map_err(|_| Error::argument(0, "Invalid address or port"))?,
+        other => match other.parse() {
+            Ok(ip) => ip,
+            Err(_) if other.is_empty() || host.starts_with('[') => return Err(invalid()),
+            // The first address of a name, or what is short for one.
+            Err(_) => {
+                let found = (other, port).to_socket_addrs().ok().and_then(|mut all| all.next());
+                found.ok_or_else(|| Error::argument(0, "Listen setup failed"))?.ip()
+            }
+        },
     };
     Ok((ip, port).into())
 }
 
 pub(super) fn server_tokens(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.tokens = args::keyword(call, 0, crate::identity::TOKEN_WORDS)?;
+    let text = "ServerTokens takes 1 argument: 'Prod(uctOnly)', 'Major', 'Minor', 'Min(imal)', \
+                'OS', or 'Full'";
+    builder.server.tokens = args::keyword(call, 0, crate::identity::TOKEN_WORDS)
+        .map_err(|error| error.reworded(text))?;
     Ok(())
 }
 
@@ -56,8 +80,10 @@ pub(super) fn keep_alive_timeout(builder: &mut Builder, call: &Call<'_>) -> Done
 }
 
 pub(super) fn max_keep_alive_requests(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let count = args::number(call, 0, 0..=u64::from(u32::MAX))?;
-    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    let not_a_number = || Error::argument(0, "MaxKeepAliveRequests must be a number");
+    let count: i64 = call.arg(0).parse().map_err(|_| not_a_number())?;
+    // Below zero httpd keeps no connection after the first request (ap_set_keepalive).
+    let count = if count < 0 { 1 } else { u32::try_from(count).unwrap_or(u32::MAX) };
     builder.host().timing.max_keep_alive_requests = Some(count);
     Ok(())
 }
@@ -65,21 +91,31 @@ pub(super) fn max_keep_alive_requests(builder: &mut Builder, call: &Call<'_>) ->
 /// Memory that one hostile connection may make the server hold: a bound on the two limits below.
 const HEAD_LIMIT_BYTES: u64 = 1 << 20;
 
+/// A limit of request heads (set_limit_req_line): one beyond our bound is lowered to it.
+fn limit(call: &Call<'_>, most: u64, remark: &str) -> Result<usize, Error> {
+    let word = call.arg(0);
+    if word.starts_with('-') || args::leading(word) == i64::MAX {
+        let text = format!("{} \"{word}\" must be a non-negative integer{remark}", call.name);
+        return Err(Error::argument(0, text));
+    }
+    args::clamped(call, 0, 0..=most).map(size)
+}
+
 pub(super) fn limit_request_line(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let bytes = size(args::number(call, 0, 0..=HEAD_LIMIT_BYTES)?);
+    let bytes = limit(call, HEAD_LIMIT_BYTES, "")?;
     builder.host().request_line_bytes = Some(bytes);
     Ok(())
 }
 
 pub(super) fn limit_request_field_size(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let bytes = size(args::number(call, 0, 0..=HEAD_LIMIT_BYTES)?);
+    let bytes = limit(call, HEAD_LIMIT_BYTES, "")?;
     builder.host().field_bytes = Some(bytes);
     Ok(())
 }
 
 pub(super) fn limit_request_fields(builder: &mut Builder, call: &Call<'_>) -> Done {
     let most = message::limits::REQUEST_FIELDS_MAX;
-    let fields = size(args::number(call, 0, 0..=most as u64)?);
+    let fields = limit(call, most as u64, " (0 = no limit)")?;
     builder.host().fields = Some(if fields == 0 { most } else { fields });
     Ok(())
 }

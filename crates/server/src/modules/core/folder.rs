@@ -5,7 +5,7 @@ use super::settings::{
     ErrorDocument, FileEtagChange, Handler, OPTION_WORDS, Options, OptionsChange, PathInfo,
     Signature,
 };
-use crate::expression::{Mode, Text};
+use crate::expression::Text;
 use crate::log::level::Levels;
 use crate::site::builder::{Builder, Overrides};
 use crate::site::host::UseCanonicalName;
@@ -45,25 +45,30 @@ pub(super) fn allow_override(builder: &mut Builder, call: &Call<'_>) -> Done {
             Some((name, value)) => (name, Some(value)),
             None => (word.as_str(), None),
         };
+        // Behind all other words httpd passes a value over.
         match (name.to_ascii_lowercase().as_str(), value) {
-            ("limit", None) => all.classes = all.classes | Scope::HTACCESS_LIMIT,
+            ("limit", _) => all.classes = all.classes | Scope::HTACCESS_LIMIT,
             ("options", value) => {
                 all.classes = all.classes | Scope::HTACCESS_OPTIONS;
                 if let Some(value) = value {
                     all.options = option_bits(value, nth)?;
                 }
             }
-            ("fileinfo", None) => all.classes = all.classes | Scope::HTACCESS_FILEINFO,
-            ("authconfig", None) => all.classes = all.classes | Scope::HTACCESS_AUTHCFG,
-            ("indexes", None) => all.classes = all.classes | Scope::HTACCESS_INDEXES,
-            ("nonfatal", Some(value)) => nonfatal(value, nth, &mut all)?,
+            ("fileinfo", _) => all.classes = all.classes | Scope::HTACCESS_FILEINFO,
+            ("authconfig", _) => all.classes = all.classes | Scope::HTACCESS_AUTHCFG,
+            ("indexes", _) => all.classes = all.classes | Scope::HTACCESS_INDEXES,
+            ("nonfatal", Some(value)) => nonfatal(value, &mut all),
+            ("nonfatal", None) => {
+                let text = format!("=Override, =Unknown or =All expected after {name}");
+                return Err(Error::argument(nth, text));
+            }
             // Both take back what stands before them, `Nonfatal` as well.
-            ("none", None) => all = Overrides { options: all.options, ..Overrides::default() },
-            ("all", None) => {
+            ("none", _) => all = Overrides { options: all.options, ..Overrides::default() },
+            ("all", _) => {
                 let classes = Scope::HTACCESS;
                 all = Overrides { options: all.options, classes, ..Overrides::default() };
             }
-            _ => return Err(Error::argument(nth, format!("Illegal override option {word}"))),
+            _ => return Err(Error::argument(nth, format!("Illegal override option {name}"))),
         }
     }
     builder.settings().core.overrides = Some(all);
@@ -76,20 +81,20 @@ fn option_bits(value: &str, nth: usize) -> Result<u8, Error> {
         let row = OPTION_WORDS.iter().find(|row| row.0.eq_ignore_ascii_case(word));
         row.map(|row| row.1.0).ok_or_else(|| Error::argument(nth, format!("Illegal option {word}")))
     };
-    value.split(',').try_fold(0, |bits, word| Ok(bits | bit(word)?))
+    let mut words = value.split(',').filter(|word| !word.is_empty());
+    words.try_fold(0, |bits, word| Ok(bits | bit(word)?))
 }
 
 /// What is not permitted here, wherever it may stand, and what nobody knows (config.c, invoke_cmd
-/// and ap_walk_config_sub).
-fn nonfatal(value: &str, nth: usize, all: &mut Overrides) -> Result<(), Error> {
+/// and ap_walk_config_sub). httpd passes over a word that it does not know.
+fn nonfatal(value: &str, all: &mut Overrides) {
     let anywhere = Scope::HTACCESS | Scope::ANY_CONF;
     match value.to_ascii_lowercase().as_str() {
         "override" => all.passes_over = anywhere,
         "unknown" => all.passes_unknown = true,
         "all" => (all.passes_over, all.passes_unknown) = (anywhere, true),
-        _ => return Err(Error::argument(nth, format!("Illegal override option Nonfatal={value}"))),
+        _ => {}
     }
-    Ok(())
 }
 
 pub(super) fn allow_override_list(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -111,9 +116,9 @@ pub(super) fn set_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 /// A text with `%{...}` in it.
 fn computed(builder: &Builder, text: &str) -> Result<Text, Error> {
-    let mode = if builder.is_htaccess() { Mode::Htaccess } else { Mode::Config };
+    let mode = builder.mode();
     Text::parse(text, mode)
-        .map_err(|error| Error::argument(0, format!("Can't parse expression: {error}")))
+        .map_err(|error| Error::argument(0, format!("Can't parse expression : {error}")))
 }
 
 /// core.c, set_etag_bits
@@ -172,10 +177,18 @@ pub(super) fn enable_mmap(_: &mut Builder, call: &Call<'_>) -> Done {
 
 pub(super) fn limit_request_body(builder: &mut Builder, call: &Call<'_>) -> Done {
     // httpd: 0 is no limit.
-    let limit: u64 = call
-        .arg(0)
-        .parse()
-        .map_err(|_| Error::argument(0, "LimitRequestBody argument is not parsable."))?;
+    let word = call.arg(0);
+    let limit: u64 =
+        word.parse().ok().filter(|limit| *limit <= i64::MAX as u64).ok_or_else(|| {
+            let is_beyond = matches!(args::leading(word), i64::MAX | i64::MIN);
+            Error::argument(
+                0,
+                match is_beyond {
+                    true => "LimitRequestBody argument is not parsable.",
+                    false => "LimitRequestBody requires a non-negative integer.",
+                },
+            )
+        })?;
     let limit = if limit == 0 { u64::MAX } else { limit };
     builder.settings().core.limit_request_body = Some(limit);
     Ok(())
@@ -187,14 +200,15 @@ fn range_count(call: &Call<'_>) -> Result<usize, Error> {
         word if word.eq_ignore_ascii_case("default") => Ok(message::limits::MAX_RANGES),
         word if word.eq_ignore_ascii_case("unlimited") => Ok(usize::MAX),
         word => {
-            let count: u32 = word.parse().map_err(|_| {
+            let count: Option<u32> = word.parse().ok().filter(|count| *count > 0);
+            let count = count.ok_or_else(|| {
                 let text = format!(
                     "{} requires 'none', 'default', 'unlimited' or a positive integer",
                     call.name
                 );
                 Error::argument(0, text)
             })?;
-            Ok(if count == 0 { usize::MAX } else { count as usize })
+            Ok(count as usize)
         }
     }
 }
@@ -245,7 +259,7 @@ pub(super) fn error_document(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn document_text(builder: &Builder, text: &str) -> Result<Text, Error> {
-    let mode = if builder.is_htaccess() { Mode::Htaccess } else { Mode::Config };
+    let mode = builder.mode();
     Text::parse(text, mode).map_err(|error| {
         Error::argument(1, format!("Cannot parse expression in ErrorDocument: {error}"))
     })

@@ -5,6 +5,7 @@ use crate::log::error_format::ErrorFormat;
 use crate::log::target;
 use crate::site::builder::{Builder, Place};
 use crate::site::host::{HostAddress, HostDraft, ServerName, Trace};
+use crate::site::wildcard;
 use config::{Call, Error};
 use message::path::EncodedSlashes;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -12,7 +13,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 /// `<VirtualHost address[:port] ...>` (core.c, virtualhost_section)
 pub(super) fn virtual_host(builder: &mut Builder, call: &Call<'_>) -> Done {
     if builder.is_in_virtual_host() {
-        return Err("<VirtualHost> doesn't nest!".into());
+        return Err("<VirtualHost> cannot occur within <VirtualHost> section".into());
     }
     let mut addresses = Vec::new();
     for (nth, word) in config::lexer::Words::new(call.raw).enumerate() {
@@ -27,8 +28,17 @@ pub(super) fn virtual_host(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 /// vhost.c, get_addresses
 fn parse_addresses(text: &str, nth: usize, call: &Call<'_>) -> Result<Vec<HostAddress>, Error> {
-    let (name, port) =
-        split_port(text).ok_or_else(|| Error::argument(nth, "The address or port is invalid"))?;
+    let invalid = || Error::argument(nth, "The address or port is invalid");
+    // A lone number is a port to apr_parse_addr_port.
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let is_port = text.parse::<u16>().is_ok_and(|port| port > 0);
+        return Err(if is_port {
+            Error::argument(nth, "Missing address for VirtualHost")
+        } else {
+            invalid()
+        });
+    }
+    let (name, port) = split_port(text).ok_or_else(invalid)?;
     if name == "*" || name.eq_ignore_ascii_case("_default_") {
         return Ok(vec![HostAddress { ip: None, port }]);
     }
@@ -55,6 +65,13 @@ fn parse_addresses(text: &str, nth: usize, call: &Call<'_>) -> Result<Vec<HostAd
 /// `name`, `name:80`, `name:*`, `[::1]:80`; `None` for a bad port.
 fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     let end_of_literal = text.rfind(']').map_or(0, |at| at + 1);
+    if text.starts_with('[') {
+        let rest = &text[end_of_literal..];
+        if !rest.is_empty() && !rest.starts_with(':') {
+            return None;
+        }
+        text.get(1..end_of_literal.checked_sub(1)?)?.parse::<std::net::Ipv6Addr>().ok()?;
+    }
     // A bare IPv6 address has more than one colon and no port.
     let is_bare_ipv6 = end_of_literal == 0 && text.matches(':').count() > 1;
     match text[end_of_literal..].rfind(':') {
@@ -62,7 +79,11 @@ fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
             let (name, port) = text.split_at(end_of_literal + colon);
             match &port[1..] {
                 "*" => Some((name, None)),
-                digits => digits.parse().ok().filter(|port| *port > 0).map(|p| (name, Some(p))),
+                digits if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+                    digits.parse().ok().filter(|port| *port > 0).map(|port| (name, Some(port)))
+                }
+                // To apr_parse_addr_port it is a name as a whole.
+                _ => Some((text, None)),
             }
         }
         _ => Some((text, None)),
@@ -72,6 +93,11 @@ fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
 /// core.c, server_hostname_port
 pub(super) fn server_name(builder: &mut Builder, call: &Call<'_>) -> Done {
     let text = call.arg(0);
+    if wildcard::is_pattern(text) {
+        let text =
+            format!("Invalid ServerName \"{text}\" use ServerAlias to set multiple server names.");
+        return Err(Error::argument(0, text));
+    }
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (Some(scheme.to_ascii_lowercase()), rest),
         None => (None, text),
@@ -82,8 +108,8 @@ pub(super) fn server_name(builder: &mut Builder, call: &Call<'_>) -> Done {
             let (name, port) = rest.split_at(end_of_literal + colon);
             let port = port[1..].parse().ok().filter(|port| *port > 0).ok_or_else(|| {
                 let text = format!(
-                    "The port number \"{}\" is outside the appropriate range (i.e., 1..65535).",
-                    &port[1..]
+                    "The port number \"{text}\" is outside the appropriate range (i.e., \
+                     1..65535)."
                 );
                 Error::argument(0, text)
             })?;
@@ -105,10 +131,10 @@ pub(super) fn server_alias(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 pub(super) fn server_path(builder: &mut Builder, call: &Call<'_>) -> Done {
-    if !builder.is_in_virtual_host() {
-        return Err("ServerPath only used in <VirtualHost>".into());
+    // httpd accepts it elsewhere, and never looks at it there (check_serverpath).
+    if builder.is_in_virtual_host() {
+        builder.host().server_path = Some(call.arg(0).to_owned());
     }
-    builder.host().server_path = Some(call.arg(0).to_owned());
     Ok(())
 }
 

@@ -7,6 +7,7 @@ mod folder;
 mod hosts;
 mod sections;
 mod settings;
+mod unused;
 
 pub(crate) use settings::{ErrorDocument, FileEtag, Outline, PathInfo, Settings, Signature};
 
@@ -42,11 +43,11 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("<VirtualHost", Args::Section(SectionArgs::Some, Builder::leave_virtual_host), HOST, "", "Container to map directives to a particular virtual host, takes one or more host addresses", hosts::virtual_host),
     row("<If", SECTION, Scope::OR_ALL, "", "Container for directives to be conditionally applied", sections::if_section),
     row("<ElseIf", SECTION, Scope::OR_ALL, "", "Container for directives to be conditionally applied", sections::else_if),
-    row("<Else", Args::Section(SectionArgs::None, Builder::leave), Scope::OR_ALL, "", "Container for directives to be conditionally applied", sections::else_section),
+    row("<Else", Args::Section(SectionArgs::Any, Builder::leave), Scope::OR_ALL, "", "Container for directives to be conditionally applied", sections::else_section),
     row("<Limit", Args::Section(SectionArgs::Some, Builder::leave_limit), Scope::OR_AUTHCFG.with(Scope::OR_LIMIT), "", "Container for authentication directives when accessed using specified HTTP methods", sections::limit),
     row("<LimitExcept", Args::Section(SectionArgs::Some, Builder::leave_limit), Scope::OR_AUTHCFG.with(Scope::OR_LIMIT), "", "Container for authentication directives to be applied when any HTTP method other than those specified is used to access the resource", sections::limit_except),
     // Sockets, connections, heads.
-    row("Listen", Args::OneOrTwo, SERVER, "", "A port number or a numeric IP address and a port number, and an optional protocol", connection::listen),
+    row("Listen", Args::Argv, SERVER, "", "A port number or a numeric IP address and a port number, and an optional protocol", connection::listen),
     row("Timeout", Args::One, HOST, "60", "Timeout duration (sec)", connection::timeout),
     row("KeepAlive", Args::Flag, HOST, "On", "Whether persistent connections should be On or Off", connection::keep_alive),
     row("KeepAliveTimeout", Args::One, HOST, "5", "Keep-Alive timeout duration (sec)", connection::keep_alive_timeout),
@@ -57,19 +58,19 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("HttpProtocolOptions", Args::OneOrMore, HOST, "Strict", "'Allow0.9' or 'Require1.0' (default); 'RegisteredMethods' or 'LenientMethods' (default); 'Unsafe' or 'Strict' (default). Sets HTTP acceptance rules", connection::http_protocol_options),
     row("ServerTokens", Args::One, SERVER, "Full", "Determine tokens displayed in the Server: header - Min(imal), Major, Minor, Prod(uctOnly), OS, or Full", connection::server_tokens),
     row("Protocols", Args::OneOrMore, HOST, "http/1.1", "Controls which protocols are allowed", accept),
-    row("ProtocolsHonorOrder", Args::One, HOST, "On", "'off' (default) or 'on' to respect given order of protocols, by default the client specified order determines selection", accept),
+    row("ProtocolsHonorOrder", Args::One, HOST, "On", "'off' (default) or 'on' to respect given order of protocols, by default the client specified order determines selection", unused::protocols_honor_order),
     row("Protocol", Args::One, HOST, "", "Set the Protocol for httpd to use.", accept),
     row("AcceptFilter", Args::Two, SERVER, "", "Set the Accept Filter to use for a protocol", accept),
-    row("FlushMaxThreshold", Args::One, HOST, "", "Maximum threshold above which pending data are flushed to the network", accept),
-    row("FlushMaxPipelined", Args::One, HOST, "", "Maximum number of pipelined responses (pending) above which they are flushed to the network", accept),
+    row("FlushMaxThreshold", Args::One, HOST, "", "Maximum threshold above which pending data are flushed to the network", unused::unsigned),
+    row("FlushMaxPipelined", Args::One, HOST, "", "Maximum number of pipelined responses (pending) above which they are flushed to the network", unused::flush_max_pipelined),
     row("MergeTrailers", Args::Flag, HOST, "Off", "merge request trailers into request headers or not", accept),
     row("RegisterHttpMethod", Args::OneOrMore, SERVER, "", "Registers non-standard HTTP methods", accept),
     // Hosts and their names.
     row("ServerName", Args::One, HOST, "", "The hostname and port of the server", hosts::server_name),
-    row("ServerAlias", Args::OneOrMore, HOST, "", "A name or names alternately used to access the server", hosts::server_alias),
+    row("ServerAlias", Args::Any, HOST, "", "A name or names alternately used to access the server", hosts::server_alias),
     row("ServerPath", Args::One, HOST, "", "The pathname the server can be reached at", hosts::server_path),
     row("ServerAdmin", Args::One, HOST, "", "The email address of the server administrator", hosts::server_admin),
-    row("NameVirtualHost", Args::One, SERVER, "", "A numeric IP address:port, or the name of a host", name_virtual_host),
+    row("NameVirtualHost", Args::One, HOST, "", "A numeric IP address:port, or the name of a host", name_virtual_host),
     row("DocumentRoot", Args::One, HOST, "", "Root directory of the document tree", hosts::document_root),
     row("AccessFileName", Args::Any, HOST, ".htaccess", "Name(s) of per-directory config files (default: .htaccess)", hosts::access_file_name),
     row("UseCanonicalName", Args::One, Scope::ANY_CONF, "Off", "How to work out the ServerName : Port when constructing URLs", folder::use_canonical_name),
@@ -86,7 +87,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     // Folders and files.
     row("Options", Args::Any, Scope::OR_OPTIONS, "FollowSymLinks", "Set a number of attributes for a given directory", folder::options),
     row("AllowOverride", Args::Any, Scope::ACCESS_CONF, "None", "Controls what groups of directives can be configured by per-directory config files", folder::allow_override),
-    row("AllowOverrideList", Args::OneOrMore, Scope::ACCESS_CONF, "None", "Controls what individual directives can be configured by per-directory config files", folder::allow_override_list),
+    row("AllowOverrideList", Args::Argv, Scope::ACCESS_CONF, "None", "Controls what individual directives can be configured by per-directory config files", folder::allow_override_list),
     row("SetHandler", Args::One, Scope::OR_FILEINFO, "", "a handler name that overrides any other configured handler", folder::set_handler),
     row("ErrorDocument", Args::Two, Scope::OR_FILEINFO, "", "Change responses for HTTP errors", folder::error_document),
     row("AcceptPathInfo", Args::One, Scope::OR_FILEINFO, "Default", "Set to on or off for PATH_INFO to be accepted by handlers, or default for the per-handler preference", folder::accept_path_info),
@@ -96,7 +97,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("ContentDigest", Args::Flag, Scope::OR_OPTIONS, "Off", "whether or not to send a Content-MD5 header with each request", folder::content_digest),
     row("QualifyRedirectURL", Args::Flag, Scope::OR_FILEINFO, "Off", "Controls whether the REDIRECT_URL environment variable is fully qualified", folder::qualify_redirect_url),
     row("LimitRequestBody", Args::One, Scope::OR_ALL, "1073741824", "Limit (in bytes) on maximum size of request message body", folder::limit_request_body),
-    row("LimitXMLRequestBody", Args::One, Scope::OR_ALL, "1000000", "Limit (in bytes) on maximum size of an XML-based request body", accept),
+    row("LimitXMLRequestBody", Args::One, Scope::OR_ALL, "1000000", "Limit (in bytes) on maximum size of an XML-based request body", unused::limit_xml_request_body),
     row("SetOutputFilter", Args::One, Scope::OR_FILEINFO, "", "filter (or ; delimited list of filters) to be run on the request content", filter::set_output_filter),
     row("SetInputFilter", Args::One, Scope::OR_FILEINFO, "", "filter (or ; delimited list of filters) to be run on the request body", filter::set_input_filter),
     row("MaxRanges", Args::One, Scope::ANY_CONF, "200", "Maximum number of Ranges in a request before returning the entire resource, or 0 for unlimited", folder::max_ranges),
@@ -104,19 +105,19 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("MaxRangeReversals", Args::One, Scope::ANY_CONF, "20", "Maximum number of reversals in Ranges in a request before returning the entire resource, or 0 for unlimited", folder::max_range_reversals),
     row("EnableSendfile", Args::One, Scope::OR_FILEINFO, "On", "Controls whether sendfile may be used to transmit files", folder::enable_sendfile),
     row("EnableMMAP", Args::One, Scope::OR_FILEINFO, "Off", "Controls whether memory-mapping may be used to read files", folder::enable_mmap),
-    row("ReadBufferSize", Args::One, Scope::ANY_CONF, "", "Size (in bytes) of the memory buffers used to read data", accept),
+    row("ReadBufferSize", Args::One, Scope::ANY_CONF, "", "Size (in bytes) of the memory buffers used to read data", unused::unsigned),
     // The whole server.
-    row("Port", Args::Raw, HOST, "", "Port was replaced with Listen in Apache 2.0", port),
+    row("Port", Args::One, HOST, "", "Port was replaced with Listen in Apache 2.0", port),
     row("DefaultType", Args::One, Scope::OR_FILEINFO, "none", "the default media type for otherwise untyped files (DEPRECATED)", default_type),
     row("CGIPassAuth", Args::Flag, Scope::OR_AUTHCFG, "Off", "Controls whether HTTP authorization headers, normally hidden, will be passed to scripts", accept),
-    row("CGIVar", Args::Two, Scope::OR_FILEINFO, "", "Controls how some CGI variables are set", accept),
+    row("CGIVar", Args::Two, Scope::OR_FILEINFO, "", "Controls how some CGI variables are set", unused::cgi_var),
     row("RLimitCPU", Args::OneOrTwo, Scope::OR_ALL, "", "Soft/hard limits for max CPU usage in seconds", accept),
     row("RLimitMEM", Args::OneOrTwo, Scope::OR_ALL, "", "Soft/hard limits for max memory usage per process", accept),
     row("RLimitNPROC", Args::OneOrTwo, Scope::OR_ALL, "", "soft/hard limits for max number of processes per uid", accept),
-    row("Mutex", Args::OneOrMore, SERVER, "default", "mutex (or \"default\") and mechanism", accept),
-    row("RegexDefaultOptions", Args::OneOrMore, SERVER, "DOTALL DOLLAR_ENDONLY", "default options for regexes (prefixed by '+' to add, '-' to del)", regex_default_options),
+    row("Mutex", Args::Any, SERVER, "default", "mutex (or \"default\") and mechanism", unused::mutex),
+    row("RegexDefaultOptions", Args::Raw, SERVER, "DOTALL DOLLAR_ENDONLY", "default options for regexes (prefixed by '+' to add, '-' to del)", regex_default_options),
     row("SeeRequestTail", Args::Flag, SERVER, "Off", "For extended status, \"On\" to see the last 63 chars of the request line, \"Off\" (default) to see the first 63", accept),
-    row("Error", Args::Raw, Scope::OR_ALL, "", "Generate error message from within configuration.", error),
+    row("Error", Args::Raw, Scope::OR_ALL, "", "Generate error message from within configuration", error),
 ];
 
 type Done = Result<(), Error>;
@@ -180,24 +181,49 @@ fn hostname_lookups(builder: &mut Builder, call: &Call<'_>) -> Done {
     Ok(())
 }
 
-/// Expressions are read with httpd's defaults, and with no others.
-fn regex_default_options(_: &mut Builder, call: &Call<'_>) -> Done {
-    const KNOWN: &[&str] = &["NONE", "ICASE", "EXTENDED", "DOTALL", "DOLLAR_ENDONLY"];
-    for (nth, word) in call.args.iter().enumerate() {
-        let name = word.trim_start_matches(['+', '-']);
-        if !KNOWN.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-            let text = format!("RegexDefaultOptions: option '{name}' unknown");
-            return Err(Error::argument(nth, text));
+/// core.c, set_regex_default_options. What holds is what holds at the line of an expression.
+fn regex_default_options(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let none = pattern::Flags {
+        ignore_case: false,
+        dotall: false,
+        dollar_endonly: false,
+        ..pattern::Flags::default()
+    };
+    let mut flags = builder.server.regex;
+    for (nth, word) in config::lexer::Words::new(call.raw).map(|word| word.text).enumerate() {
+        if word.eq_ignore_ascii_case("none") {
+            flags = none;
+            continue;
         }
+        let (sign, name) = match word.as_bytes().first() {
+            Some(b'+') => (Some(true), &word[1..]),
+            Some(b'-') => (Some(false), &word[1..]),
+            _ => (None, word.as_str()),
+        };
+        if sign.is_none() {
+            flags = none;
+        }
+        let switch = match name.to_ascii_lowercase().as_str() {
+            "icase" => &mut flags.ignore_case,
+            "dotall" => &mut flags.dotall,
+            "dollar_endonly" => &mut flags.dollar_endonly,
+            _ => {
+                let text = format!("{}: option '{name}' unknown", call.name);
+                return Err(Error::argument(nth, text));
+            }
+        };
+        *switch = sign != Some(false);
     }
-    call.warn(None, "RegexDefaultOptions has no effect: DOTALL and DOLLAR_ENDONLY hold");
+    builder.server.regex = flags;
     Ok(())
 }
 
 /// The administrator's own error (generate_message of server/core.c).
 fn error(_: &mut Builder, call: &Call<'_>) -> Done {
+    let quote = call.raw.chars().next().filter(|first| matches!(first, '"' | '\''));
+    let within = quote.and_then(|quote| call.raw[1..].strip_suffix(quote));
     Err(match call.raw {
         "" => "The Error directive was used with no message.".into(),
-        text => text.into(),
+        text => within.unwrap_or(text).into(),
     })
 }

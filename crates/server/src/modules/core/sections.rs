@@ -1,7 +1,7 @@
 //! The sections of core: which one begins, and how its argument is read.
 
 use super::{Done, path_argument};
-use crate::expression::{Expression, Mode};
+use crate::expression::Expression;
 use crate::site::builder::{Builder, Limited};
 use crate::site::section::{self, Argument, Branch, Condition, Matcher, SectionKind};
 use crate::site::wildcard::Pattern;
@@ -10,7 +10,7 @@ use message::Method;
 use std::sync::Arc;
 
 pub(super) fn directory(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let matcher = match section::argument(call, false)? {
+    let matcher = match section::argument(call, builder.server.regex, false)? {
         Argument::Path(written) => {
             let path = path_argument(builder, &written);
             // A pattern with wildcards keeps them through this: they are ordinary names to it.
@@ -24,86 +24,95 @@ pub(super) fn directory(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 pub(super) fn directory_match(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.enter(SectionKind::Directory(matcher(call, true)?));
+    builder.enter(SectionKind::Directory(matcher(builder, call, true)?));
     Ok(())
 }
 
 pub(super) fn files(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.check_not_in_limit(call)?;
     check_not_in_location(builder, call)?;
-    builder.enter(SectionKind::Files(matcher(call, false)?));
+    builder.enter(SectionKind::Files(matcher(builder, call, false)?));
     Ok(())
 }
 
 pub(super) fn files_match(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.check_not_in_limit(call)?;
     check_not_in_location(builder, call)?;
-    builder.enter(SectionKind::Files(matcher(call, true)?));
+    builder.enter(SectionKind::Files(matcher(builder, call, true)?));
     Ok(())
 }
 
 /// core.c, filesection
 fn check_not_in_location(builder: &Builder, call: &Call<'_>) -> Done {
-    match builder.location() {
-        Some(_) => Err(format!("{}> cannot occur within <Location> section", call.name).into()),
-        None => Ok(()),
-    }
+    let Some(matcher) = builder.location() else { return Ok(()) };
+    let is_match = matches!(matcher, Matcher::Regex(_)) && call.section != Some("<Location");
+    let section = if is_match { "<LocationMatch" } else { "<Location" };
+    Err(format!("{}> cannot occur within {section}> section", call.name).into())
 }
 
 pub(super) fn location(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.enter(SectionKind::Location(matcher(call, false)?));
+    builder.enter(SectionKind::Location(matcher(builder, call, false)?));
     Ok(())
 }
 
 pub(super) fn location_match(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.enter(SectionKind::Location(matcher(call, true)?));
+    builder.enter(SectionKind::Location(matcher(builder, call, true)?));
     Ok(())
 }
 
-fn matcher(call: &Call<'_>, is_regex: bool) -> Result<Matcher, Error> {
-    Ok(match section::argument(call, is_regex)? {
+fn matcher(builder: &Builder, call: &Call<'_>, is_regex: bool) -> Result<Matcher, Error> {
+    Ok(match section::argument(call, builder.server.regex, is_regex)? {
         Argument::Path(text) => Matcher::Wildcard(Pattern::new(&text)),
         Argument::Regex(regex) => Matcher::Regex(regex),
     })
 }
 
 pub(super) fn if_section(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.check_not_in_limit(call)?;
     let condition = condition(builder, call, Branch::If)?;
     builder.enter(SectionKind::If(condition));
     Ok(())
 }
 
 pub(super) fn else_if(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.check_not_in_limit(call)?;
     let condition = condition(builder, call, Branch::ElseIf)?;
-    check_before(builder, call)?;
+    check_before(builder)?;
     builder.enter(SectionKind::If(condition));
     Ok(())
 }
 
 pub(super) fn else_section(builder: &mut Builder, call: &Call<'_>) -> Done {
-    check_before(builder, call)?;
+    builder.check_not_in_limit(call)?;
+    if !call.raw.is_empty() {
+        return Err("<Else> does not take an argument".into());
+    }
+    check_before(builder)?;
     builder.enter(SectionKind::If(Condition { branch: Branch::Else, expression: None }));
     Ok(())
 }
 
 fn condition(builder: &Builder, call: &Call<'_>, branch: Branch) -> Result<Condition, Error> {
-    // The whole argument is the expression; quotes around it are taken off.
+    // Only the first word is read: an expression with blanks in it has quotes.
     let mut words = config::lexer::Words::new(call.raw);
-    let word = words.next().map(|word| word.text).unwrap_or_default();
-    let text = if words.next().is_none() { word } else { call.raw.to_owned() };
-    let mode = if builder.is_htaccess() { Mode::Htaccess } else { Mode::Config };
-    let expression = Expression::parse(&text, mode)
+    let text = words.next().map(|word| word.text).unwrap_or_default();
+    let expression = Expression::parse(&text, builder.mode())
         .map_err(|error| Error::from(format!("Cannot parse condition clause: {error}")))?;
+    if words.next().is_some() {
+        return Err(format!("Multiple {}> arguments not supported.", call.name).into());
+    }
     Ok(Condition { branch, expression: Some(Arc::new(expression)) })
 }
 
 /// core.c, ifsection
-fn check_before(builder: &mut Builder, call: &Call<'_>) -> Done {
+fn check_before(builder: &mut Builder) -> Done {
     match builder.last_condition() {
         Some(condition) if condition.branch != Branch::Else => Ok(()),
-        _ => Err(format!(
-            "{}> section without previous <If> or <ElseIf> section in same scope",
-            call.name
-        )
-        .into()),
+        _ => {
+            let text = "<Else> or <ElseIf> section without previous <If> or <ElseIf> section in \
+                        same scope";
+            Err(text.into())
+        }
     }
 }
 
@@ -117,16 +126,33 @@ pub(super) fn limit_except(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 /// core.c, ap_limit_section
 fn enter_limit(builder: &mut Builder, call: &Call<'_>, except: bool) -> Done {
-    let mut methods = Vec::new();
+    let mut limited = Limited { methods: Vec::new(), others: Vec::new(), except };
     for word in config::lexer::Words::new(call.raw) {
-        // httpd would register it; here no request with such a method is answered at all.
-        let Some(method) = Method::parse(word.text.as_bytes()) else { continue };
-        if method == Method::Trace {
-            let text = format!("TRACE cannot be controlled by {}>, see TraceEnable", call.name);
-            return Err(text.into());
+        match Method::parse(word.text.as_bytes()) {
+            Some(Method::Trace) if !except => {
+                return Err("TRACE cannot be controlled by <Limit>, see TraceEnable".into());
+            }
+            Some(Method::Head) => limited.methods.push(Method::Get),
+            Some(method) => limited.methods.push(method),
+            None if builder.is_htaccess() => {
+                return Err(format!(
+                    "Could not register method '{}' for {} from .htaccess configuration",
+                    word.text, call.name
+                )
+                .into());
+            }
+            // httpd would register it; here no request with such a method is answered at all.
+            None => limited.others.push(word.text),
         }
-        methods.push(if method == Method::Head { Method::Get } else { method });
     }
-    builder.enter_limit(Limited { methods, except });
+    let within = builder.limited().map(|outer| limited.within(outer));
+    if within.as_ref().is_some_and(Limited::is_nothing) {
+        return Err(format!("{}> directive excludes all methods", call.name).into());
+    }
+    if within.is_some() && within.as_ref() == builder.limited() {
+        let text = format!("{}> directive specifies methods already excluded", call.name);
+        return Err(text.into());
+    }
+    builder.enter_limit(within.unwrap_or(limited));
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! condition, and put in a chain. `AddOutputFilterByType` makes one behind the scenes.
 
 use super::Kind;
-use crate::expression::{Expression, Mode};
+use crate::expression::Expression;
 use crate::response::Response;
 use crate::site::builder::Builder;
 use config::directive::Apply;
@@ -30,7 +30,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("FilterProvider", Args::Three, Scope::OR_OPTIONS, "filter-name provider-name match-expression", filter_provider),
     row("FilterChain", Args::OneOrMore, Scope::OR_OPTIONS, "list of filter names with optional [+-=!@]", filter_chain),
     row("FilterTrace", Args::Two, Scope::ANY_CONF, "filter-name debug-level", filter_trace),
-    row("AddOutputFilterByType", Args::Any, Scope::OR_FILEINFO, "output filter name followed by one or more content-types", add_output_filter_by_type),
+    row("AddOutputFilterByType", Args::Argv, Scope::OR_FILEINFO, "output filter name followed by one or more content-types", add_output_filter_by_type),
     row("FilterProtocol", Args::TwoOrThree, Scope::OR_OPTIONS, "filter-name [provider-name] protocol-args", filter_protocol),
 ];
 
@@ -241,7 +241,7 @@ fn known(name: &str, nth: usize) -> Result<Kind, Error> {
 
 fn filter_provider(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let kind = known(call.arg(1), 1)?;
-    let mode = if builder.is_htaccess() { Mode::Htaccess } else { Mode::Config };
+    let mode = builder.mode();
     let condition = Expression::parse(call.arg(2), mode).map_err(|text| {
         Error::argument(2, format!("Error parsing FilterProvider expression:{text}"))
     })?;
@@ -342,7 +342,9 @@ mod tests {
         settings.provide(
             "f",
             Kind::Deflate,
-            Condition::Expression(Expression::parse("true", Mode::Config).unwrap()),
+            Condition::Expression(
+                Expression::parse("true", crate::expression::Mode::default()).unwrap(),
+            ),
         );
         assert_eq!(settings.declared["f"].by_type(Some("text/css")), Err(Uncertain));
     }

@@ -7,7 +7,7 @@ use crate::site::builder::Builder;
 use config::directive::Apply;
 use config::lexer::Words;
 use config::{Args, Call, Directive, Error, Module, Scope};
-use pattern::{Flags, Regex};
+use pattern::Regex;
 use std::sync::Arc;
 
 /// The module and its table.
@@ -60,7 +60,7 @@ fn add(
     action: &str,
     mut words: Words<'_>,
 ) -> Result<(), Error> {
-    let mode = if builder.is_htaccess() { Mode::Htaccess } else { Mode::Config };
+    let mode = builder.mode();
     let name = word(&mut words);
     let rest: Vec<String> = words.map(|word| word.text).collect();
     if rest.len() > 3 {
@@ -102,7 +102,7 @@ fn rule(side: Side, action: &str, name: &str, rest: &[String], mode: Mode) -> Re
             return Ok(Rule { action, name: before_colon(name), condition });
         }
         "unset" => (Action::Unset, lone_clause(&rest, "header unset takes two arguments")?),
-        "echo" => echo(side, name, &rest)?,
+        "echo" => echo(side, name, &rest, mode)?,
         "edit" | "edit*" => edit(&rest, action == "edit*", mode)?,
         _ => {
             return Err("first argument must be 'add', 'set', 'setifempty', 'append', 'merge', \
@@ -137,12 +137,17 @@ fn lone_clause<'r>(rest: &[&'r str], text: &str) -> Result<Option<&'r str>, Erro
     }
 }
 
-fn echo<'r>(side: Side, name: &str, rest: &[&'r str]) -> Result<(Action, Option<&'r str>), Error> {
+fn echo<'r>(
+    side: Side,
+    name: &str,
+    rest: &[&'r str],
+    mode: Mode,
+) -> Result<(Action, Option<&'r str>), Error> {
     let clause = lone_clause(rest, "Header echo takes two arguments")?;
     if side == Side::Request {
         return Err("Header echo only valid on Header directives".into());
     }
-    let regex = Regex::new(name, Flags::default())
+    let regex = Regex::new(name, mode.regex)
         .map_err(|_| Error::from("Header echo regex could not be compiled"))?;
     Ok((Action::Echo(regex), clause))
 }
@@ -155,7 +160,7 @@ fn edit<'r>(
     let [regex, replacement, clause @ ..] = rest else {
         return Err("Header edit requires a match and a substitution".into());
     };
-    let regex = Regex::new(regex, Flags::default())
+    let regex = Regex::new(regex, mode.regex)
         .map_err(|_| Error::from("Header edit regex could not be compiled"))?;
     let clause = clause.first().copied();
     condition(clause, mode)?;
@@ -201,7 +206,7 @@ mod tests {
         let mut words = Words::new(line).map(|word| word.text);
         let (action, name) = (words.next().unwrap(), words.next().unwrap_or_default());
         let rest: Vec<String> = words.collect();
-        rule(side, &action, &name, &rest, Mode::Config).unwrap_err().text
+        rule(side, &action, &name, &rest, Mode::default()).unwrap_err().text
     }
 
     #[test]
@@ -247,7 +252,7 @@ mod tests {
     #[test]
     fn names_end_at_a_colon() {
         let rest = ["1".to_owned()];
-        let rule = rule(Side::Success, "SET", "X-A:b", &rest, Mode::Config).unwrap();
+        let rule = rule(Side::Success, "SET", "X-A:b", &rest, Mode::default()).unwrap();
         assert_eq!(rule.name, "X-A");
     }
 }

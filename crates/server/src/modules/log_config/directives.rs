@@ -64,7 +64,8 @@ fn log_format(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 
 fn custom_log(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let format = call.arg(1);
-    let condition = call.args.get(2).map(|clause| condition(clause)).transpose()?;
+    let mode = builder.mode();
+    let condition = call.args.get(2).map(|clause| condition(clause, mode)).transpose()?;
     check_format(builder, format).map_err(|text| Error::argument(1, text))?;
     add(builder, call, Some(format.to_owned()), condition, false);
     Ok(())
@@ -108,7 +109,7 @@ fn add(
 }
 
 /// The third argument of `CustomLog` (mod_log_config.c, add_custom_log).
-fn condition(clause: &str) -> Result<Condition, Error> {
+fn condition(clause: &str, mode: Mode) -> Result<Condition, Error> {
     let after = |prefix: &str| {
         let is_it = clause.get(..prefix.len()).is_some_and(|it| it.eq_ignore_ascii_case(prefix));
         is_it.then(|| &clause[prefix.len()..])
@@ -124,7 +125,7 @@ fn condition(clause: &str) -> Result<Condition, Error> {
     }
     match after("expr=") {
         Some("") => Err(Error::argument(2, "missing condition")),
-        Some(text) => Expression::parse(text, Mode::Config)
+        Some(text) => Expression::parse(text, mode)
             .map(Condition::Expression)
             .map_err(|text| Error::argument(2, text)),
         None => Err(Error::argument(2, "error in condition clause")),

@@ -57,6 +57,7 @@ fn record() -> Record<'static> {
         peer: "10.0.0.1:41000".parse().unwrap(),
         local: "[2001:db8::1]:443".parse().unwrap(),
         host: None,
+        peer_host: None,
         logname: None,
         start_us: 1_316_387_908_012_345,
         duration_us: 2_500_678,

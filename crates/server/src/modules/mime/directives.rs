@@ -150,6 +150,7 @@ fn force_type(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn multiviews_match(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.check_not_in_limit(call)?;
     for (nth, word) in call.args.iter().enumerate() {
         let added = builder.settings().mime.add_multiviews_match(word);
         added.map_err(|text| Error::argument(nth, text))?;

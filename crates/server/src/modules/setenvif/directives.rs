@@ -1,7 +1,7 @@
 //! The lines of mod_setenvif (add_setenvif_core and add_envvars of mod_setenvif.c).
 
 use super::rule::{Attribute, Pattern, Rule, Variable};
-use crate::expression::{Expression, Mode};
+use crate::expression::Expression;
 use crate::names;
 use crate::site::builder::Builder;
 use config::directive::Apply;
@@ -63,6 +63,7 @@ fn attribute_line(
         return Err(format!("Missing regular expression for {}", call.name).into());
     }
     let ignore_case = call.name.ends_with("NoCase");
+    let defaults = builder.server.regex;
     let rules = rules(builder);
     // Rules about one attribute share its name: what they look at is looked up once in a row.
     let name = rules
@@ -75,9 +76,9 @@ fn attribute_line(
         *last = Arc::new(more);
         return Ok(());
     }
-    let pattern = Pattern::parse(&text, ignore_case)
+    let pattern = Pattern::parse(&text, ignore_case, defaults)
         .ok_or_else(|| Error::from(format!("{} regex could not be compiled.", call.name)))?;
-    let attribute = attribute(call, &name, ignore_case)?;
+    let attribute = attribute(call, &name, defaults.or_ignore_case(ignore_case))?;
     let mut variables_list = Vec::new();
     variables(call, words, &mut variables_list)?;
     let rule =
@@ -86,7 +87,7 @@ fn attribute_line(
     Ok(())
 }
 
-fn attribute(call: &Call<'_>, name: &str, ignore_case: bool) -> Result<Attribute, Error> {
+fn attribute(call: &Call<'_>, name: &str, flags: Flags) -> Result<Attribute, Error> {
     Ok(match name.to_ascii_lowercase().as_str() {
         "remote_addr" => Attribute::Client,
         "remote_host" => {
@@ -99,7 +100,6 @@ fn attribute(call: &Call<'_>, name: &str, ignore_case: bool) -> Result<Attribute
         "server_addr" => Attribute::Server,
         _ if is_field_name(name) => Attribute::Field,
         _ => {
-            let flags = Flags { ignore_case, ..Flags::default() };
             let regex = Regex::new(name, flags)
                 .map_err(|_| format!("{}Header name regex could not be compiled.", call.name))?;
             Attribute::Fields(Arc::new(regex))
@@ -118,7 +118,7 @@ fn set_env_if_expr(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
     if text.is_empty() {
         return Err(format!("Missing expression for {}", call.name).into());
     }
-    let mode = if builder.is_htaccess() { Mode::Htaccess } else { Mode::Config };
+    let mode = builder.mode();
     let expression = Expression::parse(&text, mode)
         .map_err(|error| format!("Could not parse expression \"{text}\": {error}"))?;
     let mut list = Vec::new();

@@ -120,14 +120,14 @@ impl Rule {
 }
 
 impl Pattern {
-    /// `None` if it does not compile.
-    pub(super) fn parse(text: &str, ignore_case: bool) -> Option<Self> {
+    /// `None` if it does not compile. To a text without metacharacters `RegexDefaultOptions` does
+    /// not apply.
+    pub(super) fn parse(text: &str, ignore_case: bool, defaults: Flags) -> Option<Self> {
         if let Some(literal) = literal(text) {
             let literal = if ignore_case { literal.to_ascii_lowercase() } else { literal };
             return Some(Self::Literal(literal, ignore_case));
         }
-        let flags = Flags { ignore_case, ..Flags::default() };
-        Regex::new(text, flags).ok().map(Arc::new).map(Self::Regex)
+        Regex::new(text, defaults.or_ignore_case(ignore_case)).ok().map(Arc::new).map(Self::Regex)
     }
 }
 

@@ -1,0 +1,211 @@
+//! Wrong and odd arguments, and lines in the wrong place: the first thing that `-t` says about
+//! each, in httpd's words. Where httpd itself is installed it is asked, too.
+// tidy: table
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use blackbox::httpd::{Answer, Root};
+use blackbox::outside::{not_run, run_command};
+use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Modules that the lines belong to, beside those that are always there.
+const MODULES: &[&str] = &[
+    "alias",
+    "allowmethods",
+    "authn_core",
+    "authn_file",
+    "autoindex",
+    "brotli",
+    "deflate",
+    "dir",
+    "filter",
+    "macro",
+    "mime",
+    "remoteip",
+    "reqtimeout",
+];
+
+#[rustfmt::skip]
+const LINES: &[(&str, &str)] = &[
+    ("Suexec maybe", "Suexec must be On or Off"),
+    ("WatchdogInterval 10ms", "Invalid WatchdogInterval: minimal value 100ms"),
+    ("WatchdogInterval x", "Unparse-able WatchdogInterval setting"),
+    ("WatchdogInterval 5s", "Syntax OK"),
+    ("<Directory /tmp>\nChrootDir /tmp\n</Directory>", "ChrootDir not allowed in <Directory> context"),
+    ("ChrootDir /not/there", "ChrootDir must be a valid directory"),
+    ("LoadFile /not/there.so", "Cannot load /not/there.so into server: /not/there.so: cannot open shared object file: No such file or directory"),
+    ("LoadFile", "LoadFile requires at least one argument, shared object file or library to load into the server at runtime"),
+    ("LoadModule other_module plain.so", "Cannot load plain.so into server: plain.so: cannot open shared object file: No such file or directory"),
+    ("LoadModule other_module /tmp", "Cannot load /tmp into server: /tmp: cannot read file data: Is a directory"),
+    ("RegexDefaultOptions", "Syntax OK"),
+    ("RegexDefaultOptions +ICASE -DOTALL none DOLLAR_ENDONLY", "Syntax OK"),
+    ("RegexDefaultOptions +EXTENDED", "RegexDefaultOptions: option 'EXTENDED' unknown"),
+    ("RegexDefaultOptions x", "RegexDefaultOptions: option 'x' unknown"),
+    ("Mutex", "Mutex requires at least a mechanism argument (Mutex mechanisms are: 'none', 'default', 'flock:/path/to/file', 'fcntl:/path/to/file', 'file:/path/to/file', 'pthread', 'sysvsem', 'posixsem', 'sem')"),
+    ("Mutex x", "Invalid Mutex argument x (Mutex mechanisms are: 'none', 'default', 'flock:/path/to/file', 'fcntl:/path/to/file', 'file:/path/to/file', 'pthread', 'sysvsem', 'posixsem', 'sem')"),
+    ("Mutex default x", "Mutex type x is not valid"),
+    ("Mutex none", "None is not allowed for mutex type default"),
+    ("Mutex file:/not/there", "Invalid Mutex directory in argument file:/not/there"),
+    ("Mutex sem watchdog-callback omitpid", "Syntax OK"),
+    ("Listen", "Listen requires 1 or 2 arguments."),
+    ("Listen 1 2 3", "Listen requires 1 or 2 arguments."),
+    ("Listen 127.0.0.1:99999", "Invalid address or port"),
+    ("Listen :80", "Invalid address or port"),
+    ("Listen x", "Port must be specified"),
+    ("ListenBacklog 0", "ListenBacklog must be > 0"),
+    ("ListenTCPDeferAccept 0", "ListenTCPDeferAccept must be > 0"),
+    ("ListenCoresBucketsRatio x", "ListenCoresBucketsRatio must be > 0"),
+    ("SendBufferSize 100", "SendBufferSize must be >= 512 bytes, or 0 for system default."),
+    ("SendBufferSize 0", "Syntax OK"),
+    ("ReceiveBufferSize -1", "ReceiveBufferSize must be >= 512 bytes, or 0 for system default."),
+    ("MaxMemFree -1", "Invalid MaxMemFree value: -1"),
+    ("ThreadStackSize 99999999999999999999", "Invalid ThreadStackSize value: 99999999999999999999"),
+    ("CoreDumpDirectory /not/there", "CoreDumpDirectory /not/there does not exist"),
+    ("CoreDumpDirectory /etc/passwd", "CoreDumpDirectory /etc/passwd is not a directory"),
+    ("AsyncRequestWorkerFactor x", "error parsing value"),
+    ("AsyncRequestWorkerFactor 0", "AsyncRequestWorkerFactor argument must be a positive number"),
+    ("MaxKeepAliveRequests -1", "Syntax OK"),
+    ("LimitRequestLine -1", "LimitRequestLine \"-1\" must be a non-negative integer"),
+    ("LimitRequestFields -1", "LimitRequestFields \"-1\" must be a non-negative integer (0 = no limit)"),
+    ("LimitRequestFieldsize 99999999999999999999", "LimitRequestFieldsize \"99999999999999999999\" must be a non-negative integer"),
+    ("LimitRequestLine 3000000", "Syntax OK"),
+    ("LimitRequestBody x", "LimitRequestBody requires a non-negative integer."),
+    ("LimitRequestBody -1", "LimitRequestBody requires a non-negative integer."),
+    ("LimitRequestBody 99999999999999999999", "LimitRequestBody argument is not parsable."),
+    ("LimitXMLRequestBody -1", "LimitXMLRequestBody requires a non-negative integer."),
+    ("LimitXMLRequestBody 9000000000000000000", "LimitXMLRequestBody must not exceed 3074457345618258601"),
+    ("ReadBufferSize x", "parameter must be a number between 0 and (4294967295U)): x"),
+    ("FlushMaxThreshold -1", "parameter must be a number between 0 and (4294967295U)): -1"),
+    ("FlushMaxPipelined -2", "parameter must be a number between -1 and (2147483647): -2"),
+    ("FlushMaxPipelined -1", "Syntax OK"),
+    ("CGIVar X y", "Unrecognized CGI variable: \"X\""),
+    ("CGIVar REQUEST_URI x", "Valid rules for REQUEST_URI are 'current-uri' and 'original-uri'"),
+    ("CGIVar REQUEST_URI Original-URI", "Syntax OK"),
+    ("ProtocolsHonorOrder x", "ProtocolsHonorOrder must be 'on' or 'off'"),
+    ("ServerTokens x", "ServerTokens takes 1 argument: 'Prod(uctOnly)', 'Major', 'Minor', 'Min(imal)', 'OS', or 'Full'"),
+    ("ServerName *.example", "Invalid ServerName \"*.example\" use ServerAlias to set multiple server names."),
+    ("ServerName http://x.example:0", "The port number \"http://x.example:0\" is outside the appropriate range (i.e., 1..65535)."),
+    ("ServerPath /x", "Syntax OK"),
+    ("ServerAlias", "ServerAlias only used in <VirtualHost>"),
+    ("<VirtualHost *:8001>\nServerAlias\nDocumentRoot /not/there\nNameVirtualHost *\n</VirtualHost>", "Syntax OK"),
+    ("<VirtualHost *:8001>\n<VirtualHost *:8001>\n</VirtualHost>\n</VirtualHost>", "<VirtualHost> cannot occur within <VirtualHost> section"),
+    ("<VirtualHost 10>\n</VirtualHost>", "Missing address for VirtualHost"),
+    ("<VirtualHost 0>\n</VirtualHost>", "The address or port is invalid"),
+    ("<VirtualHost [::1]x>\n</VirtualHost>", "The address or port is invalid"),
+    ("MaxRanges 0", "MaxRanges requires 'none', 'default', 'unlimited' or a positive integer"),
+    ("Port", "Port takes one argument, Port was replaced with Listen in Apache 2.0"),
+    ("Port 80", "Port was replaced with Listen in Apache 2.0"),
+    ("Error \"with quotes\"", "with quotes"),
+    ("<Directory /tmp>\nAllowOverride Limit=x\n</Directory>", "Syntax OK"),
+    ("<Directory /tmp>\nAllowOverrideList\n</Directory>", "Syntax OK"),
+    ("SetHandler \"expr=%{\"", "Can't parse expression : syntax error, unexpected T_ERROR, expecting T_ID: Unterminated string or variable"),
+    ("<If true>\n</If>\n<Else x>\n</Else>", "<Else> does not take an argument"),
+    ("<Else>\n</Else>", "<Else> or <ElseIf> section without previous <If> or <ElseIf> section in same scope"),
+    ("<If \"true\" x>\n</If>", "Multiple <If> arguments not supported."),
+    ("<If \"a b\" c>\n</If>", "Cannot parse condition clause: syntax error, unexpected T_ID, expecting '('"),
+    ("<Directory /tmp>\n<Limit GET>\n<Files x>\n</Files>\n</Limit>\n</Directory>", "<Files> cannot occur within <Limit> or <LimitExcept> section"),
+    ("<Directory /tmp>\n<Limit GET>\n<If true>\n</If>\n</Limit>\n</Directory>", "<If> cannot occur within <Limit> or <LimitExcept> section"),
+    ("<Directory /tmp>\n<Limit GET>\n<Limit PUT>\n</Limit>\n</Limit>\n</Directory>", "<Limit> directive excludes all methods"),
+    ("<Directory /tmp>\n<Limit GET>\n<LimitExcept PUT>\n</LimitExcept>\n</Limit>\n</Directory>", "<LimitExcept> directive specifies methods already excluded"),
+    ("<Directory /tmp>\n<Limit GET PUT>\n<LimitExcept PUT ODD>\n</LimitExcept>\n</Limit>\n</Directory>", "Syntax OK"),
+    ("<Directory /tmp>\n<LimitExcept TRACE>\n</LimitExcept>\n</Directory>", "Syntax OK"),
+    ("<Directory /tmp>\n<Limit TRACE>\n</Limit>\n</Directory>", "TRACE cannot be controlled by <Limit>, see TraceEnable"),
+    ("<Directory /tmp>\n<RequireAll>\n<Files x>\n</Files>\n</RequireAll>\n</Directory>", "<Files> cannot occur within <Limit> or <LimitExcept> section"),
+    ("<Directory /tmp>\n<Limit GET>\nMultiviewsMatch Any\n</Limit>\n</Directory>", "MultiviewsMatch cannot occur within <Limit> or <LimitExcept> section"),
+    ("<LocationMatch x>\n<Files x>\n</Files>\n</LocationMatch>", "<Files> cannot occur within <LocationMatch> section"),
+    ("<If true>\nAlias /tmp\n</If>", "Alias cannot occur within <If> section"),
+    ("<Directory /tmp>\n<Limit GET>\nAlias /a /tmp\n</Limit>\n</Directory>", "Alias cannot occur within <Limit> or <LimitExcept> section"),
+    ("<AuthnProviderAlias file one>\nAllowMethods GET\n<Files x>\nAddType a/b .x\n</Files>\n</AuthnProviderAlias>", "Syntax OK"),
+    ("<AuthnProviderAlias file one>\nAddType a/b .x\n</AuthnProviderAlias>", "AddType not allowed in <AuthnProviderAlias> context"),
+    ("<IfVersion ~ (>\n</IfVersion>", "Unable to compile regular expression"),
+    ("<IfVersion = /2>\n</IfVersion>", "Missing delimiting / of regular expression."),
+    ("<IfVersion ~= 2>\n</IfVersion>", "unrecognized operator '~='"),
+    ("<IfVersion \"\">\n</IfVersion>", "<IfVersion takes one, two or three arguments, a comparison operator, a version (and a delimiter)"),
+    ("<IfVersion 1 2 3 4>\n</IfVersion>", "<IfVersion takes one, two or three arguments, a comparison operator, a version (and a delimiter)"),
+    ("<IfVersion ~ ^2\\.4>\nError \"it holds\"\n</IfVersion>", "it holds"),
+    ("<IfVersion !~ ^2\\.4>\nError \"it holds\"\n</IfVersion>", "Syntax OK"),
+    ("RequestReadTimeout", "Syntax OK"),
+    ("RequestReadTimeout body", "Invalid RequestReadTimeout parameter. Parameter must be in the form 'key=value'"),
+    ("RequestReadTimeout head=5", "RequestReadTimeout: head=5: Unknown RequestReadTimeout parameter"),
+    ("RequestReadTimeout header=x", "RequestReadTimeout: header=x: Value 'x' not numerical"),
+    ("RequestReadTimeout header=5x", "RequestReadTimeout: header=5x: Cannot parse 'x'"),
+    ("RequestReadTimeout header=-5", "RequestReadTimeout: header=-5: Must set MinRate option if using timeout range"),
+    ("RequestReadTimeout header=20-10,MinRate=1", "RequestReadTimeout: header=20-10,MinRate=1: Maximum timeout must be larger than initial timeout"),
+    ("RequestReadTimeout header=10-20", "RequestReadTimeout: header=10-20: Must set MinRate option if using timeout range"),
+    ("RequestReadTimeout header=10,MinRate=0", "RequestReadTimeout: header=10,MinRate=0: Minimum data rate must be larger than 0"),
+    ("RequestReadTimeout handshake=x", "RequestReadTimeout: handshake=x: Value 'x' not numerical"),
+    ("RemoteIPProxyProtocolExceptions \"\"", "RemoteIPProxyProtocolExceptions requires an argument"),
+    ("RemoteIPProxyProtocolExceptions 1.2.3", "Syntax OK"),
+    ("RemoteIPProxyProtocolExceptions 1.2.3.4/99 x", "ip address '1.2.3.4' appears to be invalid: The specified network mask is invalid."),
+    ("RemoteIPTrustedProxy /x", "RemoteIP: Error parsing IP /x (Invalid argument error) for RemoteIPTrustedProxy"),
+    ("RemoteIPTrustedProxy 1.2.3/8", "RemoteIP: Error parsing IP 1.2.3/8 (The specified IP address is invalid. error) for RemoteIPTrustedProxy"),
+    ("DirectoryIndex", "Syntax OK"),
+    ("DirectoryIndexRedirect x", "DirectoryIndexRedirect ON|OFF|permanent|temp|seeother|3xx"),
+    ("DirectoryIndexRedirect 200", "DirectoryIndexRedirect only accepts values between 300 and 399"),
+    ("IndexOptions", "Syntax OK"),
+    ("IndexOptions FancyIndexing \"\"", "Syntax OK"),
+    ("AddType a/b \"\"", "Syntax OK"),
+    ("AddIcon /x \"\"", "Syntax OK"),
+    ("Redirect /x \"\"", "Redirect to non-URL"),
+    ("AddOutputFilterByType DEFLATE \"\"", "AddOutputFilterByType requires at least two arguments"),
+    ("AllowMethods x", "AllowMethods not allowed here"),
+    ("BrotliCompressionQuality 5000000000", "BrotliCompressionQuality must be between 0 and 11"),
+    ("DeflateInflateLimitRequestBody 99999999999999999999", "DeflateInflateLimitRequestBody is not parsable."),
+    ("<Macro M $a $ab>\nError\n</Macro>\nUse M 1 2", "The Error directive was used with no message."),
+    ("<Macro M>\nError x\n</Macro>\nUndefMacro M\nUse M", "macro 'm' undefined"),
+    ("MacroIgnoreEmptyArgs Off\n<Macro M $a>\nError x$a\n</Macro>\nUse M \"\"", "x"),
+    ("MacroIgnoreBadNesting", "Syntax OK"),
+    ("<Directory /tmp>\nAllowOverride Nonfatal\n</Directory>", "=Override, =Unknown or =All expected after Nonfatal"),
+    ("<Directory /tmp>\nAllowOverride Nonfatal=x Options=Indexes,\n</Directory>", "Syntax OK"),
+];
+
+/// A configuration without what a line of the table would have to be told apart from.
+fn root() -> Root {
+    let load = |name: &&str| format!("LoadModule {name}_module modules/mod_{name}.so\n");
+    Root::new(&MODULES.iter().map(load).collect::<String>())
+}
+
+/// The first error of an answer, without the place and the name of the program.
+fn first_error(answer: &Answer) -> &str {
+    let is_remark = |line: &&str| {
+        ["AH00526: ", "AH00112: ", "[", "warning: ", "  "].iter().any(|it| line.starts_with(it))
+    };
+    let line = answer.err.lines().find(|line| !is_remark(line)).unwrap_or_default();
+    match line.strip_prefix("apache2: Syntax error on line ") {
+        Some(rest) => rest.split_once(": ").map_or(rest, |(_, text)| text),
+        None => line,
+    }
+}
+
+fn check(root: &Root, call: impl Fn(&[&str]) -> Answer) {
+    for (text, expected) in LINES {
+        root.folder.write("lines.conf", format!("Include apache2.conf\n{text}\n"));
+        let answer = call(&["-t", "-f", "lines.conf"]);
+        let code = i32::from(*expected != "Syntax OK");
+        assert_eq!((answer.code, first_error(&answer)), (code, *expected), "{text}");
+    }
+}
+
+#[test]
+fn wrong_lines_are_told_in_the_words_of_httpd() {
+    let root = root();
+    check(&root, |words| root.call(words));
+}
+
+#[test]
+fn httpd_itself_says_the_same_of_wrong_lines() {
+    let (httpd, modules) =
+        (PathBuf::from("/usr/sbin/apache2"), PathBuf::from("/usr/lib/apache2/modules"));
+    if !httpd.exists() || !modules.exists() {
+        return not_run("httpd_itself_says_the_same_of_wrong_lines", "apache2 is not installed");
+    }
+    let root = root();
+    symlink(&modules, root.folder.join("modules")).unwrap();
+    check(&root, |words| {
+        let mut command = Command::new(&httpd);
+        command.arg0(root.program("apache2")).arg("-d").arg(root.folder.path()).args(words);
+        Answer::of(&run_command(&mut command, 30))
+    });
+}
