@@ -9,7 +9,7 @@ use crate::log::sink::local_time;
 use crate::lookup::Lookup;
 use crate::modules::auth_text::Texts;
 use crate::modules::log_config::TimeCache;
-use crate::question::Known;
+use crate::question::{self, Known};
 use crate::representation::http_date;
 use crate::server::Server;
 use crate::site::Site;
@@ -122,6 +122,11 @@ impl Context {
         }))
     }
 
+    /// The site, for work on another thread.
+    pub(crate) fn server(&self) -> Arc<Server> {
+        self.server.clone()
+    }
+
     pub(crate) fn site(&self) -> &Site {
         &self.server.site
     }
@@ -230,6 +235,10 @@ impl Context {
         let Lookup { request, settings, host, .. } = lookup;
         // Asked first: the rest costs more than most messages are worth.
         if !host.error_log.allows(settings.core.levels(), failure.module, failure.level) {
+            return;
+        }
+        let said = (failure.module, failure.id, &failure.text);
+        if !question::is_news(lookup, &said) {
             return;
         }
         let client_ip = lookup.client_ip.unwrap_or(request.client.ip());

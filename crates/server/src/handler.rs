@@ -93,7 +93,7 @@ impl Handler {
             }
             Self::Made(made) => Ok(made.response),
             Self::Status => Ok(status::respond(lookup)?),
-            Self::Info => info::respond(lookup),
+            Self::Info => info::respond(lookup).await,
             Self::Diagnostic => Ok(diagnostic::respond(&lookup.request).await?),
         }
     }

@@ -32,7 +32,7 @@ pub(crate) fn walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
         trail.extend(lookup, parent_end(&found.path));
     }
     if let Some(failure) = trail.failure.take() {
-        return Err(Stop::Failure(failure));
+        return Err(failure);
     }
     lookup.links = trail.uniform;
     if trail.asked_htaccess {
@@ -70,6 +70,10 @@ fn finish(lookup: &mut Lookup<'_>, mut layers: Layers, mut matching: Matching) -
     lookup.settings = layers.settings.clone();
     condition::walk(lookup, layers)
 }
+
+/// Names of a folder that are read by the thread that serves others as well; more take longer than
+/// another thread needs to begin.
+pub(crate) const FEW_NAMES: usize = 1000;
 
 /// The folder that the file of a request is in, or should be in.
 pub(crate) fn folder(lookup: &Lookup<'_>) -> Result<Entry, Errno> {
@@ -147,7 +151,7 @@ fn htaccess_of(
         return Ok(None);
     }
     lookup.mark_personal();
-    Ok(lookup.context.htaccess.section(lookup, folder, &overrides)?)
+    lookup.context.htaccess.section(lookup, folder, &overrides)
 }
 
 /// A regular expression went on for too long: the administrator's pattern, a hostile subject, or
@@ -191,7 +195,7 @@ struct Trail {
     core: crate::modules::core::Outline,
     /// Whether a `.htaccess` file was looked for.
     asked_htaccess: bool,
-    failure: Option<Failure>,
+    failure: Option<Stop>,
 }
 
 impl Trail {

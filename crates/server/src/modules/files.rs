@@ -45,7 +45,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
         below: lookup.place.below.clone(),
         links: lookup.links,
     };
-    Ok(Some(Handler::File(Rc::new(Representation::new(entry, lookup, origin)))))
+    Ok(Some(Handler::File(Rc::new(Representation::new(entry, lookup, origin)?))))
 }
 
 /// Answer with a whole file, or say why not.
