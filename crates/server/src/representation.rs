@@ -1,10 +1,11 @@
 //! An open file with all that a response says about it.
 
 use crate::content_digest;
+use crate::descriptors::Held;
 use crate::lookup::{Entry, Lookup};
 use crate::modules::core::FileEtag;
 use crate::modules::negotiation;
-use crate::phase::Stop;
+use crate::phase::{self, Stop};
 use crate::resolve::{self, LinkPolicy, Policies, Root};
 use crate::site::settings::Settings;
 use message::etag;
@@ -29,6 +30,7 @@ pub(crate) struct Representation {
     pub(crate) content_md5: Option<Vec<u8>>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) origin: Origin,
+    _held: Held,
 }
 
 /// Where the file was found, to look again.
@@ -46,8 +48,10 @@ impl Representation {
     /// Describe what was found.
     ///
     /// # Errors
-    /// [`Stop::Wait`] for the digest of a long file.
+    /// [`Stop::Wait`] for the digest of a long file; 503 if too many files are open.
     pub(crate) fn new(entry: Entry, lookup: &Lookup<'_>, origin: Origin) -> Result<Self, Stop> {
+        let held = lookup.context.hold_file();
+        let held = held.ok_or_else(|| phase::open_failure(lookup, Errno::MFILE))?;
         let Entry { file, status } = entry;
         let (settings, now_us) = (&lookup.settings, lookup.request.start_us);
         let mime = settings.mime.mime(&lookup.site().types, lookup.mime_name());
@@ -78,6 +82,7 @@ impl Representation {
             status,
             settings: settings.clone(),
             origin,
+            _held: held,
         })
     }
 
