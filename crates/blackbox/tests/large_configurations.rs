@@ -10,6 +10,7 @@ use blackbox::client::Client;
 use blackbox::httpd::{Answer, Root};
 use blackbox::outside::run_command;
 use blackbox::process;
+use blackbox::wait::wait_for;
 
 /// Hosts of the largest configurations.
 const HOSTS: usize = 10_000;
@@ -65,6 +66,51 @@ fn ten_thousand_folders_are_served_with_a_thousand_descriptors() {
         let open = process::descriptors(pid);
         assert!(open < 900, "{open} descriptors are left open in a child");
     }
+}
+
+#[test]
+fn logs_and_folders_and_files_leave_descriptors_to_accept_with() {
+    const HOSTS: usize = 1000;
+    const CLIENTS: usize = 1000;
+    // 2,000 logs, 512 folders that are kept open, and files for clients that do not read.
+    let root = with_hosts(HOSTS, |nth| {
+        format!(
+            "DocumentRoot sites/{nth}\nErrorLog logs/{nth}.error\n\
+             CustomLog logs/{nth}.access \"%U\"\n"
+        )
+    });
+    for nth in 0..HOSTS {
+        std::fs::create_dir_all(root.folder.join(format!("sites/{nth}"))).unwrap();
+    }
+    root.folder.write("hosts.conf", {
+        let hosts = std::fs::read_to_string(root.folder.join("hosts.conf")).unwrap();
+        format!("ServerLimit 1\nThreadsPerChild 64\nMaxRequestWorkers 64\n{hosts}")
+    });
+    root.folder.write("sites/0/n.txt", "small");
+    // One file for each, as those of one answer share it.
+    for nth in 0..CLIENTS {
+        let large = std::fs::File::create(root.folder.join(format!("sites/0/{nth}.bin"))).unwrap();
+        large.set_len(64 << 20).unwrap();
+    }
+    call(&root, "ulimit -n 4096", &["-k", "start"]).is(0, "", "");
+    let ask = |name: &str| {
+        let mut client = Client::connect(root.address);
+        client.narrow();
+        client.send(format!("GET /{name} HTTP/1.1\r\nHost: h0.example\r\n\r\n"));
+        client
+    };
+    let clients: Vec<Client> = (0..CLIENTS).map(|nth| ask(&format!("{nth}.bin"))).collect();
+    // Those that there is room for hold a connection and a file each; the others wait.
+    let parent = root.pid().unwrap();
+    let open = || process::children(parent).into_iter().map(process::descriptors).sum::<usize>();
+    wait_for("many open files", 30, || open() > 3900);
+    let held = process::children(parent).len();
+    drop(clients);
+    let mut client = ask("n.txt");
+    assert_eq!(client.response().body, b"small");
+    let text = root.error_log();
+    assert!(!text.contains("accept:") && !text.contains("Too many open files"), "{text}");
+    assert_eq!(process::children(parent).len(), held);
 }
 
 #[test]

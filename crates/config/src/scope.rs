@@ -5,7 +5,7 @@
 use core::ops::BitOr;
 
 /// A set of places in a configuration.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scope(u16);
 
 impl Scope {

@@ -13,3 +13,4 @@ mod sys;
 
 pub use regex::{Captures, Error, Flags, LimitExceeded, Regex};
 pub use replace::{EXPANSION_MAX_BYTES, Template, TooLong};
+pub use sys::ahead;

@@ -8,6 +8,7 @@ mod code;
 mod crypt;
 mod scratch;
 
+pub use code::ahead;
 pub(crate) use code::{Code, message, option};
 pub(crate) use crypt::crypt;
 pub(crate) use scratch::UNSET;

@@ -185,14 +185,26 @@ fn from_stat(stat: &rustix::fs::Stat) -> Status {
 /// # Errors
 /// What reading says; the names read so far are lost.
 pub fn names(directory: impl AsFd) -> Result<Vec<Vec<u8>>, Errno> {
+    Ok(few_names(directory, usize::MAX)?.unwrap_or_default())
+}
+
+/// The same for a folder of at most `most` names; `None` if there are more.
+///
+/// # Errors
+/// What reading says; the names read so far are lost.
+pub fn few_names(directory: impl AsFd, most: usize) -> Result<Option<Vec<Vec<u8>>>, Errno> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory)? {
         let name = entry?.file_name().to_bytes().to_vec();
-        if name != b"." && name != b".." {
-            names.push(name);
+        if name == b"." || name == b".." {
+            continue;
         }
+        if names.len() == most {
+            return Ok(None);
+        }
+        names.push(name);
     }
-    Ok(names)
+    Ok(Some(names))
 }
 
 /// Whether a write to a pipe or a terminal is taken now, or within `limit_ms`.

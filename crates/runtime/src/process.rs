@@ -169,6 +169,13 @@ pub fn raise_descriptor_limit() -> u64 {
     }
 }
 
+/// How many descriptors this process has open; `None` without a /proc to look at.
+pub fn open_descriptors() -> Option<u64> {
+    // The one that reads is not counted.
+    let open = std::fs::read_dir("/proc/self/fd").ok()?.count() as u64;
+    Some(open.saturating_sub(1))
+}
+
 /// Processors this process may run on.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)

@@ -10,20 +10,6 @@ use crate::walk::Beside;
 use message::{Method, Status};
 use std::sync::Arc;
 
-/// What is asked next. When an answer has to be waited for, it goes on from there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// By where the request comes from (access_checker).
-    #[default]
-    Access,
-    /// Whether that is enough, or a user is needed (access_checker_ex).
-    Grant,
-    /// Who the client is (check_user_id).
-    Identify,
-    /// Whether that user may (auth_checker).
-    Authorize,
-}
-
 /// For what it was asked who may see it.
 #[derive(Clone)]
 pub(crate) struct Judged {
@@ -62,46 +48,29 @@ fn folder(lookup: &Lookup<'_>) -> Vec<u8> {
 
 /// Every module must agree.
 pub(crate) fn admit(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    if lookup.step == Step::Access {
-        phase::run(&lookup.site().phases.guard, lookup)?;
-        // For the request that this one comes from.
-        if lookup.judged.as_ref().is_some_and(|judged| judged.covers(lookup)) {
-            return Ok(());
-        }
-        (lookup.user, lookup.auth_type) = (None, None);
+    phase::run(&lookup.site().phases.guard, lookup)?;
+    // For the request that this one comes from.
+    if lookup.judged.as_ref().is_some_and(|judged| judged.covers(lookup)) {
+        return Ok(());
     }
+    (lookup.user, lookup.auth_type) = (None, None);
     let outcome = judge(lookup);
-    if !matches!(outcome, Err(Stop::Wait(_))) {
-        lookup.judged = Some(Judged::new(lookup));
-        lookup.step = Step::default();
-    }
+    lookup.judged = Some(Judged::new(lookup));
     outcome
 }
 
-/// One step after the other, until the request is let in or refused.
+/// One question after the other, until the request is let in or refused: access by where it comes
+/// from (access_checker), whether that is enough or a user is needed (access_checker_ex), who that
+/// is (check_user_id), and whether that user may (auth_checker).
 fn judge(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let phases = &lookup.site().phases;
-    loop {
-        lookup.step = match lookup.step {
-            Step::Access => match is_satisfied(lookup)? {
-                true => return Ok(()),
-                false => Step::Grant,
-            },
-            Step::Grant => match phase::decide(&phases.grant, lookup)? {
-                Decision::Accepted => return Ok(()),
-                Decision::Declined => Step::Identify,
-            },
-            Step::Identify => {
-                identify(lookup)?;
-                Step::Authorize
-            }
-            Step::Authorize => {
-                return match phase::decide(&phases.authorize, lookup)? {
-                    Decision::Accepted => Ok(()),
-                    Decision::Declined => Err(undecided(lookup, "check authorization")),
-                };
-            }
-        }
+    if is_satisfied(lookup)? || phase::decide(&phases.grant, lookup)? == Decision::Accepted {
+        return Ok(());
+    }
+    identify(lookup)?;
+    match phase::decide(&phases.authorize, lookup)? {
+        Decision::Accepted => Ok(()),
+        Decision::Declined => Err(undecided(lookup, "check authorization")),
     }
 }
 

@@ -21,9 +21,6 @@ const MEMORY_BYTES: usize = 16 * 1024 * 1024;
 /// Entries, per thread; also a bound on what hostile clients can make it look at.
 const ENTRIES: usize = 4096;
 
-/// The share of this process's descriptors that may rest in here: one in this many.
-pub(crate) const DESCRIPTOR_SHARE: u64 = 8;
-
 /// A response that is ready to be sent.
 pub(crate) struct Prepared {
     pub(crate) source: Rc<Representation>,
@@ -75,9 +72,9 @@ struct Generation {
 }
 
 impl Cache {
-    /// A cache that keeps at most its share of `descriptors` open.
-    pub(crate) fn new(descriptors: u64) -> Self {
-        let share = usize::try_from(descriptors / DESCRIPTOR_SHARE).unwrap_or(ENTRIES);
+    /// A cache that keeps at most so many files open.
+    pub(crate) fn new(files: u64) -> Self {
+        let share = usize::try_from(files).unwrap_or(ENTRIES);
         let entries_max = share.clamp(2, ENTRIES) / 2;
         Self { young: Generation::default(), old: Generation::default(), entries_max }
     }

@@ -1,23 +1,63 @@
 //! Digests of the content of files, for `ContentDigest` and `FileETag Digest`.
 
+use crate::lookup::Lookup;
+use crate::phase::Stop;
+use crate::question;
 use md5::Md5;
+use runtime::file::Status;
 use sha1::{Digest, Sha1};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// A longer file has no digest: nobody else of the thread is served while it is read.
+/// A longer file has no digest: each request for it would read all of it.
 const FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// A longer file is read on another thread: for this much the disk and the digest need a
+/// millisecond, about 600 MB/s.
+const INLINE_BYTES_MAX: u64 = 512 << 10;
 
 const STEP_BYTES: usize = 64 * 1024;
 
 /// The value of `Content-MD5` (RFC 1864), which httpd sends for all of a file.
-pub(crate) fn md5(file: &File, length: u64) -> Option<Vec<u8>> {
-    digest::<Md5>(file, length)
+///
+/// # Errors
+/// [`Stop::Wait`] if the file is long.
+pub(crate) fn md5(
+    lookup: &Lookup<'_>,
+    file: &File,
+    status: &Status,
+) -> Result<Option<Vec<u8>>, Stop> {
+    of_file(lookup, file, status, "md5", digest::<Md5>)
 }
 
 /// What stands in an entity tag (http_etag.c, make_digest_etag).
-pub(crate) fn sha1(file: &File, length: u64) -> Option<Vec<u8>> {
-    digest::<Sha1>(file, length)
+///
+/// # Errors
+/// [`Stop::Wait`] if the file is long.
+pub(crate) fn sha1(
+    lookup: &Lookup<'_>,
+    file: &File,
+    status: &Status,
+) -> Result<Option<Vec<u8>>, Stop> {
+    of_file(lookup, file, status, "sha1", digest::<Sha1>)
+}
+
+/// A digest of a file that may be long.
+fn of_file(
+    lookup: &Lookup<'_>,
+    file: &File,
+    status: &Status,
+    name: &str,
+    digest: fn(&File, u64) -> Option<Vec<u8>>,
+) -> Result<Option<Vec<u8>>, Stop> {
+    let length = status.size;
+    if length <= INLINE_BYTES_MAX {
+        return Ok(digest(file, length));
+    }
+    let Ok(file) = file.try_clone() else { return Ok(None) };
+    let about = (name, status.identity, length, status.modified_ns, status.changed_ns);
+    let found = question::elsewhere(lookup, &about, move || digest(&file, length))?;
+    Ok((*found).clone())
 }
 
 /// The digest in base64; `None` for a file that is too long, or that changes under our hands.
@@ -50,13 +90,13 @@ mod tests {
         ] {
             fs::write(&path, &content).unwrap();
             let (file, length) = (File::open(&path).unwrap(), content.len() as u64);
-            assert_eq!(md5(&file, length).unwrap(), md5_text.as_bytes());
-            assert_eq!(sha1(&file, length).unwrap(), sha1_text.as_bytes());
-            assert_eq!(md5(&file, length + 1), None);
-            assert_eq!(md5(&file, u64::MAX), None);
+            assert_eq!(digest::<Md5>(&file, length).unwrap(), md5_text.as_bytes());
+            assert_eq!(digest::<Sha1>(&file, length).unwrap(), sha1_text.as_bytes());
+            assert_eq!(digest::<Md5>(&file, length + 1), None);
+            assert_eq!(digest::<Md5>(&file, u64::MAX), None);
         }
         fs::write(&path, vec![b'a'; 200_000]).unwrap();
-        let long = md5(&File::open(&path).unwrap(), 200_000).unwrap();
+        let long = digest::<Md5>(&File::open(&path).unwrap(), 200_000).unwrap();
         fs::remove_file(&path).unwrap();
         assert_eq!(long.len(), 24);
     }

@@ -2,6 +2,7 @@
 
 use crate::access_log;
 use crate::cache::Cache;
+use crate::descriptors::{Descriptors, Held};
 use crate::failure::{Details, Failure};
 use crate::log::errors::{Message, OnConnection, OnRequest};
 use crate::log::level::Level;
@@ -9,7 +10,7 @@ use crate::log::sink::local_time;
 use crate::lookup::Lookup;
 use crate::modules::auth_text::Texts;
 use crate::modules::log_config::TimeCache;
-use crate::question::Known;
+use crate::question::{self, Known};
 use crate::representation::http_date;
 use crate::server::Server;
 use crate::site::Site;
@@ -28,13 +29,14 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 /// Bytes taken from a socket in one read. Larger heads are put together from several.
 const READ_BYTES: usize = 16 * 1024;
 
-/// Descriptors kept free for files, logs and the executor, so that a connection that was accepted
-/// can also be served.
-const SPARE_DESCRIPTORS: u64 = 64;
+/// How long accepting waits until descriptors are looked at again: those that are held for files
+/// become free on any thread of the process, and nobody is told.
+const DESCRIPTOR_REST: Duration = Duration::from_millis(20);
 
 /// The state of one serving thread.
 pub struct Context {
@@ -60,6 +62,7 @@ pub struct Context {
     draining: Cell<bool>,
     connections: Cell<u32>,
     connections_max: u32,
+    descriptors: Descriptors,
     accept_complained_s: Cell<i64>,
 }
 
@@ -89,14 +92,15 @@ impl Context {
         // Threads of a process share its descriptors as they share its request slots.
         let share = slots.total().max(1);
         let whole = u32::try_from(board.rows_per_process()).unwrap_or(u32::MAX).max(1);
-        let logs = server.site.sinks.len() as u64;
-        let spare = process::raise_descriptor_limit().saturating_sub(SPARE_DESCRIPTORS + logs);
-        let descriptors = spare.saturating_mul(u64::from(share)) / u64::from(whole);
-        let for_connections = descriptors - descriptors / crate::cache::DESCRIPTOR_SHARE;
-        let connections_max = u32::try_from(for_connections.max(1)).unwrap_or(u32::MAX);
+        let (later, logs) = (server.site.slash.kept_later(), server.site.sinks.len());
+        let descriptors = Descriptors::of_process(later as u64, logs as u64);
+        let of_thread = |all: u64| all.saturating_mul(u64::from(share)) / u64::from(whole);
+        let files = of_thread(descriptors.all - descriptors.connections);
+        let connections_max = of_thread(descriptors.connections).max(1);
+        let connections_max = u32::try_from(connections_max).unwrap_or(u32::MAX);
         Ok(Rc::new(Self {
             access: RefCell::new(access_log::Writer::new(TimeCache::new(local_time))),
-            cache: RefCell::new(Cache::new(descriptors)),
+            cache: RefCell::new(Cache::new(files)),
             merged: Merged::default(),
             htaccess: Htaccess::default(),
             known: Known::default(),
@@ -114,12 +118,18 @@ impl Context {
             draining: Cell::new(false),
             connections: Cell::new(0),
             connections_max,
+            descriptors,
             accept_complained_s: Cell::new(0),
             server,
             board,
             process,
             slots,
         }))
+    }
+
+    /// The site, for work on another thread.
+    pub(crate) fn server(&self) -> Arc<Server> {
+        self.server.clone()
     }
 
     pub(crate) fn site(&self) -> &Site {
@@ -170,14 +180,34 @@ impl Context {
 
     /// Wait until another connection may be accepted.
     pub async fn room_for_connection(&self) {
-        poll_fn(|context| {
-            if self.connections.get() < self.connection_limit() {
-                return Poll::Ready(());
+        loop {
+            poll_fn(|context| {
+                if self.connections.get() < self.connection_limit() {
+                    return Poll::Ready(());
+                }
+                self.slots.watch(context.waker());
+                Poll::Pending
+            })
+            .await;
+            let (connections, held) = self.in_use();
+            if self.descriptors.takes_connection(connections, held) {
+                return;
             }
-            self.slots.watch(context.waker());
-            Poll::Pending
-        })
-        .await;
+            runtime::timer::sleep(DESCRIPTOR_REST).await;
+        }
+    }
+
+    /// Connections of this process, and files that it holds for them.
+    fn in_use(&self) -> (u64, u64) {
+        let connections = self.process_row().map_or(0, ProcessRow::connections);
+        (u64::from(connections), self.server.files.held())
+    }
+
+    /// Count a file for a response; `None` if it must be closed so that others are accepted.
+    pub(crate) fn hold_file(&self) -> Option<Held> {
+        let (connections, held) = self.in_use();
+        let has_room = self.descriptors.takes_file(connections, held);
+        has_room.then(|| Held::new(self.server.clone()))
     }
 
     /// Descriptors bound connections; a number for AsyncRequestWorkerFactor bounds them as in
@@ -230,6 +260,10 @@ impl Context {
         let Lookup { request, settings, host, .. } = lookup;
         // Asked first: the rest costs more than most messages are worth.
         if !host.error_log.allows(settings.core.levels(), failure.module, failure.level) {
+            return;
+        }
+        let said = (failure.module, failure.id, &failure.text);
+        if !question::is_news(lookup, &said) {
             return;
         }
         let client_ip = lookup.client_ip.unwrap_or(request.client.ip());

@@ -16,11 +16,9 @@ use crate::question;
 use crate::representation::Representation;
 use crate::request::Request;
 use crate::response::Response;
-use crate::site::condition;
 use crate::site::host::{Host, Trace, UseCanonicalName};
 use crate::site::settings::Settings;
 use crate::table::Table;
-use crate::walk;
 use http1::BodyLength;
 use message::path::EncodedSlashes;
 use message::{Method, Status, Target};
@@ -80,8 +78,7 @@ pub(crate) struct Logged {
 pub(crate) async fn exchange(context: &Context, host: &Host, request: Rc<Request>) -> Exchanged {
     let mut lookup = Lookup::new(context, host, request.clone());
     let mut ran = Ran::default();
-    names::prepare(&lookup).await;
-    let outcome = match begin(&mut lookup) {
+    let outcome = match question::take(&mut lookup, begin).await {
         Ok(None) => run(&mut lookup, &mut ran).await,
         Ok(Some(response)) => Ok(response),
         Err(stop) => Err(stop),
@@ -152,6 +149,7 @@ struct Ran {
 
 /// From the request line to a path; what needs no path is answered at once.
 fn begin(lookup: &mut Lookup<'_>) -> Result<Option<Response>, Stop> {
+    names::prepare(lookup)?;
     let request = lookup.request.clone();
     let framing = request.framing().map_err(Failure::from)?;
     check_host(lookup)?;
@@ -202,17 +200,10 @@ fn bad_path(status: Status, raw: &[u8]) -> Failure {
     Failure::new(status, "core", format!("invalid URI path ({raw})")).id(10244).at_error()
 }
 
-/// Look up, choose a handler, run it.
+/// Find a handler, and run it.
 async fn run(lookup: &mut Lookup<'_>, ran: &mut Ran) -> Result<Response, Stop> {
     let asked = lookup.path.clone();
-    if lookup.purpose == Purpose::Redirected {
-        // As internal_internal_redirect of http_request.c.
-        phase::run(&lookup.site().phases.read, lookup)?;
-    }
-    process(lookup).await?;
-    let limit = lookup.settings.core.limit_request_body();
-    check_body(lookup.request.body(), limit)?;
-    let handler = phase::resolve(lookup)?;
+    let handler = question::take(lookup, look_up).await?;
     ran.handler = Some(handler.name());
     ran.reusable = None;
     // What is limited to some methods is decided for this one alone; others get what GET gets.
@@ -225,20 +216,15 @@ async fn run(lookup: &mut Lookup<'_>, ran: &mut Ran) -> Result<Response, Stop> {
     handler.run(lookup).await
 }
 
-/// Look up as [`phase::process`] does, and wait for what takes long: names that conditions may ask
-/// for, a password against its hash.
-async fn process(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    phase::translate(lookup)?;
-    let layers = walk::place(lookup)?;
-    names::prepare(lookup).await;
-    condition::walk(lookup, layers)?;
-    names::prepare(lookup).await;
-    let mut outcome = phase::after_walk(lookup);
-    while let Err(Stop::Wait(question)) = outcome {
-        question::wait(lookup, question).await?;
-        outcome = phase::admitted(lookup);
+/// Look up, and choose a handler.
+fn look_up(lookup: &mut Lookup<'_>) -> Result<Handler, Stop> {
+    if lookup.purpose == Purpose::Redirected {
+        // As internal_internal_redirect of http_request.c.
+        phase::run(&lookup.site().phases.read, lookup)?;
     }
-    outcome
+    phase::process(lookup)?;
+    check_body(lookup.request.body(), lookup.settings.core.limit_request_body())?;
+    phase::resolve(lookup)
 }
 
 /// Follow internal redirects, and find a page for a failure.
@@ -261,8 +247,8 @@ async fn settle(
                 let status = failed.as_ref().map_or(200, |failure| failure.status.code());
                 Ok(lookup.redirected(path, query, status, lookup.method))
             }
-            // Nobody but `process` is asked such a thing.
-            Err(Stop::Wait(_)) => Err(unanswered(lookup)),
+            // Nothing is to be waited for outside of a step.
+            Err(Stop::Wait) => Err(unanswered(lookup)),
             Err(Stop::Failure(mut failure)) => {
                 lookup.context.log_failure(&failure, lookup);
                 if let Some(always) = failure.always.take() {

@@ -90,7 +90,7 @@ impl Handler {
             Self::Listing(folder) => Ok(autoindex::listing::respond(lookup, folder).await?),
             Self::Made(made) => Ok(made.response),
             Self::Status => Ok(status::respond(lookup)?),
-            Self::Info => info::respond(lookup),
+            Self::Info => info::respond(lookup).await,
             Self::Diagnostic => Ok(diagnostic::respond(&lookup.request).await?),
         }
     }

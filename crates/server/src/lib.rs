@@ -17,6 +17,7 @@ mod connection;
 mod content_digest;
 mod context;
 mod defaults;
+mod descriptors;
 mod error_document;
 mod exchange;
 mod expression;

@@ -4,12 +4,12 @@
 //! Hooks read and change it phase by phase. What they learn about the client goes through the
 //! accessors here, which note that the answer is not the same for everybody.
 
-use crate::admit::{Judged, Step};
+use crate::admit::Judged;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::names::End;
-use crate::question::{Answer, Key};
+use crate::question::Answers;
 use crate::request::Request;
 use crate::resolve::{LinkPolicy, Root};
 use crate::response::Field;
@@ -151,9 +151,7 @@ pub(crate) struct Lookup<'a> {
     pub(crate) redirects: u32,
     pub(crate) depth: u32,
     /// What has been waited for on behalf of this request.
-    pub(crate) answers: Rc<RefCell<Vec<(Key, Answer)>>>,
-    /// How far the question who may see it has been answered.
-    pub(crate) step: Step,
+    pub(crate) answers: Rc<RefCell<Answers>>,
     /// For what it was asked last who may see it, of this request or of the one that it comes from.
     pub(crate) judged: Option<Judged>,
     /// The answer is for this request only: something beyond path, method and host was asked for.
@@ -200,7 +198,6 @@ impl<'a> Lookup<'a> {
             redirects: 0,
             depth: 0,
             answers: Rc::default(),
-            step: Step::default(),
             judged: None,
             is_personal: Cell::new(false),
             is_momentary: Cell::new(false),
@@ -226,6 +223,49 @@ impl<'a> Lookup<'a> {
         sub.judged.clone_from(&self.judged);
         sub.is_personal.set(self.is_personal.get());
         sub
+    }
+
+    /// The request as it is before anything was looked up for it; what is there has not been
+    /// opened. All fields are named, so that one that is added is not forgotten.
+    pub(crate) fn copy(&self) -> Self {
+        Self {
+            context: self.context,
+            host: self.host,
+            request: self.request.clone(),
+            purpose: self.purpose,
+            method: self.method,
+            path: self.path.clone(),
+            query: self.query.clone(),
+            place: self.place.clone(),
+            mapped: self.mapped.clone(),
+            path_info: self.path_info.clone(),
+            found: Err(Errno::NOENT),
+            status: self.status,
+            links: self.links,
+            settings: self.settings.clone(),
+            folder_layers: self.folder_layers.clone(),
+            handler: self.handler.clone(),
+            content_type: self.content_type.clone(),
+            content_language: self.content_language.clone(),
+            content_encoding: self.content_encoding.clone(),
+            list_tag: self.list_tag.clone(),
+            no_cache: self.no_cache,
+            env: self.env.clone(),
+            notes: self.notes.clone(),
+            user: self.user.clone(),
+            auth_type: self.auth_type,
+            fields: self.fields.clone(),
+            always: self.always.clone(),
+            vary: self.vary.clone(),
+            client_ip: self.client_ip,
+            original: self.original.clone(),
+            redirects: self.redirects,
+            depth: self.depth,
+            answers: self.answers.clone(),
+            judged: self.judged.clone(),
+            is_personal: self.is_personal.clone(),
+            is_momentary: self.is_momentary.clone(),
+        }
     }
 
     /// Go on with what a look-up found, as if the client had asked for that

@@ -4,6 +4,7 @@
 
 use crate::context::Context;
 use crate::lookup::Lookup;
+use crate::phase::Stop;
 use crate::question::{self, Answer, Question};
 use crate::site::host::UseCanonicalName;
 use std::cell::RefCell;
@@ -71,18 +72,36 @@ impl Names {
         rows.push((end, name.map(|name| name.to_ascii_lowercase().into())));
     }
 
-    /// Have it looked up, unless that was done before. Without a thread for it there is no name.
-    pub(crate) async fn find(&self, context: &Context, end: End, lookups: HostnameLookups) {
-        if lookups == HostnameLookups::Off || self.asked(end).is_some() {
-            return;
+    /// What to ask for a name that is wanted and was not asked for before.
+    fn question(&self, end: End, lookups: HostnameLookups) -> Option<Question> {
+        match lookups {
+            _ if self.asked(end).is_some() => None,
+            HostnameLookups::Off => None,
+            HostnameLookups::On => Some(Question::ClaimedNameOf(end.address())),
+            HostnameLookups::Double => Some(Question::NameOf(end.address())),
         }
-        let question = match lookups {
-            HostnameLookups::Double => Question::NameOf(end.address()),
-            _ => Question::ClaimedNameOf(end.address()),
-        };
-        if let Ok(Answer::Name(name)) = question::answer(context, question).await {
+    }
+
+    fn keep_answer(&self, end: End, answer: &Answer) {
+        if let Answer::Name(name) = answer {
             self.keep(end, name.as_deref());
         }
+    }
+
+    /// Have it looked up for a log. Without a thread for it there is no name.
+    pub(crate) async fn find(&self, context: &Context, end: End, lookups: HostnameLookups) {
+        let Some(question) = self.question(end, lookups) else { return };
+        if let Ok(answer) = question::answer(context, question).await {
+            self.keep_answer(end, &answer);
+        }
+    }
+
+    /// Have it looked up in a step of a request.
+    fn ask(&self, lookup: &Lookup<'_>, end: End, lookups: HostnameLookups) -> Result<(), Stop> {
+        if let Some(question) = self.question(end, lookups) {
+            self.keep_answer(end, &question::ask_for_all(lookup, question)?);
+        }
+        Ok(())
     }
 }
 
@@ -96,21 +115,22 @@ pub(crate) fn will_be_looked_at() {
 }
 
 /// Find the names that hooks and texts may look at under the present settings of a request.
-pub(crate) async fn prepare(lookup: &Lookup<'_>) {
+///
+/// # Errors
+/// As [`question::elsewhere`].
+pub(crate) fn prepare(lookup: &Lookup<'_>) -> Result<(), Stop> {
     let core = &lookup.settings.core;
     let (lookups, canonical) = (core.hostname_lookups(), core.use_canonical_name());
     let names = &lookup.request.names;
     if canonical == UseCanonicalName::Dns {
         lookup.mark_personal();
         let local = End::Local(lookup.request.local_ip());
-        names.find(lookup.context, local, HostnameLookups::On).await;
+        names.ask(lookup, local, HostnameLookups::On)?;
     }
-    if lookups != HostnameLookups::Off {
-        let client = End::Client(lookup.client());
-        if LOOKED_AT.load(Ordering::Relaxed) {
-            names.find(lookup.context, client, lookups).await;
-        }
+    if lookups != HostnameLookups::Off && LOOKED_AT.load(Ordering::Relaxed) {
+        names.ask(lookup, End::Client(lookup.client()), lookups)?;
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::lookup::{Lookup, Place, Purpose};
 use crate::modules::{Coding, Uncertain};
-use crate::question::Question;
 use crate::response::Response;
 use crate::site::host::Host;
 use crate::site::lexical;
@@ -25,8 +24,8 @@ pub(crate) enum Stop {
     Failure(Failure),
     /// Another local URL answers instead: path and query.
     Internal(Vec<u8>, Option<Vec<u8>>),
-    /// Something has to be waited for; then [`admitted`] asks again who may see it.
-    Wait(Question),
+    /// Something has to be waited for; then the whole step is taken again (`question.rs`).
+    Wait,
 }
 
 impl From<Failure> for Stop {
@@ -126,13 +125,6 @@ pub(crate) fn after_walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     if lookup.purpose != Purpose::Sub {
         run(&phases.header, lookup)?;
     }
-    admitted(lookup)
-}
-
-/// From the question who may see it on. What is asked there changes nothing but the user, so that
-/// this may be called again when an answer was missing.
-pub(crate) fn admitted(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let phases = &lookup.site().phases;
     admit::admit(lookup)?;
     run(&phases.kind, lookup)?;
     run(&phases.fixup, lookup)

@@ -1,21 +1,25 @@
-//! Questions that take long to answer: whether a password fits a hash, and what DNS knows. A thread
-//! that carries many connections must not wait for them, so a phase that meets one stops with it;
-//! the exchange has it answered elsewhere and goes on. What is right or wrong is not known here.
+//! What a request has to wait for: whether a password fits a hash, what DNS knows, and whatever
+//! takes long to read or to compute. A thread that carries many connections must not wait, and
+//! phases and their hooks cannot. So a step that meets such a thing stops, is answered on another
+//! thread, and is taken again from its beginning, with the answer at hand. What a step is, and what
+//! the answers mean, is not known here.
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::lookup::{Lookup, Purpose};
+use crate::lookup::Lookup;
 use crate::phase::Stop;
 use message::Status;
 use pattern::password;
+use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
+use std::rc::Rc;
 
-/// What is asked.
+/// What is asked by more than one module, and of more than one request.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Question {
     /// Whether the password is the one that was hashed.
@@ -51,6 +55,10 @@ impl fmt::Debug for Question {
 }
 
 impl Question {
+    fn is_password(&self) -> bool {
+        matches!(self, Self::Password { .. })
+    }
+
     /// This takes up to about a second for a password, and as long as a resolver waits for a name.
     pub(crate) fn answer(&self) -> Answer {
         match self {
@@ -74,39 +82,163 @@ fn addresses(name: &str) -> Vec<IpAddr> {
     found.map_or(Vec::new(), |found| found.map(|found| found.ip().to_canonical()).collect())
 }
 
-/// The answer, if it is known.
+/// How often a request may have to wait. A list of names (`Require forward-dns`) or of files of
+/// users asks for each; what asks for more is a mistake, or somebody's way to keep others waiting.
+const WAITS_MAX: u32 = 128;
+
+/// What has been found out on behalf of a request, by all look-ups that belong to it.
+#[derive(Default)]
+pub(crate) struct Answers {
+    rows: Vec<(Key, Rc<dyn Any>)>,
+    /// Whether a step is being taken, which can be taken again.
+    in_step: bool,
+    /// What the step has to wait for.
+    open: Option<Work>,
+    waits: u32,
+    /// What this step has logged, and what it had logged when it was taken before.
+    said: Vec<Key>,
+    said_before: Vec<Key>,
+}
+
+/// What another thread does.
+struct Work {
+    key: Key,
+    run: Box<dyn FnOnce() -> Box<dyn Any + Send> + Send>,
+}
+
+impl Answers {
+    fn find<T: 'static>(&self, key: Key) -> Option<Rc<T>> {
+        let row = self.rows.iter().find(|row| row.0 == key)?;
+        row.1.clone().downcast().ok()
+    }
+}
+
+/// The answer to a question.
 ///
 /// # Errors
-/// [`Stop::Wait`] if it takes somebody to wait for it. A look-up on behalf of another request
-/// cannot be resumed, so there the thread itself waits: what it asks has nearly always been
-/// answered for the request already.
+/// As [`elsewhere`].
 pub(crate) fn ask(lookup: &Lookup<'_>, question: Question) -> Result<Answer, Stop> {
     lookup.mark_personal();
-    let key = lookup.context.known.key(&question);
-    let told = lookup.answers.borrow().iter().find(|row| row.0 == key).map(|row| row.1.clone());
-    if let Some(answer) = told.or_else(|| lookup.context.known.get(key, lookup.context.now_s())) {
+    ask_for_all(lookup, question)
+}
+
+/// The same for an answer that others may be given too: it does not decide what they get.
+///
+/// # Errors
+/// As [`elsewhere`].
+pub(crate) fn ask_for_all(lookup: &Lookup<'_>, question: Question) -> Result<Answer, Stop> {
+    let (known, now_s) = (&lookup.context.known, lookup.context.now_s());
+    let key = known.key(&question);
+    if let Some(answer) = known.get(key, now_s) {
         return Ok(answer);
     }
-    if lookup.purpose != Purpose::Sub {
-        return Err(Stop::Wait(question));
+    let is_password = question.is_password();
+    let answer = elsewhere(lookup, &key, move || question.answer())?;
+    known.keep(key, is_password, &answer, now_s);
+    Ok((*answer).clone())
+}
+
+/// What `work` finds out, which takes too long for a thread that others wait for. `about` says what
+/// it is, and no two things of one type `T` may be the same.
+///
+/// Where there is no step to take again (when fields of a response or a log line are made), the
+/// thread itself waits; nothing but a condition that looks a URL up asks there, and it has nearly
+/// always been answered for the request already.
+///
+/// # Errors
+/// [`Stop::Wait`] if it is not known yet; whatever is made of that will be dropped. 500 if the
+/// request has waited for too much.
+pub(crate) fn elsewhere<T: Send + 'static>(
+    lookup: &Lookup<'_>,
+    about: &impl Hash,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<Rc<T>, Stop> {
+    let key = lookup.context.known.key(&(TypeId::of::<T>(), about));
+    let mut answers = lookup.answers.borrow_mut();
+    if let Some(answer) = answers.find(key) {
+        return Ok(answer);
     }
-    let answer = question.answer();
-    keep(lookup, key, &question, &answer);
+    if answers.open.is_some() {
+        return Err(Stop::Wait);
+    }
+    if answers.waits >= WAITS_MAX {
+        return Err(too_many().into());
+    }
+    answers.waits += 1;
+    if answers.in_step {
+        let run = Box::new(move || Box::new(work()) as Box<dyn Any + Send>);
+        answers.open = Some(Work { key, run });
+        return Err(Stop::Wait);
+    }
+    drop(answers);
+    let answer = Rc::new(work());
+    lookup.answers.borrow_mut().rows.push((key, answer.clone()));
     Ok(answer)
 }
 
-/// Have a question answered where waiting harms nobody.
+fn too_many() -> Failure {
+    let text = format!("the request had to wait for {WAITS_MAX} things and wants more");
+    Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error()
+}
+
+/// Take a step of a request, as often as it has to wait for something. It begins anew each time
+/// with `lookup` as it was, so that it does not matter what it made of what it did not know.
 ///
 /// # Errors
-/// 500 if there is no thread for it.
-pub(crate) async fn wait(lookup: &Lookup<'_>, question: Question) -> Result<(), Stop> {
-    let key = lookup.context.known.key(&question);
-    let asked = question.clone();
-    let answer = runtime::blocking(move || asked.answer()).await.map_err(|error| {
-        let text = format!("no thread to check a password or a name with: {error}");
+/// What the step returns; 500 if there is no thread to find something out.
+pub(crate) async fn take<T>(
+    lookup: &mut Lookup<'_>,
+    step: fn(&mut Lookup<'_>) -> Result<T, Stop>,
+) -> Result<T, Stop> {
+    let start = lookup.copy();
+    loop {
+        let answers = lookup.answers.clone();
+        begin(&answers);
+        let outcome = step(lookup);
+        let Some(work) = end(&answers) else { return outcome };
+        wait(lookup, work).await?;
+        *lookup = start.copy();
+    }
+}
+
+/// The same for a step that changes nothing.
+///
+/// # Errors
+/// 500 if there is no thread to find something out.
+pub(crate) async fn look<T>(lookup: &Lookup<'_>, mut step: impl FnMut() -> T) -> Result<T, Stop> {
+    loop {
+        begin(&lookup.answers);
+        let outcome = step();
+        let Some(work) = end(&lookup.answers) else { return Ok(outcome) };
+        wait(lookup, work).await?;
+    }
+}
+
+fn begin(answers: &RefCell<Answers>) {
+    answers.borrow_mut().in_step = true;
+}
+
+/// What has to be waited for before the step that has ended is taken again, if anything.
+fn end(answers: &RefCell<Answers>) -> Option<Work> {
+    let mut answers = answers.borrow_mut();
+    answers.in_step = false;
+    let said = std::mem::take(&mut answers.said);
+    let open = answers.open.take();
+    match open {
+        Some(_) => answers.said_before.extend(said),
+        None => answers.said_before.clear(),
+    }
+    open
+}
+
+async fn wait(lookup: &Lookup<'_>, work: Work) -> Result<(), Stop> {
+    let Work { key, run } = work;
+    let answer = runtime::blocking(run).await.map_err(|error| {
+        let text = format!("no thread to find out what takes long: {error}");
         Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error()
     })?;
-    keep(lookup, key, &question, &answer);
+    let answer: Box<dyn Any> = answer;
+    lookup.answers.borrow_mut().rows.push((key, Rc::from(answer)));
     Ok(())
 }
 
@@ -115,19 +247,35 @@ pub(crate) async fn wait(lookup: &Lookup<'_>, question: Question) -> Result<(), 
 /// # Errors
 /// There is no thread for it.
 pub(crate) async fn answer(context: &Context, question: Question) -> io::Result<Answer> {
-    let key = context.known.key(&question);
-    if let Some(answer) = context.known.get(key, context.now_s()) {
+    let (known, now_s) = (&context.known, context.now_s());
+    let key = known.key(&question);
+    if let Some(answer) = known.get(key, now_s) {
         return Ok(answer);
     }
-    let asked = question.clone();
-    let answer = runtime::blocking(move || asked.answer()).await?;
-    context.known.keep(key, &question, &answer, context.now_s());
+    let is_password = question.is_password();
+    let answer = runtime::blocking(move || question.answer()).await?;
+    known.keep(key, is_password, &answer, now_s);
     Ok(answer)
 }
 
-fn keep(lookup: &Lookup<'_>, key: Key, question: &Question, answer: &Answer) {
-    lookup.answers.borrow_mut().push((key, answer.clone()));
-    lookup.context.known.keep(key, question, answer, lookup.context.now_s());
+/// Whether a message is for the log now: a step that is taken again says nothing twice, and what it
+/// says of something that it does not know is no truth yet.
+pub(crate) fn is_news(lookup: &Lookup<'_>, message: &(impl Hash + ?Sized)) -> bool {
+    let mut answers = lookup.answers.borrow_mut();
+    if !answers.in_step {
+        return true;
+    }
+    if answers.open.is_some() {
+        return false;
+    }
+    let key = lookup.context.known.key(message);
+    if let Some(at) = answers.said_before.iter().position(|said| *said == key) {
+        answers.said_before.swap_remove(at);
+        answers.said.push(key);
+        return false;
+    }
+    answers.said.push(key);
+    true
 }
 
 /// Stands for a question without holding it: two keyed hashes, so that no password is kept and a
@@ -148,7 +296,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    fn key(&self, question: &Question) -> Key {
+    fn key(&self, question: &(impl Hash + ?Sized)) -> Key {
         [0, 1].map(|nth| self.keys[nth].hash_one(question))
     }
 
@@ -158,8 +306,7 @@ impl Known {
     }
 
     /// A wrong password is not kept: who guesses has to wait each time, and takes no room here.
-    fn keep(&self, key: Key, question: &Question, answer: &Answer, now_s: i64) {
-        let is_password = matches!(question, Question::Password { .. });
+    fn keep(&self, key: Key, is_password: bool, answer: &Answer, now_s: i64) {
         if is_password && *answer != Answer::Fits(Ok(true)) {
             return;
         }
@@ -184,7 +331,7 @@ mod tests {
         let known = Known::default();
         let (right, wrong) = (password("a"), password("b"));
         for (question, fits) in [(&right, true), (&wrong, false)] {
-            known.keep(known.key(question), question, &Answer::Fits(Ok(fits)), 100);
+            known.keep(known.key(question), true, &Answer::Fits(Ok(fits)), 100);
         }
         let fits = Some(Answer::Fits(Ok(true)));
         assert_eq!(known.get(known.key(&right), 100), fits);
@@ -198,7 +345,7 @@ mod tests {
         let known = Known::default();
         for nth in 0..KEPT_MAX * 2 {
             let question = password(&nth.to_string());
-            known.keep(known.key(&question), &question, &Answer::Fits(Ok(true)), 100);
+            known.keep(known.key(&question), true, &Answer::Fits(Ok(true)), 100);
             assert!(known.rows.borrow().len() <= KEPT_MAX);
         }
     }

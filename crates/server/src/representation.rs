@@ -1,9 +1,11 @@
 //! An open file with all that a response says about it.
 
 use crate::content_digest;
+use crate::descriptors::Held;
 use crate::lookup::{Entry, Lookup};
 use crate::modules::core::FileEtag;
 use crate::modules::negotiation;
+use crate::phase::{self, Stop};
 use crate::resolve::{self, LinkPolicy, Policies, Root};
 use crate::site::settings::Settings;
 use message::etag;
@@ -28,6 +30,7 @@ pub(crate) struct Representation {
     pub(crate) content_md5: Option<Vec<u8>>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) origin: Origin,
+    _held: Held,
 }
 
 /// Where the file was found, to look again.
@@ -51,17 +54,25 @@ pub(crate) fn content_type(lookup: &Lookup<'_>) -> Option<String> {
 }
 
 impl Representation {
-    /// Describe `file`.
-    pub(crate) fn new(entry: Entry, lookup: &Lookup<'_>, origin: Origin) -> Self {
+    /// Describe what was found.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`] for the digest of a long file; 503 if too many files are open.
+    pub(crate) fn new(entry: Entry, lookup: &Lookup<'_>, origin: Origin) -> Result<Self, Stop> {
+        let held = lookup.context.hold_file();
+        let held = held.ok_or_else(|| phase::open_failure(lookup, Errno::MFILE))?;
         let Entry { file, status } = entry;
         let (settings, now_us) = (&lookup.settings, lookup.request.start_us);
         let mime = settings.mime.mime(&lookup.site().types, lookup.mime_name());
         let chosen = |value: &Option<String>| value.clone();
-        let etag = file_tag(settings, &file, &status, now_us);
-        let digests = settings.core.content_digest();
+        let etag = file_tag(lookup, &file, &status)?;
+        let content_md5 = match settings.core.content_digest() {
+            true => content_digest::md5(lookup, &file, &status)?,
+            false => None,
+        };
         // RFC 9110 section 8.8.2.1: a date in the future is replaced by the current one.
         let last_modified_s = status.modified_us().min(now_us).div_euclid(1_000_000);
-        Self {
+        Ok(Self {
             etag: match &lookup.list_tag {
                 Some(list) => etag.map(|etag| negotiation::joined_tag(&etag, list)),
                 None => etag,
@@ -73,12 +84,13 @@ impl Representation {
                 .or_else(|| mime.encoding.as_deref().map(str::to_owned)),
             content_language: chosen(&lookup.content_language)
                 .or_else(|| mime.language().map(std::borrow::Cow::into_owned)),
-            content_md5: digests.then(|| content_digest::md5(&file, status.size)).flatten(),
+            content_md5,
             file,
             status,
             settings: settings.clone(),
             origin,
-        }
+            _held: held,
+        })
     }
 
     /// Whether it may be kept: nobody is writing it right now.
@@ -103,18 +115,23 @@ pub(crate) fn time_tag(modified_us: i64, now_us: i64) -> Vec<u8> {
 }
 
 /// The entity tag of a file, as `FileETag` has it.
+///
+/// # Errors
+/// [`Stop::Wait`] for the digest of a long file.
 pub(crate) fn file_tag(
-    settings: &Settings,
+    lookup: &Lookup<'_>,
     file: &File,
     status: &Status,
-    now_us: i64,
-) -> Option<Vec<u8>> {
-    let facts = settings.core.file_etag();
-    let digest = facts.digest.then(|| content_digest::sha1(file, status.size)).flatten();
-    match digest {
+) -> Result<Option<Vec<u8>>, Stop> {
+    let facts = lookup.settings.core.file_etag();
+    let digest = match facts.digest {
+        true => content_digest::sha1(lookup, file, status)?,
+        false => None,
+    };
+    Ok(match digest {
         Some(digest) => Some([&b"\""[..], &digest, b"\""].concat()),
-        None => make_etag(facts, status, now_us),
-    }
+        None => make_etag(facts, status, lookup.request.start_us),
+    })
 }
 
 /// `FileETag`: hexadecimal facts joined by `-`; weak while the file is younger than a second.

@@ -237,6 +237,7 @@ impl Roots {
     /// Open as many as are kept open. One that is not there is told to whoever asks for something
     /// in it.
     pub(crate) fn open(&self) {
+        self.kept.most.fetch_min(self.all.len(), Relaxed);
         for root in self.all.iter().take(self.kept.most.load(Relaxed)) {
             let _ = root.open_now();
         }
@@ -271,6 +272,11 @@ impl Root {
 
     fn lock(&self) -> MutexGuard<'_, Option<Arc<OwnedFd>>> {
         self.descriptor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many more folders of the site may come to be kept open.
+    pub(crate) fn kept_later(&self) -> usize {
+        self.kept.most.load(Relaxed).saturating_sub(self.kept.now.load(Relaxed))
     }
 
     /// The folder's name.

@@ -1,6 +1,7 @@
 //! The server as the entry and the MPMs see it: built from configuration, open, and able to log.
 
 use crate::defaults::{self, Serve};
+use crate::descriptors::Files;
 use crate::identity;
 use crate::log::errors::Message;
 use crate::log::level::Level;
@@ -58,6 +59,7 @@ impl Default for MpmSettings {
 /// A compiled configuration with everything it names opened.
 pub struct Server {
     pub(crate) site: Site,
+    pub(crate) files: Files,
 }
 
 impl Server {
@@ -66,7 +68,7 @@ impl Server {
     /// # Errors
     /// A text for standard error that says what could not be opened.
     pub(crate) fn open(builder: &Builder, index: Arc<Index<Builder>>) -> Result<Self, String> {
-        Ok(Self { site: Site::open(builder, index)? })
+        Ok(Self { site: Site::open(builder, index)?, files: Files::default() })
     }
 }
 

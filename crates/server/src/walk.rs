@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::lookup::{Entry, Lookup};
+use crate::names;
 use crate::phase::Stop;
 use crate::resolve::{self, LinkPolicy, Policies};
 use crate::site::builder::Overrides;
@@ -20,11 +21,14 @@ use std::sync::Arc;
 /// Find the file or folder, and what holds for it.
 pub(crate) fn walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let layers = place(lookup)?;
-    condition::walk(lookup, layers)
+    // Conditions may look at names, and say which names there are.
+    names::prepare(lookup)?;
+    condition::walk(lookup, layers)?;
+    names::prepare(lookup)
 }
 
 /// The same but for `<If>`: its conditions come last, and over these layers.
-pub(crate) fn place(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
+fn place(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
     let trail = RefCell::new(Trail::new(lookup));
     let found = find(lookup, &trail);
     let mut trail = trail.into_inner();
@@ -38,7 +42,7 @@ pub(crate) fn place(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
         trail.extend(lookup, parent_end(&found.path));
     }
     if let Some(failure) = trail.failure.take() {
-        return Err(Stop::Failure(failure));
+        return Err(failure);
     }
     lookup.links = trail.uniform;
     if trail.asked_htaccess {
@@ -80,6 +84,10 @@ fn finish(
     lookup.settings = layers.settings.clone();
     Ok(layers)
 }
+
+/// Names of a folder that are read by the thread that serves others as well; more take longer than
+/// another thread needs to begin.
+pub(crate) const FEW_NAMES: usize = 1000;
 
 /// The folder that the file of a request is in, or should be in.
 pub(crate) fn folder(lookup: &Lookup<'_>) -> Result<Entry, Errno> {
@@ -157,7 +165,7 @@ fn htaccess_of(
         return Ok(None);
     }
     lookup.mark_personal();
-    Ok(lookup.context.htaccess.section(lookup, folder, &overrides)?)
+    lookup.context.htaccess.section(lookup, folder, &overrides)
 }
 
 /// A regular expression went on for too long: the administrator's pattern, a hostile subject, or
@@ -201,7 +209,7 @@ struct Trail {
     core: crate::modules::core::Outline,
     /// Whether a `.htaccess` file was looked for.
     asked_htaccess: bool,
-    failure: Option<Failure>,
+    failure: Option<Stop>,
 }
 
 impl Trail {

@@ -1,6 +1,7 @@
 //! Compiled patterns, and what PCRE2 says about them.
 
 use super::scratch::{self, MatchError};
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
 use std::slice;
@@ -62,6 +63,20 @@ pub(crate) struct CompileError {
     pub(crate) offset: usize,
 }
 
+thread_local! {
+    /// Whether patterns are made ready for their first match at once.
+    static IS_AHEAD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Do `work`, and make machine code of each pattern that it compiles: the thread that will match
+/// them has no time for it.
+pub fn ahead<T>(work: impl FnOnce() -> T) -> T {
+    let before = IS_AHEAD.replace(true);
+    let done = work();
+    IS_AHEAD.set(before);
+    done
+}
+
 impl Code {
     /// Compiles a pattern. Its first match makes machine code of it, which takes longer than the
     /// rest: of the thousands in a large configuration most processes meet only a few.
@@ -89,6 +104,9 @@ impl Code {
             let is_anchored =
                 code.number(pcre2::PCRE2_INFO_ALLOPTIONS) & pcre2::PCRE2_ANCHORED != 0;
             code.places = if is_anchored { Places::First } else { Places::Each };
+        }
+        if IS_AHEAD.get() {
+            code.make_machine_code();
         }
         Ok(code)
     }
@@ -134,13 +152,17 @@ impl Code {
         subject: &[u8],
         found: impl FnOnce(&[usize]) -> T,
     ) -> Result<Option<T>, MatchError> {
+        self.make_machine_code();
+        scratch::run(self, subject, found)
+    }
+
+    fn make_machine_code(&self) {
         self.machine_code.call_once(|| {
             // SAFETY: the code is valid, and every match of another thread waits for this. When
             // it fails (a system may forbid memory that is writable and executable) the pattern
             // is interpreted.
             unsafe { pcre2::pcre2_jit_compile_8(self.code.as_ptr(), pcre2::PCRE2_JIT_COMPLETE) };
         });
-        scratch::run(self, subject, found)
     }
 
     /// For `pcre2_match`, as long as `self` is borrowed.

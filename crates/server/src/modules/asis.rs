@@ -280,7 +280,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
         below: lookup.place.below.clone(),
         links: lookup.links,
     };
-    let source = Rc::new(Representation::new(entry, lookup, origin));
+    let source = Rc::new(Representation::new(entry, lookup, origin)?);
     let response = respond(lookup, head, source)?;
     Ok(Some(Handler::Made(Box::new(Made { name, response }))))
 }

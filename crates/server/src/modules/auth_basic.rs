@@ -195,7 +195,7 @@ fn ask(lookup: &Lookup<'_>, realm: &[u8], user: &[u8], password: &[u8]) -> Resul
         let own = provider.user_file.as_ref().or(settings.authn_file.user_file());
         let file = own.map(|path| path.as_path());
         verdict = match &digest {
-            Some(digest) => authn_file::check_digest(lookup, file, user, realm, digest),
+            Some(digest) => authn_file::check_digest(lookup, file, user, realm, digest)?,
             None => authn_file::check_password(lookup, file, user, password)?,
         };
         if verdict != Verdict::UserNotFound {

@@ -2,10 +2,14 @@
 //! they have changed, and taken apart by the rules of `ap_cfg_getline` and `ap_getword`
 //! (server/util.c). What the words mean is the business of the modules that ask.
 
+use crate::lookup::Lookup;
+use crate::phase::Stop;
+use crate::question;
 use runtime::file::{self, Errno, Kind, Links, Purpose, Status};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
+use std::hash::Hash;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -71,21 +75,30 @@ impl Texts {
 }
 
 impl Text {
-    /// Call `look` with each line that is neither empty nor a comment until it has found what it
-    /// wants. As in httpd a line that is longer than `line_bytes_max` ends the file.
-    pub(crate) fn find<T>(
+    /// Let `search` read the lines, on another thread if there are many. `about` is what is looked
+    /// for, and where.
+    ///
+    /// # Errors
+    /// [`Stop::Wait`] for a long file.
+    pub(crate) fn search<T: Clone + Send + 'static>(
         self,
-        line_bytes_max: usize,
-        look: impl FnMut(&[u8]) -> Option<T>,
-    ) -> Option<T> {
+        lookup: &Lookup<'_>,
+        about: &impl Hash,
+        search: impl FnOnce(&mut dyn BufRead) -> T + Send + 'static,
+    ) -> Result<T, Stop> {
         match self {
-            Self::Kept(text) => find(&*text, line_bytes_max, look),
-            Self::Long(file) => find(BufReader::new(file), line_bytes_max, look),
+            Self::Kept(text) => Ok(search(&mut &*text)),
+            Self::Long(file) => {
+                let work = move || search(&mut BufReader::new(file));
+                Ok((*question::elsewhere(lookup, about, work)?).clone())
+            }
         }
     }
 }
 
-fn find<T>(
+/// Call `look` with each line that is neither empty nor a comment until it has found what it wants.
+/// As in httpd a line that is longer than `line_bytes_max` ends the file.
+pub(crate) fn find<T>(
     mut reader: impl BufRead,
     line_bytes_max: usize,
     mut look: impl FnMut(&[u8]) -> Option<T>,

@@ -8,6 +8,8 @@ use crate::question::{self, Answer, Question};
 use crate::site::builder::Builder;
 use crate::site::settings::either;
 use config::{Args, Call, Directive, Error, Module, Scope};
+use std::hash::Hash;
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -68,7 +70,9 @@ pub(crate) fn check_password(
     password: &[u8],
 ) -> Result<Verdict, Stop> {
     let ids = Ids { unset: 1619, unreadable: 1620 };
-    let hash = match entry(lookup, file, &ids, |line| of_user(line, user)) {
+    let asked = user.to_vec();
+    let about = ("user", user);
+    let hash = match entry(lookup, file, &ids, &about, move |line| of_user(line, &asked))? {
         Ok(Some(hash)) => hash,
         Ok(None) => return Ok(Verdict::UserNotFound),
         Err(Unreadable) => return Ok(Verdict::Error),
@@ -92,14 +96,16 @@ pub(crate) fn check_digest(
     user: &[u8],
     realm: &[u8],
     digest: &[u8],
-) -> Verdict {
+) -> Result<Verdict, Stop> {
     let ids = Ids { unset: 1621, unreadable: 1622 };
-    match entry(lookup, file, &ids, |line| of_realm(line, user, realm)) {
+    let asked = (user.to_vec(), realm.to_vec());
+    let look = move |line: &[u8]| of_realm(line, &asked.0, &asked.1);
+    Ok(match entry(lookup, file, &ids, &("realm", user, realm), look)? {
         Ok(Some(known)) if known == digest => Verdict::Granted,
         Ok(Some(_)) => Verdict::Denied,
         Ok(None) => Verdict::UserNotFound,
         Err(Unreadable) => Verdict::Error,
-    }
+    })
 }
 
 fn of_user(line: &[u8], user: &[u8]) -> Option<Vec<u8>> {
@@ -126,20 +132,24 @@ fn entry(
     lookup: &Lookup<'_>,
     file: Option<&Path>,
     ids: &Ids,
-    look: impl FnMut(&[u8]) -> Option<Vec<u8>>,
-) -> Result<Option<Vec<u8>>, Unreadable> {
+    about: &impl Hash,
+    look: impl FnMut(&[u8]) -> Option<Vec<u8>> + Send + 'static,
+) -> Result<Result<Option<Vec<u8>>, Unreadable>, Stop> {
     lookup.mark_personal();
     let Some(path) = file else {
         let text = "AuthUserFile not specified in the configuration";
         lookup.log(Level::Error, "authn_file", Some(ids.unset), text);
-        return Err(Unreadable);
+        return Ok(Err(Unreadable));
     };
     match lookup.context.auth_texts.open(path) {
-        Ok(text) => Ok(text.find(LINE_BYTES_MAX, look)),
+        Ok(text) => {
+            let search = |lines: &mut dyn BufRead| auth_text::find(lines, LINE_BYTES_MAX, look);
+            text.search(lookup, &(path, about), search).map(Ok)
+        }
         Err(errno) => {
             let text = format!("Could not open password file: {}", path.display());
             lookup.log_errno(errno, "authn_file", ids.unreadable, &text);
-            Err(Unreadable)
+            Ok(Err(Unreadable))
         }
     }
 }

@@ -6,9 +6,11 @@ use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::modules::authz_core::{Verdict, words};
 use crate::modules::{auth_text, authz_owner};
+use crate::phase::Stop;
 use crate::site::builder::Builder;
 use crate::site::settings::either;
 use config::{Args, Call, Directive, Error, Module, Scope};
+use std::io::BufRead;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -59,32 +61,35 @@ pub(crate) fn check_group(
     lookup: &Lookup<'_>,
     file: Option<&Arc<PathBuf>>,
     text: &Text,
-) -> Verdict {
-    let Some(user) = &lookup.user else { return Verdict::DeniedNoUser };
+) -> Result<Verdict, Stop> {
+    let Some(user) = &lookup.user else { return Ok(Verdict::DeniedNoUser) };
     let ids = Ids { unset: 1664, unreadable: 1665, unknown: (1666, Level::Info) };
-    let Some(groups) = groups_of(lookup, file, user, &ids) else { return Verdict::Denied };
+    let Some(groups) = groups_of(lookup, file, user, &ids)? else { return Ok(Verdict::Denied) };
     let what = "authz_groupfile authorize: require group";
     let Some(wanted) = words(lookup, text, "authz_groupfile", 2592, what) else {
-        return Verdict::Denied;
+        return Ok(Verdict::Denied);
     };
     if wanted.iter().any(|wanted| has(&groups, wanted)) {
-        return Verdict::Granted;
+        return Ok(Verdict::Granted);
     }
     say_denied(lookup, user, 1667, "group(s)");
-    Verdict::Denied
+    Ok(Verdict::Denied)
 }
 
 /// `Require file-group`
-pub(crate) fn check_file_group(lookup: &Lookup<'_>, file: Option<&Arc<PathBuf>>) -> Verdict {
-    let Some(user) = &lookup.user else { return Verdict::DeniedNoUser };
+pub(crate) fn check_file_group(
+    lookup: &Lookup<'_>,
+    file: Option<&Arc<PathBuf>>,
+) -> Result<Verdict, Stop> {
+    let Some(user) = &lookup.user else { return Ok(Verdict::DeniedNoUser) };
     let ids = Ids { unset: 1668, unreadable: 1669, unknown: (1670, Level::Error) };
-    let Some(groups) = groups_of(lookup, file, user, &ids) else { return Verdict::Denied };
+    let Some(groups) = groups_of(lookup, file, user, &ids)? else { return Ok(Verdict::Denied) };
     match authz_owner::file_group(lookup) {
-        Some(group) if has(&groups, group.as_bytes()) => return Verdict::Granted,
+        Some(group) if has(&groups, group.as_bytes()) => return Ok(Verdict::Granted),
         Some(_) => say_denied(lookup, user, 1671, "file group"),
         None => {}
     }
-    Verdict::Denied
+    Ok(Verdict::Denied)
 }
 
 /// Names of groups compare without regard to case, as those of every apr_table.
@@ -115,26 +120,30 @@ fn groups_of(
     file: Option<&Arc<PathBuf>>,
     user: &[u8],
     ids: &Ids,
-) -> Option<Vec<Vec<u8>>> {
+) -> Result<Option<Vec<Vec<u8>>>, Stop> {
     let say = |level, id, text: &str| lookup.log(level, "authz_groupfile", Some(id), text);
     let Some(path) = file.or(lookup.settings.authz_groupfile.group_file()) else {
         let text = "No group file was specified in the configuration";
         say(Level::Error, ids.unset, text);
-        return None;
+        return Ok(None);
     };
     let text = match lookup.context.auth_texts.open(path) {
         Ok(text) => text,
         Err(errno) => {
             let text = format!("Could not open group file: {}", path.display());
             lookup.log_errno(errno, "authz_groupfile", ids.unreadable, &text);
-            return None;
+            return Ok(None);
         }
     };
-    let mut groups = Vec::new();
-    let _: Option<()> = text.find(LINE_BYTES_MAX, |line| {
-        groups.extend(group_with(line, user));
-        None
-    });
+    let member = user.to_vec();
+    let groups = text.search(lookup, &("groups", path, user), move |lines: &mut dyn BufRead| {
+        let mut groups = Vec::new();
+        let _: Option<()> = auth_text::find(lines, LINE_BYTES_MAX, |line| {
+            groups.extend(group_with(line, &member));
+            None
+        });
+        groups
+    })?;
     if groups.is_empty() {
         let text = format!(
             "Authorization of user {} to access {} failed, reason: user doesn't appear in group \
@@ -144,9 +153,9 @@ fn groups_of(
             path.display()
         );
         say(ids.unknown.1, ids.unknown.0, &text);
-        return None;
+        return Ok(None);
     }
-    Some(groups)
+    Ok(Some(groups))
 }
 
 /// The group of a line, if the user is in it.

@@ -54,7 +54,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
         below: lookup.place.below.clone(),
         links: lookup.links,
     };
-    Ok(Some(Handler::File(Rc::new(Representation::new(entry, lookup, origin)))))
+    Ok(Some(Handler::File(Rc::new(Representation::new(entry, lookup, origin)?))))
 }
 
 /// httpd tells the methods of whatever is no file just the same, whether it is there or not

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
 use crate::phase::Stop;
+use crate::question;
 use crate::site::builder::Builder;
 use crate::walk;
 use config::{Args, Call, Directive, Error, Module, Scope};
@@ -12,6 +13,7 @@ use message::Status;
 use message::escape::html_escape;
 use message::path::encode;
 use runtime::file::{self, Errno};
+use std::fs::File;
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
@@ -295,9 +297,7 @@ pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
         return Ok(());
     }
     lookup.mark_personal();
-    let Ok(names) = walk::folder(lookup).and_then(|folder| file::names(&folder.file)) else {
-        return Ok(());
-    };
+    let Ok(folder) = walk::folder(lookup) else { return Ok(()) };
     let request = lookup.request.clone();
     let (path, path_info, query) =
         (lookup.path.clone(), lookup.path_info.clone(), lookup.query.clone());
@@ -312,13 +312,43 @@ pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     if asked.folder().is_none() {
         return Ok(());
     }
-    // readdir(3) brings these two as well, in most file systems first.
-    let own = [&b"."[..], b".."];
-    let all = own.into_iter().chain(names.iter().map(Vec::as_slice));
-    let found = candidates(&settings.speling, asked.wrong, all);
+    let Ok(found) = in_folder(lookup, settings.speling, &wrong, folder.file)? else {
+        return Ok(());
+    };
+    let found: Vec<Candidate<'_>> =
+        found.iter().map(|(name, reason)| Candidate { name, reason: *reason }).collect();
     match answer(&asked, &found) {
         None => Ok(()),
         Some(answer) => Err(stop(lookup, &asked, answer, found.len()).into()),
+    }
+}
+
+/// Candidates in the order in which they are offered.
+type Names = Result<Vec<(Vec<u8>, Reason)>, Errno>;
+
+/// The candidates of an open folder. A large one is read and compared on another thread.
+fn in_folder(
+    lookup: &Lookup<'_>,
+    settings: Settings,
+    wrong: &[u8],
+    folder: File,
+) -> Result<Names, Stop> {
+    let named = move |wrong: &[u8], names: &[Vec<u8>]| {
+        // readdir(3) brings these two as well, in most file systems first.
+        let own = [&b"."[..], b".."];
+        let all = own.into_iter().chain(names.iter().map(Vec::as_slice));
+        let found = candidates(&settings, wrong, all);
+        found.iter().map(|one| (one.name.to_vec(), one.reason)).collect()
+    };
+    match file::few_names(&folder, walk::FEW_NAMES) {
+        Err(errno) => Ok(Err(errno)),
+        Ok(Some(names)) => Ok(Ok(named(wrong, &names))),
+        Ok(None) => {
+            let about = ("speling", lookup.place.path());
+            let wrong = wrong.to_vec();
+            let work = move || file::names(&folder).map(|names| named(&wrong, &names));
+            Ok((*question::elsewhere::<Names>(lookup, &about, work)?).clone())
+        }
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct Builder {
 }
 
 /// What `AllowOverride` and `AllowOverrideList` permit in a folder.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Overrides {
     /// The places of `AllowOverride`.
     pub(crate) classes: Scope,

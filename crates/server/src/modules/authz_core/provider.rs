@@ -166,8 +166,8 @@ impl Provider {
             Self::User(text) => authz_user::check(lookup, text),
             Self::ValidUser if lookup.user.is_none() => Verdict::DeniedNoUser,
             Self::ValidUser => Verdict::Granted,
-            Self::Group(text) => authz_groupfile::check_group(lookup, group_file, text),
-            Self::FileGroup => authz_groupfile::check_file_group(lookup, group_file),
+            Self::Group(text) => authz_groupfile::check_group(lookup, group_file, text)?,
+            Self::FileGroup => authz_groupfile::check_file_group(lookup, group_file)?,
             Self::FileOwner => authz_owner::check(lookup),
             Self::Alias(alias) => {
                 alias.provider.check(lookup, alias.group_file.as_ref().or(group_file))?

@@ -1,7 +1,7 @@
 //! From an open folder to its listing: reads names and facts off the serving thread, where the
 //! disk may be slow, and lets the renderer make the page.
 
-use super::{Entry, Flags, Insert, Options, Page, render, scan_title};
+use super::{Entry, Flags, Insert, Page, render, scan_title};
 use crate::admit;
 use crate::error_document;
 use crate::failure::Failure;
@@ -10,14 +10,18 @@ use crate::log::sink::local_time;
 use crate::lookup::Lookup;
 use crate::modules::{mime, php};
 use crate::phase::Stop;
-use crate::resolve::{self, LinkPolicy, Policies};
+use crate::question;
+use crate::resolve::{self, Policies};
 use crate::response::Response;
+use crate::server::Server;
+use crate::site::settings::Settings;
 use crate::walk;
 use message::{Method, Status};
 use runtime::file::{self, Kind};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 /// Names that are looked at before others of the thread get their turn.
 const NAMES_PER_TURN: usize = 500;
@@ -47,7 +51,7 @@ enum Access {
 
 /// What the access phase would say of a request of its own. As in httpd the name of a folder is
 /// looked up without a slash behind it (mod_autoindex.c, make_autoindex_entry).
-fn access(lookup: &Lookup<'_>, name: &[u8]) -> Access {
+fn access_now(lookup: &Lookup<'_>, name: &[u8]) -> Access {
     let Ok(beside) = walk::beside(lookup, name) else { return Access::Denied };
     let walk::Beside { settings, below, url } = &beside;
     if settings.trivet.hides(url) || settings.trivet.hides(below) {
@@ -59,12 +63,23 @@ fn access(lookup: &Lookup<'_>, name: &[u8]) -> Access {
     }
 }
 
-/// What to read of a folder.
+/// The same, when everything is known that has to be waited for.
+async fn access(lookup: &Lookup<'_>, name: &[u8]) -> Access {
+    question::look(lookup, || access_now(lookup, name)).await.unwrap_or(Access::Denied)
+}
+
+/// What to make a page of, on whichever thread.
 struct Wanted {
-    links: LinkPolicy,
-    titles: bool,
+    server: Arc<Server>,
+    settings: Arc<Settings>,
+    folder: File,
+    names: Vec<(Vec<u8>, bool)>,
     /// HeaderName and ReadmeName.
     inserts: [Option<String>; 2],
+    uri: Vec<u8>,
+    query: Option<Vec<u8>>,
+    directory: Vec<u8>,
+    signature: Vec<u8>,
 }
 
 /// What was read.
@@ -124,19 +139,35 @@ pub(crate) async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Respons
     let (mut names, folder) = names.map_err(unreadable)?;
     names.truncate(NAMES_MAX);
     let names = visible(lookup, names).await;
-    let inserts = [&options.header_name, &options.readme_name].map(|name| {
-        let is_readable = |name: &&String| {
-            php::classify(name.as_bytes()) == php::Script::No
-                && access(lookup, name.as_bytes()) == Access::Granted
-        };
-        name.as_ref().filter(is_readable).cloned()
-    });
-    let titles = options.flags().has(Flags::SCAN_HTML_TITLES);
-    let wanted = Wanted { links: settings.core.links(), titles, inserts };
-    let contents = runtime::blocking(move || read(&folder, &wanted, names));
-    let contents = contents.await.map_err(unreadable)?;
-    let body = page(lookup, options, &contents);
-    Ok(Response::page(options.content_type(), body))
+    let inserts = [
+        insertable(lookup, options.header_name.as_ref()).await,
+        insertable(lookup, options.readme_name.as_ref()).await,
+    ];
+    let mut directory = lookup.place.path();
+    if !directory.ends_with(b"/") {
+        directory.push(b'/');
+    }
+    let wanted = Wanted {
+        server: lookup.context.server(),
+        settings: settings.clone(),
+        folder,
+        names,
+        inserts,
+        uri: lookup.path.clone(),
+        query: lookup.query.clone(),
+        directory,
+        signature: error_document::signature(lookup, ""),
+    };
+    // To sort and to write 50,000 names takes longer than to read them.
+    let body = runtime::blocking(move || page(&wanted, &read(&wanted)));
+    Ok(Response::page(options.content_type(), body.await.map_err(unreadable)?))
+}
+
+/// A text for above or below the listing, if the client may read it.
+async fn insertable(lookup: &Lookup<'_>, name: Option<&String>) -> Option<String> {
+    let name = name.filter(|name| php::classify(name.as_bytes()) == php::Script::No)?;
+    let is_readable = access(lookup, name.as_bytes()).await == Access::Granted;
+    is_readable.then(|| name.clone())
 }
 
 /// Names that may be shown, and whether a request for each would be refused. Others of this thread
@@ -147,7 +178,7 @@ async fn visible(lookup: &Lookup<'_>, names: Vec<Vec<u8>>) -> Vec<(Vec<u8>, bool
         if nth % NAMES_PER_TURN == NAMES_PER_TURN - 1 {
             runtime::thread::yield_now().await;
         }
-        match access(lookup, &name) {
+        match access(lookup, &name).await {
             Access::Hidden => {}
             access => shown.push((name, access == Access::Denied)),
         }
@@ -157,10 +188,13 @@ async fn visible(lookup: &Lookup<'_>, names: Vec<Vec<u8>>) -> Vec<(Vec<u8>, bool
 
 /// Facts of everything that may be shown. A link is shown as what it leads to, and not at all if
 /// it may not be followed: the listing must not tell what a request would not.
-fn read(folder: &File, wanted: &Wanted, names: Vec<(Vec<u8>, bool)>) -> Contents {
+fn read(wanted: &Wanted) -> Contents {
+    let Wanted { settings, folder, .. } = wanted;
+    let titles = settings.autoindex.flags().has(Flags::SCAN_HTML_TITLES);
     let mut entries = Vec::new();
-    let policies = Policies::Uniform(wanted.links);
-    for (name, is_forbidden) in names {
+    let policies = Policies::Uniform(settings.core.links());
+    for (name, is_forbidden) in &wanted.names {
+        let (name, is_forbidden) = (name.clone(), *is_forbidden);
         let Ok(status) = resolve::status_of(folder.as_fd(), &name, &policies) else {
             continue;
         };
@@ -169,7 +203,7 @@ fn read(folder: &File, wanted: &Wanted, names: Vec<(Vec<u8>, bool)>) -> Contents
         }
         let is_dir = status.kind == Kind::Directory;
         let is_page = name.ends_with(b".html") || name.ends_with(b".htm");
-        let start = (wanted.titles && is_page && !is_dir && !is_forbidden)
+        let start = (titles && is_page && !is_dir && !is_forbidden)
             .then(|| start_of(folder, &name, &policies, TITLE_BYTES));
         let title = start.flatten().and_then(|start| scan_title(&start));
         let mtime_us = status.modified_us();
@@ -190,11 +224,11 @@ fn start_of(folder: &File, name: &[u8], policies: &Policies<'_>, bytes: u64) -> 
     readable.then_some(start)
 }
 
-fn page(lookup: &Lookup<'_>, options: &Options, contents: &Contents) -> Vec<u8> {
-    let mime = &lookup.settings.mime;
+fn page(wanted: &Wanted, contents: &Contents) -> Vec<u8> {
+    let (mime, options) = (&wanted.settings.mime, &wanted.settings.autoindex);
     let found = &contents.entries;
     let types: Vec<mime::Mime<'_>> =
-        found.iter().map(|entry| mime.mime(&lookup.site().types, &entry.name)).collect();
+        found.iter().map(|entry| mime.mime(&wanted.server.site.types, &entry.name)).collect();
     let entries: Vec<Entry<'_>> = found
         .iter()
         .zip(&types)
@@ -209,18 +243,13 @@ fn page(lookup: &Lookup<'_>, options: &Options, contents: &Contents) -> Vec<u8> 
             is_forbidden: entry.is_forbidden,
         })
         .collect();
-    let mut directory = lookup.place.path();
-    if !directory.ends_with(b"/") {
-        directory.push(b'/');
-    }
-    let signature = error_document::signature(lookup, "");
     let page = Page {
-        uri: &lookup.path,
-        directory: &directory,
-        query: lookup.query.as_deref(),
+        uri: &wanted.uri,
+        directory: &wanted.directory,
+        query: wanted.query.as_deref(),
         header: insert(options.header_name.as_deref(), contents.inserts[0].as_deref()),
         readme: insert(options.readme_name.as_deref(), contents.inserts[1].as_deref()),
-        signature: &signature,
+        signature: &wanted.signature,
         local_time,
     };
     render(options, &entries, &page)

@@ -55,8 +55,8 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
 }
 
 /// The page, or the part of it that the query names.
-pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Stop> {
+pub(crate) async fn respond(lookup: &Lookup<'_>) -> Result<Response, Stop> {
     let query = lookup.query.as_deref().map(String::from_utf8_lossy);
-    let html = page::html(lookup, query.as_deref());
+    let html = page::html(lookup, query.as_deref()).await?;
     Ok(Response::page("text/html; charset=ISO-8859-1", html))
 }

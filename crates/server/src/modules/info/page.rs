@@ -3,9 +3,11 @@
 
 use super::tree;
 use crate::error_document;
+use crate::failure::Failure;
 use crate::identity;
 use crate::lookup::Lookup;
 use crate::modules::{self, Documented};
+use message::Status;
 use message::escape::html_escape;
 
 const HEAD: &str = concat!(
@@ -42,7 +44,7 @@ struct Loaded {
 }
 
 /// The page that the query asks for; without one it is everything but the configuration.
-pub(super) fn html(lookup: &Lookup<'_>, query: Option<&str>) -> Vec<u8> {
+pub(super) async fn html(lookup: &Lookup<'_>, query: Option<&str>) -> Result<Vec<u8>, Failure> {
     let mut out = HEAD.as_bytes().to_vec();
     let loaded = loaded(lookup);
     let is = |word: &str| query.is_some_and(|query| query.eq_ignore_ascii_case(word));
@@ -69,15 +71,33 @@ pub(super) fn html(lookup: &Lookup<'_>, query: Option<&str>) -> Vec<u8> {
         }
         if is("config") {
             mark(&mut out, "<dl><dt><strong>Configuration:</strong>\n");
-            tree::show(&lookup.site().tree, None, &mut out);
+            out.extend(lines(lookup, None).await?);
             mark(&mut out, "</dl><hr />");
         } else {
-            details(lookup, query, &loaded, &mut out);
+            details(lookup, query, &loaded, &mut out).await?;
         }
     }
     out.extend(error_document::signature(lookup, ""));
     mark(&mut out, "</body></html>\n");
-    out
+    Ok(out)
+}
+
+/// The lines of the configuration that are `wanted`, or all. With 10,000 hosts this takes up to
+/// 30 ms, which are not those of others.
+async fn lines(lookup: &Lookup<'_>, wanted: Option<Vec<&'static str>>) -> Result<Vec<u8>, Failure> {
+    let server = lookup.context.server();
+    let shown = runtime::blocking(move || {
+        let mut out = Vec::new();
+        let is_wanted =
+            |name: &str| wanted.iter().flatten().any(|wanted| wanted.eq_ignore_ascii_case(name));
+        let filter: &dyn Fn(&str) -> bool = &is_wanted;
+        tree::show(&server.site.tree, wanted.is_some().then_some(filter), &mut out);
+        out
+    });
+    shown.await.map_err(|error| {
+        let text = format!("no thread to show the configuration: {error}");
+        Failure::new(Status::INTERNAL_SERVER_ERROR, "info", text).at_error()
+    })
 }
 
 fn mark(out: &mut Vec<u8>, text: &str) {
@@ -168,19 +188,37 @@ fn hooks(lookup: &Lookup<'_>, out: &mut Vec<u8>) {
 }
 
 /// What there is to say of each module, or of the one that is asked for.
-fn details(lookup: &Lookup<'_>, query: Option<&str>, loaded: &[Loaded], out: &mut Vec<u8>) {
+async fn details(
+    lookup: &Lookup<'_>,
+    query: Option<&str>,
+    loaded: &[Loaded],
+    out: &mut Vec<u8>,
+) -> Result<(), Failure> {
     let directives: Vec<(String, Documented)> = owned(loaded);
     let mut found = false;
     for module in loaded {
         if query.is_none_or(|query| query.eq_ignore_ascii_case(&module.file)) {
             found = true;
-            detail(lookup, module, &directives, out);
+            let own: Vec<&Documented> =
+                directives.iter().filter(|row| row.0 == module.file).map(|row| &row.1).collect();
+            describe(module, &own, out);
+            if !own.is_empty() {
+                mark(out, "<dt><strong>Current Configuration:</strong></dt>\n");
+                let names = own.iter().map(|row| row.name).collect();
+                out.extend(lines(lookup, Some(names)).await?);
+            }
+            if let Some(more) = lookup.host.modules.info.of(&module.file) {
+                let title = "<dt><strong>Additional Information:</strong>\n</dt>";
+                mark(out, &format!("{title}<dd>{more}</dd>"));
+            }
+            mark(out, "</dl><hr />\n");
         }
     }
     let is_page = query.is_none_or(|query| query.eq_ignore_ascii_case("server"));
     if !found && !is_page {
         mark(out, "<p><b>No such module</b></p>\n");
     }
+    Ok(())
 }
 
 /// Each directive with the file of the module of httpd that has it.
@@ -195,12 +233,7 @@ fn owned(loaded: &[Loaded]) -> Vec<(String, Documented)> {
         .collect()
 }
 
-fn detail(
-    lookup: &Lookup<'_>,
-    module: &Loaded,
-    directives: &[(String, Documented)],
-    out: &mut Vec<u8>,
-) {
+fn describe(module: &Loaded, own: &[&Documented], out: &mut Vec<u8>) {
     let file = &module.file;
     let phases: Vec<&str> = modules::hooks()
         .into_iter()
@@ -215,8 +248,6 @@ fn detail(
             items.join(", ")
         }
     };
-    let own: Vec<&Documented> =
-        directives.iter().filter(|row| row.0 == *file).map(|row| &row.1).collect();
     let configures: &[&str] =
         if own.is_empty() { &[] } else { &["Create Directory Config", "Merge Directory Configs"] };
     mark(
@@ -236,17 +267,10 @@ fn detail(
         mark(out, "<dt><strong>Module Directives:</strong> <tt>none</tt></dt>");
     } else {
         mark(out, "<dt><strong>Module Directives:</strong></dt>");
-        for row in &own {
+        for row in own {
             let end = if row.name.starts_with('<') { "&gt;" } else { "" };
             let (name, help) = (escaped(row.name), escaped(row.help));
             mark(out, &format!("<dd><tt>{name}{end} - <i>{help}</i></tt></dd>\n"));
         }
-        mark(out, "<dt><strong>Current Configuration:</strong></dt>\n");
-        let is_own = |name: &str| own.iter().any(|row| row.name.eq_ignore_ascii_case(name));
-        tree::show(&lookup.site().tree, Some(&is_own), out);
     }
-    if let Some(more) = lookup.host.modules.info.of(file) {
-        mark(out, &format!("<dt><strong>Additional Information:</strong>\n</dt><dd>{more}</dd>"));
-    }
-    mark(out, "</dl><hr />\n");
 }

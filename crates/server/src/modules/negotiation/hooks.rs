@@ -12,6 +12,7 @@ use crate::log::level::Level;
 use crate::lookup::{Entry, Lookup};
 use crate::modules::files;
 use crate::phase::{self, Stop};
+use crate::question;
 use crate::representation::{self, Origin, Representation};
 use crate::response::{Body, Piece, Response};
 use crate::site::lexical;
@@ -21,6 +22,7 @@ use message::condition::{Outcome as Condition, Validators, evaluate};
 use message::{Method, Status, Version};
 use runtime::file::{self, Errno, Kind};
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::Read;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -74,7 +76,7 @@ fn find(lookup: &mut Lookup<'_>, base: &[u8]) -> Result<Option<Found>, Stop> {
         variant::Found::NoneFits => return Err(none_fits(lookup).into()),
         variant::Found::Map(name) => {
             let map = phase::look_up_beside(lookup, &name, None)?;
-            lookup.list_tag = map_tag(&map);
+            lookup.list_tag = map_tag(&map)?;
             let variants = variants_of(&map)?;
             (!variants.is_empty()).then_some(Found { variants, files: 0, by_name: look_up })
         }
@@ -88,21 +90,35 @@ fn find(lookup: &mut Lookup<'_>, base: &[u8]) -> Result<Option<Found>, Stop> {
 }
 
 /// What in the folder of the file begins with its name, without folders; and the folder's time.
-fn names(lookup: &Lookup<'_>, base: &[u8]) -> Result<(Vec<Vec<u8>>, i64), Failure> {
-    let read = || {
-        let Entry { file, status } = walk::folder(lookup)?;
-        let mut names = file::names(&file)?;
-        let is_folder = |name: &[u8]| {
-            file::status_at(&file, name).is_ok_and(|status| status.kind == Kind::Directory)
-        };
-        names.retain(|name| variant::is_candidate(name, base) && !is_folder(name));
-        Ok((names, status.modified_us()))
-    };
-    read().map_err(|errno: Errno| {
+fn names(lookup: &Lookup<'_>, base: &[u8]) -> Result<(Vec<Vec<u8>>, i64), Stop> {
+    let unreadable = |errno: Errno| -> Stop {
         let path = lookup.display_path();
         let text = format!("cannot read directory for multi: {path}: {errno}");
-        Failure::new(Status::FORBIDDEN, "negotiation", text).id(686).at_error()
-    })
+        Failure::new(Status::FORBIDDEN, "negotiation", text).id(686).at_error().into()
+    };
+    let Entry { file, status } = walk::folder(lookup).map_err(unreadable)?;
+    let few = file::few_names(&file, walk::FEW_NAMES).map_err(unreadable)?;
+    let names = match few {
+        Some(names) => fitting(&file, names, base),
+        None => {
+            let about = ("negotiation", lookup.place.path());
+            let base = base.to_vec();
+            let work = move || file::names(&file).map(|names| fitting(&file, names, &base));
+            let names = question::elsewhere::<Result<Vec<Vec<u8>>, Errno>>(lookup, &about, work)?;
+            (*names).clone().map_err(unreadable)?
+        }
+    };
+    Ok((names, status.modified_us()))
+}
+
+/// Those of the names that may be variants of `base`.
+fn fitting(folder: &File, mut names: Vec<Vec<u8>>, base: &[u8]) -> Vec<Vec<u8>> {
+    let is_folder = |name: &[u8]| {
+        file::status_at(folder, name).is_ok_and(|status| status.kind == Kind::Directory)
+    };
+    let is_one = |name: &Vec<u8>| variant::is_candidate(name, base) && !is_folder(name);
+    names.retain(is_one);
+    names
 }
 
 fn none_fits(lookup: &Lookup<'_>) -> Failure {
@@ -287,9 +303,9 @@ fn set_fields(lookup: &mut Lookup<'_>, fields: &Fields) {
 }
 
 /// The entity tag of a type map, which is that of the list of variants.
-fn map_tag(map: &Lookup<'_>) -> Option<Vec<u8>> {
-    let Entry { file, status } = map.found.as_ref().ok()?;
-    representation::file_tag(&map.settings, file, status, map.request.start_us)
+fn map_tag(map: &Lookup<'_>) -> Result<Option<Vec<u8>>, Stop> {
+    let Ok(entry) = map.found.as_ref() else { return Ok(None) };
+    representation::file_tag(map, &entry.file, &entry.status)
 }
 
 /// The variants that a type map lists, with the sizes of their files.
@@ -364,7 +380,7 @@ pub(crate) fn map(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
         return Ok(None);
     }
     lookup.mark_personal();
-    lookup.list_tag = map_tag(lookup);
+    lookup.list_tag = map_tag(lookup)?;
     let variants = variants_of(lookup)?;
     let contest =
         Contest { variants: &variants, prefers_scripts: false, files: 0, by_name: look_up };
@@ -398,7 +414,7 @@ fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Handler, Stop> {
         below: lookup.place.below.clone(),
         links: lookup.links,
     };
-    let source = Rc::new(Representation::new(entry, lookup, origin));
+    let source = Rc::new(Representation::new(entry, lookup, origin)?);
     let validators = Validators { etag: None, last_modified_s: Some(source.last_modified_s) };
     let request = lookup.request.clone();
     let conditions = files::conditions(&request.view(), request.start_us.div_euclid(1_000_000));
