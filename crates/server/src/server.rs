@@ -6,6 +6,7 @@ use crate::log::errors::Message;
 use crate::log::level::Level;
 use crate::log::program::Program;
 use crate::modules;
+use crate::mpm_settings::MpmSettings;
 use crate::site::Site;
 use crate::site::builder::Builder;
 use crate::site::world::{self, System};
@@ -15,45 +16,6 @@ use runtime::process::User;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// The numbers that MPMs are sized by. `None` is `auto`.
-#[derive(Clone, Debug)]
-pub struct MpmSettings {
-    /// Request slots of the whole server.
-    pub max_request_workers: Option<usize>,
-    /// Request slots of a process.
-    pub threads_per_child: Option<usize>,
-    /// Processes at most.
-    pub server_limit: Option<usize>,
-    /// Length of the queue of connections that nobody has accepted yet.
-    pub listen_backlog: i32,
-    /// Seconds that the kernel waits for the first data of a connection; 0 is not at all.
-    pub listen_tcp_defer_accept_s: i32,
-    /// Seconds after which a draining process is killed; 0 is never.
-    pub graceful_shutdown_timeout_s: u32,
-    /// Connections beyond the request slots, per free slot.
-    pub async_request_worker_factor: Option<f64>,
-    /// `PidFile`: where the parent writes its process id.
-    pub pid_file: Option<PathBuf>,
-}
-
-impl Default for MpmSettings {
-    fn default() -> Self {
-        Self {
-            max_request_workers: None,
-            threads_per_child: None,
-            server_limit: None,
-            listen_backlog: 511,
-            // httpd waits 30 s. One second has nearly all of the gain: a client that sends at
-            // once costs one wake-up instead of two, and a silent one is still seen, and timed
-            // out, by the server (bench: close-25, CPU per request).
-            listen_tcp_defer_accept_s: 1,
-            graceful_shutdown_timeout_s: 0,
-            async_request_worker_factor: None,
-            pid_file: None,
-        }
-    }
-}
 
 /// A compiled configuration with everything it names opened.
 pub struct Server {

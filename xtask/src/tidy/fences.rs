@@ -71,6 +71,7 @@ const KNOWS_MPM: &[&str] = &[
     "crates/server/src/modules/info/",
     "crates/server/src/modules/mod.rs",
     "crates/server/src/modules/mpm_common.rs",
+    "crates/server/src/mpm_settings.rs",
     "crates/server/src/modules/status/",
     // The manual has a page of their directives.
     "crates/server/src/reference.rs",
