@@ -49,8 +49,9 @@ impl Generation {
         let listeners = Listeners::bind(server.listen(), queueing, kept)
             .map_err(|(address, error)| Failure::Bind(address, error))?;
         let (plan, warnings) = Plan::new(server.mpm(), runtime::process::cores());
-        for (id, text) in &warnings {
-            server.warn(*id, text);
+        // The first ones stand on standard error.
+        for warning in warnings.iter().filter(|_| before.is_some()) {
+            server.warn(warning.id_again, &warning.text_again);
         }
         // The counters begin anew, and so does the time that rates are taken over (httpd, too).
         let board = Board::create(plan.processes, plan.slots, runtime::clock::unix_s())

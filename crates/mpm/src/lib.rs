@@ -25,6 +25,6 @@ pub use child::Child;
 pub use generation::{Failure, Generation, Load, Loader};
 pub use listen::Listeners;
 pub use pid_file::read_pid_file;
-pub use plan::{Kind, Plan, Warning};
+pub use plan::{Kind, Plan};
 pub use probe::probe;
 pub use supervisor::{Parent, Started, run};

@@ -1,7 +1,7 @@
 //! How many processes, loop threads and request slots: a pure function of the settings.
 
 use scoreboard::{PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
-use server::MpmSettings;
+use server::{MpmSettings, Sizing, Warning};
 
 /// The MPMs of this build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,117 +40,58 @@ pub struct Plan {
     pub slots: usize,
 }
 
-/// What the administrator should know about the sizes: httpd's message number, and a text.
-pub type Warning = (u32, String);
-
 impl Plan {
     /// Size the server for `cores` cores, with what had to be changed to make the settings fit.
     ///
     /// httpd (event.c): MaxRequestWorkers counts over all processes, ThreadsPerChild in each, so
     /// their quotient is the number of processes, which ServerLimit bounds.
     pub fn new(settings: &MpmSettings, cores: usize) -> (Self, Vec<Warning>) {
-        let mut warnings = Vec::new();
-        let total = settings.max_request_workers;
-        let per_process = settings.threads_per_child.map(|slots| slots.max(1));
-        let per_process = per_process.map(|slots| fitting(slots, total, &mut warnings));
-        let limit = settings.server_limit.unwrap_or(PROCESSES_MAX).clamp(1, PROCESSES_MAX);
-        let processes = match (total, per_process) {
-            (Some(total), Some(slots)) => quotient(total, slots, limit, &mut warnings),
-            (Some(total), None) => cores.min(total).clamp(1, limit),
-            (None, _) => cores.clamp(1, limit),
+        let (sizing, warnings) = settings.sizing(settings.listener_buckets(cores));
+        let (processes, wanted) = match sizing {
+            Sizing::Auto { total, processes_max } => {
+                let most = processes_max.min(PROCESSES_MAX).min(total.unwrap_or(usize::MAX));
+                let processes = cores.clamp(1, most);
+                (processes, total.unwrap_or(AUTO_REQUEST_WORKERS) / processes)
+            }
+            Sizing::Fixed(sizes) => {
+                (sizes.processes_max.min(PROCESSES_MAX), sizes.threads_per_child)
+            }
         };
-        let share = total.unwrap_or(AUTO_REQUEST_WORKERS) / processes;
-        let wanted = per_process.unwrap_or(share).max(1);
-        let slots = wanted.min(ROWS_PER_PROCESS_MAX);
-        if slots < wanted {
-            let text = format!(
-                "MaxRequestWorkers would require {wanted} request slots in each of {processes} \
-                 processes, decreasing to {slots}"
-            );
-            warnings.push((515, text));
-        }
+        let slots = wanted.clamp(1, ROWS_PER_PROCESS_MAX);
         let threads = (cores / processes).clamp(1, slots);
         (Self { processes, threads, slots }, warnings)
     }
-}
-
-/// ThreadsPerChild, but no more than MaxRequestWorkers. httpd raises MaxRequestWorkers instead; it
-/// is kept here, since people set it so that what is behind the server is not asked for more.
-fn fitting(slots: usize, total: Option<usize>, warnings: &mut Vec<Warning>) -> usize {
-    let Some(total) = total.filter(|total| *total < slots) else { return slots };
-    let text = format!(
-        "MaxRequestWorkers of {total} is less than ThreadsPerChild of {slots}, decreasing \
-         ThreadsPerChild to {total}"
-    );
-    warnings.push((511, text));
-    total.max(1)
-}
-
-/// The processes that `total` slots take, rounded down as in httpd and bounded by `limit`.
-fn quotient(total: usize, slots: usize, limit: usize, warnings: &mut Vec<Warning>) -> usize {
-    let processes = (total / slots).max(1);
-    if processes > limit {
-        let text = format!(
-            "MaxRequestWorkers of {total} would require {processes} processes and would exceed \
-             ServerLimit of {limit}, decreasing to {}",
-            limit * slots
-        );
-        warnings.push((515, text));
-    } else if !total.is_multiple_of(slots) {
-        let text = format!(
-            "MaxRequestWorkers of {total} is not a multiple of ThreadsPerChild of {slots}, \
-             decreasing to {}, which are {processes} processes",
-            processes * slots
-        );
-        warnings.push((513, text));
-    }
-    processes.min(limit)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn plan(
-        total: Option<usize>,
-        per_child: Option<usize>,
-        limit: Option<usize>,
-    ) -> (Plan, Vec<u32>) {
-        let settings = MpmSettings {
-            max_request_workers: total,
-            threads_per_child: per_child,
-            server_limit: limit,
-            ..MpmSettings::default()
-        };
-        let (plan, warnings) = Plan::new(&settings, 4);
-        (plan, warnings.iter().map(|row| row.0).collect())
+    #[test]
+    fn the_machine_decides_if_nobody_does() {
+        for (total, cores, expected) in [
+            (None, 4, (4, 1, 256)),
+            (Some(10), 4, (4, 1, 2)),
+            (Some(2), 4, (2, 1, 1)),
+            (Some(0), 4, (1, 1, 1)),
+            (None, 0, (1, 1, 1024)),
+        ] {
+            let settings = MpmSettings { max_request_workers: total, ..MpmSettings::default() };
+            let (plan, _) = Plan::new(&settings, cores);
+            let (processes, threads, slots) = expected;
+            assert_eq!(plan, Plan { processes, threads, slots }, "{total:?} {cores}");
+        }
     }
 
     #[test]
-    fn processes_threads_and_slots_follow_from_the_settings() {
-        let rows: [(_, _, &[u32]); 12] = [
-            // (MaxRequestWorkers, ThreadsPerChild, ServerLimit) -> processes, threads, slots
-            ((None, None, None), (4, 1, 256), &[]),
-            ((Some(400), Some(25), None), (16, 1, 25), &[]),
-            ((Some(400), Some(25), Some(2)), (2, 2, 25), &[515]),
-            ((Some(410), Some(25), None), (16, 1, 25), &[513]),
-            ((Some(2), None, None), (2, 2, 1), &[]),
-            ((Some(1), Some(1), None), (1, 1, 1), &[]),
-            ((Some(10), Some(25), None), (1, 4, 10), &[511]),
-            ((None, Some(8), None), (4, 1, 8), &[]),
-            ((None, None, Some(2)), (2, 2, 512), &[]),
-            ((Some(10), None, None), (4, 1, 2), &[]),
-            // As much as the directives take, and more than the scoreboard does.
-            ((Some(2_000_000_000), None, None), (4, 1, 100_000), &[515]),
-            ((Some(2_000_000_000), Some(1), None), (20_000, 1, 1), &[515]),
-        ];
-        for ((total, per_child, limit), (processes, threads, slots), warned) in rows {
-            let found = plan(total, per_child, limit);
-            let expected = Plan { processes, threads: threads.min(slots), slots };
-            assert_eq!(found, (expected, warned.to_vec()), "{total:?} {per_child:?} {limit:?}");
-            let all = processes * slots;
-            assert!(total.is_none_or(|total| all <= total), "{total:?}: {all} slots");
-            assert!(scoreboard::Board::create(processes, slots, 0).is_ok());
-        }
+    fn the_directives_decide_if_they_say_anything() {
+        let settings = MpmSettings {
+            threads_per_child: Some(25),
+            max_request_workers: Some(150),
+            ..MpmSettings::default()
+        };
+        let (plan, warnings) = Plan::new(&settings, 4);
+        assert_eq!(plan, Plan { processes: 6, threads: 1, slots: 25 });
+        assert!(warnings.is_empty());
     }
 }

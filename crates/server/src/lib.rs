@@ -53,6 +53,6 @@ pub use context::Context;
 pub use defaults::Serve;
 pub use identity::{IDENTITY, built};
 pub use modules::{Documented, STATIC_MODULES, directives};
-pub use mpm_settings::{MpmKind, MpmSettings};
+pub use mpm_settings::{MpmKind, MpmSettings, Occasion, Sizes, Sizing, Warning};
 pub use server::{Report, Server};
 pub use site::dump::{Address, HostLine, VirtualHosts};

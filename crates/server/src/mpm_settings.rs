@@ -1,5 +1,12 @@
 //! Which MPM a configuration asks for, and the numbers that it is sized by, as they were written.
-//! What follows from them is decided outside of this crate.
+//! `check.rs` says which sizes these come to, `occasion.rs` what an MPM logs. What is done with
+//! them is decided outside of this crate.
+
+mod check;
+mod occasion;
+
+pub use check::{Sizes, Sizing, Warning};
+pub use occasion::Occasion;
 
 use std::path::PathBuf;
 
@@ -15,24 +22,78 @@ pub enum MpmKind {
     Event,
 }
 
-/// Each with its name: that of the command line, and of `mpm_NAME_module`.
-const KINDS: &[(&str, MpmKind)] =
-    &[("prefork", MpmKind::Prefork), ("worker", MpmKind::Worker), ("event", MpmKind::Event)];
+/// What an MPM is called.
+struct Names {
+    /// On the command line, in `-V` and on the status page.
+    name: &'static str,
+    /// In `LoadModule`.
+    symbol: &'static str,
+    /// In `LogLevel`, and in lines of the error log.
+    module: &'static str,
+    /// Its source file in httpd, for `<IfModule>` and `-L`.
+    file: &'static str,
+}
+
+/// A row of the table below.
+const fn names(
+    name: &'static str,
+    symbol: &'static str,
+    module: &'static str,
+    file: &'static str,
+) -> Names {
+    Names { name, symbol, module, file }
+}
+
+#[rustfmt::skip]
+const KINDS: &[(MpmKind, Names)] = &[
+    (MpmKind::Prefork, names("prefork", "mpm_prefork_module", "mpm_prefork", "prefork.c")),
+    (MpmKind::Worker, names("worker", "mpm_worker_module", "mpm_worker", "worker.c")),
+    (MpmKind::Event, names("event", "mpm_event_module", "mpm_event", "event.c")),
+];
 
 impl MpmKind {
+    /// Every MPM.
+    pub fn all() -> impl Iterator<Item = Self> {
+        KINDS.iter().map(|row| row.0)
+    }
+
+    fn names_of(self) -> &'static Names {
+        KINDS.iter().find(|row| row.0 == self).map_or(&KINDS[0].1, |row| &row.1)
+    }
+
     /// The names there are.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        KINDS.iter().map(|row| row.0)
+        KINDS.iter().map(|row| row.1.name)
     }
 
     /// Look a name up.
     pub fn parse(name: &str) -> Option<Self> {
-        KINDS.iter().find(|row| row.0 == name).map(|row| row.1)
+        KINDS.iter().find(|row| row.1.name == name).map(|row| row.0)
+    }
+
+    /// Look up what `LoadModule` calls it.
+    pub fn of_symbol(symbol: &str) -> Option<Self> {
+        KINDS.iter().find(|row| row.1.symbol == symbol).map(|row| row.0)
     }
 
     /// The name people use.
     pub fn name(self) -> &'static str {
-        KINDS.iter().find(|row| row.1 == self).map_or("", |row| row.0)
+        self.names_of().name
+    }
+
+    /// Its name in `LoadModule`: `mpm_worker_module`.
+    pub fn symbol(self) -> &'static str {
+        self.names_of().symbol
+    }
+
+    /// Its name in the error log and in `LogLevel`: `mpm_worker`.
+    pub fn module(self) -> &'static str {
+        self.names_of().module
+    }
+
+    /// Its source file in httpd: `worker.c`.
+    pub fn file(self) -> &'static str {
+        self.names_of().file
     }
 
     /// Whether a thread serves one connection from its beginning to its end.
@@ -41,29 +102,32 @@ impl MpmKind {
     }
 }
 
-/// The directives of the MPMs. `None` is `auto`, which is what holds if nothing was said.
+/// The directives of the MPMs, with what was written: any number that fits. `None` is `auto`, which
+/// is what holds if nothing was said.
 #[derive(Clone, Debug)]
 pub struct MpmSettings {
     /// Which one runs.
     pub kind: MpmKind,
+    /// `-X`: one process serves everything, whatever the numbers say.
+    pub is_alone: bool,
     /// `StartServers`: processes to begin with.
-    pub start_servers: Option<usize>,
+    pub start_servers: Option<i32>,
     /// `MinSpareServers`: idle processes at least (prefork).
-    pub min_spare_servers: Option<usize>,
+    pub min_spare_servers: Option<i32>,
     /// `MaxSpareServers`: idle processes at most (prefork).
-    pub max_spare_servers: Option<usize>,
+    pub max_spare_servers: Option<i32>,
     /// `MinSpareThreads`: idle request slots at least (worker and event).
-    pub min_spare_threads: Option<usize>,
+    pub min_spare_threads: Option<i32>,
     /// `MaxSpareThreads`: idle request slots at most (worker and event).
-    pub max_spare_threads: Option<usize>,
-    /// `MaxRequestWorkers`: request slots of the whole server.
-    pub max_request_workers: Option<usize>,
+    pub max_spare_threads: Option<i32>,
+    /// `MaxRequestWorkers`: request slots, or processes (prefork), of the whole server.
+    pub max_request_workers: Option<i32>,
     /// `ThreadsPerChild`: request slots of a process.
-    pub threads_per_child: Option<usize>,
+    pub threads_per_child: Option<i32>,
     /// `ThreadLimit`: what `ThreadsPerChild` may be at most.
-    pub thread_limit: Option<usize>,
+    pub thread_limit: Option<i32>,
     /// `ServerLimit`: processes at most.
-    pub server_limit: Option<usize>,
+    pub server_limit: Option<i32>,
     /// `MaxConnectionsPerChild`: connections after which a process is replaced; 0 is never.
     pub max_connections_per_child: u64,
     /// `MaxMemoryPerChild`: bytes of its own memory after which a process is replaced; 0 is never.
@@ -96,6 +160,7 @@ impl Default for MpmSettings {
     fn default() -> Self {
         Self {
             kind: MpmKind::default(),
+            is_alone: false,
             start_servers: None,
             min_spare_servers: None,
             max_spare_servers: None,

@@ -6,7 +6,7 @@ use crate::log::errors::Message;
 use crate::log::level::Level;
 use crate::log::program::Program;
 use crate::modules;
-use crate::mpm_settings::MpmSettings;
+use crate::mpm_settings::{MpmKind, MpmSettings, Occasion};
 use crate::site::Site;
 use crate::site::builder::Builder;
 use crate::site::world::{self, System};
@@ -50,7 +50,8 @@ impl Server {
         let index = modules::index();
         let own = config::parse(defaults::SOURCE_NAME, text.as_bytes(), 1);
         let mut said = config::apply(&own.nodes, &index, &mut builder);
-        let expanded = expand(serve, &index)?;
+        let (expanded, kind) = expand_for_mpm(serve, &index)?;
+        builder.server.mpm.kind = kind;
         said.extend(expanded.diagnostics);
         builder.server.root = expanded.server_root.unwrap_or_default();
         builder.server.missing = expanded.missing;
@@ -161,9 +162,17 @@ impl Server {
         }
     }
 
+    /// Log what the MPM that runs says at an occasion.
+    pub fn tell(&self, occasion: Occasion<'_>) {
+        let kind = self.mpm().kind;
+        let (level, text) = (occasion.level(), occasion.text(kind));
+        let message = Message::new(kind.module(), level, kind.id(occasion), text.as_bytes());
+        self.site.error_log.write(None, &Message { os_error: occasion.os_error(), ..message });
+    }
+
     /// Log a notice of the parent for which httpd has no number.
     pub fn say(&self, text: &str) {
-        self.log(Level::Notice, "mpm_event", None, None, text.as_bytes());
+        self.log(Level::Notice, self.mpm().kind.module(), None, None, text.as_bytes());
     }
 
     /// Log what modules have to say when the server begins to serve.
@@ -181,17 +190,17 @@ impl Server {
 
     /// Log a notice of the parent.
     pub fn note(&self, id: u32, text: &str) {
-        self.log(Level::Notice, "mpm_event", Some(id), None, text.as_bytes());
+        self.log(Level::Notice, self.mpm().kind.module(), Some(id), None, text.as_bytes());
     }
 
     /// Log a warning of the parent.
     pub fn warn(&self, id: u32, text: &str) {
-        self.log(Level::Warn, "mpm_event", Some(id), None, text.as_bytes());
+        self.log(Level::Warn, self.mpm().kind.module(), Some(id), None, text.as_bytes());
     }
 
     /// Log an error of the parent or of a child's start.
     pub fn complain(&self, id: u32, text: &str) {
-        self.log(Level::Error, "mpm_event", Some(id), None, text.as_bytes());
+        self.log(Level::Error, self.mpm().kind.module(), Some(id), None, text.as_bytes());
     }
 
     pub(crate) fn log(
@@ -213,14 +222,30 @@ struct Lines {
     diagnostics: Vec<Diagnostic>,
     /// `ServerRoot`, if there is one; under `--config` there always is.
     server_root: Option<PathBuf>,
+    /// MPMs that were asked for, in order.
+    mpms: Vec<&'static str>,
     /// Modules of httpd that were asked for and are not there.
     missing: Vec<&'static str>,
     /// Variables, for `.htaccess` files.
     defines: Vec<(String, Option<String>)>,
 }
 
+/// Read the lines for the MPM that runs: that of `--mpm`, else the last of `LoadModule`.
+fn expand_for_mpm(serve: &Serve, index: &Index<Builder>) -> Result<(Lines, MpmKind), String> {
+    let assumed = serve.mpm.unwrap_or_default();
+    let expanded = expand(serve, index, serve.mpm)?;
+    let last = expanded.mpms.last().and_then(|symbol| MpmKind::of_symbol(symbol));
+    match serve.mpm.or(last) {
+        // Conditions before the last `LoadModule` have to be asked again.
+        Some(kind) if kind != assumed || expanded.mpms.len() > 1 => {
+            Ok((expand(serve, index, Some(kind))?, kind))
+        }
+        _ => Ok((expanded, assumed)),
+    }
+}
+
 /// Read the lines and what they include.
-fn expand(serve: &Serve, index: &Index<Builder>) -> Result<Lines, String> {
+fn expand(serve: &Serve, index: &Index<Builder>, mpm: Option<MpmKind>) -> Result<Lines, String> {
     let folder = match &serve.file {
         Some(file) => file.parent().map(Path::to_owned).unwrap_or_default(),
         None => std::env::current_dir()
@@ -238,6 +263,7 @@ fn expand(serve: &Serve, index: &Index<Builder>) -> Result<Lines, String> {
         bytes_max: config::expand::EXPANDED_BYTES_MAX,
         is_htaccess: false,
         missing: &[],
+        mpm: mpm.map(MpmKind::symbol),
     };
     let mut trees = Vec::new();
     if let Some(file) = &serve.file {
@@ -252,6 +278,7 @@ fn expand(serve: &Serve, index: &Index<Builder>) -> Result<Lines, String> {
         nodes: expanded.nodes.into_iter().flatten().collect(),
         diagnostics: expanded.diagnostics,
         server_root: is_set.then(|| expanded.server_root.into()),
+        mpms: expanded.mpms,
         missing: expanded.missing,
         defines: expanded.defines,
     })

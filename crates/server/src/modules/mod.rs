@@ -47,6 +47,7 @@ pub(crate) mod unixd;
 pub(crate) mod userdir;
 pub(crate) mod vhost_alias;
 
+use crate::mpm_settings::MpmKind;
 use crate::phase::{Codings, Decide, Filter, Finish, Hook, Phases, Plain, Resolve, Row, Translate};
 use crate::site::builder::Builder;
 use config::{Diagnostic, Guards, Index, Module, ModuleName, Scope};
@@ -279,11 +280,9 @@ pub const STATIC_MODULES: &[(&str, &str)] = &[
 ];
 
 /// The MPMs that `LoadModule` may name.
-const MPMS: &[(&str, &str)] = &[
-    ("mpm_event_module", "event.c"),
-    ("mpm_worker_module", "worker.c"),
-    ("mpm_prefork_module", "prefork.c"),
-];
+fn mpms() -> impl Iterator<Item = (&'static str, &'static str)> {
+    MpmKind::all().map(|kind| (kind.symbol(), kind.file()))
+}
 
 /// All modules, for a configuration in which `LoadModule` decides which are there.
 pub(crate) fn modular_names() -> Vec<ModuleName> {
@@ -296,7 +295,7 @@ pub(crate) fn modular_names() -> Vec<ModuleName> {
     };
     let mut names: Vec<ModuleName> = STATIC_MODULES.iter().map(name(true)).collect();
     let own = MODULES.iter().map(|module| (module.name, module.file));
-    for row in MPMS.iter().copied().chain(OTHER_NAMES.iter().copied()).chain(own) {
+    for row in mpms().chain(OTHER_NAMES.iter().copied()).chain(own) {
         if names.iter().all(|known| known.symbol != row.0) {
             names.push(name(false)(&row));
         }
@@ -324,11 +323,14 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("macro_module", "mod_macro.c"),
 ];
 
-/// All modules as `LoadModule` and `<IfModule>` name them. Each is there without `LoadModule`.
+/// All modules as `LoadModule` and `<IfModule>` name them. Each is there without `LoadModule`, but
+/// for the MPMs, of which one is.
 pub(crate) fn names() -> Vec<ModuleName> {
     let own = MODULES.iter().map(|module| (module.name, module.file));
+    let own = own.filter(|row| !config::owners::is_mpm(row.0));
     let all = own.chain(OTHER_NAMES.iter().copied());
-    all.map(|(symbol, file)| ModuleName { symbol, file, is_static: true }).collect()
+    let all = all.map(|(symbol, file)| ModuleName { symbol, file, is_static: true });
+    all.chain(mpms().map(|(symbol, file)| ModuleName { symbol, file, is_static: false })).collect()
 }
 
 /// A directive as its row describes it.
@@ -370,7 +372,11 @@ fn short_name(module: &Module<Builder>) -> &'static str {
 
 /// Short names, for `LogLevel module:level`.
 pub(crate) fn short_names() -> Vec<&'static str> {
-    static NAMES: LazyLock<Vec<&'static str>> =
-        LazyLock::new(|| MODULES.iter().map(|module| short_name(module)).collect());
+    static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+        let own = MODULES.iter().map(|module| short_name(module));
+        own.filter(|name| !config::owners::is_mpm(name))
+            .chain(MpmKind::all().map(MpmKind::module))
+            .collect()
+    });
     NAMES.clone()
 }

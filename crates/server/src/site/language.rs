@@ -3,6 +3,7 @@
 
 use crate::identity;
 use crate::modules;
+use crate::mpm_settings::MpmKind;
 use crate::site::builder::{Aliases, Builder};
 use crate::site::world::System;
 use config::index::Found;
@@ -20,6 +21,8 @@ pub(crate) struct Language {
     loaded: Option<Vec<&'static str>>,
     /// Modules of httpd that were asked for and are not there.
     missing: Vec<&'static str>,
+    /// The MPM that runs.
+    mpm: &'static str,
     aliases: Aliases,
 }
 
@@ -32,6 +35,7 @@ impl Language {
         index: Arc<Index<Builder>>,
         loaded: Option<&[&'static str]>,
         missing: Vec<&'static str>,
+        mpm: MpmKind,
         defines: Vec<(String, Option<String>)>,
         server_root: String,
         aliases: Aliases,
@@ -40,7 +44,8 @@ impl Language {
         let modules = modules::names().into_iter().filter(is_loaded);
         let modules = modules.map(|name| ModuleName { is_static: true, ..name }).collect();
         let loaded = loaded.map(<[_]>::to_vec);
-        Self { index, modules, missing, defines, server_root, loaded, aliases }
+        let mpm = mpm.symbol();
+        Self { index, modules, missing, mpm, defines, server_root, loaded, aliases }
     }
 
     /// Whether a module is there.
@@ -68,6 +73,7 @@ impl Language {
             bytes_max: EXPANDED_BYTES_MAX,
             is_htaccess: true,
             missing: &self.missing,
+            mpm: Some(self.mpm),
         };
         config::expand(trees, &start, &mut System)
     }
