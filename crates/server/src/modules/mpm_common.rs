@@ -5,6 +5,7 @@ use crate::mpm_settings::MpmKind;
 use crate::site::builder::Builder;
 use config::args::{self, Unit};
 use config::{Args, Call, Directive, Error, Module, Scope};
+use std::io;
 
 /// The module and its table. It stands for whichever MPM runs.
 pub(crate) static MODULE: Module<Builder> =
@@ -222,7 +223,11 @@ fn thread_stack_size(builder: &mut Builder, call: &Call<'_>) -> Done {
 fn core_dump_directory(builder: &mut Builder, call: &Call<'_>) -> Done {
     let path = builder.server_path(call.arg(0));
     if !path.is_dir() {
-        let wrong = if path.exists() { "is not a directory" } else { "does not exist" };
+        let found = std::fs::read_dir(&path).map_err(|error| error.kind());
+        let wrong = match found {
+            Err(io::ErrorKind::NotADirectory) => "is not a directory",
+            _ => "does not exist",
+        };
         let text = format!("CoreDumpDirectory {} {wrong}", path.display());
         return Err(Error::argument(0, text));
     }

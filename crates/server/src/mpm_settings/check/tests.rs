@@ -146,8 +146,10 @@ fn event_is_sized_by_the_machine_if_nothing_is_said() {
     assert_eq!(sized(&alone, 1).0, (1, 1, 25, 25, 75, 250));
 }
 
-/// Each text at the start, then that at a restart.
-const TEXTS: &[(MpmKind, &[Said<'static>], &[(&str, &str)])] = &[
+/// A text at the start, and that at a restart.
+type Texts = (&'static str, &'static str);
+
+const TEXTS: &[(MpmKind, &[Said<'static>], &[Texts])] = &[
     (
         MpmKind::Event,
         &[("MaxRequestWorkers", 410), ("ServerLimit", -4), ("StartServers", 0)],
