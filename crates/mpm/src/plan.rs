@@ -46,11 +46,9 @@ impl Plan {
     /// httpd (event.c): MaxRequestWorkers counts over all processes, ThreadsPerChild in each, so
     /// their quotient is the number of processes, which ServerLimit bounds.
     pub fn new(settings: &MpmSettings, cores: usize) -> (Self, Vec<Warning>) {
-        let (sizing, warnings) = settings.sizing(settings.listener_buckets(cores));
+        let (sizing, warnings) = settings.sizing(cores);
         let (processes, wanted) = match sizing {
-            Sizing::Auto { total, processes_max } => {
-                let most = processes_max.min(PROCESSES_MAX).min(total.unwrap_or(usize::MAX));
-                let processes = cores.clamp(1, most);
+            Sizing::Auto { processes, total } => {
                 (processes, total.unwrap_or(AUTO_REQUEST_WORKERS) / processes)
             }
             Sizing::Fixed(sizes) => {

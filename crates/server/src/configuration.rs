@@ -96,8 +96,8 @@ pub struct Facts {
     pub user: (String, u32),
     /// `Group` and its number.
     pub group: (String, u32),
-    /// `event`, `worker` or `prefork`.
-    pub mpm: &'static str,
+    /// The MPM that runs.
+    pub mpm: MpmKind,
     /// The virtual hosts, if `DUMP_VHOSTS` asks for them: names may have to be looked up.
     pub virtual_hosts: VirtualHosts,
 }
@@ -416,7 +416,7 @@ fn facts(expanded: Expanded, builder: &Builder) -> Facts {
         pid_file: builder.server.mpm.pid_file.clone().unwrap_or_default(),
         user: (user.clone(), check::id_of(&user, check::user_id).unwrap_or(u32::MAX)),
         group: (group.clone(), check::id_of(&group, process::group_by_name).unwrap_or(u32::MAX)),
-        mpm: builder.server.mpm.kind.name(),
+        mpm: builder.server.mpm.kind,
         virtual_hosts: VirtualHosts::default(),
     }
 }

@@ -52,7 +52,7 @@ pub use connection::serve;
 pub use context::Context;
 pub use defaults::Serve;
 pub use identity::{IDENTITY, built};
-pub use modules::{Documented, STATIC_MODULES, directives};
+pub use modules::{Documented, STATIC_MODULES, directives, directives_under};
 pub use mpm_settings::{MpmKind, MpmSettings, Occasion, Sizes, Sizing, Warning};
 pub use server::{Report, Server};
 pub use site::dump::{Address, HostLine, VirtualHosts};

@@ -43,7 +43,7 @@ pub(crate) fn run(parser: lexopt::Parser) -> Result<i32, Problem> {
 
 /// What had to be changed to make the numbers of the configuration fit.
 pub(crate) fn sizes(settings: &MpmSettings) -> String {
-    let (_, warnings) = settings.sizing(settings.listener_buckets(runtime::process::cores()));
+    let (_, warnings) = settings.sizing(runtime::process::cores());
     warnings.iter().map(Warning::line).collect()
 }
 

@@ -348,6 +348,41 @@ pub struct Documented {
     pub default: &'static str,
     /// What it is for, in httpd's words.
     pub help: &'static str,
+    /// The MPMs that use it, if not all of them do.
+    pub mpms: Option<&'static [&'static str]>,
+}
+
+impl Documented {
+    /// A directive of the MPMs as httpd shows it under one of them; `None` if that has it not.
+    fn under(self, mpm: MpmKind) -> Option<Self> {
+        let help = match mpm {
+            MpmKind::Prefork => mpm_common::help_of_prefork(self.name),
+            _ => None,
+        };
+        self.mpms
+            .is_none_or(|names| names.contains(&mpm.name()))
+            .then_some(Self { help: help.unwrap_or(self.help), ..self })
+    }
+}
+
+/// The directives that httpd would have with these modules, each with the file of the module that
+/// has it there: what is one module here may be several in httpd, whose names count.
+pub fn directives_under(
+    mpm: MpmKind,
+    is_loaded: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = (String, Documented)> {
+    use config::owners;
+    directives().filter_map(move |row| {
+        let own = format!("{}_module", row.module);
+        let is_there = |symbol: &&str| *symbol == owners::MPM || is_loaded(symbol);
+        match owners::of(row.name).find(is_there) {
+            Some(owners::MPM) => row.under(mpm).map(|row| (mpm.file().to_owned(), row)),
+            Some(symbol) => Some((owners::file(symbol), row)),
+            // What httpd's MPMs do not have is none of its directives.
+            None if own != owners::MPM && is_loaded(&own) => Some((row.file.to_owned(), row)),
+            None => None,
+        }
+    })
 }
 
 /// Every directive there is, module by module.
@@ -362,6 +397,7 @@ pub fn directives() -> impl Iterator<Item = Documented> {
             name: row.name,
             default: row.default,
             help: row.help,
+            mpms: mpm_common::used_by(row.name),
         })
     })
 }

@@ -66,6 +66,17 @@ pub(crate) fn used_by(name: &str) -> Option<&'static [&'static str]> {
     USED_BY.iter().find(|row| row.0 == name).map(|row| row.1)
 }
 
+/// What prefork has another help text for in httpd.
+const HELP_OF_PREFORK: &[(&str, &str)] = &[
+    ("MaxRequestWorkers", "Maximum number of children alive at the same time"),
+    ("ServerLimit", "Maximum value of MaxRequestWorkers for this run of Apache"),
+];
+
+/// httpd's help text of a directive under prefork, if it is not that of the row.
+pub(crate) fn help_of_prefork(name: &str) -> Option<&'static str> {
+    HELP_OF_PREFORK.iter().find(|row| row.0 == name).map(|row| row.1)
+}
+
 type Done = Result<(), Error>;
 
 /// Accepted without effect: what it would size is sized by the kernel, or does not exist here.

@@ -31,13 +31,23 @@ pub struct Sizes {
 pub enum Sizing {
     /// By the machine. Only event can do so.
     Auto {
+        /// One for each core.
+        processes: usize,
         /// `MaxRequestWorkers`, if it was said.
         total: Option<usize>,
-        /// Processes at most.
-        processes_max: usize,
     },
     /// By the directives and their defaults.
     Fixed(Sizes),
+}
+
+impl Sizing {
+    /// Processes that serve at the same time, at most.
+    pub fn processes_max(self) -> usize {
+        match self {
+            Self::Auto { processes, .. } => processes,
+            Self::Fixed(sizes) => sizes.processes_max,
+        }
+    }
 }
 
 /// What the administrator should know about the sizes.
@@ -154,19 +164,21 @@ impl MpmSettings {
         cores.checked_div(self.listen_cores_buckets_ratio).unwrap_or(1).max(1)
     }
 
-    /// The sizes of a server with so many sets of listening sockets, and what had to be changed.
-    pub fn sizing(&self, listener_buckets: usize) -> (Sizing, Vec<Warning>) {
+    /// The sizes on a machine with so many cores, and what had to be changed.
+    pub fn sizing(&self, cores: usize) -> (Sizing, Vec<Warning>) {
         let bounds = match self.kind {
             MpmKind::Prefork => &PREFORK,
             MpmKind::Worker => &WORKER,
             MpmKind::Event => &EVENT,
         };
         let mut checker = Checker { kind: self.kind, settings: self, bounds, warnings: Vec::new() };
-        let buckets = i64::try_from(listener_buckets).unwrap_or(1).max(1);
+        let buckets = i64::try_from(self.listener_buckets(cores)).unwrap_or(1);
         let sizing = match self.kind {
             MpmKind::Event if self.is_auto() => {
-                let processes_max = if self.is_alone { 1 } else { EVENT_PROCESSES_MAX };
-                Sizing::Auto { total: checker.auto(), processes_max }
+                let total = checker.auto();
+                let most = if self.is_alone { 1 } else { EVENT_PROCESSES_MAX };
+                let processes = cores.clamp(1, most.min(total.unwrap_or(most)));
+                Sizing::Auto { processes, total }
             }
             MpmKind::Prefork => Sizing::Fixed(checker.processes(buckets)),
             _ => Sizing::Fixed(checker.threads(buckets)),

@@ -70,7 +70,7 @@ fn act(options: &Options, httpd: &Httpd, configured: Configured) -> Result<i32, 
     let configured = ManuallyDrop::new(configured);
     let facts = &configured.facts;
     if options.shows_version {
-        return Ok(printed(&version::long(Some(facts.mpm))));
+        return Ok(printed(&version::long(Some(facts.mpm.name()))));
     }
     if options.lists_directives {
         return Ok(printed(&dump::directives(facts)));

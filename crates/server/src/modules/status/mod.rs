@@ -18,6 +18,7 @@ use crate::response::Response;
 use crate::site::builder::Builder;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use figures::Figures;
+use runtime::process;
 use scoreboard::Snapshot;
 
 /// The module and its table.
@@ -53,7 +54,10 @@ pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
     files::method_for_file(&lookup.request, lookup.method)?;
     let query = lookup.query.as_deref().unwrap_or_default();
     let names = names(lookup);
-    let figures = Figures::new(&Snapshot::take(lookup.context.board()));
+    let mpm = &lookup.site().mpm;
+    let processes_max = mpm.sizing(process::cores()).0.processes_max();
+    let snapshot = Snapshot::take(lookup.context.board());
+    let figures = Figures::new(&snapshot, mpm.kind, processes_max);
     let mut response = if query.split(|byte| *byte == b'&').any(|part| part == b"auto") {
         let text = auto::text(&figures, &names);
         Response::page("text/plain; charset=ISO-8859-1", text.into_bytes())

@@ -28,8 +28,8 @@ fn settings(kind: MpmKind, said: &[Said<'_>]) -> MpmSettings {
 /// start, processes_max, threads_per_child, total, spare_min, spare_max
 type Numbers = (usize, usize, usize, usize, usize, usize);
 
-fn sized(settings: &MpmSettings, buckets: usize) -> (Numbers, Vec<u32>) {
-    let (sizing, warnings) = settings.sizing(buckets);
+fn sized(settings: &MpmSettings) -> (Numbers, Vec<u32>) {
+    let (sizing, warnings) = settings.sizing(4);
     let Sizing::Fixed(sizes) = sizing else { panic!("{sizing:?}") };
     let Sizes { start, processes_max, threads_per_child, total, spare_min, spare_max, .. } = sizes;
     let ids = warnings.iter().map(|warning| warning.id).collect();
@@ -59,7 +59,7 @@ fn prefork_counts_processes() {
         (&[("ThreadsPerChild", 0), ("ThreadLimit", 0)], (5, 256, 1, 256, 5, 10), &[]),
     ];
     for (said, numbers, ids) in rows {
-        let found = sized(&settings(MpmKind::Prefork, said), 1);
+        let found = sized(&settings(MpmKind::Prefork, said));
         assert_eq!(found, (*numbers, ids.to_vec()), "{said:?}");
     }
 }
@@ -105,23 +105,27 @@ fn worker_and_event_count_threads() {
     // event has the same checks with other numbers.
     let of_event = |id: &u32| id + (497 - 300);
     for (said, numbers, ids) in rows {
-        let worker = sized(&settings(MpmKind::Worker, said), 1);
+        let worker = sized(&settings(MpmKind::Worker, said));
         assert_eq!(worker, (*numbers, ids.to_vec()), "{said:?}");
-        let event = sized(&settings(MpmKind::Event, said), 1);
+        let event = sized(&settings(MpmKind::Event, said));
         assert_eq!(event, (*numbers, ids.iter().map(of_event).collect()), "{said:?}");
     }
-    let (found, _) = sized(&settings(MpmKind::Worker, &[]), 1);
+    let (found, _) = sized(&settings(MpmKind::Worker, &[]));
     assert_eq!(found, (3, 16, 25, 400, 75, 250));
 }
 
 #[test]
 fn each_set_of_listening_sockets_has_a_child() {
-    let worker = settings(MpmKind::Worker, &[("StartServers", 1), ("MinSpareThreads", 1)]);
-    assert_eq!(sized(&worker, 4).0, (4, 16, 25, 400, 79, 250));
-    let few = settings(MpmKind::Worker, &[("MaxRequestWorkers", 25)]);
-    assert_eq!(sized(&few, 4).0, (4, 4, 25, 100, 79, 250));
-    let prefork = settings(MpmKind::Prefork, &[("MaxRequestWorkers", 2), ("MinSpareServers", 1)]);
-    assert_eq!(sized(&prefork, 4).0, (4, 4, 1, 4, 4, 10));
+    let each = |kind, said: &[Said<'_>]| MpmSettings {
+        listen_cores_buckets_ratio: 1,
+        ..settings(kind, said)
+    };
+    let worker = each(MpmKind::Worker, &[("StartServers", 1), ("MinSpareThreads", 1)]);
+    assert_eq!(sized(&worker).0, (4, 16, 25, 400, 79, 250));
+    let few = each(MpmKind::Worker, &[("MaxRequestWorkers", 25)]);
+    assert_eq!(sized(&few).0, (4, 4, 25, 100, 79, 250));
+    let prefork = each(MpmKind::Prefork, &[("MaxRequestWorkers", 2), ("MinSpareServers", 1)]);
+    assert_eq!(sized(&prefork).0, (4, 4, 1, 4, 4, 10));
     let ratio = |ratio| MpmSettings { listen_cores_buckets_ratio: ratio, ..worker.clone() };
     let buckets = [0, 1, 3, 8, 9].map(|number| ratio(number).listener_buckets(8));
     assert_eq!(buckets, [1, 8, 2, 1, 1]);
@@ -129,21 +133,23 @@ fn each_set_of_listening_sockets_has_a_child() {
 
 #[test]
 fn event_is_sized_by_the_machine_if_nothing_is_said() {
-    let auto = |said: &[Said<'_>]| settings(MpmKind::Event, said).sizing(1);
-    let sizing = |total| Sizing::Auto { total, processes_max: 20_000 };
-    assert_eq!(auto(&[]), (sizing(None), vec![]));
+    let auto = |said: &[Said<'_>]| settings(MpmKind::Event, said).sizing(4);
+    let sizing = |processes, total| Sizing::Auto { processes, total };
+    assert_eq!(auto(&[]), (sizing(4, None), vec![]));
     let said = [("MaxRequestWorkers", 410), ("ThreadLimit", 10)];
-    assert_eq!(auto(&said), (sizing(Some(410)), vec![]));
+    assert_eq!(auto(&said), (sizing(4, Some(410)), vec![]));
+    assert_eq!(auto(&[("MaxRequestWorkers", 3)]).0, sizing(3, Some(3)));
     let (found, warnings) = auto(&[("MaxRequestWorkers", 0)]);
-    assert_eq!((found, warnings.len()), (sizing(Some(1)), 1));
+    assert_eq!((found, warnings.len()), (sizing(1, Some(1)), 1));
     assert_eq!(
         warnings[0].line(),
         "AH00511: WARNING: MaxRequestWorkers of 0 not allowed, increasing to 1.\n"
     );
     let alone = MpmSettings { is_alone: true, ..MpmSettings::default() };
-    assert_eq!(alone.sizing(1).0, Sizing::Auto { total: None, processes_max: 1 });
+    assert_eq!(alone.sizing(4).0, sizing(1, None));
+    assert_eq!(MpmSettings::default().sizing(0).0, sizing(1, None));
     let alone = MpmSettings { is_alone: true, ..settings(MpmKind::Worker, &[]) };
-    assert_eq!(sized(&alone, 1).0, (1, 1, 25, 25, 75, 250));
+    assert_eq!(sized(&alone).0, (1, 1, 25, 25, 75, 250));
 }
 
 /// A text at the start, and that at a restart.
@@ -225,7 +231,7 @@ const TEXTS: &[(MpmKind, &[Said<'static>], &[Texts])] = &[
 #[test]
 fn warnings_are_httpds() {
     let said = |kind, said: &[Said<'_>]| {
-        let (_, warnings) = settings(kind, said).sizing(1);
+        let (_, warnings) = settings(kind, said).sizing(4);
         let line =
             |one: &Warning| (one.line(), format!("AH{:05}: {}", one.id_again, one.text_again));
         warnings.iter().map(line).collect::<Vec<_>>()
@@ -256,7 +262,7 @@ fn no_number_is_too_strange() {
                 min_spare_threads: number(4),
                 ..MpmSettings::default()
             };
-            let (Sizing::Fixed(sizes), _) = settings.sizing(2) else { panic!("{settings:?}") };
+            let (Sizing::Fixed(sizes), _) = settings.sizing(4) else { panic!("{settings:?}") };
             let Sizes { start, processes_max, server_limit, total, .. } = sizes;
             assert!((1..=processes_max).contains(&start), "{settings:?}: {sizes:?}");
             assert!(processes_max <= server_limit && server_limit <= 200_000, "{settings:?}");
