@@ -30,8 +30,8 @@ Serves the folder DIR (default: the current one) until Ctrl-C. Needs no configur
 
   --listen ADDR:PORT   where to listen, repeatable; a port alone listens on 127.0.0.1, port 0
                        takes a free one; default 127.0.0.1:8080
-  --mpm NAME           how connections are spread over processes and threads: event (default), worker
-                       or prefork; without it FILE decides by its last LoadModule of an MPM
+  --mpm NAME           how connections are spread over processes and threads: event (default),
+                       worker or prefork; without it the last LoadModule of an MPM decides
   --config FILE        take the configuration from FILE instead of DIR and the defaults; a relative
                        path in it begins at the folder of FILE, or at its ServerRoot
   -c 'LINE'            a line of Apache's configuration language, applied after the defaults or
