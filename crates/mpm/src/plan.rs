@@ -1,43 +1,31 @@
-//! How many processes, loop threads and request slots: a pure function of the settings.
+//! How many processes, threads and request slots: a pure function of the settings.
 
-use scoreboard::{PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
-use server::MpmSettings;
+use crate::maintain::Spare;
+use scoreboard::ROWS_PER_PROCESS_MAX;
+use server::{MpmKind, MpmSettings};
 
-/// The MPMs of this build.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A few loop threads, each carrying many connections.
-    Event,
-}
-
-impl Kind {
-    /// Every MPM with its name on the command line.
-    pub const ALL: &[(&'static str, Self)] = &[("event", Self::Event)];
-
-    /// Look a name up.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|row| row.0 == name).map(|row| row.1)
-    }
-
-    /// The name people use.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|row| row.1 == self).map_or("?", |row| row.0)
-    }
-}
-
-/// Request slots of the whole server when MaxRequestWorkers is `auto`. A slot that waits costs
-/// one scoreboard row of 256 bytes, so the number is generous.
+/// Request slots of the whole server under event when MaxRequestWorkers is `auto`. A slot that
+/// waits costs one scoreboard row of 256 bytes, so the number is generous.
 const AUTO_REQUEST_WORKERS: usize = 1024;
 
 /// What the supervisor starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Child processes.
-    pub processes: usize,
-    /// Loop threads of each.
+    /// Who runs connections.
+    pub kind: MpmKind,
+    /// Child processes to begin with.
+    pub start: usize,
+    /// Child processes at most, not counting those that finish.
+    pub processes_max: usize,
+    /// Serving threads of each.
     pub threads: usize,
     /// Request slots of each, shared out among its threads.
     pub slots: usize,
+    /// Free request slots that there should be; `None` where the number of processes never
+    /// changes.
+    pub spare: Option<Spare>,
+    /// Sets of listening sockets.
+    pub buckets: usize,
 }
 
 /// What the administrator should know about the sizes: httpd's message number, and a text.
@@ -45,34 +33,105 @@ pub type Warning = (u32, String);
 
 impl Plan {
     /// Size the server for `cores` cores, with what had to be changed to make the settings fit.
-    ///
-    /// httpd (event.c): MaxRequestWorkers counts over all processes, ThreadsPerChild in each, so
-    /// their quotient is the number of processes, which ServerLimit bounds.
     pub fn new(settings: &MpmSettings, cores: usize) -> (Self, Vec<Warning>) {
         let mut warnings = Vec::new();
-        let total = settings.max_request_workers;
-        let per_process = settings.threads_per_child.map(|slots| slots.max(1));
-        let per_process = per_process.map(|slots| fitting(slots, total, &mut warnings));
-        let limit = settings.server_limit.unwrap_or(PROCESSES_MAX).clamp(1, PROCESSES_MAX);
-        let processes = match (total, per_process) {
-            (Some(total), Some(slots)) => quotient(total, slots, limit, &mut warnings),
-            (Some(total), None) => cores.min(total).clamp(1, limit),
-            (None, _) => cores.clamp(1, limit),
+        let mut plan = match settings.kind {
+            MpmKind::Prefork => prefork(settings),
+            MpmKind::Worker => worker(settings),
+            MpmKind::Event => event(settings, cores, &mut warnings),
         };
-        let share = total.unwrap_or(AUTO_REQUEST_WORKERS) / processes;
-        let wanted = per_process.unwrap_or(share).max(1);
-        let slots = wanted.min(ROWS_PER_PROCESS_MAX);
-        if slots < wanted {
-            let text = format!(
-                "MaxRequestWorkers would require {wanted} request slots in each of {processes} \
-                 processes, decreasing to {slots}"
-            );
-            warnings.push((515, text));
-        }
-        let threads = (cores / processes).clamp(1, slots);
-        (Self { processes, threads, slots }, warnings)
+        plan.buckets = buckets(settings.listen_cores_buckets_ratio, cores, plan.start);
+        (plan, warnings)
+    }
+
+    /// Process rows on the scoreboard: children that finish do not take the place of others.
+    pub(crate) fn rows(&self) -> usize {
+        2 * self.processes_max
     }
 }
+
+/// httpd: as many sets as the ratio goes into the cores; each needs a child that listens.
+fn buckets(ratio: usize, cores: usize, start: usize) -> usize {
+    cores.checked_div(ratio).unwrap_or(1).clamp(1, start.max(1))
+}
+
+fn prefork(settings: &MpmSettings) -> Plan {
+    let limit = settings.server_limit.unwrap_or(256);
+    let processes_max = settings.max_request_workers.unwrap_or(limit).min(limit);
+    let min = settings.min_spare_servers.unwrap_or(5);
+    let max = settings.max_spare_servers.unwrap_or(10).max(min + 1);
+    Plan {
+        kind: MpmKind::Prefork,
+        start: settings.start_servers.unwrap_or(5).clamp(1, processes_max),
+        processes_max,
+        threads: 1,
+        slots: 1,
+        spare: Some(Spare { min, max }),
+        buckets: 1,
+    }
+}
+
+fn worker(settings: &MpmSettings) -> Plan {
+    let slots = settings.threads_per_child.unwrap_or(25);
+    let limit = settings.server_limit.unwrap_or(16);
+    let total = settings.max_request_workers.unwrap_or(limit * slots);
+    let processes_max = (total / slots).clamp(1, limit);
+    let min = settings.min_spare_threads.unwrap_or(75);
+    let max = settings.max_spare_threads.unwrap_or(250).max(min + slots + 1);
+    Plan {
+        kind: MpmKind::Worker,
+        start: settings.start_servers.unwrap_or(3).clamp(1, processes_max),
+        processes_max,
+        threads: slots,
+        slots,
+        spare: Some(Spare { min, max }),
+        buckets: 1,
+    }
+}
+
+/// httpd (event.c): MaxRequestWorkers counts over all processes, ThreadsPerChild in each, so
+/// their quotient is the number of processes, which ServerLimit bounds.
+fn event(settings: &MpmSettings, cores: usize, warnings: &mut Vec<Warning>) -> Plan {
+    let total = settings.max_request_workers;
+    let per_process = settings.threads_per_child.map(|slots| slots.max(1));
+    let per_process = per_process.map(|slots| fitting(slots, total, warnings));
+    let limit = settings.server_limit.unwrap_or(SERVERS_MAX).clamp(1, SERVERS_MAX);
+    let processes = match (total, per_process) {
+        (Some(total), Some(slots)) => quotient(total, slots, limit, warnings),
+        (Some(total), None) => cores.min(total).clamp(1, limit),
+        (None, _) => cores.clamp(1, limit),
+    };
+    let share = total.unwrap_or(AUTO_REQUEST_WORKERS) / processes;
+    let wanted = per_process.unwrap_or(share).max(1);
+    let slots = wanted.min(ROWS_PER_PROCESS_MAX);
+    if slots < wanted {
+        let text = format!(
+            "MaxRequestWorkers would require {wanted} request slots in each of {processes} \
+             processes, decreasing to {slots}"
+        );
+        warnings.push((515, text));
+    }
+    let spare = settings.min_spare_threads.map(|min| Spare {
+        min,
+        max: settings.max_spare_threads.unwrap_or(250).max(min + slots + 1),
+    });
+    let start = match spare {
+        Some(_) => settings.start_servers.unwrap_or(3).clamp(1, processes),
+        None => processes,
+    };
+    Plan {
+        kind: MpmKind::Event,
+        start,
+        processes_max: processes,
+        threads: cores.div_ceil(start).clamp(1, slots),
+        slots,
+        spare,
+        buckets: 1,
+    }
+}
+
+/// Processes at most (event.c).
+const SERVERS_MAX: usize = 20_000;
 
 /// ThreadsPerChild, but no more than MaxRequestWorkers. httpd raises MaxRequestWorkers instead; it
 /// is kept here, since people set it so that what is behind the server is not asked for more.
@@ -146,11 +205,13 @@ mod tests {
         ];
         for ((total, per_child, limit), (processes, threads, slots), warned) in rows {
             let found = plan(total, per_child, limit);
-            let expected = Plan { processes, threads: threads.min(slots), slots };
-            assert_eq!(found, (expected, warned.to_vec()), "{total:?} {per_child:?} {limit:?}");
+            let (found, warnings) = found;
+            let sizes = (found.processes_max, found.threads, found.slots);
+            assert_eq!(sizes, (processes, threads.min(slots), slots), "{total:?} {per_child:?}");
+            assert_eq!(warnings, warned, "{total:?} {per_child:?} {limit:?}");
             let all = processes * slots;
             assert!(total.is_none_or(|total| all <= total), "{total:?}: {all} slots");
-            assert!(scoreboard::Board::create(processes, slots, 0).is_ok());
+            assert!(scoreboard::Board::create(found.rows(), slots, 0).is_ok());
         }
     }
 }

@@ -84,9 +84,9 @@ impl Listener {
     /// Watch `listener` from the calling thread's executor.
     ///
     /// # Errors
-    /// When the descriptor cannot be duplicated or watched.
-    pub fn watch(listener: &StdListener) -> io::Result<Self> {
-        Ok(Self { inner: crate::sys::watch(listener.try_clone()?)? })
+    /// When the descriptor cannot be watched.
+    pub fn watch(listener: StdListener) -> io::Result<Self> {
+        Ok(Self { inner: crate::sys::watch(listener)? })
     }
 
     /// The next connection and its peer.
