@@ -18,6 +18,8 @@ pub struct Serve {
     /// `--config`: a file that is the whole configuration, but for `listen` and `directives`. Its
     /// path is absolute, and is read again at each restart.
     pub file: Option<PathBuf>,
+    /// `--mpm`.
+    pub mpm: Option<crate::MpmKind>,
     /// `--listen`, in order.
     pub listen: Vec<SocketAddr>,
     /// `-c` lines, in order; applied last.

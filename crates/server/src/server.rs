@@ -67,6 +67,7 @@ impl Server {
             return Err(report.text);
         }
         defaults::complete(serve, &mut builder.server)?;
+        builder.server.mpm.kind = serve.mpm.unwrap_or(builder.server.mpm.kind);
         Ok((Self::open(&builder, index.into())?, report))
     }
 

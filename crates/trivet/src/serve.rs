@@ -2,8 +2,8 @@
 
 use crate::{Problem, say};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
-use mpm::{Kind, Started};
-use server::{Serve, Server};
+use mpm::Started;
+use server::{MpmKind as Kind, Serve, Server};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,12 +18,11 @@ enum Asked {
 /// What to serve, and how.
 struct Options {
     serve: Serve,
-    kind: Kind,
 }
 
 /// Serve until a signal ends it; the result is the exit code.
 pub(crate) fn run(parser: lexopt::Parser) -> Result<i32, Problem> {
-    let Options { serve, kind } = match parse(parser)? {
+    let Options { serve } = match parse(parser)? {
         Asked::Serve(options) => options,
         Asked::Help(topic) => {
             say(&crate::serve_help(topic.as_deref())?);
@@ -40,8 +39,8 @@ pub(crate) fn run(parser: lexopt::Parser) -> Result<i32, Problem> {
         Some(_) => first.document_root().to_owned(),
         None => serve.folder.clone(),
     };
-    let started = move |started: &Started| say(&banner(&folder, kind, started));
-    mpm::run(kind, first, &loader, is_at_terminal(), started)
+    let started = move |started: &Started| say(&banner(&folder, started));
+    mpm::run(first, &loader, is_at_terminal(), started)
         .map_err(|failure| Problem::Failed(failure.to_string()))
 }
 
@@ -54,13 +53,12 @@ fn warn(text: &str) {
 fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
     let mut serve = Serve { prints_requests: std::io::stdout().is_terminal(), ..Serve::default() };
     let mut folder = None;
-    let mut kind = Kind::Event;
     while let Some(argument) = parser.next()? {
         match argument {
             Long("help") | Short('h') => return help_topic(parser).map(Asked::Help),
             Long("listen") => serve.listen.push(parse_listen(&parser.value()?.string()?)?),
             Long("config") => serve.file = Some(PathBuf::from(parser.value()?)),
-            Long("mpm") => kind = parse_mpm(&parser.value()?.string()?)?,
+            Long("mpm") => serve.mpm = Some(parse_mpm(&parser.value()?.string()?)?),
             Short('c') => serve.directives.push(parser.value()?.string()?),
             Value(value) if folder.is_none() => folder = Some(PathBuf::from(value)),
             other => return Err(other.unexpected().into()),
@@ -73,7 +71,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
         }
         *file = file.canonicalize().map_err(|error| file_problem(file, &error))?;
         serve.prints_requests = false;
-        return Ok(Asked::Serve(Options { serve, kind }));
+        return Ok(Asked::Serve(Options { serve }));
     }
     let folder = folder.unwrap_or_else(|| PathBuf::from("."));
     serve.folder = folder.canonicalize().map_err(|error| folder_problem(&folder, &error))?;
@@ -81,7 +79,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
         let text = format!("cannot serve {}: it is not a folder", folder.display());
         return Err(Problem::Failed(text));
     }
-    Ok(Asked::Serve(Options { serve, kind }))
+    Ok(Asked::Serve(Options { serve }))
 }
 
 /// `--help TOPIC` or `--help=TOPIC`.
@@ -126,7 +124,7 @@ fn parse_listen(text: &str) -> Result<SocketAddr, Problem> {
 
 fn parse_mpm(name: &str) -> Result<Kind, Problem> {
     Kind::parse(name).ok_or_else(|| {
-        let known: Vec<&str> = Kind::ALL.iter().map(|row| row.0).collect();
+        let known: Vec<&str> = Kind::names().collect();
         Problem::Usage(format!("--mpm {name} is not known; there is: {}", known.join(", ")))
     })
 }
@@ -147,7 +145,7 @@ fn check_readable(server: &Server) -> Result<(), Problem> {
     })
 }
 
-fn banner(folder: &std::path::Path, kind: Kind, started: &Started) -> String {
+fn banner(folder: &std::path::Path, started: &Started) -> String {
     let mut text = String::new();
     for address in &started.addresses {
         text.push_str(&format!("Trivet serves {} at http://{address}/\n", folder.display()));
@@ -156,14 +154,14 @@ fn banner(folder: &std::path::Path, kind: Kind, started: &Started) -> String {
     let plan = started.plan;
     text.push_str(&format!(
         "MPM {}: parent {}, {} child process{} ({}), {} loop thread{} each, {} request slots\n",
-        kind.name(),
+        plan.kind.name(),
         std::process::id(),
         pids.len(),
         if pids.len() == 1 { "" } else { "es" },
         pids.join(", "),
         plan.threads,
         if plan.threads == 1 { "" } else { "s" },
-        plan.slots * plan.processes,
+        plan.slots * plan.processes_max,
     ));
     text.push_str("Ctrl-C ends it.\n");
     text
