@@ -49,7 +49,7 @@ mod walk;
 
 pub use configuration::{Configured, Facts, Httpd, Refused};
 pub use connection::serve;
-pub use context::Context;
+pub use context::{Carries, Context};
 pub use defaults::Serve;
 pub use identity::{IDENTITY, built};
 pub use modules::{Documented, STATIC_MODULES, directives, directives_under};

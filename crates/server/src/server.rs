@@ -235,9 +235,9 @@ fn expand_for_mpm(serve: &Serve, index: &Index<Builder>) -> Result<(Lines, MpmKi
     let assumed = serve.mpm.unwrap_or_default();
     let expanded = expand(serve, index, serve.mpm)?;
     let last = expanded.mpms.last().and_then(|symbol| MpmKind::of_symbol(symbol));
-    match serve.mpm.or(last) {
+    match last {
         // Conditions before the last `LoadModule` have to be asked again.
-        Some(kind) if kind != assumed || expanded.mpms.len() > 1 => {
+        Some(kind) if serve.mpm.is_none() && (kind != assumed || expanded.mpms.len() > 1) => {
             Ok((expand(serve, index, Some(kind))?, kind))
         }
         _ => Ok((expanded, assumed)),

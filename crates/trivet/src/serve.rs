@@ -2,7 +2,7 @@
 
 use crate::{Problem, say};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
-use mpm::{Kind, Started};
+use mpm::Started;
 use server::{MpmKind, MpmSettings, Serve, Server, Warning};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -35,9 +35,8 @@ pub(crate) fn run(parser: lexopt::Parser) -> Result<i32, Problem> {
         Some(_) => first.document_root().to_owned(),
         None => serve.folder.clone(),
     };
-    let kind = first.mpm().kind;
-    let started = move |started: &Started| say(&banner(&folder, kind, started));
-    mpm::run(Kind::Event, first, &loader, is_at_terminal(), started)
+    let started = move |started: &Started| say(&banner(&folder, started));
+    mpm::run(first, &loader, is_at_terminal(), started)
         .map_err(|failure| Problem::Failed(failure.to_string()))
 }
 
@@ -148,7 +147,7 @@ fn check_readable(server: &Server) -> Result<(), Problem> {
     })
 }
 
-fn banner(folder: &std::path::Path, kind: MpmKind, started: &Started) -> String {
+fn banner(folder: &std::path::Path, started: &Started) -> String {
     let mut text = String::new();
     for address in &started.addresses {
         text.push_str(&format!("Trivet serves {} at http://{address}/\n", folder.display()));
@@ -157,14 +156,14 @@ fn banner(folder: &std::path::Path, kind: MpmKind, started: &Started) -> String 
     let plan = started.plan;
     text.push_str(&format!(
         "MPM {}: parent {}, {} child process{} ({}), {} loop thread{} each, {} request slots\n",
-        kind.name(),
+        plan.kind.name(),
         std::process::id(),
         pids.len(),
         if pids.len() == 1 { "" } else { "es" },
         pids.join(", "),
         plan.threads,
         if plan.threads == 1 { "" } else { "s" },
-        plan.slots * plan.processes,
+        plan.slots * plan.processes_max,
     ));
     text.push_str("Ctrl-C ends it.\n");
     text

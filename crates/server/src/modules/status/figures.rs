@@ -85,7 +85,7 @@ fn letter(process: ProcessState, row: RowState) -> u8 {
         (ProcessState::Draining, RowState::Ready) => b'I',
         (ProcessState::Draining, RowState::Dead) => b'.',
         (ProcessState::Draining, _) => b'G',
-        (ProcessState::Serving, row) => row.letter(),
+        (ProcessState::Serving | ProcessState::Retiring, row) => row.letter(),
     }
 }
 
@@ -180,7 +180,7 @@ mod tests {
             let row = board.worker(index, 1).unwrap();
             row.begin(IpAddr::V4(Ipv4Addr::LOCALHOST), 1, b"GET / HTTP/1.1", 0);
         }
-        board.worker(0, 0).unwrap().end(2048, 3000);
+        board.worker(0, 0).unwrap().end(2048, 3000, RowState::Ready);
         board
     }
 
