@@ -28,6 +28,10 @@ pub use wait::{SetAtEnd, until, wait_for};
 /// The Multi-Processing Module that a test runs under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mpm {
+    /// Processes with one connection at a time each.
+    Prefork,
+    /// Processes with a fixed number of threads, one connection at a time each.
+    Worker,
     /// A few loop threads, each carrying many connections.
     Event,
 }
@@ -36,6 +40,8 @@ impl Mpm {
     /// The word after `--mpm`.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Prefork => "prefork",
+            Self::Worker => "worker",
             Self::Event => "event",
         }
     }
@@ -47,6 +53,12 @@ impl Mpm {
 #[macro_export]
 macro_rules! each_mpm {
     ($($name:ident),+ $(,)?) => {
+        mod prefork {
+            $(#[test] fn $name() { super::$name($crate::Mpm::Prefork); })+
+        }
+        mod worker {
+            $(#[test] fn $name() { super::$name($crate::Mpm::Worker); })+
+        }
         mod event {
             $(#[test] fn $name() { super::$name($crate::Mpm::Event); })+
         }

@@ -81,8 +81,16 @@ impl Call<'_> {
 
     /// Says something about a line that is accepted nevertheless; `id` is httpd's number for it.
     pub fn warn(&self, id: Option<&'static str>, warning: impl Into<Error>) {
-        let diagnostic = diagnose(self.line, Severity::Warning, id, warning.into());
-        self.notes.borrow_mut().push(diagnostic);
+        self.say(Severity::Warning, id, warning.into());
+    }
+
+    /// Says what is worth knowing about a line.
+    pub fn note(&self, id: Option<&'static str>, note: impl Into<Error>) {
+        self.say(Severity::Notice, id, note.into());
+    }
+
+    fn say(&self, severity: Severity, id: Option<&'static str>, what: Error) {
+        self.notes.borrow_mut().push(diagnose(self.line, severity, id, what));
     }
 }
 

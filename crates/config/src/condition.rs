@@ -59,7 +59,7 @@ fn if_module(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
     let (name, negated) = negatable(line, "<IfModule")?;
     let named = |row: &&ModuleName| row.symbol == name || row.file == name;
     let module = expander.start.modules.iter().find(named);
-    let loaded = module.is_some_and(|row| expander.out.loaded.contains(&row.symbol));
+    let loaded = module.is_some_and(|row| expander.has_module(row.symbol));
     Ok(loaded != negated)
 }
 

@@ -18,7 +18,7 @@ use crate::index::Guards;
 use crate::lexer::LINE_BYTES_MAX;
 use crate::macros::Macros;
 use crate::parse::{DEPTH_MAX, Tree, parse, split};
-use crate::{condition, on_read};
+use crate::{condition, on_read, owners};
 
 /// Includes nested deeper than this are a loop (AP_MAX_INCLUDE_DEPTH of httpd as Debian has it).
 pub const INCLUDE_DEPTH_MAX: usize = 128;
@@ -95,6 +95,8 @@ pub struct Start<'a> {
     pub passes_over: bool,
     /// Modules of httpd that the server was asked for before and that are not there.
     pub missing: &'a [&'static str],
+    /// The MPM that runs whatever `LoadModule` says; `None` is the one that it named last.
+    pub mpm: Option<&'static str>,
 }
 
 /// The expanded configuration.
@@ -108,6 +110,8 @@ pub struct Expanded {
     pub loaded: Vec<&'static str>,
     /// What each `LoadModule` named: symbol, and absolute path.
     pub module_files: Vec<(String, String)>,
+    /// MPMs that a `LoadModule` named, in order. Of these only one is `loaded`.
+    pub mpms: Vec<&'static str>,
     /// Modules of httpd that a `LoadModule` named and that are not ours.
     pub missing: Vec<&'static str>,
     /// Files that were included, for `DUMP_INCLUDES`.
@@ -132,6 +136,9 @@ pub struct Included {
 }
 
 /// Expand trees, one after the other: what one defines holds in the next.
+///
+/// What is said about an MPM before the last `LoadModule` of one may hold for another than the one
+/// that runs. Who finds several in `mpms`, or an unexpected one, expands again with it in `mpm`.
 pub fn expand(trees: Vec<Tree>, start: &Start<'_>, world: &mut dyn World) -> Expanded {
     let is_static = |module: &&ModuleName| module.is_static;
     let loaded = start.modules.iter().filter(is_static).map(|module| module.symbol).collect();
@@ -357,6 +364,16 @@ impl Expander<'_> {
         Ok(split(text, line.line, line.first_line).map_or(Change::Empty, Change::Line))
     }
 
+    /// Whether a module is there by now. Of the MPMs that is the one that runs, which without
+    /// `LoadModule` is the default one.
+    pub(crate) fn has_module(&self, symbol: &str) -> bool {
+        if !owners::is_mpm(symbol) {
+            return self.out.loaded.contains(&symbol);
+        }
+        let named = self.start.mpm.or_else(|| self.out.mpms.last().copied());
+        named.or((!self.start.is_modular).then_some(owners::MPM)) == Some(symbol)
+    }
+
     /// A variable with a value, else the environment; a bare `-D NAME` has none.
     fn variable(&self, name: &str) -> Option<String> {
         let defined = self.out.defines.iter().find(|row| row.0 == name);
@@ -477,6 +494,7 @@ pub fn fuzz_expand(data: &[u8]) {
         is_htaccess: false,
         passes_over: false,
         missing: &[],
+        mpm: None,
     };
     let first = parse("/0", &world.files[0], 1);
     let expanded = expand([first].into(), &start, &mut world);

@@ -68,8 +68,6 @@ pub static MODULES: &[(&str, &str)] = &[
     ("lua_module", "mod_lua.c"),
     ("md_module", "mod_md.c"),
     ("mime_magic_module", "mod_mime_magic.c"),
-    ("mpm_prefork_module", "prefork.c"),
-    ("mpm_worker_module", "worker.c"),
     ("negotiation_module", "mod_negotiation.c"),
     ("php_module", "mod_php.c"),
     ("proxy_ajp_module", "mod_proxy_ajp.c"),

@@ -13,7 +13,7 @@ use crate::expand::{Expander, INCLUDE_DEPTH_MAX, Included, Outcome};
 use crate::lexer::Split;
 use crate::parse::parse_file;
 use crate::scope::Scope;
-use crate::{known_modules, suggest};
+use crate::{known_modules, owners, suggest};
 
 /// A directive: its help text ends the error about a wrong number of arguments.
 pub(crate) struct Row {
@@ -195,15 +195,14 @@ fn load_module(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Out
     let file = (symbol.clone(), expander.absolute(path));
     expander.out.module_files.push(file);
     match (module, missing) {
+        (Some(module), _) if owners::is_mpm(symbol) => load_mpm(expander, line, module.symbol),
         (Some(module), _) if !expander.out.loaded.contains(&module.symbol) => {
             expander.out.loaded.push(module.symbol);
-            if let Some(text) = about_mpm(expander, symbol) {
-                expander.warn(line, None, Error::argument(0, text));
-            }
         }
         (None, Some((missing, _))) => {
             expander.out.missing.push(missing);
-            expander.warn(line, None, Error::argument(0, missing_module(symbol)));
+            let text = format!("{symbol} is not there yet: <IfModule {symbol}> will not hold");
+            expander.warn(line, None, Error::argument(0, text));
         }
         _ => {}
     }
@@ -233,6 +232,20 @@ fn cannot_load(expander: &mut Expander<'_>, path: &str, file: &str) -> Option<St
     Some(format!("Cannot load {path} into server: {shown}: {reason}"))
 }
 
+/// Several MPMs are httpd's AH00534; here the last counts, unless it is known which one runs.
+fn load_mpm(expander: &mut Expander<'_>, line: &Line, symbol: &'static str) {
+    let runs = expander.start.mpm.unwrap_or(symbol) == symbol;
+    if runs && !expander.out.mpms.is_empty() {
+        let text = format!("More than one MPM loaded: {symbol}, the last, is taken");
+        expander.warn(line, None, Error::argument(0, text));
+    }
+    expander.out.mpms.push(symbol);
+    if runs {
+        expander.out.loaded.retain(|loaded| !owners::is_mpm(loaded));
+        expander.out.loaded.push(symbol);
+    }
+}
+
 /// httpd's words (mod_so.c, and those of dlopen), and what was probably meant.
 fn no_such_module(expander: &mut Expander<'_>, symbol: &str, path: &str) -> Error {
     let file = expander.absolute(path);
@@ -246,28 +259,6 @@ fn no_such_module(expander: &mut Expander<'_>, symbol: &str, path: &str) -> Erro
     let names = own.chain(known_modules::MODULES.iter().map(|row| row.0));
     let suggestion = suggest::nearest(symbol, names).map(String::from);
     Error { suggestion, ..Error::argument(0, text) }
-}
-
-/// What is to be said when an MPM was loaded: several are httpd's AH00534, here the last counts.
-fn about_mpm(expander: &Expander<'_>, symbol: &str) -> Option<String> {
-    let is_mpm = |name: &str| name.starts_with("mpm_");
-    if !is_mpm(symbol) {
-        return None;
-    }
-    let others = expander.out.loaded.iter().filter(|name| is_mpm(name) && **name != symbol);
-    if others.count() > 0 {
-        return Some(format!("More than one MPM loaded: {symbol}, the last, is taken"));
-    }
-    (symbol != crate::owners::MPM).then(|| missing_module(symbol))
-}
-
-fn missing_module(symbol: &str) -> String {
-    match symbol {
-        "mpm_prefork_module" | "mpm_worker_module" => {
-            format!("{symbol} is not there yet: the event MPM runs")
-        }
-        _ => format!("{symbol} is not there yet: <IfModule {symbol}> will not hold"),
-    }
 }
 
 fn include(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outcome {

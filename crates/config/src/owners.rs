@@ -9,8 +9,13 @@ use alloc::string::String;
 
 use crate::index::compare;
 
-/// The symbol that stands for whichever MPM runs.
+/// The symbol that stands for whichever MPM runs, and the one that runs unasked.
 pub const MPM: &str = "mpm_event_module";
+
+/// Whether a module is an MPM.
+pub fn is_mpm(symbol: &str) -> bool {
+    symbol.starts_with("mpm_")
+}
 
 /// The modules that have a directive of this name, whatever its letters' case.
 pub fn of(name: &str) -> impl Iterator<Item = &'static str> {

@@ -22,6 +22,8 @@ pub(crate) struct Record {
     pub(crate) has_served: bool,
     /// It was told to end, in whatever way.
     pub(crate) is_leaving: bool,
+    /// It has done enough, and goes when another one serves.
+    is_worn: bool,
     /// It says nothing about a failure of its own: too many have done so already.
     pub(crate) is_quiet: bool,
     /// It was killed because it was not ready in time.
@@ -40,6 +42,7 @@ impl Record {
             generation,
             has_served: false,
             is_leaving: false,
+            is_worn: false,
             is_quiet,
             is_late: false,
             deadline_ms,
@@ -48,6 +51,19 @@ impl Record {
 
     fn is_starting(&self) -> bool {
         !self.has_served && !self.is_leaving
+    }
+
+    /// It serves, or soon will, and nothing says that it should go.
+    pub(crate) fn is_active(&self) -> bool {
+        !self.is_leaving && !self.is_worn
+    }
+
+    pub(crate) fn is_serving(&self) -> bool {
+        self.has_served && self.is_active()
+    }
+
+    pub(crate) fn is_worn(&self) -> bool {
+        self.is_worn && !self.is_leaving
     }
 
     /// Tell it to end, within `wait_ms`. A later order never gives it more time than an earlier
@@ -86,19 +102,39 @@ impl Children {
         self.records.iter().filter(move |record| record.generation == generation)
     }
 
-    /// Those of a generation that count as its workers: ready, and not told to end.
+    /// Those of a generation that count as its workers: ready, and not about to end.
     pub(crate) fn serving(&self, generation: u32) -> usize {
-        self.of(generation).filter(|record| record.has_served && !record.is_leaving).count()
+        self.of(generation).filter(|record| record.is_serving()).count()
+    }
+
+    /// Active ones of a generation in one of its `buckets`.
+    pub(crate) fn active(&self, generation: u32, buckets: usize, bucket: usize) -> usize {
+        let own = self.of(generation).filter(|record| record.slot % buckets == bucket);
+        own.filter(|record| record.is_active()).count()
+    }
+
+    /// Note which children of a generation ask to be replaced: of `target` that there are to be one
+    /// in eight at a time, and at least one.
+    pub(crate) fn see_who_is_worn(&mut self, generation: u32, board: &Board, target: usize) {
+        let most = (target / 8).max(1);
+        let mut worn = self.of(generation).filter(|record| record.is_worn()).count();
+        for record in &mut self.records {
+            let is_candidate = record.generation == generation && record.is_serving();
+            if worn < most && is_candidate && shows(board, record.slot, ProcessState::Retiring) {
+                record.is_worn = true;
+                worn += 1;
+            }
+        }
+    }
+
+    /// Whether a child waits for another one to serve in its place.
+    pub(crate) fn is_any_worn(&self, generation: u32) -> bool {
+        self.of(generation).any(Record::is_worn)
     }
 
     /// Those of a generation that are not ready yet.
     pub(crate) fn starting(&self, generation: u32) -> usize {
         self.of(generation).filter(|record| record.is_starting()).count()
-    }
-
-    /// Whether any child is not ready yet.
-    pub(crate) fn is_any_starting(&self) -> bool {
-        self.records.iter().any(Record::is_starting)
     }
 
     /// Whether slot `slot` of a generation has a child.
@@ -133,13 +169,16 @@ impl Children {
         }
     }
 
-    /// Kill who is not ready, or not gone, in time.
-    pub(crate) fn kill_overdue(&mut self, now_ms: u64) {
+    /// Kill who is not ready, or not gone, in time; returns whom.
+    pub(crate) fn kill_overdue(&mut self, now_ms: u64) -> Vec<i32> {
+        let mut killed = Vec::new();
         for record in self.records.iter_mut().filter(|record| now_ms >= record.deadline_ms) {
             process::order(record.pid, Order::Kill);
             record.is_late |= record.is_starting();
             record.deadline_ms = now_ms.saturating_add(STOP_PATIENCE_MS);
+            killed.push(record.pid);
         }
+        killed
     }
 
     /// When [`Self::kill_overdue`] has something to do next.
@@ -160,8 +199,12 @@ impl Children {
 /// Whether the child in `slot` is or was ready. The row keeps the last state of a child that died,
 /// so that this can still be asked then.
 pub(crate) fn shows_service(board: &Board, slot: usize) -> bool {
-    let state = board.process(slot).map(scoreboard::ProcessRow::state);
-    matches!(state, Some(ProcessState::Serving | ProcessState::Draining))
+    let states = [ProcessState::Serving, ProcessState::Retiring, ProcessState::Draining];
+    states.iter().any(|state| shows(board, slot, *state))
+}
+
+fn shows(board: &Board, slot: usize, state: ProcessState) -> bool {
+    board.process(slot).is_some_and(|row| row.state() == state)
 }
 
 #[cfg(test)]
@@ -205,11 +248,30 @@ mod tests {
     #[test]
     fn who_is_overdue_is_killed_again_only_after_a_while() {
         let mut children = table(&[0]);
-        children.kill_overdue(30_999);
+        assert_eq!(children.kill_overdue(30_999), []);
         assert!(!children.of(0).any(|record| record.is_late));
-        children.kill_overdue(31_000);
+        assert_eq!(children.kill_overdue(31_000), [0]);
         assert!(children.of(0).all(|record| record.is_late));
         assert_eq!(children.next_deadline_ms(), 34_000);
+    }
+
+    #[test]
+    fn children_that_have_done_enough_are_let_go_one_in_eight_at_a_time() {
+        let board = Board::create(16, 1, 0).unwrap();
+        let mut children = table(&[0; 16]);
+        for slot in 0..16 {
+            board.process(slot).unwrap().set_state(ProcessState::Retiring);
+        }
+        children.see_who_serves(0, &board);
+        for _ in 0..2 {
+            children.see_who_is_worn(0, &board, 16);
+            assert_eq!((children.serving(0), children.active(0, 1, 0)), (14, 14));
+        }
+        assert_eq!(children.active(0, 2, 1), 7);
+        children.order(Order::Drain, 0, 1000, Record::is_worn);
+        assert!(!children.is_any_worn(0));
+        children.see_who_is_worn(0, &board, 16);
+        assert_eq!(children.serving(0), 12);
     }
 
     #[test]

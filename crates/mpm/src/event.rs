@@ -5,11 +5,11 @@
 //! Blocking is allowed: in `runtime::blocking`, on a bounded pool.
 
 use crate::Child;
+use crate::child::EndOnPanic;
 use runtime::blocking::Blocking;
 use runtime::signals::{Signal, Signals, WatchedSignals};
-use runtime::{Flag, Listener, Stream, Thread, process, thread};
-use scoreboard::ProcessState;
-use server::Context;
+use runtime::{Flag, Listener, Stream, Thread, door, process, thread};
+use server::{Carries, Context};
 use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -57,18 +57,6 @@ impl Stages {
     }
 }
 
-/// Ends the process when it is dropped by a panic: a thread or a task that the process cannot do
-/// without would else be missing silently.
-struct EndOnPanic<'child>(&'child Child);
-
-impl Drop for EndOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.give_up("a serving thread panicked");
-        }
-    }
-}
-
 /// Serve until told to drain, and until the last connection has ended.
 pub(crate) fn serve(child: &Arc<Child>) {
     let signals = Signals::take().unwrap_or_else(|error| child.give_up(&error.to_string()));
@@ -113,9 +101,12 @@ fn run_thread(
             child.generation().board.clone(),
             child.slot(),
             share(plan.slots, plan.threads, index),
+            Carries::Many,
         )?;
-        let listeners = child.generation().listeners.watch()?;
-        let signals = signals.map(Signals::watch).transpose()?;
+        let listeners = child.generation().listeners.of_child(child.slot())?;
+        let listeners: io::Result<Vec<_>> = listeners.into_iter().map(Listener::watch).collect();
+        let listeners = listeners?;
+        let signals = signals.map(|signals| signals.watch()).transpose()?;
         stages.arrive().await;
         let accept = |listener| accept_loop(child.clone(), listener, context.clone());
         let accepting: Vec<_> =
@@ -130,7 +121,7 @@ fn run_thread(
         }
         stages.drain.raised().await;
         if is_first {
-            child.show(ProcessState::Draining);
+            child.show_draining();
         }
         accepting.into_iter().for_each(thread::Task::cancel);
         context.start_draining();
@@ -181,8 +172,13 @@ async fn accept_loop(child: Arc<Child>, listener: Listener, context: Rc<Context>
     loop {
         context.room_for_connection().await;
         match listener.accept().await {
-            Ok((stream, peer)) => start(&context, stream, peer),
-            Err(error) if is_transient(&error) => {}
+            Ok((stream, peer)) => {
+                start(&context, stream, peer);
+                if child.wear.count_connection() {
+                    child.ask_to_be_replaced();
+                }
+            }
+            Err(error) if door::is_transient(&error) => {}
             Err(error) => {
                 context.accept_failed(&error);
                 runtime::timer::sleep(ACCEPT_REST).await;
@@ -197,12 +193,6 @@ async fn accept_loop(child: Arc<Child>, listener: Listener, context: Rc<Context>
 
 fn start(context: &Rc<Context>, stream: Stream, peer: SocketAddr) {
     thread::spawn(server::serve(context.clone(), stream, peer));
-}
-
-/// Errors of one connection that went away before it was accepted (accept(2)).
-fn is_transient(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
-    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
 }
 
 #[cfg(test)]

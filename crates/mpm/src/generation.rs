@@ -42,18 +42,24 @@ impl Generation {
     pub fn new(server: Server, number: u32, before: Option<&Self>) -> Result<Self, Failure> {
         let none = Listeners::default();
         let kept = before.map_or(&none, |generation| &generation.listeners);
+        let settings = server.mpm();
         let queueing = Queueing {
-            backlog: server.mpm().listen_backlog,
-            defer_accept_s: server.mpm().listen_tcp_defer_accept_s,
+            backlog: settings.listen_backlog,
+            defer_accept_s: settings.listen_tcp_defer_accept_s,
+            send_buffer_bytes: settings.send_buffer_bytes,
+            receive_buffer_bytes: settings.receive_buffer_bytes,
+            shares_address: false,
         };
-        let listeners = Listeners::bind(server.listen(), queueing, kept)
+        let (plan, warnings) = Plan::new(settings, runtime::process::cores());
+        let listeners = Listeners::bind(server.listen(), queueing, plan.buckets, kept)
             .map_err(|(address, error)| Failure::Bind(address, error))?;
-        let (plan, warnings) = Plan::new(server.mpm(), runtime::process::cores());
-        for (id, text) in &warnings {
-            server.warn(*id, text);
+        let plan = Plan { buckets: listeners.buckets(), ..plan };
+        // The first ones stand on standard error.
+        for warning in warnings.iter().filter(|_| before.is_some()) {
+            server.warn(warning.id_again, &warning.text_again);
         }
         // The counters begin anew, and so does the time that rates are taken over (httpd, too).
-        let board = Board::create(plan.processes, plan.slots, runtime::clock::unix_s())
+        let board = Board::create(plan.rows(), plan.slots, runtime::clock::unix_s())
             .map_err(|error| format!("cannot create the scoreboard: {error}"))?;
         board.set_generation(number);
         Ok(Self { server: Arc::new(server), listeners, plan, board: Arc::new(board), number })

@@ -2,6 +2,8 @@
 //!
 //! | MPM | processes | threads | an idle connection holds | blocking work |
 //! |---|---|---|---|---|
+//! | prefork | one per connection | one | the process | inline |
+//! | worker | as spare threads ask for | ThreadsPerChild | a thread | inline |
 //! | event | one per core, or as configured | loop threads | memory only | a bounded pool |
 //!
 //! The parent ([`supervisor`]) binds, forks, reaps and restarts; it never serves. A child learns
@@ -11,20 +13,27 @@
 mod child;
 mod children;
 mod crash;
+mod crew;
 mod event;
 mod generation;
+mod lane;
 mod listen;
 mod log_programs;
+mod maintain;
 mod pid_file;
 mod plan;
+mod prefork;
 mod probe;
 mod restart;
 mod supervisor;
+mod wear;
+mod worker;
 
 pub use child::Child;
 pub use generation::{Failure, Generation, Load, Loader};
 pub use listen::Listeners;
 pub use pid_file::read_pid_file;
-pub use plan::{Kind, Plan, Warning};
+pub use maintain::Spare;
+pub use plan::Plan;
 pub use probe::probe;
 pub use supervisor::{Parent, Started, run};

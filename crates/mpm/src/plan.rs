@@ -1,156 +1,141 @@
-//! How many processes, loop threads and request slots: a pure function of the settings.
+//! How many processes, threads and request slots: a pure function of the settings.
 
+use crate::maintain::Spare;
 use scoreboard::{PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
-use server::MpmSettings;
+use server::{MpmKind, MpmSettings, Sizes, Sizing, Warning};
 
-/// The MPMs of this build.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A few loop threads, each carrying many connections.
-    Event,
-}
-
-impl Kind {
-    /// Every MPM with its name on the command line.
-    pub const ALL: &[(&'static str, Self)] = &[("event", Self::Event)];
-
-    /// Look a name up.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|row| row.0 == name).map(|row| row.1)
-    }
-
-    /// The name people use.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|row| row.1 == self).map_or("?", |row| row.0)
-    }
-}
-
-/// Request slots of the whole server when MaxRequestWorkers is `auto`. A slot that waits costs
-/// one scoreboard row of 256 bytes, so the number is generous.
+/// Request slots of the whole server under event when MaxRequestWorkers is `auto`. A slot that
+/// waits costs one scoreboard row of 256 bytes, so the number is generous.
 const AUTO_REQUEST_WORKERS: usize = 1024;
 
 /// What the supervisor starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Child processes.
-    pub processes: usize,
-    /// Loop threads of each.
+    /// Who runs connections.
+    pub kind: MpmKind,
+    /// Child processes to begin with.
+    pub start: usize,
+    /// Child processes at most, not counting those that finish.
+    pub processes_max: usize,
+    /// Serving threads of each.
     pub threads: usize,
     /// Request slots of each, shared out among its threads.
     pub slots: usize,
+    /// Free request slots that there should be; `None` where the number of processes never
+    /// changes.
+    pub spare: Option<Spare>,
+    /// Sets of listening sockets.
+    pub buckets: usize,
 }
-
-/// What the administrator should know about the sizes: httpd's message number, and a text.
-pub type Warning = (u32, String);
 
 impl Plan {
     /// Size the server for `cores` cores, with what had to be changed to make the settings fit.
-    ///
-    /// httpd (event.c): MaxRequestWorkers counts over all processes, ThreadsPerChild in each, so
-    /// their quotient is the number of processes, which ServerLimit bounds.
     pub fn new(settings: &MpmSettings, cores: usize) -> (Self, Vec<Warning>) {
-        let mut warnings = Vec::new();
-        let total = settings.max_request_workers;
-        let per_process = settings.threads_per_child.map(|slots| slots.max(1));
-        let per_process = per_process.map(|slots| fitting(slots, total, &mut warnings));
-        let limit = settings.server_limit.unwrap_or(PROCESSES_MAX).clamp(1, PROCESSES_MAX);
-        let processes = match (total, per_process) {
-            (Some(total), Some(slots)) => quotient(total, slots, limit, &mut warnings),
-            (Some(total), None) => cores.min(total).clamp(1, limit),
-            (None, _) => cores.clamp(1, limit),
+        let (sizing, warnings) = settings.sizing(cores);
+        let kind = settings.kind;
+        let mut plan = match sizing {
+            Sizing::Auto { processes, total } => automatic(processes, total, cores),
+            Sizing::Fixed(sizes) => configured(kind, sizes, cores),
         };
-        let share = total.unwrap_or(AUTO_REQUEST_WORKERS) / processes;
-        let wanted = per_process.unwrap_or(share).max(1);
-        let slots = wanted.min(ROWS_PER_PROCESS_MAX);
-        if slots < wanted {
-            let text = format!(
-                "MaxRequestWorkers would require {wanted} request slots in each of {processes} \
-                 processes, decreasing to {slots}"
-            );
-            warnings.push((515, text));
-        }
-        let threads = (cores / processes).clamp(1, slots);
-        (Self { processes, threads, slots }, warnings)
+        plan.buckets = settings.listener_buckets(cores).min(plan.start);
+        (plan, warnings)
+    }
+
+    /// Process rows on the scoreboard: children that finish do not take the place of others.
+    pub(crate) fn rows(&self) -> usize {
+        2 * self.processes_max
     }
 }
 
-/// ThreadsPerChild, but no more than MaxRequestWorkers. httpd raises MaxRequestWorkers instead; it
-/// is kept here, since people set it so that what is behind the server is not asked for more.
-fn fitting(slots: usize, total: Option<usize>, warnings: &mut Vec<Warning>) -> usize {
-    let Some(total) = total.filter(|total| *total < slots) else { return slots };
-    let text = format!(
-        "MaxRequestWorkers of {total} is less than ThreadsPerChild of {slots}, decreasing \
-         ThreadsPerChild to {total}"
-    );
-    warnings.push((511, text));
-    total.max(1)
+/// Event as it is if nobody says anything: one child for each core, for good.
+fn automatic(processes: usize, total: Option<usize>, cores: usize) -> Plan {
+    let share = total.unwrap_or(AUTO_REQUEST_WORKERS) / processes;
+    let slots = share.clamp(1, ROWS_PER_PROCESS_MAX);
+    Plan {
+        kind: MpmKind::Event,
+        start: processes,
+        processes_max: processes,
+        threads: cores.div_ceil(processes).clamp(1, slots),
+        slots,
+        spare: None,
+        buckets: 1,
+    }
 }
 
-/// The processes that `total` slots take, rounded down as in httpd and bounded by `limit`.
-fn quotient(total: usize, slots: usize, limit: usize, warnings: &mut Vec<Warning>) -> usize {
-    let processes = (total / slots).max(1);
-    if processes > limit {
-        let text = format!(
-            "MaxRequestWorkers of {total} would require {processes} processes and would exceed \
-             ServerLimit of {limit}, decreasing to {}",
-            limit * slots
-        );
-        warnings.push((515, text));
-    } else if !total.is_multiple_of(slots) {
-        let text = format!(
-            "MaxRequestWorkers of {total} is not a multiple of ThreadsPerChild of {slots}, \
-             decreasing to {}, which are {processes} processes",
-            processes * slots
-        );
-        warnings.push((513, text));
+/// As the directives say.
+fn configured(kind: MpmKind, sizes: Sizes, cores: usize) -> Plan {
+    let processes_max = sizes.processes_max.min(PROCESSES_MAX / 2);
+    let slots = sizes.threads_per_child.min(ROWS_PER_PROCESS_MAX);
+    let start = sizes.start.min(processes_max);
+    Plan {
+        kind,
+        start,
+        processes_max,
+        threads: match kind {
+            // A thread has many connections: as many as there are cores will do.
+            MpmKind::Event => cores.div_ceil(start).clamp(1, slots),
+            MpmKind::Prefork | MpmKind::Worker => slots,
+        },
+        slots,
+        spare: Some(Spare { min: sizes.spare_min, max: sizes.spare_max }),
+        buckets: 1,
     }
-    processes.min(limit)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn plan(
-        total: Option<usize>,
-        per_child: Option<usize>,
-        limit: Option<usize>,
-    ) -> (Plan, Vec<u32>) {
-        let settings = MpmSettings {
-            max_request_workers: total,
-            threads_per_child: per_child,
-            server_limit: limit,
-            ..MpmSettings::default()
-        };
-        let (plan, warnings) = Plan::new(&settings, 4);
-        (plan, warnings.iter().map(|row| row.0).collect())
+    #[test]
+    fn the_machine_decides_if_nobody_does() {
+        for (total, cores, expected) in [
+            (None, 4, (4, 1, 256)),
+            (Some(10), 4, (4, 1, 2)),
+            (Some(2), 4, (2, 1, 1)),
+            (Some(0), 4, (1, 1, 1)),
+            (None, 0, (1, 1, 1024)),
+            // As much as the directive takes, and more than the scoreboard does.
+            (Some(2_000_000_000), 4, (4, 1, ROWS_PER_PROCESS_MAX)),
+        ] {
+            let settings = MpmSettings { max_request_workers: total, ..MpmSettings::default() };
+            let (plan, _) = Plan::new(&settings, cores);
+            let found = (plan.processes_max, plan.threads, plan.slots);
+            assert_eq!((plan.start, found), (expected.0, expected), "{total:?} {cores}");
+            assert_eq!(plan.spare, None);
+        }
     }
 
     #[test]
-    fn processes_threads_and_slots_follow_from_the_settings() {
-        let rows: [(_, _, &[u32]); 12] = [
-            // (MaxRequestWorkers, ThreadsPerChild, ServerLimit) -> processes, threads, slots
-            ((None, None, None), (4, 1, 256), &[]),
-            ((Some(400), Some(25), None), (16, 1, 25), &[]),
-            ((Some(400), Some(25), Some(2)), (2, 2, 25), &[515]),
-            ((Some(410), Some(25), None), (16, 1, 25), &[513]),
-            ((Some(2), None, None), (2, 2, 1), &[]),
-            ((Some(1), Some(1), None), (1, 1, 1), &[]),
-            ((Some(10), Some(25), None), (1, 4, 10), &[511]),
-            ((None, Some(8), None), (4, 1, 8), &[]),
-            ((None, None, Some(2)), (2, 2, 512), &[]),
-            ((Some(10), None, None), (4, 1, 2), &[]),
-            // As much as the directives take, and more than the scoreboard does.
-            ((Some(2_000_000_000), None, None), (4, 1, 100_000), &[515]),
-            ((Some(2_000_000_000), Some(1), None), (20_000, 1, 1), &[515]),
-        ];
-        for ((total, per_child, limit), (processes, threads, slots), warned) in rows {
-            let found = plan(total, per_child, limit);
-            let expected = Plan { processes, threads: threads.min(slots), slots };
-            assert_eq!(found, (expected, warned.to_vec()), "{total:?} {per_child:?} {limit:?}");
-            let all = processes * slots;
-            assert!(total.is_none_or(|total| all <= total), "{total:?}: {all} slots");
-            assert!(scoreboard::Board::create(processes, slots, 0).is_ok());
+    fn the_directives_decide_if_they_say_anything() {
+        let spare = |min, max| Some(Spare { min, max });
+        for (kind, expected) in [
+            (MpmKind::Prefork, (2, 150, 1, 1, spare(5, 10))),
+            (MpmKind::Worker, (2, 6, 25, 25, spare(75, 250))),
+            (MpmKind::Event, (2, 6, 2, 25, spare(75, 250))),
+        ] {
+            let settings = MpmSettings {
+                kind,
+                start_servers: Some(2),
+                max_request_workers: Some(150),
+                ..MpmSettings::default()
+            };
+            let (plan, warnings) = Plan::new(&settings, 4);
+            let Plan { start, processes_max, threads, slots, spare, .. } = plan;
+            assert_eq!((start, processes_max, threads, slots, spare), expected, "{kind:?}");
+            assert!(warnings.is_empty());
+            assert!(scoreboard::Board::create(plan.rows(), slots, 0).is_ok());
         }
+    }
+
+    #[test]
+    fn there_is_no_more_than_the_scoreboard_holds() {
+        let settings = MpmSettings {
+            kind: MpmKind::Prefork,
+            server_limit: Some(i32::MAX),
+            max_request_workers: Some(i32::MAX),
+            ..MpmSettings::default()
+        };
+        let (plan, _) = Plan::new(&settings, 4);
+        assert!(scoreboard::Board::create(plan.rows(), plan.slots, 0).is_ok());
     }
 }

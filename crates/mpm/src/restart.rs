@@ -2,8 +2,10 @@
 //! new child serves. If one fails the old generation stays. One restart at a time; however many
 //! signals come meanwhile, one more follows.
 
-use crate::children::STOP_PATIENCE_MS;
+use crate::children::{Record, STOP_PATIENCE_MS};
+use crate::crew::Crew;
 use crate::generation::{Failure, Generation, Load};
+use crate::maintain::Pace;
 use crate::supervisor::Parent;
 use runtime::clock;
 use runtime::process::Order;
@@ -18,7 +20,7 @@ const DRAINING_PATIENCE_MS: u64 = 1000;
 
 /// A generation whose children are not ready yet.
 pub(crate) struct Starting {
-    pub(crate) generation: Arc<Generation>,
+    pub(crate) crew: Crew,
     /// What the generation before it will be told.
     order: Order,
     /// Why it cannot be.
@@ -59,20 +61,21 @@ impl Parent<'_> {
     }
 
     fn is_crowded(&self) -> bool {
-        self.children.generations_before(self.current.number).len() >= DRAINING_MAX
+        self.children.generations_before(self.current.number()).len() >= DRAINING_MAX
     }
 
     /// Start the children of `generation`. At the start of the server it is the current one.
     pub(crate) fn begin(&mut self, generation: &Arc<Generation>, order: Order) {
-        self.starting =
-            Some(Starting { generation: generation.clone(), order, failed: None, lost: 0 });
-        for slot in 0..generation.plan.processes {
-            if let Err(error) = self.start(generation, slot) {
-                let text = format!("fork: Unable to fork new process: {error}");
-                self.starting.iter_mut().for_each(|new| new.failed = Some(text.clone()));
-                return;
+        let is_first = generation.number == self.current.number();
+        let (count, pace) = match order {
+            Order::Drain if !is_first => {
+                (self.children_needed(generation), Pace::after_graceful_restart())
             }
-        }
+            _ => (generation.plan.start, Pace::new()),
+        };
+        let crew = Crew::new(generation.clone(), count, pace);
+        self.starting = Some(Starting { crew, order, failed: None, lost: 0 });
+        self.fill_up();
     }
 
     /// Take a start or restart a step further.
@@ -84,12 +87,12 @@ impl Parent<'_> {
             self.restart_if_wanted();
             return Ok(());
         };
-        let is_first = starting.generation.number == self.current.number;
-        let serving = self.children.serving(starting.generation.number);
+        let is_first = starting.crew.number() == self.current.number();
+        let serving = self.children.serving(starting.crew.number());
         match &starting.failed {
             Some(failed) if is_first => return Err(failed.clone()),
             Some(failed) => self.abandon(&starting, failed),
-            None if serving < starting.generation.plan.processes => self.starting = Some(starting),
+            None if serving < starting.crew.target() => self.starting = Some(starting),
             None if is_first => {}
             None => self.switch(starting),
         }
@@ -99,7 +102,7 @@ impl Parent<'_> {
     fn restart_if_wanted(&mut self) {
         let Some(wanted) = self.wanted else { return };
         let now_ms = clock::monotonic_ms();
-        let next = self.current.number + 1;
+        let next = self.current.number() + 1;
         // Children of a restart that failed must be gone before their number is used again.
         let is_held_up = self.children.of(next).next().is_some();
         if is_held_up || (self.is_crowded() && now_ms < wanted.latest_ms) {
@@ -109,13 +112,13 @@ impl Parent<'_> {
         match wanted.order {
             // Children that run as another user cannot open root's logs: new ones inherit them.
             Order::Drain if wanted.load == Load::Logs => {
-                self.current.server.say("SIGUSR2 received.  Opening the logs again");
+                self.current.generation.server.say("SIGUSR2 received.  Opening the logs again");
             }
             Order::Drain => self.note(493, "SIGUSR1 received.  Doing graceful restart"),
             _ => self.note(494, "SIGHUP received.  Attempting to restart"),
         }
         let loaded = (self.loader)(wanted.load).map_err(Failure::from);
-        match loaded.and_then(|server| Generation::new(server, next, Some(&self.current))) {
+        match loaded.and_then(|server| Generation::new(server, next, Some(&self.current.generation))) {
             Ok(generation) => self.begin(&Arc::new(generation), wanted.order),
             Err(message) => self.complain(20, &format!("{message}; the old configuration stays")),
         }
@@ -123,7 +126,7 @@ impl Parent<'_> {
 
     /// All new children serve: the old ones may go.
     fn switch(&mut self, starting: Starting) {
-        self.current = starting.generation;
+        self.current = starting.crew;
         if let Err(message) = self.write_pid_file() {
             self.complain(100, &message);
         }
@@ -131,7 +134,7 @@ impl Parent<'_> {
             Order::Drain => self.graceful_patience_ms(),
             _ => STOP_PATIENCE_MS,
         };
-        let (number, now_ms) = (self.current.number, clock::monotonic_ms());
+        let (number, now_ms) = (self.current.number(), clock::monotonic_ms());
         self.children
             .order(starting.order, now_ms, patience_ms, |record| record.generation != number);
         let old = self.children.generations_before(number);
@@ -144,9 +147,15 @@ impl Parent<'_> {
 
     /// A new child could not start: the old generation goes on, which nobody has told to go.
     fn abandon(&mut self, starting: &Starting, failed: &str) {
-        let number = starting.generation.number;
-        self.children.order(Order::Kill, clock::monotonic_ms(), STOP_PATIENCE_MS, |record| {
-            record.generation == number
+        let (number, now_ms) = (starting.crew.number(), clock::monotonic_ms());
+        // Those that serve may have clients already.
+        let of_it = |record: &Record| record.generation == number;
+        self.children.order(Order::Kill, now_ms, STOP_PATIENCE_MS, |record| {
+            of_it(record) && !record.has_served
+        });
+        let patience_ms = self.graceful_patience_ms();
+        self.children.order(Order::Drain, now_ms, patience_ms, |record| {
+            of_it(record) && record.has_served
         });
         self.complain(20, &format!("{failed}; the old configuration stays"));
     }

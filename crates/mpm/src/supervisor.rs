@@ -1,15 +1,17 @@
-//! The parent: fork, reap, replace, stop. One thread, no executor, and it never serves. Restarts
-//! are in `restart`, the table of children is in `children`.
+//! The parent: fork, reap, stop. One thread, no executor, and it never serves. How many children
+//! there are is decided in `crew`, restarts are in `restart`, the table of children in `children`.
 
-use crate::child::{Child, exit_code};
+use crate::child::{Birth, Child, exit_code};
 use crate::children::{Children, Record, START_PATIENCE_MS, STOP_PATIENCE_MS, shows_service};
 use crate::crash::{CrashLog, Telling};
+use crate::crew::Crew;
 use crate::generation::{Failure, Generation, Load, Loader};
 use crate::log_programs;
+use crate::maintain::Pace;
 use crate::pid_file::PidFile;
-use crate::plan::{Kind, Plan};
+use crate::plan::Plan;
 use crate::restart::{Starting, Wanted};
-use runtime::clock;
+use runtime::{Bell, clock};
 use runtime::process::{self, Ending, Order};
 use runtime::signals::{Signal, Signals};
 use server::Server;
@@ -17,11 +19,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// httpd looks after its children once a second (mpm_common.c).
+/// The longest sleep: programs that read logs are looked after once a second.
 const TICK: Duration = Duration::from_secs(1);
 
-/// While children start, look more often: readiness is no signal.
-const BUSY_TICK: Duration = Duration::from_millis(10);
+/// The shortest one.
+const SHORTEST_TICK: Duration = Duration::from_millis(10);
 
 /// Why the parent is to end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,20 +44,21 @@ pub struct Started {
 
 /// The supervisor's state.
 pub struct Parent<'a> {
-    kind: Kind,
     pub(crate) loader: &'a Loader<'a>,
     /// Where HUP means that the terminal is gone, and WINCH that its window changed its size.
     attached_to_terminal: bool,
     signals: Signals,
+    /// Rung by children whose state has changed.
+    bell: Arc<Bell>,
     /// What serves.
-    pub(crate) current: Arc<Generation>,
+    pub(crate) current: Crew,
     /// What is to serve next; at the start of the server the same as `current`.
     pub(crate) starting: Option<Starting>,
     /// The restart after that.
     pub(crate) wanted: Option<Wanted>,
     pub(crate) children: Children,
-    crashes: CrashLog,
-    telling: Telling,
+    pub(crate) crashes: CrashLog,
+    pub(crate) telling: Telling,
     pub(crate) stop: Option<Stop>,
     pid_file: Option<PidFile>,
 }
@@ -68,19 +71,21 @@ pub struct Parent<'a> {
 /// # Errors
 /// One sentence for the administrator when the server cannot start; nothing is left running then.
 pub fn run(
-    kind: Kind,
     first: Server,
     loader: &Loader<'_>,
     attached_to_terminal: bool,
     started: impl FnOnce(&Started),
 ) -> Result<i32, Failure> {
     let signals = Signals::take().map_err(|error| format!("cannot watch signals: {error}"))?;
+    let bell = Bell::new().map_err(|error| format!("cannot make an event descriptor: {error}"))?;
+    let first = Arc::new(Generation::new(first, 0, None)?);
+    let children = first.plan.start;
     let mut parent = Parent {
-        kind,
         loader,
         attached_to_terminal,
         signals,
-        current: Arc::new(Generation::new(first, 0, None)?),
+        bell: Arc::new(bell),
+        current: Crew::new(first, children, Pace::new()),
         starting: None,
         wanted: None,
         children: Children::default(),
@@ -93,7 +98,7 @@ pub fn run(
     let served = parent.serve(started);
     parent.remove_pid_file();
     // With the last holder of their pipes the programs that read logs see the end of their input.
-    let programs = parent.current.server.log_programs();
+    let programs = parent.current.generation.server.log_programs();
     drop(parent);
     log_programs::end(programs);
     Ok(served.map(|()| 0)?)
@@ -102,7 +107,7 @@ pub fn run(
 impl Parent<'_> {
     /// From the first child to the last.
     fn serve(&mut self, started: impl FnOnce(&Started)) -> Result<(), String> {
-        self.begin(&self.current.clone(), Order::Drain);
+        self.begin(&self.current.generation.clone(), Order::Drain);
         while self.starting.is_some() && self.stop.is_none() {
             self.turn()?;
         }
@@ -119,12 +124,12 @@ impl Parent<'_> {
 
     /// Write `PidFile`, and remove the one that was written before at another place.
     pub(crate) fn write_pid_file(&mut self) -> Result<(), String> {
-        let wanted = self.current.server.mpm().pid_file.clone();
+        let wanted = self.current.generation.server.mpm().pid_file.clone();
         let old = self.pid_file.take();
         if let Some(path) = &wanted {
             let (file, stale) = PidFile::write(path)?;
             self.pid_file = Some(file);
-            stale.inspect(|text| self.current.server.warn(98, text));
+            stale.inspect(|text| self.current.generation.server.warn(98, text));
         }
         let moved = old.filter(|file| wanted.as_deref().is_none_or(|path| !file.is_at(path)));
         moved.inspect(PidFile::remove);
@@ -137,7 +142,8 @@ impl Parent<'_> {
 
     /// Sleep until there is something to do, and do it. Only the start of the server can fail.
     fn turn(&mut self) -> Result<(), String> {
-        self.signals.wait(self.tick());
+        self.signals.wait(&self.bell, self.tick());
+        self.bell.silence();
         self.handle_signals();
         self.see_who_serves();
         self.reap();
@@ -145,34 +151,45 @@ impl Parent<'_> {
             return Ok(());
         }
         self.advance().inspect_err(|_| self.end_all())?;
+        self.maintain();
+        self.replace_worn();
         self.fill_up();
-        for generation in self.live().into_iter().flatten() {
-            generation.server.restart_log_programs();
+        for crew in self.live() {
+            crew.generation.server.restart_log_programs();
         }
-        self.children.kill_overdue(clock::monotonic_ms());
+        self.kill_overdue();
         Ok(())
     }
 
-    /// Every signal wakes the parent, the death of a child included; this is for all the rest.
-    fn tick(&self) -> Duration {
-        if self.starting.is_some() || self.children.is_any_starting() {
-            return BUSY_TICK;
+    fn kill_overdue(&mut self) {
+        for pid in self.children.kill_overdue(clock::monotonic_ms()) {
+            let text = format!("child process {pid} still did not exit, sending a SIGKILL");
+            self.complain(46, &text);
         }
+    }
+
+    /// Every signal wakes the parent, the death of a child included, and so does a child that is
+    /// ready; this is for all the rest.
+    fn tick(&self) -> Duration {
         let mut due_ms = self.children.next_deadline_ms();
         if self.stop.is_none() {
             due_ms = due_ms.min(self.restart_due_ms()).min(self.refill_due_ms());
+            due_ms = due_ms.min(self.current.due_ms());
         }
         let wait = Duration::from_millis(due_ms.saturating_sub(clock::monotonic_ms()));
-        wait.clamp(BUSY_TICK, TICK)
+        wait.clamp(SHORTEST_TICK, TICK)
     }
 
     /// When a child that is missing may be started.
     fn refill_due_ms(&self) -> u64 {
-        let number = self.current.number;
-        if self.children.of(number).count() == self.current.plan.processes {
-            return u64::MAX;
-        }
-        self.crashes.resume_ms(self.children.serving(number))
+        let missing = self.live().find(|crew| {
+            let buckets = crew.generation.plan.buckets;
+            let active = |bucket| self.children.active(crew.number(), buckets, bucket);
+            (0..buckets).map(active).sum::<usize>() < crew.target()
+        });
+        missing.map_or(u64::MAX, |crew| {
+            self.crashes.resume_ms(self.children.serving(crew.number()))
+        })
     }
 
     fn handle_signals(&mut self) {
@@ -192,19 +209,26 @@ impl Parent<'_> {
         }
     }
 
-    /// The generation that starts, if any, and the one that serves.
-    fn live(&self) -> [Option<&Arc<Generation>>; 2] {
-        [self.starting.as_ref().map(|starting| &starting.generation), Some(&self.current)]
+    /// The crew that starts, if any, and the one that serves.
+    fn live(&self) -> impl Iterator<Item = &Crew> {
+        let starting = self.starting.as_ref().map(|starting| &starting.crew);
+        let is_same = |crew: &&Crew| crew.number() != self.current.number();
+        starting.filter(is_same).into_iter().chain([&self.current])
     }
 
-    /// The live generation of this number.
-    fn generation(&self, number: u32) -> Option<&Arc<Generation>> {
-        self.live().into_iter().flatten().find(|generation| generation.number == number)
+    pub(crate) fn live_numbers(&self) -> Vec<u32> {
+        self.live().map(Crew::number).collect()
+    }
+
+    /// The live crew of this number.
+    pub(crate) fn crew(&self, number: u32) -> Option<&Crew> {
+        self.live().find(|crew| crew.number() == number)
     }
 
     fn see_who_serves(&mut self) {
-        for generation in self.live().map(|generation| generation.cloned()).iter().flatten() {
-            if self.children.see_who_serves(generation.number, &generation.board) {
+        for number in self.live_numbers() {
+            let board = self.crew(number).map(|crew| crew.generation.board.clone());
+            if board.is_some_and(|board| self.children.see_who_serves(number, &board)) {
                 self.crashes.works_again();
             }
         }
@@ -216,16 +240,15 @@ impl Parent<'_> {
         generation: &Arc<Generation>,
         slot: usize,
     ) -> std::io::Result<()> {
-        let parent = process::id();
         let now_ms = clock::monotonic_ms();
         let is_quiet = !self.telling.is_allowed(now_ms);
+        let birth = Birth { slot, parent: process::id(), is_quiet, bell: self.bell.clone() };
         match process::fork()? {
             process::Fork::Child => {
                 // The child must not hold sockets, logs and folders of other generations open.
-                self.current = generation.clone();
+                self.current = Crew::new(generation.clone(), 1, Pace::new());
                 self.starting = None;
-                let code = Child::main(generation, slot, parent, self.kind, is_quiet);
-                process::exit_now(code)
+                process::exit_now(Child::main(generation, birth))
             }
             process::Fork::Parent(pid) => {
                 self.children.add(Record::new(pid, slot, generation.number, is_quiet, now_ms));
@@ -236,9 +259,9 @@ impl Parent<'_> {
 
     fn report(&self) -> Started {
         Started {
-            addresses: self.current.listeners.addresses(),
-            pids: self.children.of(self.current.number).map(|record| record.pid).collect(),
-            plan: self.current.plan,
+            addresses: self.current.generation.listeners.addresses(),
+            pids: self.children.of(self.current.number()).map(|record| record.pid).collect(),
+            plan: self.current.generation.plan,
         }
     }
 
@@ -254,8 +277,8 @@ impl Parent<'_> {
     /// A process is gone that was no child: a program that reads a log, which is started again.
     /// Those of generations that drain end with them.
     fn note_other_end(&self, pid: i32) {
-        for generation in self.live().into_iter().flatten() {
-            if generation.server.log_program_ended(pid, self.stop.is_some()) {
+        for crew in self.live() {
+            if crew.generation.server.log_program_ended(pid, self.stop.is_some()) {
                 return;
             }
         }
@@ -264,16 +287,17 @@ impl Parent<'_> {
     /// A child is gone: decide what that means.
     fn bury(&mut self, record: &Record, ending: Ending) {
         let mut served = record.has_served;
-        if let Some(generation) = self.generation(record.generation) {
-            served |= shows_service(&generation.board, record.slot);
-            generation.board.process(record.slot).inspect(|row| row.reset());
+        if let Some(crew) = self.crew(record.generation) {
+            let board = &crew.generation.board;
+            served |= shows_service(board, record.slot);
+            board.process(record.slot).inspect(|row| row.reset());
         }
         let ended_well = ending == Ending::Exit(exit_code::OK);
         if record.is_leaving || (ended_well && served) {
             return;
         }
         if let Some(starting) = &mut self.starting
-            && starting.generation.number == record.generation
+            && starting.crew.number() == record.generation
             && !ended_well
             && !served
         {
@@ -285,11 +309,11 @@ impl Parent<'_> {
             return;
         }
         if let Some(starting) = &mut self.starting
-            && starting.generation.number == record.generation
+            && starting.crew.number() == record.generation
         {
             // One may be an accident; as many as there should be never become a generation.
             starting.lost += 1;
-            if starting.lost > starting.generation.plan.processes {
+            if starting.lost > starting.crew.target() {
                 starting.failed =
                     Some(format!("its children die as soon as they serve ({ending})"));
             }
@@ -317,38 +341,9 @@ impl Parent<'_> {
         }
     }
 
-    /// Replace what is missing.
-    fn fill_up(&mut self) {
-        if self.starting.as_ref().is_some_and(|starting| starting.failed.is_some()) {
-            return; // soon it is known which generation serves
-        }
-        for number in self.live().map(|generation| generation.map(|it| it.number)) {
-            // No more than this one is held here: a child inherits what the stack holds.
-            let generation = number.and_then(|number| self.generation(number).cloned());
-            let Some(generation) = generation else { continue };
-            for slot in 0..generation.plan.processes {
-                self.fill_slot(&generation, slot);
-            }
-        }
-    }
-
-    fn fill_slot(&mut self, generation: &Arc<Generation>, slot: usize) {
-        let (number, now_ms) = (generation.number, clock::monotonic_ms());
-        let (serving, starting) = (self.children.serving(number), self.children.starting(number));
-        if self.children.holds(number, slot) || !self.crashes.may_start(now_ms, serving, starting) {
-            return;
-        }
-        if let Err(error) = self.start(generation, slot) {
-            self.crashes.died(now_ms, false);
-            if self.telling.tell(now_ms).is_some() {
-                self.complain(481, &format!("fork: Unable to fork new process: {error}"));
-            }
-        }
-    }
-
     /// How long children that drain are waited for.
     pub(crate) fn graceful_patience_ms(&self) -> u64 {
-        match self.current.server.mpm().graceful_shutdown_timeout_s {
+        match self.current.generation.server.mpm().graceful_shutdown_timeout_s {
             0 => u64::MAX, // httpd: wait for ever
             seconds => u64::from(seconds) * 1000,
         }
@@ -363,7 +358,7 @@ impl Parent<'_> {
             // New clients are refused from now on rather than left in the queue of a socket that
             // nobody accepts from.
             self.starting = None;
-            self.current.listeners.close();
+            self.current.generation.listeners.close();
             self.remove_pid_file(); // another server may start now
             self.wait_for_all(|parent| parent.stop == Some(Stop::Now));
         }
@@ -383,7 +378,8 @@ impl Parent<'_> {
     /// Wait until no child is left or `enough`. Only a harder stop still counts meanwhile.
     fn wait_for_all(&mut self, enough: impl Fn(&Self) -> bool) {
         while !self.children.is_empty() && !enough(self) {
-            self.signals.wait(self.tick());
+            self.signals.wait(&self.bell, self.tick());
+            self.bell.silence();
             while let Some(signal) = self.signals.pending() {
                 let is_hup_at_terminal = signal == Signal::Hup && self.attached_to_terminal;
                 if is_hup_at_terminal || matches!(signal, Signal::Term | Signal::Int) {
@@ -391,23 +387,23 @@ impl Parent<'_> {
                 }
             }
             self.reap();
-            self.children.kill_overdue(clock::monotonic_ms());
+            self.kill_overdue();
         }
     }
 
     /// Log that the server serves, as httpd does after each start and restart.
     pub(crate) fn announce(&self) {
-        self.current.server.note_modules();
+        self.current.generation.server.note_modules();
         self.note(489, &format!("{} configured -- resuming normal operations", server::IDENTITY));
-        self.current.server.note_command_line(&command_line().join(" "));
+        self.current.generation.server.note_command_line(&command_line().join(" "));
     }
 
     pub(crate) fn note(&self, id: u32, text: &str) {
-        self.current.server.note(id, text);
+        self.current.generation.server.note(id, text);
     }
 
     pub(crate) fn complain(&self, id: u32, text: &str) {
-        self.current.server.complain(id, text);
+        self.current.generation.server.complain(id, text);
     }
 }
 

@@ -8,6 +8,7 @@
 pub mod blocking;
 pub mod clock;
 pub mod daemon;
+pub mod door;
 pub mod file;
 pub mod flag;
 pub mod hostname;
@@ -17,9 +18,12 @@ pub mod signals;
 pub mod sys;
 pub mod thread;
 pub mod timer;
+pub mod wake;
 
 pub use blocking::blocking;
+pub use door::{Came, Door};
 pub use flag::Flag;
 pub use net::{Listener, Stream};
 pub use thread::Thread;
 pub use timer::Timer;
+pub use wake::Bell;

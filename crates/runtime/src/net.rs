@@ -3,6 +3,7 @@
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, acceptfrom_with, recv, send,
+    sockopt,
 };
 use std::io;
 use std::net::{SocketAddr, TcpListener as StdListener};
@@ -14,12 +15,18 @@ use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
 /// How a listening socket treats new connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queueing {
     /// Length of the queue of connections that nobody has accepted yet.
     pub backlog: i32,
     /// Seconds that the kernel waits for data before it hands a connection over; 0 is not at all.
     pub defer_accept_s: i32,
+    /// Bytes of the send buffer of its connections; 0 is the system's choice.
+    pub send_buffer_bytes: usize,
+    /// Bytes of their receive buffer; 0 is the system's choice.
+    pub receive_buffer_bytes: usize,
+    /// Whether several sockets share the address, with a queue each.
+    pub shares_address: bool,
 }
 
 /// Bind `address` for the whole server: done once, by the parent.
@@ -27,14 +34,35 @@ pub struct Queueing {
 /// # Errors
 /// When the address is taken, not local, or needs a privilege.
 pub fn bind(address: SocketAddr, queueing: Queueing) -> io::Result<StdListener> {
-    let listener = StdListener::bind(address)?;
-    // Asking a second time only changes the length of the queue.
-    rustix::net::listen(&listener, queueing.backlog)?;
-    crate::sys::set_defer_accept(&listener, queueing.defer_accept_s)?;
-    // Linux hands this option on to every accepted connection: one call here instead of one each.
-    rustix::net::sockopt::set_tcp_nodelay(&listener, true)?;
-    listener.set_nonblocking(true)?;
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    if queueing.shares_address {
+        sockopt::set_socket_reuseport(&socket, true)?;
+    }
+    rustix::net::bind(&socket, &address)?;
+    let listener = StdListener::from(socket);
+    listen(&listener, queueing)?;
     Ok(listener)
+}
+
+/// Let a bound socket listen, or one that listens already do so in another way. Connections
+/// inherit what is set here: one call instead of one each.
+///
+/// # Errors
+/// When the descriptor is no socket that can listen.
+pub fn listen(listener: &StdListener, queueing: Queueing) -> io::Result<()> {
+    if queueing.send_buffer_bytes > 0 {
+        sockopt::set_socket_send_buffer_size(listener, queueing.send_buffer_bytes)?;
+    }
+    if queueing.receive_buffer_bytes > 0 {
+        sockopt::set_socket_recv_buffer_size(listener, queueing.receive_buffer_bytes)?;
+    }
+    rustix::net::listen(listener, queueing.backlog)?;
+    crate::sys::set_defer_accept(listener, queueing.defer_accept_s)?;
+    sockopt::set_tcp_nodelay(listener, true)?;
+    listener.set_nonblocking(true)
 }
 
 /// An IPv4 client of a socket for both families is an IPv4 client to everybody above.
@@ -56,9 +84,9 @@ impl Listener {
     /// Watch `listener` from the calling thread's executor.
     ///
     /// # Errors
-    /// When the descriptor cannot be duplicated or watched.
-    pub fn watch(listener: &StdListener) -> io::Result<Self> {
-        Ok(Self { inner: crate::sys::watch(listener.try_clone()?)? })
+    /// When the descriptor cannot be watched.
+    pub fn watch(listener: StdListener) -> io::Result<Self> {
+        Ok(Self { inner: crate::sys::watch(listener)? })
     }
 
     /// The next connection and its peer.
@@ -66,13 +94,17 @@ impl Listener {
     /// # Errors
     /// What `accept` says: a connection that went away, or descriptors used up.
     pub async fn accept(&self) -> io::Result<(Stream, SocketAddr)> {
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let accept = |listener: &StdListener| Ok(acceptfrom_with(listener, flags)?);
-        let (socket, peer) = self.inner.async_io(Interest::READABLE, accept).await?;
-        let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
-        let peer = canonical(peer.ok_or(io::ErrorKind::ConnectionAborted)?);
-        Ok((Stream { socket: Socket::Fresh(socket) }, peer))
+        self.inner.async_io(Interest::READABLE, accept).await
     }
+}
+
+/// The next connection that waits at `listener`, and its peer.
+pub(crate) fn accept(listener: &StdListener) -> io::Result<(Stream, SocketAddr)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let (socket, peer) = acceptfrom_with(listener, flags)?;
+    let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
+    let peer = canonical(peer.ok_or(io::ErrorKind::ConnectionAborted)?);
+    Ok((Stream { socket: Socket::Fresh(socket) }, peer))
 }
 
 /// One connection.

@@ -176,6 +176,15 @@ pub fn open_descriptors() -> Option<u64> {
     Some(open.saturating_sub(1))
 }
 
+/// Memory in use that is this process's own and not that of files: what a leak makes grow. `None`
+/// where /proc is not there to tell.
+pub fn own_memory_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let mut pages = text.split(' ').skip(1).map(|number| number.parse::<u64>().ok());
+    let (resident, shared) = (pages.next()??, pages.next()??);
+    Some(resident.saturating_sub(shared) * rustix::param::page_size() as u64)
+}
+
 /// Processors this process may run on.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)

@@ -1,9 +1,11 @@
 //! Signals as things to read: the parent polls them between ticks, a child awaits them.
 
+use crate::Bell;
 use crate::sys;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 use tokio::io::unix::AsyncFd;
 
@@ -65,9 +67,10 @@ impl Signals {
         SIGNALS.iter().find(|row| row.0 == number).map(|row| row.1)
     }
 
-    /// Sleep until a signal is there or `limit` has passed (the parent's tick).
-    pub fn wait(&self, limit: Duration) {
-        let mut descriptors = [PollFd::new(&self.descriptor, PollFlags::IN)];
+    /// Sleep until a signal is there, `bell` rings or `limit` has passed (the parent's tick).
+    pub fn wait(&self, bell: &Bell, limit: Duration) {
+        let signals = PollFd::new(&self.descriptor, PollFlags::IN);
+        let mut descriptors = [signals, PollFd::new(bell, PollFlags::IN)];
         let limit = Timespec {
             tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(limit.subsec_nanos()),
@@ -76,12 +79,18 @@ impl Signals {
         let _ = poll(&mut descriptors, Some(&limit));
     }
 
-    /// Turn into a source that a task can await.
+    /// A source of the same signals that a task can await. Whoever asks first gets each.
     ///
     /// # Errors
-    /// When the executor cannot watch the descriptor.
-    pub fn watch(self) -> io::Result<WatchedSignals> {
-        Ok(WatchedSignals { descriptor: sys::watch(self.descriptor)? })
+    /// When descriptors are used up, or the executor cannot watch another.
+    pub fn watch(&self) -> io::Result<WatchedSignals> {
+        Ok(WatchedSignals { descriptor: sys::watch(self.descriptor.try_clone()?)? })
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
     }
 }
 

@@ -1,8 +1,9 @@
 //! The mapping: a memfd with a header, process rows and worker rows. All `unsafe` is here.
 
-use crate::row::{ProcessRow, WorkerRow};
+use crate::row::{ProcessRow, RowState, WorkerRow};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mprotect, munmap};
+use rustix::param::page_size;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
@@ -12,10 +13,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 const MAGIC: u64 = u64::from_le_bytes(*b"TRVTSCBD");
 
 /// Layout version: raised whenever a row changes, so that a monitor of another build says so.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// Processes at most: httpd's bound of ServerLimit (event.c), so that no product overflows.
-pub const PROCESSES_MAX: usize = 20_000;
+/// Process rows at most: httpd's bound of ServerLimit (prefork.c), and as many again for processes
+/// that finish. So no product overflows.
+pub const PROCESSES_MAX: usize = 400_000;
 
 /// Request slots of a process at most: httpd's bound of ThreadLimit.
 pub const ROWS_PER_PROCESS_MAX: usize = 100_000;
@@ -31,9 +33,14 @@ struct Header {
 }
 
 /// The shared memory. Made by the parent; a child inherits the mapping through the fork.
+///
+/// After the header each process has a block of whole pages: its row, and those of its slots. So
+/// a child can be kept from writing anywhere else.
 pub struct Board {
     memory: NonNull<u8>,
     bytes: usize,
+    /// From one block to the next.
+    block_bytes: usize,
     processes: usize,
     rows_per_process: usize,
     /// Kept open for a monitor, which finds it among the parent's descriptors.
@@ -66,16 +73,24 @@ impl Board {
         {
             return Err(io::Error::other("number of processes or request slots out of range"));
         }
-        let bytes = size_of::<Header>()
-            + processes * size_of::<ProcessRow>()
-            + processes * rows_per_process * size_of::<WorkerRow>();
+        let page = page_size();
+        let rows_bytes = rows_per_process * size_of::<WorkerRow>();
+        let block_bytes = (size_of::<ProcessRow>() + rows_bytes).next_multiple_of(page);
+        let bytes = page + processes * block_bytes;
         let descriptor = sealed_memory(bytes as u64)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice; the length is the file's.
         let memory =
             unsafe { mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, &descriptor, 0)? };
         let memory = NonNull::new(memory.cast()).ok_or_else(|| io::Error::other("null mapping"))?;
-        let board = Self { memory, bytes, processes, rows_per_process, _descriptor: descriptor };
+        let board = Self {
+            memory,
+            bytes,
+            block_bytes,
+            processes,
+            rows_per_process,
+            _descriptor: descriptor,
+        };
         board.write_header(unix_s);
         Ok(board)
     }
@@ -95,27 +110,54 @@ impl Board {
         unsafe { self.memory.cast::<Header>().as_ref() }
     }
 
-    /// The row of process `index`; `None` beyond the end.
-    pub fn process(&self, index: usize) -> Option<&ProcessRow> {
+    /// Where the block of a process begins; `None` beyond the end.
+    fn block(&self, index: usize) -> Option<NonNull<u8>> {
         if index >= self.processes {
             return None;
         }
-        let offset = size_of::<Header>() + index * size_of::<ProcessRow>();
-        // SAFETY: `index` is in bounds, the offset keeps the row's alignment (all sizes are
-        // multiples of 128) and zero bytes are valid atomics.
-        Some(unsafe { self.memory.add(offset).cast::<ProcessRow>().as_ref() })
+        // SAFETY: a page for the header and all blocks are what was mapped.
+        Some(unsafe { self.memory.add(page_size() + index * self.block_bytes) })
+    }
+
+    /// The row of process `index`; `None` beyond the end.
+    pub fn process(&self, index: usize) -> Option<&ProcessRow> {
+        // SAFETY: a block begins at a page, which is enough alignment, is at least as long as the
+        // row, and zero bytes are valid atomics.
+        Some(unsafe { self.block(index)?.cast::<ProcessRow>().as_ref() })
     }
 
     /// Request slot `row` of process `index`; `None` beyond the end.
     pub fn worker(&self, index: usize, row: usize) -> Option<&WorkerRow> {
-        if index >= self.processes || row >= self.rows_per_process {
+        if row >= self.rows_per_process {
             return None;
         }
-        let offset = size_of::<Header>()
-            + self.processes * size_of::<ProcessRow>()
-            + (index * self.rows_per_process + row) * size_of::<WorkerRow>();
-        // SAFETY: as in `process`.
-        Some(unsafe { self.memory.add(offset).cast::<WorkerRow>().as_ref() })
+        let offset = size_of::<ProcessRow>() + row * size_of::<WorkerRow>();
+        // SAFETY: a block has room for so many rows, the offset keeps their alignment (all sizes
+        // are multiples of 128) and zero bytes are valid atomics.
+        Some(unsafe { self.block(index)?.add(offset).cast::<WorkerRow>().as_ref() })
+    }
+
+    /// Let this process write the rows of process `index` only: a child that writes astray ends
+    /// with a fault, and misleads nobody.
+    ///
+    /// # Errors
+    /// When the kernel has no room for the division of the mapping, or there is no such process.
+    pub fn write_only(&self, index: usize) -> io::Result<()> {
+        let block = self.block(index).ok_or(io::ErrorKind::InvalidInput)?;
+        let writable = MprotectFlags::READ | MprotectFlags::WRITE;
+        // SAFETY: both ranges are of this mapping, and no code relies on being able to write: what
+        // does write rows of others has no way to read wrong memory or to leave a lock held.
+        unsafe {
+            mprotect(self.memory.as_ptr().cast(), self.bytes, MprotectFlags::READ)?;
+            mprotect(block.as_ptr().cast(), self.block_bytes, writable)?;
+        }
+        Ok(())
+    }
+
+    /// Request slots of process `index` in which nobody is served; 0 beyond the end.
+    pub fn free_slots(&self, index: usize) -> usize {
+        let rows = (0..self.rows_per_process).filter_map(|row| self.worker(index, row));
+        rows.filter(|row| row.state() == RowState::Ready).count()
     }
 
     /// Process rows.

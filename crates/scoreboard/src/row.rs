@@ -83,6 +83,11 @@ impl WorkerRow {
         self.state.store(state as u8, Relaxed);
     }
 
+    /// The state that is shown.
+    pub fn state(&self) -> RowState {
+        RowState::from_raw(self.state.load(Relaxed))
+    }
+
     /// A request begins: who asks, and the first bytes of the request line.
     pub fn begin(&self, client: IpAddr, port: u16, request_line: &[u8], now_ms: u64) {
         let (is_v6, words) = address_words(client);
@@ -95,12 +100,12 @@ impl WorkerRow {
         self.state.store(RowState::Writing as u8, Relaxed);
     }
 
-    /// The request is answered: count it and show the slot as free.
-    pub fn end(&self, bytes: u64, busy_us: u64) {
+    /// The request is answered: count it and show what comes `next`.
+    pub fn end(&self, bytes: u64, busy_us: u64, next: RowState) {
         add(&self.requests, 1);
         add(&self.bytes, bytes);
         add(&self.busy_us, busy_us);
-        self.state.store(RowState::Ready as u8, Relaxed);
+        self.set_state(next);
     }
 
     fn store_request(&self, line: &[u8]) {
@@ -125,7 +130,7 @@ impl WorkerRow {
         request.truncate(request.iter().position(|byte| *byte == 0).unwrap_or(REQUEST_BYTES - 1));
         let words = [self.client[0].load(Relaxed), self.client[1].load(Relaxed)];
         crate::WorkerView {
-            state: RowState::from_raw(self.state.load(Relaxed)),
+            state: self.state(),
             pid: self.pid.load(Relaxed),
             requests: self.requests.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
@@ -175,6 +180,8 @@ pub enum ProcessState {
     Serving = 2,
     /// Finishing what it has, accepting nothing.
     Draining = 3,
+    /// Serving, and asking to be replaced.
+    Retiring = 4,
 }
 
 /// One child process: written by the child, but for `reset`, which the parent calls while no
@@ -219,6 +226,7 @@ impl ProcessRow {
             1 => ProcessState::Starting,
             2 => ProcessState::Serving,
             3 => ProcessState::Draining,
+            4 => ProcessState::Retiring,
             _ => ProcessState::Dead,
         }
     }

@@ -97,9 +97,9 @@ mod tests {
         assert_eq!((view.state, view.pid, view.client_port), (RowState::Writing, 77, 4321));
         assert_eq!(view.request, b"GET /index.html HTTP/1.1");
         assert_eq!(view.client, IpAddr::V6(Ipv6Addr::LOCALHOST));
-        row.end(100, 7);
+        row.end(100, 7, RowState::KeepAlive);
         row.begin(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 1)), 1, &[b'x'; 200], 6);
-        row.end(50, 1);
+        row.end(50, 1, RowState::Ready);
         let view = &Snapshot::take(&board).workers[5];
         assert_eq!((view.requests, view.bytes, view.busy_us), (2, 150, 8));
         assert_eq!((view.state, view.request.len()), (RowState::Ready, 63));
@@ -111,7 +111,8 @@ mod tests {
         let board = Board::create(1, 1, 0).unwrap();
         assert!(board.process(1).is_none() && board.worker(0, 1).is_none());
         assert!(Board::create(0, 1, 0).is_err());
-        assert!(Board::create(20_001, 1, 0).is_err());
+        assert!(Board::create(crate::PROCESSES_MAX + 1, 1, 0).is_err());
+        assert!(board.write_only(1).is_err());
     }
 
     #[test]

@@ -15,11 +15,20 @@ use std::rc::Rc;
 /// is cheaper than the copy (bench: see docs/performance.md).
 pub(crate) const SMALL_BYTES: u64 = 32 * 1024;
 
-/// Memory for prepared responses, per thread.
-const MEMORY_BYTES: usize = 16 * 1024 * 1024;
+/// What a thread may keep: bytes of memory for prepared responses, and entries, which are also a
+/// bound on what hostile clients can make it look at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    memory_bytes: usize,
+    entries: usize,
+}
 
-/// Entries, per thread; also a bound on what hostile clients can make it look at.
-const ENTRIES: usize = 4096;
+/// Of a thread that carries many connections. There are few of these.
+pub(crate) const OF_MANY: Bounds = Bounds { memory_bytes: 16 << 20, entries: 4096 };
+
+/// Of a thread that carries one. There are hundreds of these, and all their memory together must
+/// not be more than a small machine has.
+pub(crate) const OF_ONE: Bounds = Bounds { memory_bytes: 512 << 10, entries: 256 };
 
 /// A response that is ready to be sent.
 pub(crate) struct Prepared {
@@ -62,7 +71,7 @@ impl Prepared {
 pub(crate) struct Cache {
     young: Generation,
     old: Generation,
-    entries_max: usize,
+    bounds: Bounds,
 }
 
 #[derive(Default)]
@@ -72,11 +81,11 @@ struct Generation {
 }
 
 impl Cache {
-    /// A cache that keeps at most so many files open.
-    pub(crate) fn new(files: u64) -> Self {
-        let share = usize::try_from(files).unwrap_or(ENTRIES);
-        let entries_max = share.clamp(2, ENTRIES) / 2;
-        Self { young: Generation::default(), old: Generation::default(), entries_max }
+    /// A cache within `bounds` that keeps at most so many files open.
+    pub(crate) fn new(bounds: Bounds, files: u64) -> Self {
+        let entries = usize::try_from(files).unwrap_or(usize::MAX).clamp(2, bounds.entries);
+        let bounds = Bounds { entries, ..bounds };
+        Self { young: Generation::default(), old: Generation::default(), bounds }
     }
 
     /// The entry for a path as it stands in a request target.
@@ -105,8 +114,8 @@ impl Cache {
 
     fn put(&mut self, path: Box<[u8]>, prepared: Rc<Prepared>) {
         let weight = prepared.weight();
-        let is_full = self.young.by_path.len() >= self.entries_max
-            || self.young.bytes + weight > MEMORY_BYTES / 2;
+        let is_full = self.young.by_path.len() >= self.bounds.entries / 2
+            || self.young.bytes + weight > self.bounds.memory_bytes / 2;
         if is_full {
             self.old = std::mem::take(&mut self.young);
         }

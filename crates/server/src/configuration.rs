@@ -9,7 +9,8 @@ use crate::log::error_log::Line;
 use crate::log::level::Level;
 use crate::log::sink::local_time;
 use crate::modules;
-use crate::server::{MpmSettings, Server, command_line};
+use crate::mpm_settings::{MpmKind, MpmSettings};
+use crate::server::{Server, command_line};
 use crate::site::builder::Builder;
 use crate::site::dump::VirtualHosts;
 use crate::site::world::{self, System};
@@ -95,8 +96,8 @@ pub struct Facts {
     pub user: (String, u32),
     /// `Group` and its number.
     pub group: (String, u32),
-    /// `event`, `worker` or `prefork`.
-    pub mpm: &'static str,
+    /// The MPM that runs.
+    pub mpm: MpmKind,
     /// The virtual hosts, if `DUMP_VHOSTS` asks for them: names may have to be looked up.
     pub virtual_hosts: VirtualHosts,
 }
@@ -125,14 +126,17 @@ impl Configured {
             let reason = world::cannot_open(&file, &error);
             refused(format!("{}: {reason}\n", httpd.program))
         })?;
-        let before = command_line(&httpd.before);
-        let trees = [before, config::parse_file(&file, text), command_line(&httpd.after)];
-        let expanded = expand(trees.into(), httpd);
+        let (expanded, kind) = expand_for_mpm(httpd, || {
+            let before = command_line(&httpd.before);
+            let tree = config::parse_file(&file, text.clone());
+            [before, tree, command_line(&httpd.after)].into()
+        });
         let index = modules::index_of(&expanded.loaded, &expanded.missing);
         let mut builder = Builder::default();
         builder.server.root = expanded.server_root.clone().into();
         without_absent(&mut builder, &expanded.loaded);
         builder.server.loaded = Some(expanded.loaded.clone());
+        builder.server.mpm.kind = kind;
         let mut said = expanded.diagnostics.clone();
         for tree in &expanded.nodes {
             said.extend(config::apply(tree, &index, &mut builder));
@@ -143,7 +147,7 @@ impl Configured {
         builder.server.missing.clone_from(&expanded.missing);
         builder.server.defines.clone_from(&expanded.defines);
         complete(&mut builder);
-        let mpm = mpm_of(&expanded.loaded);
+        let mpm = (!expanded.mpms.is_empty()).then(|| kind.name());
         if mpm.is_none() {
             let severity = Severity::Notice;
             let text = "no MPM is loaded: the event MPM runs".into();
@@ -163,7 +167,7 @@ impl Configured {
             return Err(Refused { text, mpm });
         }
         text.push_str(&missing_name(&builder, httpd));
-        let mut facts = facts(expanded, &builder, mpm.unwrap_or("event"));
+        let mut facts = facts(expanded, &builder);
         if httpd.defines.iter().any(|name| name == "DUMP_VHOSTS") {
             facts.virtual_hosts = VirtualHosts::of(&builder.hosts[1..], &main_name(&builder));
         }
@@ -194,7 +198,7 @@ impl Configured {
         }
         let mut server = Server::open(builder, self.index.clone())?;
         if is_alone {
-            server.site.mpm.server_limit = Some(1);
+            server.site.mpm.is_alone = true;
         }
         Ok(server)
     }
@@ -253,7 +257,7 @@ impl World for Surroundings<'_> {
     }
 }
 
-fn expand(trees: Vec<config::Tree>, httpd: &Httpd) -> Expanded {
+fn expand(trees: Vec<config::Tree>, httpd: &Httpd, mpm: Option<MpmKind>) -> Expanded {
     let names = modules::modular_names();
     // Modules are only ever added: their number says whether the index still holds.
     let index: RefCell<Option<(usize, Index<Builder>)>> = RefCell::default();
@@ -276,15 +280,22 @@ fn expand(trees: Vec<config::Tree>, httpd: &Httpd) -> Expanded {
         is_htaccess: false,
         passes_over: false,
         missing: &[],
+        mpm: mpm.map(MpmKind::symbol),
     };
     let mut world = Surroundings { system: System, more: &httpd.environment };
     config::expand(trees, &start, &mut world)
 }
 
-/// The MPM that was loaded last: `event` of `mpm_event_module`.
-fn mpm_of(loaded: &[&'static str]) -> Option<&'static str> {
-    let short = |symbol: &&'static str| symbol.strip_prefix("mpm_")?.strip_suffix("_module");
-    loaded.iter().rev().find_map(short)
+/// Expand for the MPM that runs: the one that was loaded last.
+fn expand_for_mpm(httpd: &Httpd, trees: impl Fn() -> Vec<config::Tree>) -> (Expanded, MpmKind) {
+    let expanded = expand(trees(), httpd, None);
+    let last = expanded.mpms.last().and_then(|symbol| MpmKind::of_symbol(symbol));
+    let kind = last.unwrap_or_default();
+    match expanded.mpms.len() {
+        1 => (expanded, kind),
+        // Conditions before it was loaded have to be asked again.
+        _ => (expand(trees(), httpd, Some(kind)), kind),
+    }
 }
 
 /// Warnings in order, as httpd logs them before it has a log; then the errors.
@@ -300,7 +311,12 @@ fn render(httpd: &Httpd, said: &[Diagnostic]) -> String {
             // Before there is a log: as it is, without the time (APLOG_STARTUP).
             Some("AH00112") => text.push_str(&format!("AH00112: {}\n", warning.text)),
             None if told.contains(&warning.text.as_str()) => {}
-            Some(id) => text.push_str(&log_line(Level::Warn, id, &warning.text, None)),
+            Some(_) if warning.severity == Severity::Notice && httpd.level() < Level::Info => {}
+            Some(id) => {
+                let is_note = warning.severity == Severity::Notice;
+                let level = if is_note { Level::Info } else { Level::Warn };
+                text.push_str(&log_line(level, id, &warning.text, None));
+            }
             None => {
                 told.push(&warning.text);
                 let one = std::slice::from_ref(warning);
@@ -387,7 +403,7 @@ fn main_name(builder: &Builder) -> String {
     named.unwrap_or_else(|| hostname::local_name().text())
 }
 
-fn facts(expanded: Expanded, builder: &Builder, mpm: &'static str) -> Facts {
+fn facts(expanded: Expanded, builder: &Builder) -> Facts {
     let is_static = |symbol: &str| modules::STATIC_MODULES.iter().any(|row| row.0 == symbol);
     let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "#-1".into());
     let root = &builder.server.root;
@@ -404,7 +420,7 @@ fn facts(expanded: Expanded, builder: &Builder, mpm: &'static str) -> Facts {
         pid_file: builder.server.mpm.pid_file.clone().unwrap_or_default(),
         user: (user.clone(), check::id_of(&user, check::user_id).unwrap_or(u32::MAX)),
         group: (group.clone(), check::id_of(&group, process::group_by_name).unwrap_or(u32::MAX)),
-        mpm,
+        mpm: builder.server.mpm.kind,
         virtual_hosts: VirtualHosts::default(),
     }
 }

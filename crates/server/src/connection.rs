@@ -22,6 +22,7 @@ use http1::{CloseReason, Connection, Framing, HeadParser, Next, Progress, Refusa
 use message::Status;
 use message::limits::LOG_INPUT_BYTES;
 use runtime::{Stream, Timer, clock};
+use scoreboard::RowState;
 use std::future::{Future, poll_fn};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
@@ -304,6 +305,7 @@ impl Wire {
 
     /// While a head is incomplete the header timeout counts.
     fn set_head_timer(&mut self, received: usize) {
+        self.context.show(RowState::Reading);
         let allowance_ms = self.host().timing.header.allowance_ms(received as u64);
         self.timer.set(self.head_since_ms, allowance_ms);
     }
@@ -361,6 +363,7 @@ impl Wire {
             Fast::Answered => {
                 let timeout_ms = self.host().timing.keep_alive_timeout_ms;
                 self.timer.set(self.now_ms, timeout_ms);
+                self.context.show(RowState::KeepAlive);
                 if fast::is_full(output) {
                     fast::flush(self, output);
                 }
@@ -404,6 +407,7 @@ impl Wire {
         self.now_ms = clock::monotonic_ms();
         self.head_since_ms = self.now_ms;
         self.timer.set(self.now_ms, self.host().timing.keep_alive_timeout_ms);
+        self.context.show(RowState::KeepAlive);
         Next::Idle
     }
 
@@ -440,6 +444,7 @@ impl Wire {
         let context = self.context.clone();
         let row = context.process_row();
         row.inspect(|row| row.lingering_changed(1));
+        context.show(RowState::Closing);
         let end_ms = clock::monotonic_ms() + LINGER_MS;
         let mut left = LINGER_BYTES;
         let mut is_silent = false;

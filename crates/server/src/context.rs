@@ -1,7 +1,7 @@
 //! What all connections of one serving thread share: the site, caches, clocks and counters.
 
 use crate::access_log;
-use crate::cache::Cache;
+use crate::cache::{self, Cache};
 use crate::descriptors::{Descriptors, Held};
 use crate::failure::{Details, Failure};
 use crate::log::errors::{Message, OnConnection, OnRequest};
@@ -20,7 +20,7 @@ use crate::site::locate::Merged;
 use crate::slots::Slots;
 use http1::HeadParser;
 use runtime::{clock, process};
-use scoreboard::{Board, ProcessRow};
+use scoreboard::{Board, ProcessRow, RowState};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
@@ -38,11 +38,22 @@ const READ_BYTES: usize = 16 * 1024;
 /// become free on any thread of the process, and nobody is told.
 const DESCRIPTOR_REST: Duration = Duration::from_millis(20);
 
+/// How many connections a thread carries at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carries {
+    /// One, from its beginning to its end: it occupies the thread's request slot all the time.
+    One,
+    /// Many: they occupy request slots only while requests are answered.
+    Many,
+}
+
 /// The state of one serving thread.
 pub struct Context {
     server: Arc<Server>,
     board: Arc<Board>,
     process: usize,
+    /// The row that shows what the one connection does.
+    only_row: Option<usize>,
     pub(crate) slots: Rc<Slots>,
     pub(crate) cache: RefCell<Cache>,
     pub(crate) merged: Merged,
@@ -74,7 +85,8 @@ pub(crate) struct Scratch {
 }
 
 impl Context {
-    /// The context of a thread that owns the request slots `rows` of process `process`.
+    /// The context of a thread that owns the request slots `rows` of process `process`: one that
+    /// carries one connection has one of them.
     ///
     /// # Errors
     /// When the scoreboard has no such process.
@@ -83,12 +95,16 @@ impl Context {
         board: Arc<Board>,
         process: usize,
         rows: Range<usize>,
+        carries: Carries,
     ) -> io::Result<Rc<Self>> {
         if board.process(process).is_none() {
             return Err(io::Error::other("no such process on the scoreboard"));
         }
         let pid = process::id().cast_unsigned();
-        let slots = Rc::new(Slots::new(board.clone(), process, rows, pid));
+        let only_row = (carries == Carries::One).then_some(rows.start);
+        // The one connection occupies its row until it ends.
+        let after = if only_row.is_some() { RowState::Writing } else { RowState::Ready };
+        let slots = Rc::new(Slots::new(board.clone(), process, rows, pid, after));
         // Threads of a process share its descriptors as they share its request slots.
         let share = slots.total().max(1);
         let whole = u32::try_from(board.rows_per_process()).unwrap_or(u32::MAX).max(1);
@@ -98,9 +114,10 @@ impl Context {
         let files = of_thread(descriptors.all - descriptors.connections);
         let connections_max = of_thread(descriptors.connections).max(1);
         let connections_max = u32::try_from(connections_max).unwrap_or(u32::MAX);
+        let bounds = if carries == Carries::One { cache::OF_ONE } else { cache::OF_MANY };
         Ok(Rc::new(Self {
             access: RefCell::new(access_log::Writer::new(TimeCache::new(local_time))),
-            cache: RefCell::new(Cache::new(files)),
+            cache: RefCell::new(Cache::new(bounds, files)),
             merged: Merged::default(),
             htaccess: Htaccess::default(),
             known: Known::default(),
@@ -123,6 +140,7 @@ impl Context {
             server,
             board,
             process,
+            only_row,
             slots,
         }))
     }
@@ -228,7 +246,16 @@ impl Context {
         limit.clamp(1, self.connections_max)
     }
 
+    /// Show on the scoreboard what the one connection of this thread does. Where a thread has many
+    /// a row shows requests only.
+    pub(crate) fn show(&self, state: RowState) {
+        if let Some(row) = self.only_row {
+            self.board.worker(self.process, row).inspect(|row| row.set_state(state));
+        }
+    }
+
     pub(crate) fn connection_opened(&self) {
+        self.show(RowState::Reading);
         self.connections.set(self.connections.get() + 1);
         if let Some(row) = self.process_row() {
             row.connection_opened();
@@ -240,6 +267,7 @@ impl Context {
         if let Some(row) = self.process_row() {
             row.connection_closed();
         }
+        self.show(RowState::Ready);
         self.slots.wake_watchers();
     }
 

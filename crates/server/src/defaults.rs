@@ -1,6 +1,7 @@
 //! What `trivet serve` configures when nobody configures anything: a text in the configuration
 //! language, so that the defaults are as visible as any other configuration.
 
+use crate::mpm_settings::MpmKind;
 use crate::site::builder::ServerDraft;
 use config::Node;
 use runtime::process;
@@ -20,6 +21,8 @@ pub struct Serve {
     pub file: Option<PathBuf>,
     /// `--listen`, in order.
     pub listen: Vec<SocketAddr>,
+    /// `--mpm`, which wins over every `LoadModule`.
+    pub mpm: Option<MpmKind>,
     /// `-c` lines, in order; applied last.
     pub directives: Vec<String>,
     /// Whether a person watches: one short line per request goes to standard output.

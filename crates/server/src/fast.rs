@@ -86,9 +86,7 @@ pub(crate) fn answer(
     );
     let timeout_s = timing.keep_alive_timeout_ms / 1000;
     let sent = put(wire, prepared, persist, timeout_s, is_head, is_alone, output);
-    if let Some(row) = slot.row() {
-        row.end(sent, 0);
-    }
+    slot.end(sent, 0);
     let next = wire.state.finish();
     if let Some(start) = start {
         log(wire, head, &asked, (sent, persist), start);

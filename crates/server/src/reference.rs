@@ -10,7 +10,7 @@ use std::{fs, io};
 use config::owners;
 use config::{Scope, known, known_modules};
 
-use crate::modules::{GUARDS, MODULES};
+use crate::modules::{GUARDS, MODULES, mpm_common};
 
 /// A page of the manual.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,6 +155,9 @@ fn module(name: &str, entries: &[&Entry]) -> String {
         let _ = writeln!(text, "- Syntax: `{}`", entry.syntax);
         if !entry.default.is_empty() {
             let _ = writeln!(text, "- Default: `{}`", entry.default);
+        }
+        if let Some(names) = mpm_common::used_by(entry.name) {
+            let _ = writeln!(text, "- MPM: {}", names.join(", "));
         }
         let _ = writeln!(text, "- Context: {}", context(entry.scope));
         if let Some(classes) = overrides(entry.scope) {

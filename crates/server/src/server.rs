@@ -7,6 +7,7 @@ use crate::log::errors::Message;
 use crate::log::level::Level;
 use crate::log::program::Program;
 use crate::modules;
+use crate::mpm_settings::{MpmKind, MpmSettings, Occasion};
 use crate::site::Site;
 use crate::site::builder::Builder;
 use crate::site::world::{self, System};
@@ -16,45 +17,6 @@ use runtime::process::User;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// The numbers that MPMs are sized by. `None` is `auto`.
-#[derive(Clone, Debug)]
-pub struct MpmSettings {
-    /// Request slots of the whole server.
-    pub max_request_workers: Option<usize>,
-    /// Request slots of a process.
-    pub threads_per_child: Option<usize>,
-    /// Processes at most.
-    pub server_limit: Option<usize>,
-    /// Length of the queue of connections that nobody has accepted yet.
-    pub listen_backlog: i32,
-    /// Seconds that the kernel waits for the first data of a connection; 0 is not at all.
-    pub listen_tcp_defer_accept_s: i32,
-    /// Seconds after which a draining process is killed; 0 is never.
-    pub graceful_shutdown_timeout_s: u32,
-    /// Connections beyond the request slots, per free slot.
-    pub async_request_worker_factor: Option<f64>,
-    /// `PidFile`: where the parent writes its process id.
-    pub pid_file: Option<PathBuf>,
-}
-
-impl Default for MpmSettings {
-    fn default() -> Self {
-        Self {
-            max_request_workers: None,
-            threads_per_child: None,
-            server_limit: None,
-            listen_backlog: 511,
-            // httpd waits 30 s. One second has nearly all of the gain: a client that sends at
-            // once costs one wake-up instead of two, and a silent one is still seen, and timed
-            // out, by the server (bench: close-25, CPU per request).
-            listen_tcp_defer_accept_s: 1,
-            graceful_shutdown_timeout_s: 0,
-            async_request_worker_factor: None,
-            pid_file: None,
-        }
-    }
-}
 
 /// A compiled configuration with everything it names opened.
 pub struct Server {
@@ -90,7 +52,8 @@ impl Server {
         let index = modules::index();
         let own = config::parse(defaults::SOURCE_NAME, text.as_bytes(), 1);
         let mut said = config::apply(&own.nodes, &index, &mut builder);
-        let expanded = expand(serve, &index)?;
+        let (expanded, kind) = expand_for_mpm(serve, &index)?;
+        builder.server.mpm.kind = kind;
         said.extend(expanded.diagnostics);
         builder.server.root = expanded.server_root.unwrap_or_default();
         builder.server.missing = expanded.missing;
@@ -201,9 +164,17 @@ impl Server {
         }
     }
 
+    /// Log what the MPM that runs says at an occasion.
+    pub fn tell(&self, occasion: Occasion<'_>) {
+        let kind = self.mpm().kind;
+        let (level, text) = (occasion.level(), occasion.text(kind));
+        let message = Message::new(kind.module(), level, kind.id(occasion), text.as_bytes());
+        self.site.error_log.write(None, &Message { os_error: occasion.os_error(), ..message });
+    }
+
     /// Log a notice of the parent for which httpd has no number.
     pub fn say(&self, text: &str) {
-        self.log(Level::Notice, "mpm_event", None, None, text.as_bytes());
+        self.log(Level::Notice, self.mpm().kind.module(), None, None, text.as_bytes());
     }
 
     /// Log what modules have to say when the server begins to serve.
@@ -221,17 +192,17 @@ impl Server {
 
     /// Log a notice of the parent.
     pub fn note(&self, id: u32, text: &str) {
-        self.log(Level::Notice, "mpm_event", Some(id), None, text.as_bytes());
+        self.log(Level::Notice, self.mpm().kind.module(), Some(id), None, text.as_bytes());
     }
 
     /// Log a warning of the parent.
     pub fn warn(&self, id: u32, text: &str) {
-        self.log(Level::Warn, "mpm_event", Some(id), None, text.as_bytes());
+        self.log(Level::Warn, self.mpm().kind.module(), Some(id), None, text.as_bytes());
     }
 
     /// Log an error of the parent or of a child's start.
     pub fn complain(&self, id: u32, text: &str) {
-        self.log(Level::Error, "mpm_event", Some(id), None, text.as_bytes());
+        self.log(Level::Error, self.mpm().kind.module(), Some(id), None, text.as_bytes());
     }
 
     pub(crate) fn log(
@@ -253,14 +224,30 @@ struct Lines {
     diagnostics: Vec<Diagnostic>,
     /// `ServerRoot`, if there is one; under `--config` there always is.
     server_root: Option<PathBuf>,
+    /// MPMs that were asked for, in order.
+    mpms: Vec<&'static str>,
     /// Modules of httpd that were asked for and are not there.
     missing: Vec<&'static str>,
     /// Variables, for `.htaccess` files.
     defines: Vec<(String, Option<String>)>,
 }
 
+/// Read the lines for the MPM that runs: that of `--mpm`, else the last of `LoadModule`.
+fn expand_for_mpm(serve: &Serve, index: &Index<Builder>) -> Result<(Lines, MpmKind), String> {
+    let assumed = serve.mpm.unwrap_or_default();
+    let expanded = expand(serve, index, serve.mpm)?;
+    let last = expanded.mpms.last().and_then(|symbol| MpmKind::of_symbol(symbol));
+    match last {
+        // Conditions before the last `LoadModule` have to be asked again.
+        Some(kind) if serve.mpm.is_none() && (kind != assumed || expanded.mpms.len() > 1) => {
+            Ok((expand(serve, index, Some(kind))?, kind))
+        }
+        _ => Ok((expanded, assumed)),
+    }
+}
+
 /// Read the lines and what they include.
-fn expand(serve: &Serve, index: &Index<Builder>) -> Result<Lines, String> {
+fn expand(serve: &Serve, index: &Index<Builder>, mpm: Option<MpmKind>) -> Result<Lines, String> {
     let folder = match &serve.file {
         Some(file) => file.parent().map(Path::to_owned).unwrap_or_default(),
         None => std::env::current_dir()
@@ -279,6 +266,7 @@ fn expand(serve: &Serve, index: &Index<Builder>) -> Result<Lines, String> {
         is_htaccess: false,
         passes_over: false,
         missing: &[],
+        mpm: mpm.map(MpmKind::symbol),
     };
     let mut trees = Vec::new();
     if let Some(file) = &serve.file {
@@ -293,6 +281,7 @@ fn expand(serve: &Serve, index: &Index<Builder>) -> Result<Lines, String> {
         nodes: expanded.nodes.into_iter().flatten().collect(),
         diagnostics: expanded.diagnostics,
         server_root: is_set.then(|| expanded.server_root.into()),
+        mpms: expanded.mpms,
         missing: expanded.missing,
         defines: expanded.defines,
     })

@@ -3,7 +3,7 @@
 //! A slot is a counter and a scoreboard row, never a thread. Complete requests that find none free
 //! queue in order. Which MPM gave out how many rows is not known here.
 
-use scoreboard::{Board, WorkerRow};
+use scoreboard::{Board, RowState, WorkerRow};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -16,6 +16,8 @@ pub(crate) struct Slots {
     board: Arc<Board>,
     process: usize,
     total: usize,
+    /// What a row shows when its request is answered.
+    after: RowState,
     /// Free rows; the last used is used next, so that its memory is warm.
     free: RefCell<Vec<usize>>,
     queue: RefCell<VecDeque<Rc<Ticket>>>,
@@ -38,8 +40,15 @@ pub(crate) struct Slot {
 }
 
 impl Slots {
-    /// The rows `rows` of process `process`, all of them free.
-    pub(crate) fn new(board: Arc<Board>, process: usize, rows: Range<usize>, pid: u32) -> Self {
+    /// The rows `rows` of process `process`, all of them free. A row shows `after` when its request
+    /// is answered.
+    pub(crate) fn new(
+        board: Arc<Board>,
+        process: usize,
+        rows: Range<usize>,
+        pid: u32,
+        after: RowState,
+    ) -> Self {
         for row in rows.clone() {
             board.worker(process, row).inspect(|row| row.open(pid));
         }
@@ -49,6 +58,7 @@ impl Slots {
             board,
             process,
             total,
+            after,
             free,
             queue: RefCell::default(),
             watchers: RefCell::default(),
@@ -143,6 +153,11 @@ impl Slot {
     pub(crate) fn row(&self) -> Option<&WorkerRow> {
         self.slots.board.worker(self.slots.process, self.row)
     }
+
+    /// The request is answered: count it.
+    pub(crate) fn end(&self, bytes: u64, busy_us: u64) {
+        self.row().inspect(|row| row.end(bytes, busy_us, self.slots.after));
+    }
 }
 
 impl Drop for Slot {
@@ -160,7 +175,7 @@ mod tests {
 
     fn slots(rows: usize) -> Rc<Slots> {
         let board = Arc::new(Board::create(1, rows, 0).unwrap());
-        Rc::new(Slots::new(board, 0, 0..rows, 1))
+        Rc::new(Slots::new(board, 0, 0..rows, 1, RowState::Ready))
     }
 
     fn is_ready<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {

@@ -73,10 +73,8 @@ impl Held {
 
     /// Give the slot back, if it is still held.
     pub(crate) fn release(&mut self) {
-        if let Some(slot) = self.slot.take()
-            && let Some(row) = slot.row()
-        {
-            row.end(self.bytes, (clock::monotonic_ns() - self.started_ns) / 1000);
+        if let Some(slot) = self.slot.take() {
+            slot.end(self.bytes, (clock::monotonic_ns() - self.started_ns) / 1000);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 pub(crate) const OVERVIEW: &str = "\
 Trivet: an HTTP server that reads Apache's configuration language.
 
-usage: trivet serve [DIR] [--listen ADDR:PORT] [--mpm event] [-c 'Directive ...']...
+usage: trivet serve [DIR] [--listen ADDR:PORT] [--mpm NAME] [-c 'Directive ...']...
                                           serve a folder, in the foreground
        trivet serve --config FILE [...]   serve what a file in Apache's language says
        trivet [-d ROOT] [-f FILE] [-k start|stop|graceful|...] [-t] [-S] [-M] [-h] ...
@@ -24,13 +24,14 @@ examples:
 ";
 
 const SERVE: &str = "\
-usage: trivet serve [DIR | --config FILE] [--listen ADDR:PORT]... [--mpm event] [-c 'LINE']...
+usage: trivet serve [DIR | --config FILE] [--listen ADDR:PORT]... [--mpm NAME] [-c 'LINE']...
 
 Serves the folder DIR (default: the current one) until Ctrl-C. Needs no configuration.
 
   --listen ADDR:PORT   where to listen, repeatable; a port alone listens on 127.0.0.1, port 0
                        takes a free one; default 127.0.0.1:8080
-  --mpm NAME           how connections are spread over processes and threads: event (default)
+  --mpm NAME           how connections are spread over processes and threads: event (default),
+                       worker or prefork; without it the last LoadModule of an MPM decides
   --config FILE        take the configuration from FILE instead of DIR and the defaults; a relative
                        path in it begins at the folder of FILE, or at its ServerRoot
   -c 'LINE'            a line of Apache's configuration language, applied after the defaults or
@@ -41,7 +42,7 @@ Serves the folder DIR (default: the current one) until Ctrl-C. Needs no configur
 examples:
   trivet serve site -c 'LogLevel info' -c 'CustomLog - common'
   trivet serve site -c '<Location /private>' -c 'Require ip 10.0.0.0/8' -c '</Location>'
-  trivet serve site -c 'MaxRequestWorkers 400' -c 'ThreadsPerChild 100'
+  trivet serve site --mpm worker -c 'MaxRequestWorkers 100'
 
 As root, child processes become www-data (else nobody); the folder is opened before that.
 Names beginning with .ht or .git are refused, PHP source is never sent, and /server-status
@@ -140,8 +141,9 @@ fn explain(row: &Documented) -> String {
         "" => String::new(),
         default => format!("(default: {default})"),
     };
+    let only = row.mpms.map_or(String::new(), |names| format!("(MPM {})", names.join(", ")));
     let words: Vec<String> =
-        format!("{} {default}", row.help).split_whitespace().map(str::to_owned).collect();
+        format!("{} {only} {default}", row.help).split_whitespace().map(str::to_owned).collect();
     columns(&shown_name(row), &words, NAME_COLUMN)
 }
 

@@ -2,29 +2,23 @@
 
 use crate::{Problem, say};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
-use mpm::{Kind, Started};
-use server::{Serve, Server};
+use mpm::Started;
+use server::{MpmKind, MpmSettings, Serve, Server, Warning};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// What the command line asked for.
 enum Asked {
-    Serve(Options),
+    Serve(Serve),
     /// The help, as a whole or about a topic.
     Help(Option<String>),
 }
 
-/// What to serve, and how.
-struct Options {
-    serve: Serve,
-    kind: Kind,
-}
-
 /// Serve until a signal ends it; the result is the exit code.
 pub(crate) fn run(parser: lexopt::Parser) -> Result<i32, Problem> {
-    let Options { serve, kind } = match parse(parser)? {
-        Asked::Serve(options) => options,
+    let serve = match parse(parser)? {
+        Asked::Serve(serve) => serve,
         Asked::Help(topic) => {
             say(&crate::serve_help(topic.as_deref())?);
             return Ok(0);
@@ -33,6 +27,7 @@ pub(crate) fn run(parser: lexopt::Parser) -> Result<i32, Problem> {
     runtime::signals::Signals::hold();
     let (first, report) = Server::serve(&serve).map_err(Problem::Failed)?;
     warn(&report.text);
+    warn(&sizes(first.mpm()));
     check_readable(&first)?;
     runtime::process::raise_descriptor_limit();
     let loader = |_| Server::serve(&serve).map(|(server, _)| server);
@@ -40,9 +35,15 @@ pub(crate) fn run(parser: lexopt::Parser) -> Result<i32, Problem> {
         Some(_) => first.document_root().to_owned(),
         None => serve.folder.clone(),
     };
-    let started = move |started: &Started| say(&banner(&folder, kind, started));
-    mpm::run(kind, first, &loader, is_at_terminal(), started)
+    let started = move |started: &Started| say(&banner(&folder, started));
+    mpm::run(first, &loader, is_at_terminal(), started)
         .map_err(|failure| Problem::Failed(failure.to_string()))
+}
+
+/// What had to be changed to make the numbers of the configuration fit.
+pub(crate) fn sizes(settings: &MpmSettings) -> String {
+    let (_, warnings) = settings.sizing(runtime::process::cores());
+    warnings.iter().map(Warning::line).collect()
 }
 
 fn warn(text: &str) {
@@ -54,13 +55,12 @@ fn warn(text: &str) {
 fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
     let mut serve = Serve { prints_requests: std::io::stdout().is_terminal(), ..Serve::default() };
     let mut folder = None;
-    let mut kind = Kind::Event;
     while let Some(argument) = parser.next()? {
         match argument {
             Long("help") | Short('h') => return help_topic(parser).map(Asked::Help),
             Long("listen") => serve.listen.push(parse_listen(&parser.value()?.string()?)?),
             Long("config") => serve.file = Some(PathBuf::from(parser.value()?)),
-            Long("mpm") => kind = parse_mpm(&parser.value()?.string()?)?,
+            Long("mpm") => serve.mpm = Some(parse_mpm(&parser.value()?.string()?)?),
             Short('c') => serve.directives.push(parser.value()?.string()?),
             Value(value) if folder.is_none() => folder = Some(PathBuf::from(value)),
             other => return Err(other.unexpected().into()),
@@ -73,7 +73,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
         }
         *file = file.canonicalize().map_err(|error| file_problem(file, &error))?;
         serve.prints_requests = false;
-        return Ok(Asked::Serve(Options { serve, kind }));
+        return Ok(Asked::Serve(serve));
     }
     let folder = folder.unwrap_or_else(|| PathBuf::from("."));
     serve.folder = folder.canonicalize().map_err(|error| folder_problem(&folder, &error))?;
@@ -81,7 +81,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
         let text = format!("cannot serve {}: it is not a folder", folder.display());
         return Err(Problem::Failed(text));
     }
-    Ok(Asked::Serve(Options { serve, kind }))
+    Ok(Asked::Serve(serve))
 }
 
 /// `--help TOPIC` or `--help=TOPIC`.
@@ -124,9 +124,9 @@ fn parse_listen(text: &str) -> Result<SocketAddr, Problem> {
     })
 }
 
-fn parse_mpm(name: &str) -> Result<Kind, Problem> {
-    Kind::parse(name).ok_or_else(|| {
-        let known: Vec<&str> = Kind::ALL.iter().map(|row| row.0).collect();
+fn parse_mpm(name: &str) -> Result<MpmKind, Problem> {
+    MpmKind::parse(name).ok_or_else(|| {
+        let known: Vec<&str> = MpmKind::names().collect();
         Problem::Usage(format!("--mpm {name} is not known; there is: {}", known.join(", ")))
     })
 }
@@ -147,7 +147,7 @@ fn check_readable(server: &Server) -> Result<(), Problem> {
     })
 }
 
-fn banner(folder: &std::path::Path, kind: Kind, started: &Started) -> String {
+fn banner(folder: &std::path::Path, started: &Started) -> String {
     let mut text = String::new();
     for address in &started.addresses {
         text.push_str(&format!("Trivet serves {} at http://{address}/\n", folder.display()));
@@ -156,14 +156,14 @@ fn banner(folder: &std::path::Path, kind: Kind, started: &Started) -> String {
     let plan = started.plan;
     text.push_str(&format!(
         "MPM {}: parent {}, {} child process{} ({}), {} loop thread{} each, {} request slots\n",
-        kind.name(),
+        plan.kind.name(),
         std::process::id(),
         pids.len(),
         if pids.len() == 1 { "" } else { "es" },
         pids.join(", "),
         plan.threads,
         if plan.threads == 1 { "" } else { "s" },
-        plan.slots * plan.processes,
+        plan.slots * plan.processes_max,
     ));
     text.push_str("Ctrl-C ends it.\n");
     text

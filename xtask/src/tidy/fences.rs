@@ -67,10 +67,14 @@ const FENCES: &[Fence] = &[
 const KNOWS_MPM: &[&str] = &[
     "crates/server/src/configuration.rs",
     "crates/server/src/context.rs",
+    // `--mpm`
+    "crates/server/src/defaults.rs",
     "crates/server/src/lib.rs",
     "crates/server/src/modules/info/",
     "crates/server/src/modules/mod.rs",
     "crates/server/src/modules/mpm_common.rs",
+    // The file and its folder.
+    "crates/server/src/mpm_settings",
     "crates/server/src/modules/status/",
     // The manual has a page of their directives.
     "crates/server/src/reference.rs",

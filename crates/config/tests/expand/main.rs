@@ -12,6 +12,9 @@ use config::{
 const MODULES: &[ModuleName] = &[
     ModuleName { symbol: "so_module", file: "mod_so.c", is_static: true },
     ModuleName { symbol: "alias_module", file: "mod_alias.c", is_static: false },
+    ModuleName { symbol: "mpm_event_module", file: "event.c", is_static: false },
+    ModuleName { symbol: "mpm_prefork_module", file: "prefork.c", is_static: false },
+    ModuleName { symbol: "mpm_worker_module", file: "worker.c", is_static: false },
 ];
 
 /// Files in memory; a folder is what is a prefix of one. Of patterns only a final `*` is known:
@@ -60,6 +63,11 @@ impl World for Files {
 }
 
 fn expanded(files: &[(&str, &str)]) -> Expanded {
+    expanded_for(files, true, None)
+}
+
+/// As httpd expands or, with everything there, as `trivet serve` does.
+fn expanded_for(files: &[(&str, &str)], is_modular: bool, mpm: Option<&'static str>) -> Expanded {
     let mut world = Files::default();
     for (name, text) in files {
         world.0.insert((*name).into(), (*text).into());
@@ -67,7 +75,7 @@ fn expanded(files: &[(&str, &str)]) -> Expanded {
     let start = Start {
         defines: vec![("BARE".into(), None), ("SET".into(), Some("one two".into()))],
         modules: MODULES,
-        is_modular: true,
+        is_modular,
         has_directive: &|name, _| ["listen", "<directory"].contains(&name.to_lowercase().as_str()),
         guards: Guards { names: &["Require"], ..Guards::default() },
         server_root: "/etc".into(),
@@ -76,6 +84,7 @@ fn expanded(files: &[(&str, &str)]) -> Expanded {
         is_htaccess: false,
         passes_over: false,
         missing: &[],
+        mpm,
     };
     let main = parse("/main.conf", files[0].1.as_bytes(), 1);
     expand(vec![main], &start, &mut world)
@@ -337,8 +346,6 @@ fn modules_are_there_once_they_are_loaded() {
     assert!(all.nodes[0].is_empty() && all.loaded == ["so_module"]);
     // From here on in our words.
     assert!(said(&all).starts_with("warning: /main.conf:1: rewrite_module is not there yet"));
-    let mpm = first_line(&[("", "LoadModule mpm_prefork_module x")]);
-    assert!(mpm.ends_with("mpm_prefork_module is not there yet: the event MPM runs"), "{mpm}");
     let unknown = said(&expanded(&[("", "LoadModule alias_moduel m.so")]));
     assert!(unknown.contains(
         "line 1 of /main.conf: Cannot load m.so into server: m.so: cannot open shared object \
@@ -351,6 +358,38 @@ fn modules_are_there_once_they_are_loaded() {
     let there = first_line(&[("", "LoadModule other_thing /m.so"), ("/m.so", "")]);
     assert!(there.contains("Can't locate API module structure `other_thing' in file /m.so: /m.so"));
     assert!(unknown.contains("did you mean alias_module?"), "{unknown}");
+}
+
+#[test]
+fn conditions_hold_for_the_mpm_that_runs() {
+    const ASK: &str = "<IfModule event.c>\nE\n</IfModule>\n<IfModule mpm_worker_module>\nW\n\
+                       </IfModule>\n<IfModule !prefork.c>\nnotP\n</IfModule>\n\
+                       <IfModule mod_mpm_event.c>\nnever\n</IfModule>\n";
+    let load = |name: &str| format!("LoadModule mpm_{name}_module x\n");
+    let two = format!("{}{}", load("event"), load("worker"));
+    let worker = Some("mpm_worker_module");
+    for (lines, is_modular, mpm, expected) in [
+        ("", true, None, "notP"),
+        ("", false, None, "E notP"),
+        ("", false, worker, "W notP"),
+        (&*load("event"), true, None, "E notP"),
+        (&load("prefork"), false, None, ""),
+        (&load("prefork"), false, worker, "W notP"),
+        (&two, true, None, "W notP"),
+        (&two, true, Some("mpm_event_module"), "E notP"),
+    ] {
+        let text = format!("{lines}{ASK}");
+        let all = expanded_for(&[("", &text)], is_modular, mpm);
+        let names: Vec<&str> = all.nodes[0].iter().map(|node| &*node.line().name()).collect();
+        assert_eq!(names.join(" "), expected, "{lines} {is_modular} {mpm:?}");
+    }
+    let all = expanded(&[("", &two)]);
+    let expected = "More than one MPM loaded: mpm_worker_module, the last, is taken";
+    assert!(said(&all).contains(expected), "{}", said(&all));
+    assert_eq!(all.mpms, ["mpm_event_module", "mpm_worker_module"]);
+    assert_eq!(all.loaded, ["so_module", "mpm_worker_module"]);
+    let chosen = expanded_for(&[("", &two)], false, Some("mpm_event_module"));
+    assert_eq!(said(&chosen), "");
 }
 
 #[test]

@@ -48,6 +48,7 @@ pub(crate) mod userdir;
 pub(crate) mod vhost_alias;
 pub(crate) mod watchdog;
 
+use crate::mpm_settings::MpmKind;
 use crate::phase::{Codings, Decide, Filter, Finish, Hook, Phases, Plain, Resolve, Row, Translate};
 use crate::site::builder::Builder;
 use config::{Diagnostic, Guards, Index, Module, ModuleName, Scope};
@@ -280,11 +281,9 @@ pub const STATIC_MODULES: &[(&str, &str)] = &[
 ];
 
 /// The MPMs that `LoadModule` may name.
-const MPMS: &[(&str, &str)] = &[
-    ("mpm_event_module", "event.c"),
-    ("mpm_worker_module", "worker.c"),
-    ("mpm_prefork_module", "prefork.c"),
-];
+fn mpms() -> impl Iterator<Item = (&'static str, &'static str)> {
+    MpmKind::all().map(|kind| (kind.symbol(), kind.file()))
+}
 
 /// All modules, for a configuration in which `LoadModule` decides which are there.
 pub(crate) fn modular_names() -> Vec<ModuleName> {
@@ -297,7 +296,7 @@ pub(crate) fn modular_names() -> Vec<ModuleName> {
     };
     let mut names: Vec<ModuleName> = STATIC_MODULES.iter().map(name(true)).collect();
     let own = MODULES.iter().map(|module| (module.name, module.file));
-    for row in MPMS.iter().copied().chain(OTHER_NAMES.iter().copied()).chain(own) {
+    for row in mpms().chain(OTHER_NAMES.iter().copied()).chain(own) {
         if names.iter().all(|known| known.symbol != row.0) {
             names.push(name(false)(&row));
         }
@@ -325,11 +324,14 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("macro_module", "mod_macro.c"),
 ];
 
-/// All modules as `LoadModule` and `<IfModule>` name them. Each is there without `LoadModule`.
+/// All modules as `LoadModule` and `<IfModule>` name them. Each is there without `LoadModule`, but
+/// for the MPMs, of which one is.
 pub(crate) fn names() -> Vec<ModuleName> {
     let own = MODULES.iter().map(|module| (module.name, module.file));
+    let own = own.filter(|row| !config::owners::is_mpm(row.0));
     let all = own.chain(OTHER_NAMES.iter().copied());
-    all.map(|(symbol, file)| ModuleName { symbol, file, is_static: true }).collect()
+    let all = all.map(|(symbol, file)| ModuleName { symbol, file, is_static: true });
+    all.chain(mpms().map(|(symbol, file)| ModuleName { symbol, file, is_static: false })).collect()
 }
 
 /// A directive as its row describes it.
@@ -347,6 +349,41 @@ pub struct Documented {
     pub default: &'static str,
     /// What it is for, in httpd's words.
     pub help: &'static str,
+    /// The MPMs that use it, if not all of them do.
+    pub mpms: Option<&'static [&'static str]>,
+}
+
+impl Documented {
+    /// A directive of the MPMs as httpd shows it under one of them; `None` if that has it not.
+    fn under(self, mpm: MpmKind) -> Option<Self> {
+        let help = match mpm {
+            MpmKind::Prefork => mpm_common::help_of_prefork(self.name),
+            _ => None,
+        };
+        self.mpms
+            .is_none_or(|names| names.contains(&mpm.name()))
+            .then_some(Self { help: help.unwrap_or(self.help), ..self })
+    }
+}
+
+/// The directives that httpd would have with these modules, each with the file of the module that
+/// has it there: what is one module here may be several in httpd, whose names count.
+pub fn directives_under(
+    mpm: MpmKind,
+    is_loaded: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = (String, Documented)> {
+    use config::owners;
+    directives().filter_map(move |row| {
+        let own = format!("{}_module", row.module);
+        let is_there = |symbol: &&str| *symbol == owners::MPM || is_loaded(symbol);
+        match owners::of(row.name).find(is_there) {
+            Some(owners::MPM) => row.under(mpm).map(|row| (mpm.file().to_owned(), row)),
+            Some(symbol) => Some((owners::file(symbol), row)),
+            // What httpd's MPMs do not have is none of its directives.
+            None if own != owners::MPM && is_loaded(&own) => Some((row.file.to_owned(), row)),
+            None => None,
+        }
+    })
 }
 
 /// Every directive there is, module by module.
@@ -361,6 +398,7 @@ pub fn directives() -> impl Iterator<Item = Documented> {
             name: row.name,
             default: row.default,
             help: row.help,
+            mpms: mpm_common::used_by(row.name),
         })
     })
 }
@@ -371,7 +409,11 @@ fn short_name(module: &Module<Builder>) -> &'static str {
 
 /// Short names, for `LogLevel module:level`.
 pub(crate) fn short_names() -> Vec<&'static str> {
-    static NAMES: LazyLock<Vec<&'static str>> =
-        LazyLock::new(|| MODULES.iter().map(|module| short_name(module)).collect());
+    static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+        let own = MODULES.iter().map(|module| short_name(module));
+        own.filter(|name| !config::owners::is_mpm(name))
+            .chain(MpmKind::all().map(MpmKind::module))
+            .collect()
+    });
     NAMES.clone()
 }

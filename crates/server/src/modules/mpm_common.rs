@@ -1,15 +1,13 @@
-//! The numbers that say how many processes, threads and request slots there are. What they mean
-//! is decided outside of this crate; here they are only read.
+//! The directives of the MPMs: each fills its field of `MpmSettings` with what was written, under
+//! every MPM, so that one file will do for all. What the numbers come to is decided elsewhere.
 
+use crate::mpm_settings::MpmKind;
 use crate::site::builder::Builder;
 use config::args::{self, Unit};
 use config::{Args, Call, Directive, Error, Module, Scope};
+use std::io;
 
-/// httpd's bounds (mpm_common.c, event.c).
-const SERVER_LIMIT_MAX: u64 = 20_000;
-const THREAD_LIMIT_MAX: u64 = 100_000;
-
-/// The module and its table.
+/// The module and its table. It stands for whichever MPM runs.
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "mpm_event_module", file: "event.c", directives: DIRECTIVES };
 
@@ -24,31 +22,60 @@ const fn row(
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("MaxRequestWorkers", "auto", "Maximum number of threads alive at the same time", max_request_workers),
-    row("MaxClients", "auto", "Deprecated name of MaxRequestWorkers", max_request_workers),
-    row("ThreadsPerChild", "auto", "Number of threads each child creates", threads_per_child),
-    row("ServerLimit", "auto", "Maximum number of child processes for this run of Apache", server_limit),
-    row("ThreadLimit", "auto", "Maximum number of worker threads per child process for this run of Apache - Upper limit for ThreadsPerChild", checked_only),
-    row("StartServers", "auto", "Number of child processes launched at server startup", checked_only),
+    row("MaxRequestWorkers", "256 (prefork), 400 (worker), auto (event)", "Maximum number of threads alive at the same time", max_request_workers),
+    row("MaxClients", "256 (prefork), 400 (worker), auto (event)", "Deprecated name of MaxRequestWorkers", max_clients),
+    row("ThreadsPerChild", "25 (worker), auto (event)", "Number of threads each child creates", threads_per_child),
+    row("ServerLimit", "256 (prefork), 16 (worker), auto (event)", "Maximum number of child processes for this run of Apache", server_limit),
+    row("ThreadLimit", "64", "Maximum number of worker threads per child process for this run of Apache - Upper limit for ThreadsPerChild", thread_limit),
+    row("StartServers", "5 (prefork), 3 (worker), auto (event)", "Number of child processes launched at server startup", start_servers),
     row("ListenBacklog", "511", "Maximum length of the queue of pending connections, as used by listen(2)", listen_backlog),
     row("ListenTCPDeferAccept", "1", "Value set for the socket option TCP_DEFER_ACCEPT if it is set", listen_tcp_defer_accept),
     row("ListenCoresBucketsRatio", "0", "Ratio between the number of CPU cores (online) and the number of listeners buckets", listen_cores_buckets_ratio),
-    row("SendBufferSize", "0", "Send buffer size in bytes", buffer_size),
-    row("ReceiveBufferSize", "0", "Receive buffer size in bytes", buffer_size),
-    row("MaxMemFree", "", "Maximum number of 1k blocks a particular child's allocator may hold.", memory_size),
-    row("ThreadStackSize", "", "Size in bytes of stack used by threads handling client connections", memory_size),
+    row("SendBufferSize", "0", "Send buffer size in bytes", send_buffer_size),
+    row("ReceiveBufferSize", "0", "Receive buffer size in bytes", receive_buffer_size),
+    row("MaxMemFree", "", "Maximum number of 1k blocks a particular child's allocator may hold.", max_mem_free),
+    row("ThreadStackSize", "", "Size in bytes of stack used by threads handling client connections", thread_stack_size),
     row("CoreDumpDirectory", "", "The location of the directory Apache changes to before dumping core", core_dump_directory),
     row("ScoreBoardFile", "", "A file for Apache to maintain runtime process management information", accept),
     row("GracefulShutdownTimeout", "0", "Maximum time in seconds to wait for child processes to complete transactions during shutdown", graceful_shutdown_timeout),
-    row("MinSpareThreads", "auto", "Minimum number of idle threads, to handle request spikes", checked_only),
-    row("MaxSpareThreads", "auto", "Maximum number of idle threads", checked_only),
-    row("MinSpareServers", "auto", "Minimum number of idle children, to handle request spikes", checked_only),
-    row("MaxSpareServers", "auto", "Maximum number of idle children", checked_only),
+    row("MinSpareThreads", "75 (worker), auto (event)", "Minimum number of idle threads, to handle request spikes", min_spare_threads),
+    row("MaxSpareThreads", "250 (worker), auto (event)", "Maximum number of idle threads", max_spare_threads),
+    row("MinSpareServers", "5", "Minimum number of idle children, to handle request spikes", min_spare_servers),
+    row("MaxSpareServers", "10", "Maximum number of idle children", max_spare_servers),
     row("MaxConnectionsPerChild", "0", "Maximum number of connections a particular child serves before dying.", max_connections_per_child),
     row("MaxRequestsPerChild", "0", "Maximum number of connections a particular child serves before dying. (DEPRECATED, use MaxConnectionsPerChild)", max_connections_per_child),
+    row("MaxMemoryPerChild", "0", "Memory of its own, in bytes or with K, M or G, after which a child is replaced", max_memory_per_child),
     row("PidFile", "", "A file for logging the server process ID", pid_file),
     row("AsyncRequestWorkerFactor", "auto", "How many additional connects will be accepted per idle worker thread", async_request_worker_factor),
 ];
+
+/// The rows that not every MPM has in httpd, with the names of those that do.
+const USED_BY: &[(&str, &[&str])] = &[
+    ("MinSpareServers", &["prefork"]),
+    ("MaxSpareServers", &["prefork"]),
+    ("MinSpareThreads", &["worker", "event"]),
+    ("MaxSpareThreads", &["worker", "event"]),
+    ("ThreadsPerChild", &["worker", "event"]),
+    ("ThreadLimit", &["worker", "event"]),
+    ("ThreadStackSize", &["worker", "event"]),
+    ("AsyncRequestWorkerFactor", &["event"]),
+];
+
+/// The MPMs that use a directive, if not all of them do.
+pub(crate) fn used_by(name: &str) -> Option<&'static [&'static str]> {
+    USED_BY.iter().find(|row| row.0 == name).map(|row| row.1)
+}
+
+/// What prefork has another help text for in httpd.
+const HELP_OF_PREFORK: &[(&str, &str)] = &[
+    ("MaxRequestWorkers", "Maximum number of children alive at the same time"),
+    ("ServerLimit", "Maximum value of MaxRequestWorkers for this run of Apache"),
+];
+
+/// httpd's help text of a directive under prefork, if it is not that of the row.
+pub(crate) fn help_of_prefork(name: &str) -> Option<&'static str> {
+    HELP_OF_PREFORK.iter().find(|row| row.0 == name).map(|row| row.1)
+}
 
 type Done = Result<(), Error>;
 
@@ -57,96 +84,180 @@ fn accept(_: &mut Builder, _: &Call<'_>) -> Done {
     Ok(())
 }
 
-/// A count, or nothing for `auto`. Out of range is clamped with a warning, as in httpd.
-fn count(call: &Call<'_>, most: u64) -> Result<Option<usize>, Error> {
-    if call.arg(0).eq_ignore_ascii_case("auto") {
-        return Ok(None);
+/// The number that a word begins with, as `atoi` of C reads it, and whether that is all of it.
+fn leading(word: &str) -> (i32, bool) {
+    let (sign, digits) = match word.as_bytes().first() {
+        Some(b'-') => (-1, &word[1..]),
+        Some(b'+') => (1, &word[1..]),
+        _ => (1, word),
+    };
+    let end = digits.bytes().take_while(u8::is_ascii_digit).count();
+    // Every limit lies far below what does not fit.
+    let number = digits[..end].parse::<i32>().unwrap_or(if end == 0 { 0 } else { i32::MAX });
+    (sign * number, end > 0 && end == digits.len())
+}
+
+/// A whole number, of which httpd reads as far as it understands it.
+fn number(call: &Call<'_>) -> i32 {
+    let word = call.arg(0);
+    let (number, is_whole) = leading(word);
+    if !is_whole {
+        let text = format!("{} should be a number, and {word} is taken for {number}", call.name);
+        call.warn(None, Error::argument(0, text));
     }
-    Ok(usize::try_from(args::clamped(call, 0, 1..=most)?).ok())
+    number
+}
+
+/// A number, or nothing for `auto`. It is checked when all are known.
+fn count(call: &Call<'_>) -> Option<i32> {
+    (!call.arg(0).eq_ignore_ascii_case("auto")).then(|| number(call))
+}
+
+/// A number that is refused below `least`.
+fn number_from(call: &Call<'_>, least: i32, refusal: &str) -> Result<i32, Error> {
+    let number = number(call);
+    if number < least { Err(Error::argument(0, refusal)) } else { Ok(number) }
+}
+
+fn unsigned(number: i32) -> usize {
+    usize::try_from(number).unwrap_or(0)
 }
 
 fn max_request_workers(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.mpm.max_request_workers = count(call, SERVER_LIMIT_MAX * THREAD_LIMIT_MAX)?;
+    builder.server.mpm.max_request_workers = count(call);
     Ok(())
 }
 
+fn max_clients(builder: &mut Builder, call: &Call<'_>) -> Done {
+    // Each MPM has its own number for this.
+    let id = match builder.server.mpm.kind {
+        MpmKind::Prefork => "AH00188",
+        MpmKind::Worker => "AH00324",
+        MpmKind::Event => "AH00521",
+    };
+    call.note(Some(id), "MaxClients is deprecated, use MaxRequestWorkers instead.");
+    max_request_workers(builder, call)
+}
+
 fn threads_per_child(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.mpm.threads_per_child = count(call, THREAD_LIMIT_MAX)?;
+    builder.server.mpm.threads_per_child = count(call);
+    Ok(())
+}
+
+fn thread_limit(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.server.mpm.thread_limit = count(call);
     Ok(())
 }
 
 fn server_limit(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.mpm.server_limit = count(call, SERVER_LIMIT_MAX)?;
+    builder.server.mpm.server_limit = count(call);
     Ok(())
 }
 
-/// The number of processes does not vary while serving, so these only have to make sense.
-fn checked_only(_: &mut Builder, call: &Call<'_>) -> Done {
-    count(call, THREAD_LIMIT_MAX).map(|_| ())
+fn start_servers(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.server.mpm.start_servers = count(call);
+    Ok(())
+}
+
+fn min_spare_threads(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.server.mpm.min_spare_threads = count(call);
+    Ok(())
+}
+
+fn max_spare_threads(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.server.mpm.max_spare_threads = count(call);
+    Ok(())
+}
+
+fn min_spare_servers(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.server.mpm.min_spare_servers = count(call);
+    Ok(())
+}
+
+fn max_spare_servers(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.server.mpm.max_spare_servers = count(call);
+    Ok(())
 }
 
 fn listen_backlog(builder: &mut Builder, call: &Call<'_>) -> Done {
-    // The kernel has a bound of its own.
-    builder.server.mpm.listen_backlog = positive(call)?;
+    builder.server.mpm.listen_backlog = number_from(call, 1, "ListenBacklog must be > 0")?;
     Ok(())
 }
 
-/// A number above zero; a larger one than httpd can hold is as large as possible.
-fn positive(call: &Call<'_>) -> Result<i32, Error> {
-    let number = call.arg(0).parse().ok().filter(|number: &i64| *number > 0);
-    let number = number.ok_or_else(|| Error::argument(0, format!("{} must be > 0", call.name)))?;
-    Ok(i32::try_from(number).unwrap_or(i32::MAX))
+/// httpd has no 0; here it turns the option off.
+fn listen_tcp_defer_accept(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let seconds = number_from(call, 0, "ListenTCPDeferAccept must be > 0")?;
+    builder.server.mpm.listen_tcp_defer_accept_s = seconds.min(3600);
+    Ok(())
 }
 
-/// There is one set of listening sockets, whatever the number of cores.
-fn listen_cores_buckets_ratio(_: &mut Builder, call: &Call<'_>) -> Done {
-    positive(call).map(|_| ())
+/// httpd has no 0; here it is what holds without the directive.
+fn listen_cores_buckets_ratio(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let ratio = number_from(call, 0, "ListenCoresBucketsRatio must be > 0")?;
+    builder.server.mpm.listen_cores_buckets_ratio = unsigned(ratio);
+    Ok(())
 }
 
-/// The kernel sizes the buffers of sockets (ap_set_send_buffer_size).
-fn buffer_size(_: &mut Builder, call: &Call<'_>) -> Done {
-    match args::leading_int(call.arg(0)) {
-        0 | 512.. => Ok(()),
-        _ => {
+/// The size of a socket's buffer.
+fn buffer_bytes(call: &Call<'_>) -> Result<usize, Error> {
+    match number(call) {
+        bytes if bytes < 512 && bytes != 0 => {
             let text = format!("{} must be >= 512 bytes, or 0 for system default.", call.name);
             Err(Error::argument(0, text))
         }
+        bytes => Ok(unsigned(bytes)),
     }
 }
 
-/// ap_mpm_set_max_mem_free, ap_mpm_set_thread_stacksize
-fn memory_size(_: &mut Builder, call: &Call<'_>) -> Done {
-    match args::leading(call.arg(0)) {
-        ..0 | i64::MAX => {
-            Err(Error::argument(0, format!("Invalid {} value: {}", call.name, call.arg(0))))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// ap_mpm_set_coredumpdir. Where a core is written the kernel decides.
-fn core_dump_directory(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let path = builder.server_path(call.arg(0));
-    let fault = match std::fs::metadata(&path) {
-        Ok(status) if status.is_dir() => return Ok(()),
-        Ok(_) => "is not a directory",
-        Err(_) => "does not exist",
-    };
-    Err(Error::argument(0, format!("CoreDumpDirectory {} {fault}", path.display())))
-}
-
-fn listen_tcp_defer_accept(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.mpm.listen_tcp_defer_accept_s = positive(call)?.min(3600);
+fn send_buffer_size(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.server.mpm.send_buffer_bytes = buffer_bytes(call)?;
     Ok(())
 }
 
-/// A child lives as long as its generation.
-fn max_connections_per_child(_: &mut Builder, call: &Call<'_>) -> Done {
-    let not_a_number = || Error::argument(0, format!("{} must be a number", call.name));
-    let count: i64 = call.arg(0).parse().map_err(|_| not_a_number())?;
-    if count != 0 {
-        call.warn(None, Error::argument(0, "child processes are not replaced yet: 0 is taken"));
+fn receive_buffer_size(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.server.mpm.receive_buffer_bytes = buffer_bytes(call)?;
+    Ok(())
+}
+
+/// Memory is given back as the allocator sees fit.
+fn max_mem_free(_: &mut Builder, call: &Call<'_>) -> Done {
+    number_from(call, 0, &format!("Invalid MaxMemFree value: {}", call.arg(0))).map(|_| ())
+}
+
+fn thread_stack_size(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let refusal = format!("Invalid ThreadStackSize value: {}", call.arg(0));
+    builder.server.mpm.thread_stack_bytes = unsigned(number_from(call, 0, &refusal)?);
+    Ok(())
+}
+
+/// A child that crashes leaves its memory there, so that the folder must be there at the start.
+fn core_dump_directory(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let path = builder.server_path(call.arg(0));
+    if !path.is_dir() {
+        let found = std::fs::read_dir(&path).map_err(|error| error.kind());
+        let wrong = match found {
+            Err(io::ErrorKind::NotADirectory) => "is not a directory",
+            _ => "does not exist",
+        };
+        let text = format!("CoreDumpDirectory {} {wrong}", path.display());
+        return Err(Error::argument(0, text));
     }
+    builder.server.mpm.core_dump_directory = Some(path);
+    Ok(())
+}
+
+/// 0 is never, and so is what is below.
+fn max_connections_per_child(builder: &mut Builder, call: &Call<'_>) -> Done {
+    if call.name.eq_ignore_ascii_case("MaxRequestsPerChild") {
+        let text = "MaxRequestsPerChild is deprecated, use MaxConnectionsPerChild instead.";
+        call.note(Some("AH00545"), text);
+    }
+    builder.server.mpm.max_connections_per_child = u64::try_from(number(call)).unwrap_or(0);
+    Ok(())
+}
+
+fn max_memory_per_child(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.server.mpm.max_memory_per_child_bytes = args::bytes(call, 0)?;
     Ok(())
 }
 
@@ -167,14 +278,34 @@ fn async_request_worker_factor(builder: &mut Builder, call: &Call<'_>) -> Done {
         builder.server.mpm.async_request_worker_factor = None;
         return Ok(());
     }
-    let factor: Result<f64, _> = call.arg(0).parse();
-    let factor = factor.map_err(|_| Error::argument(0, "error parsing value"))?;
+    let factor: f64 = call.arg(0).parse().map_err(|_| Error::argument(0, "error parsing value"))?;
     if !factor.is_finite() || factor <= 0.0 {
-        return Err(Error::argument(
-            0,
-            "AsyncRequestWorkerFactor argument must be a positive number",
-        ));
+        let text = "AsyncRequestWorkerFactor argument must be a positive number";
+        return Err(Error::argument(0, text));
     }
-    builder.server.mpm.async_request_worker_factor = Some(factor);
+    builder.server.mpm.async_request_worker_factor = Some(factor.max(1.0));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_far_as_they_go() {
+        for (word, expected) in [
+            ("5", (5, true)),
+            ("-4", (-4, true)),
+            ("+7", (7, true)),
+            ("12abc", (12, false)),
+            ("", (0, false)),
+            ("-", (0, false)),
+            ("x", (0, false)),
+            ("99999999999", (i32::MAX, true)),
+            ("-99999999999", (-i32::MAX, true)),
+            ("\u{e9}1", (0, false)),
+        ] {
+            assert_eq!(leading(word), expected, "{word}");
+        }
+    }
 }

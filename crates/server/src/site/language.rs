@@ -3,6 +3,7 @@
 
 use crate::identity;
 use crate::modules;
+use crate::mpm_settings::MpmKind;
 use crate::site::builder::{Aliases, Builder, Overrides, ServerDraft};
 use crate::site::world::System;
 use config::index::Found;
@@ -20,6 +21,8 @@ pub(crate) struct Language {
     loaded: Option<Vec<&'static str>>,
     /// Modules of httpd that were asked for and are not there.
     missing: Vec<&'static str>,
+    /// The MPM that runs.
+    mpm: &'static str,
     aliases: Aliases,
     /// `RegexDefaultOptions`, as the last line left it.
     regex: pattern::Flags,
@@ -33,6 +36,7 @@ impl Language {
     pub(crate) fn new(
         index: Arc<Index<Builder>>,
         server: &ServerDraft,
+        mpm: MpmKind,
         server_root: String,
     ) -> Self {
         let ServerDraft { loaded, missing, defines, aliases, regex, .. } = server.clone();
@@ -41,7 +45,8 @@ impl Language {
         let modules = modules::names().into_iter().filter(is_loaded);
         let modules = modules.map(|name| ModuleName { is_static: true, ..name }).collect();
         let loaded = loaded.map(<[_]>::to_vec);
-        Self { index, modules, missing, defines, server_root, loaded, aliases, regex }
+        let mpm = mpm.symbol();
+        Self { index, modules, missing, mpm, defines, server_root, loaded, aliases, regex }
     }
 
     /// Whether a module is there.
@@ -71,6 +76,7 @@ impl Language {
             is_htaccess: true,
             passes_over: overrides.passes_over != Scope::NONE,
             missing: &self.missing,
+            mpm: Some(self.mpm),
         };
         config::expand(trees, &start, &mut System)
     }

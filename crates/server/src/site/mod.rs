@@ -97,7 +97,6 @@ impl Site {
         let root = server.root.to_string_lossy().into_owned();
         Ok(Self {
             listen,
-            mpm,
             user: find_user(user.as_deref(), group.as_deref())?,
             error_log: hosts[0].error_log.clone(),
             types: read_types(server.types_config.as_deref())?,
@@ -112,8 +111,9 @@ impl Site {
             tree: server.tree.clone(),
             server_root: server.root.clone(),
             loaded: server.loaded.clone(),
-            language: Language::new(index, server, root),
+            language: Language::new(index, server, mpm.kind, root),
             slash,
+            mpm,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::Problem;
 use crate::httpd::options::Options;
-use mpm::{Kind, Load};
+use mpm::Load;
 use runtime::daemon::{self, Report, Side};
 use runtime::signals::Signals;
 use server::{Configured, Httpd, Server};
@@ -107,7 +107,7 @@ fn run(
             report.serves();
         }
     };
-    mpm::run(Kind::Event, first, &loader, !is_background && is_at_terminal(), started)
+    mpm::run(first, &loader, !is_background && is_at_terminal(), started)
         .map_err(|failure| failure.httpd_text())
 }
 

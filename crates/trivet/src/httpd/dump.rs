@@ -99,23 +99,10 @@ pub(crate) fn directives(facts: &Facts) -> String {
             directive(&mut out, row.name, row.file, row.help, row.scope);
         }
     }
-    for row in server::directives() {
-        let own = format!("{}_module", row.module);
-        // What is one module here may be several in httpd, whose names count.
-        let owner = config::owners::of(row.name).find(|symbol| is_loaded(symbol) || is_mpm(symbol));
-        let file = match owner {
-            Some(symbol) if is_mpm(symbol) => format!("{}.c", facts.mpm),
-            Some(symbol) => config::owners::file(symbol),
-            None if is_loaded(&own) => row.file.to_owned(),
-            None => continue,
-        };
+    for (file, row) in server::directives_under(facts.mpm, is_loaded) {
         directive(&mut out, row.name, &file, row.help, row.scope);
     }
     out
-}
-
-fn is_mpm(symbol: &str) -> bool {
-    symbol == config::owners::MPM
 }
 
 /// ap_show_directives of httpd's config.c.

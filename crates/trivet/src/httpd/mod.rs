@@ -9,6 +9,7 @@ mod options;
 mod usage;
 mod version;
 
+use crate::serve::sizes;
 use crate::{Problem, say};
 use control::{Control, Next};
 use options::{Early, Options};
@@ -51,7 +52,7 @@ pub(crate) fn run(program: &str, words: &[String]) -> Result<i32, Problem> {
     match Configured::read(&httpd) {
         Ok(configured) => {
             complain(&configured.text);
-            complain(&sizes(&configured));
+            complain(&sizes(configured.mpm()));
             act(&options, &httpd, configured)
         }
         Err(Refused { text, mpm }) => {
@@ -69,7 +70,7 @@ fn act(options: &Options, httpd: &Httpd, configured: Configured) -> Result<i32, 
     let configured = ManuallyDrop::new(configured);
     let facts = &configured.facts;
     if options.shows_version {
-        return Ok(printed(&version::long(Some(facts.mpm))));
+        return Ok(printed(&version::long(Some(facts.mpm.name()))));
     }
     if options.lists_directives {
         return Ok(printed(&dump::directives(facts)));
@@ -95,12 +96,6 @@ fn act(options: &Options, httpd: &Httpd, configured: Configured) -> Result<i32, 
 fn printed(text: &str) -> i32 {
     say(text);
     0
-}
-
-/// What has to be changed to make the numbers of the configuration fit.
-fn sizes(configured: &Configured) -> String {
-    let (_, warnings) = mpm::Plan::new(configured.mpm(), runtime::process::cores());
-    warnings.iter().map(|(id, text)| format!("AH{id:05}: WARNING: {text}\n")).collect()
 }
 
 /// The name of the program as it was typed, which the usage begins with.

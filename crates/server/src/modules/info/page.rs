@@ -7,8 +7,10 @@ use crate::failure::Failure;
 use crate::identity;
 use crate::lookup::Lookup;
 use crate::modules::{self, Documented};
+use crate::mpm_settings::MpmKind;
 use message::Status;
 use message::escape::html_escape;
+use runtime::process;
 
 const HEAD: &str = concat!(
     "<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0 Transitional//EN\"\n",
@@ -113,8 +115,10 @@ fn escaped(text: &str) -> String {
 /// All modules in the order of their names.
 fn loaded(lookup: &Lookup<'_>) -> Vec<Loaded> {
     let names = modules::modular_names();
-    let is_there = |symbol: &str| match &lookup.site().loaded {
+    let site = lookup.site();
+    let is_there = |symbol: &str| match &site.loaded {
         Some(all) => all.contains(&symbol),
+        None if config::owners::is_mpm(symbol) => symbol == site.mpm.kind.symbol(),
         None => true,
     };
     let mut loaded: Vec<Loaded> = names
@@ -155,9 +159,10 @@ fn server(lookup: &Lookup<'_>, out: &mut Vec<u8>) {
         timing.keep_alive_timeout_ms / 1000
     );
     mark(out, row("Timeouts", &timeouts).trim_end());
-    let daemons = lookup.context.board().processes();
-    mark(out, &row("MPM Name", "Event"));
-    let information = format!("Max Daemons: {daemons} Threaded: yes Forked: yes");
+    let daemons = site.mpm.sizing(process::cores()).0.processes_max();
+    mark(out, &row("MPM Name", site.mpm.kind.name()));
+    let threaded = if site.mpm.kind == MpmKind::Prefork { "no" } else { "yes" };
+    let information = format!("Max Daemons: {daemons} Threaded: {threaded} Forked: yes");
     mark(out, &row("MPM Information", &information));
     mark(out, &row("Server Architecture", &format!("{}-bit", usize::BITS)));
     mark(out, &row("Server Root", &escaped(&site.server_root.to_string_lossy())));
@@ -194,7 +199,10 @@ async fn details(
     loaded: &[Loaded],
     out: &mut Vec<u8>,
 ) -> Result<(), Failure> {
-    let directives: Vec<(String, Documented)> = owned(loaded);
+    let is_loaded = |symbol: &str| loaded.iter().any(|module| module.symbol == symbol);
+    let kind = lookup.site().mpm.kind;
+    let directives: Vec<(String, Documented)> =
+        modules::directives_under(kind, is_loaded).collect();
     let mut found = false;
     for module in loaded {
         if query.is_none_or(|query| query.eq_ignore_ascii_case(&module.file)) {
@@ -219,18 +227,6 @@ async fn details(
         mark(out, "<p><b>No such module</b></p>\n");
     }
     Ok(())
-}
-
-/// Each directive with the file of the module of httpd that has it.
-fn owned(loaded: &[Loaded]) -> Vec<(String, Documented)> {
-    let is_loaded = |symbol: &str| loaded.iter().any(|module| module.symbol == symbol);
-    let is_mpm = |symbol: &str| symbol == config::owners::MPM;
-    let owner = |row: &Documented| {
-        config::owners::of(row.name).find(|symbol| is_loaded(symbol) || is_mpm(symbol))
-    };
-    modules::directives()
-        .map(|row| (owner(&row).map_or(row.file.to_owned(), config::owners::file), row))
-        .collect()
 }
 
 fn describe(module: &Loaded, own: &[&Documented], out: &mut Vec<u8>) {

@@ -1,6 +1,6 @@
 //! `?auto`: one key a line, in the order of mod_status (status_handler of mod_status.c).
 
-use super::figures::{Child, Figures, MPM};
+use super::figures::{Child, Figures};
 use super::number::{general, ratio};
 use super::{Names, in_words, load_averages, long_time};
 use crate::identity::{IDENTITY, built};
@@ -23,7 +23,7 @@ fn line(out: &mut String, key: &str, value: impl Display) {
 
 fn server(out: &mut String, figures: &Figures) {
     line(out, "ServerVersion", IDENTITY);
-    line(out, "ServerMPM", MPM);
+    line(out, "ServerMPM", figures.mpm.name());
     line(out, "Server Built", built());
     line(out, "CurrentTime", long_time(figures.now_s));
     line(out, "RestartTime", long_time(figures.started_s));
@@ -64,6 +64,12 @@ fn workers(out: &mut String, figures: &Figures) {
     line(out, "BusyWorkers", figures.slots(Child::busy));
     line(out, "GracefulWorkers", figures.slots(Child::graceful));
     line(out, "IdleWorkers", figures.slots(Child::idle));
+    if figures.is_async() {
+        connections(out, figures);
+    }
+}
+
+fn connections(out: &mut String, figures: &Figures) {
     line(out, "Processes", figures.processes());
     line(out, "Stopping", figures.stopping());
     line(out, "ConnsTotal", figures.connections(|child| child.process.connections));

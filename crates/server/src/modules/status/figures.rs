@@ -1,14 +1,15 @@
 //! Sums over a snapshot of the scoreboard, and what a row means in the state of its process.
 
 use super::cpu::Cpu;
+use crate::mpm_settings::MpmKind;
 use runtime::clock;
 use scoreboard::{ProcessState, ProcessView, RowState, Snapshot, WorkerView};
 
-/// The one way of spreading connections that there is.
-pub(super) const MPM: &str = "event";
-
 /// Everything that both forms of the page show.
 pub(super) struct Figures {
+    pub(super) mpm: MpmKind,
+    /// Those beyond are shown only while they are there.
+    processes_max: usize,
     pub(super) children: Vec<Child>,
     pub(super) generation: u32,
     pub(super) started_s: i64,
@@ -84,7 +85,7 @@ fn letter(process: ProcessState, row: RowState) -> u8 {
         (ProcessState::Draining, RowState::Ready) => b'I',
         (ProcessState::Draining, RowState::Dead) => b'.',
         (ProcessState::Draining, _) => b'G',
-        (ProcessState::Serving, row) => row.letter(),
+        (ProcessState::Serving | ProcessState::Retiring, row) => row.letter(),
     }
 }
 
@@ -94,12 +95,14 @@ pub(super) fn is_busy(letter: u8) -> bool {
 }
 
 impl Figures {
-    pub(super) fn new(snapshot: &Snapshot) -> Self {
+    pub(super) fn new(snapshot: &Snapshot, mpm: MpmKind, processes_max: usize) -> Self {
         let rows = snapshot.workers.chunks(snapshot.rows_per_process.max(1));
         let children: Vec<Child> =
             snapshot.processes.iter().zip(rows).map(|row| Child::new(*row.0, row.1)).collect();
         let busy_us: u64 = snapshot.workers.iter().map(|row| row.busy_us).sum();
         Self {
+            mpm,
+            processes_max,
             generation: snapshot.generation,
             started_s: snapshot.started_unix_s,
             now_s: clock::unix_s(),
@@ -135,9 +138,18 @@ impl Figures {
         self.children.iter().map(|child| u64::from(count(child))).sum()
     }
 
-    /// One letter per slot, child after child.
+    /// One letter per slot, child after child. Children that finish may need more places than there
+    /// are processes at a time; such a place is shown only while there is one.
     pub(super) fn scoreboard(&self) -> String {
-        self.children.iter().flat_map(Child::letters).map(char::from).collect()
+        let children = self.children.iter().enumerate();
+        let shown =
+            children.filter(|(place, child)| *place < self.processes_max || child.is_there());
+        shown.flat_map(|(_, child)| child.letters()).map(char::from).collect()
+    }
+
+    /// Whether connections do without a thread while they wait, so that they are counted.
+    pub(super) fn is_async(&self) -> bool {
+        !self.mpm.is_one_connection_a_thread()
     }
 
     /// Processor time in percent of the time since the start; `None` where there is nothing.
@@ -168,8 +180,19 @@ mod tests {
             let row = board.worker(index, 1).unwrap();
             row.begin(IpAddr::V4(Ipv4Addr::LOCALHOST), 1, b"GET / HTTP/1.1", 0);
         }
-        board.worker(0, 0).unwrap().end(2048, 3000);
+        board.worker(0, 0).unwrap().end(2048, 3000, RowState::Ready);
         board
+    }
+
+    fn figures(board: &Board, processes_max: usize) -> Figures {
+        Figures::new(&Snapshot::take(board), MpmKind::Event, processes_max)
+    }
+
+    #[test]
+    fn places_beyond_the_limit_are_shown_while_they_are_used() {
+        let shown = |state| figures(&board(state), 1).scoreboard();
+        assert_eq!(shown(ProcessState::Draining), "_W_IGI");
+        assert_eq!(shown(ProcessState::Dead), "_W_");
     }
 
     #[test]
@@ -181,7 +204,7 @@ mod tests {
             (ProcessState::Dead, "_W_...", [1, 0, 2], [1, 0]),
         ];
         for (state, letters, slots, children) in rows {
-            let figures = Figures::new(&Snapshot::take(&board(state)));
+            let figures = figures(&board(state), 2);
             assert_eq!(figures.scoreboard(), letters);
             let found = [Child::busy, Child::graceful, Child::idle].map(|it| figures.slots(it));
             assert_eq!(found, slots, "{state:?}");
@@ -191,7 +214,7 @@ mod tests {
 
     #[test]
     fn sums_are_those_of_all_slots() {
-        let figures = Figures::new(&Snapshot::take(&board(ProcessState::Serving)));
+        let figures = figures(&board(ProcessState::Serving), 2);
         assert_eq!((figures.requests, figures.bytes, figures.busy_ms), (1, 2048, 3));
         assert_eq!(figures.connections(|child| child.process.connections), 4);
         assert_eq!(figures.connections(Child::keep_alive), 2);

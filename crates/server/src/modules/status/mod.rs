@@ -18,6 +18,7 @@ use crate::site::builder::Builder;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use figures::Figures;
 use message::Method;
+use runtime::process;
 use scoreboard::Snapshot;
 
 /// The module and its table.
@@ -52,7 +53,10 @@ struct Names {
 pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
     let query = lookup.query.as_deref().unwrap_or_default();
     let names = names(lookup);
-    let figures = Figures::new(&Snapshot::take(lookup.context.board()));
+    let mpm = &lookup.site().mpm;
+    let processes_max = mpm.sizing(process::cores()).0.processes_max();
+    let snapshot = Snapshot::take(lookup.context.board());
+    let figures = Figures::new(&snapshot, mpm.kind, processes_max);
     let mut response = if query.split(|byte| *byte == b'&').any(|part| part == b"auto") {
         let text = auto::text(&figures, &names);
         Response::page("text/plain; charset=ISO-8859-1", text.into_bytes())

@@ -1,7 +1,7 @@
 //! The page for people, in the shape of mod_status's, which programs read as well. Everything
 //! that a client sent is escaped.
 
-use super::figures::{Child, Figures, MPM, is_busy};
+use super::figures::{Child, Figures, is_busy};
 use super::number::{bytes, general, kilobytes, ratio, significant};
 use super::{Names, in_words, load_averages, long_time};
 use crate::identity::{IDENTITY, built};
@@ -15,9 +15,11 @@ const LINE_LETTERS: usize = 64;
 /// The page.
 pub(super) fn html(figures: &Figures, names: &Names) -> Vec<u8> {
     let mut out = Vec::with_capacity(8192);
-    head(&mut out, names);
+    head(&mut out, figures, names);
     summary(&mut out, figures);
-    children(&mut out, figures);
+    if figures.is_async() {
+        children(&mut out, figures);
+    }
     scoreboard(&mut out, figures);
     slots(&mut out, figures, names);
     out.extend_from_slice(LEGEND.as_bytes());
@@ -25,7 +27,7 @@ pub(super) fn html(figures: &Figures, names: &Names) -> Vec<u8> {
     out
 }
 
-fn head(out: &mut Vec<u8>, names: &Names) {
+fn head(out: &mut Vec<u8>, figures: &Figures, names: &Names) {
     out.extend_from_slice(
         b"<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\" \
           \"http://www.w3.org/TR/html4/strict.dtd\">\n<html><head>\n\
@@ -36,8 +38,9 @@ fn head(out: &mut Vec<u8>, names: &Names) {
     let _ = writeln!(
         out,
         " (via {})</h1>\n\n<dl><dt>Server Version: {IDENTITY}</dt>\n\
-         <dt>Server MPM: {MPM}</dt>\n<dt>Server Built: {}\n</dt></dl><hr /><dl>",
+         <dt>Server MPM: {}</dt>\n<dt>Server Built: {}\n</dt></dl><hr /><dl>",
         names.local,
+        figures.mpm.name(),
         built(),
     );
 }
@@ -49,7 +52,7 @@ fn summary(out: &mut Vec<u8>, figures: &Figures) {
     let load = figures.cpu_load();
     let load =
         load.map_or_else(String::new, |load| format!(" - {}% CPU load", significant(load, 3)));
-    let _ = writeln!(
+    let _ = write!(
         out,
         "<dt>Current Time: {}</dt>\n<dt>Restart Time: {}</dt>\n\
          <dt>Parent Server Config. Generation: {}</dt>\n\
@@ -91,7 +94,7 @@ fn rates(requests: u64, sent: u64, busy_ms: u64, uptime_s: u64) -> String {
 /// The table of processes and their connections.
 fn children(out: &mut Vec<u8>, figures: &Figures) {
     out.extend_from_slice(
-        b"\n<table rules=\"all\" cellpadding=\"1%\">\n<tr><th rowspan=\"2\">Slot</th>\
+        b"\n\n<table rules=\"all\" cellpadding=\"1%\">\n<tr><th rowspan=\"2\">Slot</th>\
           <th rowspan=\"2\">PID</th><th rowspan=\"2\">Stopping</th>\
           <th colspan=\"2\">Connections</th>\n<th colspan=\"3\">Threads</th>\
           <th colspan=\"4\">Async connections</th></tr>\n<tr><th>total</th><th>accepting</th>\

@@ -1,0 +1,270 @@
+//! The children of one generation: how many there are to be, who is started, and who may go.
+//!
+//! Everything is decided from the parent's own records; the scoreboard only says what is free. A
+//! child that lies there can make its generation larger or smaller, within its limits, no more.
+
+use crate::generation::Generation;
+use crate::maintain::{Census, Pace, Spare, Verdict, share};
+use crate::supervisor::Parent;
+use runtime::clock;
+use runtime::process::Order;
+use std::sync::Arc;
+
+/// httpd looks after its children once a second (mpm_common.c).
+const MAINTENANCE_MS: u64 = 1000;
+
+/// How often the log says that there should be more children than there may be.
+const FULL_TOLD_MS: u64 = 60_000;
+
+/// A generation with the number of children that it is to have.
+pub(crate) struct Crew {
+    pub(crate) generation: Arc<Generation>,
+    /// Of each bucket.
+    buckets: Vec<Bucket>,
+    due_ms: u64,
+    full_told_ms: Option<u64>,
+}
+
+/// The children that share a set of listening sockets: those whose slots leave this remainder.
+#[derive(Clone, Copy)]
+struct Bucket {
+    /// Active children that there are to be.
+    target: usize,
+    pace: Pace,
+}
+
+impl Crew {
+    /// A crew that begins with `children`.
+    pub(crate) fn new(generation: Arc<Generation>, children: usize, pace: Pace) -> Self {
+        let count = generation.plan.buckets;
+        let target = |index| part(children, count, index).max(1);
+        let buckets = (0..count).map(|index| Bucket { target: target(index), pace }).collect();
+        let due_ms = clock::monotonic_ms() + MAINTENANCE_MS;
+        Self { generation, buckets, due_ms, full_told_ms: None }
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.generation.number
+    }
+
+    /// Active children that there are to be.
+    pub(crate) fn target(&self) -> usize {
+        self.buckets.iter().map(|bucket| bucket.target).sum()
+    }
+
+    /// When [`Parent::maintain`] has something to do next.
+    pub(crate) fn due_ms(&self) -> u64 {
+        if self.generation.plan.spare.is_some() { self.due_ms } else { u64::MAX }
+    }
+
+    /// Want no more than `children`.
+    fn settle_for(&mut self, children: usize) {
+        let count = self.buckets.len();
+        for (index, bucket) in self.buckets.iter_mut().enumerate() {
+            bucket.target = bucket.target.min(part(children, count, index).max(1));
+        }
+    }
+
+    /// Follow a verdict about a bucket.
+    fn aim(&mut self, index: usize, change: isize) {
+        let most = part(self.generation.plan.processes_max, self.buckets.len(), index).max(1);
+        if let Some(bucket) = self.buckets.get_mut(index) {
+            bucket.target = bucket.target.saturating_add_signed(change).clamp(1, most);
+        }
+    }
+}
+
+/// What bucket `index` of `count` gets of a total.
+fn part(total: usize, count: usize, index: usize) -> usize {
+    total / count + usize::from(index < total % count)
+}
+
+impl Parent<'_> {
+    /// How many children a generation is to begin with that replaces `self.current`: as many as
+    /// those connections need that are there, so that nobody waits for children one by one.
+    pub(crate) fn children_needed(&self, next: &Generation) -> usize {
+        let plan = &next.plan;
+        let Some(spare) = plan.spare else { return plan.start };
+        let old = &self.current.generation;
+        let slots = plan.slots.max(1);
+        let rows = self.children.of(old.number).filter_map(|record| old.board.process(record.slot));
+        // What children say is a number to be bounded, no more.
+        let most = plan.processes_max.saturating_mul(slots);
+        let used: usize = match plan.kind.is_one_connection_a_thread() {
+            true => rows.map(|row| (row.connections() as usize).min(most)).sum(),
+            false => {
+                let busy = |slot| old.plan.slots - old.board.free_slots(slot).min(old.plan.slots);
+                self.children.of(old.number).map(|record| busy(record.slot)).sum()
+            }
+        };
+        let wanted = used.saturating_add(spare.min).div_ceil(slots);
+        wanted.clamp(plan.start, plan.processes_max.max(plan.start))
+    }
+
+    /// Replace what is missing.
+    pub(crate) fn fill_up(&mut self) {
+        if self.starting.as_ref().is_some_and(|starting| starting.failed.is_some()) {
+            return; // soon it is known which generation serves
+        }
+        for number in self.live_numbers() {
+            // No more than this one is held here: a child inherits what the stack holds.
+            let Some((generation, targets)) = self.crew(number).map(|crew| {
+                let targets: Vec<usize> = crew.buckets.iter().map(|bucket| bucket.target).collect();
+                (crew.generation.clone(), targets)
+            }) else {
+                continue;
+            };
+            for (bucket, target) in targets.iter().enumerate() {
+                self.fill_bucket(&generation, bucket, *target);
+            }
+        }
+    }
+
+    fn fill_bucket(&mut self, generation: &Arc<Generation>, bucket: usize, target: usize) {
+        let (number, count) = (generation.number, generation.plan.buckets);
+        let mut missing = target.saturating_sub(self.children.active(number, count, bucket));
+        let slots = (bucket..generation.board.processes()).step_by(count);
+        for slot in slots {
+            if missing == 0 {
+                return;
+            }
+            if self.children.holds(number, slot) {
+                continue;
+            }
+            let now_ms = clock::monotonic_ms();
+            let (serving, starting) =
+                (self.children.serving(number), self.children.starting(number));
+            if !self.crashes.may_start(now_ms, serving, starting) {
+                return;
+            }
+            if let Err(error) = self.start(generation, slot) {
+                self.fork_failed(number, &error);
+                return;
+            }
+            missing -= 1;
+        }
+    }
+
+    /// The system has no room for another process: soon it may have. A restart goes on with the
+    /// children that it has, if they are as many as at the start of a server.
+    fn fork_failed(&mut self, number: u32, error: &std::io::Error) {
+        let text = format!("fork: Unable to fork new process: {error}");
+        let (now_ms, there) = (clock::monotonic_ms(), self.children.of(number).count());
+        if let Some(starting) = self.starting.as_mut().filter(|it| it.crew.number() == number) {
+            match there >= starting.crew.generation.plan.start {
+                true => starting.crew.settle_for(there),
+                false => starting.failed = Some(text),
+            }
+            return;
+        }
+        self.crashes.died(now_ms, false);
+        if self.telling.tell(now_ms).is_some() {
+            self.complain(481, &text);
+        }
+    }
+
+    /// Once a second: more children, or fewer.
+    pub(crate) fn maintain(&mut self) {
+        let now_ms = clock::monotonic_ms();
+        let plan = self.current.generation.plan;
+        let Some(spare) = plan.spare else { return };
+        if now_ms < self.current.due_ms {
+            return;
+        }
+        self.current.due_ms = now_ms + MAINTENANCE_MS;
+        let spare = Spare { min: share(spare.min, plan.buckets), ..spare };
+        let spare = Spare { max: share(spare.max, plan.buckets), ..spare };
+        for index in 0..plan.buckets {
+            let census = self.census(index);
+            if census.active != self.current.buckets[index].target {
+                continue; // children are missing, or too many: that comes first
+            }
+            match self.current.buckets[index].pace.decide(spare, census) {
+                Verdict::Keep => {}
+                Verdict::Grow(count) => self.grow(index, count, census),
+                Verdict::Shrink => self.shrink(index),
+                Verdict::Full => self.tell_full(census, now_ms),
+            }
+        }
+    }
+
+    fn census(&self, bucket: usize) -> Census {
+        let generation = &self.current.generation;
+        let plan = &generation.plan;
+        let limit = part(plan.processes_max, plan.buckets, bucket).max(1);
+        let mut census = Census { limit, ..Census::default() };
+        let own = self.children.of(generation.number);
+        for record in own.filter(|record| record.slot % plan.buckets == bucket) {
+            if !record.is_active() {
+                census.leaving += 1;
+                continue;
+            }
+            census.active += 1;
+            census.idle += match record.has_served {
+                true => generation.board.free_slots(record.slot),
+                false => plan.slots,
+            };
+        }
+        census
+    }
+
+    fn grow(&mut self, index: usize, count: usize, census: Census) {
+        if self.current.buckets[index].pace.is_high() {
+            self.tell_busy(count, census);
+        }
+        self.current.aim(index, isize::try_from(count).unwrap_or(isize::MAX));
+    }
+
+    /// End the child of a bucket that has the least to do; of several the one that came last.
+    fn shrink(&mut self, index: usize) {
+        let generation = self.current.generation.clone();
+        let (number, count) = (generation.number, generation.plan.buckets);
+        let own = self.children.of(number);
+        let serving = own.filter(|record| record.slot % count == index && record.is_serving());
+        let free = |slot| generation.board.free_slots(slot);
+        let idlest = serving.max_by_key(|record| (free(record.slot), record.slot));
+        let Some(pid) = idlest.map(|record| record.pid) else { return };
+        self.current.aim(index, -1);
+        self.drain(|record| record.pid == pid);
+    }
+
+    fn drain(&mut self, wanted: impl Fn(&crate::children::Record) -> bool) {
+        let (now_ms, patience_ms) = (clock::monotonic_ms(), self.graceful_patience_ms());
+        self.children.order(Order::Drain, now_ms, patience_ms, wanted);
+    }
+
+    /// Children that have done enough are replaced a few at a time: first another one serves, then
+    /// the old one goes.
+    pub(crate) fn replace_worn(&mut self) {
+        let (number, target) = (self.current.number(), self.current.target());
+        self.children.see_who_is_worn(number, &self.current.generation.board, target);
+        if self.children.is_any_worn(number) && self.children.serving(number) >= target {
+            self.drain(|record| record.generation == number && record.is_worn());
+        }
+    }
+
+    fn tell_full(&mut self, census: Census, now_ms: u64) {
+        let told_ms = self.current.full_told_ms;
+        if told_ms.is_some_and(|told_ms| now_ms < told_ms + FULL_TOLD_MS) {
+            return;
+        }
+        self.current.full_told_ms = Some(now_ms);
+        let text = match census.idle {
+            0 => "server reached MaxRequestWorkers setting, consider raising the \
+                  MaxRequestWorkers setting",
+            _ => "server is within MinSpareThreads of MaxRequestWorkers, consider raising the \
+                  MaxRequestWorkers setting",
+        };
+        self.complain(484, text);
+    }
+
+    fn tell_busy(&self, count: usize, census: Census) {
+        let text = format!(
+            "server seems busy, (you may need to increase StartServers, ThreadsPerChild or \
+             Min/MaxSpareThreads), spawning {count} children, there are around {} idle threads, \
+             {} active children",
+            census.idle, census.active
+        );
+        self.note(486, &text);
+    }
+}

@@ -1,0 +1,95 @@
+//! A thread that serves one connection at a time, as those of prefork and worker do.
+
+use crate::Child;
+use runtime::blocking::Blocking;
+use runtime::{Came, Door, Flag, Stream, Thread, thread};
+use server::{Carries, Context};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::BorrowedFd;
+use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How long a thread sleeps at most. The kernel wakes one thread for a connection; should that one
+/// die before it accepts, another finds the connection after this time.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long accepting rests when descriptors or memory are used up.
+const ACCEPT_REST: Duration = Duration::from_millis(100);
+
+/// An executor, its context, and the door where connections come in.
+pub(crate) struct Lane {
+    executor: Thread,
+    context: Rc<Context>,
+    door: Door,
+}
+
+/// Why a lane does not sleep any more.
+pub(crate) enum Pause {
+    /// The descriptor that wakes it can be read.
+    Woken,
+    /// Nothing came for a while.
+    Quiet,
+    /// A connection was served.
+    Served,
+}
+
+impl Lane {
+    /// The lane of the child's thread `row`, which `wake` ends the sleep of. The process accepts no
+    /// more, and the connection that is served is the last one, once `drain` is raised.
+    ///
+    /// # Errors
+    /// When descriptors or memory are used up.
+    pub(crate) fn new(
+        child: &Child,
+        row: usize,
+        wake: BorrowedFd<'_>,
+        drain: &Flag,
+    ) -> io::Result<Self> {
+        let executor = Thread::new(Blocking::Inline)?;
+        let generation = child.generation();
+        let (server, board) = (child.server().clone(), generation.board.clone());
+        let rows = row..row + 1;
+        let context = Context::new(server, board, child.slot(), rows, Carries::One)?;
+        let door = Door::new(generation.listeners.of_child(child.slot())?, wake)?;
+        let lane = Self { executor, context, door };
+        let (context, drain) = (lane.context.clone(), drain.clone());
+        lane.spawn(async move {
+            drain.raised().await;
+            context.start_draining();
+        });
+        Ok(lane)
+    }
+
+    /// Have something done while a connection is served.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + 'static) {
+        self.executor.block_on(async { drop(thread::spawn(task)) });
+    }
+
+    /// What needs the executor to be made.
+    pub(crate) fn enter<T>(&self, make: impl FnOnce() -> T) -> T {
+        self.executor.block_on(async { make() })
+    }
+
+    /// Sleep until there is something to do; if that is a connection, serve it to its end.
+    pub(crate) fn turn(&self) -> Pause {
+        match self.door.wait(LOOK) {
+            Ok(Came::Connection(stream, peer)) => self.serve(stream, peer),
+            Ok(Came::Wake) => return Pause::Woken,
+            Ok(Came::Nothing) => return Pause::Quiet,
+            Err(error) => {
+                self.context.accept_failed(&error);
+                std::thread::sleep(ACCEPT_REST);
+                return Pause::Quiet;
+            }
+        }
+        Pause::Served
+    }
+
+    /// A fault in the code of one connection ends that connection, not those of other threads.
+    fn serve(&self, stream: Stream, peer: SocketAddr) {
+        let serve = || self.executor.block_on(server::serve(self.context.clone(), stream, peer));
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(serve));
+    }
+}

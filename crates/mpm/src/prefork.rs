@@ -1,0 +1,66 @@
+//! The prefork MPM: a process serves one connection at a time, from its beginning to its end.
+//!
+//! Processes: MaxRequestWorkers at most, as many as MinSpareServers and MaxSpareServers ask for.
+//! Threads: one. An idle keep-alive connection holds the process. Blocking is allowed everywhere.
+
+use crate::Child;
+use crate::lane::{Lane, Pause};
+use runtime::signals::{Signal, Signals, WatchedSignals};
+use runtime::{Flag, process};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+/// Serve until told to drain, or until this child has done enough.
+pub(crate) fn serve(child: &Arc<Child>) {
+    if let Err(error) = run(child) {
+        child.give_up(&error.to_string());
+    }
+}
+
+fn run(child: &Arc<Child>) -> io::Result<()> {
+    let mut signals = Signals::take()?;
+    let drain = Flag::new();
+    let lane = Lane::new(child, 0, signals.as_fd(), &drain)?;
+    // While a connection is served the executor hears of signals, else the lane does.
+    let watched = lane.enter(|| signals.watch())?;
+    lane.spawn(obey_meanwhile(child.clone(), watched, drain.clone()));
+    child.show_serving();
+    while !drain.is_raised() {
+        match lane.turn() {
+            Pause::Woken => {
+                while let Some(signal) = signals.pending() {
+                    obey(child, signal, &drain);
+                }
+            }
+            Pause::Quiet => child.server().flush_logs(),
+            Pause::Served if child.wear.count_connection() => return Ok(()),
+            Pause::Served => {}
+        }
+    }
+    Ok(())
+}
+
+async fn obey_meanwhile(child: Arc<Child>, mut signals: WatchedSignals, drain: Flag) {
+    loop {
+        match signals.next().await {
+            Ok(signal) => obey(&child, signal, &drain),
+            Err(error) => child.give_up(&format!("signals cannot be read: {error}")),
+        }
+    }
+}
+
+fn obey(child: &Child, signal: Signal, drain: &Flag) {
+    match signal {
+        Signal::Term => {
+            child.server().flush_logs();
+            process::exit_now(0)
+        }
+        Signal::Usr1 => {
+            drain.raise();
+            child.show_draining();
+        }
+        // The terminal sends Ctrl-C to all processes of the group: the parent decides.
+        _ => {}
+    }
+}

@@ -1,0 +1,127 @@
+//! The worker MPM: processes with a fixed number of threads, each of which serves one connection
+//! at a time, from its beginning to its end.
+//!
+//! Processes: MaxRequestWorkers / ThreadsPerChild at most, as many as MinSpareThreads and
+//! MaxSpareThreads ask for. Threads: ThreadsPerChild, and the first, which obeys the parent. An
+//! idle keep-alive connection holds a thread. Blocking is allowed everywhere.
+
+use crate::Child;
+use crate::child::EndOnPanic;
+use crate::lane::{Lane, Pause};
+use runtime::signals::{Signal, Signals};
+use runtime::{Bell, Flag, process};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
+
+/// How often the first thread looks at what is no signal.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Stack of a serving thread where ThreadStackSize says nothing. Only what is used takes memory.
+const STACK_BYTES: usize = 2 << 20;
+
+/// What the threads of a process tell each other.
+struct Stages {
+    /// Rung once, never silenced: all sleepers look whether they are to go on.
+    wake: Bell,
+    /// Rung by threads whose state has changed, for the first one.
+    news: Bell,
+    /// Accept no more.
+    drain: Flag,
+    /// Where threads that are ready wait for the others: no connection is accepted by a process
+    /// that may yet give up.
+    start: Barrier,
+    /// All are ready.
+    ready: AtomicBool,
+    /// Threads that have not ended.
+    running: AtomicUsize,
+}
+
+/// Serve until told to drain, and until the last connection has ended.
+pub(crate) fn serve(child: &Arc<Child>) {
+    if let Err(error) = run(child) {
+        child.give_up(&error.to_string());
+    }
+}
+
+fn run(child: &Arc<Child>) -> io::Result<()> {
+    let signals = Signals::take()?;
+    let threads = child.generation().plan.threads;
+    let stages = &Stages {
+        wake: Bell::new()?,
+        news: Bell::new()?,
+        drain: Flag::new(),
+        start: Barrier::new(threads),
+        ready: AtomicBool::new(false),
+        running: AtomicUsize::new(threads),
+    };
+    let stack_bytes = match child.server().mpm().thread_stack_bytes {
+        0 => STACK_BYTES,
+        bytes => bytes,
+    };
+    std::thread::scope(|scope| {
+        for row in 0..threads {
+            let builder = std::thread::Builder::new().name(format!("trivet-worker-{row}"));
+            let thread = move || serve_in_turn(child, row, stages);
+            let spawned = builder.stack_size(stack_bytes).spawn_scoped(scope, thread);
+            // The others would wait for this one for ever.
+            spawned.unwrap_or_else(|error| child.give_up(&error.to_string()));
+        }
+        supervise(child, signals, stages);
+    });
+    Ok(())
+}
+
+/// The first thread: it serves nobody, and obeys the parent at once.
+fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
+    let mut is_serving = false;
+    while stages.running.load(Ordering::Acquire) > 0 {
+        signals.wait(&stages.news, LOOK);
+        stages.news.silence();
+        while let Some(signal) = signals.pending() {
+            match signal {
+                Signal::Term => {
+                    child.server().flush_logs();
+                    process::exit_now(0)
+                }
+                Signal::Usr1 => drain(child, stages),
+                // The terminal sends Ctrl-C to all processes of the group: the parent decides.
+                _ => {}
+            }
+        }
+        if !is_serving && stages.ready.load(Ordering::Acquire) {
+            is_serving = true;
+            child.show_serving();
+        }
+        child.server().flush_logs();
+        if child.wear.is_too_large() {
+            child.ask_to_be_replaced();
+        }
+    }
+}
+
+fn drain(child: &Child, stages: &Stages) {
+    stages.drain.raise();
+    stages.wake.ring();
+    child.show_draining();
+}
+
+fn serve_in_turn(child: &Child, row: usize, stages: &Stages) {
+    let _guard = EndOnPanic(child);
+    let lane = Lane::new(child, row, stages.wake.as_fd(), &stages.drain);
+    let lane = lane.unwrap_or_else(|error| child.give_up(&error.to_string()));
+    if stages.start.wait().is_leader() {
+        stages.ready.store(true, Ordering::Release);
+        stages.news.ring();
+    }
+    while !stages.drain.is_raised() {
+        if matches!(lane.turn(), Pause::Served) && child.wear.count_connection() {
+            child.ask_to_be_replaced();
+        }
+    }
+    drop(lane);
+    stages.running.fetch_sub(1, Ordering::AcqRel);
+    stages.news.ring();
+}

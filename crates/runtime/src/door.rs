@@ -1,0 +1,131 @@
+//! Where a thread that serves one connection at a time waits for the next one.
+//!
+//! It sleeps outside of its executor, in an epoll instance of its own that watches the listening
+//! sockets with `EPOLLEXCLUSIVE`: of a thousand threads that sleep a new connection wakes one,
+//! and none that is busy, stopped or dead. How a connection is served is not known here.
+
+use crate::net::{Stream, accept};
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+use rustix::io::Errno;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// What the sleep ended with.
+pub enum Came {
+    /// A connection and its peer.
+    Connection(Stream, SocketAddr),
+    /// The descriptor that is watched beside the sockets can be read.
+    Wake,
+    /// Nothing, for as long as was said.
+    Nothing,
+}
+
+/// The epoll key of the descriptor that is no listening socket.
+const WAKE: u64 = u64::MAX;
+
+/// The listening sockets as one thread sees them.
+pub struct Door {
+    epoll: OwnedFd,
+    listeners: Vec<TcpListener>,
+}
+
+impl Door {
+    /// Watch `listeners`, and `wake` beside them.
+    ///
+    /// # Errors
+    /// When descriptors or watches are used up.
+    pub fn new(listeners: Vec<TcpListener>, wake: BorrowedFd<'_>) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let event = epoll::EventData::new_u64(WAKE);
+        epoll::add(&epoll, wake, event, epoll::EventFlags::IN)?;
+        let exclusive = epoll::EventFlags::IN | epoll::EventFlags::EXCLUSIVE;
+        for (index, listener) in listeners.iter().enumerate() {
+            epoll::add(&epoll, listener, epoll::EventData::new_u64(index as u64), exclusive)?;
+        }
+        Ok(Self { epoll, listeners })
+    }
+
+    /// Sleep until a connection comes, `wake` can be read, or `limit` has passed. The kernel
+    /// reports ready sockets in turn, so that none is forgotten.
+    ///
+    /// # Errors
+    /// What `accept` says, but for connections that went away before they were accepted.
+    pub fn wait(&self, limit: Duration) -> io::Result<Came> {
+        let limit = Timespec { tv_sec: 0, tv_nsec: 0 }
+            + Timespec::try_from(limit).map_err(|_| io::ErrorKind::InvalidInput)?;
+        loop {
+            let mut events = Vec::with_capacity(1);
+            match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&limit)) {
+                Ok(_) => {}
+                Err(Errno::INTR) => return Ok(Came::Nothing),
+                Err(errno) => return Err(errno.into()),
+            }
+            let Some(event) = events.first() else { return Ok(Came::Nothing) };
+            let key = event.data.u64();
+            let listener = usize::try_from(key).ok().and_then(|index| self.listeners.get(index));
+            let Some(listener) = listener else { return Ok(Came::Wake) };
+            match accept(listener) {
+                Ok((stream, peer)) => return Ok(Came::Connection(stream, peer)),
+                Err(error) if is_transient(&error) => {} // another thread was quicker
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Errors of one connection that went away before it was accepted (accept(2)).
+pub fn is_transient(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
+    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wake::Bell;
+    use std::net::TcpStream;
+    use std::os::fd::AsFd;
+
+    const SOON: Duration = Duration::from_millis(1);
+    const LATE: Duration = Duration::from_secs(20);
+
+    fn listener() -> TcpListener {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        listener
+    }
+
+    #[test]
+    fn connections_of_all_sockets_come_one_at_a_time() {
+        let listeners = [listener(), listener()];
+        let addresses = listeners.each_ref().map(|one| one.local_addr().unwrap());
+        let bell = Bell::new().unwrap();
+        let door = Door::new(listeners.into(), bell.as_fd()).unwrap();
+        assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
+        let clients = addresses.map(|address| TcpStream::connect(address).unwrap());
+        let mut seen = Vec::new();
+        for _ in &clients {
+            let Ok(Came::Connection(_, peer)) = door.wait(LATE) else { panic!("no connection") };
+            seen.push(peer);
+        }
+        seen.sort();
+        let mut expected = clients.map(|client| client.local_addr().unwrap());
+        expected.sort();
+        assert_eq!(seen, expected);
+        assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
+    }
+
+    #[test]
+    fn the_bell_wakes_until_it_is_silenced() {
+        let bell = Bell::new().unwrap();
+        let door = Door::new(vec![listener()], bell.as_fd()).unwrap();
+        bell.ring();
+        assert!(matches!(door.wait(LATE), Ok(Came::Wake)));
+        assert!(matches!(door.wait(LATE), Ok(Came::Wake)));
+        bell.silence();
+        assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
+    }
+}
