@@ -2,7 +2,8 @@
 
 use crate::wear::Wear;
 use crate::{Generation, event, prefork, worker};
-use runtime::{Bell, process};
+use runtime::signals::Signal;
+use runtime::{Bell, Channel, process};
 use scoreboard::ProcessState;
 use server::MpmKind;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub struct Child {
     pub(crate) wear: Wear,
     /// Makes the parent look at the scoreboard.
     bell: Arc<Bell>,
+    /// Where logs come from that were opened again.
+    logs: Channel,
 }
 
 /// How the parent makes a child.
@@ -37,6 +40,7 @@ pub(crate) struct Birth {
     /// It says nothing about a failure of its own, because others have just done so.
     pub(crate) is_quiet: bool,
     pub(crate) bell: Arc<Bell>,
+    pub(crate) logs: Channel,
 }
 
 impl Child {
@@ -44,7 +48,7 @@ impl Child {
     pub(crate) fn main(generation: &Arc<Generation>, birth: Birth) -> i32 {
         // The runtime library's own handler would swallow the first of these signals.
         runtime::signals::restore_fatal();
-        let Birth { slot, parent, is_quiet, bell } = birth;
+        let Birth { slot, parent, is_quiet, bell, logs } = birth;
         let settings = generation.server.mpm();
         let wear = Wear::new(
             settings.max_connections_per_child,
@@ -52,7 +56,7 @@ impl Child {
             process::id().cast_unsigned().into(),
         );
         let generation = generation.clone();
-        let child = Arc::new(Self { generation, slot, is_quiet, wear, bell });
+        let child = Arc::new(Self { generation, slot, is_quiet, wear, bell, logs });
         child.server().leave_log_programs();
         if let Err(message) = child.drop_privileges() {
             child.complain(2162, &message);
@@ -82,9 +86,23 @@ impl Child {
         self.show(ProcessState::Serving);
     }
 
-    /// It accepts no more connections.
-    pub(crate) fn show_draining(&self) {
-        self.show(ProcessState::Draining);
+    /// Do what the parent has ordered; says whether that is to accept no more and to finish what is
+    /// under way. A stop is done at once; it may come while the child finishes, too.
+    pub(crate) fn obey(&self, signal: Signal) -> bool {
+        match signal {
+            Signal::Term => {
+                self.server().flush_logs();
+                process::exit_now(exit_code::OK)
+            }
+            Signal::Usr1 => {
+                self.show(ProcessState::Draining);
+                return true;
+            }
+            Signal::Usr2 => self.server().follow_logs(&self.logs.receive()),
+            // The terminal sends Ctrl-C to all processes of the group: the parent decides.
+            _ => {}
+        }
+        false
     }
 
     /// It has done enough. It serves on until another one does in its place.
@@ -129,9 +147,17 @@ impl Child {
     }
 
     fn drop_privileges(&self) -> Result<(), String> {
-        let Some(user) = self.server().user() else { return Ok(()) };
-        process::become_user(user)
-            .map_err(|error| format!("unable to become user {}: {error}", user.name))
+        if let Some(user) = self.server().user() {
+            process::become_user(user)
+                .map_err(|error| format!("unable to become user {}: {error}", user.name))?;
+        }
+        process::forbid_new_privileges();
+        if let Some(folder) = &self.server().mpm().core_dump_directory
+            && let Err(error) = process::dump_core_in(folder)
+        {
+            self.complain(4, &format!("CoreDumpDirectory {}: {error}", folder.display()));
+        }
+        Ok(())
     }
 }
 

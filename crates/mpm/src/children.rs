@@ -4,8 +4,11 @@
 //! deceives the parent about itself only. No policy lives here: when to start or restart is decided
 //! in `supervisor` and `restart`.
 
+use runtime::Channel;
 use runtime::process::{self, Order};
 use scoreboard::{Board, ProcessState};
+use std::fs::File;
+use std::io;
 
 /// How long a stopped child may take before the kernel ends it.
 pub(crate) const STOP_PATIENCE_MS: u64 = 3000;
@@ -28,13 +31,22 @@ pub(crate) struct Record {
     pub(crate) is_quiet: bool,
     /// It was killed because it was not ready in time.
     pub(crate) is_late: bool,
+    /// Where logs are handed over that were opened again.
+    logs: Channel,
     /// When it must be ready, or gone if it was told to, on the coarse monotonic clock.
     deadline_ms: u64,
 }
 
+/// Where a child belongs.
+pub(crate) struct Place {
+    pub(crate) generation: u32,
+    pub(crate) slot: usize,
+}
+
 impl Record {
     /// A child that was forked at `now_ms`.
-    pub(crate) fn new(pid: i32, slot: usize, generation: u32, is_quiet: bool, now_ms: u64) -> Self {
+    pub(crate) fn new(pid: i32, child: Place, is_quiet: bool, logs: Channel, now_ms: u64) -> Self {
+        let Place { slot, generation } = child;
         let deadline_ms = now_ms.saturating_add(START_PATIENCE_MS);
         Self {
             pid,
@@ -45,8 +57,19 @@ impl Record {
             is_worn: false,
             is_quiet,
             is_late: false,
+            logs,
             deadline_ms,
         }
+    }
+
+    /// Let it write to logs that were opened again.
+    ///
+    /// # Errors
+    /// When it does not take them.
+    pub(crate) fn hand_over(&self, files: &[(usize, File)]) -> io::Result<()> {
+        self.logs.send(files)?;
+        process::order(self.pid, Order::FollowLogs);
+        Ok(())
     }
 
     fn is_starting(&self) -> bool {
@@ -91,6 +114,11 @@ impl Children {
     pub(crate) fn remove(&mut self, pid: i32) -> Option<Record> {
         let index = self.records.iter().position(|record| record.pid == pid)?;
         Some(self.records.swap_remove(index))
+    }
+
+    /// Forget all: a child has none, and must not hold what its parent keeps for others.
+    pub(crate) fn forget(&mut self) {
+        self.records.clear();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -215,7 +243,9 @@ mod tests {
     fn table(generations: &[u32]) -> Children {
         let mut children = Children::default();
         for (slot, generation) in generations.iter().enumerate() {
-            children.add(Record::new(0, slot, *generation, false, 1000));
+            let place = Place { slot, generation: *generation };
+            let (logs, _) = Channel::pair().unwrap();
+            children.add(Record::new(0, place, false, logs, 1000));
         }
         children
     }

@@ -7,8 +7,8 @@
 use crate::Child;
 use crate::child::EndOnPanic;
 use runtime::blocking::Blocking;
-use runtime::signals::{Signal, Signals, WatchedSignals};
-use runtime::{Flag, Listener, Stream, Thread, door, process, thread};
+use runtime::signals::{Signals, WatchedSignals};
+use runtime::{Flag, Listener, Stream, Thread, door, thread};
 use server::{Carries, Context};
 use std::io;
 use std::net::SocketAddr;
@@ -120,9 +120,6 @@ fn run_thread(
             }
         }
         stages.drain.raised().await;
-        if is_first {
-            child.show_draining();
-        }
         accepting.into_iter().for_each(thread::Task::cancel);
         context.start_draining();
         while context.connections() > 0 {
@@ -137,17 +134,11 @@ fn run_thread(
     })
 }
 
-/// Obey the parent's signals. A stop is done at once; it may come during the drain, too.
 async fn obey(child: Arc<Child>, mut signals: WatchedSignals, drain: Flag) {
     let _guard = EndOnPanic(&child);
     loop {
         match signals.next().await {
-            Ok(Signal::Term) => {
-                child.server().flush_logs();
-                process::exit_now(0)
-            }
-            Ok(Signal::Usr1) => drain.raise(),
-            // The terminal sends Ctrl-C to all processes of the group: the parent decides.
+            Ok(signal) if child.obey(signal) => drain.raise(),
             Ok(_) => {}
             Err(error) => child.give_up(&format!("signals cannot be read: {error}")),
         }

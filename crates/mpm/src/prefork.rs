@@ -6,7 +6,7 @@
 use crate::Child;
 use crate::lane::{Lane, Pause};
 use runtime::signals::{Signal, Signals, WatchedSignals};
-use runtime::{Flag, process};
+use runtime::Flag;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -51,16 +51,7 @@ async fn obey_meanwhile(child: Arc<Child>, mut signals: WatchedSignals, drain: F
 }
 
 fn obey(child: &Child, signal: Signal, drain: &Flag) {
-    match signal {
-        Signal::Term => {
-            child.server().flush_logs();
-            process::exit_now(0)
-        }
-        Signal::Usr1 => {
-            drain.raise();
-            child.show_draining();
-        }
-        // The terminal sends Ctrl-C to all processes of the group: the parent decides.
-        _ => {}
+    if child.obey(signal) {
+        drain.raise();
     }
 }

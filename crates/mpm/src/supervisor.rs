@@ -2,7 +2,9 @@
 //! there are is decided in `crew`, restarts are in `restart`, the table of children in `children`.
 
 use crate::child::{Birth, Child, exit_code};
-use crate::children::{Children, Record, START_PATIENCE_MS, STOP_PATIENCE_MS, shows_service};
+use crate::children::{
+    Children, Place, Record, START_PATIENCE_MS, STOP_PATIENCE_MS, shows_service,
+};
 use crate::crash::{CrashLog, Telling};
 use crate::crew::Crew;
 use crate::generation::{Failure, Generation, Load, Loader};
@@ -11,7 +13,7 @@ use crate::maintain::Pace;
 use crate::pid_file::PidFile;
 use crate::plan::Plan;
 use crate::restart::{Starting, Wanted};
-use runtime::{Bell, clock};
+use runtime::{Bell, Channel, clock};
 use runtime::process::{self, Ending, Order};
 use runtime::signals::{Signal, Signals};
 use server::Server;
@@ -202,10 +204,29 @@ impl Parent<'_> {
                     self.stop.get_or_insert(Stop::Gracefully);
                 }
                 Signal::Usr1 => self.want_restart(Order::Drain, Load::Configuration),
-                Signal::Usr2 => self.want_restart(Order::Drain, Load::Logs),
+                Signal::Usr2 => self.reopen_logs(),
                 Signal::Hup => self.want_restart(Order::Stop, Load::Configuration),
                 Signal::Chld | Signal::Winch => {}
             }
+        }
+    }
+
+    /// Write to new files from now on, in all processes, without a new generation. Children that
+    /// run as another user may not open root's logs: they get them open. Where that cannot be done
+    /// a new generation is made, which inherits them.
+    fn reopen_logs(&mut self) {
+        if self.starting.is_some() {
+            self.want_restart(Order::Drain, Load::Logs);
+            return;
+        }
+        let server = self.current.generation.server.clone();
+        server.say("SIGUSR2 received.  Opening the logs again");
+        let files = server.reopen_logs();
+        let number = self.current.number();
+        let failed = self.children.of(number).find_map(|record| record.hand_over(&files).err());
+        if let Some(error) = failed {
+            server.say(&format!("a child does not take the logs ({error}): a restart follows"));
+            self.want_restart(Order::Drain, Load::Logs);
         }
     }
 
@@ -242,16 +263,21 @@ impl Parent<'_> {
     ) -> std::io::Result<()> {
         let now_ms = clock::monotonic_ms();
         let is_quiet = !self.telling.is_allowed(now_ms);
-        let birth = Birth { slot, parent: process::id(), is_quiet, bell: self.bell.clone() };
+        let (own_logs, logs) = Channel::pair()?;
+        let parent = process::id();
+        let birth = Birth { slot, parent, is_quiet, bell: self.bell.clone(), logs };
         match process::fork()? {
             process::Fork::Child => {
                 // The child must not hold sockets, logs and folders of other generations open.
                 self.current = Crew::new(generation.clone(), 1, Pace::new());
                 self.starting = None;
+                self.children.forget();
+                drop(own_logs);
                 process::exit_now(Child::main(generation, birth))
             }
             process::Fork::Parent(pid) => {
-                self.children.add(Record::new(pid, slot, generation.number, is_quiet, now_ms));
+                let place = Place { generation: generation.number, slot };
+                self.children.add(Record::new(pid, place, is_quiet, own_logs, now_ms));
                 Ok(())
             }
         }

@@ -8,8 +8,8 @@
 use crate::Child;
 use crate::child::EndOnPanic;
 use crate::lane::{Lane, Pause};
-use runtime::signals::{Signal, Signals};
-use runtime::{Bell, Flag, process};
+use runtime::signals::Signals;
+use runtime::{Bell, Flag};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -81,14 +81,9 @@ fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
         signals.wait(&stages.news, LOOK);
         stages.news.silence();
         while let Some(signal) = signals.pending() {
-            match signal {
-                Signal::Term => {
-                    child.server().flush_logs();
-                    process::exit_now(0)
-                }
-                Signal::Usr1 => drain(child, stages),
-                // The terminal sends Ctrl-C to all processes of the group: the parent decides.
-                _ => {}
+            if child.obey(signal) {
+                stages.drain.raise();
+                stages.wake.ring();
             }
         }
         if !is_serving && stages.ready.load(Ordering::Acquire) {
@@ -100,12 +95,6 @@ fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
             child.ask_to_be_replaced();
         }
     }
-}
-
-fn drain(child: &Child, stages: &Stages) {
-    stages.drain.raise();
-    stages.wake.ring();
-    child.show_draining();
 }
 
 fn serve_in_turn(child: &Child, row: usize, stages: &Stages) {

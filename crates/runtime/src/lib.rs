@@ -6,6 +6,7 @@
 //! `unsafe`. No HTTP and no configuration may live here.
 
 pub mod blocking;
+pub mod channel;
 pub mod clock;
 pub mod daemon;
 pub mod door;
@@ -21,6 +22,7 @@ pub mod timer;
 pub mod wake;
 
 pub use blocking::blocking;
+pub use channel::Channel;
 pub use door::{Came, Door};
 pub use flag::Flag;
 pub use net::{Listener, Stream};

@@ -49,6 +49,8 @@ impl fmt::Display for Ending {
 pub enum Order {
     /// Finish what is under way, then exit (SIGUSR1).
     Drain,
+    /// Take over the logs that were opened again (SIGUSR2).
+    FollowLogs,
     /// Exit now (SIGTERM).
     Stop,
     /// The kernel ends it (SIGKILL).
@@ -59,6 +61,7 @@ pub enum Order {
 pub fn order(pid: i32, order: Order) {
     let signal = match order {
         Order::Drain => rustix::process::Signal::USR1,
+        Order::FollowLogs => rustix::process::Signal::USR2,
         Order::Stop => rustix::process::Signal::TERM,
         Order::Kill => rustix::process::Signal::KILL,
     };
@@ -157,6 +160,21 @@ pub fn die_with_parent(parent: i32) {
 /// When this process may not change its user.
 pub fn become_user(user: &User) -> io::Result<()> {
     crate::sys::become_user(user)
+}
+
+/// Neither this process nor a program that it starts can gain rights any more (PR_SET_NO_NEW_PRIVS).
+pub fn forbid_new_privileges() {
+    // Only a kernel older than 3.5 refuses.
+    let _ = rustix::thread::set_no_new_privs(true);
+}
+
+/// Let this process leave its memory in `folder` when it crashes, although it has changed its user.
+///
+/// # Errors
+/// When it may not enter the folder.
+pub fn dump_core_in(folder: &std::path::Path) -> io::Result<()> {
+    std::env::set_current_dir(folder)?;
+    Ok(rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable)?)
 }
 
 /// Raise the limit of open descriptors as far as this process may; returns the limit in force.

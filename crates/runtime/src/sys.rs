@@ -329,6 +329,18 @@ pub fn duplicate_to(from: &File, to: i32) -> io::Result<()> {
     }
 }
 
+/// Let the descriptor of `open` lead where `other` leads, at once and for everybody who uses it.
+///
+/// # Errors
+/// Never seen: both are open.
+pub fn lead_to(open: &File, other: &File) -> io::Result<()> {
+    // SAFETY: takes numbers; `open` stays the only owner of its own, which stays open all the time.
+    match unsafe { libc::dup3(other.as_raw_fd(), open.as_raw_fd(), libc::O_CLOEXEC) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
 /// The name that belongs to an address, if it has one.
 pub fn name_of(address: std::net::IpAddr) -> Option<String> {
     let mut name = [0; 1025]; // NI_MAXHOST

@@ -14,6 +14,7 @@ use crate::site::world::{self, System};
 use config::index::Found;
 use config::{Diagnostic, Index, Node, Severity, Source, Start, Tree};
 use runtime::process::User;
+use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -170,6 +171,36 @@ impl Server {
         let (level, text) = (occasion.level(), occasion.text(kind));
         let message = Message::new(kind.module(), level, kind.id(occasion), text.as_bytes());
         self.site.error_log.write(None, &Message { os_error: occasion.os_error(), ..message });
+    }
+
+    /// Open the logs again. The result is for the children, which may not open what root may: the
+    /// number of each log, and its file.
+    pub fn reopen_logs(&self) -> Vec<(usize, File)> {
+        let mut files = Vec::new();
+        for (number, sink) in self.site.sinks.iter().enumerate() {
+            match sink.reopen() {
+                Ok(file) => files.extend(file.map(|file| (number, file))),
+                Err(error) => {
+                    let text = format!(
+                        "cannot open the log {} again: {error}; the old one is written on",
+                        sink.name()
+                    );
+                    self.log(Level::Error, "core", None, None, text.as_bytes());
+                }
+            }
+        }
+        files
+    }
+
+    /// Write to the logs that the parent has opened again.
+    pub fn follow_logs(&self, files: &[(usize, File)]) {
+        for (number, file) in files {
+            let followed = self.site.sinks.get(*number).map(|sink| sink.follow(file));
+            if let Some(Err(error)) = followed {
+                let text = format!("cannot write to a log that was opened again: {error}");
+                self.log(Level::Error, "core", None, None, text.as_bytes());
+            }
+        }
     }
 
     /// Log a notice of the parent for which httpd has no number.

@@ -11,8 +11,8 @@ use runtime::clock;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -32,6 +32,8 @@ const BUFFER_BYTES: usize = 4096;
 pub(crate) struct Sink {
     output: Output,
     name: String,
+    /// The file, if it is one that can be opened again.
+    path: Option<PathBuf>,
     /// Lines that are not written yet, with `BufferedLogs`. All threads share it, so that a child
     /// that ends has one place to empty.
     buffer: Option<Mutex<Vec<u8>>>,
@@ -72,6 +74,10 @@ impl Sink {
         Ok(Self {
             output,
             name,
+            path: match target {
+                Target::File(path) => Some(path.clone()),
+                _ => None,
+            },
             buffer: is_buffered.then(|| Mutex::new(Vec::with_capacity(BUFFER_BYTES))),
             is_stalled: AtomicBool::new(false),
             complained_ms: AtomicU64::new(0),
@@ -101,6 +107,31 @@ impl Sink {
         let result = if buffer.is_empty() { Ok(()) } else { self.put(&buffer) };
         buffer.clear();
         result
+    }
+
+    /// Open the file again, which somebody may have moved away, and write there from now on. The
+    /// result is for other processes to [`Self::follow`]; `None` for what is no file.
+    pub(crate) fn reopen(&self) -> io::Result<Option<File>> {
+        let (Some(path), Output::File(_)) = (&self.path, &self.output) else { return Ok(None) };
+        let file = append_options().create(true).open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is no file any more"));
+        }
+        self.follow(&file)?;
+        Ok(Some(file))
+    }
+
+    /// Write to `file` from now on, which is this log opened again. Standard error goes along if it
+    /// led to the same file.
+    pub(crate) fn follow(&self, file: &File) -> io::Result<()> {
+        let Output::File(own) = &self.output else { return Ok(()) };
+        // What was collected belongs to the time before.
+        let flushed = self.flush();
+        if is_same(own, &io::stderr()) {
+            runtime::sys::duplicate_to(file, 2)?;
+        }
+        runtime::sys::lead_to(own, file)?;
+        flushed
     }
 
     /// A message for the system's log, if that is where this leads.
@@ -207,6 +238,13 @@ fn put_whole(mut file: &File, line: &[u8]) -> io::Result<()> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Whether two descriptors lead to the same file.
+fn is_same(one: &File, other: &impl AsFd) -> bool {
+    let identity = |file: &File| file.metadata().map(|data| (data.dev(), data.ino())).ok();
+    let other = other.as_fd().try_clone_to_owned().ok().map(File::from);
+    other.is_some_and(|other| identity(one).is_some() && identity(one) == identity(&other))
 }
 
 /// A description of its own, where that can be had: its flags must not reach others who share the
