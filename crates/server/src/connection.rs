@@ -57,7 +57,7 @@ pub fn serve(
 /// These futures are large and rare, and a waiting connection is small. They are made apart: room
 /// for them in the frame of the caller would be memory of each stack.
 #[inline(never)]
-fn boxed<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
+pub(crate) fn boxed<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
     Box::pin(make())
 }
 
