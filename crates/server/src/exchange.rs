@@ -3,6 +3,7 @@
 use crate::access_log;
 use crate::byterange;
 use crate::compat;
+use crate::connection::boxed;
 use crate::context::Context;
 use crate::error_document;
 use crate::failure::Failure;
@@ -115,7 +116,10 @@ async fn conclude(
     request: &Rc<Request>,
 ) -> Exchanged {
     let context = lookup.context;
-    let response = settle(&mut lookup, outcome, &mut ran).await;
+    let response = match outcome {
+        Ok(response) => response,
+        Err(stop) => boxed(|| settle(&mut lookup, stop, &mut ran)).await,
+    };
     let codings = modules::CODINGS(&lookup, &response);
     let mut response = match modules::FILTER(&lookup, response) {
         Filtered::Done(response) => response,
@@ -139,7 +143,7 @@ async fn conclude(
         _ => None,
     };
     let settings = Some(lookup.settings.clone());
-    let logged = Logged { chosen, ..logged(*lookup, request, ran.handler) };
+    let logged = Logged { chosen, ..logged(lookup, request, ran.handler) };
     Exchanged { response, reusable, settings, logged }
 }
 
@@ -231,11 +235,8 @@ fn look_up(lookup: &mut Lookup<'_>) -> Result<Handler, Stop> {
 }
 
 /// Follow internal redirects, and find a page for a failure.
-async fn settle(
-    lookup: &mut Lookup<'_>,
-    mut outcome: Result<Response, Stop>,
-    ran: &mut Ran,
-) -> Response {
+async fn settle(lookup: &mut Lookup<'_>, stop: Stop, ran: &mut Ran) -> Response {
+    let mut outcome: Result<Response, Stop> = Err(stop);
     let mut failed: Option<Failure> = None;
     loop {
         let next = match outcome {
@@ -343,7 +344,7 @@ fn handler_name(lookup: &Lookup<'_>, ran: Option<&'static str>) -> Option<Cow<'s
     }
 }
 
-fn logged(lookup: Lookup<'_>, request: &Rc<Request>, handler: Option<&'static str>) -> Logged {
+fn logged(lookup: Box<Lookup<'_>>, request: &Rc<Request>, handler: Option<&'static str>) -> Logged {
     Logged {
         host: lookup.host.index,
         method: lookup.method,
