@@ -384,7 +384,7 @@ fn conditions_hold_for_the_mpm_that_runs() {
     ] {
         let text = format!("{lines}{ASK}");
         let all = expanded_for(&[("", &text)], is_modular, mpm);
-        let names: Vec<&str> = all.nodes[0].iter().map(|node| &*node.line().name()).collect();
+        let names: Vec<&str> = all.nodes[0].iter().map(|node| node.line().name()).collect();
         assert_eq!(names.join(" "), expected, "{lines} {is_modular} {mpm:?}");
     }
     let all = expanded(&[("", &two)]);
