@@ -112,6 +112,8 @@ pub struct Expanded {
     pub module_files: Vec<(String, String)>,
     /// MPMs that a `LoadModule` named, in order. Of these only one is `loaded`.
     pub mpms: Vec<&'static str>,
+    /// Whether a condition asked for an MPM.
+    pub asks_for_mpm: bool,
     /// Modules of httpd that a `LoadModule` named and that are not ours.
     pub missing: Vec<&'static str>,
     /// Files that were included, for `DUMP_INCLUDES`.
@@ -138,7 +140,8 @@ pub struct Included {
 /// Expand trees, one after the other: what one defines holds in the next.
 ///
 /// What is said about an MPM before the last `LoadModule` of one may hold for another than the one
-/// that runs. Who finds several in `mpms`, or an unexpected one, expands again with it in `mpm`.
+/// that runs. Who finds several in `mpms`, or an unexpected one, expands again with it in `mpm`;
+/// with none of them that is needed only if something `asks_for_mpm`.
 pub fn expand(trees: Vec<Tree>, start: &Start<'_>, world: &mut dyn World) -> Expanded {
     let is_static = |module: &&ModuleName| module.is_static;
     let loaded = start.modules.iter().filter(is_static).map(|module| module.symbol).collect();
@@ -366,10 +369,11 @@ impl Expander<'_> {
 
     /// Whether a module is there by now. Of the MPMs that is the one that runs, which without
     /// `LoadModule` is the default one.
-    pub(crate) fn has_module(&self, symbol: &str) -> bool {
+    pub(crate) fn has_module(&mut self, symbol: &str) -> bool {
         if !owners::is_mpm(symbol) {
             return self.out.loaded.contains(&symbol);
         }
+        self.out.asks_for_mpm = true;
         let named = self.start.mpm.or_else(|| self.out.mpms.last().copied());
         named.or((!self.start.is_modular).then_some(owners::MPM)) == Some(symbol)
     }

@@ -293,6 +293,7 @@ fn expand_for_mpm(httpd: &Httpd, trees: impl Fn() -> Vec<config::Tree>) -> (Expa
     let kind = last.unwrap_or_default();
     match expanded.mpms.len() {
         1 => (expanded, kind),
+        0 if !expanded.asks_for_mpm => (expanded, kind),
         // Conditions before it was loaded have to be asked again.
         _ => (expand(trees(), httpd, Some(kind)), kind),
     }
@@ -332,6 +333,9 @@ fn render(httpd: &Httpd, said: &[Diagnostic]) -> String {
 
 /// The modules that log these messages in httpd.
 const LOGGED_BY: &[(&str, &str)] = &[
+    ("AH00188", "mpm_prefork"),
+    ("AH00324", "mpm_worker"),
+    ("AH00521", "mpm_event"),
     ("AH01574", "so"),
     ("AH01575", "so"),
     ("AH02796", "macro"),

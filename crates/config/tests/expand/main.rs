@@ -392,6 +392,9 @@ fn conditions_hold_for_the_mpm_that_runs() {
     assert!(said(&all).contains(expected), "{}", said(&all));
     assert_eq!(all.mpms, ["mpm_event_module", "mpm_worker_module"]);
     assert_eq!(all.loaded, ["so_module", "mpm_worker_module"]);
+    let asks = |text: &str| expanded(&[("", text)]).asks_for_mpm;
+    assert!(asks("<IfModule !event.c>\n</IfModule>") && asks(ASK));
+    assert!(!asks(&two) && !asks("<IfModule mod_so.c>\n</IfModule>"));
     let chosen = expanded_for(&[("", &two)], false, Some("mpm_event_module"));
     assert_eq!(said(&chosen), "");
 }
