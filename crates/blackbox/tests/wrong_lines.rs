@@ -175,7 +175,9 @@ fn root() -> Root {
 /// The first error of an answer, without the place and the name of the program.
 fn first_error(answer: &Answer) -> &str {
     let is_remark = |line: &&str| {
-        ["AH00526: ", "AH00112: ", "[", "warning: ", "  "].iter().any(|it| line.starts_with(it))
+        ["AH00526: ", "AH00112: ", "AH00548: ", "[", "warning: ", "  "]
+            .iter()
+            .any(|it| line.starts_with(it))
     };
     let line = answer.err.lines().find(|line| !is_remark(line)).unwrap_or_default();
     match line.strip_prefix("apache2: Syntax error on line ") {
