@@ -17,7 +17,7 @@ use message::{Status, Target, Version};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
@@ -77,7 +77,7 @@ impl Wire {
         self.state.begin(&framing);
         let context = self.context.clone();
         self.body_received = 0;
-        let Some(slot) = self.unless_gone(context.slots.acquire()).await else {
+        let Some(slot) = self.unless_gone(pin!(context.slots.acquire())).await else {
             return self.abandoned(&framing, &request).await;
         };
         if let Some(row) = slot.row() {
@@ -89,8 +89,9 @@ impl Wire {
             Some(known) => known,
             None => {
                 let host = self.host_index();
-                let exchange = exchange(&context, context.host(host), request.clone());
-                match self.unless_gone(guarded(&context, host, &request, exchange)).await {
+                let exchange = pin!(exchange(&context, context.host(host), request.clone()));
+                let guarded = pin!(guarded(&context, host, &request, exchange));
+                match self.unless_gone(guarded).await {
                     Some(exchanged) => exchanged,
                     None => return self.abandoned(&framing, &request).await,
                 }
@@ -144,8 +145,12 @@ impl Wire {
 
     /// Run `work`, but give it up when the client resets the connection meanwhile. A client that
     /// only closes its sending side still gets its answer.
-    pub(crate) async fn unless_gone<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
-        let mut work = pin!(work);
+    ///
+    /// It is pinned by the caller: a future that is passed on takes its memory twice.
+    pub(crate) async fn unless_gone<T>(
+        &mut self,
+        mut work: Pin<&mut impl Future<Output = T>>,
+    ) -> Option<T> {
         let context = self.context.clone();
         let mut watches = true;
         poll_fn(|task| {
@@ -234,7 +239,8 @@ impl Wire {
             Err(refusal) => {
                 let failed = (Failure::from(refusal), answer.1.clone());
                 let (context, host) = (self.context.clone(), self.host_index());
-                let page = refused(&context, context.host(host), request.clone(), failed, settings);
+                let host_of_it = context.host(host);
+                let page = pin!(refused(&context, host_of_it, request.clone(), failed, settings));
                 let exchanged = guarded(&context, host, request, page).await;
                 *answer = (exchanged.response, exchanged.logged);
                 Ok(Unread::Abandon)
@@ -317,12 +323,11 @@ pub(crate) async fn guarded(
     context: &Context,
     host: usize,
     request: &Request,
-    exchange: impl Future<Output = Exchanged>,
+    mut exchange: Pin<&mut impl Future<Output = Exchanged>>,
 ) -> Exchanged {
-    let mut running = pin!(exchange);
     let caught = poll_fn(|task| {
         // The future is not polled again after a panic, so nothing half-done is ever seen.
-        match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(task))) {
+        match catch_unwind(AssertUnwindSafe(|| exchange.as_mut().poll(task))) {
             Ok(Poll::Ready(exchanged)) => Poll::Ready(Ok(exchanged)),
             Ok(Poll::Pending) => Poll::Pending,
             Err(panic) => Poll::Ready(Err(panic)),
