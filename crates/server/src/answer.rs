@@ -1,7 +1,7 @@
 //! The long way of a request: a slot, the exchange, its body, the response, the log line.
 
 use crate::compat::{self, Manner};
-use crate::connection::Wire;
+use crate::connection::{Wire, boxed};
 use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, exchange, refused};
 use crate::failure::Failure;
@@ -72,7 +72,9 @@ impl Wire {
         }
         let framing = match request.framing() {
             Ok(framing) => framing,
-            Err(refusal) => return self.refuse_request(refusal, request.clone()).await,
+            Err(refusal) => {
+                return boxed(|| self.refuse_request(refusal, request.clone())).await;
+            }
         };
         self.state.begin(&framing);
         let context = self.context.clone();
@@ -87,15 +89,10 @@ impl Wire {
         let mut held = Held::new(slot, request.start_ns);
         let exchanged = match self.known(&framing, &request) {
             Some(known) => known,
-            None => {
-                let host = self.host_index();
-                let exchange = pin!(exchange(&context, context.host(host), request.clone()));
-                let guarded = pin!(guarded(&context, host, &request, exchange));
-                match self.unless_gone(guarded).await {
-                    Some(exchanged) => exchanged,
-                    None => return self.abandoned(&framing, &request).await,
-                }
-            }
+            None => match self.exchange(&request).await {
+                Some(exchanged) => exchanged,
+                None => return self.abandoned(&framing, &request).await,
+            },
         };
         let Exchanged { response, reusable, settings, logged } = exchanged;
         let mut answer = (response, logged);
@@ -141,6 +138,14 @@ impl Wire {
         let view = request.view();
         self.log(Some(view), Some(view.request_line()), &written, request).await;
         next
+    }
+
+    /// What is answered to a request; `None` if the client went away meanwhile.
+    async fn exchange(&mut self, request: &Rc<Request>) -> Option<Exchanged> {
+        let (context, host) = (self.context.clone(), self.host_index());
+        let exchange = pin!(exchange(&context, context.host(host), request.clone()));
+        let guarded = pin!(guarded(&context, host, request, exchange));
+        self.unless_gone(guarded).await
     }
 
     /// Run `work`, but give it up when the client resets the connection meanwhile. A client that
@@ -240,8 +245,9 @@ impl Wire {
                 let failed = (Failure::from(refusal), answer.1.clone());
                 let (context, host) = (self.context.clone(), self.host_index());
                 let host_of_it = context.host(host);
-                let page = pin!(refused(&context, host_of_it, request.clone(), failed, settings));
-                let exchanged = guarded(&context, host, request, page).await;
+                let mut page =
+                    boxed(|| refused(&context, host_of_it, request.clone(), failed, settings));
+                let exchanged = guarded(&context, host, request, page.as_mut()).await;
                 *answer = (exchanged.response, exchanged.logged);
                 Ok(Unread::Abandon)
             }

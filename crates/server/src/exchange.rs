@@ -11,7 +11,7 @@ use crate::lookup::{Lookup, Original, Purpose};
 use crate::modules;
 use crate::modules::Coding;
 use crate::names::{self, HostnameLookups};
-use crate::phase::{self, Stop};
+use crate::phase::{self, Filtered, Stop};
 use crate::question;
 use crate::representation::Representation;
 use crate::request::Request;
@@ -76,7 +76,7 @@ pub(crate) struct Logged {
 
 /// Answer `request`. A failure becomes a page here, so that every request has a response.
 pub(crate) async fn exchange(context: &Context, host: &Host, request: Rc<Request>) -> Exchanged {
-    let mut lookup = Lookup::new(context, host, request.clone());
+    let mut lookup = Box::new(Lookup::new(context, host, request.clone()));
     let mut ran = Ran::default();
     let outcome = match question::take(&mut lookup, begin).await {
         Ok(None) => run(&mut lookup, &mut ran).await,
@@ -97,7 +97,7 @@ pub(crate) async fn refused(
     (failure, logged): (Failure, Logged),
     settings: Option<Arc<Settings>>,
 ) -> Exchanged {
-    let mut lookup = Lookup::new(context, host, request.clone());
+    let mut lookup = Box::new(Lookup::new(context, host, request.clone()));
     let Logged { path, query, env, notes, user, client, .. } = logged;
     (lookup.path, lookup.query, lookup.env, lookup.notes) = (path, query, env, notes);
     (lookup.user, lookup.client_ip) = (user, client);
@@ -109,7 +109,7 @@ pub(crate) async fn refused(
 
 /// From what came of it to a response that can be sent.
 async fn conclude(
-    mut lookup: Lookup<'_>,
+    mut lookup: Box<Lookup<'_>>,
     outcome: Result<Response, Stop>,
     mut ran: Ran,
     request: &Rc<Request>,
@@ -117,7 +117,10 @@ async fn conclude(
     let context = lookup.context;
     let response = settle(&mut lookup, outcome, &mut ran).await;
     let codings = modules::CODINGS(&lookup, &response);
-    let mut response = modules::FILTER(&lookup, response).await;
+    let mut response = match modules::FILTER(&lookup, response) {
+        Filtered::Done(response) => response,
+        Filtered::Later(response) => response.await,
+    };
     if let Err(failure) = finish(&mut lookup, &mut response) {
         context.log_failure(&failure, &lookup);
         response = error_document::page(&lookup, &failure, None);
@@ -136,7 +139,7 @@ async fn conclude(
         _ => None,
     };
     let settings = Some(lookup.settings.clone());
-    let logged = Logged { chosen, ..logged(lookup, request, ran.handler) };
+    let logged = Logged { chosen, ..logged(*lookup, request, ran.handler) };
     Exchanged { response, reusable, settings, logged }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::access_log::Asked;
 use crate::answer::{Kind, Written, guarded, write_head};
-use crate::connection::Wire;
+use crate::connection::{Wire, boxed};
 use crate::exchange::{Exchanged, Logged, refused};
 use crate::failure::Failure;
 use crate::modules::core::Signature;
@@ -105,8 +105,9 @@ impl Wire {
         let (context, host) = (self.context.clone(), self.host_index());
         let client = Some(request.other_end().ip().to_canonical());
         let failed = (failure, Logged { path, client, ..Logged::default() });
-        let page = pin!(refused(&context, context.host(host), request.clone(), failed, None));
-        let exchanged = guarded(&context, host, request, page).await;
+        let host_of_it = context.host(host);
+        let mut page = boxed(|| refused(&context, host_of_it, request.clone(), failed, None));
+        let exchanged = guarded(&context, host, request, page.as_mut()).await;
         let Exchanged { response, logged, .. } = exchanged;
         let is_head = request.is_head();
         let delimiter = Delimiter::of(&response, is_head, Version::Http11);
