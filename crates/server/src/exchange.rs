@@ -88,8 +88,8 @@ pub(crate) async fn exchange(context: &Context, host: &Host, request: Rc<Request
 }
 
 /// The page for what is no request, or breaks a rule of HTTP: no hook has seen it, and what holds
-/// is what holds for the whole host (`ap_read_request` of protocol.c, which ends in `ap_die`). Where
-/// the body of a request breaks a rule, it is what was found out before.
+/// is what holds for the whole host (`ap_read_request` of protocol.c, which ends in `ap_die`).
+/// Where the body of a request breaks a rule, it is what was found out before.
 /// `logged` has the path that stands for it in logs.
 pub(crate) async fn refused(
     context: &Context,
