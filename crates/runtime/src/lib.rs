@@ -21,7 +21,7 @@ pub mod thread;
 pub mod timer;
 pub mod wake;
 
-pub use blocking::blocking;
+pub use blocking::{blocking, compute};
 pub use channel::Channel;
 pub use door::{Came, Door};
 pub use flag::Flag;

@@ -14,6 +14,7 @@ use crate::transmit::{Held, Sent};
 use http1::{BodyLength, CloseReason, Framing, Known, Next, Persist, ResponseHead};
 use message::limits::DRAIN_BYTES;
 use message::{Status, Target, Version};
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -90,7 +91,8 @@ impl Wire {
             None => {
                 let host = self.host_index();
                 let exchange = exchange(&context, context.host(host), request.clone());
-                match self.unless_gone(guarded(&context, host, &request, exchange)).await {
+                let work = guarded(&context, host, &request, exchange);
+                match self.unless_left(work, &request.ends_with_input).await {
                     Some(exchanged) => exchanged,
                     None => return self.abandoned(&framing, &request).await,
                 }
@@ -117,7 +119,7 @@ impl Wire {
         }
     }
 
-    /// The client has reset the connection while its request was being answered.
+    /// The client has left while its request was being answered.
     async fn abandoned(&mut self, framing: &Framing<'_>, request: &Request) -> Next {
         let next = self.state.close(CloseReason::ClientGone);
         let response = Response::new(CLIENT_GONE.unwrap_or(Status::BAD_REQUEST));
@@ -145,6 +147,15 @@ impl Wire {
     /// Run `work`, but give it up when the client resets the connection meanwhile. A client that
     /// only closes its sending side still gets its answer.
     pub(crate) async fn unless_gone<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        self.unless_left(work, &Cell::new(false)).await
+    }
+
+    /// The same, and `ends_with_input` decides whether a client that sends no more is gone, too.
+    async fn unless_left<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        ends_with_input: &Cell<bool>,
+    ) -> Option<T> {
         let mut work = pin!(work);
         let context = self.context.clone();
         let mut watches = true;
@@ -165,6 +176,10 @@ impl Wire {
                     }
                     Poll::Pending => break,
                 }
+            }
+            if !watches && ends_with_input.get() {
+                self.is_broken = true;
+                return Poll::Ready(None);
             }
             Poll::Pending
         })
