@@ -47,6 +47,7 @@ impl Parent<'_> {
         }
         if load == Load::Configuration {
             wanted.load = load;
+            self.reports.restarts();
         }
     }
 
@@ -118,7 +119,8 @@ impl Parent<'_> {
             _ => self.note(494, "SIGHUP received.  Attempting to restart"),
         }
         let loaded = (self.loader)(wanted.load).map_err(Failure::from);
-        match loaded.and_then(|server| Generation::new(server, next, Some(&self.current.generation))) {
+        let kept = &self.current.generation.listeners;
+        match loaded.and_then(|server| Generation::new(server, next, kept)) {
             Ok(generation) => self.begin(&Arc::new(generation), wanted.order),
             Err(message) => self.complain(20, &format!("{message}; the old configuration stays")),
         }

@@ -37,6 +37,33 @@ pub fn fork() -> io::Result<Fork> {
     }
 }
 
+/// The value of a variable of the environment, which has it no more afterwards.
+///
+/// # Panics
+/// When the process has a second thread, which might read the environment.
+pub fn take_variable(name: &str) -> Option<std::ffi::OsString> {
+    assert_eq!(thread_count(), 1, "the environment is changed with several threads");
+    let value = std::env::var_os(name)?;
+    // SAFETY: no other thread exists that could look at the environment meanwhile.
+    unsafe { std::env::remove_var(name) };
+    Some(value)
+}
+
+/// The `count` descriptors behind the standard streams, which whoever started this process has
+/// opened for it (SD_LISTEN_FDS_START of sd_listen_fds(3)), closed for programs that it starts.
+/// Numbers that are not open are left out.
+pub fn passed_descriptors(count: usize) -> Vec<OwnedFd> {
+    let numbers = (3..).take(count);
+    let is_open = |number: &i32| {
+        // SAFETY: takes numbers, and fails for one that is no descriptor.
+        unsafe { libc::fcntl(*number, libc::F_SETFD, libc::FD_CLOEXEC) == 0 }
+    };
+    // SAFETY: the descriptors are open. They were so before this process had opened any, because
+    // the variables that speak of them can be taken only once, which is the first thing it does;
+    // so nothing else owns them.
+    numbers.filter(is_open).map(|number| unsafe { OwnedFd::from_raw_fd(number) }).collect()
+}
+
 /// Threads of this process; 1 where /proc is not there to tell.
 pub fn thread_count() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
