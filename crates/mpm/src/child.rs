@@ -5,7 +5,7 @@ use crate::{Generation, event, prefork, worker};
 use runtime::signals::Signal;
 use runtime::{Bell, Channel, process};
 use scoreboard::ProcessState;
-use server::MpmKind;
+use server::{MpmKind, Occasion};
 use std::sync::Arc;
 
 /// Exit codes that the parent understands (httpd's APEXIT_*, mpm_common.h).
@@ -120,7 +120,9 @@ impl Child {
 
     /// One thread cannot go on: better no child than half a one. The parent starts another.
     pub(crate) fn give_up(&self, reason: &str) -> ! {
-        self.complain(480, &format!("child cannot serve: {reason}"));
+        if !self.is_quiet {
+            self.server().tell(Occasion::ChildFailed(reason));
+        }
         self.server().flush_logs();
         process::exit_now(exit_code::SICK)
     }

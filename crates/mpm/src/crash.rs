@@ -36,6 +36,11 @@ impl CrashLog {
         self.resume_ms = now_ms + self.backoff_ms;
     }
 
+    /// Whether the last death was the first after which restarts are slower.
+    pub(crate) fn slows_down(&self) -> bool {
+        self.deaths_ms.len() == DEATHS_BEFORE_BACKOFF + 1 && self.backoff_ms == BACKOFF_FIRST_MS
+    }
+
     /// A child said that none can ever work: try rarely, since only an administrator can help.
     pub(crate) fn is_hopeless(&mut self, now_ms: u64) {
         self.died(now_ms, false);
@@ -110,6 +115,7 @@ mod tests {
         for death in 5..11 {
             log.died(death, true);
             waits.push(log.resume_ms - death);
+            assert_eq!(log.slows_down(), death == 5);
         }
         assert_eq!(waits, [100, 200, 400, 800, 1000, 1000]);
         assert!(!log.may_start(11, 1, 0));

@@ -8,6 +8,7 @@ use crate::maintain::{Census, Pace, Spare, Verdict, share};
 use crate::supervisor::Parent;
 use runtime::clock;
 use runtime::process::Order;
+use server::{MpmKind, Occasion};
 use std::sync::Arc;
 
 /// httpd looks after its children once a second (mpm_common.c).
@@ -55,6 +56,15 @@ impl Crew {
     /// When [`Parent::maintain`] has something to do next.
     pub(crate) fn due_ms(&self) -> u64 {
         if self.generation.plan.spare.is_some() { self.due_ms } else { u64::MAX }
+    }
+
+    /// Whether it is time to say again that there is no room.
+    fn may_tell_full(&mut self, now_ms: u64) -> bool {
+        let is_due = self.full_told_ms.is_none_or(|told_ms| now_ms >= told_ms + FULL_TOLD_MS);
+        if is_due {
+            self.full_told_ms = Some(now_ms);
+        }
+        is_due
     }
 
     /// Want no more than `children`.
@@ -143,23 +153,27 @@ impl Parent<'_> {
             }
             missing -= 1;
         }
+        // Children that are about to end hold what slots there are.
+        let is_current = number == self.current.number();
+        if missing > 0 && is_current && self.current.may_tell_full(clock::monotonic_ms()) {
+            self.tell(Occasion::NoRoom);
+        }
     }
 
     /// The system has no room for another process: soon it may have. A restart goes on with the
     /// children that it has, if they are as many as at the start of a server.
     fn fork_failed(&mut self, number: u32, error: &std::io::Error) {
-        let text = format!("fork: Unable to fork new process: {error}");
         let (now_ms, there) = (clock::monotonic_ms(), self.children.of(number).count());
         if let Some(starting) = self.starting.as_mut().filter(|it| it.crew.number() == number) {
             match there >= starting.crew.generation.plan.start {
                 true => starting.crew.settle_for(there),
-                false => starting.failed = Some(text),
+                false => starting.failed = Some(format!("cannot fork a child process: {error}")),
             }
             return;
         }
         self.crashes.died(now_ms, false);
         if self.telling.tell(now_ms).is_some() {
-            self.complain(481, &text);
+            self.tell(Occasion::ForkFailed(error));
         }
     }
 
@@ -244,27 +258,16 @@ impl Parent<'_> {
     }
 
     fn tell_full(&mut self, census: Census, now_ms: u64) {
-        let told_ms = self.current.full_told_ms;
-        if told_ms.is_some_and(|told_ms| now_ms < told_ms + FULL_TOLD_MS) {
+        if !self.current.may_tell_full(now_ms) {
             return;
         }
-        self.current.full_told_ms = Some(now_ms);
-        let text = match census.idle {
-            0 => "server reached MaxRequestWorkers setting, consider raising the \
-                  MaxRequestWorkers setting",
-            _ => "server is within MinSpareThreads of MaxRequestWorkers, consider raising the \
-                  MaxRequestWorkers setting",
-        };
-        self.complain(484, text);
+        let is_prefork = self.current.generation.plan.kind == MpmKind::Prefork;
+        let is_full = is_prefork || census.idle == 0;
+        self.tell(if is_full { Occasion::Full } else { Occasion::NearlyFull });
     }
 
-    fn tell_busy(&self, count: usize, census: Census) {
-        let text = format!(
-            "server seems busy, (you may need to increase StartServers, ThreadsPerChild or \
-             Min/MaxSpareThreads), spawning {count} children, there are around {} idle threads, \
-             {} active children",
-            census.idle, census.active
-        );
-        self.note(486, &text);
+    fn tell_busy(&self, spawning: usize, census: Census) {
+        let Census { idle, active, leaving, .. } = census;
+        self.tell(Occasion::Busy { spawning, idle, total: active + leaving });
     }
 }

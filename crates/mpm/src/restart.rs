@@ -9,6 +9,7 @@ use crate::maintain::Pace;
 use crate::supervisor::Parent;
 use runtime::clock;
 use runtime::process::Order;
+use server::Occasion;
 use std::sync::Arc;
 
 /// Generations that may drain at once, each with its own children and memory.
@@ -115,8 +116,8 @@ impl Parent<'_> {
             Order::Drain if wanted.load == Load::Logs => {
                 self.current.generation.server.say("SIGUSR2 received.  Opening the logs again");
             }
-            Order::Drain => self.note(493, "SIGUSR1 received.  Doing graceful restart"),
-            _ => self.note(494, "SIGHUP received.  Attempting to restart"),
+            Order::Drain => self.tell(Occasion::GracefulRestart),
+            _ => self.tell(Occasion::Restart),
         }
         let loaded = (self.loader)(wanted.load).map_err(Failure::from);
         let kept = &self.current.generation.listeners;
@@ -156,9 +157,8 @@ impl Parent<'_> {
             of_it(record) && !record.has_served
         });
         let patience_ms = self.graceful_patience_ms();
-        self.children.order(Order::Drain, now_ms, patience_ms, |record| {
-            of_it(record) && record.has_served
-        });
+        self.children
+            .order(Order::Drain, now_ms, patience_ms, |record| of_it(record) && record.has_served);
         self.complain(20, &format!("{failed}; the old configuration stays"));
     }
 }

@@ -15,10 +15,10 @@ use crate::pid_file::PidFile;
 use crate::plan::Plan;
 use crate::reports::Reports;
 use crate::restart::{Starting, Wanted};
-use runtime::{Bell, Channel, Manager, clock};
 use runtime::process::{self, Ending, Order};
 use runtime::signals::{Signal, Signals};
-use server::Server;
+use runtime::{Bell, Channel, Manager, clock};
+use server::{Occasion, Server};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -203,9 +203,8 @@ impl Parent<'_> {
             let active = |bucket| self.children.active(crew.number(), buckets, bucket);
             (0..buckets).map(active).sum::<usize>() < crew.target()
         });
-        missing.map_or(u64::MAX, |crew| {
-            self.crashes.resume_ms(self.children.serving(crew.number()))
-        })
+        missing
+            .map_or(u64::MAX, |crew| self.crashes.resume_ms(self.children.serving(crew.number())))
     }
 
     fn handle_signals(&mut self) {
@@ -365,8 +364,14 @@ impl Parent<'_> {
     fn note_crash(&mut self, record: &Record, ending: Ending, served: bool) {
         let now_ms = clock::monotonic_ms();
         match ending {
+            Ending::Exit(exit_code::FATAL) if record.generation < self.current.number() => {
+                return self.tell(Occasion::OldChildFailed { pid: record.pid });
+            }
             Ending::Exit(exit_code::FATAL) => self.crashes.is_hopeless(now_ms),
             _ => self.crashes.died(now_ms, served),
+        }
+        if self.crashes.slows_down() {
+            self.tell(Occasion::KilledSuccessively);
         }
         // These have said why they failed, better than the code could.
         let said =
@@ -394,7 +399,7 @@ impl Parent<'_> {
     fn finish(&mut self) {
         self.reports.stops();
         if self.stop == Some(Stop::Gracefully) {
-            self.note(492, "caught SIGWINCH, shutting down gracefully");
+            self.tell(Occasion::GracefulStop);
             let (now_ms, patience_ms) = (clock::monotonic_ms(), self.graceful_patience_ms());
             self.children.order(Order::Drain, now_ms, patience_ms, |_| true);
             // New clients are refused from now on rather than left in the queue of a socket that
@@ -405,7 +410,7 @@ impl Parent<'_> {
             self.wait_for_all(|parent| parent.stop == Some(Stop::Now));
         }
         if !self.children.is_empty() {
-            self.note(491, "caught SIGTERM, shutting down");
+            self.tell(Occasion::Terminated);
         }
         self.end_all();
     }
@@ -436,12 +441,13 @@ impl Parent<'_> {
     /// Log that the server serves, as httpd does after each start and restart.
     pub(crate) fn announce(&self) {
         self.current.generation.server.note_modules();
-        self.note(489, &format!("{} configured -- resuming normal operations", server::IDENTITY));
+        self.tell(Occasion::Resuming);
+        self.tell(Occasion::Built);
         self.current.generation.server.note_command_line(&command_line().join(" "));
     }
 
-    pub(crate) fn note(&self, id: u32, text: &str) {
-        self.current.generation.server.note(id, text);
+    pub(crate) fn tell(&self, occasion: Occasion<'_>) {
+        self.current.generation.server.tell(occasion);
     }
 
     pub(crate) fn complain(&self, id: u32, text: &str) {

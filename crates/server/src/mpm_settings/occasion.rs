@@ -44,19 +44,10 @@ pub enum Occasion<'a> {
         /// Its number.
         pid: i32,
     },
-    /// A process has ended that nobody has started.
-    LongLost {
-        /// Its number.
-        pid: i32,
-    },
     /// Children are killed one after the other (worker and event).
     KilledSuccessively,
-    /// The first children could not begin for want of something (worker and event).
-    NoneStarted,
     /// A child cannot begin, for this reason.
     ChildFailed(&'a str),
-    /// `ThreadStackSize` is one that threads cannot have (worker and event).
-    BadStackSize(usize),
 }
 
 impl Occasion<'_> {
@@ -76,11 +67,8 @@ impl Occasion<'_> {
             Self::NoRoom                => (Level::Error,  [    0,  288,  3490]),
             Self::Busy { .. }           => (Level::Info,   [  162,  289,   486]),
             Self::OldChildFailed { .. } => (Level::Warn,   [  166,  290,   487]),
-            Self::LongLost { .. }       => (Level::Warn,   [  167,  291,   488]),
             Self::KilledSuccessively    => (Level::Warn,   [    0, 10393, 10392]),
-            Self::NoneStarted           => (Level::Alert,  [    0, 2325,  2324]),
             Self::ChildFailed(_)        => (Level::Error,  [10378,  282,   480]),
-            Self::BadStackSize(_)       => (Level::Warn,   [    0, 2435,  2436]),
         }
     }
 
@@ -127,16 +115,8 @@ impl Occasion<'_> {
             Self::OldChildFailed { pid } => {
                 format!("Ignoring fatal error in child of previous generation (pid {pid}).")
             }
-            Self::LongLost { pid } => format!("long lost child came home! (pid {pid})"),
             Self::KilledSuccessively => "children are killed successively!".into(),
-            Self::NoneStarted => "A resource shortage or other unrecoverable failure was \
-                                  encountered before any child process initialized \
-                                  successfully... httpd is exiting!"
-                .into(),
             Self::ChildFailed(reason) => format!("child cannot serve: {reason}"),
-            Self::BadStackSize(bytes) => {
-                format!("WARNING: ThreadStackSize of {bytes} is inappropriate, using default")
-            }
         }
     }
 }
