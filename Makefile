@@ -8,14 +8,25 @@ SOAK_SECONDS ?= 600
 # Where cargo builds; a relative CARGO_TARGET_DIR counts from here.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
+# Where `make install` puts things. DESTDIR stands before all of it, for packages.
+prefix ?= /usr/local
+bindir ?= $(prefix)/bin
+sysconfdir ?= $(if $(filter /usr,$(prefix)),/etc,$(prefix)/etc)
+datadir ?= $(prefix)/share
+docdir ?= $(datadir)/doc/trivet
+mandir ?= $(datadir)/man
+unitdir ?= $(prefix)/lib/systemd/system
+# What is installed; built if it is not there.
+BINARY ?= $(TARGET)/release/trivet
+
 # rustup installs here, and not every shell has it on its path.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench fuzz soak check
+.PHONY: help run test bench fuzz soak check build install uninstall
 
 help: ## print this list
-	@echo 'usage: make TARGET [LISTEN=address:port] [SITE=folder]'
+	@echo 'usage: make TARGET [LISTEN=address:port] [SITE=folder] [prefix=folder]'
 	@sed -n 's/^\([a-z]*\): .*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
 
 run: ## build and serve SITE at http://LISTEN (examples/site, 127.0.0.1:8080)
@@ -41,3 +52,48 @@ soak: ## break things under load for SOAK_SECONDS (600)
 
 check: ## everything that must pass before a change is merged
 	.ci/run
+
+build: ## build the server
+	$(CARGO) build --release --locked -p trivet
+
+# Only if there is none: root, who installs, need not have a compiler.
+$(TARGET)/release/trivet:
+	$(CARGO) build --release --locked -p trivet
+
+# Texts name the paths of the default prefix.
+place = sed -e 's|/usr/local/bin|$(bindir)|g' -e 's|/usr/local/etc|$(sysconfdir)|g' \
+	-e 's|/usr/local/share/doc/trivet|$(docdir)|g' -e 's|/usr/local/share|$(datadir)|g'
+units = trivet.service trivet.socket
+config = $(DESTDIR)$(sysconfdir)/trivet/trivet.conf
+# Folders of the repository, and where they go.
+folders = examples/site:$(datadir)/trivet/site docs:$(docdir)/docs
+texts = README.md CHANGELOG.md ARCHITECTURE.md STYLE.md LICENSE
+
+install: $(BINARY) ## install below prefix (/usr/local), DESTDIR before it; a configuration is kept
+	install -d '$(DESTDIR)$(bindir)' '$(DESTDIR)$(unitdir)' '$(DESTDIR)$(mandir)/man8' \
+		'$(DESTDIR)$(docdir)' '$(dir $(config))'
+	install -m 755 '$(BINARY)' '$(DESTDIR)$(bindir)/trivet'
+	for unit in $(units); do \
+		$(place) "packaging/systemd/$$unit" > "$(DESTDIR)$(unitdir)/$$unit" \
+		&& chmod 644 "$(DESTDIR)$(unitdir)/$$unit" || exit; done
+	$(place) packaging/man/trivet.8 > '$(DESTDIR)$(mandir)/man8/trivet.8'
+	$(place) packaging/trivet.conf > '$(config).new' && chmod 644 '$(config).new' \
+		'$(DESTDIR)$(mandir)/man8/trivet.8'
+	if [ -e '$(config)' ]; then rm '$(config).new'; else mv '$(config).new' '$(config)'; fi
+	install -m 644 $(texts) '$(DESTDIR)$(docdir)'
+	for pair in $(folders); do \
+		(cd "$${pair%%:*}" && find . -type f) | while read -r file; do \
+			install -D -m 644 "$${pair%%:*}/$$file" "$(DESTDIR)$${pair#*:}/$$file" || exit; \
+		done || exit; done
+
+uninstall: ## remove what install has put there, but for a configuration that was changed
+	rm -f '$(DESTDIR)$(bindir)/trivet' $(units:%='$(DESTDIR)$(unitdir)/%') \
+		'$(DESTDIR)$(mandir)/man8/trivet.8'
+	cd '$(DESTDIR)$(docdir)' && rm -f $(texts)
+	for pair in $(folders); do \
+		(cd "$${pair%%:*}" && find . -type f) | while read -r file; do \
+			rm -f "$(DESTDIR)$${pair#*:}/$$file"; \
+		done; done
+	find '$(DESTDIR)$(docdir)' '$(DESTDIR)$(datadir)/trivet' -depth -type d -empty -delete
+	if $(place) packaging/trivet.conf | cmp -s - '$(config)'; then \
+		rm '$(config)' && rmdir --ignore-fail-on-non-empty '$(dir $(config))'; fi

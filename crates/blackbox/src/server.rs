@@ -5,7 +5,8 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -32,6 +33,8 @@ pub struct Site {
     wrapper: Vec<OsString>,
     descriptors: Option<u64>,
     reads_output: bool,
+    environment: Vec<(&'static str, String)>,
+    passed: Vec<Arc<TcpListener>>,
 }
 
 impl Site {
@@ -48,6 +51,8 @@ impl Site {
             wrapper: Vec::new(),
             descriptors: None,
             reads_output: true,
+            environment: Vec::new(),
+            passed: Vec::new(),
         }
     }
 
@@ -116,6 +121,18 @@ impl Site {
         self
     }
 
+    /// Sets a variable of its environment.
+    pub fn variable(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.environment.push((name, value.into()));
+        self
+    }
+
+    /// Passes a socket that listens already, as a service manager does.
+    pub fn pass(mut self, socket: &Arc<TcpListener>) -> Self {
+        self.passed.push(Arc::clone(socket));
+        self
+    }
+
     /// The diagnostic handler at `/diag`.
     pub fn diagnostics(self) -> Self {
         self.directives(&["<Location /diag>", "SetHandler trivet-diagnostic", "</Location>"])
@@ -124,6 +141,11 @@ impl Site {
     /// The command, its output not yet redirected.
     fn command(&self) -> Command {
         let mut words = self.wrapper.clone();
+        if !self.passed.is_empty() {
+            // The shell becomes the server, so that the process id is known before.
+            let become_it = "LISTEN_PID=${LISTEN_PID:-$$} exec \"$@\"";
+            words.extend(["sh", "-c", become_it, "sh"].map(OsString::from));
+        }
         words.push(binary::trivet().into());
         match &self.config {
             Some(file) => words.extend(["serve".into(), "--config".into(), file.into()]),
@@ -140,6 +162,9 @@ impl Site {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::null());
         process::lead_group(&mut command);
+        command.env("LISTEN_FDS", self.passed.len().to_string());
+        command.envs(self.environment.iter().cloned());
+        pass_descriptors(&mut command, &self.passed);
         if let Some(limit) = self.descriptors {
             limit_descriptors(&mut command, limit);
         }
@@ -186,6 +211,27 @@ impl Site {
         assert_eq!(process::group_members(pid), [] as [i32; 0], "something still runs");
         let text = fs::read_to_string(&errors).expect("stderr is a file");
         (status.code().expect("it ends by itself, not by a signal"), text)
+    }
+}
+
+/// Makes sockets the descriptors 3 and following of a command.
+fn pass_descriptors(command: &mut Command, sockets: &[Arc<TcpListener>]) {
+    let sockets: Vec<i32> = sockets.iter().map(AsRawFd::as_raw_fd).collect();
+    // SAFETY: fcntl and dup2 are async-signal-safe, and the closure touches only its own copy.
+    unsafe {
+        command.pre_exec(move || {
+            // First out of the way, so that none lands on another one.
+            for (number, socket) in (3..).zip(&sockets) {
+                if libc::fcntl(*socket, libc::F_DUPFD, 200 + number) != 200 + number {
+                    return Err(std::io::Error::last_os_error());
+                }
+            }
+            for (number, _) in (3..).zip(&sockets) {
+                libc::dup2(200 + number, number);
+                libc::close(200 + number);
+            }
+            Ok(())
+        });
     }
 }
 

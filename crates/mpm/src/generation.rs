@@ -35,13 +35,12 @@ pub enum Load {
 pub type Loader<'a> = dyn Fn(Load) -> Result<Server, String> + 'a;
 
 impl Generation {
-    /// Bind and allocate for `server`.
+    /// Bind and allocate for `server`; sockets of `kept` are taken over. The first generation has
+    /// the number 0.
     ///
     /// # Errors
     /// One sentence for the administrator.
-    pub fn new(server: Server, number: u32, before: Option<&Self>) -> Result<Self, Failure> {
-        let none = Listeners::default();
-        let kept = before.map_or(&none, |generation| &generation.listeners);
+    pub fn new(server: Server, number: u32, kept: &Listeners) -> Result<Self, Failure> {
         let settings = server.mpm();
         let queueing = Queueing {
             backlog: settings.listen_backlog,
@@ -55,8 +54,16 @@ impl Generation {
             .map_err(|(address, error)| Failure::Bind(address, error))?;
         let plan = Plan { buckets: listeners.buckets(), ..plan };
         // The first ones stand on standard error.
-        for warning in warnings.iter().filter(|_| before.is_some()) {
+        for warning in warnings.iter().filter(|_| number > 0) {
             server.warn(warning.id_again, &warning.text_again);
+        }
+        if number == 0 {
+            for address in listeners.unwanted() {
+                server.advise(&format!(
+                    "the service manager has passed a socket that listens at {address}, which no \
+                     Listen directive names: nobody answers there"
+                ));
+            }
         }
         // The counters begin anew, and so does the time that rates are taken over (httpd, too).
         let board = Board::create(plan.rows(), plan.slots, runtime::clock::unix_s())

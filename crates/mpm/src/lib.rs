@@ -25,6 +25,7 @@ mod pid_file;
 mod plan;
 mod prefork;
 mod probe;
+mod reports;
 mod restart;
 mod supervisor;
 mod wear;

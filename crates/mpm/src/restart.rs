@@ -48,6 +48,7 @@ impl Parent<'_> {
         }
         if load == Load::Configuration {
             wanted.load = load;
+            self.reports.restarts();
         }
     }
 
@@ -119,9 +120,8 @@ impl Parent<'_> {
             _ => self.tell(Occasion::Restart),
         }
         let loaded = (self.loader)(wanted.load).map_err(Failure::from);
-        match loaded
-            .and_then(|server| Generation::new(server, next, Some(&self.current.generation)))
-        {
+        let kept = &self.current.generation.listeners;
+        match loaded.and_then(|server| Generation::new(server, next, kept)) {
             Ok(generation) => self.begin(&Arc::new(generation), wanted.order),
             Err(message) => self.complain(20, &format!("{message}; the old configuration stays")),
         }

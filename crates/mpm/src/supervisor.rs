@@ -8,14 +8,16 @@ use crate::children::{
 use crate::crash::{CrashLog, Telling};
 use crate::crew::Crew;
 use crate::generation::{Failure, Generation, Load, Loader};
+use crate::listen::Listeners;
 use crate::log_programs;
 use crate::maintain::Pace;
 use crate::pid_file::PidFile;
 use crate::plan::Plan;
+use crate::reports::Reports;
 use crate::restart::{Starting, Wanted};
 use runtime::process::{self, Ending, Order};
 use runtime::signals::{Signal, Signals};
-use runtime::{Bell, Channel, clock};
+use runtime::{Bell, Channel, Manager, clock};
 use server::{Occasion, Server};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -62,13 +64,14 @@ pub struct Parent<'a> {
     pub(crate) crashes: CrashLog,
     pub(crate) telling: Telling,
     pub(crate) stop: Option<Stop>,
+    pub(crate) reports: Reports,
     pid_file: Option<PidFile>,
 }
 
 /// Serve `first` until a signal ends it; the result is the exit code of the process.
 ///
-/// `loader` reads the configuration again for a restart. `started` is called once, when every
-/// child is ready.
+/// `manager` is who started this process. `loader` reads the configuration again for a restart.
+/// `started` is called once, when every child is ready.
 ///
 /// # Errors
 /// One sentence for the administrator when the server cannot start; nothing is left running then.
@@ -76,11 +79,19 @@ pub fn run(
     first: Server,
     loader: &Loader<'_>,
     attached_to_terminal: bool,
+    manager: Manager,
     started: impl FnOnce(&Started),
 ) -> Result<i32, Failure> {
     let signals = Signals::take().map_err(|error| format!("cannot watch signals: {error}"))?;
     let bell = Bell::new().map_err(|error| format!("cannot make an event descriptor: {error}"))?;
-    let first = Arc::new(Generation::new(first, 0, None)?);
+    let Manager { notifier, sockets, unfit } = manager;
+    if unfit > 0 {
+        first.advise(&format!(
+            "the service manager has passed {unfit} descriptors that are no TCP sockets that \
+             listen: they are closed"
+        ));
+    }
+    let first = Arc::new(Generation::new(first, 0, &Listeners::passed(sockets))?);
     let children = first.plan.start;
     let mut parent = Parent {
         loader,
@@ -94,6 +105,7 @@ pub fn run(
         crashes: CrashLog::default(),
         telling: Telling::default(),
         stop: None,
+        reports: Reports::new(notifier),
         pid_file: None,
     };
     parent.write_pid_file()?;
@@ -116,6 +128,7 @@ impl Parent<'_> {
         if self.stop.is_none() {
             started(&self.report());
             self.announce();
+            self.report_to_manager();
         }
         while self.stop.is_none() {
             self.turn()?;
@@ -160,6 +173,7 @@ impl Parent<'_> {
             crew.generation.server.restart_log_programs();
         }
         self.kill_overdue();
+        self.report_to_manager();
         Ok(())
     }
 
@@ -271,6 +285,7 @@ impl Parent<'_> {
                 self.current = Crew::new(generation.clone(), 1, Pace::new());
                 self.starting = None;
                 self.children.forget();
+                self.reports.leave_to_parent();
                 drop(own_logs);
                 process::exit_now(Child::main(generation, birth))
             }
@@ -382,6 +397,7 @@ impl Parent<'_> {
 
     /// Carry out the stop that a signal asked for.
     fn finish(&mut self) {
+        self.reports.stops();
         if self.stop == Some(Stop::Gracefully) {
             self.tell(Occasion::GracefulStop);
             let (now_ms, patience_ms) = (clock::monotonic_ms(), self.graceful_patience_ms());

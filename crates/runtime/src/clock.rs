@@ -1,4 +1,5 @@
-//! The three clocks of the server: a coarse one for deadlines, and wall time for people.
+//! The clocks of the server: a coarse one for deadlines, wall time for people, and what a thread
+//! has used of its processor.
 //!
 //! Deadlines use only the monotonic clock, so that a jump of the wall clock expires nothing.
 
@@ -25,4 +26,10 @@ pub fn unix_s() -> i64 {
 pub fn unix_us() -> i64 {
     let now = clock_gettime(ClockId::Realtime);
     now.tv_sec * 1_000_000 + now.tv_nsec / 1000
+}
+
+/// Nanoseconds for which the calling thread has had a processor.
+pub fn thread_cpu_ns() -> u64 {
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    used.tv_sec.cast_unsigned() * 1_000_000_000 + used.tv_nsec.cast_unsigned()
 }

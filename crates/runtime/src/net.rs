@@ -41,6 +41,10 @@ pub fn bind(address: SocketAddr, queueing: Queueing) -> io::Result<StdListener> 
     if queueing.shares_address {
         sockopt::set_socket_reuseport(&socket, true)?;
     }
+    if address.is_ipv6() {
+        // Whatever the system's default is: IPv4 comes in here, too (listen.c, make_sock).
+        sockopt::set_ipv6_v6only(&socket, false)?;
+    }
     rustix::net::bind(&socket, &address)?;
     let listener = StdListener::from(socket);
     listen(&listener, queueing)?;
@@ -73,6 +77,11 @@ fn canonical(address: SocketAddr) -> SocketAddr {
 /// Whether this machine has IPv6 at all.
 pub fn has_ipv6() -> bool {
     rustix::net::socket(AddressFamily::INET6, SocketType::STREAM, None).is_ok()
+}
+
+/// Whether clients of IPv4 cannot come in at a socket of IPv6.
+pub fn is_ipv6_only(listener: &StdListener) -> bool {
+    sockopt::ipv6_v6only(listener).unwrap_or(false)
 }
 
 /// A listening socket as one serving thread sees it.

@@ -1,5 +1,8 @@
 //! The system calls that have no safe wrapper elsewhere: all `unsafe` of this crate is here.
 
+mod local_time;
+
+pub use local_time::{LocalTime, local_time};
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
 use std::io::{self, Read};
@@ -35,6 +38,33 @@ pub fn fork() -> io::Result<Fork> {
         0 => Ok(Fork::Child),
         pid => Ok(Fork::Parent(pid)),
     }
+}
+
+/// The value of a variable of the environment, which has it no more afterwards.
+///
+/// # Panics
+/// When the process has a second thread, which might read the environment.
+pub fn take_variable(name: &str) -> Option<std::ffi::OsString> {
+    assert_eq!(thread_count(), 1, "the environment is changed with several threads");
+    let value = std::env::var_os(name)?;
+    // SAFETY: no other thread exists that could look at the environment meanwhile.
+    unsafe { std::env::remove_var(name) };
+    Some(value)
+}
+
+/// The `count` descriptors behind the standard streams, which whoever started this process has
+/// opened for it (SD_LISTEN_FDS_START of sd_listen_fds(3)), closed for programs that it starts.
+/// Numbers that are not open are left out.
+pub fn passed_descriptors(count: usize) -> Vec<OwnedFd> {
+    let numbers = (3..).take(count);
+    let is_open = |number: &i32| {
+        // SAFETY: takes numbers, and fails for one that is no descriptor.
+        unsafe { libc::fcntl(*number, libc::F_SETFD, libc::FD_CLOEXEC) == 0 }
+    };
+    // SAFETY: the descriptors are open. They were so before this process had opened any, because
+    // the variables that speak of them can be taken only once, which is the first thing it does;
+    // so nothing else owns them.
+    numbers.filter(is_open).map(|number| unsafe { OwnedFd::from_raw_fd(number) }).collect()
 }
 
 /// Threads of this process; 1 where /proc is not there to tell.
@@ -417,78 +447,9 @@ fn look_up_name<T>(socket: &T, name: &mut [libc::c_char], flags: i32) -> i32 {
     }
 }
 
-/// A moment in the local time zone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LocalTime {
-    /// Year, such as 2026.
-    pub year: i32,
-    /// Month, 1 to 12.
-    pub month: u8,
-    /// Day of the month, 1 to 31.
-    pub day: u8,
-    /// Hour, 0 to 23.
-    pub hour: u8,
-    /// Minute.
-    pub minute: u8,
-    /// Second, 0 to 60.
-    pub second: u8,
-    /// Day of the week, 0 is Sunday.
-    pub weekday: u8,
-    /// Day of the year, 0 to 365.
-    pub year_day: u16,
-    /// Seconds east of UTC.
-    pub offset_s: i32,
-    /// Name of the zone, such as `CEST`, padded with NUL bytes.
-    pub zone: [u8; 8],
-}
-
-/// `unix_s` in the local time zone.
-pub fn local_time(unix_s: i64) -> LocalTime {
-    let mut broken = MaybeUninit::<libc::tm>::zeroed();
-    // SAFETY: both pointers are valid; all-zero is a valid `tm` if the call refuses the year.
-    let tm = unsafe {
-        libc::localtime_r(&raw const unix_s, broken.as_mut_ptr());
-        broken.assume_init()
-    };
-    let small = |value: i32| u8::try_from(value).unwrap_or(0);
-    LocalTime {
-        year: tm.tm_year + 1900,
-        month: small(tm.tm_mon + 1),
-        day: small(tm.tm_mday),
-        hour: small(tm.tm_hour),
-        minute: small(tm.tm_min),
-        second: small(tm.tm_sec),
-        weekday: small(tm.tm_wday),
-        year_day: u16::try_from(tm.tm_yday).unwrap_or(0),
-        offset_s: i32::try_from(tm.tm_gmtoff).unwrap_or(0),
-        zone: zone_name(tm.tm_zone),
-    }
-}
-
-fn zone_name(zone: *const libc::c_char) -> [u8; 8] {
-    let mut name = [0; 8];
-    if !zone.is_null() {
-        // SAFETY: localtime_r sets tm_zone to a string of the C library that stays valid.
-        let bytes = unsafe { CStr::from_ptr(zone) }.to_bytes();
-        let used = bytes.len().min(name.len());
-        name[..used].copy_from_slice(&bytes[..used]);
-    }
-    name
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn local_time_of_a_known_moment_agrees_with_its_own_offset() {
-        let time = local_time(1_316_369_908); // 2011-09-18 18:18:28 UTC
-        let seconds_of_day =
-            i64::from(time.hour) * 3600 + i64::from(time.minute) * 60 + i64::from(time.second)
-                - i64::from(time.offset_s);
-        assert_eq!(seconds_of_day.rem_euclid(86_400), 1_316_369_908 % 86_400);
-        assert_eq!(time.year, 2011);
-    }
 
     #[test]
     fn root_is_known_by_name_and_nonsense_is_not() {

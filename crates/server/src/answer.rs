@@ -14,6 +14,7 @@ use crate::transmit::{Held, Sent};
 use http1::{BodyLength, CloseReason, Framing, Known, Next, Persist, ResponseHead};
 use message::limits::DRAIN_BYTES;
 use message::{Status, Target, Version};
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -115,7 +116,7 @@ impl Wire {
         }
     }
 
-    /// The client has reset the connection while its request was being answered.
+    /// The client has left while its request was being answered.
     async fn abandoned(&mut self, framing: &Framing<'_>, request: &Request) -> Next {
         let next = self.state.close(CloseReason::ClientGone);
         let response = Response::new(CLIENT_GONE.unwrap_or(Status::BAD_REQUEST));
@@ -145,7 +146,7 @@ impl Wire {
         let (context, host) = (self.context.clone(), self.host_index());
         let exchange = pin!(exchange(&context, context.host(host), request.clone()));
         let guarded = pin!(guarded(&context, host, request, exchange));
-        self.unless_gone(guarded).await
+        self.unless_left(guarded, Some(&request.ends_with_input)).await
     }
 
     /// Run `work`, but give it up when the client resets the connection meanwhile. A client that
@@ -154,7 +155,16 @@ impl Wire {
     /// It is pinned by the caller: a future that is passed on takes its memory twice.
     pub(crate) async fn unless_gone<T>(
         &mut self,
+        work: Pin<&mut impl Future<Output = T>>,
+    ) -> Option<T> {
+        self.unless_left(work, None).await
+    }
+
+    /// The same, and `ends_with_input` says whether a client that sends no more is gone, too.
+    async fn unless_left<T>(
+        &mut self,
         mut work: Pin<&mut impl Future<Output = T>>,
+        ends_with_input: Option<&Cell<bool>>,
     ) -> Option<T> {
         let context = self.context.clone();
         let mut watches = true;
@@ -175,6 +185,10 @@ impl Wire {
                     }
                     Poll::Pending => break,
                 }
+            }
+            if !watches && ends_with_input.is_some_and(Cell::get) {
+                self.is_broken = true;
+                return Poll::Ready(None);
             }
             Poll::Pending
         })

@@ -2,6 +2,7 @@
 
 use crate::byterange;
 use crate::lookup::Lookup;
+use crate::modules::diagnostic::load::Load;
 use crate::modules::{autoindex, diagnostic, files, info, status};
 use crate::phase::Stop;
 use crate::representation::Representation;
@@ -26,6 +27,8 @@ pub(crate) enum Handler {
     Made(Box<Made>),
     /// Waits, burns and faults on request.
     Diagnostic,
+    /// Takes as long as is asked for.
+    Load(Load),
 }
 
 /// An answer, and the handler that it is from.
@@ -92,6 +95,7 @@ impl Handler {
             Self::Status => Ok(status::respond(lookup)?),
             Self::Info => info::respond(lookup).await,
             Self::Diagnostic => Ok(diagnostic::respond(&lookup.request).await?),
+            Self::Load(load) => Ok(load.respond(lookup).await?),
         }
     }
 
@@ -119,6 +123,7 @@ impl Handler {
             Self::Status => "server-status",
             Self::Info => "server-info",
             Self::Diagnostic => "trivet-diagnostic",
+            Self::Load(load) => load.name(),
         }
     }
 }

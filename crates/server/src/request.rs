@@ -6,6 +6,7 @@ use crate::names::Names;
 use crate::response::Field;
 use http1::{BodyLength, Framing, Head, HeadLimits, HeadParser, Progress, Refusal, RequestHead};
 use message::{Method, scan};
+use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
@@ -33,6 +34,9 @@ pub(crate) struct Request {
     pub(crate) ids: LogIds,
     /// What is known of the names of the connection's ends.
     pub(crate) names: Rc<Names>,
+    /// Whether it is given up when the client sends no more. Others are answered even then: some
+    /// clients close their side as soon as they have asked.
+    pub(crate) ends_with_input: Rc<Cell<bool>>,
 }
 
 impl Request {
@@ -49,6 +53,7 @@ impl Request {
             start_ns: runtime::clock::monotonic_ns(),
             ids: LogIds::default(),
             names: Rc::default(),
+            ends_with_input: Rc::default(),
         }
     }
 
@@ -125,7 +130,8 @@ impl Request {
                 let as_sent = || Rc::new((self.raw.clone(), self.head.clone()));
                 let sent = Some(self.sent.clone().unwrap_or_else(as_sent));
                 let (ids, names) = (self.ids.clone(), self.names.clone());
-                Some(Self { raw, head, sent, ids, names, ..*self })
+                let ends_with_input = self.ends_with_input.clone();
+                Some(Self { raw, head, sent, ids, names, ends_with_input, ..*self })
             }
             _ => None,
         }

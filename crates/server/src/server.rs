@@ -219,6 +219,11 @@ impl Server {
         self.log(Level::Notice, self.mpm().kind.module(), None, None, text.as_bytes());
     }
 
+    /// Log a warning of the parent for which httpd has no number.
+    pub fn advise(&self, text: &str) {
+        self.log(Level::Warn, self.mpm().kind.module(), None, None, text.as_bytes());
+    }
+
     /// Log what modules have to say when the server begins to serve.
     pub fn note_modules(&self) {
         for (id, text) in self.site.proxy_protocol.notices() {

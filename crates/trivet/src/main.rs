@@ -6,11 +6,13 @@ mod help;
 mod httpd;
 mod serve;
 
+use runtime::Manager;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Runs a subcommand with the arguments that follow its name; the result is the exit code.
-type Command = fn(lexopt::Parser) -> Result<i32, Problem>;
+/// Runs a subcommand with the arguments that follow its name, for whoever has started the program;
+/// the result is the exit code.
+type Command = fn(lexopt::Parser, Manager) -> Result<i32, Problem>;
 
 /// Every subcommand.
 const COMMANDS: &[(&str, Command)] = &[("serve", serve::run), ("help", help_about)];
@@ -71,10 +73,11 @@ pub(crate) fn say(text: &str) {
 
 fn run() -> Result<i32, Problem> {
     use lexopt::prelude::{Long, Value};
+    let manager = Manager::of_environment();
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     if httpd::is_meant(&program(), &words) {
-        return httpd::run(&program(), &words);
+        return httpd::run(&program(), &words, manager);
     }
     let mut parser = lexopt::Parser::from_env();
     match parser.next()? {
@@ -92,14 +95,14 @@ fn run() -> Result<i32, Problem> {
                 let near = suggestion(&word, COMMANDS.iter().map(|row| row.0));
                 return Err(Problem::Usage(format!("there is no command '{word}'{near}")));
             };
-            command(parser)
+            command(parser, manager)
         }
         Some(other) => Err(other.unexpected().into()),
     }
 }
 
 /// `trivet help`, `trivet help serve`, `trivet help serve Listen`.
-fn help_about(parser: lexopt::Parser) -> Result<i32, Problem> {
+fn help_about(parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
     let mut words = topic_words(parser)?.into_iter();
     match words.next().as_deref() {
         None | Some("help") => say(help::OVERVIEW),

@@ -3,6 +3,7 @@
 use crate::{Problem, say};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use mpm::Started;
+use runtime::Manager;
 use server::{MpmKind, MpmSettings, Serve, Server, Warning};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -16,7 +17,7 @@ enum Asked {
 }
 
 /// Serve until a signal ends it; the result is the exit code.
-pub(crate) fn run(parser: lexopt::Parser) -> Result<i32, Problem> {
+pub(crate) fn run(parser: lexopt::Parser, manager: Manager) -> Result<i32, Problem> {
     let serve = match parse(parser)? {
         Asked::Serve(serve) => serve,
         Asked::Help(topic) => {
@@ -36,7 +37,7 @@ pub(crate) fn run(parser: lexopt::Parser) -> Result<i32, Problem> {
         None => serve.folder.clone(),
     };
     let started = move |started: &Started| say(&banner(&folder, started));
-    mpm::run(first, &loader, is_at_terminal(), started)
+    mpm::run(first, &loader, is_at_terminal(), manager, started)
         .map_err(|failure| Problem::Failed(failure.to_string()))
 }
 

@@ -1,10 +1,13 @@
 //! diagnostic: a handler that waits, burns and faults on request, to try out limits, monitoring
-//! and supervision. `SetHandler trivet-diagnostic` turns it on; nothing does by default.
+//! and supervision. `SetHandler trivet-diagnostic` turns it on; nothing does by default. `load` has
+//! its two harmless relatives, for measuring.
 //!
 //! Query: `wait=MS` holds the request slot and no thread, `burn=MS` burns CPU, `panic` panics,
 //! `crash` kills the process, `stream=BYTES` sends that many bytes (at most 16 MiB) as a body
 //! whose length is not said; `pause=MS` waits before each kilobyte of it, and `fail` breaks it off
 //! at the end. They are carried out in this order.
+
+pub(crate) mod load;
 
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
@@ -12,6 +15,7 @@ use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::request::Request;
 use crate::response::{Body, Response, Source};
+use load::Load;
 use message::Status;
 use std::io;
 use std::pin::Pin;
@@ -29,8 +33,12 @@ const PIECE_BYTES: u64 = 1024;
 
 /// Resolve hook.
 pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
-    let is_it = handler::configured(lookup)?.as_deref() == Some("trivet-diagnostic");
-    Ok(is_it.then_some(Handler::Diagnostic))
+    Ok(match handler::configured(lookup)?.as_deref() {
+        Some("trivet-diagnostic") => Some(Handler::Diagnostic),
+        Some("trivet-wait") => Some(Handler::Load(Load::Wait)),
+        Some("trivet-cpu") => Some(Handler::Load(Load::Cpu)),
+        _ => None,
+    })
 }
 
 /// Do what the query asks for.

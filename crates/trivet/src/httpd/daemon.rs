@@ -3,6 +3,7 @@
 use crate::Problem;
 use crate::httpd::options::Options;
 use mpm::Load;
+use runtime::Manager;
 use runtime::daemon::{self, Report, Side};
 use runtime::signals::Signals;
 use server::{Configured, Httpd, Server};
@@ -37,10 +38,11 @@ pub(crate) fn start(
     options: &Options,
     httpd: &Httpd,
     configured: Configured,
+    manager: Manager,
 ) -> Result<i32, Problem> {
     let manner = Manner::of(options);
     if manner.is_in_front {
-        return serve(httpd, configured, manner, None).map_err(Problem::Plain);
+        return serve(httpd, (configured, manager), manner, None).map_err(Problem::Plain);
     }
     match daemon::detach().map_err(|error| Problem::Failed(format!("cannot detach: {error}")))? {
         Side::Launcher(launcher) => {
@@ -53,19 +55,19 @@ pub(crate) fn start(
                 Err(text) => Err(Problem::Plain(text)),
             }
         }
-        Side::Daemon(report) => serve(httpd, configured, manner, Some(report)).or(Ok(1)),
+        Side::Daemon(report) => serve(httpd, (configured, manager), manner, Some(report)).or(Ok(1)),
     }
 }
 
 fn serve(
     httpd: &Httpd,
-    configured: Configured,
+    given: (Configured, Manager),
     manner: Manner,
     report: Option<Report>,
 ) -> Result<i32, String> {
     // In the background the caller waits for a word whatever happens, in front it prints it.
     let report = RefCell::new(report);
-    let result = run(httpd, configured, manner, &report);
+    let result = run(httpd, given, manner, &report);
     if let (Err(text), Some(report)) = (&result, report.take()) {
         report.fails(text);
     }
@@ -74,7 +76,7 @@ fn serve(
 
 fn run(
     httpd: &Httpd,
-    configured: Configured,
+    (configured, manager): (Configured, Manager),
     manner: Manner,
     report: &RefCell<Option<Report>>,
 ) -> Result<i32, String> {
@@ -107,7 +109,7 @@ fn run(
             report.serves();
         }
     };
-    mpm::run(first, &loader, !is_background && is_at_terminal(), started)
+    mpm::run(first, &loader, !is_background && is_at_terminal(), manager, started)
         .map_err(|failure| failure.httpd_text())
 }
 

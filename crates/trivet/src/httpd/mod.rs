@@ -13,6 +13,7 @@ use crate::serve::sizes;
 use crate::{Problem, say};
 use control::{Control, Next};
 use options::{Early, Options};
+use runtime::Manager;
 use server::{Configured, Httpd, Refused};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -32,7 +33,7 @@ pub(crate) fn is_meant(program: &str, words: &[String]) -> bool {
 }
 
 /// Do what the options ask for; the result is the exit code.
-pub(crate) fn run(program: &str, words: &[String]) -> Result<i32, Problem> {
+pub(crate) fn run(program: &str, words: &[String], manager: Manager) -> Result<i32, Problem> {
     let options = match Options::read(words) {
         Ok(options) => options,
         Err(Early::Version) => return Ok(printed(&version::short())),
@@ -53,7 +54,7 @@ pub(crate) fn run(program: &str, words: &[String]) -> Result<i32, Problem> {
         Ok(configured) => {
             complain(&configured.text);
             complain(&sizes(configured.mpm()));
-            act(&options, &httpd, configured)
+            act(&options, &httpd, configured, manager)
         }
         Err(Refused { text, mpm }) => {
             if options.shows_version {
@@ -65,7 +66,12 @@ pub(crate) fn run(program: &str, words: &[String]) -> Result<i32, Problem> {
 }
 
 /// The configuration can be used.
-fn act(options: &Options, httpd: &Httpd, configured: Configured) -> Result<i32, Problem> {
+fn act(
+    options: &Options,
+    httpd: &Httpd,
+    configured: Configured,
+    manager: Manager,
+) -> Result<i32, Problem> {
     // Whatever comes next ends the process or goes on with it: nothing is taken apart in between.
     let configured = ManuallyDrop::new(configured);
     let facts = &configured.facts;
@@ -88,7 +94,7 @@ fn act(options: &Options, httpd: &Httpd, configured: Configured) -> Result<i32, 
         Next::End(text) => Ok(printed(&text)),
         Next::Start(text) => {
             say(&text);
-            daemon::start(options, httpd, ManuallyDrop::into_inner(configured))
+            daemon::start(options, httpd, ManuallyDrop::into_inner(configured), manager)
         }
     }
 }

@@ -10,7 +10,7 @@ mod matching;
 mod options;
 mod parse;
 mod row;
-mod size;
+pub(crate) mod size;
 mod sort;
 mod table;
 #[cfg(test)]

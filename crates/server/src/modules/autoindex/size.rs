@@ -3,7 +3,7 @@
 use crate::number::{decimal, padded};
 
 /// A size in four bytes (`apr_strfsize`): ` 12 `, `1.5K`, `972M`.
-pub(super) fn size(bytes: Option<u64>, out: &mut Vec<u8>) {
+pub(crate) fn size(bytes: Option<u64>, out: &mut Vec<u8>) {
     let Some(bytes) = bytes else {
         out.extend_from_slice(b"  - ");
         return;

@@ -4,6 +4,7 @@
 mod auto;
 mod cpu;
 mod figures;
+mod line;
 mod number;
 mod page;
 
@@ -17,6 +18,7 @@ use crate::response::Response;
 use crate::site::builder::Builder;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use figures::Figures;
+pub use line::status_line;
 use message::Method;
 use runtime::process;
 use scoreboard::Snapshot;
