@@ -30,6 +30,18 @@ pub(super) fn pss_bytes(root: u32) -> u64 {
     family(root).into_iter().filter_map(rollup).filter_map(|text| parse_pss(&text)).sum()
 }
 
+/// Processes below the one that was started.
+pub(super) fn children(root: u32) -> u32 {
+    u32::try_from(family(root).len().saturating_sub(1)).unwrap_or(u32::MAX)
+}
+
+/// Threads of these processes.
+pub(super) fn threads_of_children(root: u32) -> u32 {
+    let threads = |pid| fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    let count = family(root).into_iter().skip(1).map(threads).sum::<usize>();
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 /// Whether the process exists and has not ended.
 pub(super) fn is_alive(pid: u32) -> bool {
     stat(pid).is_some_and(|stat| stat.state != 'Z')
