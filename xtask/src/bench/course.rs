@@ -8,18 +8,25 @@ use std::time::Instant;
 
 use super::crowd::Errand;
 use super::figures::Run;
-use super::lab::{Lab, Running};
+use super::lab::{Lab, Running, cores};
 use super::load::Load;
 use super::peers::Server;
 use super::scenarios::Work::{
-    Closing, Gallery, Idle, KeepAlive, Logged, Memory, Sections, Stairs, StairsClosing, Start,
-    Waiting, WaitingClosing,
+    Closing, Computing, Gallery, Idle, KeepAlive, Logged, Memory, Sections, Stairs, StairsClosing,
+    Start, Waiting, WaitingClosing,
 };
 use super::scenarios::{SECTIONS_CONNECTIONS, Scenario};
 use super::{Options, figures, http, idle, load, mpm, procs, stairs, waits};
 
 /// Bytes of a megabyte, as memory is shown.
 pub(super) const MEGABYTE: f64 = 1e6;
+
+/// Pages that a user of the gallery takes for each second of a run, which siege cannot end by time.
+/// On two cores the fastest server needs about a second for them.
+const PAGES_PER_SECOND: u32 = 2;
+
+/// Computations for each second of a run on each core: as many as fit.
+const COMPUTATIONS_PER_SECOND: u32 = 100;
 
 /// Waits are measured for so many times as long: the last of them, which do not count, would be a
 /// large part of a short run.
@@ -150,8 +157,12 @@ fn load_of(
     match scenario.work {
         KeepAlive(connections) | Logged(connections) => load::wrk(connections, seconds, &url),
         Closing(connections) => load::ab(connections, seconds, &url),
+        Computing(connections) => {
+            let requests = COMPUTATIONS_PER_SECOND * seconds * cores() as u32;
+            load::ab_counted(connections, requests.max(2 * connections), &url)
+        }
         Sections(_) => load::wrk(SECTIONS_CONNECTIONS, seconds, &url),
-        Gallery(users) => load::siege(users, seconds, &url, lab.folder()),
+        Gallery(users) => load::siege(users, PAGES_PER_SECOND * seconds, &url, lab.folder()),
         WaitingClosing(connections) => {
             load::wrk_closing(connections, WAITING_TIMES * seconds, &url)
         }

@@ -60,15 +60,25 @@ pub(super) fn ab(connections: u32, seconds: u32, url: &str) -> Result<Load, Stri
     parse_ab(&report).ok_or(format!("ab reported no requests:\n{report}"))
 }
 
-/// A page and then what it shows, again and again, by so many users. siege leaves files in its
-/// home, which is therefore the given folder.
-pub(super) fn siege(users: u32, seconds: u32, url: &str, home: &Path) -> Result<Load, String> {
+/// Keep-alive load of so many requests, from the first byte of the first to the last of the last
+/// (ab). For requests that share the cores for long: a run of so many seconds would end with most
+/// of what it has paid for under way.
+pub(super) fn ab_counted(connections: u32, requests: u32, url: &str) -> Result<Load, String> {
+    let (connections, requests) = (connections.to_string(), requests.to_string());
+    let report = output("ab", &["-q", "-r", "-k", "-c", &connections, "-n", &requests, url])?;
+    parse_ab(&report).ok_or(format!("ab reported no requests:\n{report}"))
+}
+
+/// A page and then what it shows, so many times by each user. Not for a time (`-t`): at its end
+/// siege cancels its threads wherever they are, and now and then hangs in the lock of an allocator.
+/// It leaves files in its home, which is therefore the given folder.
+pub(super) fn siege(users: u32, times: u32, url: &str, home: &Path) -> Result<Load, String> {
     let file = home.join("siegerc");
     let written = fs::write(&file, SIEGERC);
     written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     let mut command = Command::new("siege");
     command.env("HOME", home).arg("-R").arg(&file);
-    command.args(["-b", &format!("-c{users}"), &format!("-t{seconds}S"), url]);
+    command.args(["-b", &format!("-c{users}"), &format!("-r{times}"), url]);
     let done = command.output().map_err(|error| format!("cannot run siege: {error}"))?;
     // Its exit status says no more than its report does.
     let report = String::from_utf8_lossy(&done.stdout);

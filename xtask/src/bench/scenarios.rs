@@ -44,6 +44,8 @@ pub(super) enum Work {
     Waiting(u32),
     /// Requests that wait, each on a connection of its own.
     WaitingClosing(u32),
+    /// Requests that compute, as many as fit into the time of a run (ab).
+    Computing(u32),
     /// More and more connections and fewer again: persistent ones.
     Stairs,
     /// The same, each for one request.
@@ -51,8 +53,8 @@ pub(super) enum Work {
 }
 
 use Work::{
-    Closing, Gallery, Idle, KeepAlive, Logged, Memory, Sections, Stairs, StairsClosing, Start,
-    Waiting, WaitingClosing,
+    Closing, Computing, Gallery, Idle, KeepAlive, Logged, Memory, Sections, Stairs, StairsClosing,
+    Start, Waiting, WaitingClosing,
 };
 
 const ALL: &[&str] = &["trivet", "nginx", "apache", "lighttpd", "h2o"];
@@ -176,11 +178,11 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         &[AtLeast("trivet-prefork", 0.9 * WORKERS as f64 * WAITS_PER_SECOND),
           AtMost("trivet-prefork", WORKERS as f64 * WAITS_PER_SECOND)],
         "prefork, 256 processes: requests that wait for 200 ms, one per connection, 512 at a time"),
-    row("cpu-2", KeepAlive(2), COMPUTE, EVERY_MPM, COMPUTING,
+    row("cpu-2", Computing(2), COMPUTE, EVERY_MPM, COMPUTING,
         "requests that compute for 10 ms, 2 connections"),
-    row("cpu-64", KeepAlive(64), COMPUTE, EVERY_MPM, COMPUTING,
+    row("cpu-64", Computing(64), COMPUTE, EVERY_MPM, COMPUTING,
         "requests that compute for 10 ms, 64 connections"),
-    row("cpu-256", KeepAlive(256), COMPUTE, EVERY_MPM, COMPUTING,
+    row("cpu-256", Computing(256), COMPUTE, EVERY_MPM, COMPUTING,
         "requests that compute for 10 ms, 256 connections"),
     row("stairs-event", Stairs, "/index.html", EVENT,
         &[Steady("trivet-event", 0.8), MemoryBack("trivet-event", stairs::BACK)],
@@ -231,7 +233,8 @@ impl Scenario {
             Waiting(count) => Needs { pool: Pool::Slots(count), ..usual },
             Stairs => Needs { pool: Pool::Slots(STAIRS_SLOTS), queued, ..usual },
             StairsClosing => Needs { pool, queued, ..usual },
-            KeepAlive(_) | Closing(_) | Gallery(_) | Memory(_) | WaitingClosing(_) => usual,
+            KeepAlive(_) | Closing(_) | Computing(_) | Gallery(_) | Memory(_)
+            | WaitingClosing(_) => usual,
         }
     }
 
@@ -239,7 +242,11 @@ impl Scenario {
     pub(super) fn open_files(&self) -> u64 {
         let count = match self.work {
             KeepAlive(count) | Logged(count) | Closing(count) | Idle(count) => count,
-            Gallery(count) | Memory(count) | Waiting(count) | WaitingClosing(count) => count,
+            Computing(count)
+            | Gallery(count)
+            | Memory(count)
+            | Waiting(count)
+            | WaitingClosing(count) => count,
             Sections(_) => SECTIONS_CONNECTIONS,
             // Apache has a descriptor for each log of each host.
             Start(hosts) => 2 * hosts,
