@@ -291,3 +291,27 @@ fn show(run: &Run) {
     let (round, server) = (run.round, run.server);
     eprintln!("  round {round}  {server:12} {:>9.0}  {:>9.2}{fault}", run.rate, run.cost);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_before_its_time_is_noticed() {
+        let now = Instant::now();
+        let message = verify_time("/wait?ms=60000", now).unwrap_err();
+        assert!(message.starts_with("/wait?ms=60000 is answered after"), "{message}");
+        let before = now.checked_sub(Duration::from_millis(200)).unwrap();
+        assert_eq!(verify_time("/wait?ms=200", before), Ok(()));
+        assert!(verify_time("/wait", before).is_err());
+    }
+
+    #[test]
+    fn a_run_without_requests_is_not_clean() {
+        let load = |requests| Load { requests, per_second: 0.0, fault: None };
+        assert_eq!(loaded(load(0)).fault.as_deref(), Some("no request was answered"));
+        assert_eq!(loaded(load(1)).fault, None);
+    }
+}

@@ -111,7 +111,8 @@ impl Lab {
         needs: Needs,
     ) -> Result<Running, String> {
         let Needs { logged, idle, sections, hosts, pool, queued, handlers } = needs;
-        let addresses = addresses(queued)?;
+        let longest = longest_queue()?;
+        let addresses = addresses(queued, longest).ok_or("net.core.somaxconn is too small")?;
         let port = self.free_port()?;
         let home = self.folder.join(format!("{}-{port}", server.name));
         make_folder(&home)?;
@@ -225,14 +226,17 @@ fn wait_for_workers(mpm: Mpm, pid: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// How many addresses it takes until so many connections fit into their listen queues. The kernel
-/// cuts ListenBacklog down to net.core.somaxconn; that is the machine's and stays as it is.
-fn addresses(queued: u32) -> Result<u8, String> {
-    let most = fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap_or_default();
-    let most: u32 = most.trim().parse().map_err(|_| "cannot read net.core.somaxconn")?;
-    let needed = queued.div_ceil(most.clamp(1, mpm::BACKLOG)).max(1);
-    let few = u8::try_from(needed).ok().filter(|count| *count < 255);
-    few.ok_or(format!("net.core.somaxconn is too small: {most}"))
+/// The longest listen queue that this machine allows: net.core.somaxconn cuts ListenBacklog down.
+fn longest_queue() -> Result<u32, String> {
+    let text = fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap_or_default();
+    let most: u32 = text.trim().parse().map_err(|_| "cannot read net.core.somaxconn")?;
+    Ok(most.clamp(1, mpm::BACKLOG))
+}
+
+/// How many addresses it takes until so many connections fit into their listen queues; each has
+/// one of its own. None when a byte cannot number them.
+fn addresses(queued: u32, longest: u32) -> Option<u8> {
+    u8::try_from(queued.div_ceil(longest).max(1)).ok().filter(|count| *count < u8::MAX)
 }
 
 /// A page with images, which are random bytes as well.
@@ -281,4 +285,18 @@ fn permit(path: &Path, mode: u32) -> Result<(), String> {
 
 fn read(file: &Path) -> Result<Vec<u8>, String> {
     fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_connection_finds_room_in_a_queue() {
+        for (queued, longest, count) in
+            [(0, 4096, Some(1)), (4096, 4096, Some(1)), (10_000, 4096, Some(3)), (900, 1, None)]
+        {
+            assert_eq!(addresses(queued, longest), count, "{queued} in queues of {longest}");
+        }
+    }
 }

@@ -135,6 +135,20 @@ mod tests {
     }
 
     #[test]
+    fn children_are_counted_with_their_threads() {
+        let (mut input, output) = std::io::pipe().unwrap();
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", "sleep 60 & echo started; wait"]).stdout(output);
+        let mut shell = shell.spawn().unwrap();
+        std::io::Read::read_exact(&mut input, &mut [0; 8]).unwrap();
+        let (children, threads) = (children(shell.id()), threads_of_children(shell.id()));
+        let family = family(shell.id()).into_iter().map(|pid| pid.to_string());
+        std::process::Command::new("kill").args(family).status().unwrap();
+        shell.wait().unwrap();
+        assert_eq!((children, threads), (1, 1));
+    }
+
+    #[test]
     fn this_process_is_alive_and_has_a_cost() {
         let pid = std::process::id();
         assert!(is_alive(pid));

@@ -201,6 +201,7 @@ fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stairs::Level;
     use super::*;
 
     fn run(server: &'static str, rate: f64, cost: f64) -> Run {
@@ -227,6 +228,32 @@ mod tests {
         assert_eq!(nginx, "| nginx | 150 | 100..200 | 10.00 | 10.00..10.00 | × 2.00 | × 0.50 |");
         assert!(row("trivet").unwrap().ends_with("| – | – |"));
         assert_eq!(row("h2o"), None);
+    }
+
+    #[test]
+    fn a_staircase_shows_its_levels_and_what_it_left() {
+        let level =
+            Level { connections: 10, seconds: vec![100, 80, 120], failures: 1, reason: None };
+        let size = |processes| Size { pss_bytes: 2_000_000, processes };
+        let (before, highest, end, after) = (size(1), size(3), size(3), size(2));
+        let levels = vec![level];
+        let stairs = Staircase { levels, before, highest, end, after, after_seconds: 1.2 };
+        let text = staircase(&stairs);
+        assert!(text.contains("| 10 | 100 | 80.00 (80 %) | 1 |\n"), "{text}");
+        assert!(text.contains("Before 10,000 connections: 2.0 MB in 1 process; with"), "{text}");
+        assert!(text.contains("; 1 s later: 2.0 MB in 2 processes.\n"), "{text}");
+    }
+
+    #[test]
+    fn a_row_of_an_mpm_is_compared_with_trivet_under_it() {
+        let runs = [
+            run("trivet", 900.0, 1.0),
+            run("trivet-worker", 300.0, 5.0),
+            run("apache-worker", 100.0, 10.0),
+        ];
+        let server = SERVERS.iter().find(|server| server.name == "apache-worker").unwrap();
+        let row = server_row(&runs, "close-25", server).unwrap();
+        assert!(row.ends_with("| × 3.00 | × 0.50 |"), "{row}");
     }
 
     #[test]
