@@ -1,9 +1,11 @@
-//! `cargo xtask bench`: measures trivet beside nginx, Apache event, lighttpd and h2o.
+//! `cargo xtask bench`: measures trivet beside nginx, Apache, lighttpd and h2o.
 //!
 //! Here are the options and the course of a run. What is measured is the table in
 //! `bench/scenarios.rs`; how each server is configured is `bench/peers.rs`; how the figures are
 //! read and what they do not say is `docs/performance.md`. No test depends on a figure.
 
+mod course;
+mod crowd;
 mod debian;
 mod figures;
 mod http;
@@ -11,11 +13,15 @@ mod idle;
 mod keeper;
 mod lab;
 mod load;
+mod mpm;
 mod peers;
 pub(crate) mod procs;
 mod report;
 mod scenarios;
 pub(crate) mod setup;
+mod stairs;
+mod targets;
+mod waits;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,7 +42,9 @@ docs/performance.md; a partial one (--only, --servers, --quick) only prints.
   --servers NAME[,NAME]  these servers, where a scenario has them (default: all)
   --rounds N             runs per scenario and server (default 3)
   --seconds N            length of one run (default 3)
-  --quick                one round of one second: does it work at all
+  --level-seconds N      length of each level of a staircase (default 4; the first second of each
+                         does not count, so at least 2)
+  --quick                one round of one second, levels of two: does it work at all
   --binary PATH          this trivet instead of a fresh release build
   --save                 also write every run to bench/runs/DATE/raw.csv
   --help                 this text
@@ -55,6 +63,7 @@ struct Options {
     servers: Vec<&'static Server>,
     rounds: u32,
     seconds: u32,
+    level_seconds: u32,
     quick: bool,
     binary: Option<PathBuf>,
     save: bool,
@@ -92,7 +101,7 @@ fn measure(options: &Options) -> Result<ExitCode, String> {
     {
         let mut lab = Lab::open(binary)?; // stops the servers and removes its folder when dropped
         for scenario in &options.scenarios {
-            runs.extend(scenarios::run(scenario, &mut lab, options)?);
+            runs.extend(course::run(scenario, &mut lab, options)?);
         }
     }
     let text = report::markdown(&runs, options, &machine);
@@ -112,8 +121,9 @@ impl Options {
             match arg.as_str() {
                 "--only" => options.scenarios = choose(SCENARIOS, |s| s.name, value()?)?,
                 "--servers" => options.servers = choose(SERVERS, |s| s.name, value()?)?,
-                "--rounds" => options.rounds = count(arg, value()?)?,
-                "--seconds" => options.seconds = count(arg, value()?)?,
+                "--rounds" => options.rounds = count(arg, value()?, 1)?,
+                "--seconds" => options.seconds = count(arg, value()?, 1)?,
+                "--level-seconds" => options.level_seconds = count(arg, value()?, 2)?,
                 "--quick" => options.quick = true,
                 "--binary" => options.binary = Some(PathBuf::from(value()?)),
                 "--save" => options.save = true,
@@ -122,7 +132,7 @@ impl Options {
             }
         }
         if options.quick {
-            (options.rounds, options.seconds) = (1, 1);
+            (options.rounds, options.seconds, options.level_seconds) = (1, 1, 2);
         }
         Ok(options)
     }
@@ -141,6 +151,7 @@ impl Default for Options {
             servers: SERVERS.iter().collect(),
             rounds: 3,
             seconds: 3,
+            level_seconds: 4,
             quick: false,
             binary: None,
             save: false,
@@ -162,22 +173,22 @@ fn choose<T>(
     Ok(table.iter().filter(|row| list.split(',').any(|word| name(row) == word)).collect())
 }
 
-/// A whole number of at least one.
-fn count(option: &str, value: &str) -> Result<u32, String> {
+/// A whole number that is not too small.
+fn count(option: &str, value: &str, least: u32) -> Result<u32, String> {
     match value.parse() {
-        Ok(number) if number >= 1 => Ok(number),
-        _ => Err(format!("{option} needs a number of at least 1, not {value}")),
+        Ok(number) if number >= least => Ok(number),
+        _ => Err(format!("{option} needs a number of at least {least}, not {value}")),
     }
 }
 
 /// One line per scenario, for the help text.
 fn scenario_list() -> String {
-    SCENARIOS.iter().map(|row| format!("  {:15} {}\n", row.name, row.title)).collect()
+    SCENARIOS.iter().map(|row| format!("  {:16} {}\n", row.name, row.title)).collect()
 }
 
 /// One line per server, for the help text.
 fn server_list() -> String {
-    SERVERS.iter().map(|row| format!("  {:15} {}\n", row.name, row.settings)).collect()
+    SERVERS.iter().map(|row| format!("  {:16} {}\n", row.name, row.settings)).collect()
 }
 
 #[cfg(test)]
@@ -215,6 +226,7 @@ mod tests {
             ("--only nothing", "no such name: nothing"),
             ("--rounds 0", "at least 1"),
             ("--seconds", "needs a value"),
+            ("--level-seconds 1", "at least 2"),
             ("--fast", "unknown option --fast"),
         ] {
             let message = parse(line).unwrap_err();

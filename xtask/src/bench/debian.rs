@@ -127,23 +127,12 @@ fn host(site: &Site<'_>, nth: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::peers::tests::site;
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn sections_and_hosts_are_as_many_as_asked_for() {
-        let (docroot, home) = (Path::new("/b/www"), Path::new("/b/home"));
-        let site = Site {
-            port: 8100,
-            docroot,
-            home,
-            log: None,
-            idle: false,
-            cores: 2,
-            root: true,
-            sections: 50,
-            hosts: 3,
-        };
+        let site = Site { sections: 50, hosts: 3, ..site(None, false) };
         let text = config(&site);
         assert_eq!(text.matches("</VirtualHost>").count(), 3);
         assert_eq!(

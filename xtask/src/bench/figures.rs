@@ -1,7 +1,9 @@
 //! What one run yields and how several runs become one figure. Pure: nothing is started or read.
 
+use super::stairs::Staircase;
+
 /// The outcome of one run of one server in one scenario.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Run {
     /// Name of the scenario's row.
     pub(super) scenario: &'static str,
@@ -11,10 +13,12 @@ pub(super) struct Run {
     pub(super) round: u32,
     /// Requests that were answered in this run.
     pub(super) requests: u64,
-    /// Requests per second; for idle connections: how many were answered and still open.
+    /// Requests per second, or what the scenario has in its place (`Scenario::units`).
     pub(super) rate: f64,
-    /// Server CPU in microseconds per request; for idle connections: bytes per connection.
+    /// Server CPU in microseconds per request, or what the scenario has in its place.
     pub(super) cost: f64,
+    /// The levels of a staircase.
+    pub(super) stairs: Option<Staircase>,
     /// Why this run does not count as clean.
     pub(super) fault: Option<String>,
 }
@@ -49,6 +53,16 @@ pub(super) fn of<'a>(
     server: &'a str,
 ) -> impl Iterator<Item = &'a Run> + Clone {
     runs.iter().filter(move |run| run.scenario == scenario && run.server == server)
+}
+
+/// The rate of a server in a scenario; None when it was not measured.
+pub(super) fn rate(runs: &[Run], scenario: &str, server: &str) -> Option<Spread> {
+    Spread::of(of(runs, scenario, server).map(|run| run.rate))
+}
+
+/// Its cost.
+pub(super) fn cost(runs: &[Run], scenario: &str, server: &str) -> Option<Spread> {
+    Spread::of(of(runs, scenario, server).map(|run| run.cost))
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ fn read_more(stream: &mut impl Read, bytes: &mut Vec<u8>) -> Result<(), String> 
 }
 
 /// Status and Content-Length of an HTTP/1.1 answer.
-fn parse_head(head: &str) -> Option<(u16, usize)> {
+pub(super) fn parse_head(head: &str) -> Option<(u16, usize)> {
     let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
     let (_, length) = head
         .lines()

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::http;
 use super::keeper::Keeper;
+use super::mpm::{self, Mpm, Pool};
 use super::peers::{Server, Site};
 use super::{procs, setup};
 
@@ -22,6 +23,11 @@ const FILES: &[(&str, usize)] =
 /// The 44-byte page: the text of Apache's first page.
 const INDEX: &str = "<html><body><h1>It works!</h1></body></html>";
 
+/// The page of a gallery, and of how many images of how many bytes it is made.
+pub(super) const GALLERY: &str = "/gallery/index.html";
+const GALLERY_IMAGES: usize = 240;
+const GALLERY_IMAGE_BYTES: usize = 2048;
+
 /// Ports are taken from here on: below the range from which Linux gives clients theirs (32768).
 const FIRST_PORT: u16 = 18_100;
 
@@ -30,6 +36,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// How often a server that starts is asked: its start is measured.
 const POLL: Duration = Duration::from_micros(500);
+
+/// How often a server is asked for its workers: that costs more, and nothing is measured by it.
+const WORKERS_POLL: Duration = Duration::from_millis(50);
 
 /// What a scenario asks of a server beyond the files.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,6 +51,12 @@ pub(super) struct Needs {
     pub(super) sections: u32,
     /// Virtual hosts.
     pub(super) hosts: u32,
+    /// How many requests at once, where the server is compared under an MPM.
+    pub(super) pool: Pool,
+    /// Connections that wait in listen queues at once.
+    pub(super) queued: u32,
+    /// Paths at which trivet takes its time.
+    pub(super) handlers: bool,
 }
 
 /// See the module's text.
@@ -60,6 +75,8 @@ pub(super) struct Running {
     pub(super) pid: u32,
     pub(super) port: u16,
     pub(super) log: Option<PathBuf>,
+    /// It listens on 127.0.0.1 up to 127.0.0.this.
+    pub(super) addresses: u8,
     /// From its start to its first answer.
     pub(super) ready_after: Duration,
 }
@@ -93,7 +110,9 @@ impl Lab {
         server: &'static Server,
         needs: Needs,
     ) -> Result<Running, String> {
-        let Needs { logged, idle, sections, hosts } = needs;
+        let Needs { logged, idle, sections, hosts, pool, queued, handlers } = needs;
+        let longest = longest_queue()?;
+        let addresses = addresses(queued, longest).ok_or("net.core.somaxconn is too small")?;
         let port = self.free_port()?;
         let home = self.folder.join(format!("{}-{port}", server.name));
         make_folder(&home)?;
@@ -106,7 +125,20 @@ impl Lab {
         let (docroot, log_file) = (docroot.as_path(), log.as_deref());
         let home = home.as_path();
         let log = log_file;
-        let site = Site { port, docroot, home, log, idle, cores, sections, hosts, root };
+        let site = Site {
+            port,
+            docroot,
+            home,
+            log,
+            idle,
+            cores,
+            sections,
+            hosts,
+            pool,
+            addresses: u32::from(addresses),
+            handlers,
+            root,
+        };
         let file = home.join("server.conf");
         write(&file, (server.config)(&site).as_bytes())?;
         let mut command = vec![self.program(server)];
@@ -115,7 +147,10 @@ impl Lab {
         let pid = self.keeper.spawn(&home.join("output"), &command)?;
         wait_until_ready(pid, port).map_err(|error| complaint(server, home, &error))?;
         let ready_after = begin.elapsed();
-        Ok(Running { server, pid, port, log: log.map(Path::to_owned), ready_after })
+        if let (Some(mpm), Pool::Standing) = (server.mpm, pool) {
+            wait_for_workers(mpm, pid).map_err(|error| complaint(server, home, &error))?;
+        }
+        Ok(Running { server, pid, port, log: log.map(Path::to_owned), addresses, ready_after })
     }
 
     /// Stops a server; its files stay until the end.
@@ -131,6 +166,11 @@ impl Lab {
         }
     }
 
+    /// The folder of all files, for those of a load generator.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     fn docroot(&self) -> PathBuf {
         self.folder.join("www")
     }
@@ -140,13 +180,9 @@ impl Lab {
         make_folder(&docroot)?;
         write(&docroot.join("index.html"), INDEX.as_bytes())?;
         for (name, size) in FILES {
-            let mut bytes = vec![0; *size];
-            let random =
-                File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-            random.map_err(|error| format!("cannot read /dev/urandom: {error}"))?;
-            write(&docroot.join(name), &bytes)?;
+            write(&docroot.join(name), &random(*size)?)?;
         }
-        Ok(())
+        make_gallery(&docroot.join("gallery"))
     }
 
     /// Every server gets a port that none had before it: connections to the one before, which
@@ -177,6 +213,51 @@ fn wait_until_ready(pid: u32, port: u16) -> Result<(), String> {
     }
 }
 
+/// The workers that a server starts beforehand are all there before it is measured.
+fn wait_for_workers(mpm: Mpm, pid: u32) -> Result<(), String> {
+    let deadline = Instant::now() + START_TIMEOUT;
+    while !mpm::has_its_workers(mpm, pid) {
+        if deadline < Instant::now() || !procs::is_alive(pid) {
+            let (processes, threads) = (procs::children(pid), procs::threads_of_children(pid));
+            return Err(format!("{processes} processes and {threads} threads after a while"));
+        }
+        sleep(WORKERS_POLL);
+    }
+    Ok(())
+}
+
+/// The longest listen queue that this machine allows: net.core.somaxconn cuts ListenBacklog down.
+fn longest_queue() -> Result<u32, String> {
+    let text = fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap_or_default();
+    let most: u32 = text.trim().parse().map_err(|_| "cannot read net.core.somaxconn")?;
+    Ok(most.clamp(1, mpm::BACKLOG))
+}
+
+/// How many addresses it takes until so many connections fit into their listen queues; each has
+/// one of its own. None when a byte cannot number them.
+fn addresses(queued: u32, longest: u32) -> Option<u8> {
+    u8::try_from(queued.div_ceil(longest).max(1)).ok().filter(|count| *count < u8::MAX)
+}
+
+/// A page with images, which are random bytes as well.
+fn make_gallery(folder: &Path) -> Result<(), String> {
+    make_folder(folder)?;
+    let mut page = String::from("<!DOCTYPE html>\n<title>Gallery</title>\n");
+    for nth in 0..GALLERY_IMAGES {
+        let name = format!("{nth:03}.png");
+        write(&folder.join(&name), &random(GALLERY_IMAGE_BYTES)?)?;
+        page.push_str(&format!("<img src=\"{name}\" alt=\"\">\n"));
+    }
+    write(&folder.join("index.html"), page.as_bytes())
+}
+
+fn random(size: usize) -> Result<Vec<u8>, String> {
+    let mut bytes = vec![0; size];
+    let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|error| format!("cannot read /dev/urandom: {error}"))?;
+    Ok(bytes)
+}
+
 /// What a server said before it failed, from its output and its error log.
 fn complaint(server: &Server, home: &Path, error: &str) -> String {
     let said = |name: &str| fs::read_to_string(home.join(name)).unwrap_or_default();
@@ -204,4 +285,18 @@ fn permit(path: &Path, mode: u32) -> Result<(), String> {
 
 fn read(file: &Path) -> Result<Vec<u8>, String> {
     fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_connection_finds_room_in_a_queue() {
+        for (queued, longest, count) in
+            [(0, 4096, Some(1)), (4096, 4096, Some(1)), (10_000, 4096, Some(3)), (900, 1, None)]
+        {
+            assert_eq!(addresses(queued, longest), count, "{queued} in queues of {longest}");
+        }
+    }
 }

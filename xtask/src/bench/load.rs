@@ -1,6 +1,29 @@
-//! Makes load with wrk and ab and reads their reports. Other load generators are not known here.
+//! Makes load with wrk, ab and siege and reads their reports. Other load generators of this machine
+//! are not known here; the benchmark's own is `crowd.rs`.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
+
+/// All that siege is told in its own file, which takes the place of the user's. Its stock settings
+/// are written out, but for the output; `connection = close` is one of them.
+const SIEGERC: &str = "\
+verbose = false
+color = off
+quiet = true
+json_output = true
+show-logfile = false
+logging = false
+parser = true
+cache = false
+connection = close
+protocol = HTTP/1.1
+chunked = true
+limit = 255
+timeout = 30
+failures = 1024
+url-escaping = true
+";
 
 /// What a load generator reports of one run.
 #[derive(Debug, PartialEq)]
@@ -13,8 +36,17 @@ pub(super) struct Load {
 
 /// Keep-alive load: one thread of wrk, which is faster than every server here per request.
 pub(super) fn wrk(connections: u32, seconds: u32, url: &str) -> Result<Load, String> {
-    let connections = format!("-c{connections}");
-    let report = output("wrk", &["-t1", &connections, &format!("-d{seconds}s"), url])?;
+    wrk_with(connections, seconds, &[url])
+}
+
+/// The same, with a connection for each request.
+pub(super) fn wrk_closing(connections: u32, seconds: u32, url: &str) -> Result<Load, String> {
+    wrk_with(connections, seconds, &["-H", "Connection: close", url])
+}
+
+fn wrk_with(connections: u32, seconds: u32, rest: &[&str]) -> Result<Load, String> {
+    let (connections, seconds) = (format!("-c{connections}"), format!("-d{seconds}s"));
+    let report = output("wrk", &[&["-t1", &connections, &seconds], rest].concat())?;
     parse_wrk(&report).ok_or(format!("wrk reported no requests:\n{report}"))
 }
 
@@ -26,6 +58,34 @@ pub(super) fn ab(connections: u32, seconds: u32, url: &str) -> Result<Load, Stri
     let args = ["-q", "-r", "-c", &connections, "-t", &seconds, "-n", &most, url];
     let report = output("ab", &args)?;
     parse_ab(&report).ok_or(format!("ab reported no requests:\n{report}"))
+}
+
+/// Keep-alive load of so many requests, from the first byte of the first to the last of the last
+/// (ab). For requests that share the cores for long: a run of so many seconds would end with most
+/// of what it has paid for under way.
+pub(super) fn ab_counted(connections: u32, requests: u32, url: &str) -> Result<Load, String> {
+    let (connections, requests) = (connections.to_string(), requests.to_string());
+    let report = output("ab", &["-q", "-r", "-k", "-c", &connections, "-n", &requests, url])?;
+    parse_ab(&report).ok_or(format!("ab reported no requests:\n{report}"))
+}
+
+/// A page and then what it shows, so many times by each user. Not for a time (`-t`): at its end
+/// siege cancels its threads wherever they are, and now and then hangs in the lock of an allocator.
+/// It leaves files in its home, which is therefore the given folder.
+pub(super) fn siege(users: u32, times: u32, url: &str, home: &Path) -> Result<Load, String> {
+    let file = home.join("siegerc");
+    let written = fs::write(&file, SIEGERC);
+    written.map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    let mut command = Command::new("siege");
+    command.env("HOME", home).arg("-R").arg(&file);
+    command.args(["-b", &format!("-c{users}"), &format!("-r{times}"), url]);
+    let done = command.output().map_err(|error| format!("cannot run siege: {error}"))?;
+    // Its exit status says no more than its report does.
+    let report = String::from_utf8_lossy(&done.stdout);
+    parse_siege(&report).ok_or_else(|| {
+        let said = String::from_utf8_lossy(&done.stderr);
+        format!("siege reported no transactions:\n{report}{said}")
+    })
 }
 
 fn output(program: &str, args: &[&str]) -> Result<String, String> {
@@ -61,6 +121,21 @@ fn parse_ab(report: &str) -> Option<Load> {
     })
 }
 
+/// siege fails a transaction only when its connection does; an answer that is an error is one
+/// that was not successful.
+fn parse_siege(report: &str) -> Option<Load> {
+    let json = report.get(report.find('{')?..=report.rfind('}')?)?;
+    let json: serde_json::Value = serde_json::from_str(json).ok()?;
+    let requests = json["transactions"].as_u64()?;
+    let successful = json["successful_transactions"].as_u64()?;
+    let failed = json["failed_transactions"].as_u64()? + requests.saturating_sub(successful);
+    Some(Load {
+        requests,
+        per_second: json["transaction_rate"].as_f64()?,
+        fault: (0 < failed).then(|| format!("siege: {failed} transactions failed")),
+    })
+}
+
 /// The number after a label at the beginning of a line.
 fn first_number<T: std::str::FromStr>(report: &str, label: &str) -> Option<T> {
     let rest = report.lines().find_map(|line| line.trim().strip_prefix(label))?;
@@ -76,6 +151,11 @@ mod tests {
         Requests/sec:  50446.00\nTransfer/sec:     13.33MB\n";
     const AB: &str = "Concurrency Level:      2\nComplete requests:      19075\n\
         Failed requests:        0\nRequests per second:    19074.94 [#/sec] (mean)\n";
+
+    const SIEGE: &str = "New configuration template added to /tmp\n\
+        {\t\"transactions\":\t\t\t       19246,\n\t\"availability\":\t\t\t      100.00,\n\
+        \t\"transaction_rate\":\t\t    13649.65,\n\t\"successful_transactions\":\t 19246,\n\
+        \t\"failed_transactions\":\t\t           0\n}\n";
 
     #[test]
     fn a_clean_wrk_report() {
@@ -108,5 +188,16 @@ mod tests {
         assert_eq!(failed.fault.as_deref(), Some("ab: Failed requests:"));
         let refused = parse_ab(&AB.replace("Failed", "Non-2xx responses: 4\nFailed")).unwrap();
         assert_eq!(refused.fault.as_deref(), Some("ab: Non-2xx responses:"));
+    }
+
+    #[test]
+    fn siege_reports_what_failed() {
+        let load = Load { requests: 19_246, per_second: 13_649.65, fault: None };
+        assert_eq!(parse_siege(SIEGE), Some(load));
+        for (clean, faulty) in [("   0\n", "   2\n"), (" 19246,\n\t\"f", " 19244,\n\t\"f")] {
+            let load = parse_siege(&SIEGE.replace(clean, faulty)).unwrap();
+            assert_eq!(load.fault.as_deref(), Some("siege: 2 transactions failed"));
+        }
+        assert_eq!(parse_siege("[error] socket: unable to connect"), None);
     }
 }

@@ -2,13 +2,15 @@
 //! tidy: table
 //!
 //! Every server serves the same folder on 127.0.0.1, in the foreground, with one worker process or
-//! thread per core where it has such a setting, no limit on requests per connection, and its stock
-//! settings otherwise. What differs from stock is in the text of its configuration below and in
-//! `settings`, which the report repeats.
+//! thread per core where it has such a setting (those compared under an MPM have the workers that
+//! `mpm.rs` says), no limit on requests per connection, and its stock settings otherwise. What
+//! differs from stock is in the text of its configuration and in `settings`, which the report
+//! repeats.
 
 use std::path::Path;
 
 use super::debian;
+use super::mpm::{self, Mpm, Pool};
 
 /// One server of the comparison.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub(super) struct Server {
     pub(super) package: Option<&'static str>,
     /// How the program is asked for its version.
     pub(super) version_flag: &'static str,
+    /// The MPM that it is compared under; none where that is not the question.
+    pub(super) mpm: Option<Mpm>,
     /// Said in the report: the settings that matter to a reader who doubts the comparison.
     pub(super) settings: &'static str,
     /// The text of its configuration file.
@@ -45,6 +49,11 @@ pub(super) struct Site<'a> {
     /// Sections for other requests, and virtual hosts: only httpd's configuration has them.
     pub(super) sections: u32,
     pub(super) hosts: u32,
+    /// Only the configurations of an MPM have these: how many requests at once, addresses to
+    /// listen on (each has a queue of its own), and paths at which trivet takes its time.
+    pub(super) pool: Pool,
+    pub(super) addresses: u32,
+    pub(super) handlers: bool,
     /// Whether the server can become www-data.
     pub(super) root: bool,
 }
@@ -56,6 +65,7 @@ pub(super) const SERVERS: &[Server] = &[
         program: "trivet",
         package: None,
         version_flag: "--version",
+        mpm: None,
         settings: "`trivet serve DIR --listen ADDRESS`, release build; KeepAliveTimeout 300 for \
                    idle connections",
         config: |_| String::new(),
@@ -66,6 +76,7 @@ pub(super) const SERVERS: &[Server] = &[
         program: "trivet",
         package: None,
         version_flag: "--version",
+        mpm: None,
         settings: "`trivet -f FILE`: the modules that Debian enables, and the sections or virtual \
                    hosts of the scenario",
         config: debian::config,
@@ -76,6 +87,7 @@ pub(super) const SERVERS: &[Server] = &[
         program: "nginx",
         package: Some("nginx"),
         version_flag: "-v",
+        mpm: None,
         settings: "a worker per core, sendfile and tcp_nopush on, open_file_cache not set (stock)",
         config: nginx_config,
         args: |site, file| words(&["-e", &path(site.home, "error.log"), "-c", file]),
@@ -85,6 +97,7 @@ pub(super) const SERVERS: &[Server] = &[
         program: "apache2",
         package: Some("apache2"),
         version_flag: "-v",
+        mpm: None,
         settings: "event MPM, only the modules needed, MaxKeepAliveRequests 0, \
                    ThreadsPerChild 128, MaxRequestWorkers 1024, AllowOverride None; with virtual \
                    hosts the same file as trivet-httpd",
@@ -96,6 +109,7 @@ pub(super) const SERVERS: &[Server] = &[
         program: "lighttpd",
         package: Some("lighttpd"),
         version_flag: "-v",
+        mpm: None,
         settings: "one process (stock)",
         config: lighttpd_config,
         args: |_, file| words(&["-D", "-f", file]),
@@ -105,11 +119,47 @@ pub(super) const SERVERS: &[Server] = &[
         program: "h2o",
         package: Some("h2o"),
         version_flag: "-v",
+        mpm: None,
         settings: "a thread per core",
         config: h2o_config,
         args: |_, file| words(&["-m", "worker", "-c", file]),
     },
+    trivet(Mpm::Prefork, "trivet-prefork", |site| mpm::config(Mpm::Prefork, site)),
+    apache(Mpm::Prefork, "apache-prefork", |site| mpm::config(Mpm::Prefork, site)),
+    trivet(Mpm::Worker, "trivet-worker", |site| mpm::config(Mpm::Worker, site)),
+    apache(Mpm::Worker, "apache-worker", |site| mpm::config(Mpm::Worker, site)),
+    trivet(Mpm::Event, "trivet-event", |site| mpm::config(Mpm::Event, site)),
 ];
+
+/// Trivet under an MPM.
+const fn trivet(mpm: Mpm, name: &'static str, config: fn(&Site<'_>) -> String) -> Server {
+    Server {
+        name,
+        program: "trivet",
+        package: None,
+        version_flag: "--version",
+        mpm: Some(mpm),
+        settings: pool_settings(mpm),
+        config,
+        args: |_, file| words(&["-D", "FOREGROUND", "-f", file]),
+    }
+}
+
+/// Apache under an MPM, with the same file.
+const fn apache(mpm: Mpm, name: &'static str, config: fn(&Site<'_>) -> String) -> Server {
+    let ours = trivet(mpm, name, config);
+    Server { program: "apache2", package: Some("apache2"), version_flag: "-v", ..ours }
+}
+
+const fn pool_settings(mpm: Mpm) -> &'static str {
+    match mpm {
+        Mpm::Prefork => "`-f FILE`: prefork, 256 processes started beforehand",
+        Mpm::Worker => "`-f FILE`: worker, 4 processes of 64 threads started beforehand",
+        Mpm::Event => {
+            "`-f FILE`: event, a process per core, ThreadsPerChild as many as there are waits"
+        }
+    }
+}
 
 /// The defaults are what is measured; only what a scenario is about is set.
 fn trivet_args(site: &Site<'_>, _: &str) -> Vec<String> {
@@ -242,13 +292,25 @@ fn words(words: &[&str]) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn site(log: Option<&Path>, idle: bool) -> Site<'_> {
-        let (docroot, home) = (Path::new("/b/www"), Path::new("/b/home"));
-        let (sections, hosts) = (0, 0);
-        Site { port: 8100, docroot, home, log, idle, cores: 2, root: true, sections, hosts }
+    /// A site of no scenario in particular.
+    pub(in super::super) fn site(log: Option<&Path>, idle: bool) -> Site<'_> {
+        Site {
+            port: 8100,
+            docroot: Path::new("/b/www"),
+            home: Path::new("/b/home"),
+            log,
+            idle,
+            cores: 2,
+            sections: 0,
+            hosts: 0,
+            pool: Pool::Standing,
+            addresses: 1,
+            handlers: false,
+            root: true,
+        }
     }
 
     #[test]

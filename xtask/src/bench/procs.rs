@@ -30,6 +30,18 @@ pub(super) fn pss_bytes(root: u32) -> u64 {
     family(root).into_iter().filter_map(rollup).filter_map(|text| parse_pss(&text)).sum()
 }
 
+/// Processes below the one that was started.
+pub(super) fn children(root: u32) -> u32 {
+    u32::try_from(family(root).len().saturating_sub(1)).unwrap_or(u32::MAX)
+}
+
+/// Threads of these processes.
+pub(super) fn threads_of_children(root: u32) -> u32 {
+    let threads = |pid| fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count);
+    let count = family(root).into_iter().skip(1).map(threads).sum::<usize>();
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 /// Whether the process exists and has not ended.
 pub(super) fn is_alive(pid: u32) -> bool {
     stat(pid).is_some_and(|stat| stat.state != 'Z')
@@ -120,6 +132,20 @@ mod tests {
         let text =
             "560-7ff ---p 00000000 00:00 0 [rollup]\nRss: 9 kB\nPss:   12 kB\nPss_Anon: 4 kB\n";
         assert_eq!(parse_pss(text), Some(12 << 10));
+    }
+
+    #[test]
+    fn children_are_counted_with_their_threads() {
+        let (mut input, output) = std::io::pipe().unwrap();
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", "sleep 60 & echo started; wait"]).stdout(output);
+        let mut shell = shell.spawn().unwrap();
+        std::io::Read::read_exact(&mut input, &mut [0; 8]).unwrap();
+        let (children, threads) = (children(shell.id()), threads_of_children(shell.id()));
+        let family = family(shell.id()).into_iter().map(|pid| pid.to_string());
+        std::process::Command::new("kill").args(family).status().unwrap();
+        shell.wait().unwrap();
+        assert_eq!((children, threads), (1, 1));
     }
 
     #[test]

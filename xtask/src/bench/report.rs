@@ -5,18 +5,20 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use super::Options;
+use super::course::MEGABYTE;
 use super::figures::{self, Run, Spread};
-use super::scenarios::{Scenario, Target};
+use super::mpm::Mpm;
+use super::peers::{SERVERS, Server};
+use super::scenarios::Scenario;
 use super::setup::{Machine, project};
-use super::{Options, peers};
+use super::stairs::{Size, Staircase};
+use super::targets::{self, OURS};
 
 /// The file whose part between the two lines below is rewritten.
 const DOCUMENT: &str = "docs/performance.md";
 const BEGIN: &str = "<!-- bench:begin -->";
 const END: &str = "<!-- bench:end -->";
-
-/// The server whose ratios to the others are shown.
-const OURS: &str = "trivet";
 
 /// The whole report, in markdown.
 pub(super) fn markdown(runs: &[Run], options: &Options, machine: &Machine) -> String {
@@ -69,7 +71,7 @@ fn notes(options: &Options, machine: &Machine) -> String {
          before the run; {rounds} rounds of {seconds} s. Servers:\n\n"
     );
     for (name, version) in versions {
-        let row = peers::SERVERS.iter().find(|server| server.name == *name);
+        let row = SERVERS.iter().find(|server| server.name == *name);
         let settings = row.map_or("", |server| server.settings);
         line(&mut text, format_args!("- {name} {version}: {settings}"));
     }
@@ -82,12 +84,15 @@ fn scenario_section(runs: &[Run], scenario: &Scenario) -> String {
     let head = format!("| server | {rate} | min..max | {cost} | min..max |");
     line(&mut text, format_args!("{head} {OURS}'s rate is | {OURS}'s cost is |"));
     line(&mut text, format_args!("|---|---:|---:|---:|---:|---:|---:|"));
-    for server in peers::SERVERS {
-        if let Some(row) = server_row(runs, scenario.name, server.name) {
+    for server in SERVERS {
+        if let Some(row) = server_row(runs, scenario.name, server) {
             line(&mut text, format_args!("{row}"));
         }
     }
     for run in runs.iter().filter(|run| run.scenario == scenario.name) {
+        if let Some(stairs) = &run.stairs {
+            text.push_str(&staircase(stairs));
+        }
         if let Some(fault) = &run.fault {
             let (server, round) = (run.server, run.round);
             line(&mut text, format_args!("\n**Not clean:** {server}, round {round}: {fault}"));
@@ -97,16 +102,21 @@ fn scenario_section(runs: &[Run], scenario: &Scenario) -> String {
 }
 
 /// None when the server was not measured in this scenario.
-fn server_row(runs: &[Run], scenario: &str, server: &str) -> Option<String> {
-    let (rate, cost) = (rate(runs, scenario, server)?, cost(runs, scenario, server)?);
+fn server_row(runs: &[Run], scenario: &str, server: &Server) -> Option<String> {
+    let (name, ours) = (server.name, counterpart(server));
+    let rate = figures::rate(runs, scenario, name)?;
+    let cost = figures::cost(runs, scenario, name)?;
     let ratio = |ours: Option<Spread>, theirs: Spread| match ours {
-        Some(ours) if server != OURS => format!("× {:.2}", ours.median / theirs.median),
-        _ => "–".into(),
+        Some(ours) => format!("× {:.2}", ours.median / theirs.median),
+        None => "–".into(),
     };
-    let rate_ratio = ratio(self::rate(runs, scenario, OURS), rate);
-    let cost_ratio = ratio(self::cost(runs, scenario, OURS), cost);
+    let ours = |figure: fn(&[Run], &str, &str) -> Option<Spread>| {
+        figure(runs, scenario, Some(ours).filter(|ours| *ours != name)?)
+    };
+    let rate_ratio = ratio(ours(figures::rate), rate);
+    let cost_ratio = ratio(ours(figures::cost), cost);
     Some(format!(
-        "| {server} | {} | {}..{} | {} | {}..{} | {rate_ratio} | {cost_ratio} |",
+        "| {name} | {} | {}..{} | {} | {}..{} | {rate_ratio} | {cost_ratio} |",
         number(rate.median),
         number(rate.min),
         number(rate.max),
@@ -116,69 +126,56 @@ fn server_row(runs: &[Run], scenario: &str, server: &str) -> Option<String> {
     ))
 }
 
+/// The trivet that a server is compared with: the one under the same MPM.
+fn counterpart(server: &Server) -> &'static str {
+    match server.mpm {
+        None => OURS,
+        Some(Mpm::Prefork) => "trivet-prefork",
+        Some(Mpm::Worker) => "trivet-worker",
+        Some(Mpm::Event) => "trivet-event",
+    }
+}
+
+/// The levels of a staircase and what it left.
+fn staircase(stairs: &Staircase) -> String {
+    let mut text = String::from("\n| connections | requests/s | lowest second | failures |\n");
+    line(&mut text, format_args!("|---:|---:|---:|---:|"));
+    for level in &stairs.levels {
+        let (median, lowest) = (number(level.median()), number(level.lowest()));
+        let percent = 100.0 * level.steadiness();
+        let (connections, failures) = (level.connections, level.failures);
+        let lowest = format!("{lowest} ({percent:.0} %)");
+        line(&mut text, format_args!("| {connections} | {median} | {lowest} | {failures} |"));
+    }
+    let Staircase { before, highest, end, after, after_seconds, .. } = stairs;
+    let [before, highest, end, after] = [*before, *highest, *end, *after].map(size);
+    line(
+        &mut text,
+        format_args!(
+            "\nBefore 10,000 connections: {before}; with them: {highest}; when the last had \
+             ended: {end}; {after_seconds:.0} s later: {after}."
+        ),
+    );
+    text
+}
+
+fn size(size: Size) -> String {
+    let megabytes = size.pss_bytes as f64 / MEGABYTE;
+    let unit = if size.processes == 1 { "process" } else { "processes" };
+    format!("{megabytes:.1} MB in {} {unit}", size.processes)
+}
+
 fn target_table(runs: &[Run], scenarios: &[&Scenario]) -> String {
     let mut text = String::from("| scenario | target | measured | result |\n|---|---|---:|---|\n");
     for scenario in scenarios {
         for target in scenario.targets {
             let name = scenario.name;
-            let (says, measured, result) = judge(runs, name, target);
+            let (says, measured, result) = targets::judge(runs, name, target);
+            let measured = measured.map_or("–".into(), number);
             line(&mut text, format_args!("| {name} | {says} | {measured} | {result} |"));
         }
     }
     text
-}
-
-/// What a target says, what was measured, and whether it is met.
-fn judge(runs: &[Run], scenario: &str, target: &Target) -> (String, String, String) {
-    let ratio = |of: fn(&[Run], &str, &str) -> Option<Spread>, peer| {
-        Some(of(runs, scenario, OURS)?.median / of(runs, scenario, peer)?.median)
-    };
-    let (says, measured, limit, at_most) = match *target {
-        Target::Cpu(peer, limit) => {
-            (format!("CPU at most {limit} × {peer}"), ratio(cost, peer), limit, true)
-        }
-        Target::CpuAmbition(peer, limit) => {
-            (format!("ambition: CPU at most {limit} × {peer}"), ratio(cost, peer), limit, true)
-        }
-        Target::Rate(peer, limit) => {
-            (format!("requests/s at least {limit} × {peer}"), ratio(rate, peer), limit, false)
-        }
-        Target::Cost(ours, peer, limit) => {
-            let measured = cost(runs, scenario, ours)
-                .zip(cost(runs, scenario, peer))
-                .map(|(ours, theirs)| ours.median / theirs.median);
-            (format!("{ours} costs at most {limit} × {peer}"), measured, limit, true)
-        }
-        Target::Bytes(limit) => {
-            let bytes = cost(runs, scenario, OURS).map(|spread| spread.median);
-            (format!("at most {limit} bytes/connection"), bytes, limit, true)
-        }
-    };
-    let Some(measured) = measured else {
-        return (says, "–".into(), "not measured".into());
-    };
-    let clean = [target.ours(), target.peer()]
-        .iter()
-        .all(|server| figures::of(runs, scenario, server).all(|run| run.fault.is_none()));
-    let result = if clean { verdict(measured, limit, at_most) } else { "not clean".into() };
-    (says, number(measured), result)
-}
-
-/// "met", or by how many percent of the limit it is missed.
-fn verdict(measured: f64, limit: f64, at_most: bool) -> String {
-    let excess = if at_most { measured / limit - 1.0 } else { 1.0 - measured / limit };
-    if excess <= 0.0 {
-        return "met".into();
-    }
-    format!("missed by {:.1} %", excess * 100.0)
-}
-
-fn rate(runs: &[Run], scenario: &str, server: &str) -> Option<Spread> {
-    Spread::of(figures::of(runs, scenario, server).map(|run| run.rate))
-}
-
-fn cost(runs: &[Run], scenario: &str, server: &str) -> Option<Spread> {
-    Spread::of(figures::of(runs, scenario, server).map(|run| run.cost))
 }
 
 /// Whole numbers from a hundred on, two digits after the point below.
@@ -189,7 +186,7 @@ fn number(value: f64) -> String {
 fn csv(runs: &[Run]) -> String {
     let mut text = String::from("scenario,server,round,requests,rate,cost,fault\n");
     for run in runs {
-        let Run { scenario, server, round, requests, rate, cost, fault } = run;
+        let Run { scenario, server, round, requests, rate, cost, fault, .. } = run;
         let fault = fault.as_deref().unwrap_or_default().replace('"', "'");
         let row = format!("{scenario},{server},{round},{requests},{rate},{cost:.3},\"{fault}\"");
         line(&mut text, format_args!("{row}"));
@@ -204,10 +201,11 @@ fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::stairs::Level;
     use super::*;
 
     fn run(server: &'static str, rate: f64, cost: f64) -> Run {
-        Run { scenario: "close-25", server, round: 1, requests: 9, rate, cost, fault: None }
+        Run { scenario: "close-25", server, round: 1, requests: 9, rate, cost, ..Run::default() }
     }
 
     #[test]
@@ -222,29 +220,46 @@ mod tests {
     fn a_row_has_medians_and_ours_against_theirs() {
         let runs =
             [run("trivet", 300.0, 5.0), run("nginx", 200.0, 10.0), run("nginx", 100.0, 10.0)];
-        let row = server_row(&runs, "close-25", "nginx").unwrap();
-        assert_eq!(row, "| nginx | 150 | 100..200 | 10.00 | 10.00..10.00 | × 2.00 | × 0.50 |");
-        assert!(server_row(&runs, "close-25", "trivet").unwrap().ends_with("| – | – |"));
-        assert_eq!(server_row(&runs, "close-25", "h2o"), None);
+        let row = |name: &str| {
+            let server = SERVERS.iter().find(|server| server.name == name).unwrap();
+            server_row(&runs, "close-25", server)
+        };
+        let nginx = row("nginx").unwrap();
+        assert_eq!(nginx, "| nginx | 150 | 100..200 | 10.00 | 10.00..10.00 | × 2.00 | × 0.50 |");
+        assert!(row("trivet").unwrap().ends_with("| – | – |"));
+        assert_eq!(row("h2o"), None);
     }
 
     #[test]
-    fn targets_are_met_missed_or_not_measured() {
-        let runs = [run("trivet", 120.0, 6.0), run("nginx", 100.0, 10.0)];
-        let result = |target| judge(&runs, "close-25", &target).2;
-        assert_eq!(result(Target::Cpu("nginx", 0.6)), "met");
-        assert_eq!(result(Target::Cpu("nginx", 0.5)), "missed by 20.0 %");
-        assert_eq!(result(Target::Rate("nginx", 1.5)), "missed by 20.0 %");
-        assert_eq!(result(Target::Rate("nginx", 1.2)), "met");
-        assert_eq!(result(Target::Bytes(5.0)), "missed by 20.0 %");
-        assert_eq!(result(Target::Cpu("h2o", 1.0)), "not measured");
+    fn a_staircase_shows_its_levels_and_what_it_left() {
+        let level =
+            Level { connections: 10, seconds: vec![100, 80, 120], failures: 1, reason: None };
+        let size = |processes| Size { pss_bytes: 2_000_000, processes };
+        let (before, highest, end, after) = (size(1), size(3), size(3), size(2));
+        let levels = vec![level];
+        let stairs = Staircase { levels, before, highest, end, after, after_seconds: 1.2 };
+        let text = staircase(&stairs);
+        assert!(text.contains("| 10 | 100 | 80.00 (80 %) | 1 |\n"), "{text}");
+        assert!(text.contains("Before 10,000 connections: 2.0 MB in 1 process; with"), "{text}");
+        assert!(text.contains("; 1 s later: 2.0 MB in 2 processes.\n"), "{text}");
     }
 
     #[test]
-    fn a_faulty_run_meets_nothing() {
+    fn a_row_of_an_mpm_is_compared_with_trivet_under_it() {
+        let runs = [
+            run("trivet", 900.0, 1.0),
+            run("trivet-worker", 300.0, 5.0),
+            run("apache-worker", 100.0, 10.0),
+        ];
+        let server = SERVERS.iter().find(|server| server.name == "apache-worker").unwrap();
+        let row = server_row(&runs, "close-25", server).unwrap();
+        assert!(row.ends_with("| × 3.00 | × 0.50 |"), "{row}");
+    }
+
+    #[test]
+    fn a_fault_is_kept_with_its_run() {
         let faulty = Run { fault: Some("wrk: errors".into()), ..run("trivet", 1.0, 1.0) };
         let runs = [faulty, run("nginx", 1.0, 10.0)];
-        assert_eq!(judge(&runs, "close-25", &Target::Cpu("nginx", 1.0)).2, "not clean");
         assert!(csv(&runs).contains("close-25,trivet,1,9,1,1.000,\"wrk: errors\"\n"));
     }
 }

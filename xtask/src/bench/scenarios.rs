@@ -1,30 +1,29 @@
-//! What is measured: one row per scenario, with its servers and its targets, and the order of the
-//! runs.
+//! What is measured: one row per scenario, with its servers and its targets. How a row is measured
+//! is `course.rs`.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-
-use super::figures::Run;
-use super::lab::{Lab, Needs, Running};
-use super::load::Load;
+use super::lab::{GALLERY, Needs};
+use super::mpm::{self, Pool, WORKERS};
 use super::peers::Server;
-use super::{Options, figures, http, idle, load, procs};
+use super::stairs;
+use super::targets::Target::{
+    self, AtLeast, AtMost, Bytes, Cost, Cpu, CpuAmbition, MemoryBack, OnEachCore, Outruns,
+    ProcessesBack, Rate, Steady,
+};
 
 /// One row of the comparison.
 #[derive(Debug)]
 pub(super) struct Scenario {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
-    work: Work,
-    path: &'static str,
+    pub(super) work: Work,
+    pub(super) path: &'static str,
     servers: &'static [&'static str],
     pub(super) targets: &'static [Target],
 }
 
 /// What is done to a server. The number is that of connections.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Work {
+pub(super) enum Work {
     /// As many requests as it answers, all on the same connections (wrk).
     KeepAlive(u32),
     /// The same, while it writes an access log in the combined format.
@@ -37,47 +36,43 @@ enum Work {
     Sections(u32),
     /// None: the start with this many virtual hosts is measured.
     Start(u32),
+    /// A page and its images, over and over, by this many users (siege).
+    Gallery(u32),
+    /// KeepAlive, and what memory the server has when each of its workers has served.
+    Memory(u32),
+    /// Requests that wait, and what memory each of them takes.
+    Waiting(u32),
+    /// Requests that wait, each on a connection of its own.
+    WaitingClosing(u32),
+    /// Requests that compute, as many as fit into the time of a run (ab).
+    Computing(u32),
+    /// More and more connections and fewer again: persistent ones.
+    Stairs,
+    /// The same, each for one request.
+    StairsClosing,
 }
 
-/// What trivet has to reach.
-#[derive(Debug, PartialEq)]
-pub(super) enum Target {
-    /// CPU per request: at most this many times that of the named server.
-    Cpu(&'static str, f64),
-    /// The same, as an ambition beyond the target.
-    CpuAmbition(&'static str, f64),
-    /// Requests per second: at least this many times those of the named server.
-    Rate(&'static str, f64),
-    /// The cost of one server: at most this many times that of another.
-    Cost(&'static str, &'static str, f64),
-    /// Memory per idle connection: at most this many bytes.
-    Bytes(f64),
-}
-
-impl Target {
-    /// The server that trivet is compared with; itself where the target is a plain number.
-    pub(super) fn peer(&self) -> &'static str {
-        match self {
-            Self::Cpu(peer, _) | Self::CpuAmbition(peer, _) | Self::Rate(peer, _) => peer,
-            Self::Cost(_, peer, _) => peer,
-            Self::Bytes(_) => "trivet",
-        }
-    }
-
-    /// The server that has to reach it.
-    pub(super) fn ours(&self) -> &'static str {
-        match self {
-            Self::Cost(ours, ..) => ours,
-            _ => "trivet",
-        }
-    }
-}
-
-use Target::{Bytes, Cost, Cpu, CpuAmbition, Rate};
-use Work::{Closing, Idle, KeepAlive, Logged, Sections, Start};
+use Work::{
+    Closing, Computing, Gallery, Idle, KeepAlive, Logged, Memory, Sections, Stairs, StairsClosing,
+    Start, Waiting, WaitingClosing,
+};
 
 const ALL: &[&str] = &["trivet", "nginx", "apache", "lighttpd", "h2o"];
 const LOGGING: &[&str] = &["trivet", "nginx"];
+const PREFORK: &[&str] = &["trivet-prefork", "apache-prefork"];
+const WORKER: &[&str] = &["trivet-worker", "apache-worker"];
+const STANDING: &[&str] = &["trivet-prefork", "apache-prefork", "trivet-worker", "apache-worker"];
+const GALLERIES: &[&str] = &[
+    "trivet",
+    "nginx",
+    "apache",
+    "trivet-prefork",
+    "apache-prefork",
+    "trivet-worker",
+    "apache-worker",
+];
+const EVENT: &[&str] = &["trivet-event"];
+const EVERY_MPM: &[&str] = &["trivet-prefork", "trivet-worker", "trivet-event"];
 
 /// Targets of the small file over persistent connections.
 const SMALL: &[Target] = &[
@@ -91,8 +86,40 @@ const SMALL: &[Target] = &[
 ];
 const AS_NGINX: &[Target] = &[Cpu("nginx", 1.0)];
 
+/// Targets of the small file under the MPMs that have a worker for each connection.
+const AS_PREFORK: &[Target] = &[
+    Cost("trivet-prefork", "apache-prefork", 0.35),
+    Outruns("trivet-prefork", "apache-prefork", 2.0),
+];
+const AS_WORKER: &[Target] =
+    &[Cost("trivet-worker", "apache-worker", 0.35), Outruns("trivet-worker", "apache-worker", 2.0)];
+const PAGES: &[Target] = &[
+    Rate("nginx", 1.0),
+    Rate("apache", 2.0),
+    Outruns("trivet-prefork", "apache-prefork", 2.0),
+    Outruns("trivet-worker", "apache-worker", 2.0),
+];
+
+/// A request that waits for 200 ms, a fifth of a second: five of them a second on each connection.
+const WAIT: &str = "/wait?ms=200";
+const WAITS_PER_SECOND: f64 = 5.0;
+
+/// Memory of a request that waits, with its connection: the same for any number of them.
+const WAIT_BYTES: f64 = 4096.0;
+
+/// A request that computes for 10 ms: a hundred of them a second on each core.
+const COMPUTE: &str = "/cpu?ms=10";
+const COMPUTING: &[Target] = &[
+    OnEachCore("trivet-prefork", 90.0),
+    OnEachCore("trivet-worker", 90.0),
+    OnEachCore("trivet-event", 90.0),
+];
+
 /// Connections of the scenarios that are about sections.
-const SECTIONS_CONNECTIONS: u32 = 64;
+pub(super) const SECTIONS_CONNECTIONS: u32 = 64;
+
+/// Slots of each process that has to carry the staircase: its idle connections need none.
+const STAIRS_SLOTS: u32 = 1024;
 
 /// All scenarios, in the order in which they are run and reported.
 #[rustfmt::skip] // a table: one row, two lines
@@ -113,7 +140,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         "10 MB, keep-alive, 16 connections"),
     row("log-64", Logged(64), "/index.html", LOGGING, &[Cpu("nginx", 0.75)],
         "44 bytes, keep-alive, 64 connections, access log"),
-    row("idle-10000", Idle(10_000), "/index.html", ALL, &[Bytes(1536.0)],
+    row("idle-10000", Idle(10_000), "/index.html", ALL, &[Bytes("trivet", 1536.0)],
         "10,000 idle connections, each after one request"),
     row("sections-50", Sections(50), "/index.html", &["trivet", "trivet-httpd"],
         &[Cost("trivet-httpd", "trivet", 1.1)],
@@ -121,7 +148,60 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     row("start-1000", Start(1000), "/index.html", &["trivet-httpd", "apache"],
         &[Cost("trivet-httpd", "apache", 0.25)],
         "from the start with 1,000 virtual hosts of 30 lines to the first answer"),
+    row("prefork-16", KeepAlive(16), "/index.html", PREFORK, AS_PREFORK,
+        "prefork, 256 processes: 44 bytes, keep-alive, 16 connections"),
+    row("prefork-64", KeepAlive(64), "/index.html", PREFORK, AS_PREFORK,
+        "prefork, 256 processes: 44 bytes, keep-alive, 64 connections"),
+    row("prefork-256", KeepAlive(256), "/index.html", PREFORK, AS_PREFORK,
+        "prefork, 256 processes: 44 bytes, keep-alive, 256 connections"),
+    row("worker-16", KeepAlive(16), "/index.html", WORKER, AS_WORKER,
+        "worker, 256 threads: 44 bytes, keep-alive, 16 connections"),
+    row("worker-64", KeepAlive(64), "/index.html", WORKER, AS_WORKER,
+        "worker, 256 threads: 44 bytes, keep-alive, 64 connections"),
+    row("worker-256", KeepAlive(256), "/index.html", WORKER, AS_WORKER,
+        "worker, 256 threads: 44 bytes, keep-alive, 256 connections"),
+    row("memory-256", Memory(256), "/index.html", STANDING,
+        &[Cost("trivet-prefork", "apache-prefork", 0.6),
+          Cost("trivet-worker", "apache-worker", 0.9)],
+        "memory of 256 workers, each of which has served"),
+    row("gallery-30", Gallery(30), GALLERY, GALLERIES, PAGES,
+        "a page with 240 images, 30 users (siege -b)"),
+    row("wait-256", Waiting(256), WAIT, EVENT, &waits(256.0, 0.9),
+        "requests that wait for 200 ms, 256 connections"),
+    row("wait-512", Waiting(512), WAIT, EVENT, &waits(512.0, 0.9),
+        "requests that wait for 200 ms, 512 connections"),
+    row("wait-2000", Waiting(2000), WAIT, EVENT, &waits(2000.0, 0.9),
+        "requests that wait for 200 ms, 2,000 connections"),
+    row("wait-10000", Waiting(10_000), WAIT, EVENT, &waits(10_000.0, 0.8),
+        "requests that wait for 200 ms, 10,000 connections"),
+    row("wait-prefork-512", WaitingClosing(512), WAIT, &["trivet-prefork"],
+        &[AtLeast("trivet-prefork", 0.9 * WORKERS as f64 * WAITS_PER_SECOND),
+          AtMost("trivet-prefork", WORKERS as f64 * WAITS_PER_SECOND)],
+        "prefork, 256 processes: requests that wait for 200 ms, one per connection, 512 at a time"),
+    row("cpu-2", Computing(2), COMPUTE, EVERY_MPM, COMPUTING,
+        "requests that compute for 10 ms, 2 connections"),
+    row("cpu-64", Computing(64), COMPUTE, EVERY_MPM, COMPUTING,
+        "requests that compute for 10 ms, 64 connections"),
+    row("cpu-256", Computing(256), COMPUTE, EVERY_MPM, COMPUTING,
+        "requests that compute for 10 ms, 256 connections"),
+    row("stairs-event", Stairs, "/index.html", EVENT,
+        &[Steady("trivet-event", 0.8), MemoryBack("trivet-event", stairs::BACK)],
+        "event: a staircase of connections, 44 bytes, keep-alive"),
+    row("stairs-worker", StairsClosing, "/index.html", &["trivet-worker"],
+        &[Steady("trivet-worker", 0.8), MemoryBack("trivet-worker", stairs::BACK)],
+        "worker, at most 256 threads: a staircase of connections, 44 bytes, one request each"),
+    row("stairs-prefork", StairsClosing, "/index.html", &["trivet-prefork"],
+        &[Steady("trivet-prefork", 0.8), ProcessesBack("trivet-prefork", 1.0)],
+        "prefork, at most 256 processes: a staircase of connections, 44 bytes, one request each"),
 ];
+
+/// Targets of so many requests that wait at once under event.
+const fn waits(connections: f64, part: f64) -> [Target; 2] {
+    [
+        AtLeast("trivet-event", part * connections * WAITS_PER_SECOND),
+        Bytes("trivet-event", WAIT_BYTES),
+    ]
+}
 
 const fn row(
     name: &'static str,
@@ -140,13 +220,37 @@ impl Scenario {
         asked.iter().filter(|server| self.servers.contains(&server.name)).copied().collect()
     }
 
+    /// What its servers need.
+    pub(super) fn needs(&self) -> Needs {
+        let handlers = mpm::is_handled(self.path);
+        let usual = Needs { handlers, ..Needs::default() };
+        let (pool, queued) = (Pool::Elastic, stairs::HIGHEST);
+        match self.work {
+            Logged(_) => Needs { logged: true, ..usual },
+            Idle(_) => Needs { idle: true, ..usual },
+            Sections(sections) => Needs { sections, ..usual },
+            Start(hosts) => Needs { hosts, ..usual },
+            Waiting(count) => Needs { pool: Pool::Slots(count), ..usual },
+            Stairs => Needs { pool: Pool::Slots(STAIRS_SLOTS), queued, ..usual },
+            StairsClosing => Needs { pool, queued, ..usual },
+            KeepAlive(_) | Closing(_) | Computing(_) | Gallery(_) | Memory(_)
+            | WaitingClosing(_) => usual,
+        }
+    }
+
     /// Open files that the benchmark and each server may need.
     pub(super) fn open_files(&self) -> u64 {
         let count = match self.work {
             KeepAlive(count) | Logged(count) | Closing(count) | Idle(count) => count,
+            Computing(count)
+            | Gallery(count)
+            | Memory(count)
+            | Waiting(count)
+            | WaitingClosing(count) => count,
             Sections(_) => SECTIONS_CONNECTIONS,
             // Apache has a descriptor for each log of each host.
             Start(hosts) => 2 * hosts,
+            Stairs | StairsClosing => stairs::HIGHEST,
         };
         u64::from(count) + 1000
     }
@@ -156,194 +260,13 @@ impl Scenario {
         match self.work {
             Idle(_) => ("answered and open", "bytes/connection"),
             Start(_) => ("virtual hosts", "ms to the first answer"),
+            Gallery(_) => ("transactions/s", "CPU µs/transaction"),
+            Memory(_) => ("MB before any load", "MB afterwards"),
+            Waiting(_) => ("requests/s", "bytes/connection"),
+            Stairs | StairsClosing => ("lowest second ÷ median", "left over"),
             _ => ("requests/s", "CPU µs/request"),
         }
     }
-}
-
-/// Measures one scenario: a round is one run of each server, so that what else the machine does
-/// falls on all of them. Each round begins with another server.
-pub(super) fn run(
-    scenario: &'static Scenario,
-    lab: &mut Lab,
-    options: &Options,
-) -> Result<Vec<Run>, String> {
-    eprintln!("{}: {}", scenario.name, scenario.title);
-    let servers = scenario.servers(&options.servers);
-    if let Idle(connections) = scenario.work {
-        return rounds(options, servers.len(), |round, at| {
-            hold(scenario, lab, servers[at], connections, round)
-        });
-    }
-    if let Start(hosts) = scenario.work {
-        return rounds(options, servers.len(), |round, at| {
-            start_once(scenario, lab, servers[at], hosts, round)
-        });
-    }
-    let running = start_all(scenario, lab, &servers, options)?;
-    let mut runs = rounds(options, running.len(), |round, at| {
-        load_once(scenario, &running[at], round, options.seconds)
-    })?;
-    for server in &running {
-        lab.stop(server)?;
-        check_log(server, scenario.name, &mut runs)?;
-    }
-    Ok(runs)
-}
-
-/// Calls `run` with every round and every index below `count`, and shows what it gives.
-fn rounds(
-    options: &Options,
-    count: usize,
-    mut run: impl FnMut(u32, usize) -> Result<Run, String>,
-) -> Result<Vec<Run>, String> {
-    let mut runs = Vec::new();
-    for round in 1..=options.rounds {
-        for at in 0..count {
-            let done = run(round, (at + round as usize - 1) % count)?;
-            show(&done);
-            runs.push(done);
-        }
-    }
-    Ok(runs)
-}
-
-/// Starts the servers, checks that each sends the right bytes, and warms each up for a second:
-/// caches fill, Apache starts its threads, and none of it is counted.
-fn start_all(
-    scenario: &Scenario,
-    lab: &mut Lab,
-    servers: &[&'static Server],
-    options: &Options,
-) -> Result<Vec<Running>, String> {
-    let expected = lab.file(scenario.path)?;
-    let logged = matches!(scenario.work, Logged(_));
-    let sections = if let Sections(count) = scenario.work { count } else { 0 };
-    let needs = Needs { logged, sections, ..Needs::default() };
-    let mut running = Vec::new();
-    for server in servers {
-        let started = lab.start(server, needs)?;
-        verify(&started, scenario.path, &expected)?;
-        running.push(started);
-    }
-    for server in &running {
-        load_of(scenario, server, options.seconds.min(1))?;
-    }
-    Ok(running)
-}
-
-/// A server that sends something else must not be measured.
-fn verify(running: &Running, path: &str, expected: &[u8]) -> Result<(), String> {
-    let name = running.server.name;
-    let answer = http::get(running.port, path).map_err(|error| format!("{name}: {error}"))?;
-    match answer {
-        http::Response { status: 200, body } if body == expected => Ok(()),
-        http::Response { status: 200, .. } => Err(format!("{name} sends wrong bytes for {path}")),
-        http::Response { status, .. } => Err(format!("{name} answers {path} with {status}")),
-    }
-}
-
-/// One run of one server under load.
-fn load_once(
-    scenario: &Scenario,
-    running: &Running,
-    round: u32,
-    seconds: u32,
-) -> Result<Run, String> {
-    let before = procs::cpu_ns(running.pid);
-    let load = load_of(scenario, running, seconds)?;
-    let cpu_ns = procs::cpu_ns(running.pid).saturating_sub(before);
-    let no_request = (load.requests == 0).then(|| "no request was answered".into());
-    Ok(Run {
-        scenario: scenario.name,
-        server: running.server.name,
-        round,
-        rate: load.per_second,
-        requests: load.requests,
-        cost: cpu_ns as f64 / 1000.0 / load.requests.max(1) as f64,
-        fault: load.fault.or(no_request),
-    })
-}
-
-fn load_of(scenario: &Scenario, running: &Running, seconds: u32) -> Result<Load, String> {
-    let url = format!("http://127.0.0.1:{}{}", running.port, scenario.path);
-    match scenario.work {
-        KeepAlive(connections) | Logged(connections) => load::wrk(connections, seconds, &url),
-        Closing(connections) => load::ab(connections, seconds, &url),
-        Sections(_) => load::wrk(SECTIONS_CONNECTIONS, seconds, &url),
-        Idle(_) | Start(_) => Err("this is not load".into()),
-    }
-}
-
-/// One run of idle connections, on a server started for it.
-fn hold(
-    scenario: &Scenario,
-    lab: &mut Lab,
-    server: &'static Server,
-    connections: u32,
-    round: u32,
-) -> Result<Run, String> {
-    let running = lab.start(server, Needs { idle: true, ..Needs::default() })?;
-    verify(&running, scenario.path, &lab.file(scenario.path)?)?;
-    let held = idle::hold(running.pid, running.port, connections);
-    let held = held.map_err(|error| format!("{}: {error}", server.name))?;
-    lab.stop(&running)?;
-    let missing = held.open < connections;
-    Ok(Run {
-        scenario: scenario.name,
-        server: server.name,
-        round,
-        rate: f64::from(held.open),
-        requests: u64::from(held.answered),
-        cost: held.bytes_each,
-        fault: missing.then(|| format!("{} answered, {} open", held.answered, held.open)),
-    })
-}
-
-/// One start of a server.
-fn start_once(
-    scenario: &Scenario,
-    lab: &mut Lab,
-    server: &'static Server,
-    hosts: u32,
-    round: u32,
-) -> Result<Run, String> {
-    let running = lab.start(server, Needs { hosts, ..Needs::default() })?;
-    verify(&running, scenario.path, &lab.file(scenario.path)?)?;
-    lab.stop(&running)?;
-    Ok(Run {
-        scenario: scenario.name,
-        server: server.name,
-        round,
-        rate: f64::from(hosts),
-        requests: 1,
-        cost: running.ready_after.as_secs_f64() * 1000.0,
-        fault: None,
-    })
-}
-
-/// A server that is to write a log but leaves out lines has done less work than is claimed.
-fn check_log(running: &Running, scenario: &str, runs: &mut [Run]) -> Result<(), String> {
-    let Some(log) = &running.log else { return Ok(()) };
-    let lines = count_lines(log)?;
-    let name = running.server.name;
-    let requests: u64 = figures::of(runs, scenario, name).map(|run| run.requests).sum();
-    for run in runs.iter_mut().filter(|run| run.server == name && lines < requests) {
-        run.fault = Some(format!("{lines} lines in the access log of {requests} requests"));
-    }
-    Ok(())
-}
-
-fn count_lines(file: &Path) -> Result<u64, String> {
-    let open = File::open(file).map_err(|error| format!("{}: {error}", file.display()))?;
-    Ok(BufReader::with_capacity(1 << 20, open).split(b'\n').count() as u64)
-}
-
-/// One line of progress.
-fn show(run: &Run) {
-    let fault = run.fault.as_deref().map_or(String::new(), |text| format!("  FAULT {text}"));
-    let (round, server) = (run.round, run.server);
-    eprintln!("  round {round}  {server:12} {:>9.0}  {:>9.2}{fault}", run.rate, run.cost);
 }
 
 #[cfg(test)]
@@ -365,7 +288,7 @@ mod tests {
                 assert!(SERVERS.iter().any(|server| server.name == *name), "{}: {name}", row.name);
             }
             for target in row.targets {
-                for name in [target.ours(), target.peer()] {
+                for name in [Some(target.ours()), target.peer()].into_iter().flatten() {
                     assert!(row.servers.contains(&name), "{}: {target:?}", row.name);
                 }
             }

@@ -11,7 +11,7 @@ use super::lab::cores;
 use super::peers::Server;
 
 /// The load generators and their packages.
-const TOOLS: &[(&str, &str)] = &[("wrk", "wrk"), ("ab", "apache2-utils")];
+const TOOLS: &[(&str, &str)] = &[("wrk", "wrk"), ("ab", "apache2-utils"), ("siege", "siege")];
 
 /// Where Debian keeps servers, which is often not in a user's PATH.
 const SERVER_FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];

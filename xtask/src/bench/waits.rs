@@ -1,0 +1,48 @@
+//! Memory of a server whose requests wait: what each of them takes while all of them do.
+
+use std::thread::{self, sleep};
+use std::time::Duration;
+
+use super::lab::Running;
+use super::load::{self, Load};
+use super::procs;
+
+/// Time for the server to come to rest before its memory is read.
+pub(super) const SETTLE: Duration = Duration::from_secs(1);
+
+/// What a run of requests that wait gives.
+pub(super) struct Waited {
+    pub(super) load: Load,
+    /// Growth of the server's memory in the middle of the run, by connection.
+    pub(super) bytes_each: f64,
+}
+
+/// So many connections, each of which has a request that waits.
+pub(super) fn wait(
+    running: &Running,
+    connections: u32,
+    seconds: u32,
+    url: &str,
+) -> Result<Waited, String> {
+    let before = procs::pss_bytes(running.pid);
+    let (load, during) = thread::scope(|scope| {
+        let load = scope.spawn(|| load::wrk(connections, seconds, url));
+        sleep(Duration::from_secs(seconds.into()) / 2);
+        let during = procs::pss_bytes(running.pid);
+        (load.join().unwrap_or_else(|_| Err("the load ended in a panic".into())), during)
+    });
+    let bytes_each = during.saturating_sub(before) as f64 / f64::from(connections);
+    Ok(Waited { load: load?, bytes_each })
+}
+
+/// Memory in bytes before there was any load, and after each worker has served some.
+pub(super) fn memory(
+    running: &Running,
+    connections: u32,
+    url: &str,
+) -> Result<(u64, Load, u64), String> {
+    let before = procs::pss_bytes(running.pid);
+    let load = load::wrk(connections, 1, url)?;
+    sleep(SETTLE);
+    Ok((before, load, procs::pss_bytes(running.pid)))
+}
