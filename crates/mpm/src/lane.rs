@@ -22,7 +22,7 @@ const ACCEPT_REST: Duration = Duration::from_millis(100);
 pub(crate) struct Lane {
     executor: Thread,
     context: Rc<Context>,
-    door: Door,
+    door: Rc<Door>,
 }
 
 /// Why a lane does not sleep any more.
@@ -52,11 +52,13 @@ impl Lane {
         let (server, board) = (child.server().clone(), generation.board.clone());
         let rows = row..row + 1;
         let context = Context::new(server, board, child.slot(), rows, Carries::One)?;
-        let door = Door::new(generation.listeners.of_child(child.slot())?, wake)?;
+        let door = Rc::new(Door::new(generation.listeners.of_child(child.slot())?, wake)?);
         let lane = Self { executor, context, door };
-        let (context, drain) = (lane.context.clone(), drain.clone());
+        let (context, door, drain) = (lane.context.clone(), lane.door.clone(), drain.clone());
+        // The connection that is served may take long: others must not queue behind it in vain.
         lane.spawn(async move {
             drain.raised().await;
+            door.close();
             context.start_draining();
         });
         Ok(lane)

@@ -8,6 +8,7 @@ use crate::net::{Stream, accept};
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
+use std::cell::RefCell;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -29,7 +30,7 @@ const WAKE: u64 = u64::MAX;
 /// The listening sockets as one thread sees them.
 pub struct Door {
     epoll: OwnedFd,
-    listeners: Vec<TcpListener>,
+    listeners: RefCell<Vec<TcpListener>>,
 }
 
 impl Door {
@@ -45,7 +46,13 @@ impl Door {
         for (index, listener) in listeners.iter().enumerate() {
             epoll::add(&epoll, listener, epoll::EventData::new_u64(index as u64), exclusive)?;
         }
-        Ok(Self { epoll, listeners })
+        Ok(Self { epoll, listeners: RefCell::new(listeners) })
+    }
+
+    /// Let go of the listening sockets: nothing comes in any more. As long as one process holds
+    /// them the kernel completes connections that nobody will answer.
+    pub fn close(&self) {
+        self.listeners.borrow_mut().clear();
     }
 
     /// Sleep until a connection comes, `wake` can be read, or `limit` has passed. The kernel
@@ -65,7 +72,8 @@ impl Door {
             }
             let Some(event) = events.first() else { return Ok(Came::Nothing) };
             let key = event.data.u64();
-            let listener = usize::try_from(key).ok().and_then(|index| self.listeners.get(index));
+            let listeners = self.listeners.borrow();
+            let listener = usize::try_from(key).ok().and_then(|index| listeners.get(index));
             let Some(listener) = listener else { return Ok(Came::Wake) };
             match accept(listener) {
                 Ok((stream, peer)) => return Ok(Came::Connection(stream, peer)),
@@ -115,6 +123,16 @@ mod tests {
         let mut expected = clients.map(|client| client.local_addr().unwrap());
         expected.sort();
         assert_eq!(seen, expected);
+        assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
+    }
+
+    #[test]
+    fn a_closed_door_refuses_whoever_comes() {
+        let (one, bell) = (listener(), Bell::new().unwrap());
+        let address = one.local_addr().unwrap();
+        let door = Door::new(vec![one], bell.as_fd()).unwrap();
+        door.close();
+        assert!(TcpStream::connect(address).is_err());
         assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
     }
 
