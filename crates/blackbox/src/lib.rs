@@ -91,20 +91,29 @@ impl Mpm {
     }
 }
 
-/// Mounts each named function, `fn name(mpm: Mpm)`, as a test of every MPM: `event::name`.
+/// Mounts each named function, `fn name(mpm: Mpm)`, as a test of every MPM: `event::name`. What
+/// holds only where a thread has many connections, or only where it has one, stands behind the
+/// others: `each_mpm! { a, b; event: c; threads: d }`.
 ///
 /// This is the one list of MPMs: a new one is a new `mod` here and a new variant of [`Mpm`].
 #[macro_export]
 macro_rules! each_mpm {
-    ($($name:ident),+ $(,)?) => {
+    (
+        $($name:ident),+ $(,)?
+        $(; event: $($event:ident),+ $(,)?)?
+        $(; threads: $($threads:ident),+ $(,)?)?
+    ) => {
         mod prefork {
             $(#[test] fn $name() { super::$name($crate::Mpm::Prefork); })+
+            $($(#[test] fn $threads() { super::$threads($crate::Mpm::Prefork); })+)?
         }
         mod worker {
             $(#[test] fn $name() { super::$name($crate::Mpm::Worker); })+
+            $($(#[test] fn $threads() { super::$threads($crate::Mpm::Worker); })+)?
         }
         mod event {
             $(#[test] fn $name() { super::$name($crate::Mpm::Event); })+
+            $($(#[test] fn $event() { super::$event($crate::Mpm::Event); })+)?
         }
     };
 }

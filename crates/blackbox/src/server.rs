@@ -92,6 +92,23 @@ impl Site {
         self.directive(format!("CustomLog {} {format}", path.display()))
     }
 
+    /// As many children as the tests need, whose number idle maintenance leaves as it is.
+    pub fn steady(self) -> Self {
+        let lines: &[&str] = match self.mpm {
+            Mpm::Prefork => &["StartServers 8", "MinSpareServers 1", "MaxSpareServers 20"],
+            Mpm::Worker => &[
+                "StartServers 2",
+                "MinSpareThreads 1",
+                "MaxSpareThreads 200",
+                "ThreadsPerChild 10",
+                "MaxRequestWorkers 40",
+            ],
+            // By itself it has one for each core, for good.
+            Mpm::Event => &[],
+        };
+        self.directives(lines)
+    }
+
     /// Listens at this address and port.
     pub fn listen(mut self, address: impl Into<String>) -> Self {
         self.listen = address.into();

@@ -114,7 +114,13 @@ fn the_diagnostic_handler_is_off_unless_configured(mpm: Mpm) {
 }
 
 fn without_descriptors_service_goes_on_and_recovers(mpm: Mpm) {
-    let server = plain_site(mpm).descriptors(64).directive("KeepAliveTimeout 30").start();
+    // Each thread of worker has some of its own.
+    let threads: &[&str] = match mpm {
+        Mpm::Worker => &["ThreadsPerChild 4", "MaxRequestWorkers 200", "ServerLimit 50"],
+        _ => &[],
+    };
+    let site = plain_site(mpm).descriptors(64).directives(threads);
+    let server = site.directive("KeepAliveTimeout 30").start();
     let children = server.children();
     let mut kept = server.connect();
     assert_eq!(kept.get("/a.txt").text(), FILE);

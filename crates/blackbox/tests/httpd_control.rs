@@ -61,7 +61,9 @@ fn logs_are_opened_again_without_reading_the_configuration() {
     // -k reads the file for the name of the pid file, so it is broken only afterwards.
     root.folder.write("apache2.conf", "Foo\n");
     assert!(process::signal(pid, libc::SIGUSR2));
-    wait_for("new logs", 10, || log("logs/error_log").contains("AH00489"));
+    wait_for("new logs", 10, || {
+        ["access.log", "error_log"].iter().all(|it| root.folder.join("logs").join(it).exists())
+    });
     assert!(root.serves());
     wait_for("a line in the new log", 5, || log("logs/access.log") == "/a.txt\n");
     assert_eq!(log("logs/access.log.1"), "/a.txt\n");

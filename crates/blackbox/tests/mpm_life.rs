@@ -42,9 +42,10 @@ fn elastic(mpm: Mpm) -> Site {
 }
 
 /// The number of children each time it changes, until it is `last`; with the time.
-fn watch(server: &Server, last: usize) -> Vec<(usize, Instant)> {
+fn watch(server: &Server, last: usize, mut meanwhile: impl FnMut()) -> Vec<(usize, Instant)> {
     let mut seen: Vec<(usize, Instant)> = Vec::new();
-    wait_for("another number of children", 12, || {
+    wait_for("another number of children", 20, || {
+        meanwhile();
         let now = server.children().len();
         if seen.last().is_none_or(|(before, _)| *before != now) {
             seen.push((now, Instant::now()));
@@ -54,22 +55,41 @@ fn watch(server: &Server, last: usize) -> Vec<(usize, Instant)> {
     seen
 }
 
+/// Clients whose requests take a minute: one more every few milliseconds, whoever takes it.
+struct Busy<'a> {
+    server: &'a Server,
+    clients: Vec<Client>,
+    last: Instant,
+}
+
+impl Busy<'_> {
+    fn grow(&mut self) {
+        if self.last.elapsed() < Duration::from_millis(30) {
+            return;
+        }
+        self.last = Instant::now();
+        let mut client = self.server.connect();
+        client.reset_on_drop();
+        client.send("GET /diag?wait=60000 HTTP/1.1\r\nHost: a\r\n\r\n");
+        self.clients.push(client);
+    }
+}
+
 fn children_become_more_under_load_up_to_the_limit_and_fewer_after_it(mpm: Mpm) {
     let server = elastic(mpm).diagnostics().directive("KeepAliveTimeout 60").start();
     let (first, most) = if mpm == Mpm::Prefork { (2, 6) } else { (1, 3) };
     assert_eq!(server.children().len(), first);
-    // Two more than there may be: they wait for a slot.
-    let mut busy: Vec<Client> = (0..8).map(|_| server.connect()).collect();
-    for client in &mut busy {
-        client.send("GET /diag?wait=60000 HTTP/1.1\r\nHost: a\r\n\r\n");
-    }
-    let grown = watch(&server, most);
+    let mut busy = Busy { server: &server, clients: Vec::new(), last: Instant::now() };
+    let grown = watch(&server, most, || busy.grow());
     assert!(grown.windows(2).all(|pair| pair[0].0 < pair[1].0), "{grown:?}");
     let full = mpm.number(Said::Full);
-    wait_for("a line about MaxRequestWorkers", 10, || server.error_text().contains(&full));
-    assert_eq!(server.children().len(), most, "more than MaxRequestWorkers allows");
-    busy.drain(..).for_each(|client| client.reset_on_drop());
-    let shrunk = watch(&server, 2);
+    wait_for("a line about MaxRequestWorkers", 10, || {
+        busy.grow();
+        assert!(server.children().len() <= most, "more than MaxRequestWorkers allows");
+        server.error_text().contains(&full)
+    });
+    drop(busy);
+    let shrunk = watch(&server, 2, || {});
     assert!(shrunk.windows(2).all(|pair| pair[0].0 == pair[1].0 + 1), "{shrunk:?}");
     // One a second: four of prefork take three seconds from the first to the last.
     let took = shrunk[shrunk.len() - 1].1 - shrunk[1].1;
@@ -97,7 +117,8 @@ fn children_that_have_done_enough_are_replaced_without_a_lost_request(mpm: Mpm) 
     let count = server.children().len();
     let mut seen = BTreeSet::new();
     let tally = loaded(server.address(), FILE, |_| {
-        wait_for("many children, one after the other", 60, || {
+        let limit_s = 60 * u64::try_from(rounds(1)).unwrap();
+        wait_for("many children, one after the other", limit_s, || {
             seen.extend(server.children());
             seen.len() >= count + rounds(10)
         });
@@ -270,8 +291,8 @@ fn mistakes_in_sizes_are_one_line_each_at_the_start(mpm: Mpm) {
             &["ServerLimit 0", "MaxRequestWorkers 25"],
             &["StartServers 0"],
             &["MaxRequestWorkers 10", "ThreadsPerChild 25"],
-            &["ThreadsPerChild 0"],
-            &["ThreadsPerChild 100"],
+            &["ThreadsPerChild 0", "MaxRequestWorkers 16"],
+            &["ThreadsPerChild 100", "MaxRequestWorkers 128"],
             &["MaxRequestWorkers 60", "ThreadsPerChild 25"],
         ],
     };
