@@ -144,10 +144,10 @@ fn every_error_is_told_not_only_the_first(mpm: Mpm) {
 
 fn messages_tell_which_directive_is_meant(mpm: Mpm) {
     // The harness itself gives the first.
-    let lines = ["KeepAlive On", "KeepAlve On", "LoadFile a b", "Timeout never"];
+    let lines = ["KeepAlive On", "KeepAlve On", "RewriteEngine On", "Timeout never"];
     let text = refuses_directives(mpm, &lines);
     for part in [
-        "warning: -c number 4: LoadFile is not supported yet",
+        "warning: -c number 4: RewriteEngine is not supported yet",
         "AH00526: Syntax error on line 3 of -c/-C directives:\nInvalid command 'KeepAlve'",
         "-c number 5: Timeout ",
         "\n  5 | Timeout never\n    |         ^^^^^\n",
@@ -202,11 +202,11 @@ fn numbers_out_of_range_are_refused(mpm: Mpm) {
 
 fn sizes_below_one_are_raised_with_a_warning(mpm: Mpm) {
     // As httpd does (AH00516 and its neighbours): the server starts and says what it made of it.
-    for line in ["MaxRequestWorkers 0", "MaxRequestWorkers -5", "ThreadsPerChild 0"] {
+    for line in ["MaxRequestWorkers 0", "MaxRequestWorkers -5", "StartServers 0"] {
         let server = plain_site(mpm).directive(line).start();
         assert_eq!(server.get("/").status, 200, "{line}");
         let name = line.split(' ').next().unwrap();
-        let told = server.error_text().lines().any(|it| it.contains(name) && it.contains("warn"));
+        let told = server.error_text().lines().any(|it| it.contains(name) && it.contains("WARN"));
         assert!(told, "{line}: {}", server.error_text());
     }
 }

@@ -209,7 +209,9 @@ fn with_few_descriptors_it_serves_or_says_why_not(mpm: Mpm) {
 }
 
 fn children_that_cannot_start_are_tried_rarely_and_the_log_stays_short(mpm: Mpm) {
-    let server = plain_site(mpm).steady().start();
+    let sizes = many_children(mpm, 2);
+    let sizes: Vec<&str> = sizes.iter().map(String::as_str).collect();
+    let server = plain_site(mpm).directives(&sizes).start();
     set_descriptor_limit(server.pid(), Some(3));
     let old = server.children();
     for &pid in &old {

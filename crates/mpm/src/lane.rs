@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// How long a thread sleeps at most. The kernel wakes one thread for a connection; should that one
-/// die before it accepts, another finds the connection after this time.
+/// die before it accepts, another looks, and finds the connection, after this time.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How long accepting rests when descriptors or memory are used up.
@@ -87,6 +87,14 @@ impl Lane {
             }
         }
         Pause::Served
+    }
+
+    /// Before this lane leaves: whom it was woken for at the moment in which it was told to drain.
+    /// The kernel has told nobody else of that connection.
+    pub(crate) fn last_turn(&self) {
+        if let Ok(Some((stream, peer))) = self.door.look() {
+            self.serve(stream, peer);
+        }
     }
 
     /// A fault in the code of one connection ends that connection, not those of other threads.

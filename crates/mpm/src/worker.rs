@@ -110,6 +110,7 @@ fn serve_in_turn(child: &Child, row: usize, stages: &Stages) {
             child.ask_to_be_replaced();
         }
     }
+    lane.last_turn();
     drop(lane);
     stages.running.fetch_sub(1, Ordering::AcqRel);
     stages.news.ring();

@@ -2,7 +2,9 @@
 //!
 //! It sleeps outside of its executor, in an epoll instance of its own that watches the listening
 //! sockets with `EPOLLEXCLUSIVE`: of a thousand threads that sleep a new connection wakes one,
-//! and none that is busy, stopped or dead. How a connection is served is not known here.
+//! and none that is busy, stopped or dead. The others are never told of it. So whoever may have
+//! been woken and leaves looks once more, and all look now and then, should that one have died.
+//! How a connection is served is not known here.
 
 use crate::net::{Stream, accept};
 use rustix::buffer::spare_capacity;
@@ -55,6 +57,21 @@ impl Door {
         self.listeners.borrow_mut().clear();
     }
 
+    /// What waits at the sockets now.
+    ///
+    /// # Errors
+    /// As [`Self::wait`].
+    pub fn look(&self) -> io::Result<Option<(Stream, SocketAddr)>> {
+        for listener in self.listeners.borrow().iter() {
+            match accept(listener) {
+                Ok(connection) => return Ok(Some(connection)),
+                Err(error) if is_transient(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
     /// Sleep until a connection comes, `wake` can be read, or `limit` has passed. The kernel
     /// reports ready sockets in turn, so that none is forgotten.
     ///
@@ -70,7 +87,10 @@ impl Door {
                 Err(Errno::INTR) => return Ok(Came::Nothing),
                 Err(errno) => return Err(errno.into()),
             }
-            let Some(event) = events.first() else { return Ok(Came::Nothing) };
+            let Some(event) = events.first() else {
+                let found = self.look()?;
+                return Ok(found.map_or(Came::Nothing, |(it, peer)| Came::Connection(it, peer)));
+            };
             let key = event.data.u64();
             let listeners = self.listeners.borrow();
             let listener = usize::try_from(key).ok().and_then(|index| listeners.get(index));
@@ -124,6 +144,21 @@ mod tests {
         expected.sort();
         assert_eq!(seen, expected);
         assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
+    }
+
+    /// What the kernel does with `EPOLLEXCLUSIVE`, and what is done about it.
+    #[test]
+    fn a_connection_that_another_was_woken_for_is_found_by_looking() {
+        let one = listener();
+        let address = one.local_addr().unwrap();
+        let bell = Bell::new().unwrap();
+        let doors = [(); 2].map(|()| Door::new(vec![one.try_clone().unwrap()], bell.as_fd()));
+        let [gone, left] = doors.map(Result::unwrap);
+        let client = TcpStream::connect(address).unwrap();
+        drop(gone);
+        let Ok(Came::Connection(_, peer)) = left.wait(SOON) else { panic!("it was forgotten") };
+        assert_eq!(peer, client.local_addr().unwrap());
+        assert!(left.look().unwrap().is_none());
     }
 
     #[test]
