@@ -5,8 +5,8 @@
 
 use crate::Child;
 use crate::lane::{Lane, Pause};
-use runtime::signals::{Signal, Signals, WatchedSignals};
 use runtime::Flag;
+use runtime::signals::{Signal, Signals, WatchedSignals};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;

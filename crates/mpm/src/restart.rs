@@ -119,7 +119,9 @@ impl Parent<'_> {
             _ => self.tell(Occasion::Restart),
         }
         let loaded = (self.loader)(wanted.load).map_err(Failure::from);
-        match loaded.and_then(|server| Generation::new(server, next, Some(&self.current.generation))) {
+        match loaded
+            .and_then(|server| Generation::new(server, next, Some(&self.current.generation)))
+        {
             Ok(generation) => self.begin(&Arc::new(generation), wanted.order),
             Err(message) => self.complain(20, &format!("{message}; the old configuration stays")),
         }
@@ -155,9 +157,8 @@ impl Parent<'_> {
             of_it(record) && !record.has_served
         });
         let patience_ms = self.graceful_patience_ms();
-        self.children.order(Order::Drain, now_ms, patience_ms, |record| {
-            of_it(record) && record.has_served
-        });
+        self.children
+            .order(Order::Drain, now_ms, patience_ms, |record| of_it(record) && record.has_served);
         self.complain(20, &format!("{failed}; the old configuration stays"));
     }
 }

@@ -13,9 +13,9 @@ use crate::maintain::Pace;
 use crate::pid_file::PidFile;
 use crate::plan::Plan;
 use crate::restart::{Starting, Wanted};
-use runtime::{Bell, Channel, clock};
 use runtime::process::{self, Ending, Order};
 use runtime::signals::{Signal, Signals};
+use runtime::{Bell, Channel, clock};
 use server::{Occasion, Server};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -189,9 +189,8 @@ impl Parent<'_> {
             let active = |bucket| self.children.active(crew.number(), buckets, bucket);
             (0..buckets).map(active).sum::<usize>() < crew.target()
         });
-        missing.map_or(u64::MAX, |crew| {
-            self.crashes.resume_ms(self.children.serving(crew.number()))
-        })
+        missing
+            .map_or(u64::MAX, |crew| self.crashes.resume_ms(self.children.serving(crew.number())))
     }
 
     fn handle_signals(&mut self) {

@@ -40,7 +40,8 @@ impl Channel {
             let numbers = batch.iter().flat_map(|row| (row.0 as u64).to_ne_bytes());
             let numbers: Vec<u8> = numbers.collect();
             let descriptors: Vec<BorrowedFd<'_>> = batch.iter().map(|row| row.1.as_fd()).collect();
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_PER_MESSAGE))];
+            let mut space =
+                [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_PER_MESSAGE))];
             let mut ancillary = SendAncillaryBuffer::new(&mut space);
             ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
             let flags = SendFlags::NOSIGNAL;

@@ -1,11 +1,14 @@
 //! Processes: starting, ending and reaping them, and what they may do.
 
 pub use crate::sys::{
-    Fork, User, exit_now, fork, group_by_id, group_by_name, grow_heap, user_by_id, user_by_name,
+    Fork, User, exit_now, fork, group_by_id, group_by_name, groups_of, grow_heap, user_by_id,
+    user_by_name,
 };
+use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::process::{
     Pid, Resource, Rlimit, WaitOptions, getppid, getrlimit, kill_process, setrlimit, wait, waitpid,
 };
+use std::mem::MaybeUninit;
 use std::{fmt, io};
 
 /// How a child ended.
@@ -189,9 +192,17 @@ pub fn raise_descriptor_limit() -> u64 {
 
 /// How many descriptors this process has open; `None` without a /proc to look at.
 pub fn open_descriptors() -> Option<u64> {
-    // The one that reads is not counted.
-    let open = std::fs::read_dir("/proc/self/fd").ok()?.count() as u64;
-    Some(open.saturating_sub(1))
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::open("/proc/self/fd", flags, Mode::empty()).ok()?;
+    // A small buffer: each child process asks this, and its memory is its own from then on.
+    let mut buffer = [MaybeUninit::uninit(); 1024];
+    let mut entries = RawDir::new(folder, &mut buffer);
+    let mut count = 0_u64;
+    while entries.next().is_some() {
+        count += 1;
+    }
+    // Two are the folders `.` and `..`, and one is the descriptor that reads.
+    Some(count.saturating_sub(3))
 }
 
 /// Memory in use that is this process's own and not that of files: what a leak makes grow. `None`

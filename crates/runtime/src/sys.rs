@@ -197,6 +197,8 @@ pub struct User {
     pub uid: u32,
     /// Primary group.
     pub gid: u32,
+    /// All groups, as far as they were asked for ([`groups_of`]).
+    pub groups: Vec<u32>,
     /// Home folder; may be empty.
     pub home: PathBuf,
 }
@@ -242,7 +244,7 @@ fn look_up_user(
         let folder = unsafe { CStr::from_ptr(record.pw_dir) };
         PathBuf::from(OsStr::from_bytes(folder.to_bytes()))
     };
-    Some(User { name, uid: record.pw_uid, gid: record.pw_gid, home })
+    Some(User { name, uid: record.pw_uid, gid: record.pw_gid, groups: Vec::new(), home })
 }
 
 /// Look a group up by name.
@@ -292,15 +294,44 @@ pub fn group_by_id(gid: u32) -> Option<String> {
     Some(unsafe { CStr::from_ptr(record.gr_name) }.to_string_lossy().into_owned())
 }
 
+/// The groups of a user besides `gid`, which is one of them. Asked once by the parent: what the
+/// system reads and loads to know it would be in the memory of each child.
+///
+/// # Errors
+/// When the name holds a zero byte, or the system's list of groups cannot be read.
+pub fn groups_of(user: &str, gid: u32) -> io::Result<Vec<u32>> {
+    let name = CString::new(user)?;
+    let mut groups = vec![0; GROUPS_FIRST];
+    loop {
+        let mut count = libc::c_int::try_from(groups.len()).unwrap_or(libc::c_int::MAX);
+        // SAFETY: `name` is a valid string, and `count` is the length of the vector before the call.
+        let done =
+            unsafe { libc::getgrouplist(name.as_ptr(), gid, groups.as_mut_ptr(), &raw mut count) };
+        let found = usize::try_from(count).unwrap_or(0);
+        if done >= 0 && found <= groups.len() {
+            groups.truncate(found);
+            return Ok(groups);
+        }
+        if groups.len() >= GROUPS_MAX {
+            return Err(io::Error::other("the user is in too many groups"));
+        }
+        groups.resize(found.clamp(groups.len() * 2, GROUPS_MAX), 0);
+    }
+}
+
+/// Room for groups at first, and the most that Linux lets a process have (NGROUPS_MAX).
+const GROUPS_FIRST: usize = 32;
+const GROUPS_MAX: usize = 65_536;
+
 /// Become `user` for good: groups first, because afterwards the right to change them is gone.
 ///
 /// # Errors
 /// When the process has no privilege to change, or (never seen) the change did not last.
 pub fn become_user(user: &User) -> io::Result<()> {
-    let name = CString::new(user.name.as_str())?;
-    // SAFETY: `name` is a valid string; the calls take numbers otherwise. Only one thread runs.
+    // SAFETY: the pointer and the length are those of a vector; the other calls take numbers. Only
+    // one thread runs.
     let done = unsafe {
-        libc::initgroups(name.as_ptr(), user.gid) == 0
+        libc::setgroups(user.groups.len(), user.groups.as_ptr()) == 0
             && libc::setgid(user.gid) == 0
             && libc::setuid(user.uid) == 0
     };

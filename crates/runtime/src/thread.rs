@@ -5,6 +5,9 @@ use std::future::Future;
 use std::io;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
+/// What an executor of one connection hears of at a time: room for it is memory of each thread.
+const INLINE_EVENTS: usize = 16;
+
 /// A current-thread executor. It must be built after the fork, by the thread that will use it.
 pub struct Thread {
     runtime: LocalRuntime,
@@ -18,9 +21,11 @@ impl Thread {
     pub fn new(blocking: Blocking) -> io::Result<Self> {
         let mut builder = Builder::new_current_thread();
         builder.enable_io().enable_time().thread_name("trivet-block");
-        if let Blocking::Pool { threads } = blocking {
-            builder.max_blocking_threads(threads.max(1));
-        }
+        match blocking {
+            Blocking::Pool { threads } => builder.max_blocking_threads(threads.max(1)),
+            // There may be hundreds of these, and each waits for a few descriptors only.
+            Blocking::Inline => builder.max_io_events_per_tick(INLINE_EVENTS),
+        };
         blocking::choose(blocking);
         Ok(Self { runtime: builder.build_local(LocalOptions::default())? })
     }

@@ -1,7 +1,7 @@
 //! The long way of a request: a slot, the exchange, its body, the response, the log line.
 
 use crate::compat::{self, Manner};
-use crate::connection::Wire;
+use crate::connection::{Wire, boxed};
 use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, exchange, refused};
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use message::{Status, Target, Version};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
@@ -72,12 +72,14 @@ impl Wire {
         }
         let framing = match request.framing() {
             Ok(framing) => framing,
-            Err(refusal) => return self.refuse_request(refusal, request.clone()).await,
+            Err(refusal) => {
+                return boxed(|| self.refuse_request(refusal, request.clone())).await;
+            }
         };
         self.state.begin(&framing);
         let context = self.context.clone();
         self.body_received = 0;
-        let Some(slot) = self.unless_gone(context.slots.acquire()).await else {
+        let Some(slot) = self.unless_gone(pin!(context.slots.acquire())).await else {
             return self.abandoned(&framing, &request).await;
         };
         if let Some(row) = slot.row() {
@@ -87,14 +89,10 @@ impl Wire {
         let mut held = Held::new(slot, request.start_ns);
         let exchanged = match self.known(&framing, &request) {
             Some(known) => known,
-            None => {
-                let host = self.host_index();
-                let exchange = exchange(&context, context.host(host), request.clone());
-                match self.unless_gone(guarded(&context, host, &request, exchange)).await {
-                    Some(exchanged) => exchanged,
-                    None => return self.abandoned(&framing, &request).await,
-                }
-            }
+            None => match self.exchange(&request).await {
+                Some(exchanged) => exchanged,
+                None => return self.abandoned(&framing, &request).await,
+            },
         };
         let Exchanged { response, reusable, settings, logged } = exchanged;
         let mut answer = (response, logged);
@@ -142,10 +140,22 @@ impl Wire {
         next
     }
 
+    /// What is answered to a request; `None` if the client went away meanwhile.
+    async fn exchange(&mut self, request: &Rc<Request>) -> Option<Exchanged> {
+        let (context, host) = (self.context.clone(), self.host_index());
+        let exchange = pin!(exchange(&context, context.host(host), request.clone()));
+        let guarded = pin!(guarded(&context, host, request, exchange));
+        self.unless_gone(guarded).await
+    }
+
     /// Run `work`, but give it up when the client resets the connection meanwhile. A client that
     /// only closes its sending side still gets its answer.
-    pub(crate) async fn unless_gone<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
-        let mut work = pin!(work);
+    ///
+    /// It is pinned by the caller: a future that is passed on takes its memory twice.
+    pub(crate) async fn unless_gone<T>(
+        &mut self,
+        mut work: Pin<&mut impl Future<Output = T>>,
+    ) -> Option<T> {
         let context = self.context.clone();
         let mut watches = true;
         poll_fn(|task| {
@@ -234,8 +244,10 @@ impl Wire {
             Err(refusal) => {
                 let failed = (Failure::from(refusal), answer.1.clone());
                 let (context, host) = (self.context.clone(), self.host_index());
-                let page = refused(&context, context.host(host), request.clone(), failed, settings);
-                let exchanged = guarded(&context, host, request, page).await;
+                let host_of_it = context.host(host);
+                let mut page =
+                    boxed(|| refused(&context, host_of_it, request.clone(), failed, settings));
+                let exchanged = guarded(&context, host, request, page.as_mut()).await;
                 *answer = (exchanged.response, exchanged.logged);
                 Ok(Unread::Abandon)
             }
@@ -317,12 +329,11 @@ pub(crate) async fn guarded(
     context: &Context,
     host: usize,
     request: &Request,
-    exchange: impl Future<Output = Exchanged>,
+    mut exchange: Pin<&mut impl Future<Output = Exchanged>>,
 ) -> Exchanged {
-    let mut running = pin!(exchange);
     let caught = poll_fn(|task| {
         // The future is not polled again after a panic, so nothing half-done is ever seen.
-        match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(task))) {
+        match catch_unwind(AssertUnwindSafe(|| exchange.as_mut().poll(task))) {
             Ok(Poll::Ready(exchanged)) => Poll::Ready(Ok(exchanged)),
             Ok(Poll::Pending) => Poll::Pending,
             Err(panic) => Poll::Ready(Err(panic)),

@@ -1,6 +1,7 @@
 //! Reading a request body that no handler wants.
 
 use crate::connection::Wire;
+use crate::context::READ_BYTES;
 use crate::site::timing::ReadTimeout;
 use http1::{BodyDecoder, BodyLength, Refusal};
 use message::Status;
@@ -67,6 +68,9 @@ impl Wire {
             match self.stream.poll_read(task, &mut scratch.input) {
                 Poll::Ready(Ok(length)) => {
                     self.input.extend_from_slice(&scratch.input[..length]);
+                    if length == scratch.input.len() && length < READ_BYTES {
+                        scratch.input.resize(READ_BYTES, 0);
+                    }
                     Poll::Ready(Ok(length))
                 }
                 Poll::Ready(Err(error)) => Poll::Ready(Err(error)),

@@ -25,6 +25,7 @@ use runtime::{Stream, Timer, clock};
 use scoreboard::RowState;
 use std::future::{Future, poll_fn};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{self, Poll};
 
@@ -51,6 +52,13 @@ pub fn serve(
 ) -> impl Future<Output = ()> + 'static {
     let mut wire = Wire::new(context, stream, peer);
     async move { wire.run().await }
+}
+
+/// These futures are large and rare, and a waiting connection is small. They are made apart: room
+/// for them in the frame of the caller would be memory of each stack.
+#[inline(never)]
+pub(crate) fn boxed<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
+    Box::pin(make())
 }
 
 /// A connection.
@@ -191,18 +199,17 @@ impl Wire {
         let mut in_a_row = 0;
         loop {
             let turn = poll_fn(|context| self.poll_turn(context)).await;
-            // Boxed, because these futures are large and rare, and a waiting connection is small.
             let next = match turn {
-                Turn::Request(request) => Box::pin(self.answer(request)).await,
-                Turn::Refused(refusal, head) => Box::pin(self.refuse(refusal, &head)).await,
-                Turn::TimedOut => Box::pin(self.timed_out()).await,
-                Turn::Unsent { is_last } => Box::pin(self.send_rest(is_last)).await,
+                Turn::Request(request) => boxed(|| self.answer(request)).await,
+                Turn::Refused(refusal, head) => boxed(|| self.refuse(refusal, &head)).await,
+                Turn::TimedOut => boxed(|| self.timed_out()).await,
+                Turn::Unsent { is_last } => boxed(|| self.send_rest(is_last)).await,
                 Turn::Last => self.state.close(CloseReason::ServerChose),
                 Turn::Gone => self.gone(),
             };
             if let Next::Close(reason) = next {
                 if !self.is_broken && self.must_linger(reason) {
-                    Box::pin(self.linger()).await;
+                    boxed(|| self.linger()).await;
                 }
                 return;
             }

@@ -32,7 +32,11 @@ use std::task::Poll;
 use std::time::Duration;
 
 /// Bytes taken from a socket in one read. Larger heads are put together from several.
-const READ_BYTES: usize = 16 * 1024;
+pub(crate) const READ_BYTES: usize = 16 * 1024;
+
+/// The same of a thread that carries one connection, until a longer body comes: there are hundreds
+/// of these threads.
+const READ_BYTES_OF_ONE: usize = 4 * 1024;
 
 /// How long accepting waits until descriptors are looked at again: those that are held for files
 /// become free on any thread of the process, and nobody is told.
@@ -108,8 +112,7 @@ impl Context {
         // Threads of a process share its descriptors as they share its request slots.
         let share = slots.total().max(1);
         let whole = u32::try_from(board.rows_per_process()).unwrap_or(u32::MAX).max(1);
-        let (later, logs) = (server.site.slash.kept_later(), server.site.sinks.len());
-        let descriptors = Descriptors::of_process(later as u64, logs as u64);
+        let descriptors = server.descriptors();
         let of_thread = |all: u64| all.saturating_mul(u64::from(share)) / u64::from(whole);
         let files = of_thread(descriptors.all - descriptors.connections);
         let connections_max = of_thread(descriptors.connections).max(1);
@@ -123,7 +126,7 @@ impl Context {
             known: Known::default(),
             auth_texts: Texts::default(),
             scratch: RefCell::new(Scratch {
-                input: vec![0; READ_BYTES],
+                input: vec![0; if only_row.is_some() { READ_BYTES_OF_ONE } else { READ_BYTES }],
                 output: Vec::new(),
                 parser: HeadParser::new(),
             }),

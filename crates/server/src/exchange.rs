@@ -11,7 +11,7 @@ use crate::lookup::{Lookup, Original, Purpose};
 use crate::modules;
 use crate::modules::Coding;
 use crate::names::{self, HostnameLookups};
-use crate::phase::{self, Stop};
+use crate::phase::{self, Filtered, Stop};
 use crate::question;
 use crate::representation::Representation;
 use crate::request::Request;
@@ -117,7 +117,10 @@ async fn conclude(
     let context = lookup.context;
     let response = settle(&mut lookup, outcome, &mut ran).await;
     let codings = modules::CODINGS(&lookup, &response);
-    let mut response = modules::FILTER(&lookup, response).await;
+    let mut response = match modules::FILTER(&lookup, response) {
+        Filtered::Done(response) => response,
+        Filtered::Later(response) => response.await,
+    };
     if let Err(failure) = finish(&mut lookup, &mut response) {
         context.log_failure(&failure, &lookup);
         response = error_document::page(&lookup, &failure, None);

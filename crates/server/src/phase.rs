@@ -59,8 +59,13 @@ pub(crate) type Resolve = fn(&mut Lookup<'_>) -> Result<Option<Handler>, Stop>;
 pub(crate) type Finish = fn(&mut Lookup<'_>, &mut Response) -> Result<(), Failure>;
 
 /// What changes the content of a response, and may wait for it.
-pub(crate) type Filter =
-    for<'l, 'a> fn(&'l Lookup<'a>, Response) -> Pin<Box<dyn Future<Output = Response> + 'l>>;
+pub(crate) type Filter = for<'l, 'a> fn(&'l Lookup<'a>, Response) -> Filtered<'l>;
+
+/// A response that has passed the filters, or soon will have.
+pub(crate) enum Filtered<'l> {
+    Done(Response),
+    Later(Pin<Box<dyn Future<Output = Response> + 'l>>),
+}
 
 /// Whether a prepared response may answer a request, as far as a module goes.
 pub(crate) type Plain = fn(&Seen<'_>) -> bool;

@@ -2,7 +2,7 @@
 
 use crate::access_log::Asked;
 use crate::answer::{Kind, Written, guarded, write_head};
-use crate::connection::Wire;
+use crate::connection::{Wire, boxed};
 use crate::exchange::{Exchanged, Logged, refused};
 use crate::failure::Failure;
 use crate::modules::core::Signature;
@@ -15,6 +15,7 @@ use http1::{CloseReason, Known, Next, Persist, Refusal};
 use message::Version;
 use runtime::clock;
 use std::io;
+use std::pin::pin;
 use std::rc::Rc;
 
 impl Wire {
@@ -78,7 +79,7 @@ impl Wire {
         };
         if !has_fixed_page && !self.is_broken {
             let context = self.context.clone();
-            if let Some(slot) = self.unless_gone(context.slots.acquire()).await {
+            if let Some(slot) = self.unless_gone(pin!(context.slots.acquire())).await {
                 return self.answer_refusal(failure, request, path, slot).await;
             }
         }
@@ -104,8 +105,9 @@ impl Wire {
         let (context, host) = (self.context.clone(), self.host_index());
         let client = Some(request.other_end().ip().to_canonical());
         let failed = (failure, Logged { path, client, ..Logged::default() });
-        let page = refused(&context, context.host(host), request.clone(), failed, None);
-        let exchanged = guarded(&context, host, request, page).await;
+        let host_of_it = context.host(host);
+        let mut page = boxed(|| refused(&context, host_of_it, request.clone(), failed, None));
+        let exchanged = guarded(&context, host, request, page.as_mut()).await;
         let Exchanged { response, logged, .. } = exchanged;
         let is_head = request.is_head();
         let delimiter = Delimiter::of(&response, is_head, Version::Http11);

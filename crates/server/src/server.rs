@@ -1,7 +1,7 @@
 //! The server as the entry and the MPMs see it: built from configuration, open, and able to log.
 
 use crate::defaults::{self, Serve};
-use crate::descriptors::Files;
+use crate::descriptors::{Descriptors, Files};
 use crate::identity;
 use crate::log::errors::Message;
 use crate::log::level::Level;
@@ -17,12 +17,13 @@ use runtime::process::User;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A compiled configuration with everything it names opened.
 pub struct Server {
     pub(crate) site: Site,
     pub(crate) files: Files,
+    descriptors: OnceLock<Descriptors>,
 }
 
 impl Server {
@@ -31,7 +32,11 @@ impl Server {
     /// # Errors
     /// A text for standard error that says what could not be opened.
     pub(crate) fn open(builder: &Builder, index: Arc<Index<Builder>>) -> Result<Self, String> {
-        Ok(Self { site: Site::open(builder, index)?, files: Files::default() })
+        Ok(Self {
+            site: Site::open(builder, index)?,
+            files: Files::default(),
+            descriptors: OnceLock::new(),
+        })
     }
 }
 
@@ -163,6 +168,12 @@ impl Server {
                 self.log(Level::Warn, "log_config", Some(646), None, text.as_bytes());
             }
         }
+    }
+
+    /// What this process may have open: found out when the first of its threads begins to serve.
+    pub(crate) fn descriptors(&self) -> Descriptors {
+        let (later, logs) = (self.site.slash.kept_later(), self.site.sinks.len());
+        *self.descriptors.get_or_init(|| Descriptors::of_process(later as u64, logs as u64))
     }
 
     /// Log what the MPM that runs says at an occasion.

@@ -12,6 +12,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::rc::Rc;
 use std::task::{self, Poll};
 
@@ -177,7 +178,7 @@ impl Wire {
                 Poll::Ready(next) => next,
                 Poll::Pending => {
                     self.flush(outbox, false, held, sent).await?;
-                    let next = poll_fn(|task| poll_source(source.as_mut(), task));
+                    let next = pin!(poll_fn(|task| poll_source(source.as_mut(), task)));
                     let next = self.unless_gone(next).await;
                     next.unwrap_or_else(|| Err(io::ErrorKind::ConnectionReset.into()))
                 }

@@ -172,7 +172,7 @@ pub(crate) use filter::smart::Uncertain;
 /// The codings of which a response gets one by `Accept-Encoding` alone.
 pub(crate) const CODINGS: Codings = filter::codings_of;
 
-pub(crate) const FILTER: Filter = |lookup, response| Box::pin(filter::pass(lookup, response));
+pub(crate) const FILTER: Filter = filter::pass;
 
 /// What changes a response, in this order.
 const FINISH: &[Row<Finish>] = &[

@@ -325,6 +325,7 @@ fn find_user(user: Option<&str>, group: Option<&str>) -> Result<Option<User>, St
             name: name.to_owned(),
             uid,
             gid: uid,
+            groups: Vec::new(),
             home: PathBuf::new(),
         }),
         None => process::user_by_name(name).ok_or(format!("AH00543: bad user name {name}"))?,
@@ -338,5 +339,7 @@ fn find_user(user: Option<&str>, group: Option<&str>) -> Result<Option<User>, St
             .or_else(|| process::group_by_name(group))
             .ok_or(format!("AH00544: bad group name {group}"))?;
     }
+    found.groups = process::groups_of(&found.name, found.gid)
+        .map_err(|error| format!("AH02160: getgrouplist: the groups of {name}: {error}"))?;
     Ok(Some(found))
 }

@@ -12,6 +12,7 @@ mod tests;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
 use crate::modules::{brotli, deflate};
+use crate::phase::Filtered;
 use crate::response::{Notes, Response};
 use crate::site::builder::Builder;
 use crate::site::settings::either;
@@ -159,13 +160,19 @@ fn line_up<'a>(
 }
 
 /// Pass the response to a request through the filters of its place and of its file's extensions.
-pub(crate) async fn pass(lookup: &Lookup<'_>, mut response: Response) -> Response {
+pub(crate) fn pass<'l>(lookup: &'l Lookup<'_>, response: Response) -> Filtered<'l> {
+    let settings = &lookup.settings.filter;
+    let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.file_name());
+    if response.is_canned || settings.is_idle() && mime.output_filters.is_empty() {
+        return Filtered::Done(response);
+    }
+    Filtered::Later(Box::pin(pass_all(lookup, response)))
+}
+
+async fn pass_all(lookup: &Lookup<'_>, mut response: Response) -> Response {
     let settings = &lookup.settings.filter;
     let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.file_name());
     let by_extension = mime.output_filters.as_slice();
-    if response.is_canned || settings.is_idle() && by_extension.is_empty() {
-        return response;
-    }
     if codings(settings, by_extension, &response).is_err() {
         lookup.mark_personal();
     }
