@@ -50,17 +50,35 @@ fn choose(children: &[i32], seed: &mut u64) -> i32 {
     children[usize::try_from(*seed >> 33).unwrap() % children.len()]
 }
 
-/// What the parent holds: descriptors, and bytes of memory where that can be seen.
-fn held(server: &Server) -> (usize, u64) {
-    (process::descriptors(server.pid()), process::pss_bytes(server.pid()).unwrap_or(0))
+/// What processes hold.
+#[derive(Clone, Copy)]
+struct Held {
+    /// Descriptors of the parent.
+    parent: usize,
+    /// Descriptors of the child that has most of them.
+    child: usize,
+    /// Bytes of the parent's memory, where that can be seen.
+    bytes: u64,
 }
 
-/// Waits until there are `count` children and the parent holds no more than `before`.
-fn assert_no_growth(server: &Server, count: usize, before: (usize, u64)) {
-    wait_for("as many children as before", 15, || server.children().len() >= count);
-    wait_for("no more descriptors than before", 5, || held(server).0 <= before.0);
-    let grown = held(server).1.saturating_sub(before.1) >> 10;
-    assert!(grown < 1024, "the parent has grown by {grown} KB");
+impl Held {
+    fn by(server: &Server) -> Self {
+        let children = server.children();
+        Self {
+            parent: process::descriptors(server.pid()),
+            child: children.into_iter().map(process::descriptors).max().unwrap_or(0),
+            bytes: process::pss_bytes(server.pid()).unwrap_or(0),
+        }
+    }
+
+    /// Waits until there are `count` children again, and nobody holds more than before.
+    fn assert_no_growth(self, server: &Server, count: usize) {
+        wait_for("as many children as before", 15, || server.children().len() >= count);
+        wait_for("no more descriptors in the parent", 5, || Self::by(server).parent <= self.parent);
+        wait_for("no more descriptors in a child", 5, || Self::by(server).child <= self.child);
+        let grown = Self::by(server).bytes.saturating_sub(self.bytes) >> 10;
+        assert!(grown < 1024, "the parent has grown by {grown} KB");
+    }
 }
 
 /// The line that tells of a death.
@@ -94,7 +112,7 @@ fn most_lost(mpm: Mpm) -> usize {
 
 fn children_that_are_killed_cost_only_their_own_requests(mpm: Mpm) {
     let server = several(mpm).start();
-    let (parent, count, before) = (server.pid(), server.children().len(), held(&server));
+    let (parent, count, before) = (server.pid(), server.children().len(), Held::by(&server));
     let (mut faults, mut seed) = (Vec::new(), 4711);
     let tally = loaded(&server, |tally| {
         for round in 0..rounds(2) {
@@ -120,12 +138,12 @@ fn children_that_are_killed_cost_only_their_own_requests(mpm: Mpm) {
     assert_bounded(&tally.lost(), &faults, most_lost(mpm));
     assert!(tally.served() > 40, "only {} requests were served", tally.served());
     assert_eq!(server.pid(), parent);
-    assert_no_growth(&server, count, before);
+    before.assert_no_growth(&server, count);
 }
 
 fn a_stopped_child_delays_its_own_requests_and_loses_none(mpm: Mpm) {
     let server = several(mpm).start();
-    let (count, before, mut seed) = (server.children().len(), held(&server), 815);
+    let (count, before, mut seed) = (server.children().len(), Held::by(&server), 815);
     let tally = loaded(&server, |tally| {
         for _ in 0..rounds(2) {
             tally.wait_more(10);
@@ -146,7 +164,7 @@ fn a_stopped_child_delays_its_own_requests_and_loses_none(mpm: Mpm) {
         }
     });
     tally.assert_nothing_lost(40);
-    assert_no_growth(&server, count, before);
+    before.assert_no_growth(&server, count);
 }
 
 fn a_stopped_child_that_is_killed_costs_its_own_requests(mpm: Mpm) {
@@ -246,7 +264,7 @@ fn a_child_that_the_kernel_kills_for_want_of_memory_is_replaced(mpm: Mpm) {
     let test = format!("{}::{test}", mpm.name());
     let Some(poor) = Poor::make(&test) else { return };
     let server = several(mpm).start();
-    let (count, before) = (server.children().len(), held(&server));
+    let (count, before) = (server.children().len(), Held::by(&server));
     // All that it touches from now on counts, and is too much.
     let victim = server.children()[0];
     poor.take(victim);
@@ -259,7 +277,7 @@ fn a_child_that_the_kernel_kills_for_want_of_memory_is_replaced(mpm: Mpm) {
     let lost = tally.lost();
     assert!(lost.len() <= most_lost(mpm), "{lost:#?}");
     assert!(taken.elapsed() < Duration::from_secs(30));
-    assert_no_growth(&server, count, before);
+    before.assert_no_growth(&server, count);
 }
 
 fn nothing_outlives_a_killed_parent_by_a_second(mpm: Mpm) {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::net::TcpListener;
+use std::time::Instant;
 
 use blackbox::httpd::Root;
 use blackbox::load::{Tally, rounds, under_load};
@@ -62,6 +63,24 @@ fn graceful_restarts_under_load_lose_nothing(mpm: Mpm) {
     assert_gone(&first);
     wait_for("a line for each request", 10, || logged(&root) >= tally.served());
     assert_eq!(logged(&root), tally.served());
+}
+
+/// Where many clients ask each wakes a child sooner or later; one alone must not be forgotten by a
+/// child that was woken for it and leaves.
+fn a_client_that_is_alone_is_answered_all_through_restarts(mpm: Mpm) {
+    let root = root(mpm, "");
+    let parent = root.start();
+    let resumed = || root.error_log().matches(&mpm.number(Said::Resuming)).count();
+    for _ in 0..rounds(15) {
+        let before = resumed();
+        assert!(process::signal(parent, libc::SIGUSR1));
+        wait_for("a new generation", 15, || {
+            let asked = Instant::now();
+            assert!(root.serves());
+            assert!(asked.elapsed().as_secs() < 5, "it waited {:?}", asked.elapsed());
+            resumed() > before
+        });
+    }
 }
 
 /// Lines of the access log.
@@ -188,7 +207,7 @@ fn an_idle_connection_of_an_old_generation_ends_at_its_timeout(mpm: Mpm) {
     root.start();
     let old = root.children();
     let mut idle = Client::connect(root.address);
-    let asked = std::time::Instant::now();
+    let asked = Instant::now();
     assert!(!idle.get("/a.txt").says_close());
     root.restart(mpm);
     assert!(!idle.is_closed(), "cut by the restart, after {:?}", asked.elapsed());
@@ -214,7 +233,7 @@ fn graceful_shutdown_timeout_bounds_old_generations(mpm: Mpm) {
     let old = root.children();
     let mut download = stuck_download(&root);
     root.restart(mpm);
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     wait_for("the end of the old generation", 12, || !old.iter().any(|&pid| process::alive(pid)));
     assert!(start.elapsed().as_secs() < 6, "it took {:?}", start.elapsed());
     assert!(download.count_rest() < 64 << 20, "the download was finished all the same");
@@ -248,6 +267,7 @@ fn old_generations_take_no_slots_of_the_new_one(mpm: Mpm) {
 
 each_mpm! {
     graceful_restarts_under_load_lose_nothing,
+    a_client_that_is_alone_is_answered_all_through_restarts,
     a_broken_configuration_changes_nothing_and_loses_nothing,
     every_other_mpm_takes_over_under_load_and_gives_back,
     server_limit_and_thread_limit_change_with_a_graceful_restart,

@@ -146,16 +146,30 @@ mod tests {
         assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
     }
 
-    /// What the kernel does with `EPOLLEXCLUSIVE`, and what is done about it.
+    /// Sleeps at a door as [`Door::wait`] does, and then accepts nothing.
+    fn sleep_and_leave(door: Door, task: &std::sync::mpsc::Sender<std::path::PathBuf>) {
+        task.send(std::fs::read_link("/proc/thread-self").unwrap()).unwrap();
+        let limit = Timespec { tv_sec: 20, tv_nsec: 0 };
+        let mut events = Vec::with_capacity(1);
+        epoll::wait(&door.epoll, spare_capacity(&mut events), Some(&limit)).unwrap();
+        assert_eq!(events.len(), 1, "nothing came");
+    }
+
     #[test]
     fn a_connection_that_another_was_woken_for_is_found_by_looking() {
         let one = listener();
         let address = one.local_addr().unwrap();
         let bell = Bell::new().unwrap();
         let doors = [(); 2].map(|()| Door::new(vec![one.try_clone().unwrap()], bell.as_fd()));
-        let [gone, left] = doors.map(Result::unwrap);
+        let [first, left] = doors.map(Result::unwrap);
+        let (sender, task) = std::sync::mpsc::channel();
+        let sleeper = std::thread::spawn(move || sleep_and_leave(first, &sender));
+        let stat = std::path::Path::new("/proc").join(task.recv().unwrap()).join("stat");
+        while !std::fs::read_to_string(&stat).unwrap().contains(") S ") {
+            std::thread::yield_now();
+        }
         let client = TcpStream::connect(address).unwrap();
-        drop(gone);
+        sleeper.join().unwrap();
         let Ok(Came::Connection(_, peer)) = left.wait(SOON) else { panic!("it was forgotten") };
         assert_eq!(peer, client.local_addr().unwrap());
         assert!(left.look().unwrap().is_none());
