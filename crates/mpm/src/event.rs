@@ -6,6 +6,7 @@
 
 use crate::Child;
 use crate::child::EndOnPanic;
+use crate::crowd::Crowd;
 use runtime::blocking::Blocking;
 use runtime::signals::{Signals, WatchedSignals};
 use runtime::{Flag, Listener, Stream, Thread, door, thread};
@@ -159,9 +160,12 @@ async fn flush_logs(child: Arc<Child>) {
 
 async fn accept_loop(child: Arc<Child>, listener: Listener, context: Rc<Context>) {
     let _guard = EndOnPanic(&child);
-    let mut accepted = 0;
+    let (mut accepted, mut crowd) = (0, Crowd::default());
+    // No more than there are slots: those that were accepted must have taken theirs.
+    let turn = ACCEPTS_PER_TURN.min(context.slots()).max(1);
     loop {
         context.room_for_connection().await;
+        crowd.leave_to_others(&child, &context, &listener).await;
         match listener.accept().await {
             Ok((stream, peer)) => {
                 start(&context, stream, peer);
@@ -176,7 +180,7 @@ async fn accept_loop(child: Arc<Child>, listener: Listener, context: Rc<Context>
             }
         }
         accepted += 1;
-        if accepted % ACCEPTS_PER_TURN == 0 {
+        if accepted % turn == 0 {
             thread::yield_now().await;
         }
     }

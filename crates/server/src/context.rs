@@ -218,6 +218,33 @@ impl Context {
         }
     }
 
+    /// Request slots of this thread.
+    pub fn slots(&self) -> usize {
+        self.slots.total() as usize
+    }
+
+    /// Whether a request on another connection would have to wait, as far as can be foreseen: all
+    /// slots are taken, or they lately were not enough for the connections that there are.
+    pub fn is_crowded(&self) -> bool {
+        let is_short = || self.slots.was_short(clock::monotonic_ms());
+        self.slots.free() == 0 || (self.connections.get() > self.slots.total() && is_short())
+    }
+
+    /// Wait until [`Self::is_crowded`] may be answered otherwise, at most for `limit`.
+    pub async fn crowd_changed(&self, limit: Duration) {
+        if self.slots.free() > 0 {
+            return runtime::timer::sleep(limit).await;
+        }
+        let freed = poll_fn(|context| {
+            if self.slots.free() > 0 {
+                return Poll::Ready(());
+            }
+            self.slots.watch(context.waker());
+            Poll::Pending
+        });
+        runtime::timer::timeout(limit, freed).await;
+    }
+
     /// Connections of this process, and files that it holds for them.
     fn in_use(&self) -> (u64, u64) {
         let connections = self.process_row().map_or(0, ProcessRow::connections);

@@ -23,7 +23,12 @@ pub(crate) struct Slots {
     queue: RefCell<VecDeque<Rc<Ticket>>>,
     /// Who wants to know when a slot becomes free.
     watchers: RefCell<Vec<Waker>>,
+    /// When a request last had to wait.
+    short_ms: Cell<u64>,
 }
+
+/// For how long it counts that a request had to wait.
+const SHORT_MS: u64 = 1000;
 
 /// A place in the queue.
 #[derive(Default)]
@@ -62,6 +67,7 @@ impl Slots {
             free,
             queue: RefCell::default(),
             watchers: RefCell::default(),
+            short_ms: Cell::new(0),
         }
     }
 
@@ -75,6 +81,12 @@ impl Slots {
         self.free.borrow().len()
     }
 
+    /// Whether a request had to wait lately.
+    pub(crate) fn was_short(&self, now_ms: u64) -> bool {
+        let short_ms = self.short_ms.get();
+        short_ms > 0 && now_ms < short_ms + SHORT_MS
+    }
+
     /// A slot, unless all are taken or somebody waits already.
     pub(crate) fn try_acquire(self: &Rc<Self>) -> Option<Slot> {
         let row = self.free.borrow_mut().pop()?;
@@ -86,6 +98,7 @@ impl Slots {
         if let Some(slot) = self.try_acquire() {
             return slot;
         }
+        self.short_ms.set(runtime::clock::monotonic_ms());
         let ticket = Rc::new(Ticket::default());
         self.queue.borrow_mut().push_back(ticket.clone());
         let waiting = Waiting { slots: self, ticket: &ticket };
