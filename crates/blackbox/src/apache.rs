@@ -156,13 +156,14 @@ impl Apache {
         Self { child, address, home }
     }
 
-    /// Waits until it answers or has ended.
+    /// Waits until it answers and has noted its start in its log, or has ended.
     fn is_serving(&mut self) -> bool {
         until("apache2 to serve", 20, || {
             if self.child.try_wait().expect("a child can be waited for").is_some() {
                 return Some(false);
             }
-            Client::try_connect(self.address).is_ok().then_some(true)
+            let has_noted = self.errors().contains("AH00094");
+            (has_noted && Client::try_connect(self.address).is_ok()).then_some(true)
         })
     }
 

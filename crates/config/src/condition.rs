@@ -110,8 +110,9 @@ fn if_section(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
         != negated)
 }
 
-/// The words of `<IfVersion >= 2.4>`, `<IfVersion 2.4.71>`: operator and version. The `>` at the end
-/// is a part of the last word or a word of its own, as in httpd (mod_version.c, start_ifversion).
+/// The words of `<IfVersion >= 2.4>`, `<IfVersion 2.4.71>`: operator and version. The `>` at the
+/// end is a part of the last word or a word of its own, as in httpd (mod_version.c,
+/// start_ifversion).
 fn operator_and_version(line: &Line) -> Result<(String, String), Error> {
     let mut words = Words::new(if line.args().is_empty() { ">" } else { line.args() });
     let mut next = || words.next().map(|word| word.text);

@@ -17,7 +17,7 @@ use crate::excerpt::Excerpt;
 use crate::index::Guards;
 use crate::lexer::LINE_BYTES_MAX;
 use crate::macros::Macros;
-use crate::parse::{DEPTH_MAX, Tree, parse, split};
+use crate::parse::{DEPTH_MAX, Tree, split};
 use crate::{condition, on_read, owners};
 
 /// Includes nested deeper than this are a loop (AP_MAX_INCLUDE_DEPTH of httpd as Debian has it).
@@ -112,6 +112,8 @@ pub struct Expanded {
     pub module_files: Vec<(String, String)>,
     /// MPMs that a `LoadModule` named, in order. Of these only one is `loaded`.
     pub mpms: Vec<&'static str>,
+    /// Whether a condition asked for an MPM.
+    pub asks_for_mpm: bool,
     /// Modules of httpd that a `LoadModule` named and that are not ours.
     pub missing: Vec<&'static str>,
     /// Files that were included, for `DUMP_INCLUDES`.
@@ -138,7 +140,8 @@ pub struct Included {
 /// Expand trees, one after the other: what one defines holds in the next.
 ///
 /// What is said about an MPM before the last `LoadModule` of one may hold for another than the one
-/// that runs. Who finds several in `mpms`, or an unexpected one, expands again with it in `mpm`.
+/// that runs. Who finds several in `mpms`, or an unexpected one, expands again with it in `mpm`;
+/// with none of them that is needed only if something `asks_for_mpm`.
 pub fn expand(trees: Vec<Tree>, start: &Start<'_>, world: &mut dyn World) -> Expanded {
     let is_static = |module: &&ModuleName| module.is_static;
     let loaded = start.modules.iter().filter(is_static).map(|module| module.symbol).collect();
@@ -366,10 +369,11 @@ impl Expander<'_> {
 
     /// Whether a module is there by now. Of the MPMs that is the one that runs, which without
     /// `LoadModule` is the default one.
-    pub(crate) fn has_module(&self, symbol: &str) -> bool {
+    pub(crate) fn has_module(&mut self, symbol: &str) -> bool {
         if !owners::is_mpm(symbol) {
             return self.out.loaded.contains(&symbol);
         }
+        self.out.asks_for_mpm = true;
         let named = self.start.mpm.or_else(|| self.out.mpms.last().copied());
         named.or((!self.start.is_modular).then_some(owners::MPM)) == Some(symbol)
     }
@@ -466,86 +470,4 @@ fn split_at_find<'t>(text: &'t str, pattern: &str) -> Option<(&'t str, &'t str)>
 
 fn split_after(text: &str, end: char) -> Option<(&str, &str)> {
     text.find(end).map(|at| text.split_at(at + end.len_utf8()))
-}
-
-/// For the fuzzer: any input is expanded to an end, and what is left has no read-time lines. The
-/// text is split at lines that hold only `%`: the first part includes the others as `/1`, `/2`, ...
-pub fn fuzz_expand(data: &[u8]) {
-    const MODULES: &[ModuleName] = &[
-        ModuleName { symbol: "a_module", file: "mod_a.c", is_static: true },
-        ModuleName { symbol: "b_module", file: "mod_b.c", is_static: false },
-    ];
-    let mut world = FuzzWorld { files: Vec::new() };
-    let mut rest = data;
-    while let Some(at) = rest.windows(3).position(|three| three == b"\n%\n") {
-        world.files.push(rest[..at].to_vec());
-        rest = &rest[at + 3..];
-    }
-    world.files.push(rest.to_vec());
-    let start = Start {
-        defines: [("D".into(), None), ("V".into(), Some("v w".into()))].into(),
-        modules: MODULES,
-        is_modular: data.len() % 2 == 1,
-        has_directive: &|name, _| name.eq_ignore_ascii_case("Listen"),
-        guards: Guards::default(),
-        server_root: "/".into(),
-        version: [2, 4, 71],
-        bytes_max: 1 << 16,
-        is_htaccess: false,
-        passes_over: false,
-        missing: &[],
-        mpm: None,
-    };
-    let first = parse("/0", &world.files[0], 1);
-    let expanded = expand([first].into(), &start, &mut world);
-    let mut left: Vec<&Node> = expanded.nodes.iter().flatten().collect();
-    while let Some(node) = left.pop() {
-        let name = node.line().name();
-        assert!(on_read::find(name).is_none() && condition::of(name).is_none(), "{name} is left");
-        if let Node::Section(section) = node {
-            left.extend(&section.body);
-        }
-    }
-    let text = crate::diagnostic::render("fuzz", &expanded.diagnostics);
-    assert_eq!(text.is_empty(), expanded.diagnostics.is_empty());
-}
-
-/// Files `/0`, `/1`, ... of a fuzzed text; `*` is all of them.
-struct FuzzWorld {
-    files: Vec<Vec<u8>>,
-}
-
-impl FuzzWorld {
-    fn file(&self, path: &str) -> Option<&Vec<u8>> {
-        self.files.get(path.strip_prefix('/')?.parse::<usize>().ok()?)
-    }
-}
-
-impl World for FuzzWorld {
-    fn environment(&self, name: &str) -> Option<String> {
-        (name == "E").then(|| "e".into())
-    }
-
-    fn files(&mut self, path: &str, _: bool) -> Result<Vec<String>, String> {
-        if path == "/*" {
-            return Ok((0..self.files.len()).map(|number| format!("/{number}")).collect());
-        }
-        self.file(path).map(|_| [path.into()].into()).ok_or_else(|| "no such file".into())
-    }
-
-    fn read(&mut self, path: &str) -> Result<Vec<u8>, String> {
-        self.file(path).cloned().ok_or_else(|| "no such file".into())
-    }
-
-    fn exists(&mut self, path: &str) -> bool {
-        self.file(path).is_some()
-    }
-
-    fn is_folder(&mut self, path: &str) -> bool {
-        path == "/"
-    }
-
-    fn matches(&mut self, pattern: &str, subject: &str) -> Option<bool> {
-        Some(subject.contains(pattern))
-    }
 }

@@ -1,7 +1,8 @@
 //! Which stock module of httpd has which directive (`-L` of httpd with every module loaded).
 //!
 //! A directive whose module is not loaded is an error, as in httpd; one that has no row here but
-//! whose module is loaded is a warning. The directives of the three MPMs stand together.
+//! whose module is loaded is a warning. The directives of the three MPMs stand together. Which
+//! module has which mutex stands here, too.
 // tidy: table
 
 use alloc::format;
@@ -41,6 +42,23 @@ pub fn file(symbol: &str) -> String {
         None => format!("mod_{}.c", symbol.trim_end_matches("_module")),
     }
 }
+
+/// Types of mutexes, each after the module that asks for it (ap_mutex_register).
+pub static MUTEXES: &[(&str, &str)] = &[
+    ("mpm_prefork_module", "mpm-accept"),
+    ("mpm_worker_module", "mpm-accept"),
+    ("watchdog_module", "watchdog-callback"),
+    ("rewrite_module", "rewrite-map"),
+    ("ssl_module", "ssl-cache"),
+    ("ssl_module", "ssl-stapling"),
+    ("ssl_module", "ssl-stapling-refresh"),
+    ("proxy_module", "proxy"),
+    ("auth_digest_module", "authdigest-client"),
+    ("auth_digest_module", "authdigest-opaque"),
+    ("authn_socache_module", "authn-socache"),
+    ("cache_socache_module", "cache-socache"),
+    ("ldap_module", "ldap-cache"),
+];
 
 /// Sorted by symbol.
 #[rustfmt::skip]

@@ -4,7 +4,7 @@ mod common;
 
 use common::Toy;
 use config::{
-    COMMAND_LINE, Diagnostic, Guards, Scope, Severity, Source, apply, diagnostic, parse,
+    COMMAND_LINE, Diagnostic, Guards, Scope, Severity, Source, apply, args, diagnostic, parse,
     parse_sources,
 };
 
@@ -128,6 +128,27 @@ fn numbers() {
         ("LimitRequestBody 10é", Err("LimitRequestBody must be a number of bytes")),
         ("LimitRequestBody 99999999999G", Err("LimitRequestBody must be a number of bytes")),
     ]);
+}
+
+#[test]
+fn a_number_is_read_as_far_as_it_goes() {
+    for (word, expected) in [
+        ("5", 5),
+        ("-4", -4),
+        (" +7", 7),
+        ("12abc", 12),
+        ("", 0),
+        ("-", 0),
+        ("x", 0),
+        ("\u{e9}1", 0),
+        ("99999999999", 99_999_999_999),
+        ("99999999999999999999", i64::MAX),
+        ("-99999999999999999999", i64::MIN),
+    ] {
+        assert_eq!(args::leading(word), expected, "{word}");
+    }
+    // As atoi(3) of the C library on 64 bits.
+    assert_eq!(["4294967297", "99999999999999999999"].map(args::leading_int), [1, -1]);
 }
 
 #[test]

@@ -38,6 +38,7 @@ pub(crate) struct Record {
 }
 
 /// Where a child belongs.
+#[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) generation: u32,
     pub(crate) slot: usize,

@@ -165,7 +165,8 @@ pub fn become_user(user: &User) -> io::Result<()> {
     crate::sys::become_user(user)
 }
 
-/// Neither this process nor a program that it starts can gain rights any more (PR_SET_NO_NEW_PRIVS).
+/// Neither this process nor a program that it starts can gain rights any more
+/// (PR_SET_NO_NEW_PRIVS).
 pub fn forbid_new_privileges() {
     // Only a kernel older than 3.5 refuses.
     let _ = rustix::thread::set_no_new_privs(true);

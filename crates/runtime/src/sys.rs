@@ -304,7 +304,7 @@ pub fn groups_of(user: &str, gid: u32) -> io::Result<Vec<u32>> {
     let mut groups = vec![0; GROUPS_FIRST];
     loop {
         let mut count = libc::c_int::try_from(groups.len()).unwrap_or(libc::c_int::MAX);
-        // SAFETY: `name` is a valid string, and `count` is the length of the vector before the call.
+        // SAFETY: `name` is a valid string, and `count` the length of the vector before the call.
         let done =
             unsafe { libc::getgrouplist(name.as_ptr(), gid, groups.as_mut_ptr(), &raw mut count) };
         let found = usize::try_from(count).unwrap_or(0);

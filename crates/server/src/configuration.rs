@@ -293,6 +293,7 @@ fn expand_for_mpm(httpd: &Httpd, trees: impl Fn() -> Vec<config::Tree>) -> (Expa
     let kind = last.unwrap_or_default();
     match expanded.mpms.len() {
         1 => (expanded, kind),
+        0 if !expanded.asks_for_mpm => (expanded, kind),
         // Conditions before it was loaded have to be asked again.
         _ => (expand(trees(), httpd, Some(kind)), kind),
     }
@@ -306,22 +307,25 @@ fn render(httpd: &Httpd, said: &[Diagnostic]) -> String {
     let mut told: Vec<&str> = Vec::new();
     for warning in &others {
         match warning.id {
-            _ if httpd.level() < Level::Warn => {}
-            // A directive that is missing is named once, however often it stands there.
             // Before there is a log: as it is, without the time (APLOG_STARTUP).
-            Some("AH00112") => text.push_str(&format!("AH00112: {}\n", warning.text)),
-            None if told.contains(&warning.text.as_str()) => {}
-            Some(_) if warning.severity == Severity::Notice && httpd.level() < Level::Info => {}
-            Some(id) => {
-                let is_note = warning.severity == Severity::Notice;
-                let level = if is_note { Level::Info } else { Level::Warn };
-                text.push_str(&log_line(level, id, &warning.text, None));
+            Some(id @ ("AH00112" | "AH00548")) if httpd.level() >= Level::Warn => {
+                text.push_str(&format!("{id}: {}\n", warning.text));
             }
-            None => {
+            Some("AH00112" | "AH00548") => {}
+            Some(id) => {
+                let level = logged_as(id).1;
+                // Notices are logged whatever the level is (log_error_core of httpd's log.c).
+                if level == Level::Notice || level <= httpd.level() {
+                    text.push_str(&log_line(level, id, &warning.text, None));
+                }
+            }
+            // A directive that is missing is named once, however often it stands there.
+            None if httpd.level() >= Level::Warn && !told.contains(&warning.text.as_str()) => {
                 told.push(&warning.text);
                 let one = std::slice::from_ref(warning);
                 text.push_str(&config::diagnostic::render(&httpd.program, one));
             }
+            None => {}
         }
     }
     if !errors.is_empty() {
@@ -330,24 +334,41 @@ fn render(httpd: &Httpd, said: &[Diagnostic]) -> String {
     text
 }
 
-/// The modules that log these messages in httpd.
-const LOGGED_BY: &[(&str, &str)] = &[
-    ("AH01574", "so"),
-    ("AH01575", "so"),
-    ("AH02796", "macro"),
-    ("AH02797", "macro"),
-    ("AH02798", "macro"),
-    ("AH02799", "macro"),
-    ("AH02800", "macro"),
-    ("AH02802", "macro"),
-    ("AH10142", "authz_core"),
+/// How httpd logs these messages: by which module, and how severe they are. All others are
+/// warnings of core.
+#[rustfmt::skip]
+const LOGGED_AS: &[(&str, &str, Level)] = &[
+    ("AH00113", "core", Level::Notice),
+    ("AH00188", "mpm_prefork", Level::Info),
+    ("AH00324", "mpm_worker", Level::Info),
+    ("AH00521", "mpm_event", Level::Info),
+    ("AH00545", "core", Level::Info),
+    ("AH00547", "core", Level::Error),
+    ("AH00671", "alias", Level::Warn),
+    ("AH01506", "env", Level::Warn),
+    ("AH01574", "so", Level::Warn),
+    ("AH01575", "so", Level::Debug),
+    ("AH02796", "macro", Level::Warn),
+    ("AH02797", "macro", Level::Warn),
+    ("AH02798", "macro", Level::Warn),
+    ("AH02799", "macro", Level::Warn),
+    ("AH02800", "macro", Level::Warn),
+    ("AH02802", "macro", Level::Warn),
+    ("AH03491", "remoteip", Level::Notice),
+    ("AH10032", "env", Level::Warn),
+    ("AH10142", "authz_core", Level::Warn),
 ];
+
+fn logged_as(id: &str) -> (&'static str, Level) {
+    let row = LOGGED_AS.iter().find(|row| row.0 == id);
+    row.map_or(("core", Level::Warn), |row| (row.1, row.2))
+}
 
 /// A line as it stands in an error log.
 fn log_line(level: Level, id: &str, text: &str, source: Option<(&str, u32)>) -> String {
     let line = Line {
         time_us: clock::unix_us(),
-        module: LOGGED_BY.iter().find(|row| row.0 == id).map_or("core", |row| row.1),
+        module: logged_as(id).0,
         level,
         pid: std::process::id(),
         tid: u64::from(process::thread_id().cast_unsigned()),

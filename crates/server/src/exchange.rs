@@ -3,6 +3,7 @@
 use crate::access_log;
 use crate::byterange;
 use crate::compat;
+use crate::connection::boxed;
 use crate::context::Context;
 use crate::error_document;
 use crate::failure::Failure;
@@ -76,7 +77,7 @@ pub(crate) struct Logged {
 
 /// Answer `request`. A failure becomes a page here, so that every request has a response.
 pub(crate) async fn exchange(context: &Context, host: &Host, request: Rc<Request>) -> Exchanged {
-    let mut lookup = Lookup::new(context, host, request.clone());
+    let mut lookup = Box::new(Lookup::new(context, host, request.clone()));
     let mut ran = Ran::default();
     let outcome = match question::take(&mut lookup, begin).await {
         Ok(None) => run(&mut lookup, &mut ran).await,
@@ -87,8 +88,8 @@ pub(crate) async fn exchange(context: &Context, host: &Host, request: Rc<Request
 }
 
 /// The page for what is no request, or breaks a rule of HTTP: no hook has seen it, and what holds
-/// is what holds for the whole host (`ap_read_request` of protocol.c, which ends in `ap_die`). Where
-/// the body of a request breaks a rule, it is what was found out before.
+/// is what holds for the whole host (`ap_read_request` of protocol.c, which ends in `ap_die`).
+/// Where the body of a request breaks a rule, it is what was found out before.
 /// `logged` has the path that stands for it in logs.
 pub(crate) async fn refused(
     context: &Context,
@@ -97,7 +98,7 @@ pub(crate) async fn refused(
     (failure, logged): (Failure, Logged),
     settings: Option<Arc<Settings>>,
 ) -> Exchanged {
-    let mut lookup = Lookup::new(context, host, request.clone());
+    let mut lookup = Box::new(Lookup::new(context, host, request.clone()));
     let Logged { path, query, env, notes, user, client, .. } = logged;
     (lookup.path, lookup.query, lookup.env, lookup.notes) = (path, query, env, notes);
     (lookup.user, lookup.client_ip) = (user, client);
@@ -109,13 +110,16 @@ pub(crate) async fn refused(
 
 /// From what came of it to a response that can be sent.
 async fn conclude(
-    mut lookup: Lookup<'_>,
+    mut lookup: Box<Lookup<'_>>,
     outcome: Result<Response, Stop>,
     mut ran: Ran,
     request: &Rc<Request>,
 ) -> Exchanged {
     let context = lookup.context;
-    let response = settle(&mut lookup, outcome, &mut ran).await;
+    let response = match outcome {
+        Ok(response) => response,
+        Err(stop) => boxed(|| settle(&mut lookup, stop, &mut ran)).await,
+    };
     let codings = modules::CODINGS(&lookup, &response);
     let mut response = match modules::FILTER(&lookup, response) {
         Filtered::Done(response) => response,
@@ -231,11 +235,8 @@ fn look_up(lookup: &mut Lookup<'_>) -> Result<Handler, Stop> {
 }
 
 /// Follow internal redirects, and find a page for a failure.
-async fn settle(
-    lookup: &mut Lookup<'_>,
-    mut outcome: Result<Response, Stop>,
-    ran: &mut Ran,
-) -> Response {
+async fn settle(lookup: &mut Lookup<'_>, stop: Stop, ran: &mut Ran) -> Response {
+    let mut outcome: Result<Response, Stop> = Err(stop);
     let mut failed: Option<Failure> = None;
     loop {
         let next = match outcome {
@@ -343,7 +344,7 @@ fn handler_name(lookup: &Lookup<'_>, ran: Option<&'static str>) -> Option<Cow<'s
     }
 }
 
-fn logged(lookup: Lookup<'_>, request: &Rc<Request>, handler: Option<&'static str>) -> Logged {
+fn logged(lookup: Box<Lookup<'_>>, request: &Rc<Request>, handler: Option<&'static str>) -> Logged {
     Logged {
         host: lookup.host.index,
         method: lookup.method,

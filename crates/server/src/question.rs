@@ -190,7 +190,8 @@ pub(crate) async fn take<T>(
     lookup: &mut Lookup<'_>,
     step: fn(&mut Lookup<'_>) -> Result<T, Stop>,
 ) -> Result<T, Stop> {
-    let start = lookup.copy();
+    // Boxed, as it is in the memory of each request that waits.
+    let start = Box::new(lookup.copy());
     loop {
         let answers = lookup.answers.clone();
         begin(&answers);

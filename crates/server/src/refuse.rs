@@ -66,8 +66,8 @@ impl Wire {
         next
     }
 
-    /// What holds for the whole host may change the page (`ServerSignature`, `ErrorDocument`) or its
-    /// fields (`Header always`). Where nothing does, it costs no slot: nothing is computed.
+    /// What holds for the whole host may change the page (`ServerSignature`, `ErrorDocument`) or
+    /// its fields (`Header always`). Where nothing does, it costs no slot: nothing is computed.
     async fn say_no(&mut self, refusal: Refusal, request: &Rc<Request>, path: Vec<u8>) -> Written {
         let failure = Failure::from(refusal);
         let view = request.view();

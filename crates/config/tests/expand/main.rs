@@ -117,8 +117,9 @@ fn error(text: &str) -> String {
 fn lines_keep_their_order_around_one_that_does_not_stay() {
     let inner = "A a\nDefine X x\n<S>\nB b\n</S>\nC ${X}\n<IfDefine X>\nD d\n</IfDefine>\nE e\n";
     let text = format!("<Outer>\nZ z\n<Inner>\n{inner}</Inner>\nF f\n</Outer>\n");
-    let expected = "<Outer>\n    Z z\n    <Inner>\n        A a\n        <S>\n            B b\n        \
-                    </S>\n        C x\n        D d\n        E e\n    </Inner>\n    F f\n</Outer>\n";
+    let expected = "<Outer>\n    Z z\n    <Inner>\n        A a\n        <S>\n            B b\n\
+                    \x20       </S>\n        C x\n        D d\n        E e\n    </Inner>\n    F f\n\
+                    </Outer>\n";
     assert_eq!(left(&[("", &text)]), expected);
     // The same without anything that acts while reading.
     let plain = "<Outer>\n    Z z\n    <Inner>\n        A a\n    </Inner>\n    F f\n</Outer>\n";
@@ -170,83 +171,86 @@ fn an_undefined_variable_stays_and_is_said() {
     assert_eq!(left(&[("", "<IfDefine NO>\nA ${NO}\n</IfDefine>\n# ${NO}")]), "");
 }
 
+const HOLDS: &[&str] = &[
+    "<IfDefine BARE>",
+    "<IfDefine SET>",
+    "<IfDefine !NO>",
+    "<IfDefine BARE x>",
+    "<IfDefine \"BARE\">",
+    "<IfDefine BARE >",
+    "<IfDefine ! NO>",
+    "<ifdefine BARE>",
+    "<IfModule so_module>",
+    "<IfModule mod_so.c>",
+    "<IfModule \"mod_so.c\">",
+    "<IfModule !alias_module>",
+    "<IfModule !mod_nope.c>",
+    "<IfModule mod_so.c x>",
+    "<IfFile a.conf>",
+    "<IfFile /etc/a.conf>",
+    "<IfFile /etc>",
+    "<IfFile !b.conf>",
+    "<IfFile \"./x/../a.conf\">",
+    "<IfDirective listen>",
+    "<IfDirective <Directory>",
+    "<IfDirective Include>",
+    "<IfDirective !Nope>",
+    "<IfSection Directory>",
+    "<IfSection IfModule>",
+    "<IfSection Macro>",
+    "<IfVersion 2.4.71>",
+    "<IfVersion = 2.4.71>",
+    "<IfVersion == 2.4.71>",
+    "<IfVersion >= 2.4>",
+    "<IfVersion < 2.5>",
+    "<IfVersion !< 2.4>",
+    "<IfVersion >= \"2.4\">",
+    "<IfVersion >= 02.4>",
+    "<IfVersion >= 2.>",
+    "<IfVersion > 2>",
+    "<IfVersion <= 2.4.71>",
+    "<IfVersion ~ ^2.4>",
+    "<IfVersion \"~\" 4.71>",
+    "<IfVersion !~ ^4>",
+    "<IfVersion /^2/>",
+    "<IfVersion = /.71/>",
+    "<IfVersion == //>",
+    "<IfVersion != /^3/>",
+];
+
+const FAILS: &[&str] = &[
+    "<IfDefine NO>",
+    "<IfDefine bare>",
+    "<IfDefine !BARE>",
+    "<IfDefine \"!BARE\">",
+    "<IfModule alias_module>",
+    "<IfModule SO_module>",
+    "<IfModule mod_so>",
+    "<IfModule so>",
+    "<IfFile b.conf>",
+    "<IfFile *.conf>",
+    "<IfDirective Nope>",
+    "<IfSection Listen>",
+    "<IfSection <directory>>",
+    "<IfSection \"<Directory\">",
+    "<IfVersion 2.4>",
+    "<IfVersion = 2.4>",
+    "<IfVersion > 2.4.71>",
+    "<IfVersion < 2>",
+    "<IfVersion ~ ^4>",
+    "<IfVersion !~ ^2>",
+    "<IfVersion ~ \"^2.4>\">",
+    "<IfVersion /^4/>",
+    "<IfVersion != /^2/>",
+];
+
 #[test]
 fn conditions_hold_or_not() {
-    let holds = [
-        "<IfDefine BARE>",
-        "<IfDefine SET>",
-        "<IfDefine !NO>",
-        "<IfDefine BARE x>",
-        "<IfDefine \"BARE\">",
-        "<IfDefine BARE >",
-        "<IfDefine ! NO>",
-        "<ifdefine BARE>",
-        "<IfModule so_module>",
-        "<IfModule mod_so.c>",
-        "<IfModule \"mod_so.c\">",
-        "<IfModule !alias_module>",
-        "<IfModule !mod_nope.c>",
-        "<IfModule mod_so.c x>",
-        "<IfFile a.conf>",
-        "<IfFile /etc/a.conf>",
-        "<IfFile /etc>",
-        "<IfFile !b.conf>",
-        "<IfFile \"./x/../a.conf\">",
-        "<IfDirective listen>",
-        "<IfDirective <Directory>",
-        "<IfDirective Include>",
-        "<IfDirective !Nope>",
-        "<IfSection Directory>",
-        "<IfSection IfModule>",
-        "<IfSection Macro>",
-        "<IfVersion 2.4.71>",
-        "<IfVersion = 2.4.71>",
-        "<IfVersion == 2.4.71>",
-        "<IfVersion >= 2.4>",
-        "<IfVersion < 2.5>",
-        "<IfVersion !< 2.4>",
-        "<IfVersion >= \"2.4\">",
-        "<IfVersion >= 02.4>",
-        "<IfVersion >= 2.>",
-        "<IfVersion > 2>",
-        "<IfVersion <= 2.4.71>",
-        "<IfVersion ~ ^2.4>",
-        "<IfVersion \"~\" 4.71>",
-        "<IfVersion !~ ^4>",
-        "<IfVersion /^2/>",
-        "<IfVersion = /.71/>",
-        "<IfVersion == //>",
-        "<IfVersion != /^3/>",
-    ];
-    let fails = [
-        "<IfDefine NO>",
-        "<IfDefine bare>",
-        "<IfDefine !BARE>",
-        "<IfDefine \"!BARE\">",
-        "<IfModule alias_module>",
-        "<IfModule SO_module>",
-        "<IfModule mod_so>",
-        "<IfModule so>",
-        "<IfFile b.conf>",
-        "<IfFile *.conf>",
-        "<IfDirective Nope>",
-        "<IfSection Listen>",
-        "<IfSection <directory>>",
-        "<IfSection \"<Directory\">",
-        "<IfVersion 2.4>",
-        "<IfVersion = 2.4>",
-        "<IfVersion > 2.4.71>",
-        "<IfVersion < 2>",
-        "<IfVersion ~ ^4>",
-        "<IfVersion !~ ^2>",
-        "<IfVersion ~ \"^2.4>\">",
-        "<IfVersion /^4/>",
-        "<IfVersion != /^2/>",
-    ];
-    for (opens, expected) in holds.map(|it| (it, "A\n")).iter().chain(&fails.map(|it| (it, ""))) {
+    let holds = HOLDS.iter().map(|opens| (opens, "A\n"));
+    for (opens, expected) in holds.chain(FAILS.iter().map(|opens| (opens, ""))) {
         let name = opens[1..].split(' ').next().unwrap();
         let text = format!("{opens}\nA\n</{name}>");
-        assert_eq!(left(&[("", &text), ("/etc/a.conf", "")]), *expected, "{opens}");
+        assert_eq!(left(&[("", &text), ("/etc/a.conf", "")]), expected, "{opens}");
     }
 }
 
@@ -380,7 +384,7 @@ fn conditions_hold_for_the_mpm_that_runs() {
     ] {
         let text = format!("{lines}{ASK}");
         let all = expanded_for(&[("", &text)], is_modular, mpm);
-        let names: Vec<&str> = all.nodes[0].iter().map(|node| &*node.line().name()).collect();
+        let names: Vec<&str> = all.nodes[0].iter().map(|node| node.line().name()).collect();
         assert_eq!(names.join(" "), expected, "{lines} {is_modular} {mpm:?}");
     }
     let all = expanded(&[("", &two)]);
@@ -388,6 +392,9 @@ fn conditions_hold_for_the_mpm_that_runs() {
     assert!(said(&all).contains(expected), "{}", said(&all));
     assert_eq!(all.mpms, ["mpm_event_module", "mpm_worker_module"]);
     assert_eq!(all.loaded, ["so_module", "mpm_worker_module"]);
+    let asks = |text: &str| expanded(&[("", text)]).asks_for_mpm;
+    assert!(asks("<IfModule !event.c>\n</IfModule>") && asks(ASK));
+    assert!(!asks(&two) && !asks("<IfModule mod_so.c>\n</IfModule>"));
     let chosen = expanded_for(&[("", &two)], false, Some("mpm_event_module"));
     assert_eq!(said(&chosen), "");
 }

@@ -3,9 +3,9 @@
 
 use crate::mpm_settings::MpmKind;
 use crate::site::builder::Builder;
-use config::args::{self, Unit};
-use config::{Args, Call, Directive, Error, Module, Scope};
-use std::io;
+use config::{Args, Call, Directive, Error, Module, Scope, args};
+use runtime::file::{self, Kind};
+use std::os::unix::ffi::OsStrExt;
 
 /// The module and its table. It stands for whichever MPM runs.
 pub(crate) static MODULE: Module<Builder> =
@@ -84,24 +84,11 @@ fn accept(_: &mut Builder, _: &Call<'_>) -> Done {
     Ok(())
 }
 
-/// The number that a word begins with, as `atoi` of C reads it, and whether that is all of it.
-fn leading(word: &str) -> (i32, bool) {
-    let (sign, digits) = match word.as_bytes().first() {
-        Some(b'-') => (-1, &word[1..]),
-        Some(b'+') => (1, &word[1..]),
-        _ => (1, word),
-    };
-    let end = digits.bytes().take_while(u8::is_ascii_digit).count();
-    // Every limit lies far below what does not fit.
-    let number = digits[..end].parse::<i32>().unwrap_or(if end == 0 { 0 } else { i32::MAX });
-    (sign * number, end > 0 && end == digits.len())
-}
-
-/// A whole number, of which httpd reads as far as it understands it.
+/// A whole number as `atoi` of C reads it: httpd reads as far as it understands the word.
 fn number(call: &Call<'_>) -> i32 {
     let word = call.arg(0);
-    let (number, is_whole) = leading(word);
-    if !is_whole {
+    let number = args::leading_int(word);
+    if word.trim_start().parse() != Ok(number) {
         let text = format!("{} should be a number, and {word} is taken for {number}", call.name);
         call.warn(None, Error::argument(0, text));
     }
@@ -113,10 +100,12 @@ fn count(call: &Call<'_>) -> Option<i32> {
     (!call.arg(0).eq_ignore_ascii_case("auto")).then(|| number(call))
 }
 
-/// A number that is refused below `least`.
-fn number_from(call: &Call<'_>, least: i32, refusal: &str) -> Result<i32, Error> {
-    let number = number(call);
-    if number < least { Err(Error::argument(0, refusal)) } else { Ok(number) }
+/// A number above 0.
+fn positive(call: &Call<'_>) -> Result<i32, Error> {
+    match number(call) {
+        ..1 => Err(Error::argument(0, format!("{} must be > 0", call.name))),
+        number => Ok(number),
+    }
 }
 
 fn unsigned(number: i32) -> usize {
@@ -180,21 +169,17 @@ fn max_spare_servers(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn listen_backlog(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.mpm.listen_backlog = number_from(call, 1, "ListenBacklog must be > 0")?;
+    builder.server.mpm.listen_backlog = positive(call)?;
     Ok(())
 }
 
-/// httpd has no 0; here it turns the option off.
 fn listen_tcp_defer_accept(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let seconds = number_from(call, 0, "ListenTCPDeferAccept must be > 0")?;
-    builder.server.mpm.listen_tcp_defer_accept_s = seconds.min(3600);
+    builder.server.mpm.listen_tcp_defer_accept_s = positive(call)?.min(3600);
     Ok(())
 }
 
-/// httpd has no 0; here it is what holds without the directive.
 fn listen_cores_buckets_ratio(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let ratio = number_from(call, 0, "ListenCoresBucketsRatio must be > 0")?;
-    builder.server.mpm.listen_cores_buckets_ratio = unsigned(ratio);
+    builder.server.mpm.listen_cores_buckets_ratio = unsigned(positive(call)?);
     Ok(())
 }
 
@@ -219,31 +204,39 @@ fn receive_buffer_size(builder: &mut Builder, call: &Call<'_>) -> Done {
     Ok(())
 }
 
+/// A number that is refused when it is negative or beyond what strtol(3) can hold
+/// (ap_mpm_set_max_mem_free, ap_mpm_set_thread_stacksize of mpm_common.c).
+fn memory_size(call: &Call<'_>) -> Result<usize, Error> {
+    match args::leading(call.arg(0)) {
+        ..0 | i64::MAX => {
+            Err(Error::argument(0, format!("Invalid {} value: {}", call.name, call.arg(0))))
+        }
+        size => Ok(usize::try_from(size).unwrap_or(usize::MAX)),
+    }
+}
+
 /// Memory is given back as the allocator sees fit.
 fn max_mem_free(_: &mut Builder, call: &Call<'_>) -> Done {
-    number_from(call, 0, &format!("Invalid MaxMemFree value: {}", call.arg(0))).map(|_| ())
+    memory_size(call).map(|_| ())
 }
 
 fn thread_stack_size(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let refusal = format!("Invalid ThreadStackSize value: {}", call.arg(0));
-    builder.server.mpm.thread_stack_bytes = unsigned(number_from(call, 0, &refusal)?);
+    builder.server.mpm.thread_stack_bytes = memory_size(call)?;
     Ok(())
 }
 
 /// A child that crashes leaves its memory there, so that the folder must be there at the start.
 fn core_dump_directory(builder: &mut Builder, call: &Call<'_>) -> Done {
     let path = builder.server_path(call.arg(0));
-    if !path.is_dir() {
-        let found = std::fs::read_dir(&path).map_err(|error| error.kind());
-        let wrong = match found {
-            Err(io::ErrorKind::NotADirectory) => "is not a directory",
-            _ => "does not exist",
-        };
-        let text = format!("CoreDumpDirectory {} {wrong}", path.display());
-        return Err(Error::argument(0, text));
-    }
-    builder.server.mpm.core_dump_directory = Some(path);
-    Ok(())
+    let wrong = match file::facts(path.as_os_str().as_bytes(), true) {
+        Ok((Kind::Directory, ..)) => {
+            builder.server.mpm.core_dump_directory = Some(path);
+            return Ok(());
+        }
+        Ok(_) => "is not a directory",
+        Err(_) => "does not exist",
+    };
+    Err(Error::argument(0, format!("CoreDumpDirectory {} {wrong}", path.display())))
 }
 
 /// 0 is never, and so is what is below.
@@ -266,10 +259,9 @@ fn pid_file(builder: &mut Builder, call: &Call<'_>) -> Done {
     Ok(())
 }
 
+/// Below 0 httpd does not wait at all; here that is the shortest time.
 fn graceful_shutdown_timeout(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let timeout = args::duration(call, 0, Unit::Second)?;
-    builder.server.mpm.graceful_shutdown_timeout_s =
-        u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX);
+    builder.server.mpm.graceful_shutdown_timeout_s = u32::try_from(number(call)).unwrap_or(1);
     Ok(())
 }
 
@@ -285,27 +277,4 @@ fn async_request_worker_factor(builder: &mut Builder, call: &Call<'_>) -> Done {
     }
     builder.server.mpm.async_request_worker_factor = Some(factor.max(1.0));
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_read_as_far_as_they_go() {
-        for (word, expected) in [
-            ("5", (5, true)),
-            ("-4", (-4, true)),
-            ("+7", (7, true)),
-            ("12abc", (12, false)),
-            ("", (0, false)),
-            ("-", (0, false)),
-            ("x", (0, false)),
-            ("99999999999", (i32::MAX, true)),
-            ("-99999999999", (-i32::MAX, true)),
-            ("\u{e9}1", (0, false)),
-        ] {
-            assert_eq!(leading(word), expected, "{word}");
-        }
-    }
 }

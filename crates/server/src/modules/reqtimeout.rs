@@ -13,7 +13,8 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     args: Args::Any,
     scope: Scope::RSRC_CONF,
     default: "header=20-40,MinRate=500 body=20,MinRate=500",
-    help: "Set various timeout parameters for TLS handshake and/or reading request headers and body",
+    help: "Set various timeout parameters for TLS handshake and/or reading request headers and \
+           body",
     apply: request_read_timeout,
 }];
 

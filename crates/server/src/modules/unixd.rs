@@ -2,6 +2,8 @@
 
 use crate::site::builder::Builder;
 use config::{Args, Call, Directive, Error, Module, Scope};
+use runtime::file;
+use std::path::Path;
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
@@ -57,8 +59,7 @@ fn group(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 
 /// What a directory keeps shut must not be open because we cannot go there yet.
 fn chroot_dir(_: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    let is_there = std::fs::metadata(call.arg(0)).is_ok_and(|status| status.is_dir());
-    let text = match is_there {
+    let text = match Path::new(call.arg(0)).is_dir() {
         true => "ChrootDir is not supported yet: take the line out",
         false => "ChrootDir must be a valid directory",
     };
@@ -71,7 +72,7 @@ fn suexec(_: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     if !call.on() {
         return Ok(());
     }
-    if std::fs::metadata(SUEXEC).is_err() {
+    if file::facts(SUEXEC.as_bytes(), true).is_err() {
         return Err(format!("suEXEC isn't supported: Missing suexec binary {SUEXEC}").into());
     }
     call.warn(None, "Suexec has no effect: there are no scripts yet");

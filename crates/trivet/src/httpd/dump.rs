@@ -2,7 +2,7 @@
 //! words. Other programs read these texts, so each line is httpd's to the byte.
 
 use crate::httpd::options::Options;
-use config::Scope;
+use config::{Scope, owners};
 use runtime::process;
 use server::Facts;
 use std::fmt::Write as _;
@@ -47,23 +47,6 @@ fn includes(file: &Path, facts: &Facts) -> String {
     out
 }
 
-/// Lock types that httpd's modules ask for (ap_mutex_register).
-const MUTEXES: &[(&str, &str)] = &[
-    ("mpm_prefork_module", "mpm-accept"),
-    ("mpm_worker_module", "mpm-accept"),
-    ("watchdog_module", "watchdog-callback"),
-    ("rewrite_module", "rewrite-map"),
-    ("ssl_module", "ssl-cache"),
-    ("ssl_module", "ssl-stapling"),
-    ("ssl_module", "ssl-stapling-refresh"),
-    ("proxy_module", "proxy"),
-    ("auth_digest_module", "authdigest-client"),
-    ("auth_digest_module", "authdigest-opaque"),
-    ("authn_socache_module", "authn-socache"),
-    ("cache_socache_module", "cache-socache"),
-    ("ldap_module", "ldap-cache"),
-];
-
 fn run_settings(facts: &Facts) -> String {
     let mut out = String::new();
     let mut line = |name: &str, value: &Path| {
@@ -75,7 +58,8 @@ fn run_settings(facts: &Facts) -> String {
     let folder = facts.runtime_dir.display().to_string();
     let folder = folder.trim_end_matches('/');
     let _ = writeln!(out, "Mutex default: dir=\"{folder}/\" mechanism=default ");
-    for (_, lock) in MUTEXES.iter().filter(|row| facts.modules.iter().any(|it| it.0 == row.0)) {
+    let is_loaded = |symbol: &str| facts.modules.iter().any(|row| row.0 == symbol);
+    for (_, lock) in owners::MUTEXES.iter().filter(|row| is_loaded(row.0)) {
         let _ = writeln!(out, "Mutex {lock}: using_defaults");
     }
     let _ = writeln!(out, "PidFile: \"{}\"", facts.pid_file.display());

@@ -3,10 +3,10 @@
 
 use super::Done;
 use crate::site::builder::Builder;
-use config::args;
-use config::{Call, Error};
+use config::{Call, Error, args, owners};
 
-/// A number of bytes of 32 bits (set_read_buf_size, set_flush_max_threshold). The bracket is httpd's.
+/// A number of bytes of 32 bits (set_read_buf_size, set_flush_max_threshold). The bracket is
+/// httpd's.
 pub(super) fn unsigned(_: &mut Builder, call: &Call<'_>) -> Done {
     let word = call.arg(0);
     let number: Option<i64> = word.parse().ok();
@@ -66,23 +66,6 @@ const MECHANISMS: &str = "(Mutex mechanisms are: 'none', 'default', 'flock:/path
                           'fcntl:/path/to/file', 'file:/path/to/file', 'pthread', 'sysvsem', \
                           'posixsem', 'sem')";
 
-/// Types of mutexes, and the module that has it where it is not always there.
-const MUTEX_TYPES: &[(&str, Option<&str>)] = &[
-    ("default", None),
-    ("watchdog-callback", None),
-    ("authdigest-client", Some("auth_digest_module")),
-    ("authdigest-opaque", Some("auth_digest_module")),
-    ("authn-socache", Some("authn_socache_module")),
-    ("cache-socache", Some("cache_socache_module")),
-    ("ldap-cache", Some("ldap_module")),
-    ("mpm-accept", Some("mpm_prefork_module")),
-    ("proxy", Some("proxy_module")),
-    ("rewrite-map", Some("rewrite_module")),
-    ("ssl-cache", Some("ssl_module")),
-    ("ssl-stapling", Some("ssl_module")),
-    ("ssl-stapling-refresh", Some("ssl_module")),
-];
-
 /// No process here waits for another one (util_mutex.c, ap_set_mutex).
 pub(super) fn mutex(builder: &mut Builder, call: &Call<'_>) -> Done {
     let Some((argument, types)) = call.args.split_first().filter(|(word, _)| !word.is_empty())
@@ -117,8 +100,8 @@ fn mutex_types(builder: &Builder, types: &[String], is_none: bool) -> Done {
     for (nth, name) in types {
         let is_there =
             |module: &str| builder.has_module(module) || builder.server.missing.contains(&module);
-        let row = MUTEX_TYPES.iter().find(|row| row.0 == name);
-        if !row.is_some_and(|row| row.1.is_none_or(is_there)) {
+        let is_known = owners::MUTEXES.iter().any(|row| row.1 == name && is_there(row.0));
+        if name != "default" && !is_known {
             return Err(Error::argument(nth + 1, format!("Mutex type {name} is not valid")));
         }
         if is_none {

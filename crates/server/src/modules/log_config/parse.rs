@@ -398,7 +398,7 @@ mod tests {
     fn arguments_choose_variants() {
         for (format, expected) in [
             ("%{c}a", What::PeerAddress),
-            ("%{c}h", What::PeerAddress),
+            ("%{c}h", What::PeerHost),
             ("%{c}L", What::ConnectionLogId),
             ("%{remote}p", What::ClientPort),
             ("%{LOCAL}p", What::LocalPort),
