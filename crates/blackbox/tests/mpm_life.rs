@@ -99,6 +99,23 @@ fn children_become_more_under_load_up_to_the_limit_and_fewer_after_it(mpm: Mpm) 
     assert_eq!(server.error_text().matches(&full).count(), 1, "{}", server.error_text());
 }
 
+/// However connections come, their requests wait for nobody as long as there are slots: a child
+/// that has none leaves new connections to others, which are started for them.
+fn kept_connections_find_the_slots_of_all_children(mpm: Mpm) {
+    let server = elastic(mpm).diagnostics().directive("KeepAliveTimeout 60").start();
+    let mut clients: Vec<Client> = (0..6).map(|_| server.connect()).collect();
+    wait_for("six requests at the same time", 20, || {
+        let start = Instant::now();
+        for client in &mut clients {
+            client.send("GET /diag?wait=300 HTTP/1.1\r\nHost: a\r\n\r\n");
+        }
+        for client in &mut clients {
+            assert_eq!(client.response().status, 200);
+        }
+        start.elapsed() < Duration::from_millis(550)
+    });
+}
+
 /// Children that idle maintenance leaves as they are.
 fn steady(mpm: Mpm) -> &'static str {
     match mpm {
@@ -349,6 +366,7 @@ fn a_graceful_stop_finishes_all_that_is_under_way(mpm: Mpm) {
 }
 
 each_mpm! {
+    kept_connections_find_the_slots_of_all_children,
     children_become_more_under_load_up_to_the_limit_and_fewer_after_it,
     children_that_have_done_enough_are_replaced_without_a_lost_request,
     children_of_root_have_no_rights_left,

@@ -25,9 +25,6 @@ const BLOCKING_THREADS: usize = 4;
 /// How often a draining thread looks whether its last connection has ended.
 const DRAIN_POLL: Duration = Duration::from_millis(20);
 
-/// Connections to accept before the others of this thread get a turn.
-const ACCEPTS_PER_TURN: usize = 32;
-
 /// How long accepting rests when descriptors or memory are used up (reliability: never a loop).
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
@@ -160,9 +157,7 @@ async fn flush_logs(child: Arc<Child>) {
 
 async fn accept_loop(child: Arc<Child>, listener: Listener, context: Rc<Context>) {
     let _guard = EndOnPanic(&child);
-    let (mut accepted, mut crowd) = (0, Crowd::default());
-    // No more than there are slots: those that were accepted must have taken theirs.
-    let turn = ACCEPTS_PER_TURN.min(context.slots()).max(1);
+    let mut crowd = Crowd::default();
     loop {
         context.room_for_connection().await;
         crowd.leave_to_others(&child, &context, &listener).await;
@@ -179,10 +174,7 @@ async fn accept_loop(child: Arc<Child>, listener: Listener, context: Rc<Context>
                 runtime::timer::sleep(ACCEPT_REST).await;
             }
         }
-        accepted += 1;
-        if accepted % turn == 0 {
-            thread::yield_now().await;
-        }
+        crowd.accepted(&context).await;
     }
 }
 

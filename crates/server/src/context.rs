@@ -224,25 +224,25 @@ impl Context {
     }
 
     /// Whether a request on another connection would have to wait, as far as can be foreseen: all
-    /// slots are taken, or they lately were not enough for the connections that there are.
-    pub fn is_crowded(&self) -> bool {
-        let is_short = || self.slots.was_short(clock::monotonic_ms());
-        self.slots.free() == 0 || (self.connections.get() > self.slots.total() && is_short())
+    /// slots are taken, or they were a moment ago and each has a connection that may want it again.
+    /// Beside what is known there are `unseen` new connections.
+    pub fn is_crowded(&self, unseen: usize) -> bool {
+        let were_full = || self.slots.were_full(clock::monotonic_ms());
+        let connections = self.connections.get() as usize + unseen;
+        self.slots.free() <= unseen || (connections >= self.slots() && were_full())
     }
 
-    /// Wait until [`Self::is_crowded`] may be answered otherwise, at most for `limit`.
+    /// Wait until a slot becomes free or a connection ends, at most for `limit`.
     pub async fn crowd_changed(&self, limit: Duration) {
-        if self.slots.free() > 0 {
-            return runtime::timer::sleep(limit).await;
-        }
-        let freed = poll_fn(|context| {
-            if self.slots.free() > 0 {
+        let mut is_watched = false;
+        let changed = poll_fn(|context| {
+            if std::mem::replace(&mut is_watched, true) {
                 return Poll::Ready(());
             }
             self.slots.watch(context.waker());
             Poll::Pending
         });
-        runtime::timer::timeout(limit, freed).await;
+        runtime::timer::timeout(limit, changed).await;
     }
 
     /// Connections of this process, and files that it holds for them.
