@@ -17,6 +17,7 @@ mod crew;
 mod crowd;
 mod event;
 mod generation;
+mod halt;
 mod lane;
 mod listen;
 mod log_programs;
