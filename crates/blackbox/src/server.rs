@@ -281,6 +281,14 @@ impl Server {
         process::children(self.pid())
     }
 
+    /// Asserts that these children live. There may be more by now: idle maintenance adds some where
+    /// a connection occupies a process or a thread.
+    pub fn assert_none_died(&self, children: &[i32]) {
+        let now = self.children();
+        let gone: Vec<_> = children.iter().filter(|pid| !now.contains(pid)).collect();
+        assert!(gone.is_empty(), "children died: {gone:?}: {}", self.error_text());
+    }
+
     /// What it wrote to stdout.
     pub fn banner(&self) -> String {
         self.output.lock().expect("no holder panics").clone()

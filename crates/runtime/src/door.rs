@@ -147,7 +147,7 @@ mod tests {
     }
 
     /// Sleeps at a door as [`Door::wait`] does, and then accepts nothing.
-    fn sleep_and_leave(door: Door, task: &std::sync::mpsc::Sender<std::path::PathBuf>) {
+    fn sleep_and_leave(door: &Door, task: &std::sync::mpsc::Sender<std::path::PathBuf>) {
         task.send(std::fs::read_link("/proc/thread-self").unwrap()).unwrap();
         let limit = Timespec { tv_sec: 20, tv_nsec: 0 };
         let mut events = Vec::with_capacity(1);
@@ -163,7 +163,7 @@ mod tests {
         let doors = [(); 2].map(|()| Door::new(vec![one.try_clone().unwrap()], bell.as_fd()));
         let [first, left] = doors.map(Result::unwrap);
         let (sender, task) = std::sync::mpsc::channel();
-        let sleeper = std::thread::spawn(move || sleep_and_leave(first, &sender));
+        let sleeper = std::thread::spawn(move || sleep_and_leave(&first, &sender));
         let stat = std::path::Path::new("/proc").join(task.recv().unwrap()).join("stat");
         while !std::fs::read_to_string(&stat).unwrap().contains(") S ") {
             std::thread::yield_now();
