@@ -5,6 +5,7 @@ LISTEN ?= 127.0.0.1:8080
 SITE ?= examples/site
 FUZZ_SECONDS ?= 60
 SOAK_SECONDS ?= 600
+SOAK_ROUNDS ?= 40
 # Where cargo builds; a relative CARGO_TARGET_DIR counts from here.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
@@ -47,8 +48,10 @@ bench: ## measure trivet beside other servers (installs them)
 fuzz: ## run every fuzz target for FUZZ_SECONDS (60)
 	$(CARGO) xtask fuzz --seconds '$(FUZZ_SECONDS)'
 
-soak: ## break things under load for SOAK_SECONDS (600)
+soak: ## break things under load for SOAK_SECONDS (600), then SOAK_ROUNDS (40) times `make test`
 	$(CARGO) xtask soak --seconds '$(SOAK_SECONDS)'
+	TRIVET_BIN='$(abspath $(TARGET))/release/trivet' TRIVET_ROUNDS='$(SOAK_ROUNDS)' \
+	$(CARGO) test --locked -p blackbox --test mpm_restarts --test mpm_faults --test mpm_life
 
 check: ## everything that must pass before a change is merged
 	.ci/run

@@ -50,7 +50,7 @@ pub fn refuses_at<T: AsRef<[u8]>>(server: &Server, status: u16, variants: &[T]) 
             });
         }
     }
-    assert_eq!(server.children(), children, "a child died");
+    server.assert_none_died(&children);
 }
 
 /// One refused request, sent by `send`.
@@ -106,7 +106,7 @@ pub fn answers_at<T: AsRef<[u8]>>(server: &Server, status: u16, variants: &[T]) 
             });
         }
     }
-    assert_eq!(server.children(), children, "a child died");
+    server.assert_none_died(&children);
     responses
 }
 

@@ -2,7 +2,7 @@
 //! command line, and servers in the background that end with the test that started them.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -11,11 +11,8 @@ use crate::client::Client;
 use crate::outside::run_command;
 use crate::response::Response;
 use crate::scratch::Scratch;
-use crate::{binary, process};
-
-/// Lines that every configuration of these tests begins with.
-const MODULES: &str = "LoadModule mpm_event_module modules/mod_mpm_event.so\n\
-                       LoadModule authz_core_module modules/mod_authz_core.so\n";
+use crate::wait::wait_for;
+use crate::{Mpm, Said, binary, process};
 
 /// A `ServerRoot` of its own. What was started in it ends with it.
 #[derive(Debug)]
@@ -29,23 +26,34 @@ pub struct Root {
 impl Root {
     /// A configuration that serves `htdocs` at a free port.
     pub fn new(more: &str) -> Self {
+        Self::under(Mpm::Event, more)
+    }
+
+    /// The same under a certain MPM.
+    pub fn under(mpm: Mpm, more: &str) -> Self {
         let folder = Scratch::new();
-        let address = TcpListener::bind("127.0.0.1:0")
-            .expect("the test's own files and programs are there")
-            .local_addr()
-            .expect("the test's own files and programs are there");
+        let address = free_address("127.0.0.1");
         folder.write("htdocs/a.txt", "hello\n");
         folder.write("logs/.keep", "");
-        folder.write(
-            "apache2.conf",
-            format!(
-                "ServerName test.example\nListen {address}\n{MODULES}User #65534\nGroup #65534\n\
-                 PidFile logs/pid\nDocumentRoot {}\n<Directory />\nRequire all granted\n\
-                 </Directory>\nCustomLog logs/access.log \"%U\"\n{more}",
-                folder.join("htdocs").display()
-            ),
+        let root = Self { folder, address };
+        root.configure(mpm, more);
+        root
+    }
+
+    /// Writes another configuration, which counts from the next restart on.
+    pub fn configure(&self, mpm: Mpm, more: &str) {
+        let (address, name) = (self.address, mpm.name());
+        let htdocs = self.folder.join("htdocs");
+        let text = format!(
+            "ServerName test.example\nListen {address}\n\
+             LoadModule mpm_{name}_module modules/mod_mpm_{name}.so\n\
+             LoadModule authz_core_module modules/mod_authz_core.so\n\
+             User #65534\nGroup #65534\nPidFile logs/pid\nDocumentRoot {}\n\
+             <Directory />\nRequire all granted\n</Directory>\n\
+             CustomLog logs/access.log \"%U\"\n{more}",
+            htdocs.display()
         );
-        Self { folder, address }
+        self.folder.write("apache2.conf", text);
     }
 
     /// The program under another name.
@@ -89,6 +97,19 @@ impl Root {
         self.pid().expect("there is a pid file as soon as the start is over")
     }
 
+    /// The children of the server, sorted.
+    pub fn children(&self) -> Vec<i32> {
+        process::children(self.pid().expect("it runs"))
+    }
+
+    /// Asks for a graceful restart and waits until the new generation serves, under `mpm`.
+    pub fn restart(&self, mpm: Mpm) {
+        let resuming = || self.error_log().matches(&mpm.number(Said::Resuming)).count();
+        let before = resuming();
+        self.call(&["-k", "graceful"]).is(0, "", "");
+        wait_for("a new generation", 20, || resuming() > before);
+    }
+
     /// The error log so far.
     pub fn error_log(&self) -> String {
         fs::read_to_string(self.folder.join("logs/error_log")).unwrap_or_default()
@@ -116,6 +137,9 @@ impl Root {
 
 impl Drop for Root {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("--- the error log ---\n{}", self.error_log());
+        }
         if let Some(pid) = self.pid().filter(|pid| *pid > 1 && is_ours(*pid)) {
             process::signal(pid, libc::SIGTERM);
             let limit = std::time::Instant::now() + std::time::Duration::from_secs(10);
@@ -124,6 +148,13 @@ impl Drop for Root {
             }
         }
     }
+}
+
+/// A port of this address that nothing listens at.
+pub fn free_address(ip: &str) -> SocketAddr {
+    let ip: IpAddr = ip.parse().expect("an address");
+    let free = TcpListener::bind((ip, 0)).and_then(|socket| socket.local_addr());
+    free.expect("the address is this machine's")
 }
 
 /// Whether a process runs the program under test: the file of a test may name any process.

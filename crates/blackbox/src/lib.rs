@@ -11,6 +11,7 @@ pub mod cases;
 pub mod client;
 pub mod differential;
 pub mod httpd;
+pub mod load;
 pub mod outside;
 pub mod process;
 pub mod response;
@@ -36,7 +37,50 @@ pub enum Mpm {
     Event,
 }
 
+/// What the parent logs about the server as a whole, with another number under each MPM.
+#[derive(Clone, Copy, Debug)]
+pub enum Said {
+    /// It serves, after a start or a restart.
+    Resuming,
+    /// It was asked for a graceful restart.
+    GracefulRestart,
+    /// It was asked for a restart.
+    Restart,
+    /// It ends when its requests have been answered.
+    GracefulStop,
+    /// It ends now.
+    Stop,
+    /// There should be more children than there may be.
+    Full,
+}
+
 impl Mpm {
+    /// Every MPM.
+    pub const ALL: [Self; 3] = [Self::Prefork, Self::Worker, Self::Event];
+
+    /// Those beside this one.
+    pub fn others(self) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |mpm| *mpm != self)
+    }
+
+    /// Whether a connection occupies a process or a thread from its beginning to its end.
+    pub fn is_one_connection_a_thread(self) -> bool {
+        self != Self::Event
+    }
+
+    /// httpd's number of what is said (prefork.c, worker.c, event.c), as it stands in a log.
+    pub fn number(self, said: Said) -> String {
+        let row: [u32; 3] = match said {
+            Said::Resuming => [163, 292, 489],
+            Said::GracefulStop => [170, 296, 492],
+            Said::GracefulRestart => [171, 297, 493],
+            Said::Restart => [173, 298, 494],
+            Said::Stop => [169, 295, 491],
+            Said::Full => [161, 286, 484],
+        };
+        format!("AH{:05}:", row[self as usize])
+    }
+
     /// The word after `--mpm`.
     pub fn name(self) -> &'static str {
         match self {
@@ -47,20 +91,29 @@ impl Mpm {
     }
 }
 
-/// Mounts each named function, `fn name(mpm: Mpm)`, as a test of every MPM: `event::name`.
+/// Mounts each named function, `fn name(mpm: Mpm)`, as a test of every MPM: `event::name`. What
+/// holds only where a thread has many connections, or only where it has one, stands behind the
+/// others: `each_mpm! { a, b; event: c; threads: d }`.
 ///
 /// This is the one list of MPMs: a new one is a new `mod` here and a new variant of [`Mpm`].
 #[macro_export]
 macro_rules! each_mpm {
-    ($($name:ident),+ $(,)?) => {
+    (
+        $($name:ident),+ $(,)?
+        $(; event: $($event:ident),+ $(,)?)?
+        $(; threads: $($threads:ident),+ $(,)?)?
+    ) => {
         mod prefork {
             $(#[test] fn $name() { super::$name($crate::Mpm::Prefork); })+
+            $($(#[test] fn $threads() { super::$threads($crate::Mpm::Prefork); })+)?
         }
         mod worker {
             $(#[test] fn $name() { super::$name($crate::Mpm::Worker); })+
+            $($(#[test] fn $threads() { super::$threads($crate::Mpm::Worker); })+)?
         }
         mod event {
             $(#[test] fn $name() { super::$name($crate::Mpm::Event); })+
+            $($(#[test] fn $event() { super::$event($crate::Mpm::Event); })+)?
         }
     };
 }

@@ -97,6 +97,23 @@ impl Site {
         self.directive(format!("CustomLog {} {format}", path.display()))
     }
 
+    /// As many children as the tests need, whose number idle maintenance leaves as it is.
+    pub fn steady(self) -> Self {
+        let lines: &[&str] = match self.mpm {
+            Mpm::Prefork => &["StartServers 8", "MinSpareServers 1", "MaxSpareServers 20"],
+            Mpm::Worker => &[
+                "StartServers 2",
+                "MinSpareThreads 1",
+                "MaxSpareThreads 200",
+                "ThreadsPerChild 10",
+                "MaxRequestWorkers 40",
+            ],
+            // By itself it has one for each core, for good.
+            Mpm::Event => &[],
+        };
+        self.directives(lines)
+    }
+
     /// Listens at this address and port.
     pub fn listen(mut self, address: impl Into<String>) -> Self {
         self.listen = address.into();
@@ -308,6 +325,14 @@ impl Server {
     /// The child processes, sorted.
     pub fn children(&self) -> Vec<i32> {
         process::children(self.pid())
+    }
+
+    /// Asserts that these children live. There may be more by now: idle maintenance adds some where
+    /// a connection occupies a process or a thread.
+    pub fn assert_none_died(&self, children: &[i32]) {
+        let now = self.children();
+        let gone: Vec<_> = children.iter().filter(|pid| !now.contains(pid)).collect();
+        assert!(gone.is_empty(), "children died: {gone:?}: {}", self.error_text());
     }
 
     /// What it wrote to stdout.

@@ -35,7 +35,7 @@ fn a_file_truncated_while_it_is_sent_is_visibly_cut_off(mpm: Mpm) {
         assert!(start.len() + client.count_rest() < LARGE, "bytes came from nowhere");
     }
     assert_eq!(server.get("/a.txt").status, 200);
-    assert_eq!(server.children(), children, "a child died");
+    server.assert_none_died(&children);
 }
 
 fn a_small_file_truncated_again_and_again_never_gives_wrong_bytes(mpm: Mpm) {
@@ -66,7 +66,7 @@ fn a_small_file_truncated_again_and_again_never_gives_wrong_bytes(mpm: Mpm) {
             }
         }
     });
-    assert_eq!(server.children(), children, "a child died");
+    server.assert_none_died(&children);
 }
 
 fn a_file_that_grows_is_sent_as_long_as_it_was(mpm: Mpm) {

@@ -141,7 +141,8 @@ fn l21_a_target_of_no_known_form_is_400(mpm: Mpm) {
 
 fn l22_options_asterisk_is_answered_for_the_server(mpm: Mpm) {
     let responses = accepts(mpm, &[line("OPTIONS * HTTP/1.1")]);
-    assert!(responses[0].field("Allow").expect("an Allow field").contains("GET"));
+    // What is allowed depends on the resource, and there is none (ap_send_http_options).
+    assert_eq!(responses[0].field("Allow"), None);
     assert_eq!(responses[0].field("Content-Length"), Some("0"));
     assert_eq!(responses[0].body, b"");
 }

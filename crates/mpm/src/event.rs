@@ -6,6 +6,7 @@
 
 use crate::Child;
 use crate::child::EndOnPanic;
+use crate::crowd::Crowd;
 use runtime::blocking::Blocking;
 use runtime::signals::{Signals, WatchedSignals};
 use runtime::{Flag, Listener, Stream, Thread, door, thread};
@@ -23,9 +24,6 @@ const BLOCKING_THREADS: usize = 4;
 
 /// How often a draining thread looks whether its last connection has ended.
 const DRAIN_POLL: Duration = Duration::from_millis(20);
-
-/// Connections to accept before the others of this thread get a turn.
-const ACCEPTS_PER_TURN: usize = 32;
 
 /// How long accepting rests when descriptors or memory are used up (reliability: never a loop).
 const ACCEPT_REST: Duration = Duration::from_millis(100);
@@ -165,9 +163,10 @@ async fn flush_logs(child: Arc<Child>) {
 
 async fn accept_loop(child: Arc<Child>, listener: Listener, context: Rc<Context>) {
     let _guard = EndOnPanic(&child);
-    let mut accepted = 0;
+    let mut crowd = Crowd::default();
     loop {
         context.room_for_connection().await;
+        crowd.leave_to_others(&child, &context, &listener).await;
         match listener.accept().await {
             Ok((stream, peer)) => {
                 start(&context, stream, peer);
@@ -181,10 +180,7 @@ async fn accept_loop(child: Arc<Child>, listener: Listener, context: Rc<Context>
                 runtime::timer::sleep(ACCEPT_REST).await;
             }
         }
-        accepted += 1;
-        if accepted % ACCEPTS_PER_TURN == 0 {
-            thread::yield_now().await;
-        }
+        crowd.accepted(&context).await;
     }
 }
 

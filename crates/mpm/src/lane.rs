@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// How long a thread sleeps at most. The kernel wakes one thread for a connection; should that one
-/// die before it accepts, another finds the connection after this time.
+/// die before it accepts, another looks, and finds the connection, after this time.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How long accepting rests when descriptors or memory are used up.
@@ -22,7 +22,7 @@ const ACCEPT_REST: Duration = Duration::from_millis(100);
 pub(crate) struct Lane {
     executor: Thread,
     context: Rc<Context>,
-    door: Door,
+    door: Rc<Door>,
 }
 
 /// Why a lane does not sleep any more.
@@ -52,11 +52,13 @@ impl Lane {
         let (server, board) = (child.server().clone(), generation.board.clone());
         let rows = row..row + 1;
         let context = Context::new(server, board, child.slot(), rows, Carries::One)?;
-        let door = Door::new(generation.listeners.of_child(child.slot())?, wake)?;
+        let door = Rc::new(Door::new(generation.listeners.of_child(child.slot())?, wake)?);
         let lane = Self { executor, context, door };
-        let (context, drain) = (lane.context.clone(), drain.clone());
+        let (context, door, drain) = (lane.context.clone(), lane.door.clone(), drain.clone());
+        // The connection that is served may take long: others must not queue behind it in vain.
         lane.spawn(async move {
             drain.raised().await;
+            door.close();
             context.start_draining();
         });
         Ok(lane)
@@ -85,6 +87,14 @@ impl Lane {
             }
         }
         Pause::Served
+    }
+
+    /// Before this lane leaves: whom it was woken for at the moment in which it was told to drain.
+    /// The kernel has told nobody else of that connection.
+    pub(crate) fn last_turn(&self) {
+        if let Ok(Some((stream, peer))) = self.door.look() {
+            self.serve(stream, peer);
+        }
     }
 
     /// A fault in the code of one connection ends that connection, not those of other threads.

@@ -14,6 +14,7 @@ mod child;
 mod children;
 mod crash;
 mod crew;
+mod crowd;
 mod event;
 mod generation;
 mod halt;

@@ -38,6 +38,7 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
             Pause::Served => {}
         }
     }
+    lane.last_turn();
     Ok(())
 }
 

@@ -117,6 +117,7 @@ fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
         }
         child.halt.rest_if_raised();
     }
+    lane.last_turn();
     drop(lane);
     stages.running.fetch_sub(1, Ordering::AcqRel);
     stages.news.ring();

@@ -2,12 +2,15 @@
 //!
 //! It sleeps outside of its executor, in an epoll instance of its own that watches the listening
 //! sockets with `EPOLLEXCLUSIVE`: of a thousand threads that sleep a new connection wakes one,
-//! and none that is busy, stopped or dead. How a connection is served is not known here.
+//! and none that is busy, stopped or dead. The others are never told of it. So whoever may have
+//! been woken and leaves looks once more, and all look now and then, should that one have died.
+//! How a connection is served is not known here.
 
 use crate::net::{Stream, accept};
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
+use std::cell::RefCell;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -29,7 +32,7 @@ const WAKE: u64 = u64::MAX;
 /// The listening sockets as one thread sees them.
 pub struct Door {
     epoll: OwnedFd,
-    listeners: Vec<TcpListener>,
+    listeners: RefCell<Vec<TcpListener>>,
 }
 
 impl Door {
@@ -45,7 +48,28 @@ impl Door {
         for (index, listener) in listeners.iter().enumerate() {
             epoll::add(&epoll, listener, epoll::EventData::new_u64(index as u64), exclusive)?;
         }
-        Ok(Self { epoll, listeners })
+        Ok(Self { epoll, listeners: RefCell::new(listeners) })
+    }
+
+    /// Let go of the listening sockets: nothing comes in any more. As long as one process holds
+    /// them the kernel completes connections that nobody will answer.
+    pub fn close(&self) {
+        self.listeners.borrow_mut().clear();
+    }
+
+    /// What waits at the sockets now.
+    ///
+    /// # Errors
+    /// As [`Self::wait`].
+    pub fn look(&self) -> io::Result<Option<(Stream, SocketAddr)>> {
+        for listener in self.listeners.borrow().iter() {
+            match accept(listener) {
+                Ok(connection) => return Ok(Some(connection)),
+                Err(error) if is_transient(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
     }
 
     /// Sleep until a connection comes, `wake` can be read, or `limit` has passed. The kernel
@@ -63,9 +87,13 @@ impl Door {
                 Err(Errno::INTR) => return Ok(Came::Nothing),
                 Err(errno) => return Err(errno.into()),
             }
-            let Some(event) = events.first() else { return Ok(Came::Nothing) };
+            let Some(event) = events.first() else {
+                let found = self.look()?;
+                return Ok(found.map_or(Came::Nothing, |(it, peer)| Came::Connection(it, peer)));
+            };
             let key = event.data.u64();
-            let listener = usize::try_from(key).ok().and_then(|index| self.listeners.get(index));
+            let listeners = self.listeners.borrow();
+            let listener = usize::try_from(key).ok().and_then(|index| listeners.get(index));
             let Some(listener) = listener else { return Ok(Came::Wake) };
             match accept(listener) {
                 Ok((stream, peer)) => return Ok(Came::Connection(stream, peer)),
@@ -115,6 +143,45 @@ mod tests {
         let mut expected = clients.map(|client| client.local_addr().unwrap());
         expected.sort();
         assert_eq!(seen, expected);
+        assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
+    }
+
+    /// Sleeps at a door as [`Door::wait`] does, and then accepts nothing.
+    fn sleep_and_leave(door: &Door, task: &std::sync::mpsc::Sender<std::path::PathBuf>) {
+        task.send(std::fs::read_link("/proc/thread-self").unwrap()).unwrap();
+        let limit = Timespec { tv_sec: 20, tv_nsec: 0 };
+        let mut events = Vec::with_capacity(1);
+        epoll::wait(&door.epoll, spare_capacity(&mut events), Some(&limit)).unwrap();
+        assert_eq!(events.len(), 1, "nothing came");
+    }
+
+    #[test]
+    fn a_connection_that_another_was_woken_for_is_found_by_looking() {
+        let one = listener();
+        let address = one.local_addr().unwrap();
+        let bell = Bell::new().unwrap();
+        let doors = [(); 2].map(|()| Door::new(vec![one.try_clone().unwrap()], bell.as_fd()));
+        let [first, left] = doors.map(Result::unwrap);
+        let (sender, task) = std::sync::mpsc::channel();
+        let sleeper = std::thread::spawn(move || sleep_and_leave(&first, &sender));
+        let stat = std::path::Path::new("/proc").join(task.recv().unwrap()).join("stat");
+        while !std::fs::read_to_string(&stat).unwrap().contains(") S ") {
+            std::thread::yield_now();
+        }
+        let client = TcpStream::connect(address).unwrap();
+        sleeper.join().unwrap();
+        let Ok(Came::Connection(_, peer)) = left.wait(SOON) else { panic!("it was forgotten") };
+        assert_eq!(peer, client.local_addr().unwrap());
+        assert!(left.look().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_closed_door_refuses_whoever_comes() {
+        let (one, bell) = (listener(), Bell::new().unwrap());
+        let address = one.local_addr().unwrap();
+        let door = Door::new(vec![one], bell.as_fd()).unwrap();
+        door.close();
+        assert!(TcpStream::connect(address).is_err());
         assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
     }
 

@@ -1,5 +1,6 @@
 //! Sockets: a listener that was bound before the fork, and a byte stream per connection.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, acceptfrom_with, recv, send,
@@ -96,6 +97,13 @@ impl Listener {
     /// When the descriptor cannot be watched.
     pub fn watch(listener: StdListener) -> io::Result<Self> {
         Ok(Self { inner: crate::sys::watch(listener)? })
+    }
+
+    /// Whether a connection waits now.
+    pub fn has_waiting(&self) -> bool {
+        let mut polled = [PollFd::new(self.inner.get_ref(), PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut polled, Some(&now)).is_ok_and(|count| count > 0)
     }
 
     /// The next connection and its peer.

@@ -218,6 +218,33 @@ impl Context {
         }
     }
 
+    /// Request slots of this thread.
+    pub fn slots(&self) -> usize {
+        self.slots.total() as usize
+    }
+
+    /// Whether a request on another connection would have to wait, as far as can be foreseen: all
+    /// slots are taken, or they were a moment ago and each has a connection that may want it again.
+    /// Beside what is known there are `unseen` new connections.
+    pub fn is_crowded(&self, unseen: usize) -> bool {
+        let were_full = || self.slots.were_full(clock::monotonic_ms());
+        let connections = self.connections.get() as usize + unseen;
+        self.slots.free() <= unseen || (connections >= self.slots() && were_full())
+    }
+
+    /// Wait until a slot becomes free or a connection ends, at most for `limit`.
+    pub async fn crowd_changed(&self, limit: Duration) {
+        let mut is_watched = false;
+        let changed = poll_fn(|context| {
+            if std::mem::replace(&mut is_watched, true) {
+                return Poll::Ready(());
+            }
+            self.slots.watch(context.waker());
+            Poll::Pending
+        });
+        runtime::timer::timeout(limit, changed).await;
+    }
+
     /// Connections of this process, and files that it holds for them.
     fn in_use(&self) -> (u64, u64) {
         let connections = self.process_row().map_or(0, ProcessRow::connections);

@@ -23,7 +23,15 @@ pub(crate) struct Slots {
     queue: RefCell<VecDeque<Rc<Ticket>>>,
     /// Who wants to know when a slot becomes free.
     watchers: RefCell<Vec<Waker>>,
+    /// All are taken, not only for the moment of a prepared response.
+    is_full: Cell<bool>,
+    /// When that last ended.
+    full_ms: Cell<u64>,
 }
+
+/// For how long it counts that all slots were taken. Clients that keep their connections ask again
+/// within this time; without it a slot between two of their requests would count as free.
+const FULL_MS: u64 = 100;
 
 /// A place in the queue.
 #[derive(Default)]
@@ -62,6 +70,8 @@ impl Slots {
             free,
             queue: RefCell::default(),
             watchers: RefCell::default(),
+            is_full: Cell::new(false),
+            full_ms: Cell::new(0),
         }
     }
 
@@ -75,6 +85,12 @@ impl Slots {
         self.free.borrow().len()
     }
 
+    /// Whether all slots were taken a moment ago.
+    pub(crate) fn were_full(&self, now_ms: u64) -> bool {
+        let full_ms = self.full_ms.get();
+        full_ms > 0 && now_ms < full_ms + FULL_MS
+    }
+
     /// A slot, unless all are taken or somebody waits already.
     pub(crate) fn try_acquire(self: &Rc<Self>) -> Option<Slot> {
         let row = self.free.borrow_mut().pop()?;
@@ -84,8 +100,10 @@ impl Slots {
     /// A slot, after everybody who came earlier.
     pub(crate) async fn acquire(self: &Rc<Self>) -> Slot {
         if let Some(slot) = self.try_acquire() {
+            self.is_full.set(self.free() == 0);
             return slot;
         }
+        self.is_full.set(true);
         let ticket = Rc::new(Ticket::default());
         self.queue.borrow_mut().push_back(ticket.clone());
         let waiting = Waiting { slots: self, ticket: &ticket };
@@ -113,6 +131,9 @@ impl Slots {
             return;
         }
         self.free.borrow_mut().push(row);
+        if self.is_full.take() {
+            self.full_ms.set(runtime::clock::monotonic_ms());
+        }
         self.wake_watchers();
     }
 
