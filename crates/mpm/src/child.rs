@@ -1,5 +1,6 @@
 //! The life of a child process: drop privileges, serve, drain.
 
+use crate::halt::Halt;
 use crate::wear::Wear;
 use crate::{Generation, event, prefork, worker};
 use runtime::signals::Signal;
@@ -25,6 +26,8 @@ pub struct Child {
     is_quiet: bool,
     /// What it has done.
     pub(crate) wear: Wear,
+    /// Where threads rest when it ends at once.
+    pub(crate) halt: Halt,
     /// Makes the parent look at the scoreboard.
     bell: Arc<Bell>,
     /// Where logs come from that were opened again.
@@ -56,7 +59,8 @@ impl Child {
             process::id().cast_unsigned().into(),
         );
         let generation = generation.clone();
-        let child = Arc::new(Self { generation, slot, is_quiet, wear, bell, logs });
+        let child =
+            Arc::new(Self { generation, slot, is_quiet, wear, halt: Halt::new(), bell, logs });
         child.server().leave_log_programs();
         if let Err(message) = child.drop_privileges() {
             child.complain(2162, &message);
@@ -87,10 +91,13 @@ impl Child {
     }
 
     /// Do what the parent has ordered; says whether that is to accept no more and to finish what is
-    /// under way. A stop is done at once; it may come while the child finishes, too.
+    /// under way. A stop is done at once, as soon as what was answered is logged; it may come while
+    /// the child finishes, too. The calling thread is none of those that serve, or has nothing
+    /// under way.
     pub(crate) fn obey(&self, signal: Signal) -> bool {
         match signal {
             Signal::Term => {
+                self.halt.bring_about();
                 self.server().flush_logs();
                 process::exit_now(exit_code::OK)
             }

@@ -94,6 +94,8 @@ fn run_thread(
     stages: &Stages,
 ) -> io::Result<()> {
     let executor = Thread::new(Blocking::Pool { threads: BLOCKING_THREADS })?;
+    // The first one obeys: it has nothing under way when it does.
+    let _serving = (index > 0).then(|| child.halt.enter());
     let plan = child.generation().plan;
     executor.block_on(async {
         let context = Context::new(
@@ -108,6 +110,10 @@ fn run_thread(
         let listeners = listeners?;
         let signals = signals.map(|signals| signals.watch()).transpose()?;
         stages.arrive().await;
+        if index > 0 {
+            let resting = child.clone();
+            thread::spawn(async move { resting.halt.rest_when_raised().await });
+        }
         let accept = |listener| accept_loop(child.clone(), listener, context.clone());
         let accepting: Vec<_> =
             listeners.into_iter().map(|listener| thread::spawn(accept(listener))).collect();

@@ -16,6 +16,7 @@ mod crash;
 mod crew;
 mod event;
 mod generation;
+mod halt;
 mod lane;
 mod listen;
 mod log_programs;

@@ -8,7 +8,7 @@
 use crate::Child;
 use crate::child::EndOnPanic;
 use crate::lane::{Lane, Pause};
-use runtime::signals::Signals;
+use runtime::signals::{Signal, Signals};
 use runtime::{Bell, Flag};
 use std::io;
 use std::os::fd::AsFd;
@@ -81,6 +81,9 @@ fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
         signals.wait(&stages.news, LOOK);
         stages.news.silence();
         while let Some(signal) = signals.pending() {
+            if signal == Signal::Term {
+                stages.wake.ring();
+            }
             if child.obey(signal) {
                 stages.drain.raise();
                 stages.wake.ring();
@@ -97,10 +100,13 @@ fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
     }
 }
 
-fn serve_in_turn(child: &Child, row: usize, stages: &Stages) {
+fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
     let _guard = EndOnPanic(child);
+    let _serving = child.halt.enter();
     let lane = Lane::new(child, row, stages.wake.as_fd(), &stages.drain);
     let lane = lane.unwrap_or_else(|error| child.give_up(&error.to_string()));
+    let resting = child.clone();
+    lane.spawn(async move { resting.halt.rest_when_raised().await });
     if stages.start.wait().is_leader() {
         stages.ready.store(true, Ordering::Release);
         stages.news.ring();
@@ -109,6 +115,7 @@ fn serve_in_turn(child: &Child, row: usize, stages: &Stages) {
         if matches!(lane.turn(), Pause::Served) && child.wear.count_connection() {
             child.ask_to_be_replaced();
         }
+        child.halt.rest_if_raised();
     }
     drop(lane);
     stages.running.fetch_sub(1, Ordering::AcqRel);

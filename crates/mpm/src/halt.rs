@@ -1,0 +1,115 @@
+//! Brings the threads of a child to rest before it ends at once: what a thread has answered, it has
+//! then also logged. Why a child ends is not known here.
+
+use runtime::Flag;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long threads may take. One that blocks for longer is left behind: its request is not
+/// answered yet.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Where threads rest.
+pub(crate) struct Halt {
+    flag: Flag,
+    /// Threads that serve, not counting those that rest.
+    serving: Mutex<usize>,
+    fewer: Condvar,
+}
+
+impl Halt {
+    pub(crate) fn new() -> Self {
+        Self { flag: Flag::new(), serving: Mutex::new(0), fewer: Condvar::new() }
+    }
+
+    /// The calling thread serves until the result is dropped.
+    pub(crate) fn enter(&self) -> Serving<'_> {
+        self.count(1);
+        Serving(self)
+    }
+
+    /// Rest for good if the child ends, when the thread does nothing else.
+    pub(crate) fn rest_if_raised(&self) {
+        if self.flag.is_raised() {
+            self.rest();
+        }
+    }
+
+    /// Rest for good when the child ends, between two steps of other tasks of the thread.
+    pub(crate) async fn rest_when_raised(&self) {
+        self.flag.raised().await;
+        self.rest();
+    }
+
+    /// Have all threads rest, and wait for those that serve.
+    pub(crate) fn bring_about(&self) {
+        self.flag.raise();
+        let serving = self.serving.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.fewer.wait_timeout_while(serving, PATIENCE, |serving| *serving > 0);
+        drop(waited);
+    }
+
+    fn rest(&self) {
+        self.count(-1);
+        loop {
+            std::thread::park();
+        }
+    }
+
+    fn count(&self, change: isize) {
+        let mut serving = self.serving.lock().unwrap_or_else(PoisonError::into_inner);
+        *serving = serving.saturating_add_signed(change);
+        self.fewer.notify_all();
+    }
+}
+
+/// A thread that serves.
+pub(crate) struct Serving<'halt>(&'halt Halt);
+
+impl Drop for Serving<'_> {
+    fn drop(&mut self) {
+        self.0.count(-1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn nobody_serves_any_more_when_it_has_come_about() {
+        let (halt, steps) = (Arc::new(Halt::new()), Arc::new(AtomicUsize::new(0)));
+        for _ in 0..4 {
+            let (halt, steps) = (halt.clone(), steps.clone());
+            let serving = std::sync::Barrier::new(1);
+            std::thread::spawn(move || {
+                let _here = halt.enter();
+                serving.wait();
+                loop {
+                    steps.fetch_add(1, Ordering::SeqCst);
+                    halt.rest_if_raised();
+                }
+            });
+        }
+        while steps.load(Ordering::SeqCst) < 100 {
+            std::thread::yield_now();
+        }
+        halt.bring_about();
+        let seen = steps.load(Ordering::SeqCst);
+        for _ in 0..1000 {
+            std::thread::yield_now();
+        }
+        assert_eq!(steps.load(Ordering::SeqCst), seen);
+    }
+
+    #[test]
+    fn those_who_have_ended_are_not_waited_for() {
+        let halt = Halt::new();
+        drop(halt.enter());
+        let begin = std::time::Instant::now();
+        halt.bring_about();
+        assert!(begin.elapsed() < PATIENCE);
+    }
+}
