@@ -36,7 +36,7 @@ pub(super) enum Pool {
     /// worker for a request, so many in each process.
     #[default]
     Standing,
-    /// As many in the beginning, but idle ones are ended, as with httpd's own numbers of spare ones.
+    /// As many in the beginning, but most idle ones are ended, as httpd's own settings would.
     Shrinking,
     /// Event: so many in each process, since connections need not be spread evenly over them.
     Slots(u32),
@@ -111,7 +111,8 @@ fn pool(mpm: Mpm, site: &Site<'_>) -> String {
     let children = u32::try_from(cores).unwrap_or(u32::MAX);
     match (mpm, site.pool) {
         (Mpm::Prefork, Pool::Shrinking) => lines(&[
-            ("StartServers", WORKERS), ("MinSpareServers", 5), ("MaxSpareServers", MAX_SPARE_SERVERS),
+            ("StartServers", WORKERS),
+            ("MinSpareServers", 5), ("MaxSpareServers", MAX_SPARE_SERVERS),
             ("ServerLimit", WORKERS), ("MaxRequestWorkers", WORKERS),
         ]),
         (Mpm::Prefork, _) => lines(&[

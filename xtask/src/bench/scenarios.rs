@@ -186,13 +186,13 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         "requests that compute for 10 ms, 256 connections"),
     row("stairs-event", Stairs, "/index.html", EVENT,
         &[Steady("trivet-event", 0.8), MemoryBack("trivet-event", stairs::BACK)],
-        "event: a staircase of connections, 44 bytes, keep-alive"),
+        "event: a staircase of connections, keep-alive"),
     row("stairs-worker", StairsClosing, "/index.html", &["trivet-worker"],
         &[Steady("trivet-worker", 0.8), MemoryBack("trivet-worker", stairs::BACK)],
-        "worker, 256 threads that may end: a staircase of connections, 44 bytes, one request each"),
+        "worker, 256 threads that may end: a staircase of connections, one request each"),
     row("stairs-prefork", StairsClosing, "/index.html", &["trivet-prefork"],
         &[Steady("trivet-prefork", 0.8), ProcessesBack("trivet-prefork", 1.0)],
-        "prefork, 256 processes that may end: a staircase of connections, 44 bytes, one request each"),
+        "prefork, 256 processes that may end: a staircase of connections, one request each"),
 ];
 
 /// Targets of so many requests that wait at once under event.
