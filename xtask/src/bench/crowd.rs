@@ -286,6 +286,8 @@ fn time(duration: Duration) -> Timespec {
 #[cfg(test)]
 mod tests {
     use std::net::{Shutdown, TcpListener};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread;
 
     use super::*;
@@ -294,13 +296,19 @@ mod tests {
 
     /// A server that gives the same answer to everyone, and closes where it is told to.
     fn server(answer: &'static str, closes: bool) -> u16 {
+        counting_server(answer, closes, Arc::default())
+    }
+
+    /// The same, which counts its answers.
+    fn counting_server(answer: &'static str, closes: bool, answers: Arc<AtomicU64>) -> u16 {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         thread::spawn(move || {
             for stream in listener.incoming() {
-                let mut stream = stream.unwrap();
+                let (mut stream, answers) = (stream.unwrap(), Arc::clone(&answers));
                 thread::spawn(move || {
                     while stream.read(&mut [0; 512]).is_ok_and(|count| 0 < count) {
+                        answers.fetch_add(1, Ordering::SeqCst);
                         stream.write_all(answer.as_bytes()).unwrap();
                         if closes {
                             stream.shutdown(Shutdown::Write).unwrap();
@@ -332,9 +340,14 @@ mod tests {
     #[test]
     fn answers_are_counted_with_and_without_persistence() {
         for closing in [false, true] {
-            let mut crowd = crowd(server(OK, closing), closing);
+            let given = Arc::new(AtomicU64::new(0));
+            let port = counting_server(OK, closing, Arc::clone(&given));
+            let mut crowd = crowd(port, closing);
             crowd.resize(3);
             let tally = until(&mut crowd, 50);
+            let given = given.load(Ordering::SeqCst);
+            // Each of the three may have an answer under way.
+            assert!((given - 3..=given).contains(&tally.answers), "{given} given, {tally:?}");
             assert!(50 <= tally.answers, "{tally:?}");
             assert_eq!((tally.failures, tally.reason), (0, None));
         }
