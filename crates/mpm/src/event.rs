@@ -7,6 +7,7 @@
 use crate::Child;
 use crate::child::EndOnPanic;
 use crate::crowd::Crowd;
+use crate::tide;
 use runtime::blocking::Blocking;
 use runtime::signals::{Signals, WatchedSignals};
 use runtime::{Flag, Listener, Stream, Thread, door, thread};
@@ -119,6 +120,7 @@ fn run_thread(
         if let Some(signals) = signals {
             child.show_serving();
             thread::spawn(obey(child.clone(), signals, stages.drain.clone()));
+            thread::spawn(tide::give_memory_back(child.clone()));
             if child.server().buffers_logs() {
                 thread::spawn(flush_logs(child.clone()));
             }

@@ -29,6 +29,7 @@ mod probe;
 mod reports;
 mod restart;
 mod supervisor;
+mod tide;
 mod wear;
 mod worker;
 

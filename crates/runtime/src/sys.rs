@@ -98,6 +98,13 @@ pub fn grow_heap(bytes: usize) {
     advise(&mut room, PAGE_BYTES, libc::MADV_POPULATE_WRITE);
 }
 
+/// Give memory that was freed back to the system. It takes about a millisecond for each ten megabytes,
+/// and other threads wait meanwhile when they allocate.
+pub fn shrink_heap() {
+    // SAFETY: takes a number, and locks what it works on.
+    unsafe { libc::malloc_trim(0) };
+}
+
 /// Advise the kernel about the memory of `room` from the first page of this size in it.
 fn advise(room: &mut Vec<u8>, page_bytes: usize, advice: libc::c_int) {
     let before = room.as_mut_ptr().align_offset(page_bytes);
