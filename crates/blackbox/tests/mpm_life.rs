@@ -145,10 +145,10 @@ fn children_that_have_done_enough_are_replaced_without_a_lost_request(mpm: Mpm) 
     assert!(!server.error_text().contains("AH00052"), "{}", server.error_text());
 }
 
-/// A line of `/proc/PID/task/TID/status` of each thread.
+/// A line of `/proc/PID/task/TID/status` of each thread; those that end meanwhile have none.
 fn lines(pid: i32, name: &str) -> Vec<String> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
-    let texts = tasks.map(|task| fs::read_to_string(task.unwrap().path().join("status")).unwrap());
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+    let texts = tasks.filter_map(|it| fs::read_to_string(it.ok()?.path().join("status")).ok());
     texts
         .map(|text| {
             let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();
