@@ -125,12 +125,12 @@ fn a_client_that_leaves_ends_its_wait(mpm: Mpm) {
 
 fn burns_do_not_hold_others_up(mpm: Mpm) {
     let server = site(mpm).directives(&["StartServers 8", "MinSpareThreads 25"]).start();
-    let mut burning: Vec<Client> = (0..6).map(|_| ask(&server, "/cpu?ms=1000")).collect();
+    let mut burning: Vec<Client> = (0..6).map(|_| ask(&server, "/cpu?ms=300")).collect();
     assert_eq!(server.get("/a.txt").text(), FILE);
     let waiting = burning.iter().filter(|client| !client.has_input()).count();
     assert!(waiting > 0, "all burns had ended before a small file was sent");
     for client in &mut burning {
-        assert_eq!(client.response().text(), "burned 1000 ms\n");
+        assert_eq!(client.response().text(), "burned 300 ms\n");
     }
 }
 

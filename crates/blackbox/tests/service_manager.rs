@@ -176,7 +176,8 @@ fn inode(socket: &TcpListener) -> String {
 /// Whether a process holds the socket.
 fn holds(pid: i32, socket: &TcpListener) -> bool {
     let inode = inode(socket);
-    let open = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
+    // A process that is gone holds nothing.
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     open.filter_map(|entry| fs::read_link(entry.path()).ok())
         .any(|link| link.as_os_str() == inode.as_str())
 }

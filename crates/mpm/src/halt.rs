@@ -75,24 +75,27 @@ impl Drop for Serving<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Barrier};
+
+    const THREADS: usize = 4;
 
     #[test]
     fn nobody_serves_any_more_when_it_has_come_about() {
         let (halt, steps) = (Arc::new(Halt::new()), Arc::new(AtomicUsize::new(0)));
-        for _ in 0..4 {
-            let (halt, steps) = (halt.clone(), steps.clone());
-            let serving = std::sync::Barrier::new(1);
+        let entered = Arc::new(Barrier::new(THREADS + 1));
+        for _ in 0..THREADS {
+            let (halt, steps, entered) = (halt.clone(), steps.clone(), entered.clone());
             std::thread::spawn(move || {
                 let _here = halt.enter();
-                serving.wait();
+                entered.wait();
                 loop {
                     steps.fetch_add(1, Ordering::SeqCst);
                     halt.rest_if_raised();
                 }
             });
         }
+        entered.wait();
         while steps.load(Ordering::SeqCst) < 100 {
             std::thread::yield_now();
         }

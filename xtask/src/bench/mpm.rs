@@ -36,8 +36,8 @@ pub(super) enum Pool {
     /// worker for a request, so many in each process.
     #[default]
     Standing,
-    /// As many, but started when they are needed and ended when they are not.
-    Elastic,
+    /// As many in the beginning, but most idle ones are ended, as httpd's own settings would.
+    Shrinking,
     /// Event: so many in each process, since connections need not be spread evenly over them.
     Slots(u32),
 }
@@ -110,16 +110,17 @@ fn pool(mpm: Mpm, site: &Site<'_>) -> String {
     let cores = site.cores;
     let children = u32::try_from(cores).unwrap_or(u32::MAX);
     match (mpm, site.pool) {
-        (Mpm::Prefork, Pool::Elastic) => lines(&[
-            ("StartServers", 5), ("MinSpareServers", 5), ("MaxSpareServers", MAX_SPARE_SERVERS),
+        (Mpm::Prefork, Pool::Shrinking) => lines(&[
+            ("StartServers", WORKERS),
+            ("MinSpareServers", 5), ("MaxSpareServers", MAX_SPARE_SERVERS),
             ("ServerLimit", WORKERS), ("MaxRequestWorkers", WORKERS),
         ]),
         (Mpm::Prefork, _) => lines(&[
             ("StartServers", WORKERS), ("MinSpareServers", 1), ("MaxSpareServers", WORKERS),
             ("ServerLimit", WORKERS), ("MaxRequestWorkers", WORKERS),
         ]),
-        (Mpm::Worker, Pool::Elastic) => lines(&[
-            ("StartServers", 2), ("ServerLimit", WORKERS / 32),
+        (Mpm::Worker, Pool::Shrinking) => lines(&[
+            ("StartServers", WORKERS / 32), ("ServerLimit", WORKERS / 32),
             ("ThreadLimit", 32), ("ThreadsPerChild", 32),
             ("MinSpareThreads", 32), ("MaxSpareThreads", 96), ("MaxRequestWorkers", WORKERS),
         ]),

@@ -105,7 +105,7 @@ const WAIT: &str = "/wait?ms=200";
 const WAITS_PER_SECOND: f64 = 5.0;
 
 /// Memory of a request that waits, with its connection: the same for any number of them.
-const WAIT_BYTES: f64 = 4096.0;
+const WAIT_BYTES: f64 = 10_240.0;
 
 /// A request that computes for 10 ms: a hundred of them a second on each core.
 const COMPUTE: &str = "/cpu?ms=10";
@@ -186,13 +186,13 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         "requests that compute for 10 ms, 256 connections"),
     row("stairs-event", Stairs, "/index.html", EVENT,
         &[Steady("trivet-event", 0.8), MemoryBack("trivet-event", stairs::BACK)],
-        "event: a staircase of connections, 44 bytes, keep-alive"),
+        "event: a staircase of connections, keep-alive"),
     row("stairs-worker", StairsClosing, "/index.html", &["trivet-worker"],
         &[Steady("trivet-worker", 0.8), MemoryBack("trivet-worker", stairs::BACK)],
-        "worker, at most 256 threads: a staircase of connections, 44 bytes, one request each"),
+        "worker, 256 threads that may end: a staircase of connections, one request each"),
     row("stairs-prefork", StairsClosing, "/index.html", &["trivet-prefork"],
         &[Steady("trivet-prefork", 0.8), ProcessesBack("trivet-prefork", 1.0)],
-        "prefork, at most 256 processes: a staircase of connections, 44 bytes, one request each"),
+        "prefork, 256 processes that may end: a staircase of connections, one request each"),
 ];
 
 /// Targets of so many requests that wait at once under event.
@@ -224,7 +224,7 @@ impl Scenario {
     pub(super) fn needs(&self) -> Needs {
         let handlers = mpm::is_handled(self.path);
         let usual = Needs { handlers, ..Needs::default() };
-        let (pool, queued) = (Pool::Elastic, stairs::HIGHEST);
+        let (pool, queued) = (Pool::Shrinking, stairs::HIGHEST);
         match self.work {
             Logged(_) => Needs { logged: true, ..usual },
             Idle(_) => Needs { idle: true, ..usual },

@@ -20,8 +20,10 @@ const LEVELS: &[u32] =
 /// Before the server has seen that many, its memory is what it has to go back to.
 pub(super) const HIGHEST: u32 = 10_000;
 
-/// Time that memory has to go back; prefork ends one idle process a second.
+/// Time that memory has to go back; prefork ends one idle process a second. A short run waits for
+/// so many times a level at most.
 const GO_BACK: Duration = Duration::from_secs(60);
+const GO_BACK_LEVELS: u32 = 15;
 
 /// How far it has to go back until nobody waits any longer. The target is in the table.
 pub(super) const BACK: f64 = 1.25;
@@ -81,7 +83,8 @@ pub(super) fn climb(running: &Running, errand: Errand, seconds: u32) -> Result<S
     }
     drop(crowd);
     let end = Size::of(running.pid);
-    let (after, after_seconds) = go_back(running, before);
+    let limit = GO_BACK.min(SECOND * GO_BACK_LEVELS * seconds);
+    let (after, after_seconds) = go_back(running, before, limit);
     Ok(Staircase { levels, before, highest, end, after, after_seconds })
 }
 
@@ -98,7 +101,7 @@ fn stay(crowd: &mut Crowd, connections: u32, seconds: u32) -> Result<Level, Stri
 }
 
 /// Waits until the server has gone back, at most so long as it may take.
-fn go_back(running: &Running, before: Size) -> (Size, f64) {
+fn go_back(running: &Running, before: Size, limit: Duration) -> (Size, f64) {
     let begin = Instant::now();
     loop {
         let size = Size::of(running.pid);
@@ -106,7 +109,7 @@ fn go_back(running: &Running, before: Size) -> (Size, f64) {
             Some(Mpm::Prefork) => size.processes <= MAX_SPARE_SERVERS,
             _ => size.pss_bytes as f64 <= BACK * before.pss_bytes as f64,
         };
-        if is_back || GO_BACK <= begin.elapsed() {
+        if is_back || limit <= begin.elapsed() {
             return (size, begin.elapsed().as_secs_f64());
         }
         sleep(SECOND);

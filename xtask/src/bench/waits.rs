@@ -10,6 +10,10 @@ use super::procs;
 /// Time for the server to come to rest before its memory is read.
 pub(super) const SETTLE: Duration = Duration::from_secs(1);
 
+/// Connections before the memory is read for the first time: what the first requests take of a
+/// process, whatever becomes of it later, is not a request's.
+const FEW_CONNECTIONS: u32 = 16;
+
 /// What a run of requests that wait gives.
 pub(super) struct Waited {
     pub(super) load: Load,
@@ -24,6 +28,7 @@ pub(super) fn wait(
     seconds: u32,
     url: &str,
 ) -> Result<Waited, String> {
+    load::wrk(FEW_CONNECTIONS, 1, url)?;
     let before = procs::pss_bytes(running.pid);
     let (load, during) = thread::scope(|scope| {
         let load = scope.spawn(|| load::wrk(connections, seconds, url));
