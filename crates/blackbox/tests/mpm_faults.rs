@@ -50,6 +50,10 @@ fn choose(children: &[i32], seed: &mut u64) -> i32 {
     children[usize::try_from(*seed >> 33).unwrap() % children.len()]
 }
 
+/// Descriptors that a child may have beside those of a new one: each of its threads keeps what it
+/// has served open for a while. Far less than a leak would come to in `make soak`.
+const KEPT_OPEN: usize = 40;
+
 /// What processes hold.
 #[derive(Clone, Copy)]
 struct Held {
@@ -75,7 +79,8 @@ impl Held {
     fn assert_no_growth(self, server: &Server, count: usize) {
         wait_for("as many children as before", 15, || server.children().len() >= count);
         wait_for("no more descriptors in the parent", 5, || Self::by(server).parent <= self.parent);
-        wait_for("no more descriptors in a child", 5, || Self::by(server).child <= self.child);
+        let most = self.child + KEPT_OPEN;
+        wait_for("no more descriptors in a child", 5, || Self::by(server).child <= most);
         let grown = Self::by(server).bytes.saturating_sub(self.bytes) >> 10;
         assert!(grown < 1024, "the parent has grown by {grown} KB");
     }

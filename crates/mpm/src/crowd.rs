@@ -21,8 +21,8 @@ const LOOK: Duration = Duration::from_millis(10);
 /// How long one waits for a thread that has a slot for it.
 const PATIENCE_MS: u64 = 50;
 
-/// The same while more children may be started: the parent does so once a second, and each time
-/// twice as many.
+/// The same while more children may be started, after each that was: the parent does so once a
+/// second.
 const PATIENCE_FOR_CHILDREN_MS: u64 = 2500;
 
 /// Nobody else took a connection: all are busy, and this thread takes what comes for so long. Its
@@ -63,11 +63,13 @@ impl Crowd {
             self.give_turn().await;
         }
         let mut now_ms = clock::monotonic_ms();
-        let mut since_ms = now_ms;
+        // Since when a connection waits, and beside how many children.
+        let (mut since_ms, mut seen) = (now_ms, 0);
         while now_ms >= self.hurry_until_ms && context.is_crowded(0) {
-            if !listener.has_waiting() {
-                since_ms = now_ms;
-            } else if now_ms >= since_ms + patience_ms(child) {
+            let there = if listener.has_waiting() { children(child) } else { 0 };
+            if there != seen || there == 0 {
+                (since_ms, seen) = (now_ms, there);
+            } else if now_ms >= since_ms + patience_ms(child, there) {
                 self.hurry_until_ms = now_ms + HURRY_MS;
                 return;
             }
@@ -77,14 +79,17 @@ impl Crowd {
     }
 }
 
-fn patience_ms(child: &Child) -> u64 {
-    let (plan, board) = (&child.generation().plan, &child.generation().board);
-    if plan.spare.is_none() {
-        return PATIENCE_MS;
-    }
+/// Children that serve, or soon will.
+fn children(child: &Child) -> usize {
+    let board = &child.generation().board;
     let rows = (0..board.processes()).filter_map(|index| board.process(index));
     let is_there = |state| !matches!(state, ProcessState::Dead | ProcessState::Draining);
-    match rows.filter(|row| is_there(row.state())).count() < plan.processes_max {
+    rows.filter(|row| is_there(row.state())).count()
+}
+
+fn patience_ms(child: &Child, children: usize) -> u64 {
+    let plan = &child.generation().plan;
+    match plan.spare.is_some() && children < plan.processes_max {
         true => PATIENCE_FOR_CHILDREN_MS,
         false => PATIENCE_MS,
     }
