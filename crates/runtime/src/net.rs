@@ -11,6 +11,7 @@ use std::net::{SocketAddr, TcpListener as StdListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::net::TcpStream;
@@ -133,13 +134,18 @@ pub struct Stream {
 /// once and closes is served without it.
 /// (bench: close-25, CPU per request −4 %)
 enum Socket {
-    /// Just accepted.
+    /// Just accepted, or not watched any more than that.
     Fresh(OwnedFd),
+    /// Reading from it waits in the kernel, for [`PATIENCE`].
+    Patient(OwnedFd),
     /// Watched by the executor of this thread.
     Watched(TcpStream),
     /// It could not be watched.
     Broken,
 }
+
+/// How long a read may hold up everything else that a thread of one connection has to do.
+pub const PATIENCE: Duration = Duration::from_millis(50);
 
 impl Stream {
     /// Our end of the connection.
@@ -153,14 +159,58 @@ impl Stream {
 
     fn descriptor(&self) -> io::Result<BorrowedFd<'_>> {
         match &self.socket {
-            Socket::Fresh(socket) => Ok(socket.as_fd()),
+            Socket::Fresh(socket) | Socket::Patient(socket) => Ok(socket.as_fd()),
             Socket::Watched(socket) => Ok(socket.as_fd()),
             Socket::Broken => Err(io::ErrorKind::NotConnected.into()),
         }
     }
 
+    /// Let reading wait in the kernel, or let nothing wait there.
+    fn set_patient(&mut self, is_patient: bool) -> io::Result<()> {
+        self.socket = match std::mem::replace(&mut self.socket, Socket::Broken) {
+            Socket::Fresh(socket) if is_patient => {
+                sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(PATIENCE))?;
+                rustix::io::ioctl_fionbio(&socket, false)?;
+                Socket::Patient(socket)
+            }
+            Socket::Patient(socket) if !is_patient => {
+                rustix::io::ioctl_fionbio(&socket, true)?;
+                Socket::Fresh(socket)
+            }
+            other => other,
+        };
+        Ok(())
+    }
+
+    /// As [`Self::poll_read`], for a thread that has nothing else to do: a client that asks again
+    /// within [`PATIENCE`] is heard without the executor. (bench: prefork-16, CPU per request
+    /// −8 %, and −10 % with 256 connections)
+    pub fn poll_read_patiently(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        if let Socket::Fresh(socket) = &self.socket {
+            match retry_on_intr(|| recv(socket, &mut *buffer, RecvFlags::DONTWAIT)) {
+                Err(Errno::AGAIN) => {}
+                read => return Poll::Ready(Ok(read?.0)),
+            }
+            if let Err(error) = self.set_patient(true) {
+                return Poll::Ready(Err(error));
+            }
+        }
+        if let Socket::Patient(socket) = &self.socket {
+            match recv(socket, &mut *buffer, RecvFlags::empty()) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                read => return Poll::Ready(Ok(read?.0)),
+            }
+        }
+        self.poll_read(context, buffer)
+    }
+
     /// Let the executor watch the socket, if it does not yet.
     fn watched(&mut self) -> io::Result<&mut TcpStream> {
+        self.set_patient(false)?;
         if let Socket::Fresh(_) = self.socket
             && let Socket::Fresh(socket) = std::mem::replace(&mut self.socket, Socket::Broken)
         {
@@ -178,11 +228,10 @@ impl Stream {
         context: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        if let Socket::Fresh(socket) = &self.socket {
-            match retry_on_intr(|| recv(socket, &mut *buffer, RecvFlags::empty())) {
-                Ok((length, _)) => return Poll::Ready(Ok(length)),
+        if let Socket::Fresh(socket) | Socket::Patient(socket) = &self.socket {
+            match retry_on_intr(|| recv(socket, &mut *buffer, RecvFlags::DONTWAIT)) {
                 Err(Errno::AGAIN) => {}
-                Err(errno) => return Poll::Ready(Err(errno.into())),
+                read => return Poll::Ready(Ok(read?.0)),
             }
         }
         let socket = match self.watched() {
@@ -205,7 +254,8 @@ impl Stream {
     /// # Errors
     /// `WouldBlock` when the peer reads too slowly; anything else ends the connection.
     pub fn try_send(&self, bytes: &[u8], more: bool) -> io::Result<usize> {
-        let flags = if more { SendFlags::NOSIGNAL | SendFlags::MORE } else { SendFlags::NOSIGNAL };
+        let mut flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        flags.set(SendFlags::MORE, more);
         self.try_write(|socket| send(socket, bytes, flags))
     }
 
@@ -214,11 +264,12 @@ impl Stream {
     /// # Errors
     /// As [`Self::try_send`]. `Ok(0)` means that the file ended early.
     pub fn try_send_file(
-        &self,
+        &mut self,
         file: BorrowedFd<'_>,
         offset: &mut u64,
         count: usize,
     ) -> io::Result<usize> {
+        self.set_patient(false)?;
         self.try_write(|socket| rustix::fs::sendfile(socket, file, Some(offset), count))
     }
 

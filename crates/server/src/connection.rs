@@ -32,6 +32,9 @@ use std::task::{self, Poll};
 /// Reads before the other connections of this thread get a turn.
 const READS_PER_TURN: usize = 16;
 
+/// How long a turn may wait for reads: signals of the parent have to be heard, too.
+const TURN_MS: u64 = 50;
+
 /// Turns that one connection may take while more of its requests lie ready.
 const TURNS_IN_A_ROW: u32 = 8;
 
@@ -237,15 +240,24 @@ impl Wire {
                 return Poll::Ready(turn);
             }
         }
+        let is_alone = context.carries_one();
+        let end_ms = self.now_ms + TURN_MS;
         for _ in 0..READS_PER_TURN {
-            match self.stream.poll_read(task, input) {
+            let read = match is_alone {
+                true => self.stream.poll_read_patiently(task, input),
+                false => self.stream.poll_read(task, input),
+            };
+            if is_alone {
+                self.now_ms = clock::monotonic_ms(); // it may have waited
+            }
+            match read {
                 Poll::Ready(Ok(0)) => return Poll::Ready(self.end_of_input()),
                 Poll::Ready(Err(_)) => return Poll::Ready(Turn::Gone),
                 Poll::Ready(Ok(length)) => {
                     if let Some(turn) = self.received(&input[..length], parser, output) {
                         return Poll::Ready(turn);
                     }
-                    if length == input.len() {
+                    if length == input.len() || self.now_ms > end_ms {
                         break; // a full buffer was a turn's worth
                     }
                 }

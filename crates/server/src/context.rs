@@ -199,6 +199,11 @@ impl Context {
         self.connections.get()
     }
 
+    /// Whether this thread carries one connection, which may hold it up.
+    pub(crate) fn carries_one(&self) -> bool {
+        self.only_row.is_some()
+    }
+
     /// Wait until another connection may be accepted.
     pub async fn room_for_connection(&self) {
         loop {
