@@ -9,6 +9,7 @@ use runtime::process::{self, Order};
 use scoreboard::{Board, ProcessState};
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 /// How long a stopped child may take before the kernel ends it.
 pub(crate) const STOP_PATIENCE_MS: u64 = 3000;
@@ -33,6 +34,7 @@ pub(crate) struct Record {
     pub(crate) is_late: bool,
     /// Where logs are handed over that were opened again.
     logs: Channel,
+    board: Arc<Board>,
     /// When it must be ready, or gone if it was told to, on the coarse monotonic clock.
     deadline_ms: u64,
 }
@@ -46,8 +48,14 @@ pub(crate) struct Place {
 
 impl Record {
     /// A child that was forked at `now_ms`.
-    pub(crate) fn new(pid: i32, child: Place, is_quiet: bool, logs: Channel, now_ms: u64) -> Self {
-        let Place { slot, generation } = child;
+    pub(crate) fn new(
+        pid: i32,
+        place: Place,
+        is_quiet: bool,
+        (logs, board): (Channel, Arc<Board>),
+        now_ms: u64,
+    ) -> Self {
+        let Place { slot, generation } = place;
         let deadline_ms = now_ms.saturating_add(START_PATIENCE_MS);
         Self {
             pid,
@@ -59,6 +67,7 @@ impl Record {
             is_quiet,
             is_late: false,
             logs,
+            board,
             deadline_ms,
         }
     }
@@ -93,6 +102,9 @@ impl Record {
     /// Tell it to end, within `wait_ms`. A later order never gives it more time than an earlier
     /// one: a graceful restart after a hard one must not turn three seconds into for ever.
     fn order(&mut self, order: Order, now_ms: u64, wait_ms: u64) {
+        if order == Order::Drain {
+            self.board.process(self.slot).inspect(|row| row.tell_to_drain());
+        }
         process::order(self.pid, order);
         let before_ms = if self.is_leaving { self.deadline_ms } else { u64::MAX };
         self.deadline_ms = before_ms.min(now_ms.saturating_add(wait_ms));
@@ -243,10 +255,11 @@ mod tests {
     /// Process 0 is nobody: an order to it goes nowhere.
     fn table(generations: &[u32]) -> Children {
         let mut children = Children::default();
+        let board = Arc::new(Board::create(generations.len(), 1, 0).unwrap());
         for (slot, generation) in generations.iter().enumerate() {
             let place = Place { slot, generation: *generation };
             let (logs, _) = Channel::pair().unwrap();
-            children.add(Record::new(0, place, false, logs, 1000));
+            children.add(Record::new(0, place, false, (logs, board.clone()), 1000));
         }
         children
     }
@@ -260,6 +273,18 @@ mod tests {
         assert_eq!(children.next_deadline_ms(), 8000);
         children.order(Order::Stop, 4000, STOP_PATIENCE_MS, |_| true);
         assert_eq!(children.next_deadline_ms(), 7000);
+    }
+
+    #[test]
+    fn an_order_to_drain_stands_on_the_board_too() {
+        let mut children = table(&[0, 0]);
+        children.order(Order::Drain, 0, 1000, |record| record.slot == 1);
+        children.order(Order::Stop, 0, 1000, |record| record.slot == 0);
+        let is_told =
+            |record: &Record| record.board.process(record.slot).unwrap().is_told_to_drain();
+        assert_eq!(children.of(0).map(is_told).collect::<Vec<_>>(), [false, true]);
+        children.of(0).for_each(|record| record.board.process(record.slot).unwrap().reset());
+        assert!(!children.of(0).any(is_told));
     }
 
     #[test]

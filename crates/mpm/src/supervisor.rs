@@ -291,7 +291,13 @@ impl Parent<'_> {
             }
             process::Fork::Parent(pid) => {
                 let place = Place { generation: generation.number, slot };
-                self.children.add(Record::new(pid, place, is_quiet, own_logs, now_ms));
+                self.children.add(Record::new(
+                    pid,
+                    place,
+                    is_quiet,
+                    (own_logs, generation.board.clone()),
+                    now_ms,
+                ));
                 Ok(())
             }
         }

@@ -1,7 +1,7 @@
 //! The rows: one per process and one per request slot, written by one thread each.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// httpd keeps the first 63 bytes of a request line (scoreboard.h).
 const REQUEST_BYTES: usize = 64;
@@ -196,6 +196,8 @@ pub struct ProcessRow {
     writing: AtomicU32,
     accepted: AtomicU64,
     log_lines_lost: AtomicU64,
+    /// Written by the parent alone.
+    is_to_drain: AtomicBool,
 }
 
 impl ProcessRow {
@@ -205,7 +207,19 @@ impl ProcessRow {
         self.connections.store(0, Relaxed);
         self.lingering.store(0, Relaxed);
         self.writing.store(0, Relaxed);
+        self.is_to_drain.store(false, Relaxed);
         self.state.store(ProcessState::Dead as u8, Relaxed);
+    }
+
+    /// The parent: whoever uses this row is to finish. A signal says so, too; this is for a thread
+    /// that looks at no signal while it waits for its client.
+    pub fn tell_to_drain(&self) {
+        self.is_to_drain.store(true, Relaxed);
+    }
+
+    /// Whether the parent has said so.
+    pub fn is_told_to_drain(&self) -> bool {
+        self.is_to_drain.load(Relaxed)
     }
 
     /// The child: say who and of which generation this is.
@@ -220,9 +234,10 @@ impl ProcessRow {
         self.state.store(state as u8, Relaxed);
     }
 
-    /// The state that the child shows.
+    /// The state that the child shows, or is told to be in.
     pub fn state(&self) -> ProcessState {
         match self.state.load(Relaxed) {
+            2..=4 if self.is_told_to_drain() => ProcessState::Draining,
             1 => ProcessState::Starting,
             2 => ProcessState::Serving,
             3 => ProcessState::Draining,

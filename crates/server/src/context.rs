@@ -191,7 +191,8 @@ impl Context {
     }
 
     pub(crate) fn is_draining(&self) -> bool {
-        self.draining.get()
+        let is_told = || self.process_row().is_some_and(ProcessRow::is_told_to_drain);
+        self.draining.get() || self.carries_one() && is_told()
     }
 
     /// Connections of this thread now.
