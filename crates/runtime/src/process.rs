@@ -219,6 +219,12 @@ pub fn open_descriptors() -> Option<u64> {
     Some(count.saturating_sub(3))
 }
 
+/// Memory of this machine.
+pub fn memory_bytes() -> u64 {
+    let system = rustix::system::sysinfo();
+    system.totalram * u64::from(system.mem_unit)
+}
+
 /// Memory in use that is this process's own and not that of files: what a leak makes grow. `None`
 /// where /proc is not there to tell.
 pub fn own_memory_bytes() -> Option<u64> {

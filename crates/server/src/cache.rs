@@ -26,9 +26,19 @@ pub(crate) struct Bounds {
 /// Of a thread that carries many connections. There are few of these.
 pub(crate) const OF_MANY: Bounds = Bounds { memory_bytes: 16 << 20, entries: 4096 };
 
-/// Of a thread that carries one. There are hundreds of these, and all their memory together must
-/// not be more than a small machine has.
-pub(crate) const OF_ONE: Bounds = Bounds { memory_bytes: 512 << 10, entries: 256 };
+/// Of a thread that carries one, at most: a page with 240 pictures is kept.
+const OF_ONE: Bounds = Bounds { memory_bytes: 3 << 19, entries: 512 };
+
+/// There may be hundreds of threads that carry one connection. Together they keep no more than this
+/// part of the machine's memory.
+const MEMORY_SHARE: u64 = 16;
+
+/// What each of `threads` that carry one connection may keep on a machine with so much memory.
+pub(crate) fn of_one(machine_bytes: u64, threads: usize) -> Bounds {
+    let share = machine_bytes / MEMORY_SHARE / threads.max(1) as u64;
+    let memory_bytes = usize::try_from(share).unwrap_or(usize::MAX).min(OF_ONE.memory_bytes);
+    Bounds { memory_bytes, ..OF_ONE }
+}
 
 /// A response that is ready to be sent.
 pub(crate) struct Prepared {
@@ -123,5 +133,19 @@ impl Cache {
         if let Some(replaced) = self.young.by_path.insert(path, prepared) {
             self.young.bytes -= replaced.weight();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_one_connection_share_a_part_of_the_memory() {
+        let bytes = |machine_bytes, threads| of_one(machine_bytes, threads).memory_bytes;
+        assert_eq!(bytes(256 << 20, 256), 64 << 10);
+        assert_eq!(bytes(24 << 30, 256), OF_ONE.memory_bytes);
+        assert_eq!(bytes(24 << 30, 0), OF_ONE.memory_bytes);
+        assert_eq!(bytes(0, 10), 0);
     }
 }

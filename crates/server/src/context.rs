@@ -42,6 +42,9 @@ const READ_BYTES_OF_ONE: usize = 4 * 1024;
 /// become free on any thread of the process, and nobody is told.
 const DESCRIPTOR_REST: Duration = Duration::from_millis(20);
 
+/// Descriptors that the one connection of a thread may need beside files that are kept.
+const DESCRIPTORS_OF_ONE: u64 = 8;
+
 /// How many connections a thread carries at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carries {
@@ -114,10 +117,17 @@ impl Context {
         let whole = u32::try_from(board.rows_per_process()).unwrap_or(u32::MAX).max(1);
         let descriptors = server.descriptors();
         let of_thread = |all: u64| all.saturating_mul(u64::from(share)) / u64::from(whole);
-        let files = of_thread(descriptors.all - descriptors.connections);
         let connections_max = of_thread(descriptors.connections).max(1);
         let connections_max = u32::try_from(connections_max).unwrap_or(u32::MAX);
-        let bounds = if carries == Carries::One { cache::OF_ONE } else { cache::OF_MANY };
+        let (bounds, files) = match carries {
+            // Half of the board is for children that finish.
+            Carries::One => {
+                let threads = board.processes().div_ceil(2) * board.rows_per_process();
+                let files = of_thread(descriptors.all).saturating_sub(DESCRIPTORS_OF_ONE);
+                (cache::of_one(process::memory_bytes(), threads), files)
+            }
+            Carries::Many => (cache::OF_MANY, of_thread(descriptors.all - descriptors.connections)),
+        };
         Ok(Rc::new(Self {
             access: RefCell::new(access_log::Writer::new(TimeCache::new(local_time))),
             cache: RefCell::new(Cache::new(bounds, files)),
