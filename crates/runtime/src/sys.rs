@@ -98,7 +98,7 @@ pub fn grow_heap(bytes: usize) {
     advise(&mut room, PAGE_BYTES, libc::MADV_POPULATE_WRITE);
 }
 
-/// Give memory that was freed back to the system. It takes about a millisecond for each ten megabytes,
+/// Give memory that was freed back to the system. It takes about a millisecond for ten megabytes,
 /// and other threads wait meanwhile when they allocate.
 pub fn shrink_heap() {
     // SAFETY: takes a number, and locks what it works on.
