@@ -194,8 +194,8 @@ pub fn raise_descriptor_limit() -> u64 {
 /// Do `work` on a thread of its own, before there are children or other threads.
 ///
 /// What it allocates lies apart from what the calling thread allocates later: glibc's allocator has
-/// a region for each. A child that is forked then begins with pages of its own, and does not have to
-/// copy those of the parent that have gaps. (bench: memory-256, a fifth less of prefork.)
+/// a region for each. A child that is forked then begins with pages of its own, and does not have
+/// to copy those of the parent that have gaps. (bench: memory-256, 8 % less of prefork.)
 ///
 /// # Panics
 /// When `work` does, or when there is no thread to be had.
