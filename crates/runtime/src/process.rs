@@ -191,32 +191,6 @@ pub fn raise_descriptor_limit() -> u64 {
     }
 }
 
-/// Do `work` on a thread of its own, before there are children or other threads.
-///
-/// What it allocates lies apart from what the calling thread allocates later: glibc's allocator has
-/// a region for each. A child that is forked then begins with pages of its own, and does not have
-/// to copy those of the parent that have gaps. (bench: memory-256, 8 % less of prefork.)
-///
-/// Where there is no thread to be had, the calling one does it.
-///
-/// # Panics
-/// When `work` does.
-pub fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let mut work = Some(work);
-    let done = std::thread::scope(|scope| {
-        let own = &mut work;
-        let spawned =
-            std::thread::Builder::new().spawn_scoped(scope, move || own.take().map(|work| work()));
-        spawned.ok().map(std::thread::ScopedJoinHandle::join)
-    });
-    match (done, work) {
-        (Some(Ok(Some(done))), _) => done,
-        (Some(Err(panic)), _) => std::panic::resume_unwind(panic),
-        (_, Some(work)) => work(),
-        (_, None) => unreachable!("a thread that took the work has done it"),
-    }
-}
-
 /// How many descriptors this process has open; `None` without a /proc to look at.
 pub fn open_descriptors() -> Option<u64> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

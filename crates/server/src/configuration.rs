@@ -120,10 +120,6 @@ impl Configured {
     /// # Errors
     /// Every mistake.
     pub fn read(httpd: &Httpd) -> Result<Self, Refused> {
-        process::apart(|| Self::read_here(httpd))
-    }
-
-    fn read_here(httpd: &Httpd) -> Result<Self, Refused> {
         let refused = |text| Refused { text, mpm: None };
         let file = httpd.file.to_string_lossy();
         let text = world::read_file(&file).map_err(|error| {
@@ -189,10 +185,6 @@ impl Configured {
     /// # Errors
     /// A text for standard error.
     pub fn open(&self, is_alone: bool) -> Result<Server, String> {
-        process::apart(|| self.open_here(is_alone))
-    }
-
-    fn open_here(&self, is_alone: bool) -> Result<Server, String> {
         let builder = &self.builder;
         if builder.server.listen.is_empty() {
             let text =

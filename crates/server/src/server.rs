@@ -13,7 +13,7 @@ use crate::site::builder::Builder;
 use crate::site::world::{self, System};
 use config::index::Found;
 use config::{Diagnostic, Index, Node, Severity, Source, Start, Tree};
-use runtime::process::{self, User};
+use runtime::process::User;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -53,10 +53,6 @@ impl Server {
     /// # Errors
     /// A text for standard error that names every mistake, or what could not be opened.
     pub fn serve(serve: &Serve) -> Result<(Self, Report), String> {
-        process::apart(|| Self::serve_here(serve))
-    }
-
-    fn serve_here(serve: &Serve) -> Result<(Self, Report), String> {
         let text = defaults::text(serve)?;
         let mut builder = Builder::default();
         let index = modules::index();
