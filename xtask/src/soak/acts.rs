@@ -336,7 +336,7 @@ const MALFORMED: &[(&str, u16)] = &[
     ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: a\r\nName : x\r\n\r\n", 400),
-    ("GET / HTTP/3.1\r\nHost: a\r\n\r\n", 505),
+    ("GET / HTTP/3.1\r\n\r\n", 400),
     ("GET /../x HTTP/1.1\r\nHost: a\r\n\r\n", 400),
     ("GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400),
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
