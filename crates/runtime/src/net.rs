@@ -184,7 +184,7 @@ impl Stream {
 
     /// As [`Self::poll_read`], for a thread that has nothing else to do: a client that asks again
     /// within [`PATIENCE`] is heard without the executor. (bench: prefork-16, CPU per request
-    /// −8 %, and −10 % with 256 connections)
+    /// −12 %, and −17 % with 256 connections)
     pub fn poll_read_patiently(
         &mut self,
         context: &mut Context<'_>,
