@@ -144,6 +144,14 @@ enum Socket {
     Broken,
 }
 
+/// What is there to be read; pending if that is nothing.
+fn receive(socket: &OwnedFd, buffer: &mut [u8], flags: RecvFlags) -> Poll<io::Result<usize>> {
+    match retry_on_intr(|| recv(socket, &mut *buffer, flags)) {
+        Err(Errno::AGAIN) => Poll::Pending,
+        read => Poll::Ready(Ok(read?.0)),
+    }
+}
+
 /// How long a read may hold up everything else that a thread of one connection has to do.
 pub const PATIENCE: Duration = Duration::from_millis(50);
 
@@ -191,19 +199,17 @@ impl Stream {
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         if let Socket::Fresh(socket) = &self.socket {
-            match retry_on_intr(|| recv(socket, &mut *buffer, RecvFlags::DONTWAIT)) {
-                Err(Errno::AGAIN) => {}
-                read => return Poll::Ready(Ok(read?.0)),
+            if let Poll::Ready(read) = receive(socket, buffer, RecvFlags::DONTWAIT) {
+                return Poll::Ready(read);
             }
             if let Err(error) = self.set_patient(true) {
                 return Poll::Ready(Err(error));
             }
         }
-        if let Socket::Patient(socket) = &self.socket {
-            match recv(socket, &mut *buffer, RecvFlags::empty()) {
-                Err(Errno::AGAIN | Errno::INTR) => {}
-                read => return Poll::Ready(Ok(read?.0)),
-            }
+        if let Socket::Patient(socket) = &self.socket
+            && let Poll::Ready(read) = receive(socket, buffer, RecvFlags::empty())
+        {
+            return Poll::Ready(read);
         }
         self.poll_read(context, buffer)
     }
@@ -228,11 +234,10 @@ impl Stream {
         context: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        if let Socket::Fresh(socket) | Socket::Patient(socket) = &self.socket {
-            match retry_on_intr(|| recv(socket, &mut *buffer, RecvFlags::DONTWAIT)) {
-                Err(Errno::AGAIN) => {}
-                read => return Poll::Ready(Ok(read?.0)),
-            }
+        if let Socket::Fresh(socket) | Socket::Patient(socket) = &self.socket
+            && let Poll::Ready(read) = receive(socket, buffer, RecvFlags::DONTWAIT)
+        {
+            return Poll::Ready(read);
         }
         let socket = match self.watched() {
             Ok(socket) => socket,
