@@ -1,5 +1,5 @@
-//! When a thread asks the clocks: rarely enough to cost nothing that can be measured, and at random,
-//! so that no rhythm of the clients is taken for the rule.
+//! When a thread asks the clocks: rarely enough to cost nothing that can be measured, and at
+//! random, so that no rhythm of the clients is taken for the rule.
 
 use runtime::clock;
 use scoreboard::{Times, Writers};
