@@ -36,6 +36,7 @@ pub(crate) mod mime;
 pub(crate) mod mpm_common;
 pub(crate) mod negotiation;
 pub(crate) mod php;
+pub(crate) mod proxy_fcgi;
 pub(crate) mod remoteip;
 pub(crate) mod reqtimeout;
 pub(crate) mod setenvif;
@@ -91,6 +92,7 @@ pub(crate) static MODULES: &[&Module<Builder>] = &[
     &setenvif::MODULE,
     &remoteip::MODULE,
     &asis::MODULE,
+    &proxy_fcgi::MODULE,
     &unique_id::MODULE,
     &status::MODULE,
     &info::MODULE,
@@ -158,6 +160,7 @@ const RESOLVE: &[Row<Resolve>] = &[
     ("info_module", info::resolve),
     ("trivet_module", diagnostic::resolve),
     ("asis_module", asis::resolve),
+    ("proxy_fcgi_module", proxy_fcgi::resolve),
     ("negotiation_module", negotiation::hooks::map),
     ("autoindex_module", autoindex::listing::resolve),
     ("actions_module", actions::resolve),

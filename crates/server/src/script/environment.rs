@@ -9,6 +9,7 @@ use crate::lookup::Lookup;
 use crate::names::End;
 use crate::phase;
 use crate::table::Table;
+use fastcgi::environment::PassAuth;
 use message::escape::html_escape;
 use std::os::unix::ffi::OsStrExt;
 
@@ -19,13 +20,22 @@ const DEFAULT_PATH: &[u8] = b"/bin:/usr/bin:/usr/ucb:/usr/bsd:/usr/local/bin";
 const INHERITED: [(&str, Option<&[u8]>); 2] =
     [("PATH", Some(DEFAULT_PATH)), ("LD_LIBRARY_PATH", None)];
 
+/// What httpd says where there is no ServerAdmin (DEFAULT_ADMIN of core.c).
+const NO_ADMIN: &str = "[no address given]";
+
 /// How a place wants some variables (`CGIPassAuth`, `CGIVar`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rules {
     /// Whether scripts see what a client has authenticated itself with.
-    pub(crate) passes_authorization: bool,
+    pub(crate) passes: PassAuth,
     /// Whether `REQUEST_URI` is the path after internal redirects.
     pub(crate) has_current_uri: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { passes: PassAuth::Off, has_current_uri: false }
+    }
 }
 
 /// All variables for the script that answers `lookup`.
@@ -40,37 +50,20 @@ pub(crate) fn environment(lookup: &Lookup<'_>, rules: Rules) -> Table {
     env
 }
 
-/// `HTTP_*`. A name that holds anything but letters, digits and hyphens is left out: two names of
-/// fields must not become one variable, and a client must not be able to send what only a proxy in
-/// front may say.
+/// `HTTP_*`. Fields of one name are one.
 fn request_fields(lookup: &Lookup<'_>, rules: Rules, env: &mut Table) {
     let view = lookup.request.view();
-    let mut fields = Table::default();
+    let (mut fields, mut buffer) = (Table::default(), Vec::new());
     for (name, value) in view.fields() {
-        let Some(name) = variable_name(name, rules) else { continue };
-        let joined = match fields.get(&name) {
+        let variable = fastcgi::environment::variable(name, rules.passes, &mut buffer);
+        let Some(name) = variable.and_then(|name| std::str::from_utf8(name).ok()) else { continue };
+        let joined = match fields.get(name) {
             Some(before) => [before, b", ", value].concat(),
             None => value.to_vec(),
         };
-        fields.set(&name, joined);
+        fields.set(name, joined);
     }
     fields.iter().for_each(|(name, value)| env.set(name, value));
-}
-
-/// The variable that a field becomes, if it becomes one.
-fn variable_name(field: &[u8], rules: Rules) -> Option<String> {
-    let is = |name: &str| field.eq_ignore_ascii_case(name.as_bytes());
-    if is("Content-Type") || is("Content-Length") {
-        return Some(String::from_utf8_lossy(field).to_ascii_uppercase().replace('-', "_"));
-    }
-    let is_secret = is("Authorization") || is("Proxy-Authorization");
-    // HTTP_PROXY means something else to many programs (CVE-2016-5385).
-    if is("Proxy") || is_secret && !rules.passes_authorization {
-        return None;
-    }
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
-    let name = std::str::from_utf8(field).ok().filter(|_| field.iter().all(|it| is_plain(it)))?;
-    Some(format!("HTTP_{}", name.to_ascii_uppercase().replace('-', "_")))
 }
 
 fn inherited(env: &mut Table) {
@@ -97,7 +90,7 @@ fn server(lookup: &Lookup<'_>, env: &mut Table) {
     let context_root = lookup.mapped.context_root.as_deref();
     env.set("CONTEXT_DOCUMENT_ROOT", context_root.unwrap_or(&root));
     let admin = lookup.host.server_admin.as_deref();
-    env.set("SERVER_ADMIN", admin.unwrap_or(identity::NO_ADMIN));
+    env.set("SERVER_ADMIN", admin.unwrap_or(NO_ADMIN));
 }
 
 fn client(lookup: &Lookup<'_>, env: &mut Table) {
@@ -171,32 +164,6 @@ fn common_end(path: &[u8], info: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn fields_become_variables_or_nothing() {
-        let closed = Rules::default();
-        let open = Rules { passes_authorization: true, ..closed };
-        let rows: [(&str, Rules, Option<&str>); 14] = [
-            ("Accept-Language", closed, Some("HTTP_ACCEPT_LANGUAGE")),
-            ("x1", closed, Some("HTTP_X1")),
-            ("content-TYPE", closed, Some("CONTENT_TYPE")),
-            ("Content-Length", closed, Some("CONTENT_LENGTH")),
-            ("Content-Range", closed, Some("HTTP_CONTENT_RANGE")),
-            ("Proxy", closed, None),
-            ("proxy", open, None),
-            ("Proxy-Connection", closed, Some("HTTP_PROXY_CONNECTION")),
-            ("Authorization", closed, None),
-            ("Authorization", open, Some("HTTP_AUTHORIZATION")),
-            ("Proxy-Authorization", closed, None),
-            ("Remote_User", closed, None),
-            ("Remote.User", closed, None),
-            ("X-Ünicode", closed, None),
-        ];
-        for (field, rules, expected) in rows {
-            let found = variable_name(field.as_bytes(), rules);
-            assert_eq!(found.as_deref(), expected, "{field}");
-        }
-    }
 
     #[test]
     fn the_name_of_a_script_is_what_is_left_of_the_path() {
