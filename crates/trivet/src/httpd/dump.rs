@@ -79,7 +79,7 @@ pub(crate) fn directives(facts: &Facts) -> String {
     let is_loaded = |symbol: &str| facts.modules.iter().any(|row| row.0 == symbol);
     let mut out = String::new();
     for row in config::read_time_directives() {
-        if row.file != "mod_macro.c" || is_loaded("macro_module") {
+        if row.module.is_none_or(is_loaded) {
             directive(&mut out, row.name, row.file, row.help, row.scope);
         }
     }
