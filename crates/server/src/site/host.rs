@@ -40,6 +40,8 @@ pub(crate) struct HostDraft {
     pub(crate) field_bytes: Option<usize>,
     pub(crate) fields: Option<usize>,
     pub(crate) trace: Option<Trace>,
+    /// Words of `HttpProtocolOptions`, which must not contradict each other.
+    pub(crate) protocol_options: Vec<&'static str>,
     /// `MergeSlashes`
     pub(crate) merge_slashes: Option<bool>,
     /// `AccessFileName`

@@ -53,7 +53,9 @@ pub(crate) fn run(program: &str, words: &[String], manager: Manager) -> Result<i
     match Configured::read(&httpd) {
         Ok(configured) => {
             complain(&configured.text);
-            complain(&sizes(configured.mpm()));
+            if httpd.shows_warnings() {
+                complain(&sizes(configured.mpm()));
+            }
             act(&options, &httpd, configured, manager)
         }
         Err(Refused { text, mpm }) => {
