@@ -88,15 +88,21 @@ pub struct Start<'a> {
     pub version: [u32; 3],
     /// [`EXPANDED_BYTES_MAX`], but in tests.
     pub bytes_max: usize,
-    /// Whether this is a `.htaccess` file, which may not include files or load modules.
-    pub is_htaccess: bool,
-    /// Whether such a file may name what it may not do, without any effect
-    /// (`AllowOverride Nonfatal=Override`).
-    pub passes_over: bool,
+    /// Of a `.htaccess` file, which may not include files or load modules, what it may do.
+    pub htaccess: Option<Permits<'a>>,
     /// Modules of httpd that the server was asked for before and that are not there.
     pub missing: &'a [&'static str],
     /// The MPM that runs whatever `LoadModule` says; `None` is the one that it named last.
     pub mpm: Option<&'static str>,
+}
+
+/// What a `.htaccess` file may do of what acts while it is read.
+pub struct Permits<'a> {
+    /// Whether it may use a name that may stand there at all (`Use`, `<IfModule`).
+    pub may_use: &'a dyn Fn(&str) -> bool,
+    /// Whether it may name what it may not do, without any effect
+    /// (`AllowOverride Nonfatal=Override`).
+    pub passes_over: bool,
 }
 
 /// The expanded configuration.
@@ -279,10 +285,14 @@ impl Expander<'_> {
         body: Vec<Node>,
         out: &mut Vec<Node>,
     ) -> Result<Option<Vec<Node>>, Error> {
+        let condition = condition::of(line.name());
+        let acts = condition.is_some() || is_macro(line.name());
+        if acts && on_read::is_passed_over(self, line.name())? {
+            return Ok(None);
+        }
         if is_macro(line.name()) {
             return self.define_macro(line, &body).map(|()| None);
         }
-        let condition = condition::of(line.name());
         if let Some(test) = condition
             && !test(self, line)?
         {

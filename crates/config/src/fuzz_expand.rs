@@ -35,8 +35,7 @@ pub fn fuzz_expand(data: &[u8]) {
         server_root: "/".into(),
         version: [2, 4, 71],
         bytes_max: 1 << 16,
-        is_htaccess: false,
-        passes_over: false,
+        htaccess: None,
         missing: &[],
         mpm: None,
     };

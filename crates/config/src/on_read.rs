@@ -13,7 +13,7 @@ use crate::expand::{Expander, INCLUDE_DEPTH_MAX, Included, Outcome};
 use crate::lexer::Split;
 use crate::parse::parse_with;
 use crate::scope::Scope;
-use crate::{known_modules, owners, suggest};
+use crate::{known, known_modules, owners, suggest};
 
 /// A directive: its help text ends the error about a wrong number of arguments.
 pub(crate) struct Row {
@@ -112,17 +112,26 @@ pub fn read_time_syntax(name: &str) -> Option<String> {
 impl Row {
     /// Check the arguments of a line and do what it says.
     pub(crate) fn run(&self, expander: &mut Expander<'_>, line: &Line) -> Outcome {
-        if expander.start.is_htaccess && !IN_HTACCESS.contains(&self.name) {
-            return match expander.start.passes_over {
-                true => Ok(Vec::new()),
-                false => Err(format!("{} not allowed here", self.name).into()),
-            };
+        if is_passed_over(expander, self.name)? {
+            return Ok(Vec::new());
         }
         let mut split = Split::default();
         apply::words(&self.args, line.args(), &mut split)
             .map_err(|said| apply::arity(self.name, &self.args, self.help, said))?;
         (self.run)(expander, line, split.words())
     }
+}
+
+/// Whether a name has no effect in a `.htaccess` file that may not use it (invoke_cmd of httpd's
+/// config.c, which asks for `AllowOverride` here as well).
+pub(crate) fn is_passed_over(expander: &Expander<'_>, name: &str) -> Result<bool, Error> {
+    let Some(permits) = &expander.start.htaccess else { return Ok(false) };
+    let name = known::spelled(name);
+    let may_stand = name.starts_with('<') || IN_HTACCESS.contains(&name);
+    if may_stand && (permits.may_use)(name) {
+        return Ok(false);
+    }
+    if permits.passes_over { Ok(true) } else { Err(format!("{name} not allowed here").into()) }
 }
 
 /// The row of a directive that acts on reading.

@@ -94,6 +94,8 @@ pub struct Facts {
     pub error_log: PathBuf,
     /// `DefaultRuntimeDir`.
     pub runtime_dir: PathBuf,
+    /// `Mutex`: of a type the folder, the mechanism and the end of the line that shows them.
+    pub mutexes: Vec<(String, [String; 3])>,
     /// `PidFile`.
     pub pid_file: PathBuf,
     /// `User` and its number.
@@ -124,17 +126,7 @@ impl Configured {
     /// # Errors
     /// Every mistake.
     pub fn read(httpd: &Httpd) -> Result<Self, Refused> {
-        let refused = |text| Refused { text, mpm: None };
-        let file = httpd.file.to_string_lossy();
-        let text = world::read_file(&file).map_err(|error| {
-            let reason = world::cannot_open(&file, &error);
-            refused(format!("{}: {reason}\n", httpd.program))
-        })?;
-        let (expanded, kind) = expand_for_mpm(httpd, || {
-            let before = command_line(&httpd.before);
-            let tree = config::parse_file(&file, text.clone());
-            [before, tree, command_line(&httpd.after)].into()
-        });
+        let (expanded, kind) = expanded(httpd)?;
         let index = modules::index_of(&expanded.loaded, &expanded.missing);
         let mut builder = Builder::default();
         builder.server.root = expanded.server_root.clone().into();
@@ -174,6 +166,21 @@ impl Configured {
             facts.virtual_hosts = VirtualHosts::of(&builder.hosts[1..], &main_name(&builder));
         }
         Ok(Self { builder, index: index.into(), facts, text })
+    }
+
+    /// Read the files as far as `-V` does, which wants to know the MPM and not what directives say.
+    ///
+    /// # Errors
+    /// Every mistake so far.
+    pub fn mpm_of(httpd: &Httpd) -> Result<(Option<&'static str>, String), Refused> {
+        let (expanded, kind) = expanded(httpd)?;
+        let mpm = (!expanded.mpms.is_empty()).then(|| kind.name());
+        let said = &expanded.diagnostics;
+        let text = told::loaded_lines(httpd, &expanded) + &told::render(httpd, said);
+        match said.iter().any(|said| said.severity == Severity::Error) {
+            true => Err(Refused { text, mpm }),
+            false => Ok((mpm, text)),
+        }
     }
 
     /// The numbers that MPMs are sized by.
@@ -288,13 +295,26 @@ fn expand(trees: Vec<config::Tree>, httpd: &Httpd, mpm: Option<MpmKind>) -> Expa
         server_root: httpd.server_root.to_string_lossy().into_owned(),
         version: identity::VERSION,
         bytes_max: config::expand::EXPANDED_BYTES_MAX,
-        is_htaccess: false,
-        passes_over: false,
+        htaccess: None,
         missing: &[],
         mpm: mpm.map(MpmKind::symbol),
     };
     let mut world = Surroundings { system: System, more: &httpd.environment };
     config::expand(trees, &start, &mut world)
+}
+
+/// The lines before the file, of it and after it, without all that acts while they are read.
+fn expanded(httpd: &Httpd) -> Result<(Expanded, MpmKind), Refused> {
+    let file = httpd.file.to_string_lossy();
+    let text = world::read_file(&file).map_err(|error| {
+        let reason = world::cannot_open(&file, &error);
+        Refused { text: format!("{}: {reason}\n", httpd.program), mpm: None }
+    })?;
+    Ok(expand_for_mpm(httpd, || {
+        let before = command_line(&httpd.before);
+        let tree = config::parse_file(&file, text.clone());
+        [before, tree, command_line(&httpd.after)].into()
+    }))
 }
 
 /// Expand for the MPM that runs: the one that was loaded last.
@@ -351,6 +371,7 @@ fn facts(expanded: Expanded, builder: &Builder) -> Facts {
         document_root: root.join(builder.hosts[0].document_root.clone().unwrap_or_default()),
         error_log: builder.hosts[0].error_log.clone().unwrap_or_default(),
         runtime_dir: expanded.runtime_dir.map_or_else(|| RUNTIME_DIR.into(), PathBuf::from),
+        mutexes: builder.server.mutexes.clone(),
         pid_file: builder.server.mpm.pid_file.clone().unwrap_or_default(),
         user: (user.clone(), check::id_of(&user, check::user_id).unwrap_or(u32::MAX)),
         group: (group.clone(), check::id_of(&group, process::group_by_name).unwrap_or(u32::MAX)),

@@ -319,8 +319,7 @@ fn expand(serve: &Serve, index: &Index<Builder>, mpm: Option<MpmKind>) -> Result
         server_root: folder.to_string_lossy().into_owned(),
         version: identity::VERSION,
         bytes_max: config::expand::EXPANDED_BYTES_MAX,
-        is_htaccess: false,
-        passes_over: false,
+        htaccess: None,
         missing: &[],
         mpm: mpm.map(MpmKind::symbol),
     };

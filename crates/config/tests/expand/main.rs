@@ -82,8 +82,7 @@ fn expanded_for(files: &[(&str, &str)], is_modular: bool, mpm: Option<&'static s
         server_root: "/etc".into(),
         version: [2, 4, 71],
         bytes_max: 1 << 20,
-        is_htaccess: false,
-        passes_over: false,
+        htaccess: None,
         missing: &[],
         mpm,
     };

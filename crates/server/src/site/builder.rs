@@ -54,6 +54,11 @@ pub(crate) struct Overrides {
 }
 
 impl Overrides {
+    /// Whether a directive is permitted by its name.
+    pub(crate) fn lists(&self, name: &str) -> bool {
+        self.list.iter().any(|listed| listed.eq_ignore_ascii_case(name))
+    }
+
     /// Whether a `.htaccess` file is read at all.
     pub(crate) fn is_none(&self) -> bool {
         !self.classes.meets(Scope::HTACCESS) && self.list.is_empty()
@@ -120,6 +125,8 @@ pub(crate) struct ServerDraft {
     pub(crate) loaded: Option<Vec<&'static str>>,
     /// Modules of httpd that were asked for and are not there.
     pub(crate) missing: Vec<&'static str>,
+    /// `Mutex`, for `-S` only: see [`crate::Facts`].
+    pub(crate) mutexes: Vec<(String, [String; 3])>,
     /// Whether each `DocumentRoot` has to be there.
     pub(crate) checks_document_root: bool,
     /// The configuration as it was read, for server-info.
@@ -185,8 +192,7 @@ impl Build for Builder {
     }
 
     fn permits(&self, name: &str) -> bool {
-        let list = self.overrides.as_ref().map(|overrides| overrides.list.as_slice());
-        list.unwrap_or_default().iter().any(|listed| listed.eq_ignore_ascii_case(name))
+        self.overrides.as_ref().is_some_and(|overrides| overrides.lists(name))
     }
 
     fn passes_over(&self) -> Scope {
