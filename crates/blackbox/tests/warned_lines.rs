@@ -37,6 +37,8 @@ const ROWS: &[(&str, &str, &str)] = &[
     // Names that have no address
     row("", "<VirtualHost no.such.invalid>\n</VirtualHost>", "[core:error] (EAI 2)Name or service not known: AH00547: Could not resolve host name no.such.invalid -- ignoring!\nSyntax OK"),
     row("", "Listen no.such.invalid:80", "[core:crit] (EAI 2)Name or service not known: AH00077: alloc_listener: failed to set up sockaddr for no.such.invalid\nAH00526: Syntax error on line 2 of {}:\nListen setup failed"),
+    row("", "<VirtualHost 127.77.0.2:80>\n</VirtualHost>\n<VirtualHost 127.77.0.1:80 127.77.0.3>\n</VirtualHost>\n<VirtualHost 127.77.0.4:80 *:80>\n</VirtualHost>", "[core:error] (EAI 2)Name or service not known: AH00549: Failed to resolve server name for 127.77.0.1 (check DNS) -- or specify an explicit ServerName\n[core:error] (EAI 2)Name or service not known: AH00549: Failed to resolve server name for 127.77.0.2 (check DNS) -- or specify an explicit ServerName\nSyntax OK"),
+    row("", "<VirtualHost 127.77.0.2:80>\n</VirtualHost>\nLogLevel crit", "Syntax OK"),
     row("", "<VirtualHost \"\" /x>\n</VirtualHost>", "Syntax OK"),
     // Order
     row("", "<VirtualHost *:90>\nDocumentRoot /not/there\n</VirtualHost>\nKeepAlive x\nDocumentRoot /not/there", "AH00112: Warning: DocumentRoot [/not/there] does not exist\nAH00526: Syntax error on line 5 of {}:\nKeepAlive must be On or Off"),

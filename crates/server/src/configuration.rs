@@ -153,14 +153,12 @@ impl Configured {
         let mut checks = check::Checks::default();
         let checked = check::Checked::of(&expanded.nodes);
         said.extend(check::names(&builder, httpd));
-        said.extend(check::by_modules(&builder));
-        said.extend(checks.log_folders(&builder, &expanded.nodes, &checked));
-        let is_error = |said: &Diagnostic| said.severity == Severity::Error;
-        let mut text = told::loaded_lines(httpd, &expanded) + &told::render(httpd, &said);
-        if said.iter().any(is_error) {
+        let mut later = check::by_modules(&builder);
+        later.extend(checks.log_folders(&builder, &expanded.nodes, &checked));
+        let text = told::loaded_lines(httpd, &expanded) + &all_said(httpd, &builder, &said, &later);
+        if said.iter().chain(&later).any(is_error) {
             return Err(Refused { text, mpm });
         }
-        text.push_str(&missing_name(&builder, httpd));
         let mut facts = facts(expanded, &builder);
         if httpd.defines.iter().any(|name| name == "DUMP_VHOSTS") {
             facts.virtual_hosts = VirtualHosts::of(&builder.hosts[1..], &main_name(&builder));
@@ -177,7 +175,7 @@ impl Configured {
         let mpm = (!expanded.mpms.is_empty()).then(|| kind.name());
         let said = &expanded.diagnostics;
         let text = told::loaded_lines(httpd, &expanded) + &told::render(httpd, said);
-        match said.iter().any(|said| said.severity == Severity::Error) {
+        match said.iter().any(is_error) {
             true => Err(Refused { text, mpm }),
             false => Ok((mpm, text)),
         }
@@ -328,6 +326,19 @@ fn expand_for_mpm(httpd: &Httpd, trees: impl Fn() -> Vec<config::Tree>) -> (Expa
         // Conditions before it was loaded have to be asked again.
         _ => (expand(trees(), httpd, Some(kind)), kind),
     }
+}
+
+fn is_error(said: &Diagnostic) -> bool {
+    said.severity == Severity::Error
+}
+
+/// Names are looked up once the lines are right, and before the whole is looked at.
+fn all_said(httpd: &Httpd, builder: &Builder, said: &[Diagnostic], later: &[Diagnostic]) -> String {
+    if said.iter().any(is_error) {
+        return told::render(httpd, &[said, later].concat());
+    }
+    let names = missing_name(builder, httpd) + &told::unnamed_hosts(builder);
+    told::render(httpd, said) + &names + &told::render(httpd, later)
 }
 
 /// What httpd says when nobody has named the main server.

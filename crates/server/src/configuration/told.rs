@@ -5,6 +5,9 @@ use super::Httpd;
 use crate::log::error_log::Line;
 use crate::log::level::Level;
 use crate::log::sink::local_time;
+use crate::site::builder::Builder;
+use crate::site::host::HostDraft;
+use crate::site::resolver;
 use crate::site::startup::{Allowed, Logged, logged};
 use config::{Diagnostic, Expanded, Severity};
 use runtime::{clock, process};
@@ -80,6 +83,24 @@ fn log_line(
     line.write(local_time, &mut bytes);
     bytes.push(b'\n');
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// What is said of virtual hosts for which neither the configuration nor DNS has a name (vhost.c,
+/// ap_fini_vhost_config): httpd takes them from the last to the first.
+pub(super) fn unnamed_hosts(builder: &Builder) -> String {
+    let (id, main) = ("AH00549", &builder.hosts[0]);
+    if !logged(id).is_allowed_by_host(main.levels.as_ref(), false) {
+        return String::new();
+    }
+    let failed = |host: &Box<HostDraft>| {
+        let ip = host.unnamed_ip()?;
+        let reason = resolver::name_of(ip).err()?;
+        let text = format!(
+            "Failed to resolve server name for {ip} (check DNS) -- or specify an explicit ServerName"
+        );
+        Some(log_line(&logged(id), id, &text, Some(&reason), None))
+    };
+    builder.hosts[1..].iter().rev().filter_map(failed).collect()
 }
 
 /// What `-e debug` shows of each `LoadModule` (mod_so.c).

@@ -68,6 +68,16 @@ pub(crate) struct HostDraft {
     pub(crate) locations: Vec<Arc<Section>>,
 }
 
+impl HostDraft {
+    /// The address that stands for the name of a virtual host without one; `None` if it has a name,
+    /// or that of the main server as it is for any address (vhost.c, ap_fini_vhost_config).
+    pub(crate) fn unnamed_ip(&self) -> Option<IpAddr> {
+        let is_for_any = self.addresses.iter().any(|address| address.ip.is_none());
+        let first = self.addresses.first().filter(|_| self.server_name.is_none() && !is_for_any);
+        first.and_then(|address| address.ip)
+    }
+}
+
 /// `ServerName [scheme://]name[:port]`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ServerName {

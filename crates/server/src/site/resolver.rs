@@ -1,4 +1,5 @@
-//! Names of hosts in a configuration: each is looked up once, while the line is read.
+//! Names of hosts in a configuration, and of the addresses of those that have no name: each is
+//! looked up while the configuration is read.
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -11,6 +12,20 @@ pub(crate) fn addresses(name: &str) -> Result<Vec<IpAddr>, String> {
     let found = (name, 0).to_socket_addrs().map_err(|error| reason(&error))?;
     Ok(found.map(|address| address.ip().to_canonical()).collect())
 }
+
+/// The name that an address has.
+///
+/// # Errors
+/// What httpd logs of the failure.
+pub(crate) fn name_of(address: IpAddr) -> Result<String, String> {
+    runtime::sys::name_of(address).map_err(|code| {
+        let known = FAILURES.iter().find(|row| -i32::from(row.0) == code).unwrap_or(&FAILURES[0]);
+        shown(known)
+    })
+}
+
+/// What a host without a name is called whose address has none either (vhost.c).
+pub(crate) const NAMELESS: &str = "bogus_host_without_reverse_dns";
 
 /// Numbers of getaddrinfo(3) and its texts, of which the standard library gives only the latter.
 const FAILURES: &[(u8, &str)] = &[
@@ -25,7 +40,11 @@ fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     // What is no name at all never comes as far as the library, which would not find it either.
     let known = FAILURES.iter().find(|row| text.ends_with(row.1)).unwrap_or(&FAILURES[0]);
-    format!("(EAI {}){}", known.0, known.1)
+    shown(known)
+}
+
+fn shown(&(number, text): &(u8, &str)) -> String {
+    format!("(EAI {number}){text}")
 }
 
 #[cfg(test)]

@@ -141,11 +141,13 @@ fn scope_of(builder: &Builder, call: &Call<'_>, name: &str) -> Option<Scope> {
     }
 }
 
+/// core.c, set_sethandler
 pub(super) fn set_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
     let written = call.arg(0);
-    let handler = match written.strip_prefix("expr=") {
-        Some(text) => Handler::Computed(Arc::new(computed(builder, text)?)),
-        None => Handler::Name(written.to_ascii_lowercase()),
+    // To httpd it is always an expression that gives a text; most of them are plain.
+    let handler = match written.contains(['%', '$', '\\']) {
+        true => Handler::Computed(Arc::new(computed(builder, written)?)),
+        false => Handler::Name(written.to_ascii_lowercase()),
     };
     builder.settings().core.handler = Some(handler);
     Ok(())
@@ -237,15 +239,14 @@ fn range_count(call: &Call<'_>) -> Result<usize, Error> {
         word if word.eq_ignore_ascii_case("default") => Ok(message::limits::MAX_RANGES),
         word if word.eq_ignore_ascii_case("unlimited") => Ok(usize::MAX),
         word => {
-            let count: Option<u32> = word.parse().ok().filter(|count| *count > 0);
-            let count = count.ok_or_else(|| {
+            if args::leading_int(word) <= 0 {
                 let text = format!(
                     "{} requires 'none', 'default', 'unlimited' or a positive integer",
                     call.name
                 );
-                Error::argument(0, text)
-            })?;
-            Ok(count as usize)
+                return Err(Error::argument(0, text));
+            }
+            Ok(usize::try_from(args::read_number(call, 0)).unwrap_or(usize::MAX))
         }
     }
 }
