@@ -13,6 +13,7 @@ use std::process::Command;
 
 /// Modules that the lines belong to, beside those that are always there.
 const MODULES: &[&str] = &[
+    "access_compat",
     "alias",
     "allowmethods",
     "authn_core",
@@ -106,6 +107,8 @@ const LINES: &[(&str, &str)] = &[
     row("Error \"with quotes\"", "with quotes"),
     row("<Directory /tmp>\nAllowOverride Limit=x\n</Directory>", "Syntax OK"),
     row("<Directory /tmp>\nAllowOverrideList\n</Directory>", "Syntax OK"),
+    row("<Directory /tmp>\nAllow x \"\"\n</Directory>", "Syntax OK"),
+    row("<Directory /tmp>\nDeny x y\n</Directory>", "allow and deny must be followed by 'from'"),
     row("SetHandler %{", "Can't parse expression : syntax error, unexpected T_ERROR, expecting T_ID: Unterminated string or variable"),
     row("MaxRanges 5x", "Syntax OK"),
     row("MaxRangeOverlaps x", "MaxRangeOverlaps requires 'none', 'default', 'unlimited' or a positive integer"),

@@ -96,7 +96,8 @@ pub(super) fn unnamed_hosts(builder: &Builder) -> String {
         let ip = host.unnamed_ip()?;
         let reason = resolver::name_of(ip).err()?;
         let text = format!(
-            "Failed to resolve server name for {ip} (check DNS) -- or specify an explicit ServerName"
+            "Failed to resolve server name for {ip} (check DNS) -- or specify an explicit \
+             ServerName"
         );
         Some(log_line(&logged(id), id, &text, Some(&reason), None))
     };
