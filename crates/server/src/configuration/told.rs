@@ -92,7 +92,7 @@ pub(super) fn unnamed_hosts(builder: &Builder) -> String {
     if !logged(id).is_allowed_by_host(main.levels.as_ref(), false) {
         return String::new();
     }
-    let failed = |host: &Box<HostDraft>| {
+    let failed = |host: &HostDraft| {
         let ip = host.unnamed_ip()?;
         let reason = resolver::name_of(ip).err()?;
         let text = format!(
@@ -101,7 +101,7 @@ pub(super) fn unnamed_hosts(builder: &Builder) -> String {
         );
         Some(log_line(&logged(id), id, &text, Some(&reason), None))
     };
-    builder.hosts[1..].iter().rev().filter_map(failed).collect()
+    builder.hosts[1..].iter().rev().filter_map(|host| failed(host)).collect()
 }
 
 /// What `-e debug` shows of each `LoadModule` (mod_so.c).
