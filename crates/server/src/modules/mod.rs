@@ -358,13 +358,17 @@ pub struct Documented {
 impl Documented {
     /// A directive of the MPMs as httpd shows it under one of them; `None` if that has it not.
     fn under(self, mpm: MpmKind) -> Option<Self> {
-        let help = match mpm {
-            MpmKind::Prefork => mpm_common::help_of_prefork(self.name),
-            _ => None,
-        };
         self.mpms
             .is_none_or(|names| names.contains(&mpm.name()))
-            .then_some(Self { help: help.unwrap_or(self.help), ..self })
+            .then_some(Self { help: help_under(mpm, self.name, self.help), ..self })
+    }
+}
+
+/// httpd's help text of a directive whose row says `help`.
+pub(crate) fn help_under(mpm: MpmKind, name: &str, help: &'static str) -> &'static str {
+    match mpm {
+        MpmKind::Prefork => mpm_common::help_of_prefork(name).unwrap_or(help),
+        _ => help,
     }
 }
 
