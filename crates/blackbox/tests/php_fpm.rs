@@ -12,11 +12,12 @@ use blackbox::differential::{FRAMING, Set, compare_with};
 use blackbox::fpm::Fpm;
 use blackbox::{Mpm, Server, Site, each_mpm, process, wait_for};
 
-/// What a script is told, but for what tells the servers and the connections apart.
+/// What a script is told, but for what tells the servers and the connections apart: mod_proxy tells
+/// scripts that it keeps no connection to them.
 const ENVIRONMENT: &str = "<?php
 header('Content-Type: text/plain');
 foreach (['REMOTE_PORT', 'REQUEST_TIME', 'REQUEST_TIME_FLOAT', 'SERVER_SOFTWARE',
-          'SERVER_SIGNATURE', 'PATH', 'SERVER_PORT'] as $name) unset($_SERVER[$name]);
+          'SERVER_SIGNATURE', 'PATH', 'SERVER_PORT', 'proxy-nokeepalive'] as $name) unset($_SERVER[$name]);
 ksort($_SERVER);
 foreach ($_SERVER as $name => $value) if (is_string($value)) echo \"$name=$value\\n\";
 ";
@@ -164,6 +165,19 @@ fn large_bodies_pass_both_ways_and_leave_no_memory_behind(mpm: Mpm) {
     assert_eq!(client.response().status, 200);
     if let (Some(before), Some(now)) = (before, memory()) {
         assert!(now < before + 3 * MB as u64, "{before} bytes became {now}");
+    }
+}
+
+fn a_body_without_a_length_is_measured_before_the_script_is_told(mpm: Mpm) {
+    let Some((server, _fpm)) = start("a_body_without_a_length", mpm, 2, &[]) else { return };
+    for length in [0, 1, 70_000, 3_000_000] {
+        let mut client = server.connect();
+        client.send("POST /post.php HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+        if length > 0 {
+            client.send(format!("{length:x}\r\n{}\r\n", "x".repeat(length)));
+        }
+        client.send("0\r\n\r\n");
+        assert!(client.response().text().starts_with(&format!("{length} ")), "{length} bytes");
     }
 }
 
@@ -321,6 +335,7 @@ each_mpm! {
     scripts_and_clients_see_what_they_see_with_apache,
     a_script_answers_while_it_runs,
     large_bodies_pass_both_ways_and_leave_no_memory_behind,
+    a_body_without_a_length_is_measured_before_the_script_is_told,
     what_a_script_logs_is_in_the_error_log,
     without_fpm_the_answer_is_503_with_a_line_that_helps,
     a_fpm_that_is_away_for_a_moment_is_waited_for,

@@ -2,3 +2,4 @@
 //! variables that they are told about a request. What carries these to them is a module of its own.
 
 pub(crate) mod environment;
+pub(crate) mod spool;

@@ -15,12 +15,14 @@ use crate::lookup::Lookup;
 use crate::phase::{self, Stop};
 use crate::response::Response;
 use crate::script::environment::{self, environment};
+use crate::script::spool::Spool;
 use crate::site::builder::Builder;
 use crate::table::Table;
 use config::Module;
 use fastcgi::Params;
+use http1::{BodyLength, Refusal};
 use message::{Method, Status};
-use relay::{Relay, Talk};
+use relay::{Body, Relay, Talk};
 use runtime::backend::Address;
 use scoreboard::Cause;
 use std::io;
@@ -136,13 +138,10 @@ impl Target {
     /// Have the script run, and answer with what it says.
     pub(crate) async fn respond(&self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         check_name(lookup)?;
-        let head = self.request(lookup);
-        let incoming = lookup.request.incoming.clone();
-        if let Some(incoming) = &incoming {
-            incoming.want(lookup.settings.core.limit_request_body());
-        }
+        let mut body = body(lookup).await.map_err(Failure::from)?;
+        let head = self.request(lookup, &body);
         // To ask again does no harm, and nothing of the request is lost.
-        let is_safe = incoming.is_none()
+        let is_safe = matches!(body, Body::None)
             && matches!(lookup.method, Some(Method::Get | Method::Head | Method::Options));
         let timeout_ms = lookup.host.timing.timeout_ms;
         let address = self.address(&lookup.request.spent).await;
@@ -152,8 +151,11 @@ impl Target {
         loop {
             attempts -= 1;
             let waits = Waits::new(lookup.request.spent.clone());
-            let talk =
-                Talk { incoming: incoming.clone(), timeout_ms, log: answer::Log::of(lookup) };
+            let talk = Talk {
+                body: std::mem::replace(&mut body, Body::None),
+                timeout_ms,
+                log: answer::Log::of(lookup),
+            };
             let mut relay = Relay::connect(&address, head.clone(), talk, waits)
                 .await
                 .map_err(|fault| answer::failure(self, fault))?;
@@ -166,12 +168,27 @@ impl Target {
     }
 
     /// What is sent first, and what it makes of the answer.
-    fn request(&self, lookup: &Lookup<'_>) -> Rc<(Vec<u8>, fastcgi::Exchange)> {
+    fn request(&self, lookup: &Lookup<'_>, body: &Body) -> Rc<(Vec<u8>, fastcgi::Exchange)> {
         let mut env = environment(lookup, environment::Rules::default());
+        if let Body::Spooled(spool) = body {
+            env.set("CONTENT_LENGTH", spool.length().to_string());
+        }
         let file = env.get("SCRIPT_FILENAME").unwrap_or_default();
         let file = [self.prefix.as_bytes(), file].concat();
         env.set("SCRIPT_FILENAME", file);
         Rc::new(encode(lookup, &env))
+    }
+}
+
+/// The body of the request. A script has to be told how long it is.
+async fn body(lookup: &Lookup<'_>) -> Result<Body, Refusal> {
+    let Some(incoming) = lookup.request.incoming.clone() else { return Ok(Body::None) };
+    incoming.want(lookup.settings.core.limit_request_body());
+    match lookup.request.body() {
+        BodyLength::Chunked => {
+            Spool::fill(&incoming, &lookup.request.spent).await.map(Body::Spooled)
+        }
+        _ => Ok(Body::Incoming(incoming)),
     }
 }
 

@@ -5,6 +5,7 @@ use super::answer::Log;
 use crate::accounting::Waits;
 use crate::incoming::Incoming;
 use crate::response::Source;
+use crate::script::spool::Spool;
 use fastcgi::{Complete, Event, Exchange, ScriptFault, ScriptHead, ScriptHeadParser};
 use http1::Refusal;
 use runtime::backend::Address;
@@ -50,9 +51,29 @@ impl Fault {
     }
 }
 
+/// Where the body of the request comes from.
+pub(super) enum Body {
+    /// There is none.
+    None,
+    /// From the client, as it sends it.
+    Incoming(Rc<Incoming>),
+    /// It is here already.
+    Spooled(Spool),
+}
+
+impl Body {
+    fn poll_next(&mut self) -> Poll<Result<Option<Vec<u8>>, Fault>> {
+        match self {
+            Self::None => Poll::Ready(Ok(None)),
+            Self::Incoming(incoming) => incoming.poll_read().map_err(Fault::Request),
+            Self::Spooled(spool) => Poll::Ready(spool.next().map_err(Fault::Broken)),
+        }
+    }
+}
+
 /// What is needed besides the connection.
 pub(super) struct Talk {
-    pub(super) incoming: Option<Rc<Incoming>>,
+    pub(super) body: Body,
     /// How long the application may be silent.
     pub(super) timeout_ms: u64,
     pub(super) log: Log,
@@ -203,17 +224,12 @@ impl Relay {
             if self.is_body_out || self.is_deaf {
                 return Ok(false);
             }
-            let piece = match &self.talk.incoming {
-                None => Poll::Ready(Ok(None)),
-                Some(incoming) => incoming.poll_read(),
-            };
-            match piece {
-                Poll::Ready(Ok(Some(piece))) => self.exchange.stdin(&mut self.out.0, &piece),
-                Poll::Ready(Ok(None)) => {
+            match self.talk.body.poll_next()? {
+                Poll::Ready(Some(piece)) => self.exchange.stdin(&mut self.out.0, &piece),
+                Poll::Ready(None) => {
                     self.out.0.extend_from_slice(&self.exchange.end_stdin());
                     self.is_body_out = true;
                 }
-                Poll::Ready(Err(refusal)) => return Err(Fault::Request(refusal)),
                 Poll::Pending => return Ok(true),
             }
         }
