@@ -9,7 +9,7 @@ use core::fmt;
 /// The number of every request: there is one at a time on a connection, as with httpd.
 pub(crate) const REQUEST_ID: u16 = 1;
 
-/// One request on one connection, from behind its variables to the end of the answer.
+/// One request at an application, on one connection: from behind its variables to its end.
 #[derive(Clone, Debug)]
 pub struct Exchange {
     reader: RecordReader,
@@ -56,12 +56,12 @@ pub enum Event<'b> {
     End(EndRequest),
 }
 
-/// What one call did with its input.
+/// What came of a piece of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step<'b> {
     /// Bytes of the input that are used up.
     pub used: usize,
-    /// What came; nothing if all of the input is used up. With an event call again, even with
+    /// What was in it; nothing if all of the input is used up. After an event ask again, even with
     /// nothing left of the input: it may have held another.
     pub event: Option<Event<'b>>,
 }
@@ -75,7 +75,7 @@ pub enum Fault {
     /// A record of this request id, which is not ours. Zero is one of management, and none of
     /// those was asked for.
     RequestId(u16),
-    /// More of the answer behind its end.
+    /// More of the answer behind its end. httpd sends it, behind the last chunk (measured).
     StdoutAfterEnd,
 }
 
@@ -135,8 +135,8 @@ impl Exchange {
         Header::new(Kind::ABORT_REQUEST, REQUEST_ID, 0).encode()
     }
 
-    /// Takes what has come. Call it until there is no event, then with more; after a fault every
-    /// call gives the same fault. Bytes behind the end of the request are taken and remembered.
+    /// Takes what has come: ask until there is no event, then with more. Once there is a fault, it
+    /// stays. That bytes came behind the end of the request is remembered, and they are dropped.
     pub fn receive<'b>(&mut self, input: &'b [u8]) -> Result<Step<'b>, Fault> {
         let mut used = 0;
         loop {

@@ -6,7 +6,7 @@
 //! 1. encode what all requests of a host have in common once, as [`Params`]; a request begins with
 //!    a copy of it and adds its own variables ([`environment`] has the names of its fields);
 //! 2. [`Params::finish`] gives the bytes to send, and an [`Exchange`];
-//! 3. send the request's body with [`Exchange::stdin`], and its end, which no body has as well;
+//! 3. send the request's body with [`Exchange::stdin`], then its end, also when there is no body;
 //! 4. give what comes back to [`Exchange::receive`], until it is the end;
 //! 5. give the pieces of output to a [`ScriptHeadParser`] until the head is complete; what follows
 //!    is the body;

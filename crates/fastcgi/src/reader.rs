@@ -38,7 +38,7 @@ impl RecordReader {
     }
 
     /// The next piece, and how much of the input it took. Without a piece all of it is taken. A
-    /// version that is wrong is found again by every call, because nothing behind it has a place.
+    /// version that is wrong ends reading: nothing behind it has a place.
     pub(crate) fn next<'b>(
         &mut self,
         input: &'b [u8],

@@ -1,6 +1,6 @@
 //! The application's end of a connection, one request at a time: what php-fpm is to the server.
 //! Tests and fuzzing talk to it; it knows no handler, and what it answers is for them to say. One
-//! that misbehaves is made of [`record`](crate::record).
+//! that misbehaves is made of [`record`].
 
 use crate::params::{MalformedPairs, Pairs, write_pair};
 use crate::reader::{FixedBody, Piece, RecordReader};
@@ -89,7 +89,7 @@ impl Default for Responder {
 }
 
 impl Responder {
-    /// Takes what has come: how much of it, and what it was. Call it until nothing comes of it,
+    /// Takes what has come: how much of it, and what it was. Ask until nothing comes of it,
     /// then with more. After a fault the connection is of no more use.
     pub fn receive<'b>(&mut self, input: &'b [u8]) -> Result<(usize, Option<Event<'b>>), Fault> {
         let mut used = 0;

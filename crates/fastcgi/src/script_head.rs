@@ -24,7 +24,8 @@ pub struct ScriptHead {
     /// Its type, in lower case up to the parameters.
     pub content_type: Option<Vec<u8>>,
     /// Fields that stay when the answer is replaced by a page (`err_headers_out`), in their order:
-    /// those of one name are one, but cookies are not, and stand behind the others.
+    /// those of one name are one, but cookies are not, and stand behind the others. `Date` and
+    /// `Server` among them are replaced by mod_cgi, and kept by mod_proxy_fcgi.
     pub lasting: Vec<Field>,
     /// Fields that do not stay (`headers_out`), of which the last one counts: `Location`, `ETag`,
     /// `Content-Range`. They are sent behind the others.
@@ -73,8 +74,12 @@ pub struct Complete {
     pub used: usize,
 }
 
-/// Takes a head in whatever pieces it comes. It keeps one line and what the lines before have
-/// said, never more than about [`limits::SCRIPT_HEAD_BYTES`].
+/// Takes a head in whatever pieces it comes. mod_proxy_fcgi looks for the end by itself before that
+/// (`handle_headers`), and sends a head whose end it does not see (LF and then CR LF, say) as if it
+/// were the body; here there is one rule for scripts of both kinds.
+///
+/// It keeps one line and what the lines before have said, never more than about
+/// [`limits::SCRIPT_HEAD_BYTES`].
 #[derive(Clone, Debug, Default)]
 pub struct ScriptHeadParser {
     head: ScriptHead,
