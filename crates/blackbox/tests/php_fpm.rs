@@ -16,8 +16,10 @@ use blackbox::{Mpm, Server, Site, each_mpm, process, wait_for};
 /// scripts that it keeps no connection to them.
 const ENVIRONMENT: &str = "<?php
 header('Content-Type: text/plain');
-foreach (['REMOTE_PORT', 'REQUEST_TIME', 'REQUEST_TIME_FLOAT', 'SERVER_SOFTWARE',
-          'SERVER_SIGNATURE', 'PATH', 'SERVER_PORT', 'proxy-nokeepalive'] as $name) unset($_SERVER[$name]);
+foreach (['REMOTE_PORT', 'REQUEST_TIME', 'REQUEST_TIME_FLOAT', 'SERVER_SOFTWARE', 'PATH',
+          'SERVER_SIGNATURE', 'SERVER_PORT', 'proxy-nokeepalive'] as $name) {
+    unset($_SERVER[$name]);
+}
 ksort($_SERVER);
 foreach ($_SERVER as $name => $value) if (is_string($value)) echo \"$name=$value\\n\";
 ";
@@ -44,7 +46,8 @@ const SCRIPTS: &[(&str, &str)] = &[
     (
         "large.php",
         "<?php header('Content-Type: text/plain'); \
-      for ($i = 0; $i < (int) $_GET['kb']; $i++) echo str_repeat(chr(97 + $i % 26), 1023), \"\\n\";",
+      for ($i = 0; $i < (int) $_GET['kb']; $i++) \
+      echo str_repeat(chr(97 + $i % 26), 1023), \"\\n\";",
     ),
     (
         "slow.php",
@@ -297,7 +300,7 @@ fn a_client_that_leaves_is_passed_on(mpm: Mpm) {
 }
 
 /// The answer of a program at a port that is no PHP-FPM.
-fn misbehave(mpm: Mpm, answer: &'static [u8]) -> (u16, String) {
+fn misbehave(mpm: Mpm, answer: &[u8]) -> (u16, String) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let handler = format!("SetHandler proxy:fcgi://{}", listener.local_addr().unwrap());
     let site = Site::new(mpm).file("x.php", "<?php").directives(&[&handler, "Timeout 2"]);
@@ -315,17 +318,25 @@ fn misbehave(mpm: Mpm, answer: &'static [u8]) -> (u16, String) {
     (status, server.error_text())
 }
 
+/// What ends a request in order.
+const END: &[u8] = b"\x01\x03\x00\x01\x00\x08\x00\x00\0\0\0\0\0\0\0\0";
+
 fn applications_that_talk_nonsense_are_an_error_and_no_more(mpm: Mpm) {
-    let rows: [(&[u8], u16, &str); 6] = [
-        (b"", 503, "AH01067"),
-        (b"HTTP/1.1 200 OK\r\n\r\n", 503, "AH01068"),
-        (b"\x01\x06\x00\x07\x00\x01\x00\x00x", 503, "AH01069"),
-        (b"\x01\x06\x00\x01\x00\x05\x00\x00hello", 503, "AH01067"),
-        (b"\x01\x06\x00\x01\x00\x04\x00\x00a\nb\n\x01\x03\x00\x01\x00\x08\x00\x00\0\0\0\0\0\0\0\0", 500, "Bad header"),
-        (b"\x01\x06\x00\x01\x00\x08\x00\x00X: \x01\n\na\n\x01\x03\x00\x01\x00\x08\x00\x00\0\0\0\0\0\0\0\0", 502, "AH02430"),
+    let output = |text: &[u8]| {
+        let length = u8::try_from(text.len()).unwrap();
+        [&[1, 6, 0, 1, 0, length, 0, 0], text].concat()
+    };
+    let rows: [(Vec<u8>, u16, &str); 7] = [
+        (vec![], 503, "AH01067"),
+        (b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), 503, "AH01068"),
+        (b"\x01\x06\x00\x07\x00\x01\x00\x00x".to_vec(), 503, "AH01069"),
+        (output(b"hello"), 503, "AH01067"),
+        ([output(b"hello"), END.to_vec()].concat(), 500, "before headers"),
+        ([output(b"a\nb\n"), END.to_vec()].concat(), 500, "Bad header"),
+        ([output(b"X: \x01\n\na"), END.to_vec()].concat(), 502, "AH02430"),
     ];
     for (answer, status, line) in rows {
-        let (found, log) = misbehave(mpm, answer);
+        let (found, log) = misbehave(mpm, &answer);
         assert_eq!(found, status, "{}: {log}", answer.escape_ascii());
         assert!(log.contains(line), "{}: {log}", answer.escape_ascii());
     }

@@ -36,6 +36,7 @@ mod mpm_settings;
 mod names;
 mod number;
 mod outbox;
+mod own_url;
 mod phase;
 mod proxy_protocol;
 mod question;

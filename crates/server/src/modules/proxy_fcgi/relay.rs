@@ -90,7 +90,9 @@ pub(super) struct Relay {
     is_body_out: bool,
     /// Whether the application takes no more of it.
     is_deaf: bool,
-    /// What has come of the answer.
+    /// Whether there is no more of the answer.
+    is_ended: bool,
+    /// What has come of it.
     ready: Vec<u8>,
     buffer: Vec<u8>,
     timer: Timer,
@@ -133,6 +135,7 @@ impl Relay {
             exchange,
             is_body_out: false,
             is_deaf: false,
+            is_ended: false,
             talk,
             out: (bytes, 0),
             ready: Vec::new(),
@@ -150,10 +153,7 @@ impl Relay {
         let mut parser = ScriptHeadParser::new();
         loop {
             let Some(bytes) = poll_fn(|task| self.poll_answer(task)).await? else {
-                return Err(match self.exchange.is_ended() {
-                    true => Fault::Script(parser.end_of_output()),
-                    false => Fault::Closed,
-                });
+                return Err(Fault::Script(parser.end_of_output()));
             };
             let complete = parser.advance(&bytes).map_err(Fault::Script)?;
             if let Some(Complete { head, used }) = complete {
@@ -166,7 +166,7 @@ impl Relay {
 
     /// What has come of the body, if that is all of it.
     pub(super) fn whole_body(&mut self) -> Option<Vec<u8>> {
-        self.exchange.is_ended().then(|| std::mem::take(&mut self.ready))
+        self.is_ended.then(|| std::mem::take(&mut self.ready))
     }
 
     /// Wait until the application has ended, whatever it says.
@@ -186,7 +186,7 @@ impl Relay {
                 self.waits.now_for(None);
                 return Poll::Ready(Ok(Some(std::mem::take(&mut self.ready))));
             }
-            if self.exchange.is_ended() {
+            if self.is_ended {
                 self.waits.now_for(None);
                 return Poll::Ready(Ok(None));
             }
@@ -251,7 +251,7 @@ impl Relay {
                 Some(Event::Stdout(bytes)) => self.ready.extend_from_slice(bytes),
                 Some(Event::Stderr(text)) => self.talk.log.error(text),
                 Some(Event::Unknown(kind)) => self.talk.log.unknown(kind),
-                Some(Event::StdoutEnd | Event::End(_)) => {}
+                Some(Event::StdoutEnd | Event::End(_)) => self.is_ended = true,
                 None => return Poll::Ready(Ok(())),
             }
         }
