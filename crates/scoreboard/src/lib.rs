@@ -7,8 +7,10 @@
 
 mod board;
 mod row;
+mod sizing;
 mod snapshot;
 
 pub use board::{Board, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
 pub use row::{ProcessRow, ProcessState, RowState, WorkerRow};
+pub use sizing::{Basis, Pressure, Sizing};
 pub use snapshot::{ProcessView, Snapshot, WorkerView};
