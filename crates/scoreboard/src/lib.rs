@@ -5,12 +5,17 @@
 //! is ever trusted. The memory is a memfd with a versioned header, so that a monitor finds it
 //! among the parent's descriptors. Nothing here knows HTTP.
 
+mod account;
 mod board;
 mod row;
 mod sizing;
 mod snapshot;
 
+pub use account::{
+    ACCOUNT_NAME_BYTES, AccountRow, AccountView, CAUSES, Cause, Ended, OTHER_ACCOUNT, Path, Times,
+    WALL_BOUNDS_US, WALL_CLASSES, Writers,
+};
 pub use board::{Board, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
 pub use row::{ProcessRow, ProcessState, RowState, WorkerRow};
 pub use sizing::{Basis, Pressure, Sizing};
-pub use snapshot::{ProcessView, Snapshot, WorkerView};
+pub use snapshot::{ProcessView, Snapshot, WorkerView, accounts};
