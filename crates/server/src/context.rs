@@ -20,7 +20,7 @@ use crate::site::locate::Merged;
 use crate::slots::Slots;
 use http1::HeadParser;
 use runtime::{clock, process};
-use scoreboard::{Board, ProcessRow, RowState};
+use scoreboard::{Board, Pressure, ProcessRow, RowState};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
@@ -41,6 +41,9 @@ const READ_BYTES_OF_ONE: usize = 4 * 1024;
 /// How long accepting waits until descriptors are looked at again: those that are held for files
 /// become free on any thread of the process, and nobody is told.
 const DESCRIPTOR_REST: Duration = Duration::from_millis(20);
+
+/// How long accepting waits until the parent is asked again whether memory is short.
+const MEMORY_REST: Duration = Duration::from_millis(50);
 
 /// Descriptors that the one connection of a thread may need beside files that are kept.
 const DESCRIPTORS_OF_ONE: u64 = 8;
@@ -119,14 +122,22 @@ impl Context {
         let of_thread = |all: u64| all.saturating_mul(u64::from(share)) / u64::from(whole);
         let connections_max = of_thread(descriptors.connections).max(1);
         let connections_max = u32::try_from(connections_max).unwrap_or(u32::MAX);
+        // A cgroup may leave less than the machine has; the parent has looked.
+        let memory_bytes = match board.sizing().total_bytes {
+            0 => process::memory_bytes(),
+            bytes => bytes,
+        };
+        // Half of the board is for children that finish.
+        let rows = board.processes().div_ceil(2) * board.rows_per_process();
         let (bounds, files) = match carries {
-            // Half of the board is for children that finish.
             Carries::One => {
-                let threads = board.processes().div_ceil(2) * board.rows_per_process();
                 let files = of_thread(descriptors.all).saturating_sub(DESCRIPTORS_OF_ONE);
-                (cache::of_one(process::memory_bytes(), threads), files)
+                (cache::of_one(memory_bytes, rows), files)
             }
-            Carries::Many => (cache::OF_MANY, of_thread(descriptors.all - descriptors.connections)),
+            Carries::Many => {
+                let files = of_thread(descriptors.all - descriptors.connections);
+                (cache::of_many(memory_bytes, rows / share as usize), files)
+            }
         };
         Ok(Rc::new(Self {
             access: RefCell::new(access_log::Writer::new(TimeCache::new(local_time))),
@@ -176,6 +187,11 @@ impl Context {
         &self.board
     }
 
+    /// Processes that serve at the same time, at most: half of the board is for those that finish.
+    pub(crate) fn processes_max(&self) -> usize {
+        self.board.processes().div_ceil(2)
+    }
+
     /// The scoreboard row of this process.
     pub(crate) fn process_row(&self) -> Option<&ProcessRow> {
         self.board.process(self.process)
@@ -218,6 +234,10 @@ impl Context {
     /// Wait until another connection may be accepted.
     pub async fn room_for_connection(&self) {
         loop {
+            // A connection that is not accepted waits in the kernel, and takes memory there only.
+            while self.board.pressure() == Pressure::Critical {
+                runtime::timer::sleep(MEMORY_REST).await;
+            }
             poll_fn(|context| {
                 if self.connections.get() < self.connection_limit() {
                     return Poll::Ready(());

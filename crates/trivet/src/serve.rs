@@ -4,7 +4,7 @@ use crate::{Problem, say};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use mpm::Started;
 use runtime::Manager;
-use server::{MpmKind, MpmSettings, Serve, Server, Warning};
+use server::{Machine, MpmKind, MpmSettings, Serve, Server, Warning};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(crate) fn run(parser: lexopt::Parser, manager: Manager) -> Result<i32, Probl
 
 /// What had to be changed to make the numbers of the configuration fit.
 pub(crate) fn sizes(settings: &MpmSettings) -> String {
-    let (_, warnings) = settings.sizing(runtime::process::cores());
+    let (_, warnings) = settings.sizing(&Machine::here());
     warnings.iter().map(Warning::line).collect()
 }
 

@@ -1,7 +1,7 @@
 //! The directives of the MPMs: each fills its field of `MpmSettings` with what was written, under
 //! every MPM, so that one file will do for all. What the numbers come to is decided elsewhere.
 
-use crate::mpm_settings::MpmKind;
+use crate::mpm_settings::{Count, MpmKind};
 use crate::site::builder::Builder;
 use config::{Args, Call, Directive, Error, Module, Scope, args};
 use runtime::file::{self, Kind};
@@ -95,9 +95,12 @@ fn number(call: &Call<'_>) -> i32 {
     number
 }
 
-/// A number, or nothing for `auto`. It is checked when all are known.
-fn count(call: &Call<'_>) -> Option<i32> {
-    (!call.arg(0).eq_ignore_ascii_case("auto")).then(|| number(call))
+/// A number, or `auto`. It is checked when all are known.
+fn count(call: &Call<'_>) -> Count {
+    match call.arg(0).eq_ignore_ascii_case("auto") {
+        true => Count::Auto,
+        false => Count::Given(number(call)),
+    }
 }
 
 /// A number above 0.

@@ -1,0 +1,177 @@
+//! How many workers the memory is enough for, and how short it is. Pure: numbers in, numbers out;
+//! where the numbers come from is in `steward`.
+
+use scoreboard::Pressure;
+use server::SHARE_PERCENT;
+
+/// Reserves beyond which the server gives memory up; on a small machine they are parts of it.
+const TIGHT_BYTES: u64 = 512 << 20;
+const CRITICAL_BYTES: u64 = 256 << 20;
+
+/// How much of the time somebody has to wait for memory (PSI, percent) until that counts, if a
+/// quarter of it or less is free. Waits alone say little: reading a large file back counts, too.
+const STALLED_TIGHT: u64 = 20;
+const STALLED_CRITICAL: u64 = 60;
+
+/// What the number of workers follows from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// Free memory.
+    pub(crate) free_bytes: u64,
+    /// What the workers and their processes have already.
+    pub(crate) pool_bytes: u64,
+    /// What processes take that stay, whatever the number of workers is.
+    pub(crate) base_bytes: u64,
+    /// What a worker takes.
+    pub(crate) worker_bytes: u64,
+}
+
+impl Facts {
+    /// What all workers could have together.
+    pub(crate) fn available_bytes(&self) -> u64 {
+        self.free_bytes.saturating_add(self.pool_bytes)
+    }
+
+    /// Workers that there is memory for.
+    pub(crate) fn workers(&self) -> usize {
+        let usable = u128::from(self.available_bytes()) * u128::from(SHARE_PERCENT) / 100;
+        let usable = usable.saturating_sub(u128::from(self.base_bytes));
+        usize::try_from(usable / u128::from(self.worker_bytes.max(1))).unwrap_or(usize::MAX)
+    }
+}
+
+/// How short memory is where `free_bytes` are left of `total_bytes`, and somebody waited for it
+/// `stalled_percent` of the time.
+pub(crate) fn pressure(total_bytes: u64, free_bytes: u64, stalled_percent: u64) -> Pressure {
+    let is_low = free_bytes < total_bytes / 4;
+    if free_bytes < critical_bytes(total_bytes) || (is_low && stalled_percent >= STALLED_CRITICAL) {
+        Pressure::Critical
+    } else if free_bytes < tight_bytes(total_bytes) || (is_low && stalled_percent >= STALLED_TIGHT)
+    {
+        Pressure::Tight
+    } else {
+        Pressure::None
+    }
+}
+
+/// Below this nothing grows.
+pub(crate) fn tight_bytes(total_bytes: u64) -> u64 {
+    (total_bytes / 10).min(TIGHT_BYTES)
+}
+
+fn critical_bytes(total_bytes: u64) -> u64 {
+    (total_bytes / 20).min(CRITICAL_BYTES)
+}
+
+/// The limit of what may be in use, processes or request slots, if memory is enough for `enough`
+/// and `busy` are.
+pub(crate) fn bounded(enough: usize, busy: usize, pressure: Pressure) -> usize {
+    match pressure {
+        Pressure::None => enough,
+        Pressure::Tight => enough.min(busy),
+        Pressure::Critical => enough.min(busy - busy.div_ceil(8)),
+    }
+}
+
+/// Request slots that may be in use where requests share processes. Nobody knows what the next
+/// ones need: there may be twice as many at once as were seen, unless there is memory for more of
+/// them whatever they are (`first`).
+pub(crate) fn proven(enough: usize, first: usize, seen: usize) -> usize {
+    enough.min(first.max(seen.saturating_mul(2).saturating_add(1)))
+}
+
+/// Whether a number has changed so much that the log should say so: by a fifth, but not by one.
+pub(crate) fn is_news(before: usize, now: usize) -> bool {
+    let change = before.abs_diff(now);
+    change >= 2 && change.saturating_mul(5) >= before.max(now)
+}
+
+/// A share of the time, in percent, from a counter of microseconds at two moments.
+pub(crate) fn percent(before_us: u64, now_us: u64, passed_ms: u64) -> u64 {
+    let waited_us = now_us.saturating_sub(before_us);
+    (waited_us / passed_ms.saturating_mul(10).max(1)).min(100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MB: u64 = 1 << 20;
+
+    fn facts(free: u64, pool: u64, base: u64, worker: u64) -> Facts {
+        Facts { free_bytes: free, pool_bytes: pool, base_bytes: base, worker_bytes: worker }
+    }
+
+    #[test]
+    fn workers_share_four_fifths_of_what_is_there() {
+        for (facts, workers) in [
+            (facts(60 * MB, 0, 0, 4 * MB), 12),
+            (facts(20 * MB, 40 * MB, 0, 4 * MB), 12),
+            (facts(20 * MB, 40 * MB, 8 * MB, 4 * MB), 10),
+            (facts(0, 0, 0, 4 * MB), 0),
+            (facts(10 * MB, 0, 900 * MB, MB), 0),
+            (facts(u64::MAX, u64::MAX, 0, 1), usize::try_from(u64::MAX / 5 * 4).unwrap()),
+            (facts(100, 0, 0, 0), 80),
+            (facts(0, 0, u64::MAX, u64::MAX), 0),
+        ] {
+            assert_eq!(facts.workers(), workers, "{facts:?}");
+        }
+    }
+
+    #[test]
+    fn memory_is_short_when_little_is_left_or_somebody_waits_for_it() {
+        use Pressure::{Critical, None, Tight};
+        for (total, free, stalled, expected) in [
+            (64, 60, 0, None),
+            (64, 7, 0, None),
+            (64, 6, 0, Tight),
+            (64, 3, 0, Critical),
+            (64, 0, 0, Critical),
+            (64, 40, 100, None),
+            (64, 15, 19, None),
+            (64, 15, 20, Tight),
+            (64, 15, 60, Critical),
+            // A large machine has large reserves, and not a tenth of it.
+            (1 << 20, 513, 0, None),
+            (1 << 20, 511, 0, Tight),
+            (1 << 20, 255, 0, Critical),
+            (0, 0, 0, None),
+        ] {
+            let found = pressure(total * MB, free * MB, stalled);
+            assert_eq!(found, expected, "{free} of {total}, {stalled} %");
+        }
+    }
+
+    #[test]
+    fn under_pressure_nothing_more_is_used_than_is() {
+        let of = |pressure| bounded(20, 10, pressure);
+        assert_eq!([of(Pressure::None), of(Pressure::Tight), of(Pressure::Critical)], [20, 10, 8]);
+        assert_eq!(bounded(5, 10, Pressure::Tight), 5);
+        assert_eq!(bounded(5, 0, Pressure::Critical), 0);
+        assert_eq!(bounded(5, 1, Pressure::Critical), 0);
+    }
+
+    #[test]
+    fn slots_become_more_as_requests_show_what_they_need() {
+        assert_eq!(proven(100, 11, 0), 11);
+        assert_eq!(proven(100, 11, 11), 23);
+        assert_eq!(proven(100, 11, 60), 100);
+        assert_eq!(proven(7, 11, 60), 7);
+        assert_eq!(proven(usize::MAX, 1, usize::MAX), usize::MAX);
+    }
+
+    #[test]
+    fn small_changes_are_no_news() {
+        assert!(is_news(150, 212) && is_news(212, 150) && is_news(0, 2));
+        assert!(!is_news(150, 170) && !is_news(4, 5) && !is_news(7, 7));
+    }
+
+    #[test]
+    fn a_share_of_the_time_is_one_whatever_the_clocks_say() {
+        assert_eq!(percent(0, 500_000, 1000), 50);
+        assert_eq!(percent(0, 500_000, 0), 100);
+        assert_eq!(percent(500, 0, 1000), 0);
+        assert_eq!(percent(0, 1_000_000, u64::MAX), 0);
+        assert_eq!(percent(0, u64::MAX, 1), 100);
+    }
+}
