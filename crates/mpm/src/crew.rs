@@ -239,6 +239,7 @@ impl Parent<'_> {
             self.tell_busy(count, census);
         }
         self.current.aim(index, isize::try_from(count).unwrap_or(isize::MAX));
+        self.share_with_more();
     }
 
     /// There may be so many children from now on: those that are too many go.

@@ -38,8 +38,7 @@ impl Plan {
         };
         plan.buckets = settings.listener_buckets(cores).min(plan.start);
         if settings.limits_itself() {
-            let least = plan.start * plan.workers_per_process();
-            let first = machine.first_workers().max(least);
+            let first = machine.first_workers().max(plan.start);
             plan.revised = Some(first.min(plan.workers_max()));
         }
         (plan, warnings)
@@ -55,16 +54,18 @@ impl Plan {
         self.processes_max * self.slots
     }
 
-    /// Workers that come with a process, and go with it; where processes stay, workers do without.
-    fn workers_per_process(&self) -> usize {
-        if self.spare.is_some() { self.slots } else { 1 }
-    }
-
     /// The processes that there may be for so many workers.
     pub(crate) fn processes_for(&self, workers: usize) -> usize {
-        let processes = workers / self.workers_per_process();
-        if self.spare.is_none() { self.processes_max } else { processes }
-            .clamp(self.buckets.min(self.processes_max), self.processes_max)
+        let processes = match self.spare {
+            Some(_) => workers.div_ceil(self.slots),
+            None => self.processes_max,
+        };
+        processes.clamp(self.buckets.min(self.processes_max), self.processes_max)
+    }
+
+    /// The request slots of each of `processes` that so many workers come to.
+    pub(crate) fn slots_for(&self, workers: usize, processes: usize) -> usize {
+        (workers / processes.max(1)).clamp(1, self.slots)
     }
 }
 
@@ -162,7 +163,7 @@ mod tests {
     #[test]
     fn the_first_number_of_workers_is_what_there_is_memory_for() {
         for (kind, workers, processes) in
-            [(MpmKind::Prefork, 204, 204), (MpmKind::Worker, 204, 8), (MpmKind::Event, 204, 4)]
+            [(MpmKind::Prefork, 102, 102), (MpmKind::Worker, 102, 5), (MpmKind::Event, 102, 4)]
         {
             let settings = MpmSettings { kind, sizes_itself: true, ..MpmSettings::default() };
             let (plan, _) = Plan::new(&settings, &machine(4));

@@ -13,6 +13,9 @@ const CRITICAL_BYTES: u64 = 256 << 20;
 const STALLED_TIGHT: u64 = 20;
 const STALLED_CRITICAL: u64 = 60;
 
+/// Time with requests in which a first guess becomes half as important.
+const TRUST_MS: u64 = 2000;
+
 /// What the number of workers follows from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
@@ -73,11 +76,19 @@ pub(crate) fn bounded(enough: usize, busy: usize, pressure: Pressure) -> usize {
     }
 }
 
-/// Request slots that may be in use where requests share processes. Nobody knows what the next
-/// ones need: there may be twice as many at once as were seen, unless there is memory for more of
-/// them whatever they are (`first`).
-pub(crate) fn proven(enough: usize, first: usize, seen: usize) -> usize {
-    enough.min(first.max(seen.saturating_mul(2).saturating_add(1)))
+/// What the next worker may take at worst: what those before it do, but not less than the first
+/// guess as long as it is not known better. After `tried_ms` of requests it is, by half for each
+/// two seconds: an application has its full size after some requests only.
+pub(crate) fn at_worst(worker_bytes: u64, first_guess: u64, tried_ms: u64) -> u64 {
+    let halvings = u32::try_from(tried_ms / TRUST_MS).unwrap_or(u32::MAX);
+    worker_bytes.max(first_guess.checked_shr(halvings).unwrap_or(0)).max(1)
+}
+
+/// Workers that may be in use: those that have been, and as many more as fit into half of what is
+/// free beyond the reserve.
+pub(crate) fn proven(enough: usize, seen: usize, growth_bytes: u64, worst_bytes: u64) -> usize {
+    let more = usize::try_from(growth_bytes / worst_bytes.max(1)).unwrap_or(usize::MAX);
+    enough.min(seen.saturating_add(more))
 }
 
 /// Whether a number has changed so much that the log should say so: by a fifth, but not by one.
@@ -152,12 +163,22 @@ mod tests {
     }
 
     #[test]
-    fn slots_become_more_as_requests_show_what_they_need() {
-        assert_eq!(proven(100, 11, 0), 11);
-        assert_eq!(proven(100, 11, 11), 23);
-        assert_eq!(proven(100, 11, 60), 100);
-        assert_eq!(proven(7, 11, 60), 7);
-        assert_eq!(proven(usize::MAX, 1, usize::MAX), usize::MAX);
+    fn workers_become_more_as_others_show_what_they_need() {
+        assert_eq!(proven(100, 0, 24 * MB, 8 * MB), 3);
+        assert_eq!(proven(100, 25, 60 * MB, 8 * MB), 32);
+        assert_eq!(proven(100, 25, 60 * MB, MB / 2), 100);
+        assert_eq!(proven(100, 25, 0, MB), 25);
+        assert_eq!(proven(7, 25, 60 * MB, MB), 7);
+        assert_eq!(proven(usize::MAX, usize::MAX, u64::MAX, 0), usize::MAX);
+    }
+
+    #[test]
+    fn a_first_guess_fades_as_requests_are_seen() {
+        let of = |tried_ms| at_worst(MB / 4, 8 * MB, tried_ms);
+        assert_eq!([of(0), of(1999), of(2000), of(8000)], [8 * MB, 8 * MB, 4 * MB, MB / 2]);
+        assert_eq!([of(10_000), of(u64::MAX)], [MB / 4, MB / 4]);
+        assert_eq!(at_worst(20 * MB, 8 * MB, 0), 20 * MB);
+        assert_eq!(at_worst(0, 0, 0), 1);
     }
 
     #[test]

@@ -20,6 +20,9 @@ use server::{FIRST_GUESS_BYTES, MpmKind};
 const LOOK_MS: u64 = 1000;
 const SHORT_LOOK_MS: u64 = 250;
 
+/// The same until all children of the start serve: the first look is to be before the first request.
+const START_LOOK_MS: u64 = 20;
+
 /// Children whose counters are read at a look.
 const COUNTERS_PER_LOOK: usize = 128;
 
@@ -43,6 +46,7 @@ pub(crate) struct Steward {
     measure: Measure,
     due_ms: u64,
     looked_ms: u64,
+    passed_ms: u64,
     walk_due_ms: u64,
     /// Children are looked at in turn.
     turn: usize,
@@ -56,8 +60,12 @@ pub(crate) struct Steward {
     /// What was told last, and when.
     told: Option<(u32, u64)>,
     is_blind: bool,
-    /// Bytes that growth may take until the next look; `None` before the first.
-    growth_bytes: Option<u64>,
+    /// How long requests have shown what they take.
+    tried_ms: u64,
+    /// Bytes that growth may take until the next look.
+    growth_bytes: u64,
+    /// Workers that may be in use, where processes share them.
+    in_use_max: usize,
     sizing: Sizing,
 }
 
@@ -72,9 +80,8 @@ struct Pool {
     /// What one of these has: the mean, and what few have more than.
     served_mean: u64,
     served_most: u64,
-    /// Workers that have something to do, and processes with such.
+    /// Workers that have something to do.
     busy: usize,
-    busy_processes: usize,
 }
 
 impl Steward {
@@ -83,7 +90,8 @@ impl Steward {
         if plan.revised.is_some() { self.due_ms } else { u64::MAX }
     }
 
-    /// How many of `count` processes may be started now.
+    /// How many of `count` processes may be started now. Where threads wait for their turn a
+    /// process takes nothing but what it takes idle.
     pub(crate) fn allows(&self, plan: &Plan, count: usize) -> usize {
         if plan.revised.is_none() {
             return count;
@@ -91,9 +99,25 @@ impl Steward {
         if self.sizing.pressure != Pressure::None {
             return 0;
         }
-        let each = self.sizing.worker_bytes.saturating_mul(plan.slots as u64).max(1);
-        let most = self.growth_bytes.map_or(u64::MAX, |bytes| bytes / each);
-        count.min(usize::try_from(most).unwrap_or(usize::MAX).max(1))
+        match plan.kind {
+            MpmKind::Prefork => {
+                ration::proven(count, 0, self.growth_bytes, self.worst_bytes()).max(1)
+            }
+            _ => count,
+        }
+    }
+
+    fn worst_bytes(&self) -> u64 {
+        ration::at_worst(self.sizing.worker_bytes, FIRST_GUESS_BYTES, self.tried_ms)
+    }
+
+    /// Share the workers that may be in use out to so many processes.
+    fn share_out(&mut self, plan: &Plan, processes: usize, board: &Board) {
+        if plan.kind != MpmKind::Prefork {
+            let slots = plan.slots_for(self.in_use_max, processes);
+            self.sizing.slots_per_process = u32::try_from(slots).unwrap_or(u32::MAX);
+        }
+        board.set_sizing(&self.sizing);
     }
 
     /// What is free now, with how much of the time somebody has waited for it.
@@ -103,6 +127,8 @@ impl Steward {
         let waited = self.stalled_us.zip(memory.stalled_us);
         let percent = waited.map_or(0, |(before, now)| ration::percent(before, now, passed_ms));
         (self.stalled_us, self.looked_ms) = (memory.stalled_us, now_ms);
+        // A pause of the whole machine is no time in which requests were seen.
+        self.passed_ms = passed_ms.min(LOOK_MS);
         (memory, percent)
     }
 
@@ -142,6 +168,9 @@ impl Steward {
             }
         }
         self.seen = pool.busy.max(self.seen - self.seen.div_ceil(FORGET));
+        if pool.busy > 0 {
+            self.tried_ms = self.tried_ms.saturating_add(self.passed_ms);
+        }
     }
 
     /// How many workers there may be, with all figures; and how many memory is enough for.
@@ -155,27 +184,13 @@ impl Steward {
         let facts = Facts { free_bytes, pool_bytes, base_bytes, worker_bytes };
         let enough = facts.workers();
         let pressure = ration::pressure(memory.total_bytes, free_bytes, stalled);
-        self.growth_bytes =
-            Some(free_bytes.saturating_sub(ration::tight_bytes(memory.total_bytes)) / 2);
-        let (workers, slots) = match plan.spare {
-            Some(_) => {
-                let processes = plan.processes_for(enough);
-                let least = plan.processes_for(0);
-                let processes = ration::bounded(processes, pool.busy_processes, pressure);
-                (processes.max(least) * plan.slots, 0)
-            }
-            None => {
-                let first = Facts { worker_bytes: FIRST_GUESS_BYTES, ..facts }.workers();
-                let workers = ration::bounded(enough, pool.busy, pressure);
-                let workers = workers.clamp(plan.processes_max, plan.workers_max());
-                let in_use = ration::proven(workers, first, self.seen);
-                (workers, in_use.div_ceil(plan.processes_max).max(1))
-            }
-        };
+        self.growth_bytes = free_bytes.saturating_sub(ration::tight_bytes(memory.total_bytes)) / 2;
+        let workers = ration::bounded(enough, pool.busy, pressure);
+        let workers = workers.clamp(plan.processes_for(0), plan.workers_max());
         self.sizing = Sizing {
             workers: u32::try_from(workers).unwrap_or(u32::MAX),
             workers_max: u32::try_from(plan.workers_max()).unwrap_or(u32::MAX),
-            slots_per_process: u32::try_from(slots).unwrap_or(u32::MAX),
+            slots_per_process: 0,
             worker_bytes,
             basis,
             samples,
@@ -185,14 +200,15 @@ impl Steward {
             is_of_group: memory.is_of_group,
             pressure,
         };
+        self.in_use_max = ration::proven(workers, self.seen, self.growth_bytes, self.worst_bytes());
         enough
     }
 
     /// Whether to look again soon: while there is little left, or all that may be used is.
     fn is_alert(&self, plan: &Plan, memory: Memory, pool: &Pool) -> bool {
-        let in_use_max = match plan.spare {
-            Some(_) => pool.processes * plan.slots,
-            None => self.sizing.slots_per_process as usize * plan.processes_max,
+        let in_use_max = match self.sizing.slots_per_process as usize {
+            0 => pool.processes,
+            slots => pool.processes * slots,
         };
         let is_used_up = pool.busy * 2 >= in_use_max && in_use_max < plan.workers_max();
         memory.available_bytes < memory.total_bytes / 4 || is_used_up
@@ -223,12 +239,12 @@ impl Steward {
 pub(crate) fn begin(gauge: &mut Gauge, plan: &Plan, board: &Board) {
     let memory = gauge.read();
     let workers = plan.revised.unwrap_or(plan.workers_max());
-    let per_process = workers.div_ceil(plan.processes_max).clamp(1, plan.slots);
-    let (is_revised, is_steady) = (plan.revised.is_some(), plan.spare.is_none());
+    let per_process = plan.slots_for(workers, plan.start);
+    let (is_revised, is_prefork) = (plan.revised.is_some(), plan.kind == MpmKind::Prefork);
     board.set_sizing(&Sizing {
         workers: u32::try_from(workers).unwrap_or(u32::MAX),
         workers_max: u32::try_from(plan.workers_max()).unwrap_or(u32::MAX),
-        slots_per_process: match is_revised && is_steady {
+        slots_per_process: match is_revised && !is_prefork {
             true => u32::try_from(per_process).unwrap_or(u32::MAX),
             false => 0,
         },
@@ -252,7 +268,7 @@ impl Parent<'_> {
             return;
         }
         if is_start {
-            self.steward.due_ms = now_ms.saturating_add(SHORT_LOOK_MS);
+            self.steward.due_ms = now_ms.saturating_add(START_LOOK_MS);
             return;
         }
         let (memory, stalled) = self.steward.read(now_ms);
@@ -269,15 +285,28 @@ impl Parent<'_> {
         let is_alert = self.steward.is_alert(&plan, memory, &pool);
         let pause_ms = if is_alert { SHORT_LOOK_MS } else { LOOK_MS };
         self.steward.due_ms = now_ms.saturating_add(pause_ms);
-        let sizing = self.steward.sizing;
-        self.current.generation.board.set_sizing(&sizing);
+        self.share_out(pool.processes);
         let measured = if plan.kind == MpmKind::Prefork { pool.processes } else { pool.busy };
         if let Some(line) = self.steward.news(enough, measured, now_ms) {
             self.current.generation.server.say(&line);
         }
         if plan.spare.is_some() {
-            let processes = plan.processes_for(sizing.workers as usize);
-            self.keep_to(processes);
+            self.keep_to(plan.processes_for(self.steward.sizing.workers as usize));
+        }
+    }
+
+    /// Let the children know how many workers each of them may have in use: there are so many, or
+    /// soon will be.
+    fn share_out(&mut self, processes: usize) {
+        let generation = &self.current.generation;
+        let processes = processes.max(self.current.target());
+        self.steward.share_out(&generation.plan, processes, &generation.board);
+    }
+
+    /// More children are about to be started.
+    pub(crate) fn share_with_more(&mut self) {
+        if self.current.generation.plan.revised.is_some() {
+            self.share_out(0);
         }
     }
 
@@ -342,7 +371,6 @@ impl Parent<'_> {
             }
             let busy = slots - board.free_slots(record.slot).min(slots);
             pool.busy += busy;
-            pool.busy_processes += usize::from(busy > 0);
             if record.bytes > 0 {
                 let least = self.steward.idle_bytes.unwrap_or(u64::MAX).min(record.bytes);
                 self.steward.idle_bytes = Some(least);

@@ -7,9 +7,10 @@ use super::{Count, MpmKind, MpmSettings};
 use runtime::memory::Gauge;
 use runtime::process;
 
-/// What a worker is taken to need before any was measured: what a small application needs. A file
-/// takes a tenth of it, and the first requests show.
-pub const FIRST_GUESS_BYTES: u64 = 4 << 20;
+/// What a worker is taken to need before any was measured: what a small application needs. (One
+/// that has 4 MB for each request takes 8: its allocator keeps as much again.) A file takes a
+/// tenth of that, and the first requests show it.
+pub const FIRST_GUESS_BYTES: u64 = 8 << 20;
 
 /// Memory where nothing tells how much there is.
 const UNKNOWN_BYTES: u64 = 1 << 30;
@@ -63,9 +64,9 @@ const EVENT: Ceiling = Ceiling { bytes_each: 64 << 10, least: 256, most: 16_384 
 const SLOTS_PER_CORE: usize = 512;
 const SLOTS_LEAST: usize = 1024;
 
-/// Threads of a process under worker, and under event where processes come and go: httpd's number
-/// where there is memory for it, and never so few that a process is not worth its own memory.
-const THREADS: std::ops::RangeInclusive<usize> = 4..=25;
+/// Threads of a process under worker, and under event where processes come and go: httpd's number.
+/// One that idles takes 50 KB, and where there is no memory for more some do.
+const THREADS: usize = 25;
 
 /// Idle processes of prefork.
 const IDLE_PROCESSES: std::ops::RangeInclusive<usize> = 5..=64;
@@ -170,12 +171,8 @@ impl MpmSettings {
         let (mut all, bounds) = (self.clone(), bounds(self.kind));
         let (total, first) = (positive(self.max_request_workers), machine.first_workers());
         all.threads_per_child = self.or(self.threads_per_child, || {
-            let (least, most) = THREADS.into_inner();
-            let most = positive(self.thread_limit).unwrap_or(most).min(most);
-            match total {
-                Some(total) => divisor(total, most),
-                None => (first / 2).clamp(least.min(most), most),
-            }
+            let most = positive(self.thread_limit).unwrap_or(THREADS).min(THREADS);
+            total.map_or(most, |total| divisor(total, most))
         });
         let threads = known(all.threads_per_child, bounds.threads_per_child);
         all.thread_limit = self.or(self.thread_limit, || threads.max(64));

@@ -22,7 +22,7 @@ fn fixed(settings: &MpmSettings, machine: &Machine) -> Sizes {
 #[test]
 fn processes_are_sized_by_cores_and_memory() {
     for (machine, start, processes_max, spare) in [
-        (machine(2, 64, 60), 5, 256, (5, 10)),
+        (machine(2, 64, 60), 3, 256, (3, 6)),
         (machine(2, 24_000, 20_000), 5, 2048, (5, 10)),
         (machine(16, 64_000, 60_000), 32, 2048, (32, 64)),
         (machine(512, 1_000_000, 900_000), 64, 2048, (64, 128)),
@@ -39,10 +39,10 @@ fn processes_are_sized_by_cores_and_memory() {
 #[test]
 fn threads_are_sized_by_cores_and_memory() {
     for (machine, threads, start, processes_max, spare) in [
-        (machine(2, 64, 60), 6, 1, 85, (6, 18)),
+        (machine(2, 64, 60), 25, 1, 20, (25, 75)),
         (machine(2, 24_000, 20_000), 25, 2, 163, (25, 75)),
         (machine(64, 250_000, 240_000), 25, 64, 163, (256, 306)),
-        (machine(0, 1, 0), 4, 1, 16, (4, 12)),
+        (machine(0, 1, 0), 25, 1, 2, (25, 75)),
     ] {
         for kind in [MpmKind::Worker, MpmKind::Event] {
             let settings = MpmSettings { min_spare_threads: Auto, ..automatic(kind) };
