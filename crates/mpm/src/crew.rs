@@ -291,12 +291,15 @@ impl Parent<'_> {
         }
     }
 
+    /// Where the number of workers is revised, that some idle although there should be more of them
+    /// says nothing: they may be more than there is memory for.
     fn tell_full(&mut self, census: Census, now_ms: u64) {
-        if !self.current.may_tell_full(now_ms) {
+        let is_revised = self.current.generation.plan.revised.is_some();
+        if (is_revised && !self.steward.is_full()) || !self.current.may_tell_full(now_ms) {
             return;
         }
         let is_prefork = self.current.generation.plan.kind == MpmKind::Prefork;
-        let is_full = is_prefork || census.idle == 0;
+        let is_full = is_prefork || is_revised || census.idle == 0;
         self.tell(if is_full { Occasion::Full } else { Occasion::NearlyFull });
     }
 

@@ -14,7 +14,7 @@ const STALLED_TIGHT: u64 = 20;
 const STALLED_CRITICAL: u64 = 60;
 
 /// Time with requests in which a first guess becomes half as important.
-const TRUST_MS: u64 = 2000;
+const TRUST_MS: u64 = 1000;
 
 /// What the number of workers follows from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub(crate) fn bounded(enough: usize, busy: usize, pressure: Pressure) -> usize {
 
 /// What the next worker may take at worst: what those before it do, but not less than the first
 /// guess as long as it is not known better. After `tried_ms` of requests it is, by half for each
-/// two seconds: an application has its full size after some requests only.
+/// second: an application has its full size after some requests only.
 pub(crate) fn at_worst(worker_bytes: u64, first_guess: u64, tried_ms: u64) -> u64 {
     let halvings = u32::try_from(tried_ms / TRUST_MS).unwrap_or(u32::MAX);
     worker_bytes.max(first_guess.checked_shr(halvings).unwrap_or(0)).max(1)
@@ -175,8 +175,8 @@ mod tests {
     #[test]
     fn a_first_guess_fades_as_requests_are_seen() {
         let of = |tried_ms| at_worst(MB / 4, 8 * MB, tried_ms);
-        assert_eq!([of(0), of(1999), of(2000), of(8000)], [8 * MB, 8 * MB, 4 * MB, MB / 2]);
-        assert_eq!([of(10_000), of(u64::MAX)], [MB / 4, MB / 4]);
+        assert_eq!([of(0), of(999), of(1000), of(4000)], [8 * MB, 8 * MB, 4 * MB, MB / 2]);
+        assert_eq!([of(5000), of(u64::MAX)], [MB / 4, MB / 4]);
         assert_eq!(at_worst(20 * MB, 8 * MB, 0), 20 * MB);
         assert_eq!(at_worst(0, 0, 0), 1);
     }

@@ -8,6 +8,7 @@
 use crate::Child;
 use crate::child::EndOnPanic;
 use crate::lane::{Lane, Pause};
+use crate::tide;
 use runtime::signals::{Signal, Signals};
 use runtime::{Bell, Flag};
 use std::io;
@@ -112,6 +113,7 @@ fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
             child.show_serving();
         }
         child.server().flush_logs();
+        tide::give_back_if_short(child);
         if child.wear.is_too_large() {
             child.ask_to_be_replaced();
         }
