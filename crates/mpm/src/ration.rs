@@ -16,6 +16,9 @@ const STALLED_CRITICAL: u64 = 60;
 /// Time with requests in which a first guess becomes half as important.
 const TRUST_MS: u64 = 1000;
 
+/// Time with requests until a worker has its full size.
+const GROWN_UP_MS: u64 = 10_000;
+
 /// What the number of workers follows from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
@@ -66,19 +69,30 @@ fn critical_bytes(total_bytes: u64) -> u64 {
     (total_bytes / 20).min(CRITICAL_BYTES)
 }
 
-/// The limit of what may be in use, processes or request slots, if memory is enough for `enough`
-/// and `busy` are.
-pub(crate) fn bounded(enough: usize, busy: usize, pressure: Pressure) -> usize {
+/// How many workers there may be whatever was measured, if `before` was that number at the last look
+/// and `busy` of them have something to do: what is in use shows that they are too many when memory
+/// is short. They become fewer at once and more again little by little.
+pub(crate) fn bounded(before: usize, busy: usize, pressure: Pressure) -> usize {
     match pressure {
-        Pressure::None => enough,
-        Pressure::Tight => enough.min(busy),
-        Pressure::Critical => enough.min(busy - busy.div_ceil(8)),
+        Pressure::None => before.saturating_add((before / 16).max(1)),
+        Pressure::Tight => before.min(busy - busy.div_ceil(16)),
+        Pressure::Critical => before.min(busy - busy.div_ceil(8)),
     }
+}
+
+/// What was measured, with what it will still become: an application, and its allocator, has its
+/// full size after some requests only. (A thread that has 4 MB for a request takes 4.3 MB at the
+/// first one and 8 after some.) What is new counts twice, and that fades with the time in which
+/// requests were seen.
+pub(crate) fn grown_up(bytes: u64, tried_ms: u64) -> u64 {
+    let young = GROWN_UP_MS - tried_ms.min(GROWN_UP_MS);
+    let more = u128::from(bytes) * u128::from(young) / u128::from(GROWN_UP_MS);
+    bytes.saturating_add(u64::try_from(more).unwrap_or(u64::MAX))
 }
 
 /// What the next worker may take at worst: what those before it do, but not less than the first
 /// guess as long as it is not known better. After `tried_ms` of requests it is, by half for each
-/// second: an application has its full size after some requests only.
+/// second.
 pub(crate) fn at_worst(worker_bytes: u64, first_guess: u64, tried_ms: u64) -> u64 {
     let halvings = u32::try_from(tried_ms / TRUST_MS).unwrap_or(u32::MAX);
     worker_bytes.max(first_guess.checked_shr(halvings).unwrap_or(0)).max(1)
@@ -154,12 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn under_pressure_nothing_more_is_used_than_is() {
-        let of = |pressure| bounded(20, 10, pressure);
-        assert_eq!([of(Pressure::None), of(Pressure::Tight), of(Pressure::Critical)], [20, 10, 8]);
+    fn under_pressure_workers_become_fewer_and_then_more_again() {
+        let of = |pressure| bounded(20, 16, pressure);
+        assert_eq!([of(Pressure::None), of(Pressure::Tight), of(Pressure::Critical)], [21, 15, 14]);
         assert_eq!(bounded(5, 10, Pressure::Tight), 5);
-        assert_eq!(bounded(5, 0, Pressure::Critical), 0);
-        assert_eq!(bounded(5, 1, Pressure::Critical), 0);
+        assert_eq!([bounded(5, 0, Pressure::Critical), bounded(0, 1, Pressure::Critical)], [0, 0]);
+        assert_eq!(bounded(160, 10, Pressure::None), 170);
+        assert_eq!(bounded(usize::MAX, usize::MAX, Pressure::None), usize::MAX);
     }
 
     #[test]
@@ -170,6 +185,15 @@ mod tests {
         assert_eq!(proven(100, 25, 0, MB), 25);
         assert_eq!(proven(7, 25, 60 * MB, MB), 7);
         assert_eq!(proven(usize::MAX, usize::MAX, u64::MAX, 0), usize::MAX);
+    }
+
+    #[test]
+    fn what_was_just_measured_counts_twice() {
+        assert_eq!(
+            [0, 5000, 10_000, u64::MAX].map(|ms| grown_up(4 * MB, ms)),
+            [8 * MB, 6 * MB, 4 * MB, 4 * MB]
+        );
+        assert_eq!([grown_up(u64::MAX, 0), grown_up(0, 0)], [u64::MAX, 0]);
     }
 
     #[test]

@@ -70,6 +70,9 @@ pub(crate) struct Steward {
     growth_bytes: u64,
     /// Workers that may be in use, where processes share them.
     in_use_max: usize,
+    /// Workers that there may be whatever was measured, and since when.
+    bound: Option<usize>,
+    bound_ms: u64,
     sizing: Sizing,
 }
 
@@ -136,17 +139,28 @@ impl Steward {
         (memory, percent)
     }
 
-    /// What a worker takes, and where that is known from.
+    /// What a worker takes or soon will, and where that is known from.
     fn worker_cost(&self, plan: &Plan, pool: &Pool) -> (u64, Basis, u32) {
+        match self.measured_cost(plan, pool) {
+            Some((bytes, basis, samples)) => {
+                (ration::grown_up(bytes, self.tried_ms), basis, samples)
+            }
+            None => (FIRST_GUESS_BYTES, Basis::Guess, 0),
+        }
+    }
+
+    fn measured_cost(&self, plan: &Plan, pool: &Pool) -> Option<(u64, Basis, u32)> {
         let slope = self.measure.cost();
         if plan.kind == MpmKind::Prefork {
-            let served = u32::try_from(pool.served).unwrap_or(u32::MAX);
             return match slope {
                 Some((bytes, samples)) if pool.served > 0 => {
-                    (bytes.max(pool.served_mean), Basis::Slope, samples)
+                    Some((bytes.max(pool.served_mean), Basis::Slope, samples))
                 }
-                _ if pool.served >= 2 => (pool.served_most, Basis::Children, served),
-                _ => (FIRST_GUESS_BYTES, Basis::Guess, 0),
+                _ if pool.served >= 2 => {
+                    let served = u32::try_from(pool.served).unwrap_or(u32::MAX);
+                    Some((pool.served_most, Basis::Children, served))
+                }
+                _ => None,
             };
         }
         // Each worker has its part of a process that goes with it.
@@ -154,10 +168,7 @@ impl Steward {
             Some(_) => self.idle_bytes.unwrap_or(0) / plan.slots.max(1) as u64,
             None => 0,
         };
-        match slope {
-            Some((bytes, samples)) => (bytes.max(LEAST_BYTES) + part, Basis::Slope, samples),
-            None => (FIRST_GUESS_BYTES, Basis::Guess, 0),
-        }
+        slope.map(|(bytes, samples)| (bytes.max(LEAST_BYTES) + part, Basis::Slope, samples))
     }
 
     /// Remember what the pool was like.
@@ -192,7 +203,13 @@ impl Steward {
         let enough = facts.workers();
         let pressure = ration::pressure(memory.total_bytes, free_bytes, stalled);
         self.growth_bytes = free_bytes.saturating_sub(ration::tight_bytes(memory.total_bytes)) / 2;
-        let workers = ration::bounded(enough, pool.busy, pressure);
+        // However often is looked, it grows once a second.
+        if pressure != Pressure::None || self.looked_ms >= self.bound_ms.saturating_add(LOOK_MS) {
+            let before = self.bound.map_or(usize::MAX, |bound| bound.max(1));
+            self.bound = Some(ration::bounded(before, pool.busy, pressure));
+            self.bound_ms = self.looked_ms;
+        }
+        let workers = enough.min(self.bound.unwrap_or(usize::MAX));
         let workers = workers.clamp(plan.processes_for(0), plan.workers_max());
         self.sizing = Sizing {
             workers: u32::try_from(workers).unwrap_or(u32::MAX),
