@@ -69,9 +69,9 @@ fn critical_bytes(total_bytes: u64) -> u64 {
     (total_bytes / 20).min(CRITICAL_BYTES)
 }
 
-/// How many workers there may be whatever was measured, if `before` was that number at the last look
-/// and `busy` of them have something to do: what is in use shows that they are too many when memory
-/// is short. They become fewer at once and more again little by little.
+/// How many workers there may be whatever was measured, if `before` was that number at the last
+/// look and `busy` of them have something to do: when memory is short these are too many. They
+/// become fewer at once and more again little by little.
 pub(crate) fn bounded(before: usize, busy: usize, pressure: Pressure) -> usize {
     match pressure {
         Pressure::None => before.saturating_add((before / 16).max(1)),

@@ -20,7 +20,7 @@ use server::{FIRST_GUESS_BYTES, MpmKind};
 const LOOK_MS: u64 = 1000;
 const SHORT_LOOK_MS: u64 = 250;
 
-/// The same until all children of the start serve: the first look is to be before the first request.
+/// The same until all children of the start serve: the first look is before the first request.
 const START_LOOK_MS: u64 = 20;
 
 /// Children whose counters are read at a look.
@@ -30,8 +30,8 @@ const COUNTERS_PER_LOOK: usize = 128;
 const WALK_MS: u64 = 625;
 
 /// What the kernel has for a process and for each of its threads beside their memory: page tables,
-/// stacks, descriptors. (Measured in a cgroup of their own: 256 children of prefork had 148 KB each,
-/// 16 of worker 900 KB with 25 threads and 2933 KB with 100.)
+/// stacks, descriptors. (Measured in a cgroup of their own: 256 children of prefork had 148 KB
+/// each, 16 of worker 900 KB with 25 threads and 2933 KB with 100.)
 const KERNEL_BYTES: u64 = 128 << 10;
 const KERNEL_BYTES_OF_THREAD: u64 = 28 << 10;
 

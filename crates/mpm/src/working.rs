@@ -41,7 +41,7 @@ pub(crate) fn line(sizing: &Sizing, enough: usize, busy: usize, was: Option<u32>
 /// Bytes for people: `1.6 MB`, `412 MB`, `24 GB`, `900 KB`.
 fn bytes(number: u64) -> String {
     const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
-    let tenths = |unit: u32| u128::from(number) * 10 >> (10 * (unit + 1));
+    let tenths = |unit: u32| (u128::from(number) * 10) >> (10 * (unit + 1));
     let unit = (0..3).find(|unit| tenths(*unit) < 10_240).unwrap_or(3);
     let tenths = u64::try_from(tenths(unit)).unwrap_or(u64::MAX);
     let whole = tenths >= 100 || unit == 0;
@@ -79,14 +79,14 @@ mod tests {
         };
         assert_eq!(
             line(&sizing, 202, 24, Some(150)),
-            "MaxRequestWorkers auto: 202 = (0.8 * 412 MB available - 6 MB base) / 1.5 MB per worker \
-             (measured: 24 workers, 9 samples), was 150"
+            "MaxRequestWorkers auto: 202 = (0.8 * 412 MB available - 6 MB base) / 1.5 MB per \
+             worker (measured: 24 workers, 9 samples), was 150"
         );
         let first = Sizing { basis: Basis::Guess, base_bytes: 0, is_of_group: true, ..sizing };
         assert_eq!(
             line(&first, 202, 0, None),
-            "MaxRequestWorkers auto: 202 = (0.8 * 412 MB available - 0 KB base) / 1.5 MB per worker \
-             (first guess: none has served yet), in a cgroup of 512 MB"
+            "MaxRequestWorkers auto: 202 = (0.8 * 412 MB available - 0 KB base) / 1.5 MB per \
+             worker (first guess: none has served yet), in a cgroup of 512 MB"
         );
         let most = Sizing { workers: 2048, basis: Basis::Children, samples: 5, ..sizing };
         assert_eq!(

@@ -29,8 +29,8 @@ const OF_MANY: Bounds = Bounds { memory_bytes: 16 << 20, entries: 4096 };
 /// Of a thread that carries one, at most: a page with 240 pictures is kept.
 const OF_ONE: Bounds = Bounds { memory_bytes: 3 << 19, entries: 512 };
 
-/// There may be hundreds of threads that carry one connection, and little memory. Together they keep
-/// no more than this part of it.
+/// There may be hundreds of threads that carry one connection, and little memory. Together they
+/// keep no more than this part of it.
 const MEMORY_SHARE: u64 = 16;
 
 /// What each of `threads` that carry one connection may keep where there is so much memory.

@@ -1,7 +1,6 @@
 //! Which MPM a configuration asks for, and the numbers that it is sized by, as they were written.
-//! `auto.rs` says what `auto` comes to, `check.rs` which sizes the numbers come to, `occasion.rs` what
-//! an MPM logs. What is done with
-//! them is decided outside of this crate.
+//! `auto.rs` says what `auto` comes to, `check.rs` which sizes the numbers come to, `occasion.rs`
+//! what an MPM logs. What is done with them is decided outside of this crate.
 
 mod auto;
 mod check;

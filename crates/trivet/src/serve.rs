@@ -156,7 +156,7 @@ fn banner(folder: &std::path::Path, started: &Started) -> String {
     let pids: Vec<String> = started.pids.iter().map(ToString::to_string).collect();
     let plan = started.plan;
     text.push_str(&format!(
-        "MPM {}: parent {}, {} child process{} ({}), {} loop thread{} each, {} request slots\n",
+        "MPM {}: parent {}, {} child process{} ({}), {} loop thread{} each, {}{} request slots\n",
         plan.kind.name(),
         std::process::id(),
         pids.len(),
@@ -164,7 +164,8 @@ fn banner(folder: &std::path::Path, started: &Started) -> String {
         pids.join(", "),
         plan.threads,
         if plan.threads == 1 { "" } else { "s" },
-        plan.slots * plan.processes_max,
+        if plan.revised.is_some() { "up to " } else { "" },
+        plan.workers_max(),
     ));
     text.push_str("Ctrl-C ends it.\n");
     text

@@ -228,7 +228,7 @@ fn whole(bytes: u64) -> usize {
 fn divisor(total: usize, most: usize) -> usize {
     let most = most.min(total).max(1);
     let least = most / 3;
-    (least.max(1)..=most).rev().find(|threads| total % threads == 0).unwrap_or(most)
+    (least.max(1)..=most).rev().find(|threads| total.is_multiple_of(*threads)).unwrap_or(most)
 }
 
 #[cfg(test)]

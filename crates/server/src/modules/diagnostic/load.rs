@@ -1,6 +1,6 @@
 //! Three handlers for measuring what a server does with requests that take long: `trivet-wait`
-//! waits, `trivet-cpu` computes and `trivet-memory` has memory (4 MB, or as much as `?kb=` says), for
-//! 100 ms or as long as `?ms=` says, and does nothing else.
+//! waits, `trivet-cpu` computes and `trivet-memory` has memory (4 MB, or as much as `?kb=` says),
+//! for 100 ms or as long as `?ms=` says, and does nothing else.
 //!
 //! They hold what an application would hold: a request slot for the time, and the second one a
 //! processor, so that its time counts as this process's.
