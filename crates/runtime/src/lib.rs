@@ -17,6 +17,7 @@ pub mod manager;
 pub mod memory;
 pub mod net;
 pub mod process;
+pub mod run_queue;
 pub mod signals;
 pub mod sys;
 pub mod thread;

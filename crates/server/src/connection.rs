@@ -9,6 +9,8 @@
 //! While it waits, a connection holds neither a buffer nor a request slot: bytes are read into a
 //! buffer of the thread, and only a head that arrives in pieces is kept here.
 
+use crate::accounting::{self, Begin, Meter, Spent};
+use crate::body::Feed;
 use crate::context::{Context, Scratch};
 use crate::exchange::Logged;
 use crate::fast::{self, Fast};
@@ -18,7 +20,10 @@ use crate::proxy_protocol::Proxy;
 use crate::request::{NO_LIMIT, Request};
 use crate::site::host::Host;
 use crate::transmit::Unsent;
-use http1::{CloseReason, Connection, Framing, HeadParser, Next, Progress, Refusal};
+use http1::{
+    BodyLength, CloseReason, Connection, Framing, Head, HeadParser, Next, Progress, Refusal,
+    RequestHead,
+};
 use message::Status;
 use message::limits::LOG_INPUT_BYTES;
 use runtime::{Stream, Timer, clock};
@@ -35,16 +40,11 @@ const READS_PER_TURN: usize = 16;
 /// How long a turn may wait for reads: signals of the parent have to be heard, too.
 const TURN_MS: u64 = 50;
 
+/// How long a head may be on its way that is answered on the fast path.
+const FAST_HEAD_MS: u64 = 20;
+
 /// Turns that one connection may take while more of its requests lie ready.
 const TURNS_IN_A_ROW: u32 = 8;
-
-/// How long an ended connection is kept readable, so that the client can read our last response
-/// instead of a reset: at most this long, and this long without a byte (httpd: ap_lingering_close).
-const LINGER_MS: u64 = 30_000;
-const LINGER_SILENCE_MS: u64 = 2000;
-
-/// What an ended connection may still send before it is cut: more than any browser has under way.
-const LINGER_BYTES: usize = 64 << 20;
 
 /// Serve `stream` until it ends. This is all that an MPM calls per connection.
 /// The connection counts from the call on, before the future is first polled.
@@ -83,8 +83,8 @@ pub(crate) struct Wire {
     head_since_ms: u64,
     /// Bytes received and not used yet; without memory while the connection waits for a head.
     pub(crate) input: Vec<u8>,
-    /// Bytes of the current request's body as received, framing included.
-    pub(crate) body_received: u64,
+    /// The body of the current request, if it has one.
+    pub(crate) feed: Option<Box<Feed>>,
     /// The parser of a head that arrives in pieces.
     parser: Option<Box<HeadParser>>,
     /// What the socket has not taken yet of a fast response.
@@ -146,7 +146,7 @@ impl Wire {
             now_ms,
             head_since_ms: now_ms,
             input: Vec::new(),
-            body_received: 0,
+            feed: None,
             parser: None,
             unsent: None,
             is_broken: false,
@@ -195,7 +195,7 @@ impl Wire {
     }
 
     pub(crate) fn keep_unsent(&mut self, bytes: &[u8]) {
-        self.unsent = Some(Box::new(Unsent { bytes: bytes.to_vec(), file: None }));
+        self.unsent = Some(Box::new(Unsent { bytes: bytes.to_vec(), file: None, spent: None }));
     }
 
     async fn run(&mut self) {
@@ -203,7 +203,7 @@ impl Wire {
         loop {
             let turn = poll_fn(|context| self.poll_turn(context)).await;
             let next = match turn {
-                Turn::Request(request) => boxed(|| self.answer(request)).await,
+                Turn::Request(request) => self.account_for(request).await,
                 Turn::Refused(refusal, head) => boxed(|| self.refuse(refusal, &head)).await,
                 Turn::TimedOut => boxed(|| self.timed_out()).await,
                 Turn::Unsent { is_last } => boxed(|| self.send_rest(is_last)).await,
@@ -228,12 +228,22 @@ impl Wire {
         }
     }
 
+    /// Answer a request, and count what it came to.
+    async fn account_for(&mut self, request: Rc<Request>) -> Next {
+        let spent = request.spent.clone();
+        let next = accounting::measured(&spent, boxed(|| self.answer(request))).await;
+        accounting::end_long(&self.context, &spent);
+        self.feed = None;
+        next
+    }
+
     /// Read and answer until something needs more than a turn.
     fn poll_turn(&mut self, task: &mut task::Context<'_>) -> Poll<Turn> {
         let context = self.context.clone();
         let mut scratch = context.scratch.borrow_mut();
         let Scratch { input, output, parser } = &mut *scratch;
         self.now_ms = clock::monotonic_ms();
+        context.meter.begin_turn();
         if !self.input.is_empty() && self.parser.is_none() {
             let left = std::mem::take(&mut self.input);
             let (turn, used) = self.consume(&left, parser, output);
@@ -256,6 +266,7 @@ impl Wire {
                 Poll::Ready(Ok(0)) => return Poll::Ready(self.end_of_input()),
                 Poll::Ready(Err(_)) => return Poll::Ready(Turn::Gone),
                 Poll::Ready(Ok(length)) => {
+                    context.meter.received();
                     if let Some(turn) = self.received(&input[..length], parser, output) {
                         return Poll::Ready(turn);
                     }
@@ -347,8 +358,8 @@ impl Wire {
             match parser.advance(rest, &self.host().limits) {
                 Ok(Progress::Complete { len }) => {
                     at += len;
-                    self.head_since_ms = self.now_ms; // of the head that may follow
                     outcome = self.head(&rest[..len], parser, at == bytes.len(), output);
+                    self.head_since_ms = self.now_ms; // of the head that may follow
                     parser.reset();
                 }
                 Ok(Progress::Partial) => break,
@@ -376,7 +387,13 @@ impl Wire {
         let fast = match http1::framing(&view, NO_LIMIT) {
             Ok(framing) => {
                 self.choose_host(&framing);
-                fast::answer(self, &view, &framing, is_last && output.is_empty(), output)
+                // How long a slow client was waited for is told on the long way.
+                match self.now_ms.saturating_sub(self.head_since_ms) > FAST_HEAD_MS {
+                    true => Fast::Declined,
+                    false => {
+                        fast::answer(self, &view, &framing, is_last && output.is_empty(), output)
+                    }
+                }
             }
             Err(_) => Fast::Declined, // the long way says why
         };
@@ -392,15 +409,39 @@ impl Wire {
             }
             Fast::AnsweredLast => Some(Turn::Last),
             Fast::Declined => {
-                let local = self.local();
-                let mut request = Request::new(head, parser.take(), self.peer, local);
-                request.proxy = self.proxy_address();
-                request.ids.keepalives = self.state.requests();
-                request.ids.connection.set(self.log_id);
-                request.names = self.names.clone().unwrap_or_default();
-                Some(Turn::Request(Rc::new(request)))
+                let spent = self.begin_long(&view);
+                Some(Turn::Request(Rc::new(self.request(head, parser.take(), spent))))
             }
         }
+    }
+
+    /// A request that is for the long way.
+    fn request(&mut self, bytes: &[u8], head: Head, spent: Spent) -> Request {
+        let local = self.local();
+        let mut request = Request::new(bytes, head, self.peer, local);
+        if request.body() != BodyLength::None {
+            request.incoming = Some(Rc::default());
+        }
+        request.spent = Rc::new(spent);
+        request.proxy = self.proxy_address();
+        request.ids.keepalives = self.state.requests();
+        request.ids.connection.set(self.log_id);
+        request.names = self.names.clone().unwrap_or_default();
+        request
+    }
+
+    /// What a request has spent that is for the long way.
+    fn begin_long(&self, view: &RequestHead<'_>) -> Spent {
+        let meter = &self.context.meter;
+        let path_hash = Meter::path_hash(view.request_line());
+        Spent::new(&Begin {
+            complete_ns: clock::monotonic_ns(),
+            arriving_ns: self.now_ms.saturating_sub(self.head_since_ms) * 1_000_000,
+            cpu_ns: meter.leave_fast(),
+            is_sample: meter.chooses(path_hash),
+            is_alone: self.context.carries_one(),
+            path_hash,
+        })
     }
 
     /// Sending may have stalled or failed: that comes before anything else.
@@ -447,50 +488,5 @@ impl Wire {
         let arrived = std::mem::take(&mut self.input);
         let refusal = Refusal::new(Status::REQUEST_TIMEOUT, "the head did not come in time");
         self.refuse(refusal, &arrived[..arrived.len().min(LOG_INPUT_BYTES)]).await
-    }
-
-    /// Whether the client may still be sending: closing now would reset the connection and
-    /// destroy a response that it has not read yet.
-    fn must_linger(&self, reason: CloseReason) -> bool {
-        !matches!(
-            reason,
-            CloseReason::ClientGone | CloseReason::ClientAsked | CloseReason::KeepAliveTimeout
-        ) || !self.input.is_empty()
-    }
-
-    /// Stop sending, then read and drop what comes until the client closes, too: for as long as
-    /// something comes, within bounds.
-    pub(crate) async fn linger(&mut self) {
-        self.stream.shutdown_write();
-        let context = self.context.clone();
-        let row = context.process_row();
-        row.inspect(|row| row.lingering_changed(1));
-        context.show(RowState::Closing);
-        let end_ms = clock::monotonic_ms() + LINGER_MS;
-        let mut left = LINGER_BYTES;
-        let mut is_silent = false;
-        poll_fn(|task| {
-            let mut scratch = context.scratch.borrow_mut();
-            loop {
-                match self.stream.poll_read(task, &mut scratch.input) {
-                    Poll::Ready(Ok(length)) if length > 0 && length < left => {
-                        left -= length;
-                        is_silent = false;
-                    }
-                    Poll::Ready(_) => return Poll::Ready(()),
-                    Poll::Pending => {
-                        if !is_silent {
-                            is_silent = true;
-                            let now_ms = clock::monotonic_ms();
-                            let wait_ms = LINGER_SILENCE_MS.min(end_ms.saturating_sub(now_ms));
-                            self.timer.set(now_ms, wait_ms);
-                        }
-                        return self.timer.poll_expired(task);
-                    }
-                }
-            }
-        })
-        .await;
-        row.inspect(|row| row.lingering_changed(-1));
     }
 }

@@ -37,6 +37,9 @@ pub(crate) struct Made {
     pub(crate) response: Response,
 }
 
+/// What httpd calls the handler of files.
+pub(crate) const FILE: &str = "default-handler";
+
 /// The handler that is configured for a place: chosen by a module during the look-up, else
 /// `SetHandler`, else `AddHandler` for the name of the file, else that of a `ScriptAlias`. As in
 /// httpd `SetHandler none` only takes back an outer `SetHandler` (core.c, core_override_type).
@@ -94,7 +97,10 @@ impl Handler {
             Self::Made(made) => Ok(made.response),
             Self::Status => Ok(status::respond(lookup)?),
             Self::Info => info::respond(lookup).await,
-            Self::Diagnostic => Ok(diagnostic::respond(&lookup.request).await?),
+            Self::Diagnostic => {
+                let limit = lookup.settings.core.limit_request_body();
+                Ok(diagnostic::respond(&lookup.request, limit).await?)
+            }
             Self::Load(load) => Ok(load.respond(lookup).await?),
         }
     }
@@ -117,7 +123,7 @@ impl Handler {
     /// Its name, for `%R` and messages.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::File(_) => "default-handler",
+            Self::File(_) => FILE,
             Self::Listing(_) => "httpd/unix-directory",
             Self::Made(made) => made.name,
             Self::Status => "server-status",

@@ -6,6 +6,7 @@
 //! `modules/mod.rs` (who runs when).
 
 mod access_log;
+mod accounting;
 mod admit;
 mod answer;
 mod body;
@@ -26,6 +27,8 @@ mod fast;
 mod fields;
 mod handler;
 mod identity;
+mod incoming;
+mod linger;
 mod log;
 mod lookup;
 mod modules;

@@ -35,8 +35,8 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     apply: extended_status,
 }];
 
-/// The figures cost nothing to keep, so they are always kept.
-fn extended_status(_: &mut Builder, _: &Call<'_>) -> Result<(), Error> {
+fn extended_status(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    builder.server.extended_status = Some(call.on());
     Ok(())
 }
 
