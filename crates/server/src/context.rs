@@ -96,6 +96,21 @@ pub(crate) struct Scratch {
     pub(crate) parser: HeadParser,
 }
 
+/// What a thread with `share` of its process's slots may keep. A cgroup may leave less memory than
+/// the machine has; the parent has looked.
+fn cache_bounds(board: &Board, carries: Carries, share: usize) -> cache::Bounds {
+    let memory_bytes = match board.sizing().total_bytes {
+        0 => process::memory_bytes(),
+        bytes => bytes,
+    };
+    // Half of the board is for children that finish.
+    let rows = board.processes().div_ceil(2) * board.rows_per_process();
+    match carries {
+        Carries::One => cache::of_one(memory_bytes, rows),
+        Carries::Many => cache::of_many(memory_bytes, rows / share),
+    }
+}
+
 impl Context {
     /// The context of a thread that owns the request slots `rows` of process `process`: one that
     /// carries one connection has one of them.
@@ -130,23 +145,11 @@ impl Context {
         let of_thread = |all: u64| all.saturating_mul(u64::from(share)) / u64::from(whole);
         let connections_max = of_thread(descriptors.connections).max(1);
         let connections_max = u32::try_from(connections_max).unwrap_or(u32::MAX);
-        // A cgroup may leave less than the machine has; the parent has looked.
-        let memory_bytes = match board.sizing().total_bytes {
-            0 => process::memory_bytes(),
-            bytes => bytes,
+        let files = match carries {
+            Carries::One => of_thread(descriptors.all).saturating_sub(DESCRIPTORS_OF_ONE),
+            Carries::Many => of_thread(descriptors.all - descriptors.connections),
         };
-        // Half of the board is for children that finish.
-        let rows = board.processes().div_ceil(2) * board.rows_per_process();
-        let (bounds, files) = match carries {
-            Carries::One => {
-                let files = of_thread(descriptors.all).saturating_sub(DESCRIPTORS_OF_ONE);
-                (cache::of_one(memory_bytes, rows), files)
-            }
-            Carries::Many => {
-                let files = of_thread(descriptors.all - descriptors.connections);
-                (cache::of_many(memory_bytes, rows / share as usize), files)
-            }
-        };
+        let bounds = cache_bounds(&board, carries, share as usize);
         Ok(Rc::new(Self {
             access: RefCell::new(access_log::Writer::new(TimeCache::new(local_time))),
             cache: RefCell::new(Cache::new(bounds, files)),
