@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use blackbox::group::Group;
 use blackbox::httpd::Root;
+use blackbox::scratch::Scratch;
 use blackbox::{
-    Client, Mpm, Server, SetAtEnd, Site, each_mpm, plain_site, process, until, wait_for,
+    Client, Mpm, Server, SetAtEnd, Site, each_mpm, outside, plain_site, process, until, wait_for,
 };
 
 const MB: u64 = 1 << 20;
@@ -293,6 +294,43 @@ fn a_limit_that_is_lowered_makes_the_pool_smaller(mpm: Mpm) {
     });
 }
 
+/// Runs the server where `mount` has hidden what the system says.
+fn strange_system(mpm: Mpm, mount: &str) -> Server {
+    let script = format!("{mount} && exec \"$@\"");
+    site(mpm).under(&["unshare", "-m", "sh", "-c", &script, "sh"]).start()
+}
+
+fn strange_numbers_of_the_system_do_no_harm(mpm: Mpm) {
+    let test = format!("{}::strange_numbers_of_the_system_do_no_harm", mpm.name());
+    if !process::am_root() || !outside::run("unshare", &["-m", "true"], 10).status.success() {
+        return outside::not_run(&test, "nobody may mount anything here");
+    }
+    let scratch = Scratch::new();
+    let tells_nothing = "the system does not tell how much memory there is";
+    let text = |total: &str, free: &str| format!("MemTotal: {total} kB\nMemAvailable: {free} kB\n");
+    for (text, wanted) in [
+        (String::new(), tells_nothing),
+        (text("-1", "x"), tells_nothing),
+        (text("18446744073709551615", "99999999999999999999"), tells_nothing),
+        (text("0", "0"), tells_nothing),
+        (text("1000", "0"), "because memory is short"),
+        (text("1000", "1099511627776"), "MaxRequestWorkers auto: "),
+        (text("1099511627776", "1099511627776"), ", its upper bound, "),
+    ] {
+        scratch.write("meminfo", &text);
+        let file = scratch.join("meminfo").display().to_string();
+        let server = strange_system(mpm, &format!("mount --bind {file} /proc/meminfo"));
+        wait_for(wanted, 10, || server.error_text().contains(wanted));
+        for _ in 0..20 {
+            assert_eq!(server.get("/a.txt").status, 200, "{text}");
+        }
+        assert!(!server.error_text().contains("panicked"), "{}", server.error_text());
+    }
+    let server = strange_system(mpm, "mount -t tmpfs none /proc");
+    wait_for(tells_nothing, 10, || server.error_text().contains(tells_nothing));
+    assert_eq!(server.get("/a.txt").status, 200);
+}
+
 fn a_graceful_restart_is_sized_anew(mpm: Mpm) {
     let server = site(mpm).start();
     first_told(&server);
@@ -313,5 +351,6 @@ each_mpm! {
     a_cgroup_of_256_mb_is_used_and_nobody_killed,
     a_cgroup_of_1024_mb_is_used_and_nobody_killed,
     a_limit_that_is_lowered_makes_the_pool_smaller,
+    strange_numbers_of_the_system_do_no_harm,
     a_graceful_restart_is_sized_anew,
 }

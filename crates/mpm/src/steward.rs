@@ -302,9 +302,8 @@ impl Parent<'_> {
         }
         let (memory, stalled) = self.steward.read(now_ms);
         if memory.total_bytes == 0 {
-            // Nothing tells how much there is: what was assumed at the start holds.
             self.steward.due_ms = now_ms.saturating_add(LOOK_MS);
-            return;
+            return self.tell_that_nothing_is_known();
         }
         self.walk(now_ms);
         self.count_memory();
@@ -337,6 +336,19 @@ impl Parent<'_> {
         if self.current.generation.plan.revised.is_some() {
             self.share_out(0);
         }
+    }
+
+    /// Neither /proc nor a cgroup says how much memory there is: what was assumed at the start holds.
+    fn tell_that_nothing_is_known(&mut self) {
+        if std::mem::replace(&mut self.steward.is_blind, true) {
+            return;
+        }
+        let generation = &self.current.generation;
+        let workers = generation.plan.revised.unwrap_or(0);
+        generation.server.say(&format!(
+            "MaxRequestWorkers auto: {workers} for good, since the system does not tell how much \
+             memory there is"
+        ));
     }
 
     /// Read the counters of some children, in turn.

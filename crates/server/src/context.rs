@@ -46,6 +46,9 @@ const DESCRIPTOR_REST: Duration = Duration::from_millis(20);
 /// How long accepting waits until the parent is asked again whether memory is short.
 const MEMORY_REST: Duration = Duration::from_millis(50);
 
+/// Connections that a thread carries even then.
+const CONNECTIONS_IN_NEED: u32 = 16;
+
 /// Descriptors that the one connection of a thread may need beside files that are kept.
 const DESCRIPTORS_OF_ONE: u64 = 8;
 
@@ -257,7 +260,10 @@ impl Context {
     pub async fn room_for_connection(&self) {
         loop {
             // A connection that is not accepted waits in the kernel, and takes memory there only.
-            while self.board.pressure() == Pressure::Critical {
+            // Some are: nobody knows whether memory will ever be there again.
+            while self.board.pressure() == Pressure::Critical
+                && self.connections.get() >= CONNECTIONS_IN_NEED
+            {
                 runtime::timer::sleep(MEMORY_REST).await;
             }
             poll_fn(|context| {
