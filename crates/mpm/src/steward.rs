@@ -338,7 +338,7 @@ impl Parent<'_> {
         }
     }
 
-    /// Neither /proc nor a cgroup says how much memory there is: what was assumed at the start holds.
+    /// Neither /proc nor a cgroup says how much memory there is: what was assumed first holds.
     fn tell_that_nothing_is_known(&mut self) {
         if std::mem::replace(&mut self.steward.is_blind, true) {
             return;
