@@ -11,6 +11,7 @@ pub mod cases;
 pub mod client;
 pub mod differential;
 pub mod fpm;
+pub mod group;
 pub mod httpd;
 pub mod load;
 pub mod outside;

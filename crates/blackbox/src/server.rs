@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 use crate::client::Client;
+use crate::group::Group;
 use crate::process;
 use crate::response::Response;
 use crate::scratch::Scratch;
@@ -35,6 +36,7 @@ pub struct Site {
     reads_output: bool,
     environment: Vec<(&'static str, String)>,
     passed: Vec<Arc<TcpListener>>,
+    group: Option<Arc<Group>>,
 }
 
 impl Site {
@@ -53,6 +55,7 @@ impl Site {
             reads_output: true,
             environment: Vec::new(),
             passed: Vec::new(),
+            group: None,
         }
     }
 
@@ -150,6 +153,12 @@ impl Site {
         self
     }
 
+    /// Starts the server with the memory of this group.
+    pub fn within(mut self, group: &Arc<Group>) -> Self {
+        self.group = Some(Arc::clone(group));
+        self
+    }
+
     /// The diagnostic handler at `/diag`.
     pub fn diagnostics(self) -> Self {
         self.directives(&["<Location /diag>", "SetHandler trivet-diagnostic", "</Location>"])
@@ -184,6 +193,9 @@ impl Site {
         pass_descriptors(&mut command, &self.passed);
         if let Some(limit) = self.descriptors {
             limit_descriptors(&mut command, limit);
+        }
+        if let Some(group) = &self.group {
+            group.hold(&mut command);
         }
         command
     }

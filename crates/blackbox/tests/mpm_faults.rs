@@ -2,13 +2,12 @@
 //! service is back within a second. `TRIVET_ROUNDS` multiplies the rounds.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::fs;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use blackbox::group::Group;
 use blackbox::load::{Loss, Tally, rounds, under_load};
-use blackbox::outside::{Tracer, not_run};
+use blackbox::outside::Tracer;
 use blackbox::{
     Client, Failure, Mpm, Server, Site, each_mpm, plain_site, process, until, wait_for,
 };
@@ -225,49 +224,11 @@ fn while_a_fork_fails_the_others_serve(mpm: Mpm) {
     assert!(lines <= 8, "{lines} lines: {}", server.error_text());
 }
 
-/// A group of processes that may not use memory.
-struct Poor(PathBuf);
-
-impl Poor {
-    /// Makes one, or says why not.
-    fn make(test: &str) -> Option<Self> {
-        let (one, two) = (Path::new("/sys/fs/cgroup/memory"), Path::new("/sys/fs/cgroup"));
-        let name = format!("trivet-test-{}-{}", std::process::id(), test.len());
-        let (folder, limit) = match one.join("memory.limit_in_bytes").exists() {
-            true => (one.join(name), "memory.limit_in_bytes"),
-            false => (two.join(name), "memory.max"),
-        };
-        if fs::create_dir(&folder).is_err() {
-            not_run(test, "no memory cgroup can be made here");
-            return None;
-        }
-        let poor = Self(folder);
-        if fs::write(poor.0.join(limit), "8192").is_err() {
-            not_run(test, "a cgroup has no limit of memory here");
-            return None;
-        }
-        Some(poor)
-    }
-
-    fn take(&self, pid: i32) {
-        fs::write(self.0.join("cgroup.procs"), pid.to_string()).unwrap();
-    }
-}
-
-impl Drop for Poor {
-    fn drop(&mut self) {
-        // It can be removed as soon as the last process in it is gone.
-        let deadline = Instant::now() + Duration::from_secs(5);
-        while fs::remove_dir(&self.0).is_err() && Instant::now() < deadline {
-            std::thread::yield_now();
-        }
-    }
-}
-
 fn a_child_that_the_kernel_kills_for_want_of_memory_is_replaced(mpm: Mpm) {
     let test = "a_child_that_the_kernel_kills_for_want_of_memory_is_replaced";
     let test = format!("{}::{test}", mpm.name());
-    let Some(poor) = Poor::make(&test) else { return };
+    // Two pages: nothing may be used.
+    let Some(poor) = Group::make(&test, 8192) else { return };
     let server = several(mpm).start();
     let (count, before) = (server.children().len(), Held::by(&server));
     // All that it touches from now on counts, and is too much.

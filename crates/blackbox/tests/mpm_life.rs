@@ -315,7 +315,7 @@ fn mistakes_in_sizes_are_one_line_each_at_the_start(mpm: Mpm) {
             &["StartServers 0"],
             &["MaxRequestWorkers 0"],
             &["MinSpareServers 0"],
-            &["MaxRequestWorkers 300"],
+            &["MaxRequestWorkers 300", "ServerLimit 256"],
         ],
         _ => &[
             &["ServerLimit 0", "MaxRequestWorkers 25"],

@@ -6,7 +6,7 @@
 
 use runtime::Channel;
 use runtime::process::{self, Order};
-use scoreboard::{Board, ProcessState};
+use scoreboard::{Board, ProcessRow, ProcessState};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -32,6 +32,10 @@ pub(crate) struct Record {
     pub(crate) is_quiet: bool,
     /// It was killed because it was not ready in time.
     pub(crate) is_late: bool,
+    /// Memory of its own, when that was last looked at; 0 before.
+    pub(crate) bytes: u64,
+    /// Connections that its row of the scoreboard counted before it.
+    pub(crate) accepted_before: u64,
     /// Where logs are handed over that were opened again.
     logs: Channel,
     board: Arc<Board>,
@@ -57,6 +61,7 @@ impl Record {
     ) -> Self {
         let Place { slot, generation } = place;
         let deadline_ms = now_ms.saturating_add(START_PATIENCE_MS);
+        let accepted_before = board.process(slot).map_or(0, ProcessRow::accepted);
         Self {
             pid,
             slot,
@@ -66,6 +71,8 @@ impl Record {
             is_worn: false,
             is_quiet,
             is_late: false,
+            bytes: 0,
+            accepted_before,
             logs,
             board,
             deadline_ms,
@@ -141,6 +148,20 @@ impl Children {
     /// Those of a generation.
     pub(crate) fn of(&self, generation: u32) -> impl Iterator<Item = &Record> {
         self.records.iter().filter(move |record| record.generation == generation)
+    }
+
+    /// At most `most` of a generation, others at each call: `turn` says who comes next.
+    pub(crate) fn some_of(
+        &mut self,
+        generation: u32,
+        turn: &mut usize,
+        most: usize,
+    ) -> impl Iterator<Item = &mut Record> {
+        let count = self.of(generation).count();
+        let from = if *turn < count { *turn } else { 0 };
+        *turn = from.saturating_add(most);
+        let own = self.records.iter_mut().filter(move |record| record.generation == generation);
+        own.skip(from).take(most)
     }
 
     /// Those of a generation that count as its workers: ready, and not about to end.

@@ -20,6 +20,8 @@ const FULL_TOLD_MS: u64 = 60_000;
 /// A generation with the number of children that it is to have.
 pub(crate) struct Crew {
     pub(crate) generation: Arc<Generation>,
+    /// Active children that there may be at present.
+    limit: usize,
     /// Of each bucket.
     buckets: Vec<Bucket>,
     due_ms: u64,
@@ -41,7 +43,9 @@ impl Crew {
         let target = |index| part(children, count, index).max(1);
         let buckets = (0..count).map(|index| Bucket { target: target(index), pace }).collect();
         let due_ms = clock::monotonic_ms() + MAINTENANCE_MS;
-        Self { generation, buckets, due_ms, full_told_ms: None }
+        let plan = &generation.plan;
+        let limit = plan.revised.map_or(plan.processes_max, |workers| plan.processes_for(workers));
+        Self { generation, limit, buckets, due_ms, full_told_ms: None }
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -75,9 +79,14 @@ impl Crew {
         }
     }
 
+    /// Active children that there may be of bucket `index`.
+    fn most(&self, index: usize) -> usize {
+        part(self.limit, self.buckets.len(), index).max(1)
+    }
+
     /// Follow a verdict about a bucket.
     fn aim(&mut self, index: usize, change: isize) {
-        let most = part(self.generation.plan.processes_max, self.buckets.len(), index).max(1);
+        let most = self.most(index);
         if let Some(bucket) = self.buckets.get_mut(index) {
             bucket.target = bucket.target.saturating_add_signed(change).clamp(1, most);
         }
@@ -108,7 +117,8 @@ impl Parent<'_> {
             }
         };
         let wanted = used.saturating_add(spare.min).div_ceil(slots);
-        wanted.clamp(plan.start, plan.processes_max.max(plan.start))
+        let most = plan.revised.map_or(plan.processes_max, |workers| plan.processes_for(workers));
+        wanted.clamp(plan.start, most.max(plan.start))
     }
 
     /// Replace what is missing.
@@ -195,7 +205,9 @@ impl Parent<'_> {
             }
             match self.current.buckets[index].pace.decide(spare, census) {
                 Verdict::Keep => {}
-                Verdict::Grow(count) => self.grow(index, count, census),
+                Verdict::Grow(count) => {
+                    self.grow(index, self.steward.allows(&plan, count), census);
+                }
                 Verdict::Shrink => self.shrink(index),
                 Verdict::Full => self.tell_full(census, now_ms),
             }
@@ -205,7 +217,7 @@ impl Parent<'_> {
     fn census(&self, bucket: usize) -> Census {
         let generation = &self.current.generation;
         let plan = &generation.plan;
-        let limit = part(plan.processes_max, plan.buckets, bucket).max(1);
+        let limit = self.current.most(bucket);
         let mut census = Census { limit, ..Census::default() };
         let own = self.children.of(generation.number);
         for record in own.filter(|record| record.slot % plan.buckets == bucket) {
@@ -223,23 +235,45 @@ impl Parent<'_> {
     }
 
     fn grow(&mut self, index: usize, count: usize, census: Census) {
-        if self.current.buckets[index].pace.is_high() {
+        if count > 0 && self.current.buckets[index].pace.is_high() {
             self.tell_busy(count, census);
         }
         self.current.aim(index, isize::try_from(count).unwrap_or(isize::MAX));
+        self.share_with_more();
     }
 
-    /// End the child of a bucket that has the least to do; of several the one that came last.
+    /// There may be so many children from now on: those that are too many go.
+    pub(crate) fn keep_to(&mut self, processes: usize) {
+        self.current.limit = processes;
+        let (number, count) = (self.current.number(), self.current.buckets.len());
+        for index in 0..count {
+            let most = self.current.most(index);
+            let bucket = &mut self.current.buckets[index];
+            bucket.target = bucket.target.min(most);
+            for _ in most..self.children.active(number, count, index) {
+                self.end_idlest(index);
+            }
+        }
+    }
+
     fn shrink(&mut self, index: usize) {
+        if self.end_idlest(index) {
+            self.current.aim(index, -1);
+        }
+    }
+
+    /// End the child of a bucket that has the least to do; of several the one with the most memory,
+    /// then the one that came last. Says whether there was one.
+    fn end_idlest(&mut self, index: usize) -> bool {
         let generation = self.current.generation.clone();
         let (number, count) = (generation.number, generation.plan.buckets);
         let own = self.children.of(number);
         let serving = own.filter(|record| record.slot % count == index && record.is_serving());
         let free = |slot| generation.board.free_slots(slot);
-        let idlest = serving.max_by_key(|record| (free(record.slot), record.slot));
-        let Some(pid) = idlest.map(|record| record.pid) else { return };
-        self.current.aim(index, -1);
+        let idlest = serving.max_by_key(|record| (free(record.slot), record.bytes, record.slot));
+        let Some(pid) = idlest.map(|record| record.pid) else { return false };
         self.drain(|record| record.pid == pid);
+        true
     }
 
     fn drain(&mut self, wanted: impl Fn(&crate::children::Record) -> bool) {
@@ -257,12 +291,15 @@ impl Parent<'_> {
         }
     }
 
+    /// Where the number of workers is revised, that some idle although there should be more of them
+    /// says nothing: they may be more than there is memory for.
     fn tell_full(&mut self, census: Census, now_ms: u64) {
-        if !self.current.may_tell_full(now_ms) {
+        let is_revised = self.current.generation.plan.revised.is_some();
+        if (is_revised && !self.steward.is_full()) || !self.current.may_tell_full(now_ms) {
             return;
         }
         let is_prefork = self.current.generation.plan.kind == MpmKind::Prefork;
-        let is_full = is_prefork || census.idle == 0;
+        let is_full = is_prefork || is_revised || census.idle == 0;
         self.tell(if is_full { Occasion::Full } else { Occasion::NearlyFull });
     }
 

@@ -82,7 +82,7 @@ impl Crowd {
 /// Children that serve, or soon will.
 fn children(child: &Child) -> usize {
     let board = &child.generation().board;
-    let rows = (0..board.processes()).filter_map(|index| board.process(index));
+    let rows = (0..board.used()).filter_map(|index| board.process(index));
     let is_there = |state| !matches!(state, ProcessState::Dead | ProcessState::Draining);
     rows.filter(|row| is_there(row.state())).count()
 }

@@ -1,9 +1,10 @@
 //! One configuration and what was opened for it; a graceful restart makes a new one.
 
-use crate::{Listeners, Plan};
+use crate::{Listeners, Plan, steward};
+use runtime::memory::Gauge;
 use runtime::net::Queueing;
 use scoreboard::Board;
-use server::Server;
+use server::{Machine, Server};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::{fmt, io};
@@ -49,7 +50,7 @@ impl Generation {
             receive_buffer_bytes: settings.receive_buffer_bytes,
             shares_address: false,
         };
-        let (plan, warnings) = Plan::new(settings, runtime::process::cores());
+        let (plan, warnings) = Plan::new(settings, &Machine::here());
         let listeners = Listeners::bind(server.listen(), queueing, plan.buckets, kept)
             .map_err(|(address, error)| Failure::Bind(address, error))?;
         let plan = Plan { buckets: listeners.buckets(), ..plan };
@@ -69,6 +70,7 @@ impl Generation {
         let board = Board::create(plan.rows(), plan.slots, runtime::clock::unix_s())
             .map_err(|error| format!("cannot create the scoreboard: {error}"))?;
         board.set_generation(number);
+        steward::begin(&mut Gauge::default(), &plan, &board);
         Ok(Self { server: Arc::new(server), listeners, plan, board: Arc::new(board), number })
     }
 }

@@ -2,11 +2,7 @@
 
 use crate::maintain::Spare;
 use scoreboard::{PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
-use server::{MpmKind, MpmSettings, Sizes, Sizing, Warning};
-
-/// Request slots of the whole server under event when MaxRequestWorkers is `auto`. A slot that
-/// waits costs one scoreboard row of 256 bytes, so the number is generous.
-const AUTO_REQUEST_WORKERS: usize = 1024;
+use server::{Machine, MpmKind, MpmSettings, Sizes, Sizing, Warning};
 
 /// What the supervisor starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,18 +22,25 @@ pub struct Plan {
     pub spare: Option<Spare>,
     /// Sets of listening sockets.
     pub buckets: usize,
+    /// `MaxRequestWorkers` to begin with, where it is revised while the server runs; it never
+    /// becomes more than all processes have.
+    pub revised: Option<usize>,
 }
 
 impl Plan {
-    /// Size the server for `cores` cores, with what had to be changed to make the settings fit.
-    pub fn new(settings: &MpmSettings, cores: usize) -> (Self, Vec<Warning>) {
-        let (sizing, warnings) = settings.sizing(cores);
-        let kind = settings.kind;
+    /// Size the server for a machine, with what had to be changed to make the settings fit.
+    pub fn new(settings: &MpmSettings, machine: &Machine) -> (Self, Vec<Warning>) {
+        let (sizing, warnings) = settings.sizing(machine);
+        let (kind, cores) = (settings.kind, machine.cores);
         let mut plan = match sizing {
-            Sizing::Auto { processes, total } => automatic(processes, total, cores),
+            Sizing::Steady { processes, total } => steady(processes, total, cores),
             Sizing::Fixed(sizes) => configured(kind, sizes, cores),
         };
         plan.buckets = settings.listener_buckets(cores).min(plan.start);
+        if settings.limits_itself() {
+            let first = machine.first_workers().max(plan.start);
+            plan.revised = Some(first.min(plan.workers_max()));
+        }
         (plan, warnings)
     }
 
@@ -45,12 +48,30 @@ impl Plan {
     pub(crate) fn rows(&self) -> usize {
         2 * self.processes_max
     }
+
+    /// `MaxRequestWorkers` at most.
+    pub fn workers_max(&self) -> usize {
+        self.processes_max * self.slots
+    }
+
+    /// The processes that there may be for so many workers.
+    pub(crate) fn processes_for(&self, workers: usize) -> usize {
+        let processes = match self.spare {
+            Some(_) => workers.div_ceil(self.slots),
+            None => self.processes_max,
+        };
+        processes.clamp(self.buckets.min(self.processes_max), self.processes_max)
+    }
+
+    /// The request slots of each of `processes` that so many workers come to.
+    pub(crate) fn slots_for(&self, workers: usize, processes: usize) -> usize {
+        (workers / processes.max(1)).clamp(1, self.slots)
+    }
 }
 
 /// Event as it is if nobody says anything: one child for each core, for good.
-fn automatic(processes: usize, total: Option<usize>, cores: usize) -> Plan {
-    let share = total.unwrap_or(AUTO_REQUEST_WORKERS) / processes;
-    let slots = share.clamp(1, ROWS_PER_PROCESS_MAX);
+fn steady(processes: usize, total: usize, cores: usize) -> Plan {
+    let slots = (total / processes).clamp(1, ROWS_PER_PROCESS_MAX);
     Plan {
         kind: MpmKind::Event,
         start: processes,
@@ -59,6 +80,7 @@ fn automatic(processes: usize, total: Option<usize>, cores: usize) -> Plan {
         slots,
         spare: None,
         buckets: 1,
+        revised: None,
     }
 }
 
@@ -79,6 +101,7 @@ fn configured(kind: MpmKind, sizes: Sizes, cores: usize) -> Plan {
         slots,
         spare: Some(Spare { min: sizes.spare_min, max: sizes.spare_max }),
         buckets: 1,
+        revised: None,
     }
 }
 
@@ -86,22 +109,32 @@ fn configured(kind: MpmKind, sizes: Sizes, cores: usize) -> Plan {
 mod tests {
     use super::*;
 
+    use server::Count::Given;
+
+    fn machine(cores: usize) -> Machine {
+        Machine { cores, total_bytes: 64 << 30, available_bytes: 1 << 30 }
+    }
+
     #[test]
     fn the_machine_decides_if_nobody_does() {
         for (total, cores, expected) in [
-            (None, 4, (4, 1, 256)),
+            (None, 2, (2, 1, 512)),
+            (None, 4, (4, 1, 512)),
             (Some(10), 4, (4, 1, 2)),
-            (Some(2), 4, (2, 1, 1)),
+            (Some(2), 4, (2, 2, 1)),
             (Some(0), 4, (1, 1, 1)),
             (None, 0, (1, 1, 1024)),
             // As much as the directive takes, and more than the scoreboard does.
             (Some(2_000_000_000), 4, (4, 1, ROWS_PER_PROCESS_MAX)),
         ] {
-            let settings = MpmSettings { max_request_workers: total, ..MpmSettings::default() };
-            let (plan, _) = Plan::new(&settings, cores);
+            let max_request_workers = total.map(Given).unwrap_or_default();
+            let settings = MpmSettings { max_request_workers, ..MpmSettings::default() };
+            let (plan, _) = Plan::new(&settings, &machine(cores));
+            let threads = expected.1.min(plan.slots);
+            let expected = (expected.0, threads, expected.2);
             let found = (plan.processes_max, plan.threads, plan.slots);
             assert_eq!((plan.start, found), (expected.0, expected), "{total:?} {cores}");
-            assert_eq!(plan.spare, None);
+            assert_eq!((plan.spare, plan.revised.is_some()), (None, total.is_none()));
         }
     }
 
@@ -115,15 +148,30 @@ mod tests {
         ] {
             let settings = MpmSettings {
                 kind,
-                start_servers: Some(2),
-                max_request_workers: Some(150),
+                start_servers: Given(2),
+                max_request_workers: Given(150),
                 ..MpmSettings::default()
             };
-            let (plan, warnings) = Plan::new(&settings, 4);
-            let Plan { start, processes_max, threads, slots, spare, .. } = plan;
+            let (plan, warnings) = Plan::new(&settings, &machine(4));
+            let Plan { start, processes_max, threads, slots, spare, revised, .. } = plan;
             assert_eq!((start, processes_max, threads, slots, spare), expected, "{kind:?}");
-            assert!(warnings.is_empty());
+            assert_eq!((revised, warnings.is_empty()), (None, true));
             assert!(scoreboard::Board::create(plan.rows(), slots, 0).is_ok());
+        }
+    }
+
+    #[test]
+    fn the_first_number_of_workers_is_what_there_is_memory_for() {
+        for (kind, workers, processes) in
+            [(MpmKind::Prefork, 102, 102), (MpmKind::Worker, 102, 5), (MpmKind::Event, 102, 4)]
+        {
+            let settings = MpmSettings { kind, sizes_itself: true, ..MpmSettings::default() };
+            let (plan, _) = Plan::new(&settings, &machine(4));
+            assert_eq!(plan.revised, Some(workers), "{kind:?}");
+            assert_eq!(plan.processes_for(workers), processes, "{kind:?}");
+            assert_eq!(plan.processes_for(usize::MAX), plan.processes_max);
+            assert!(plan.processes_for(0) >= 1);
+            assert!(scoreboard::Board::create(plan.rows(), plan.slots, 0).is_ok());
         }
     }
 
@@ -131,11 +179,11 @@ mod tests {
     fn there_is_no_more_than_the_scoreboard_holds() {
         let settings = MpmSettings {
             kind: MpmKind::Prefork,
-            server_limit: Some(i32::MAX),
-            max_request_workers: Some(i32::MAX),
+            server_limit: Given(i32::MAX),
+            max_request_workers: Given(i32::MAX),
             ..MpmSettings::default()
         };
-        let (plan, _) = Plan::new(&settings, 4);
+        let (plan, _) = Plan::new(&settings, &machine(4));
         assert!(scoreboard::Board::create(plan.rows(), plan.slots, 0).is_ok());
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::Child;
 use crate::lane::{Lane, Pause};
+use crate::tide;
 use runtime::Flag;
 use runtime::signals::{Signal, Signals, WatchedSignals};
 use std::io;
@@ -33,7 +34,10 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
                     obey(child, signal, &drain);
                 }
             }
-            Pause::Quiet => child.server().flush_logs(),
+            Pause::Quiet => {
+                child.server().flush_logs();
+                tide::give_back_if_short(child);
+            }
             Pause::Served if child.wear.count_connection() => return Ok(()),
             Pause::Served => {}
         }

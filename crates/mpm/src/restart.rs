@@ -130,6 +130,7 @@ impl Parent<'_> {
     /// All new children serve: the old ones may go.
     fn switch(&mut self, starting: Starting) {
         self.current = starting.crew;
+        self.steward.follow(&self.current);
         if let Err(message) = self.write_pid_file() {
             self.complain(100, &message);
         }

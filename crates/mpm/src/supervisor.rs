@@ -16,6 +16,7 @@ use crate::pid_file::PidFile;
 use crate::plan::Plan;
 use crate::reports::Reports;
 use crate::restart::{Starting, Wanted};
+use crate::steward::Steward;
 use runtime::process::{self, Ending, Order};
 use runtime::signals::{Signal, Signals};
 use runtime::{Bell, Channel, Manager, clock};
@@ -64,6 +65,7 @@ pub struct Parent<'a> {
     pub(crate) children: Children,
     pub(crate) crashes: CrashLog,
     pub(crate) telling: Telling,
+    pub(crate) steward: Steward,
     pub(crate) stop: Option<Stop>,
     pub(crate) reports: Reports,
     pid_file: Option<PidFile>,
@@ -105,6 +107,7 @@ pub fn run(
         children: Children::default(),
         crashes: CrashLog::default(),
         telling: Telling::default(),
+        steward: Steward::default(),
         stop: None,
         reports: Reports::new(notifier),
         pid_file: None,
@@ -167,6 +170,7 @@ impl Parent<'_> {
             return Ok(());
         }
         self.advance().inspect_err(|_| self.end_all())?;
+        self.govern();
         self.maintain();
         self.replace_worn();
         self.fill_up();
@@ -192,6 +196,7 @@ impl Parent<'_> {
         if self.stop.is_none() {
             due_ms = due_ms.min(self.restart_due_ms()).min(self.refill_due_ms());
             due_ms = due_ms.min(self.current.due_ms());
+            due_ms = due_ms.min(self.steward.due_ms(&self.current.generation.plan));
         }
         let wait = Duration::from_millis(due_ms.saturating_sub(clock::monotonic_ms()));
         wait.clamp(SHORTEST_TICK, TICK)
@@ -292,6 +297,7 @@ impl Parent<'_> {
             }
             process::Fork::Parent(pid) => {
                 let place = Place { generation: generation.number, slot };
+                generation.board.note_used(slot);
                 self.children.add(Record::new(
                     pid,
                     place,

@@ -1,13 +1,15 @@
-//! Memory goes back to the system when a crowd of connections has gone (event). The allocator keeps
-//! what was freed, which would be for good if nobody asked for it.
+//! Memory goes back to the system when a crowd of connections has gone (event), and in every MPM
+//! while it is short. The allocator keeps what was freed, which would be for good if nobody asked.
 
 use crate::Child;
 use runtime::process;
+use scoreboard::Pressure;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often is looked.
+/// How often is looked, and how often where the parent looks after memory.
 const LOOK: Duration = Duration::from_secs(5);
+const SHORT_LOOK: Duration = Duration::from_secs(1);
 
 /// A crowd smaller than this is not worth the work.
 const CROWD: u32 = 256;
@@ -33,12 +35,22 @@ impl Tide {
 /// Give memory back as connections go.
 pub(crate) async fn give_memory_back(child: Arc<Child>) {
     let Some(row) = child.generation().board.process(child.slot()) else { return };
+    let is_revised = child.generation().plan.revised.is_some();
     let mut tide = Tide::default();
     loop {
-        runtime::timer::sleep(LOOK).await;
+        runtime::timer::sleep(if is_revised { SHORT_LOOK } else { LOOK }).await;
         if tide.has_ebbed(row.connections()) {
             process::shrink_heap();
+        } else {
+            give_back_if_short(&child);
         }
+    }
+}
+
+/// Give memory back while the parent says that it is short. Called about once a second.
+pub(crate) fn give_back_if_short(child: &Child) {
+    if child.generation().board.pressure() != Pressure::None {
+        process::shrink_heap();
     }
 }
 

@@ -8,6 +8,7 @@
 use crate::Child;
 use crate::child::EndOnPanic;
 use crate::lane::{Lane, Pause};
+use crate::tide;
 use runtime::signals::{Signal, Signals};
 use runtime::{Bell, Flag};
 use std::io;
@@ -18,6 +19,9 @@ use std::time::Duration;
 
 /// How often the first thread looks at what is no signal.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// How long a thread rests until it looks again whether there is memory for it to work.
+const MEMORY_REST: Duration = Duration::from_millis(50);
 
 /// Stack of a serving thread where ThreadStackSize says nothing. Only what is used takes memory.
 const STACK_BYTES: usize = 2 << 20;
@@ -37,6 +41,20 @@ struct Stages {
     ready: AtomicBool,
     /// Threads that have not ended.
     running: AtomicUsize,
+    /// Threads that serve, or wait for somebody whom they would serve.
+    at_work: AtomicUsize,
+}
+
+impl Stages {
+    /// Let one more thread work, unless the parent has no memory for it.
+    fn begin_work(&self, most: usize) -> bool {
+        let more = |at_work| (at_work < most).then_some(at_work + 1);
+        self.at_work.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok()
+    }
+
+    fn end_work(&self) {
+        self.at_work.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 /// Serve until told to drain, and until the last connection has ended.
@@ -56,6 +74,7 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
         start: Barrier::new(threads),
         ready: AtomicBool::new(false),
         running: AtomicUsize::new(threads),
+        at_work: AtomicUsize::new(0),
     };
     let stack_bytes = match child.server().mpm().thread_stack_bytes {
         0 => STACK_BYTES,
@@ -94,6 +113,7 @@ fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
             child.show_serving();
         }
         child.server().flush_logs();
+        tide::give_back_if_short(child);
         if child.wear.is_too_large() {
             child.ask_to_be_replaced();
         }
@@ -111,10 +131,17 @@ fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
         stages.ready.store(true, Ordering::Release);
         stages.news.ring();
     }
+    let board = &child.generation().board;
     while !stages.drain.is_raised() {
+        if !stages.begin_work(board.slots_in_use_max()) {
+            std::thread::sleep(MEMORY_REST);
+            child.halt.rest_if_raised();
+            continue;
+        }
         if matches!(lane.turn(), Pause::Served) && child.wear.count_connection() {
             child.ask_to_be_replaced();
         }
+        stages.end_work();
         child.halt.rest_if_raised();
     }
     lane.last_turn();

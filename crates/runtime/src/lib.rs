@@ -15,6 +15,7 @@ pub mod file;
 pub mod flag;
 pub mod hostname;
 pub mod manager;
+pub mod memory;
 pub mod net;
 pub mod process;
 pub mod run_queue;

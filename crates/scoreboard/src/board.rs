@@ -2,6 +2,7 @@
 
 use crate::account::AccountRow;
 use crate::row::{ProcessRow, RowState, WorkerRow};
+use crate::sizing::{Pressure, SharedSizing, Sizing};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mprotect, munmap};
 use rustix::param::page_size;
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 const MAGIC: u64 = u64::from_le_bytes(*b"TRVTSCBD");
 
 /// Layout version: raised whenever a row changes, so that a monitor of another build says so.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Process rows at most: httpd's bound of ServerLimit (prefork.c), and as many again for processes
 /// that finish. So no product overflows.
@@ -40,6 +41,9 @@ struct Header {
     rows_per_process: AtomicU32,
     generation: AtomicU32,
     started_unix_s: AtomicU64,
+    /// Process rows that were ever used; 0 if nobody counts them.
+    used: AtomicU32,
+    sizing: SharedSizing,
 }
 
 /// The shared memory. Made by the parent; a child inherits the mapping through the fork.
@@ -188,6 +192,49 @@ impl Board {
     pub fn free_slots(&self, index: usize) -> usize {
         let rows = (0..self.rows_per_process).filter_map(|row| self.worker(index, row));
         rows.filter(|row| row.state() == RowState::Ready).count()
+    }
+
+    /// The parent: the row of process `index` is used from now on. A board may have room for far
+    /// more processes than there are, and to look at a row is to have memory for it.
+    pub fn note_used(&self, index: usize) {
+        let used = u32::try_from(index.saturating_add(1)).unwrap_or(u32::MAX);
+        self.header().used.fetch_max(used, Relaxed);
+    }
+
+    /// Process rows from the first to the last that was ever used; all, if nobody said so.
+    pub fn used(&self) -> usize {
+        match self.header().used.load(Relaxed) as usize {
+            0 => self.processes,
+            used => used.min(self.processes),
+        }
+    }
+
+    /// The parent: how many workers are allowed, and why.
+    pub fn set_sizing(&self, sizing: &Sizing) {
+        self.header().sizing.store(sizing);
+    }
+
+    /// How many workers are allowed, and why.
+    pub fn sizing(&self) -> Sizing {
+        self.header().sizing.load()
+    }
+
+    /// Request slots of a process that may be in use at present, at least one.
+    pub fn slots_in_use_max(&self) -> usize {
+        match self.header().sizing.slots_per_process() as usize {
+            0 => self.rows_per_process,
+            slots => slots.min(self.rows_per_process),
+        }
+    }
+
+    /// How short memory is.
+    pub fn pressure(&self) -> Pressure {
+        self.header().sizing.pressure()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn shared_sizing(&self) -> &SharedSizing {
+        &self.header().sizing
     }
 
     /// Process rows.

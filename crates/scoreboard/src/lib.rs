@@ -8,6 +8,7 @@
 mod account;
 mod board;
 mod row;
+mod sizing;
 mod snapshot;
 
 pub use account::{
@@ -16,4 +17,5 @@ pub use account::{
 };
 pub use board::{Board, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
 pub use row::{ProcessRow, ProcessState, RowState, WorkerRow};
+pub use sizing::{Basis, Pressure, Sizing};
 pub use snapshot::{ProcessView, Snapshot, WorkerView, accounts};

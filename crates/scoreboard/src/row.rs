@@ -276,6 +276,11 @@ impl ProcessRow {
         self.connections.load(Relaxed)
     }
 
+    /// Connections accepted since the row was first used.
+    pub fn accepted(&self) -> u64 {
+        self.accepted.load(Relaxed)
+    }
+
     /// Connections that wait for a slow reader, by `change` more or (when negative) fewer.
     pub fn writing_changed(&self, change: i32) {
         self.writing.fetch_add(change.cast_unsigned(), Relaxed);

@@ -1,9 +1,9 @@
 //! A copy of the board at one moment, as plain values.
 
 use crate::account::{AccountView, Cause};
-use crate::{Board, ProcessState, RowState};
+use crate::{Board, ProcessState, RowState, Sizing};
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// A request slot as it was.
 #[derive(Clone, Debug)]
@@ -30,6 +30,21 @@ pub struct WorkerView {
     pub request: Vec<u8>,
 }
 
+impl WorkerView {
+    const NOBODY: Self = Self {
+        state: RowState::Dead,
+        pid: 0,
+        requests: 0,
+        bytes: 0,
+        busy_us: 0,
+        started_ms: 0,
+        client: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        client_port: 0,
+        request: Vec::new(),
+        waits_for: None,
+    };
+}
+
 /// A process as it was.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessView {
@@ -51,6 +66,19 @@ pub struct ProcessView {
     pub log_lines_lost: u64,
 }
 
+impl ProcessView {
+    const NOBODY: Self = Self {
+        state: ProcessState::Dead,
+        pid: 0,
+        generation: 0,
+        connections: 0,
+        lingering: 0,
+        writing: 0,
+        accepted: 0,
+        log_lines_lost: 0,
+    };
+}
+
 /// The whole board.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
@@ -60,6 +88,8 @@ pub struct Snapshot {
     pub workers: Vec<WorkerView>,
     /// Request slots per process.
     pub rows_per_process: usize,
+    /// How many workers are allowed, and why.
+    pub sizing: Sizing,
     /// The running generation.
     pub generation: u32,
     /// Start of the server, seconds since 1970.
@@ -69,16 +99,20 @@ pub struct Snapshot {
 impl Snapshot {
     /// Copy `board`. Rows are copied one after the other while their writers go on.
     pub fn take(board: &Board) -> Self {
-        let processes = 0..board.processes();
+        let (used, rows) = (board.used(), board.rows_per_process());
+        let mut processes: Vec<ProcessView> =
+            (0..used).filter_map(|index| Some(board.process(index)?.view())).collect();
+        let mut workers: Vec<WorkerView> = (0..used)
+            .flat_map(|index| (0..rows).map(move |row| (index, row)))
+            .filter_map(|(index, row)| Some(board.worker(index, row)?.view()))
+            .collect();
+        // To look at the others would take memory for them.
+        processes.resize(board.processes(), ProcessView::NOBODY);
+        workers.resize(board.processes() * rows, WorkerView::NOBODY);
         Self {
-            processes: processes
-                .clone()
-                .filter_map(|index| Some(board.process(index)?.view()))
-                .collect(),
-            workers: processes
-                .flat_map(|index| (0..board.rows_per_process()).map(move |row| (index, row)))
-                .filter_map(|(index, row)| Some(board.worker(index, row)?.view()))
-                .collect(),
+            processes,
+            workers,
+            sizing: board.sizing(),
             rows_per_process: board.rows_per_process(),
             generation: board.generation(),
             started_unix_s: board.started_unix_s(),
@@ -114,7 +148,7 @@ pub fn accounts(board: &Board) -> Vec<AccountView> {
 fn places(board: &Board) -> impl Iterator<Item = (usize, usize)> {
     let used = |index| board.process(index).map_or(0, |row| row.accounts());
     let most = board.accounts_per_process();
-    (0..board.processes())
+    (0..board.used())
         .flat_map(move |index| (0..used(index).min(most)).map(move |account| (index, account)))
 }
 
@@ -140,6 +174,19 @@ mod tests {
         assert_eq!((view.requests, view.bytes, view.busy_us), (2, 150, 8));
         assert_eq!((view.state, view.request.len()), (RowState::Ready, 63));
         assert_eq!(view.client, IpAddr::V4(Ipv4Addr::new(127, 0, 0, 1)));
+    }
+
+    #[test]
+    fn rows_that_were_never_used_are_shown_without_a_look_at_them() {
+        let board = Board::create(100, 2, 0).unwrap();
+        board.note_used(1);
+        board.worker(1, 0).unwrap().open(5);
+        board.worker(50, 0).unwrap().open(6);
+        let snapshot = Snapshot::take(&board);
+        assert_eq!((board.used(), snapshot.processes.len(), snapshot.workers.len()), (2, 100, 200));
+        assert_eq!((snapshot.workers[2].pid, snapshot.workers[100].pid), (5, 0));
+        board.note_used(usize::MAX);
+        assert_eq!(board.used(), 100);
     }
 
     #[test]

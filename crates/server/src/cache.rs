@@ -24,21 +24,30 @@ pub(crate) struct Bounds {
     entries: usize,
 }
 
-/// Of a thread that carries many connections. There are few of these.
-pub(crate) const OF_MANY: Bounds = Bounds { memory_bytes: 16 << 20, entries: 4096 };
+/// Of a thread that carries many connections, at most. There are few of these.
+const OF_MANY: Bounds = Bounds { memory_bytes: 16 << 20, entries: 4096 };
 
 /// Of a thread that carries one, at most: a page with 240 pictures is kept.
 const OF_ONE: Bounds = Bounds { memory_bytes: 3 << 19, entries: 512 };
 
-/// There may be hundreds of threads that carry one connection. Together they keep no more than this
-/// part of the machine's memory.
+/// There may be hundreds of threads that carry one connection, and little memory. Together they
+/// keep no more than this part of it.
 const MEMORY_SHARE: u64 = 16;
 
-/// What each of `threads` that carry one connection may keep on a machine with so much memory.
-pub(crate) fn of_one(machine_bytes: u64, threads: usize) -> Bounds {
-    let share = machine_bytes / MEMORY_SHARE / threads.max(1) as u64;
-    let memory_bytes = usize::try_from(share).unwrap_or(usize::MAX).min(OF_ONE.memory_bytes);
-    Bounds { memory_bytes, ..OF_ONE }
+/// What each of `threads` that carry one connection may keep where there is so much memory.
+pub(crate) fn of_one(memory_bytes: u64, threads: usize) -> Bounds {
+    part(OF_ONE, memory_bytes, threads)
+}
+
+/// The same of threads that carry many.
+pub(crate) fn of_many(memory_bytes: u64, threads: usize) -> Bounds {
+    part(OF_MANY, memory_bytes, threads)
+}
+
+fn part(most: Bounds, memory_bytes: u64, threads: usize) -> Bounds {
+    let share = memory_bytes / MEMORY_SHARE / threads.max(1) as u64;
+    let memory_bytes = usize::try_from(share).unwrap_or(usize::MAX).min(most.memory_bytes);
+    Bounds { memory_bytes, ..most }
 }
 
 /// A response that is ready to be sent.
@@ -150,5 +159,7 @@ mod tests {
         assert_eq!(bytes(24 << 30, 256), OF_ONE.memory_bytes);
         assert_eq!(bytes(24 << 30, 0), OF_ONE.memory_bytes);
         assert_eq!(bytes(0, 10), 0);
+        assert_eq!(of_many(64 << 20, 2).memory_bytes, 2 << 20);
+        assert_eq!(of_many(24 << 30, 2).memory_bytes, OF_MANY.memory_bytes);
     }
 }

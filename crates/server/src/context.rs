@@ -21,7 +21,7 @@ use crate::site::locate::Merged;
 use crate::slots::Slots;
 use http1::HeadParser;
 use runtime::{clock, process};
-use scoreboard::{AccountRow, Board, ProcessRow, RowState, Writers};
+use scoreboard::{AccountRow, Board, Pressure, ProcessRow, RowState, Writers};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
@@ -42,6 +42,12 @@ const READ_BYTES_OF_ONE: usize = 4 * 1024;
 /// How long accepting waits until descriptors are looked at again: those that are held for files
 /// become free on any thread of the process, and nobody is told.
 const DESCRIPTOR_REST: Duration = Duration::from_millis(20);
+
+/// How long accepting waits until the parent is asked again whether memory is short.
+const MEMORY_REST: Duration = Duration::from_millis(50);
+
+/// Connections that a thread carries even then.
+const CONNECTIONS_IN_NEED: u32 = 16;
 
 /// Descriptors that the one connection of a thread may need beside files that are kept.
 const DESCRIPTORS_OF_ONE: u64 = 8;
@@ -93,6 +99,21 @@ pub(crate) struct Scratch {
     pub(crate) parser: HeadParser,
 }
 
+/// What a thread with `share` of its process's slots may keep. A cgroup may leave less memory than
+/// the machine has; the parent has looked.
+fn cache_bounds(board: &Board, carries: Carries, share: usize) -> cache::Bounds {
+    let memory_bytes = match board.sizing().total_bytes {
+        0 => process::memory_bytes(),
+        bytes => bytes,
+    };
+    // Half of the board is for children that finish.
+    let rows = board.processes().div_ceil(2) * board.rows_per_process();
+    match carries {
+        Carries::One => cache::of_one(memory_bytes, rows),
+        Carries::Many => cache::of_many(memory_bytes, rows / share),
+    }
+}
+
 impl Context {
     /// The context of a thread that owns the request slots `rows` of process `process`: one that
     /// carries one connection has one of them.
@@ -127,15 +148,11 @@ impl Context {
         let of_thread = |all: u64| all.saturating_mul(u64::from(share)) / u64::from(whole);
         let connections_max = of_thread(descriptors.connections).max(1);
         let connections_max = u32::try_from(connections_max).unwrap_or(u32::MAX);
-        let (bounds, files) = match carries {
-            // Half of the board is for children that finish.
-            Carries::One => {
-                let threads = board.processes().div_ceil(2) * board.rows_per_process();
-                let files = of_thread(descriptors.all).saturating_sub(DESCRIPTORS_OF_ONE);
-                (cache::of_one(process::memory_bytes(), threads), files)
-            }
-            Carries::Many => (cache::OF_MANY, of_thread(descriptors.all - descriptors.connections)),
+        let files = match carries {
+            Carries::One => of_thread(descriptors.all).saturating_sub(DESCRIPTORS_OF_ONE),
+            Carries::Many => of_thread(descriptors.all - descriptors.connections),
         };
+        let bounds = cache_bounds(&board, carries, share as usize);
         Ok(Rc::new(Self {
             access: RefCell::new(access_log::Writer::new(TimeCache::new(local_time))),
             cache: RefCell::new(Cache::new(bounds, files)),
@@ -183,6 +200,11 @@ impl Context {
 
     pub(crate) fn board(&self) -> &Board {
         &self.board
+    }
+
+    /// Processes that serve at the same time, at most: half of the board is for those that finish.
+    pub(crate) fn processes_max(&self) -> usize {
+        self.board.processes().div_ceil(2)
     }
 
     /// The scoreboard row of this process.
@@ -237,6 +259,13 @@ impl Context {
     /// Wait until another connection may be accepted.
     pub async fn room_for_connection(&self) {
         loop {
+            // A connection that is not accepted waits in the kernel, and takes memory there only.
+            // Some are: nobody knows whether memory will ever be there again.
+            while self.board.pressure() == Pressure::Critical
+                && self.connections.get() >= CONNECTIONS_IN_NEED
+            {
+                runtime::timer::sleep(MEMORY_REST).await;
+            }
             poll_fn(|context| {
                 if self.connections.get() < self.connection_limit() {
                     return Poll::Ready(());

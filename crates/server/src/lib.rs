@@ -61,6 +61,9 @@ pub use defaults::Serve;
 pub use identity::{IDENTITY, built};
 pub use modules::status::status_line;
 pub use modules::{Documented, STATIC_MODULES, directives, directives_under};
-pub use mpm_settings::{MpmKind, MpmSettings, Occasion, Sizes, Sizing, Warning};
+pub use mpm_settings::{
+    Count, FIRST_GUESS_BYTES, Machine, MpmKind, MpmSettings, Occasion, SHARE_PERCENT, Sizes,
+    Sizing, Warning,
+};
 pub use server::{Report, Server};
 pub use site::dump::{Address, HostLine, VirtualHosts};

@@ -14,7 +14,7 @@ use crate::request::Request;
 use crate::resolve::{LinkPolicy, Root};
 use crate::response::Field;
 use crate::site::Site;
-use crate::site::host::{Host, UseCanonicalName};
+use crate::site::host::Host;
 use crate::site::locate::Layers;
 use crate::site::settings::Settings;
 use crate::table::Table;

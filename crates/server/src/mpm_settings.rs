@@ -1,10 +1,12 @@
 //! Which MPM a configuration asks for, and the numbers that it is sized by, as they were written.
-//! `check.rs` says which sizes these come to, `occasion.rs` what an MPM logs. What is done with
-//! them is decided outside of this crate.
+//! `auto.rs` says what `auto` comes to, `check.rs` which sizes the numbers come to, `occasion.rs`
+//! what an MPM logs. What is done with them is decided outside of this crate.
 
+mod auto;
 mod check;
 mod occasion;
 
+pub use auto::{FIRST_GUESS_BYTES, Machine, SHARE_PERCENT};
 pub use check::{Sizes, Sizing, Warning};
 pub use occasion::Occasion;
 
@@ -102,32 +104,55 @@ impl MpmKind {
     }
 }
 
-/// The directives of the MPMs, with what was written: any number that fits. `None` is `auto`, which
-/// is what holds if nothing was said.
+/// What a directive says of a size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Count {
+    /// It is not there.
+    #[default]
+    Unsaid,
+    /// The machine decides.
+    Auto,
+    /// This number, as it was written.
+    Given(i32),
+}
+
+impl Count {
+    /// The number, if there is one.
+    pub fn given(self) -> Option<i32> {
+        match self {
+            Self::Given(number) => Some(number),
+            Self::Unsaid | Self::Auto => None,
+        }
+    }
+}
+
+/// The directives of the MPMs, with what was written: any number that fits.
 #[derive(Clone, Debug)]
 pub struct MpmSettings {
     /// Which one runs.
     pub kind: MpmKind,
     /// `-X`: one process serves everything, whatever the numbers say.
     pub is_alone: bool,
+    /// A size of which nothing is said is `auto` (`trivet serve`) and not httpd's default.
+    pub sizes_itself: bool,
     /// `StartServers`: processes to begin with.
-    pub start_servers: Option<i32>,
+    pub start_servers: Count,
     /// `MinSpareServers`: idle processes at least (prefork).
-    pub min_spare_servers: Option<i32>,
+    pub min_spare_servers: Count,
     /// `MaxSpareServers`: idle processes at most (prefork).
-    pub max_spare_servers: Option<i32>,
+    pub max_spare_servers: Count,
     /// `MinSpareThreads`: idle request slots at least (worker and event).
-    pub min_spare_threads: Option<i32>,
+    pub min_spare_threads: Count,
     /// `MaxSpareThreads`: idle request slots at most (worker and event).
-    pub max_spare_threads: Option<i32>,
+    pub max_spare_threads: Count,
     /// `MaxRequestWorkers`: request slots, or processes (prefork), of the whole server.
-    pub max_request_workers: Option<i32>,
+    pub max_request_workers: Count,
     /// `ThreadsPerChild`: request slots of a process.
-    pub threads_per_child: Option<i32>,
+    pub threads_per_child: Count,
     /// `ThreadLimit`: what `ThreadsPerChild` may be at most.
-    pub thread_limit: Option<i32>,
+    pub thread_limit: Count,
     /// `ServerLimit`: processes at most.
-    pub server_limit: Option<i32>,
+    pub server_limit: Count,
     /// `MaxConnectionsPerChild`: connections after which a process is replaced; 0 is never.
     pub max_connections_per_child: u64,
     /// `MaxMemoryPerChild`: bytes of its own memory after which a process is replaced; 0 is never.
@@ -161,15 +186,16 @@ impl Default for MpmSettings {
         Self {
             kind: MpmKind::default(),
             is_alone: false,
-            start_servers: None,
-            min_spare_servers: None,
-            max_spare_servers: None,
-            min_spare_threads: None,
-            max_spare_threads: None,
-            max_request_workers: None,
-            threads_per_child: None,
-            thread_limit: None,
-            server_limit: None,
+            sizes_itself: false,
+            start_servers: Count::Unsaid,
+            min_spare_servers: Count::Unsaid,
+            max_spare_servers: Count::Unsaid,
+            min_spare_threads: Count::Unsaid,
+            max_spare_threads: Count::Unsaid,
+            max_request_workers: Count::Unsaid,
+            threads_per_child: Count::Unsaid,
+            thread_limit: Count::Unsaid,
+            server_limit: Count::Unsaid,
             max_connections_per_child: 0,
             max_memory_per_child_bytes: 0,
             listen_backlog: 511,

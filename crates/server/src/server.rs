@@ -58,6 +58,7 @@ impl Server {
     pub fn serve(serve: &Serve) -> Result<(Self, Report), String> {
         let text = defaults::text(serve)?;
         let mut builder = Builder::default();
+        builder.server.mpm.sizes_itself = true;
         let index = modules::index();
         let own = config::parse(defaults::SOURCE_NAME, text.as_bytes(), 1);
         let mut said = config::apply(&own.nodes, &index, &mut builder);

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 /// The slots of one serving thread.
 pub(crate) struct Slots {
@@ -21,6 +22,8 @@ pub(crate) struct Slots {
     /// Free rows; the last used is used next, so that its memory is warm.
     free: RefCell<Vec<usize>>,
     queue: RefCell<VecDeque<Rc<Ticket>>>,
+    /// Somebody looks whether the parent allows more slots.
+    is_followed: Cell<bool>,
     /// Who wants to know when a slot becomes free.
     watchers: RefCell<Vec<Waker>>,
     /// All are taken, not only for the moment of a prepared response.
@@ -32,6 +35,10 @@ pub(crate) struct Slots {
 /// For how long it counts that all slots were taken. Clients that keep their connections ask again
 /// within this time; without it a slot between two of their requests would count as free.
 const FULL_MS: u64 = 100;
+
+/// How often requests that wait look whether the parent allows more slots: it does so at most a few
+/// times a second, and rings no bell.
+const FOLLOW: Duration = Duration::from_millis(50);
 
 /// A place in the queue.
 #[derive(Default)]
@@ -69,6 +76,7 @@ impl Slots {
             after,
             free,
             queue: RefCell::default(),
+            is_followed: Cell::new(false),
             watchers: RefCell::default(),
             is_full: Cell::new(false),
             full_ms: Cell::new(0),
@@ -82,7 +90,17 @@ impl Slots {
 
     /// Slots free now.
     pub(crate) fn free(&self) -> usize {
-        self.free.borrow().len()
+        self.free.borrow().len().saturating_sub(self.withheld())
+    }
+
+    /// Slots that may not be used at present: there is no memory for so many requests at once. The
+    /// parent says how many of a process may be, and each thread has its part, at least one.
+    fn withheld(&self) -> usize {
+        let (used, all) = (self.board.slots_in_use_max(), self.board.rows_per_process());
+        if used >= all {
+            return 0;
+        }
+        self.total - (self.total * used).div_ceil(all).clamp(1.min(self.total), self.total)
     }
 
     /// Whether all slots were taken a moment ago.
@@ -93,6 +111,9 @@ impl Slots {
 
     /// A slot, unless all are taken or somebody waits already.
     pub(crate) fn try_acquire(self: &Rc<Self>) -> Option<Slot> {
+        if self.free() == 0 || self.first_in_queue().is_some() {
+            return None;
+        }
         let row = self.free.borrow_mut().pop()?;
         Some(Slot { slots: self.clone(), row })
     }
@@ -112,6 +133,7 @@ impl Slots {
         self.is_full.set(true);
         let ticket = Rc::new(Ticket::default());
         self.queue.borrow_mut().push_back(ticket.clone());
+        self.follow_limit();
         let waiting = Waiting { slots: self, ticket: &ticket };
         let row = std::future::poll_fn(|context| match waiting.ticket.granted.take() {
             Some(row) => Poll::Ready(row),
@@ -124,23 +146,54 @@ impl Slots {
         Slot { slots: self.clone(), row }
     }
 
-    /// Hand a row to the first who waits, else keep it.
+    /// Who waits longest. Places that were given up go.
+    fn first_in_queue(&self) -> Option<Rc<Ticket>> {
+        let mut queue = self.queue.borrow_mut();
+        while queue.front().is_some_and(|ticket| ticket.abandoned.get()) {
+            queue.pop_front();
+        }
+        queue.front().cloned()
+    }
+
+    /// Take a row back, for the first who waits or for whoever comes.
     fn release(&self, row: usize) {
-        while let Some(ticket) = self.queue.borrow_mut().pop_front() {
-            if ticket.abandoned.get() {
-                continue;
-            }
-            ticket.granted.set(Some(row));
-            if let Some(waker) = ticket.waker.borrow_mut().take() {
-                waker.wake();
-            }
+        self.free.borrow_mut().push(row);
+        self.grant();
+        if self.free() == 0 {
             return;
         }
-        self.free.borrow_mut().push(row);
         if self.is_full.take() {
             self.full_ms.set(runtime::clock::monotonic_ms());
         }
         self.wake_watchers();
+    }
+
+    /// Hand free rows to those who wait, in order.
+    fn grant(&self) {
+        while self.free() > 0
+            && let Some(ticket) = self.first_in_queue()
+        {
+            self.queue.borrow_mut().pop_front();
+            ticket.granted.set(self.free.borrow_mut().pop());
+            if let Some(waker) = ticket.waker.borrow_mut().take() {
+                waker.wake();
+            }
+        }
+    }
+
+    /// While somebody waits although rows are free, look whether these may be used by now.
+    fn follow_limit(self: &Rc<Self>) {
+        if self.withheld() == 0 || self.is_followed.replace(true) {
+            return;
+        }
+        let slots = self.clone();
+        drop(runtime::thread::spawn(async move {
+            while slots.first_in_queue().is_some() {
+                runtime::timer::sleep(FOLLOW).await;
+                slots.grant();
+            }
+            slots.is_followed.set(false);
+        }));
     }
 
     /// Wake `waker` when a slot becomes free or [`Self::wake_watchers`] is called.
@@ -244,6 +297,35 @@ mod tests {
         assert!(slots.try_acquire().is_none());
         drop(held);
         assert!(is_ready(second.as_mut()).is_some());
+    }
+
+    #[test]
+    fn slots_that_the_parent_withholds_are_free_when_it_allows_them_again() {
+        let board = Arc::new(Board::create(1, 8, 0).unwrap());
+        let allow = |slots_per_process| {
+            board.set_sizing(&scoreboard::Sizing { slots_per_process, ..Default::default() });
+        };
+        // Each of two threads has half of what the process is allowed.
+        let slots = Rc::new(Slots::new(board.clone(), 0, 4..8, 1, RowState::Ready));
+        allow(4);
+        assert_eq!(slots.free(), 2);
+        let held = [slots.try_acquire().unwrap(), slots.try_acquire().unwrap()];
+        assert!(slots.try_acquire().is_none());
+        allow(1);
+        drop(held);
+        assert_eq!(slots.free(), 1, "never none at all");
+        let held = slots.try_acquire().unwrap();
+        assert!(slots.try_acquire().is_none());
+        runtime::Thread::new(runtime::blocking::Blocking::Inline).unwrap().block_on(async {
+            let waiting = slots.acquire();
+            let mut waiting = pin!(waiting);
+            assert!(is_ready(waiting.as_mut()).is_none());
+            allow(8);
+            assert!(slots.try_acquire().is_none(), "nobody may overtake");
+            drop(waiting.await);
+        });
+        drop(held);
+        assert_eq!(slots.free(), 4);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::{Problem, say};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use mpm::Started;
 use runtime::Manager;
-use server::{MpmKind, MpmSettings, Serve, Server, Warning};
+use server::{Machine, MpmKind, MpmSettings, Serve, Server, Warning};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(crate) fn run(parser: lexopt::Parser, manager: Manager) -> Result<i32, Probl
 
 /// What had to be changed to make the numbers of the configuration fit.
 pub(crate) fn sizes(settings: &MpmSettings) -> String {
-    let (_, warnings) = settings.sizing(runtime::process::cores());
+    let (_, warnings) = settings.sizing(&Machine::here());
     warnings.iter().map(Warning::line).collect()
 }
 
@@ -156,7 +156,7 @@ fn banner(folder: &std::path::Path, started: &Started) -> String {
     let pids: Vec<String> = started.pids.iter().map(ToString::to_string).collect();
     let plan = started.plan;
     text.push_str(&format!(
-        "MPM {}: parent {}, {} child process{} ({}), {} loop thread{} each, {} request slots\n",
+        "MPM {}: parent {}, {} child process{} ({}), {} loop thread{} each, {}{} request slots\n",
         plan.kind.name(),
         std::process::id(),
         pids.len(),
@@ -164,7 +164,8 @@ fn banner(folder: &std::path::Path, started: &Started) -> String {
         pids.join(", "),
         plan.threads,
         if plan.threads == 1 { "" } else { "s" },
-        plan.slots * plan.processes_max,
+        if plan.revised.is_some() { "up to " } else { "" },
+        plan.workers_max(),
     ));
     text.push_str("Ctrl-C ends it.\n");
     text

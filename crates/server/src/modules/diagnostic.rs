@@ -1,6 +1,6 @@
 //! diagnostic: a handler that waits, burns and faults on request, to try out limits, monitoring
 //! and supervision. `SetHandler trivet-diagnostic` turns it on; nothing does by default. `load` has
-//! its two harmless relatives, for measuring.
+//! its three harmless relatives, for measuring.
 //!
 //! Query: `wait=MS` holds the request slot and no thread, `burn=MS` burns CPU, `panic` panics,
 //! `crash` kills the process, `stream=BYTES` sends that many bytes (at most 16 MiB) as a body
@@ -40,6 +40,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
         Some("trivet-diagnostic") => Some(Handler::Diagnostic),
         Some("trivet-wait") => Some(Handler::Load(Load::Wait)),
         Some("trivet-cpu") => Some(Handler::Load(Load::Cpu)),
+        Some("trivet-memory") => Some(Handler::Load(Load::Memory)),
         _ => None,
     })
 }

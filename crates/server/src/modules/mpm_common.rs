@@ -1,7 +1,7 @@
 //! The directives of the MPMs: each fills its field of `MpmSettings` with what was written, under
 //! every MPM, so that one file will do for all. What the numbers come to is decided elsewhere.
 
-use crate::mpm_settings::MpmKind;
+use crate::mpm_settings::{Count, MpmKind};
 use crate::site::builder::Builder;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope, args};
@@ -14,12 +14,12 @@ pub(crate) static MODULE: Module<Builder> =
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("MaxRequestWorkers", Args::One, Scope::SERVER, "256 (prefork), 400 (worker), auto (event)", "Maximum number of threads alive at the same time", max_request_workers),
-    row("MaxClients", Args::One, Scope::SERVER, "256 (prefork), 400 (worker), auto (event)", "Deprecated name of MaxRequestWorkers", max_clients),
-    row("ThreadsPerChild", Args::One, Scope::SERVER, "25 (worker), auto (event)", "Number of threads each child creates", threads_per_child),
-    row("ServerLimit", Args::One, Scope::SERVER, "256 (prefork), 16 (worker), auto (event)", "Maximum number of child processes for this run of Apache", server_limit),
-    row("ThreadLimit", Args::One, Scope::SERVER, "64", "Maximum number of worker threads per child process for this run of Apache - Upper limit for ThreadsPerChild", thread_limit),
-    row("StartServers", Args::One, Scope::SERVER, "5 (prefork), 3 (worker), auto (event)", "Number of child processes launched at server startup", start_servers),
+    row("MaxRequestWorkers", Args::One, Scope::SERVER, "256 (prefork), 400 (worker), auto (event, trivet serve)", "Maximum number of threads alive at the same time", max_request_workers),
+    row("MaxClients", Args::One, Scope::SERVER, "256 (prefork), 400 (worker), auto (event, trivet serve)", "Deprecated name of MaxRequestWorkers", max_clients),
+    row("ThreadsPerChild", Args::One, Scope::SERVER, "25 (worker), auto (event, trivet serve)", "Number of threads each child creates", threads_per_child),
+    row("ServerLimit", Args::One, Scope::SERVER, "256 (prefork), 16 (worker), auto (event, trivet serve)", "Maximum number of child processes for this run of Apache", server_limit),
+    row("ThreadLimit", Args::One, Scope::SERVER, "64, auto (trivet serve)", "Maximum number of worker threads per child process for this run of Apache - Upper limit for ThreadsPerChild", thread_limit),
+    row("StartServers", Args::One, Scope::SERVER, "5 (prefork), 3 (worker), auto (event, trivet serve)", "Number of child processes launched at server startup", start_servers),
     row("ListenBacklog", Args::One, Scope::SERVER, "511", "Maximum length of the queue of pending connections, as used by listen(2)", listen_backlog),
     row("ListenTCPDeferAccept", Args::One, Scope::SERVER, "1", "Value set for the socket option TCP_DEFER_ACCEPT if it is set", listen_tcp_defer_accept),
     row("ListenCoresBucketsRatio", Args::One, Scope::SERVER, "0", "Ratio between the number of CPU cores (online) and the number of listeners buckets", listen_cores_buckets_ratio),
@@ -30,10 +30,10 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("CoreDumpDirectory", Args::One, Scope::SERVER, "", "The location of the directory Apache changes to before dumping core", core_dump_directory),
     row("ScoreBoardFile", Args::One, Scope::SERVER, "", "A file for Apache to maintain runtime process management information", accept),
     row("GracefulShutdownTimeout", Args::One, Scope::SERVER, "0", "Maximum time in seconds to wait for child processes to complete transactions during shutdown", graceful_shutdown_timeout),
-    row("MinSpareThreads", Args::One, Scope::SERVER, "75 (worker), auto (event)", "Minimum number of idle threads, to handle request spikes", min_spare_threads),
-    row("MaxSpareThreads", Args::One, Scope::SERVER, "250 (worker), auto (event)", "Maximum number of idle threads", max_spare_threads),
-    row("MinSpareServers", Args::One, Scope::SERVER, "5", "Minimum number of idle children, to handle request spikes", min_spare_servers),
-    row("MaxSpareServers", Args::One, Scope::SERVER, "10", "Maximum number of idle children", max_spare_servers),
+    row("MinSpareThreads", Args::One, Scope::SERVER, "75 (worker), auto (event, trivet serve)", "Minimum number of idle threads, to handle request spikes", min_spare_threads),
+    row("MaxSpareThreads", Args::One, Scope::SERVER, "250 (worker), auto (event, trivet serve)", "Maximum number of idle threads", max_spare_threads),
+    row("MinSpareServers", Args::One, Scope::SERVER, "5, auto (trivet serve)", "Minimum number of idle children, to handle request spikes", min_spare_servers),
+    row("MaxSpareServers", Args::One, Scope::SERVER, "10, auto (trivet serve)", "Maximum number of idle children", max_spare_servers),
     row("MaxConnectionsPerChild", Args::One, Scope::SERVER, "0", "Maximum number of connections a particular child serves before dying.", max_connections_per_child),
     row("MaxRequestsPerChild", Args::One, Scope::SERVER, "0", "Maximum number of connections a particular child serves before dying. (DEPRECATED, use MaxConnectionsPerChild)", max_connections_per_child),
     row("MaxMemoryPerChild", Args::One, Scope::SERVER, "0", "Memory of its own, in bytes or with K, M or G, after which a child is replaced", max_memory_per_child),
@@ -87,9 +87,12 @@ fn number(call: &Call<'_>) -> i32 {
     number
 }
 
-/// A number, or nothing for `auto`. It is checked when all are known.
-fn count(call: &Call<'_>) -> Option<i32> {
-    (!call.arg(0).eq_ignore_ascii_case("auto")).then(|| number(call))
+/// A number, or `auto`. It is checked when all are known.
+fn count(call: &Call<'_>) -> Count {
+    match call.arg(0).eq_ignore_ascii_case("auto") {
+        true => Count::Auto,
+        false => Count::Given(number(call)),
+    }
 }
 
 /// A number above 0.

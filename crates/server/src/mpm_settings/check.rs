@@ -3,7 +3,8 @@
 //! `event_check_config` of httpd, and what their `_run` functions raise without a word). Pure:
 //! numbers in, numbers and texts out.
 
-use super::{MpmKind, MpmSettings};
+use super::auto::{self, Machine};
+use super::{Count, MpmKind, MpmSettings};
 
 /// How large the server is, in the terms of httpd. Each number is at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,14 +30,14 @@ pub struct Sizes {
 /// How the server is sized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizing {
-    /// By the machine. Only event can do so.
-    Auto {
+    /// By the machine: event with processes for good.
+    Steady {
         /// One for each core.
         processes: usize,
-        /// `MaxRequestWorkers`, if it was said.
-        total: Option<usize>,
+        /// `MaxRequestWorkers`, or what it may be at most.
+        total: usize,
     },
-    /// By the directives and their defaults.
+    /// By numbers of processes and threads, wherever they come from.
     Fixed(Sizes),
 }
 
@@ -44,7 +45,7 @@ impl Sizing {
     /// Processes that serve at the same time, at most.
     pub fn processes_max(self) -> usize {
         match self {
-            Self::Auto { processes, .. } => processes,
+            Self::Steady { processes, .. } => processes,
             Self::Fixed(sizes) => sizes.processes_max,
         }
     }
@@ -71,15 +72,15 @@ impl Warning {
 }
 
 /// What an MPM takes if nothing is said, and at most (the `DEFAULT_` and `MAX_` of its source).
-struct Bounds {
+pub(super) struct Bounds {
     start: i64,
-    spare_min: i64,
+    pub(super) spare_min: i64,
     spare_max: i64,
     total: i64,
-    threads_per_child: i64,
-    thread_limit: i64,
+    pub(super) threads_per_child: i64,
+    pub(super) thread_limit: i64,
     thread_limit_max: i64,
-    server_limit: i64,
+    pub(super) server_limit: i64,
     server_limit_max: i64,
 }
 
@@ -101,6 +102,15 @@ const EVENT: Bounds = Bounds { thread_limit_max: 100_000, ..WORKER };
 
 /// [`Bounds::server_limit_max`] of event.
 const EVENT_PROCESSES_MAX: usize = 20_000;
+
+/// The numbers of an MPM.
+pub(super) fn bounds(kind: MpmKind) -> &'static Bounds {
+    match kind {
+        MpmKind::Prefork => &PREFORK,
+        MpmKind::Worker => &WORKER,
+        MpmKind::Event => &EVENT,
+    }
+}
 
 /// What can be wrong.
 #[derive(Clone, Copy)]
@@ -145,40 +155,22 @@ struct Checker<'a> {
 }
 
 impl MpmSettings {
-    /// Whether event may choose its sizes itself, since nothing was said about processes and
-    /// threads. It has no other use for their numbers.
-    pub fn is_auto(&self) -> bool {
-        let said = [
-            self.start_servers,
-            self.min_spare_threads,
-            self.max_spare_threads,
-            self.threads_per_child,
-            self.server_limit,
-        ];
-        self.kind == MpmKind::Event && said.iter().all(Option::is_none)
-    }
-
     /// How many sets of listening sockets there are on a machine with so many cores
     /// (`ap_duplicate_listeners` of httpd's listen.c).
     pub fn listener_buckets(&self, cores: usize) -> usize {
         cores.checked_div(self.listen_cores_buckets_ratio).unwrap_or(1).max(1)
     }
 
-    /// The sizes on a machine with so many cores, and what had to be changed.
-    pub fn sizing(&self, cores: usize) -> (Sizing, Vec<Warning>) {
-        let bounds = match self.kind {
-            MpmKind::Prefork => &PREFORK,
-            MpmKind::Worker => &WORKER,
-            MpmKind::Event => &EVENT,
-        };
-        let mut checker = Checker { kind: self.kind, settings: self, bounds, warnings: Vec::new() };
-        let buckets = i64::try_from(self.listener_buckets(cores)).unwrap_or(1);
+    /// The sizes on a machine, and what had to be changed.
+    pub fn sizing(&self, machine: &Machine) -> (Sizing, Vec<Warning>) {
+        let settings = &self.completed(machine);
+        let bounds = bounds(self.kind);
+        let mut checker = Checker { kind: self.kind, settings, bounds, warnings: Vec::new() };
+        let buckets = i64::try_from(self.listener_buckets(machine.cores)).unwrap_or(1);
         let sizing = match self.kind {
-            MpmKind::Event if self.is_auto() => {
-                let total = checker.auto();
-                let most = if self.is_alone { 1 } else { EVENT_PROCESSES_MAX };
-                let processes = cores.clamp(1, most.min(total.unwrap_or(most)));
-                Sizing::Auto { processes, total }
+            MpmKind::Event if self.is_steady() => {
+                checker.settings = self;
+                self.steady(machine, &mut checker)
             }
             MpmKind::Prefork => Sizing::Fixed(checker.processes(buckets)),
             _ => Sizing::Fixed(checker.threads(buckets)),
@@ -188,6 +180,16 @@ impl MpmSettings {
             sizing => sizing,
         };
         (sizing, checker.warnings)
+    }
+
+    /// One process for each core, unless there are to be fewer.
+    fn steady(&self, machine: &Machine, checker: &mut Checker<'_>) -> Sizing {
+        let total = checker.total_if_given();
+        let limit = self.server_limit.given().map(|_| size(checker.server_limit()));
+        let most = if self.is_alone { 1 } else { limit.unwrap_or(EVENT_PROCESSES_MAX) };
+        let total = total.unwrap_or_else(|| auto::ceiling(self.kind, machine));
+        let processes = machine.cores.clamp(1, most.min(total));
+        Sizing::Steady { processes, total: total.max(processes) }
     }
 }
 
@@ -199,8 +201,8 @@ impl Sizes {
     }
 }
 
-fn given(number: Option<i32>, default: i64) -> i64 {
-    number.map_or(default, i64::from)
+fn given(number: Count, default: i64) -> i64 {
+    number.given().map_or(default, i64::from)
 }
 
 /// All numbers have become positive, and small enough for any `usize`.
@@ -252,9 +254,9 @@ impl Checker<'_> {
         self.one_at_least(Check::StartLow, "StartServers", number)
     }
 
-    /// Event, sized by the machine.
-    fn auto(&mut self) -> Option<usize> {
-        let total = i64::from(self.settings.max_request_workers?);
+    /// `MaxRequestWorkers`, if it is a number.
+    fn total_if_given(&mut self) -> Option<usize> {
+        let total = i64::from(self.settings.max_request_workers.given()?);
         Some(size(self.one_at_least(Check::TotalLow, "MaxRequestWorkers", total)))
     }
 

@@ -88,7 +88,7 @@ fn run(
         show_errors_in_log(&configured);
     }
     first.repeat(&configured.repeated());
-    for warning in configured.mpm().sizing(runtime::process::cores()).1 {
+    for warning in configured.mpm().sizing(&server::Machine::here()).1 {
         first.warn(warning.id_again, &warning.text_again);
     }
     let present = RefCell::new(configured);

@@ -1,5 +1,6 @@
-//! Two handlers for measuring what a server does with requests that take long: `trivet-wait` waits
-//! and `trivet-cpu` computes, for 100 ms or as long as `?ms=` says, and does nothing else.
+//! Three handlers for measuring what a server does with requests that take long: `trivet-wait`
+//! waits, `trivet-cpu` computes and `trivet-memory` has memory (4 MB, or as much as `?kb=` says),
+//! for 100 ms or as long as `?ms=` says, and does nothing else.
 //!
 //! They hold what an application would hold: a request slot for the time, and the second one a
 //! processor, so that its time counts as this process's.
@@ -24,11 +25,19 @@ const WAIT_MAX_MS: u64 = 60_000;
 /// The longest computation; it cannot be interrupted where a thread does it that has nothing else.
 const CPU_MAX_MS: u64 = 10_000;
 
+/// Memory of a request that does not say how much, and the most that one may have.
+const DEFAULT_KB: u64 = 4096;
+const MEMORY_MAX_KB: u64 = 256 << 10;
+
+/// A page of memory is there when it is written to.
+const PAGE_BYTES: usize = 4096;
+
 /// What takes the time.
 #[derive(Clone, Copy)]
 pub(crate) enum Load {
     Wait,
     Cpu,
+    Memory,
 }
 
 impl Load {
@@ -36,6 +45,7 @@ impl Load {
         match self {
             Self::Wait => "trivet-wait",
             Self::Cpu => "trivet-cpu",
+            Self::Memory => "trivet-memory",
         }
     }
 
@@ -46,10 +56,12 @@ impl Load {
             let failure = Failure::new(Status::METHOD_NOT_ALLOWED, "trivet", text);
             return Err(failure.field("Allow", "GET,HEAD"));
         }
-        let ms = match duration_ms(lookup.query.as_deref().unwrap_or_default(), self.max_ms()) {
-            Ok(ms) => ms,
-            Err(text) => return Ok(Response { status: Status::BAD_REQUEST, ..plain(&text) }),
-        };
+        let query = lookup.query.as_deref().unwrap_or_default();
+        let (ms, kb) =
+            match duration_ms(query, self.max_ms()).and_then(|ms| Ok((ms, self.kb(query)?))) {
+                Ok(numbers) => numbers,
+                Err(text) => return Ok(Response { status: Status::BAD_REQUEST, ..plain(&text) }),
+            };
         // A measurement that is broken off closes its connections. What it had asked for would
         // hold slots and cores for up to a minute, and nobody would read the answers.
         lookup.request.ends_with_input.set(true);
@@ -59,6 +71,12 @@ impl Load {
                 let _waiting = spent.wait(Cause::Handler);
                 runtime::timer::sleep(Duration::from_millis(ms)).await;
                 "waited"
+            }
+            Self::Memory => {
+                let memory = occupied(kb);
+                runtime::timer::sleep(Duration::from_millis(ms)).await;
+                drop(black_box(memory));
+                return Ok(plain(&format!("had {kb} KB for {ms} ms")));
             }
             Self::Cpu => {
                 accounting::compute(spent, move |is_given_up| burn(ms, is_given_up))
@@ -70,9 +88,18 @@ impl Load {
         Ok(plain(&format!("{done} {ms} ms")))
     }
 
+    /// The memory that a query asks for, or why it is none.
+    fn kb(self, query: &[u8]) -> Result<u64, String> {
+        if !matches!(self, Self::Memory) {
+            return Ok(0);
+        }
+        number(query, b"kb=", DEFAULT_KB, MEMORY_MAX_KB)
+            .ok_or_else(|| format!("kb must be a number of kilobytes from 0 to {MEMORY_MAX_KB}"))
+    }
+
     fn max_ms(self) -> u64 {
         match self {
-            Self::Wait => WAIT_MAX_MS,
+            Self::Wait | Self::Memory => WAIT_MAX_MS,
             Self::Cpu => CPU_MAX_MS,
         }
     }
@@ -80,11 +107,24 @@ impl Load {
 
 /// The time that a query asks for, or why it is none.
 fn duration_ms(query: &[u8], max_ms: u64) -> Result<u64, String> {
-    let mut values = query.split(|byte| *byte == b'&').filter_map(|part| part.strip_prefix(b"ms="));
-    let Some(value) = values.next() else { return Ok(DEFAULT_MS) };
+    number(query, b"ms=", DEFAULT_MS, max_ms)
+        .ok_or_else(|| format!("ms must be a number of milliseconds from 0 to {max_ms}"))
+}
+
+/// The number behind `name` in a query, or `default` if that is not there; `None` if it is none
+/// from 0 to `max`.
+fn number(query: &[u8], name: &[u8], default: u64, max: u64) -> Option<u64> {
+    let mut values = query.split(|byte| *byte == b'&').filter_map(|part| part.strip_prefix(name));
+    let Some(value) = values.next() else { return Some(default) };
     let digits = std::str::from_utf8(value).ok().filter(|text| !text.starts_with('+'));
-    let number = digits.and_then(|text| text.parse().ok()).filter(|ms| *ms <= max_ms);
-    number.ok_or_else(|| format!("ms must be a number of milliseconds from 0 to {max_ms}"))
+    digits.and_then(|text| text.parse().ok()).filter(|number| *number <= max)
+}
+
+/// So much memory, all of it there.
+fn occupied(kb: u64) -> Vec<u8> {
+    let mut memory = vec![0; usize::try_from(kb).unwrap_or(0) * 1024];
+    memory.iter_mut().step_by(PAGE_BYTES).for_each(|byte| *byte = black_box(1));
+    memory
 }
 
 /// Keep a processor busy until this thread has had it for so long.

@@ -11,7 +11,6 @@ use crate::modules::{self, Documented};
 use crate::mpm_settings::MpmKind;
 use message::Status;
 use message::escape::html_escape;
-use runtime::process;
 
 const HEAD: &str = concat!(
     "<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0 Transitional//EN\"\n",
@@ -160,7 +159,7 @@ fn server(lookup: &Lookup<'_>, out: &mut Vec<u8>) {
         timing.keep_alive_timeout_ms / 1000
     );
     mark(out, row("Timeouts", &timeouts).trim_end());
-    let daemons = site.mpm.sizing(process::cores()).0.processes_max();
+    let daemons = lookup.context.processes_max();
     mark(out, &row("MPM Name", site.mpm.kind.name()));
     let threaded = if site.mpm.kind == MpmKind::Prefork { "no" } else { "yes" };
     let information = format!("Max Daemons: {daemons} Threaded: {threaded} Forked: yes");

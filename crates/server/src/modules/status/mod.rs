@@ -20,7 +20,6 @@ use config::{Args, Call, Directive, Error, Module, Scope};
 use figures::Figures;
 pub use line::status_line;
 use message::Method;
-use runtime::process;
 use scoreboard::Snapshot;
 
 /// The module and its table.
@@ -56,7 +55,7 @@ pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
     let query = lookup.query.as_deref().unwrap_or_default();
     let names = names(lookup);
     let mpm = &lookup.site().mpm;
-    let processes_max = mpm.sizing(process::cores()).0.processes_max();
+    let processes_max = lookup.context.processes_max();
     let snapshot = Snapshot::take(lookup.context.board());
     let figures = Figures::new(&snapshot, mpm.kind, processes_max);
     let mut response = if query.split(|byte| *byte == b'&').any(|part| part == b"auto") {

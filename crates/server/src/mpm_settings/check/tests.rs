@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Four cores and no want of memory.
+const MACHINE: Machine = Machine { cores: 4, total_bytes: 64 << 30, available_bytes: 60 << 30 };
+
 /// A directive and its number.
 type Said<'a> = (&'a str, i32);
 
@@ -20,7 +23,7 @@ fn settings(kind: MpmKind, said: &[Said<'_>]) -> MpmSettings {
             "ServerLimit" => &mut settings.server_limit,
             other => panic!("{other}"),
         };
-        *field = Some(*number);
+        *field = Count::Given(*number);
     }
     settings
 }
@@ -29,7 +32,7 @@ fn settings(kind: MpmKind, said: &[Said<'_>]) -> MpmSettings {
 type Numbers = (usize, usize, usize, usize, usize, usize);
 
 fn sized(settings: &MpmSettings) -> (Numbers, Vec<u32>) {
-    let (sizing, warnings) = settings.sizing(4);
+    let (sizing, warnings) = settings.sizing(&MACHINE);
     let Sizing::Fixed(sizes) = sizing else { panic!("{sizing:?}") };
     let Sizes { start, processes_max, threads_per_child, total, spare_min, spare_max, .. } = sizes;
     let ids = warnings.iter().map(|warning| warning.id).collect();
@@ -133,21 +136,21 @@ fn each_set_of_listening_sockets_has_a_child() {
 
 #[test]
 fn event_is_sized_by_the_machine_if_nothing_is_said() {
-    let auto = |said: &[Said<'_>]| settings(MpmKind::Event, said).sizing(4);
-    let sizing = |processes, total| Sizing::Auto { processes, total };
-    assert_eq!(auto(&[]), (sizing(4, None), vec![]));
+    let auto = |said: &[Said<'_>]| settings(MpmKind::Event, said).sizing(&MACHINE);
+    let sizing = |processes, total| Sizing::Steady { processes, total };
+    assert_eq!(auto(&[]), (sizing(4, 2048), vec![]));
     let said = [("MaxRequestWorkers", 410), ("ThreadLimit", 10)];
-    assert_eq!(auto(&said), (sizing(4, Some(410)), vec![]));
-    assert_eq!(auto(&[("MaxRequestWorkers", 3)]).0, sizing(3, Some(3)));
+    assert_eq!(auto(&said), (sizing(4, 410), vec![]));
+    assert_eq!(auto(&[("MaxRequestWorkers", 3)]).0, sizing(3, 3));
     let (found, warnings) = auto(&[("MaxRequestWorkers", 0)]);
-    assert_eq!((found, warnings.len()), (sizing(1, Some(1)), 1));
+    assert_eq!((found, warnings.len()), (sizing(1, 1), 1));
     assert_eq!(
         warnings[0].line(),
         "AH00511: WARNING: MaxRequestWorkers of 0 not allowed, increasing to 1.\n"
     );
     let alone = MpmSettings { is_alone: true, ..MpmSettings::default() };
-    assert_eq!(alone.sizing(4).0, sizing(1, None));
-    assert_eq!(MpmSettings::default().sizing(0).0, sizing(1, None));
+    assert_eq!(alone.sizing(&MACHINE).0, sizing(1, 2048));
+    assert_eq!(MpmSettings::default().sizing(&Machine { cores: 0, ..MACHINE }).0, sizing(1, 1024));
     let alone = MpmSettings { is_alone: true, ..settings(MpmKind::Worker, &[]) };
     assert_eq!(sized(&alone).0, (1, 1, 25, 25, 75, 250));
 }
@@ -231,7 +234,7 @@ const TEXTS: &[(MpmKind, &[Said<'static>], &[Texts])] = &[
 #[test]
 fn warnings_are_httpds() {
     let said = |kind, said: &[Said<'_>]| {
-        let (_, warnings) = settings(kind, said).sizing(4);
+        let (_, warnings) = settings(kind, said).sizing(&MACHINE);
         let line =
             |one: &Warning| (one.line(), format!("AH{:05}: {}", one.id_again, one.text_again));
         warnings.iter().map(line).collect::<Vec<_>>()
@@ -246,14 +249,23 @@ fn warnings_are_httpds() {
 /// Whatever is written, the sizes are such as a server can have.
 #[test]
 fn no_number_is_too_strange() {
-    const NUMBERS: [Option<i32>; 7] =
-        [None, Some(i32::MIN), Some(0), Some(1), Some(64), Some(100_000), Some(i32::MAX)];
+    use Count::{Auto, Given, Unsaid};
+    const NUMBERS: [Count; 8] = [
+        Unsaid,
+        Auto,
+        Given(i32::MIN),
+        Given(0),
+        Given(1),
+        Given(64),
+        Given(100_000),
+        Given(i32::MAX),
+    ];
     for kind in MpmKind::all() {
         for at in 0..NUMBERS.len().pow(5) {
             let number = |place: u32| NUMBERS[at / NUMBERS.len().pow(place) % NUMBERS.len()];
             let settings = MpmSettings {
                 kind,
-                start_servers: Some(5),
+                start_servers: Given(5),
                 max_request_workers: number(0),
                 threads_per_child: number(1),
                 thread_limit: number(2),
@@ -262,7 +274,9 @@ fn no_number_is_too_strange() {
                 min_spare_threads: number(4),
                 ..MpmSettings::default()
             };
-            let (Sizing::Fixed(sizes), _) = settings.sizing(4) else { panic!("{settings:?}") };
+            let (Sizing::Fixed(sizes), _) = settings.sizing(&MACHINE) else {
+                panic!("{settings:?}")
+            };
             let Sizes { start, processes_max, server_limit, total, .. } = sizes;
             assert!((1..=processes_max).contains(&start), "{settings:?}: {sizes:?}");
             assert!(processes_max <= server_limit && server_limit <= 200_000, "{settings:?}");

@@ -1,0 +1,430 @@
+//! MaxRequestWorkers as it is revised while the server runs: the parent looks how much memory is
+//! free and what its children have, and lets as many workers run as that is enough for. It acts
+//! before the kernel kills anybody. The arithmetic is in `ration` and `measure`.
+//!
+//! What a look costs: one file of /proc for each of at most 128 children a second (3 us each), a
+//! dozen others (50 us), and smaps_rollup of at most eight children in five seconds (0.3 ms each).
+
+use crate::crew::Crew;
+use crate::measure::{LEAST_BYTES, Measure, percentile_95};
+use crate::plan::Plan;
+use crate::ration::{self, Facts};
+use crate::supervisor::Parent;
+use crate::working;
+use runtime::memory::{self, Gauge, Memory};
+use runtime::{clock, process};
+use scoreboard::{Basis, Board, Pressure, Sizing};
+use server::{FIRST_GUESS_BYTES, MpmKind};
+
+/// How often is looked, and how often while workers become more or memory less.
+const LOOK_MS: u64 = 1000;
+const SHORT_LOOK_MS: u64 = 250;
+
+/// The same until all children of the start serve: the first look is before the first request.
+const START_LOOK_MS: u64 = 20;
+
+/// Children whose counters are read at a look.
+const COUNTERS_PER_LOOK: usize = 128;
+
+/// Children whose pages the kernel walks through: one at a look, and so often at most.
+const WALK_MS: u64 = 625;
+
+/// What the kernel has for a process and for each of its threads beside their memory: page tables,
+/// stacks, descriptors. (Measured in a cgroup of their own: 256 children of prefork had 148 KB
+/// each, 16 of worker 900 KB with 25 threads and 2933 KB with 100.)
+const KERNEL_BYTES: u64 = 128 << 10;
+const KERNEL_BYTES_OF_THREAD: u64 = 28 << 10;
+
+/// How often the log tells of a change; the first measurement is told at once.
+const TOLD_MS: u64 = 10_000;
+
+/// The number of busy workers that was seen goes down by one in so many at a look.
+const FORGET: usize = 32;
+
+/// What the parent knows about memory.
+#[derive(Default)]
+pub(crate) struct Steward {
+    gauge: Gauge,
+    measure: Measure,
+    due_ms: u64,
+    looked_ms: u64,
+    passed_ms: u64,
+    walk_due_ms: u64,
+    /// Children are looked at in turn.
+    turn: usize,
+    stalled_us: Option<u64>,
+    /// Anonymous memory that a child shares with its parent: what a child has alone is the rest.
+    shared_bytes: Option<u64>,
+    /// The smallest child: what a process takes whose workers have nothing to do.
+    idle_bytes: Option<u64>,
+    /// The most workers that were busy at once, of late.
+    seen: usize,
+    /// What was told last, and when.
+    told: Option<(Sizing, u64)>,
+    /// Workers that have something to do.
+    busy: usize,
+    is_blind: bool,
+    /// How long requests have shown what they take.
+    tried_ms: u64,
+    /// Bytes that growth may take until the next look.
+    growth_bytes: u64,
+    /// Workers that may be in use, where processes share them.
+    in_use_max: usize,
+    /// Workers that there may be whatever was measured, and since when.
+    bound: Option<usize>,
+    bound_ms: u64,
+    sizing: Sizing,
+}
+
+/// The pool at one moment.
+#[derive(Clone, Copy, Default)]
+struct Pool {
+    bytes: u64,
+    /// Children that are to stay.
+    processes: usize,
+    /// Of these, such that have served.
+    served: usize,
+    /// What one of these has: the mean, and what few have more than.
+    served_mean: u64,
+    served_most: u64,
+    /// Workers that have something to do.
+    busy: usize,
+}
+
+impl Steward {
+    /// When there is something to do next.
+    pub(crate) fn due_ms(&self, plan: &Plan) -> u64 {
+        if plan.revised.is_some() { self.due_ms } else { u64::MAX }
+    }
+
+    /// How many of `count` processes may be started now. Where threads wait for their turn a
+    /// process takes nothing but what it takes idle.
+    pub(crate) fn allows(&self, plan: &Plan, count: usize) -> usize {
+        if plan.revised.is_none() {
+            return count;
+        }
+        if self.sizing.pressure != Pressure::None {
+            return 0;
+        }
+        match plan.kind {
+            MpmKind::Prefork => {
+                ration::proven(count, 0, self.growth_bytes, self.worst_bytes()).max(1)
+            }
+            _ => count,
+        }
+    }
+
+    fn worst_bytes(&self) -> u64 {
+        ration::at_worst(self.sizing.worker_bytes, FIRST_GUESS_BYTES, self.tried_ms)
+    }
+
+    /// Share the workers that may be in use out to so many processes.
+    fn share_out(&mut self, plan: &Plan, processes: usize, board: &Board) {
+        if plan.kind != MpmKind::Prefork {
+            let slots = plan.slots_for(self.in_use_max, processes);
+            self.sizing.slots_per_process = u32::try_from(slots).unwrap_or(u32::MAX);
+        }
+        board.set_sizing(&self.sizing);
+    }
+
+    /// What is free now, with how much of the time somebody has waited for it.
+    fn read(&mut self, now_ms: u64) -> (Memory, u64) {
+        let memory = self.gauge.read();
+        let passed_ms = now_ms.saturating_sub(self.looked_ms);
+        let waited = self.stalled_us.zip(memory.stalled_us);
+        let percent = waited.map_or(0, |(before, now)| ration::percent(before, now, passed_ms));
+        (self.stalled_us, self.looked_ms) = (memory.stalled_us, now_ms);
+        // A pause of the whole machine is no time in which requests were seen.
+        self.passed_ms = passed_ms.min(LOOK_MS);
+        (memory, percent)
+    }
+
+    /// What a worker takes or soon will, and where that is known from.
+    fn worker_cost(&self, plan: &Plan, pool: &Pool) -> (u64, Basis, u32) {
+        match self.measured_cost(plan, pool) {
+            Some((bytes, basis, samples)) => {
+                (ration::grown_up(bytes, self.tried_ms), basis, samples)
+            }
+            None => (FIRST_GUESS_BYTES, Basis::Guess, 0),
+        }
+    }
+
+    fn measured_cost(&self, plan: &Plan, pool: &Pool) -> Option<(u64, Basis, u32)> {
+        let slope = self.measure.cost();
+        if plan.kind == MpmKind::Prefork {
+            return match slope {
+                Some((bytes, samples)) if pool.served > 0 => {
+                    Some((bytes.max(pool.served_mean), Basis::Slope, samples))
+                }
+                _ if pool.served >= 2 => {
+                    let served = u32::try_from(pool.served).unwrap_or(u32::MAX);
+                    Some((pool.served_most, Basis::Children, served))
+                }
+                _ => None,
+            };
+        }
+        // Each worker has its part of a process that goes with it.
+        let part = match plan.spare {
+            Some(_) => self.idle_bytes.unwrap_or(0) / plan.slots.max(1) as u64,
+            None => 0,
+        };
+        slope.map(|(bytes, samples)| (bytes.max(LEAST_BYTES) + part, Basis::Slope, samples))
+    }
+
+    /// Remember what the pool was like.
+    fn learn(&mut self, plan: &Plan, pool: &Pool) {
+        let idle_bytes = self.idle_bytes.unwrap_or(0);
+        match (plan.kind, plan.spare) {
+            // Not by all processes: those that wait for their first request while others begin to
+            // serve would make a worker twice as dear as it is.
+            (MpmKind::Prefork, _) => self.measure.add(pool.served, pool.bytes),
+            (_, None) => self.measure.add(pool.busy, pool.bytes),
+            (_, Some(_)) => {
+                let processes = idle_bytes.saturating_mul(pool.processes as u64);
+                self.measure.add(pool.busy, pool.bytes.saturating_sub(processes));
+            }
+        }
+        self.busy = pool.busy;
+        self.seen = pool.busy.max(self.seen - self.seen.div_ceil(FORGET));
+        if pool.busy > 0 {
+            self.tried_ms = self.tried_ms.saturating_add(self.passed_ms);
+        }
+    }
+
+    /// How many workers there may be, with all figures; and how many memory is enough for.
+    fn size(&mut self, plan: &Plan, memory: Memory, stalled: u64, pool: &Pool) -> usize {
+        let (worker_bytes, basis, samples) = self.worker_cost(plan, pool);
+        let base_bytes = match plan.spare {
+            Some(_) => 0,
+            None => self.idle_bytes.unwrap_or(0).saturating_mul(pool.processes as u64),
+        };
+        let (free_bytes, pool_bytes) = (memory.available_bytes, pool.bytes);
+        let facts = Facts { free_bytes, pool_bytes, base_bytes, worker_bytes };
+        let enough = facts.workers();
+        let pressure = ration::pressure(memory.total_bytes, free_bytes, stalled);
+        self.growth_bytes = free_bytes.saturating_sub(ration::tight_bytes(memory.total_bytes)) / 2;
+        // However often is looked, it grows once a second.
+        if pressure != Pressure::None || self.looked_ms >= self.bound_ms.saturating_add(LOOK_MS) {
+            let before = self.bound.map_or(usize::MAX, |bound| bound.max(1));
+            self.bound = Some(ration::bounded(before, pool.busy, pressure));
+            self.bound_ms = self.looked_ms;
+        }
+        let workers = enough.min(self.bound.unwrap_or(usize::MAX));
+        let workers = workers.clamp(plan.processes_for(0), plan.workers_max());
+        self.sizing = Sizing {
+            workers: u32::try_from(workers).unwrap_or(u32::MAX),
+            workers_max: u32::try_from(plan.workers_max()).unwrap_or(u32::MAX),
+            slots_per_process: 0,
+            worker_bytes,
+            basis,
+            samples,
+            base_bytes,
+            available_bytes: facts.available_bytes(),
+            total_bytes: memory.total_bytes,
+            is_of_group: memory.is_of_group,
+            pressure,
+        };
+        self.in_use_max = ration::proven(workers, self.seen, self.growth_bytes, self.worst_bytes());
+        enough
+    }
+
+    /// Whether to look again soon: while there is little left, or all that may be used is.
+    fn is_alert(&self, plan: &Plan, memory: Memory, pool: &Pool) -> bool {
+        let in_use_max = match self.sizing.slots_per_process as usize {
+            0 => pool.processes,
+            slots => pool.processes * slots,
+        };
+        let is_used_up = pool.busy * 2 >= in_use_max && in_use_max < plan.workers_max();
+        memory.available_bytes < memory.total_bytes / 4 || is_used_up
+    }
+
+    /// The line for the log, if there is news.
+    fn news(&mut self, enough: usize, busy: usize, now_ms: u64) -> Option<String> {
+        let now = self.sizing;
+        if let Some((was, told_ms)) = self.told {
+            let is_first_measured = was.basis == Basis::Guess && now.basis != Basis::Guess;
+            let is_time = is_first_measured || now_ms >= told_ms.saturating_add(TOLD_MS);
+            if !is_time || !ration::is_news(was.workers as usize, now.workers as usize) {
+                return None;
+            }
+        }
+        let was = self.told.replace((now, now_ms)).map(|(was, _)| was.workers);
+        Some(working::line(&now, enough, busy, was))
+    }
+
+    /// Whether all workers that there may be have something to do.
+    pub(crate) fn is_full(&self) -> bool {
+        self.busy >= self.sizing.workers as usize
+    }
+
+    /// Begin anew, with other children.
+    pub(crate) fn follow(&mut self, crew: &Crew) {
+        *self = Self { gauge: std::mem::take(&mut self.gauge), ..Self::default() };
+        begin(&mut self.gauge, &crew.generation.plan, &crew.generation.board);
+    }
+}
+
+/// What the board says before the first look.
+pub(crate) fn begin(gauge: &mut Gauge, plan: &Plan, board: &Board) {
+    let memory = gauge.read();
+    let workers = plan.revised.unwrap_or(plan.workers_max());
+    let per_process = plan.slots_for(workers, plan.start);
+    let (is_revised, is_prefork) = (plan.revised.is_some(), plan.kind == MpmKind::Prefork);
+    board.set_sizing(&Sizing {
+        workers: u32::try_from(workers).unwrap_or(u32::MAX),
+        workers_max: u32::try_from(plan.workers_max()).unwrap_or(u32::MAX),
+        slots_per_process: match is_revised && !is_prefork {
+            true => u32::try_from(per_process).unwrap_or(u32::MAX),
+            false => 0,
+        },
+        worker_bytes: if is_revised { FIRST_GUESS_BYTES } else { 0 },
+        basis: if is_revised { Basis::Guess } else { Basis::Given },
+        available_bytes: memory.available_bytes,
+        total_bytes: memory.total_bytes,
+        is_of_group: memory.is_of_group,
+        ..Sizing::default()
+    });
+}
+
+impl Parent<'_> {
+    /// Look at memory, and let as many workers run as it is enough for.
+    pub(crate) fn govern(&mut self) {
+        let now_ms = clock::monotonic_ms();
+        let plan = self.current.generation.plan;
+        let is_start =
+            self.starting.as_ref().is_some_and(|it| it.crew.number() == self.current.number());
+        if plan.revised.is_none() || now_ms < self.steward.due_ms {
+            return;
+        }
+        if is_start {
+            self.steward.due_ms = now_ms.saturating_add(START_LOOK_MS);
+            return;
+        }
+        let (memory, stalled) = self.steward.read(now_ms);
+        if memory.total_bytes == 0 {
+            self.steward.due_ms = now_ms.saturating_add(LOOK_MS);
+            return self.tell_that_nothing_is_known();
+        }
+        self.walk(now_ms);
+        self.count_memory();
+        let pool = self.pool();
+        self.steward.learn(&plan, &pool);
+        let enough = self.steward.size(&plan, memory, stalled, &pool);
+        let is_alert = self.steward.is_alert(&plan, memory, &pool);
+        let pause_ms = if is_alert { SHORT_LOOK_MS } else { LOOK_MS };
+        self.steward.due_ms = now_ms.saturating_add(pause_ms);
+        self.share_out(pool.processes);
+        let measured = if plan.kind == MpmKind::Prefork { pool.served } else { pool.busy };
+        if let Some(line) = self.steward.news(enough, measured, now_ms) {
+            self.current.generation.server.say(&line);
+        }
+        if plan.spare.is_some() {
+            self.keep_to(plan.processes_for(self.steward.sizing.workers as usize));
+        }
+    }
+
+    /// Let the children know how many workers each of them may have in use: there are so many, or
+    /// soon will be.
+    fn share_out(&mut self, processes: usize) {
+        let generation = &self.current.generation;
+        let processes = processes.max(self.current.target());
+        self.steward.share_out(&generation.plan, processes, &generation.board);
+    }
+
+    /// More children are about to be started.
+    pub(crate) fn share_with_more(&mut self) {
+        if self.current.generation.plan.revised.is_some() {
+            self.share_out(0);
+        }
+    }
+
+    /// Neither /proc nor a cgroup says how much memory there is: what was assumed first holds.
+    fn tell_that_nothing_is_known(&mut self) {
+        if std::mem::replace(&mut self.steward.is_blind, true) {
+            return;
+        }
+        let generation = &self.current.generation;
+        let workers = generation.plan.revised.unwrap_or(0);
+        generation.server.say(&format!(
+            "MaxRequestWorkers auto: {workers} for good, since the system does not tell how much \
+             memory there is"
+        ));
+    }
+
+    /// Read the counters of some children, in turn.
+    fn count_memory(&mut self) {
+        let number = self.current.number();
+        let shared = *self
+            .steward
+            .shared_bytes
+            .get_or_insert_with(|| memory::anonymous_bytes(process::id()).unwrap_or(0));
+        let threads = self.current.generation.plan.threads as u64;
+        let kernel_bytes = KERNEL_BYTES + threads * KERNEL_BYTES_OF_THREAD;
+        let mut turn = self.steward.turn;
+        for record in self.children.some_of(number, &mut turn, COUNTERS_PER_LOOK) {
+            let Some(bytes) = memory::anonymous_bytes(record.pid) else { continue };
+            record.bytes = bytes.saturating_sub(shared).saturating_add(kernel_bytes);
+        }
+        self.steward.turn = turn;
+    }
+
+    /// Have the kernel walk through the pages of one child, in turn: counters cannot tell what is
+    /// its own, and what it still shares with the parent.
+    fn walk(&mut self, now_ms: u64) {
+        if now_ms < self.steward.walk_due_ms {
+            return;
+        }
+        self.steward.walk_due_ms = now_ms.saturating_add(WALK_MS);
+        let mut turn = self.steward.turn;
+        let number = self.current.number();
+        let Some(pid) = self.children.some_of(number, &mut turn, 1).next().map(|it| it.pid) else {
+            return;
+        };
+        match (memory::share(pid), memory::anonymous_bytes(pid)) {
+            (Ok(share), Some(bytes)) => {
+                let found = bytes.saturating_sub(share.private_bytes);
+                let before = self.steward.shared_bytes.unwrap_or(found);
+                // A mean over some children; three parts of it are the old one.
+                self.steward.shared_bytes = Some(before - before / 4 + found / 4);
+            }
+            (Err(error), Some(_)) if !self.steward.is_blind => {
+                self.steward.is_blind = true;
+                self.current.generation.server.say(&format!(
+                    "cannot read what memory children have alone ({error}): MaxRequestWorkers auto \
+                     goes by their counters in /proc/PID/statm"
+                ));
+            }
+            _ => {}
+        }
+    }
+
+    /// What the children of the current generation have and do.
+    fn pool(&mut self) -> Pool {
+        let generation = self.current.generation.clone();
+        let (board, slots) = (&generation.board, generation.plan.slots);
+        let (mut pool, mut served) = (Pool::default(), Vec::new());
+        for record in self.children.of(generation.number) {
+            pool.bytes = pool.bytes.saturating_add(record.bytes);
+            if !record.is_active() {
+                continue;
+            }
+            pool.processes += 1;
+            if !record.has_served {
+                continue;
+            }
+            let busy = slots - board.free_slots(record.slot).min(slots);
+            pool.busy += busy;
+            if record.bytes > 0 {
+                let least = self.steward.idle_bytes.unwrap_or(u64::MAX).min(record.bytes);
+                self.steward.idle_bytes = Some(least);
+                let accepted = board.process(record.slot).map_or(0, |row| row.accepted());
+                served.extend((accepted > record.accepted_before).then_some(record.bytes));
+            }
+        }
+        pool.served = served.len();
+        pool.served_mean = served.iter().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes))
+            / (served.len() as u64).max(1);
+        pool.served_most = percentile_95(served);
+        pool
+    }
+}
