@@ -6,9 +6,13 @@
 //! among the parent's descriptors. Nothing here knows HTTP.
 
 mod board;
+mod pulse;
 mod row;
 mod snapshot;
+mod tally;
 
-pub use board::{Board, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
+pub use board::{Board, Ledger, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
+pub use pulse::{AtLimit, BEATS_SHOWN, Beat, Older, Pulse, Totals};
 pub use row::{ProcessRow, ProcessState, RowState, WorkerRow};
 pub use snapshot::{ProcessView, Snapshot, WorkerView};
+pub use tally::TallyView;

@@ -1,5 +1,6 @@
 //! The rows: one per process and one per request slot, written by one thread each.
 
+use crate::tally::Tally;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -69,13 +70,25 @@ pub struct WorkerRow {
     started_ms: AtomicU64,
     client: [AtomicU64; 2],
     request: [AtomicU64; REQUEST_WORDS],
+    tally: Tally,
 }
 
 impl WorkerRow {
     /// Take the row over for process `pid` (of this process, its only writer from now on).
     pub fn open(&self, pid: u32) {
         self.pid.store(pid, Relaxed);
+        self.tally.open();
         self.state.store(RowState::Ready as u8, Relaxed);
+    }
+
+    /// A connection begins or ends that holds this row all the time.
+    pub fn connection_changed(&self) {
+        self.tally.connection();
+    }
+
+    /// Which (virtual) host the request is for: its place in the configuration.
+    pub fn set_host(&self, host: u32) {
+        self.tally.set_host(host);
     }
 
     /// Show another state.
@@ -102,10 +115,31 @@ impl WorkerRow {
 
     /// The request is answered: count it and show what comes `next`.
     pub fn end(&self, bytes: u64, busy_us: u64, next: RowState) {
+        // A row that is free between two requests belongs to no connection.
+        self.add(bytes, next != RowState::Ready);
+        add(&self.busy_us, busy_us);
+        self.tally.took(busy_us);
+        self.set_state(next);
+    }
+
+    /// Count a request that was answered without this slot, by its thread.
+    pub fn count(&self, bytes: u64) {
+        self.add(bytes, self.state() != RowState::Ready);
+    }
+
+    fn add(&self, bytes: u64, is_bound: bool) {
         add(&self.requests, 1);
         add(&self.bytes, bytes);
-        add(&self.busy_us, busy_us);
-        self.set_state(next);
+        self.tally.count(bytes, is_bound);
+    }
+
+    /// The sums of this slot.
+    pub(crate) fn totals(&self) -> crate::Totals {
+        crate::Totals {
+            requests: self.requests.load(Relaxed),
+            bytes: self.bytes.load(Relaxed),
+            busy_us: self.busy_us.load(Relaxed),
+        }
     }
 
     fn store_request(&self, line: &[u8]) {
@@ -139,12 +173,13 @@ impl WorkerRow {
             client: address_from(self.client_is_v6.load(Relaxed), words),
             client_port: self.client_port.load(Relaxed),
             request,
+            tally: self.tally.view(),
         }
     }
 }
 
 /// Add to a counter that only this thread writes: cheaper than a locked instruction.
-fn add(counter: &AtomicU64, more: u64) {
+pub(crate) fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed);
 }
 

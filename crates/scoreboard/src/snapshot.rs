@@ -1,6 +1,6 @@
 //! A copy of the board at one moment, as plain values.
 
-use crate::{Board, ProcessState, RowState};
+use crate::{AtLimit, Beat, Board, Older, ProcessState, RowState, TallyView, Totals};
 use std::net::IpAddr;
 
 /// A request slot as it was.
@@ -24,6 +24,8 @@ pub struct WorkerView {
     pub client_port: u16,
     /// First bytes of the request line, as received.
     pub request: Vec<u8>,
+    /// What else mod_status shows.
+    pub tally: TallyView,
 }
 
 /// A process as it was.
@@ -60,6 +62,14 @@ pub struct Snapshot {
     pub generation: u32,
     /// Start of the server, seconds since 1970.
     pub started_unix_s: i64,
+    /// Generations before this one.
+    pub older: Older,
+    /// User and system time of children that have ended, in microseconds.
+    pub ended_cpu_us: [u64; 2],
+    /// How long the server was at its limit.
+    pub at_limit: AtLimit,
+    /// The last minute, second by second, the oldest first.
+    pub beats: Vec<Beat>,
 }
 
 impl Snapshot {
@@ -78,7 +88,21 @@ impl Snapshot {
             rows_per_process: board.rows_per_process(),
             generation: board.generation(),
             started_unix_s: board.started_unix_s(),
+            older: board.pulse().older(),
+            ended_cpu_us: board.pulse().ended_cpu_us(),
+            at_limit: board.pulse().at_limit(),
+            beats: board.pulse().beats(),
         }
+    }
+
+    /// Sums since the start of the server.
+    pub fn totals(&self) -> Totals {
+        let rows = self.workers.iter().map(|row| Totals {
+            requests: row.requests,
+            bytes: row.bytes,
+            busy_us: row.busy_us,
+        });
+        rows.fold(self.older.totals, Totals::plus)
     }
 }
 
