@@ -1,5 +1,6 @@
 //! The mapping: a memfd with a header, process rows and worker rows. All `unsafe` is here.
 
+use crate::account::AccountRow;
 use crate::pulse::{Pulse, Totals};
 use crate::row::{ProcessRow, RowState, WorkerRow};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
@@ -24,6 +25,15 @@ pub const PROCESSES_MAX: usize = 400_000;
 /// Request slots of a process at most: httpd's bound of ThreadLimit.
 pub const ROWS_PER_PROCESS_MAX: usize = 100_000;
 
+/// Accounts of a process: with one request slot, and with more. There may be hundreds of processes
+/// with one, and a page of memory holds the rows of such a process and its first eight accounts.
+const ACCOUNTS: [usize; 2] = [32, 128];
+
+/// How many accounts a process of so many request slots has.
+const fn accounts_per_process(rows_per_process: usize) -> usize {
+    if rows_per_process == 1 { ACCOUNTS[0] } else { ACCOUNTS[1] }
+}
+
 #[repr(C, align(128))]
 struct Header {
     magic: AtomicU64,
@@ -42,8 +52,8 @@ fn header_bytes() -> usize {
 
 /// The shared memory. Made by the parent; a child inherits the mapping through the fork.
 ///
-/// After the header each process has a block of whole pages: its row, and those of its slots. So
-/// a child can be kept from writing anywhere else.
+/// After the header each process has a block of whole pages: its row, those of its slots, and its
+/// accounts. So a child can be kept from writing anywhere else.
 pub struct Board {
     memory: NonNull<u8>,
     bytes: usize,
@@ -84,7 +94,10 @@ impl Board {
         }
         let page = page_size();
         let rows_bytes = rows_per_process * size_of::<WorkerRow>();
-        let block_bytes = (size_of::<ProcessRow>() + rows_bytes).next_multiple_of(page);
+        let accounts = accounts_per_process(rows_per_process);
+        let accounts_bytes = accounts * size_of::<AccountRow>();
+        let block_bytes =
+            (size_of::<ProcessRow>() + rows_bytes + accounts_bytes).next_multiple_of(page);
         let bytes = header_bytes() + processes * block_bytes;
         let descriptor = sealed_memory(bytes as u64)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -145,6 +158,23 @@ impl Board {
         // SAFETY: a block has room for so many rows, the offset keeps their alignment (all sizes
         // are multiples of 128) and zero bytes are valid atomics.
         Some(unsafe { self.block(index)?.add(offset).cast::<WorkerRow>().as_ref() })
+    }
+
+    /// Account `account` of process `index`; `None` beyond the end.
+    pub fn account(&self, index: usize, account: usize) -> Option<&AccountRow> {
+        if account >= self.accounts_per_process() {
+            return None;
+        }
+        let rows = size_of::<ProcessRow>() + self.rows_per_process * size_of::<WorkerRow>();
+        let offset = rows + account * size_of::<AccountRow>();
+        // SAFETY: a block has room for so many accounts behind its rows, the offset keeps their
+        // alignment (all sizes are multiples of 64) and zero bytes are valid atomics.
+        Some(unsafe { self.block(index)?.add(offset).cast::<AccountRow>().as_ref() })
+    }
+
+    /// Accounts of each process, that of all others included.
+    pub fn accounts_per_process(&self) -> usize {
+        accounts_per_process(self.rows_per_process)
     }
 
     /// Let this process write the rows of process `index` only: a child that writes astray ends

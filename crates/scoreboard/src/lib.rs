@@ -5,14 +5,19 @@
 //! is ever trusted. The memory is a memfd with a versioned header, so that a monitor finds it
 //! among the parent's descriptors. Nothing here knows HTTP.
 
+mod account;
 mod board;
 mod pulse;
 mod row;
 mod snapshot;
 mod tally;
 
+pub use account::{
+    ACCOUNT_NAME_BYTES, AccountRow, AccountView, CAUSES, Cause, Ended, OTHER_ACCOUNT, Path, Times,
+    WALL_BOUNDS_US, WALL_CLASSES, Writers,
+};
 pub use board::{Board, Ledger, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
 pub use pulse::{AtLimit, BEATS_SHOWN, Beat, Older, Pulse, Totals};
 pub use row::{ProcessRow, ProcessState, RowState, WorkerRow};
-pub use snapshot::{ProcessView, Snapshot, WorkerView};
+pub use snapshot::{ProcessView, Snapshot, WorkerView, accounts};
 pub use tally::TallyView;

@@ -1,5 +1,6 @@
 //! The rows: one per process and one per request slot, written by one thread each.
 
+use crate::account::Cause;
 use crate::tally::Tally;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -70,8 +71,13 @@ pub struct WorkerRow {
     started_ms: AtomicU64,
     client: [AtomicU64; 2],
     request: [AtomicU64; REQUEST_WORDS],
+    /// 0, or one more than the number of a [`Cause`].
+    waits_for: AtomicU8,
     tally: Tally,
 }
+
+/// Whole pairs of cache lines, of which one is for mod_status alone.
+const _: () = assert!(size_of::<WorkerRow>() == 256);
 
 impl WorkerRow {
     /// Take the row over for process `pid` (of this process, its only writer from now on).
@@ -99,6 +105,11 @@ impl WorkerRow {
     /// The state that is shown.
     pub fn state(&self) -> RowState {
         RowState::from_raw(self.state.load(Relaxed))
+    }
+
+    /// Show what the request of this slot waits for, if it does.
+    pub fn set_wait(&self, cause: Option<Cause>) {
+        self.waits_for.store(cause.map_or(0, |cause| cause as u8 + 1), Relaxed);
     }
 
     /// A request begins: who asks, and the first bytes of the request line.
@@ -165,6 +176,7 @@ impl WorkerRow {
         let words = [self.client[0].load(Relaxed), self.client[1].load(Relaxed)];
         crate::WorkerView {
             state: self.state(),
+            waits_for: self.waits_for.load(Relaxed).checked_sub(1).and_then(Cause::from_raw),
             pid: self.pid.load(Relaxed),
             requests: self.requests.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
@@ -231,6 +243,8 @@ pub struct ProcessRow {
     writing: AtomicU32,
     accepted: AtomicU64,
     log_lines_lost: AtomicU64,
+    /// Accounts that were ever opened: those behind have no memory yet.
+    accounts: AtomicU32,
     /// Written by the parent alone.
     is_to_drain: AtomicBool,
 }
@@ -310,6 +324,16 @@ impl ProcessRow {
     /// A log line could not be written.
     pub fn log_line_lost(&self) {
         self.log_lines_lost.fetch_add(1, Relaxed);
+    }
+
+    /// Accounts up to here may be in use.
+    pub fn accounts(&self) -> usize {
+        self.accounts.load(Relaxed) as usize
+    }
+
+    /// The child: so many accounts are in use.
+    pub fn set_accounts(&self, count: usize) {
+        self.accounts.store(u32::try_from(count).unwrap_or(u32::MAX), Relaxed);
     }
 
     pub(crate) fn view(&self) -> crate::ProcessView {

@@ -1,6 +1,8 @@
 //! A copy of the board at one moment, as plain values.
 
+use crate::account::{AccountView, Cause};
 use crate::{AtLimit, Beat, Board, Older, ProcessState, RowState, TallyView, Totals};
+use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// A request slot as it was.
@@ -8,6 +10,8 @@ use std::net::IpAddr;
 pub struct WorkerView {
     /// What it did.
     pub state: RowState,
+    /// What its request waits for.
+    pub waits_for: Option<Cause>,
     /// Its process; 0 for none.
     pub pid: u32,
     /// Requests answered in this slot.
@@ -106,6 +110,38 @@ impl Snapshot {
     }
 }
 
+/// The accounts of all processes, those of one name together, by wall time; that of all others
+/// comes last.
+pub fn accounts(board: &Board) -> Vec<AccountView> {
+    let mut known = HashMap::new();
+    let mut sums: Vec<AccountView> = Vec::new();
+    for (index, account) in places(board) {
+        let Some(view) = board.account(index, account).and_then(|row| row.view()) else { continue };
+        if view.requests == 0 {
+            continue;
+        }
+        let name = (view.is_other, view.host, view.name.clone());
+        match known.get(&name).and_then(|at: &usize| sums.get_mut(*at)) {
+            Some(sum) => sum.add(&view),
+            None => {
+                known.insert(name, sums.len());
+                sums.push(view);
+            }
+        }
+    }
+    sums.sort_by_key(|view| (view.is_other, std::cmp::Reverse(view.times.wall_ns)));
+    sums
+}
+
+/// Process and account of all accounts in use. Others are not looked at: a look would give them
+/// memory.
+fn places(board: &Board) -> impl Iterator<Item = (usize, usize)> {
+    let used = |index| board.process(index).map_or(0, |row| row.accounts());
+    let most = board.accounts_per_process();
+    (0..board.processes())
+        .flat_map(move |index| (0..used(index).min(most)).map(move |account| (index, account)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,6 +164,26 @@ mod tests {
         assert_eq!((view.requests, view.bytes, view.busy_us), (2, 150, 8));
         assert_eq!((view.state, view.request.len()), (RowState::Ready, 63));
         assert_eq!(view.client, IpAddr::V4(Ipv4Addr::new(127, 0, 0, 1)));
+    }
+
+    #[test]
+    fn accounts_of_one_name_are_added_up_over_all_processes() {
+        use crate::account::{Ended, OTHER_ACCOUNT, Path, Writers};
+        let board = Board::create(3, 1, 0).unwrap();
+        for index in 0..2 {
+            board.process(index).unwrap().set_accounts(if index == 0 { usize::MAX } else { 3 });
+            board.account(index, OTHER_ACCOUNT).unwrap().open_other();
+            let row = board.account(index, 1 + index).unwrap();
+            row.open(7, 0, b"/a");
+            row.add_wall(Writers::One, 10, 1);
+            for row in [row, board.account(index, OTHER_ACCOUNT).unwrap()] {
+                row.count(Writers::One, Path::Long, Ended { status: 200, bytes: 4 }, true);
+            }
+        }
+        let found = accounts(&board);
+        let found: Vec<_> =
+            found.iter().map(|view| (view.is_other, view.requests, view.bytes)).collect();
+        assert_eq!(found, [(false, 2, 8), (true, 2, 8)]);
     }
 
     #[test]

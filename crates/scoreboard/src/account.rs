@@ -1,0 +1,450 @@
+//! Accounts: what the requests for one kind of URL have come to, per process.
+//!
+//! An account counts every request exactly. Its times are those of a sample, and each sample stands
+//! for the requests since the one before. Several threads of a process may write; the threads of
+//! other processes have accounts of their own, and a reader puts those of one name together.
+
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Bytes of a name that are kept.
+pub const ACCOUNT_NAME_BYTES: usize = 96;
+const NAME_WORDS: usize = ACCOUNT_NAME_BYTES / 8;
+
+/// Upper bounds of the classes of a histogram, in microseconds; one more is for what is above.
+pub const WALL_BOUNDS_US: [u64; 17] = [
+    100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
+    2_500_000, 5_000_000, 10_000_000, 30_000_000,
+];
+
+/// Classes of a histogram.
+pub const WALL_CLASSES: usize = WALL_BOUNDS_US.len() + 1;
+
+/// The account of what has none of its own. It is always there, and has no name.
+pub const OTHER_ACCOUNT: usize = 0;
+
+/// Its key; no name has it.
+const OTHER_KEY: u64 = 1;
+
+/// What a request waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Cause {
+    /// A free request slot.
+    Slot = 0,
+    /// Bytes of the client: its head, or its body.
+    ClientRead = 1,
+    /// Room in the client's connection.
+    ClientWrite = 2,
+    /// A connection to a backend.
+    BackendConnect = 3,
+    /// The first byte of a backend's answer.
+    BackendFirstByte = 4,
+    /// The rest of it.
+    BackendBody = 5,
+    /// A disk.
+    Disk = 6,
+    /// What a helper thread finds out: a password against its hash, a name.
+    Helper = 7,
+    /// Something that a handler waits for, and that is none of these.
+    Handler = 8,
+}
+
+/// Causes there are.
+pub const CAUSES: usize = 9;
+
+/// Cause, name in figures, and words for people.
+const CAUSE_NAMES: [(Cause, &str, &str); CAUSES] = [
+    (Cause::Slot, "slot", "queueing for a request slot"),
+    (Cause::ClientRead, "client_read", "reading from clients"),
+    (Cause::ClientWrite, "client_write", "writing to slow clients"),
+    (Cause::BackendConnect, "backend_connect", "connecting to a backend"),
+    (Cause::BackendFirstByte, "backend_first_byte", "waiting for a backend"),
+    (Cause::BackendBody, "backend_body", "reading from a backend"),
+    (Cause::Disk, "disk", "waiting for a disk"),
+    (Cause::Helper, "helper", "looking up passwords and names"),
+    (Cause::Handler, "handler", "waiting in a handler"),
+];
+
+impl Cause {
+    /// All of them, in the order of their numbers.
+    pub fn all() -> impl Iterator<Item = Self> {
+        CAUSE_NAMES.iter().map(|row| row.0)
+    }
+
+    /// The cause of a number read from shared memory.
+    pub fn from_raw(raw: u8) -> Option<Self> {
+        CAUSE_NAMES.get(usize::from(raw)).map(|row| row.0)
+    }
+
+    /// A word for figures: `client_write`.
+    pub fn name(self) -> &'static str {
+        CAUSE_NAMES[self as usize].1
+    }
+
+    /// What somebody does who waits for it: `writing to slow clients`.
+    pub fn words(self) -> &'static str {
+        CAUSE_NAMES[self as usize].2
+    }
+}
+
+/// Times of a request, or the sums of many, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// From its first byte to the last of its answer.
+    pub wall_ns: u64,
+    /// On a processor.
+    pub cpu_ns: u64,
+    /// Ready for a processor, and without one.
+    pub run_queue_ns: u64,
+    /// By [`Cause`].
+    pub waits_ns: [u64; CAUSES],
+}
+
+impl Times {
+    /// What is left of the wall time when all that is known is taken away.
+    pub fn unexplained_ns(&self) -> u64 {
+        let known = self.waits_ns.iter().fold(self.cpu_ns, |sum, wait| sum.saturating_add(*wait));
+        self.wall_ns.saturating_sub(known.saturating_add(self.run_queue_ns))
+    }
+}
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// Its status code.
+    pub status: u16,
+    /// Bytes sent.
+    pub bytes: u64,
+}
+
+/// How rows are written: with locked instructions where several threads of a process do it, which
+/// cost more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writers {
+    /// The calling thread alone.
+    One,
+    /// Other threads as well.
+    Several,
+}
+
+impl Writers {
+    fn add(self, counter: &AtomicU64, more: u64) {
+        match self {
+            Self::One => counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed),
+            Self::Several => {
+                counter.fetch_add(more, Relaxed);
+            }
+        }
+    }
+
+    fn add_short(self, counter: &AtomicU32, more: u32) {
+        match self {
+            Self::One => counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed),
+            Self::Several => {
+                counter.fetch_add(more, Relaxed);
+            }
+        }
+    }
+}
+
+/// Classes of statuses that are counted: 1xx, 3xx, 4xx, 5xx. The others are 2xx.
+const COUNTED_CLASSES: [u16; 4] = [1, 3, 4, 5];
+
+/// One account. Zero bytes are an account that nobody has.
+#[repr(C, align(64))]
+pub struct AccountRow {
+    /// 0 for none. Written last, so that a name is whole when a key is there.
+    key: AtomicU64,
+    name: [AtomicU64; NAME_WORDS],
+    host: AtomicU32,
+    /// Requests since the last sample, on the fast path and beside it: the two cost differently.
+    unsampled: [AtomicU32; 2],
+    requests: AtomicU64,
+    bytes: AtomicU64,
+    classes: [AtomicU64; COUNTED_CLASSES.len()],
+    wall_ns: AtomicU64,
+    cpu_ns: AtomicU64,
+    run_queue_ns: AtomicU64,
+    waits_ns: [AtomicU64; CAUSES],
+    histogram: [AtomicU64; WALL_CLASSES],
+}
+
+/// How a request was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// From a prepared response: only samples have times.
+    Fast = 0,
+    /// The long way: its wall time and its waits are always known.
+    Long = 1,
+}
+
+impl AccountRow {
+    /// The key of its name; 0 for none.
+    pub fn key(&self) -> u64 {
+        self.key.load(Acquire)
+    }
+
+    /// Give the row to a name of virtual host `host`. `key` is not 0.
+    pub fn open(&self, key: u64, host: u32, name: &[u8]) {
+        self.key.store(0, Release);
+        let mut bytes = [0; ACCOUNT_NAME_BYTES];
+        let length = name.len().min(ACCOUNT_NAME_BYTES);
+        bytes[..length].copy_from_slice(&name[..length]);
+        for (word, chunk) in self.name.iter().zip(bytes.chunks_exact(8)) {
+            word.store(chunk.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)), Relaxed);
+        }
+        self.host.store(host, Relaxed);
+        self.key.store(key, Release);
+    }
+
+    /// Make this the account of all that has no other.
+    pub fn open_other(&self) {
+        self.key.store(OTHER_KEY, Release);
+    }
+
+    /// Requests that were counted.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Relaxed)
+    }
+
+    /// Count a request. The result is how many requests a sample of this one would stand for, if
+    /// `is_sample` says that it is one.
+    pub fn count(&self, writers: Writers, path: Path, ended: Ended, is_sample: bool) -> u64 {
+        writers.add(&self.requests, 1);
+        writers.add(&self.bytes, ended.bytes);
+        let class = COUNTED_CLASSES.iter().position(|class| *class == ended.status / 100);
+        if let Some(counter) = class.and_then(|class| self.classes.get(class)) {
+            writers.add(counter, 1);
+        }
+        let unsampled = &self.unsampled[path as usize];
+        if is_sample {
+            return u64::from(unsampled.swap(0, Relaxed)) + 1;
+        }
+        writers.add_short(unsampled, 1);
+        0
+    }
+
+    /// Add the processor time of a sample that stands for `weight` requests.
+    pub fn add_sample(&self, writers: Writers, cpu_ns: u64, run_queue_ns: u64, weight: u64) {
+        writers.add(&self.cpu_ns, cpu_ns.saturating_mul(weight));
+        writers.add(&self.run_queue_ns, run_queue_ns.saturating_mul(weight));
+    }
+
+    /// Add `count` requests of so much wall time.
+    pub fn add_wall(&self, writers: Writers, wall_ns: u64, count: u64) {
+        writers.add(&self.wall_ns, wall_ns.saturating_mul(count));
+        let class = WALL_BOUNDS_US.iter().position(|bound| wall_ns <= bound * 1000);
+        writers.add(&self.histogram[class.unwrap_or(WALL_CLASSES - 1)], count);
+    }
+
+    /// Add a wait.
+    pub fn add_wait(&self, writers: Writers, cause: Cause, wait_ns: u64) {
+        if wait_ns > 0 {
+            writers.add(&self.waits_ns[cause as usize], wait_ns);
+        }
+    }
+
+    /// Take all figures away from this account and add them to `other`. What another thread counts
+    /// here meanwhile is kept here or arrives there; nothing is lost.
+    pub fn move_into(&self, other: &Self) {
+        for (from, to) in self.sums().zip(other.sums()) {
+            to.fetch_add(from.swap(0, Relaxed), Relaxed);
+        }
+        for (from, to) in self.unsampled.iter().zip(&other.unsampled) {
+            to.fetch_add(from.swap(0, Relaxed), Relaxed);
+        }
+    }
+
+    /// All that is added up.
+    fn sums(&self) -> impl Iterator<Item = &AtomicU64> {
+        [&self.requests, &self.bytes, &self.wall_ns, &self.cpu_ns, &self.run_queue_ns]
+            .into_iter()
+            .chain(&self.classes)
+            .chain(&self.waits_ns)
+            .chain(&self.histogram)
+    }
+
+    /// A copy; `None` of an account that nobody has.
+    pub(crate) fn view(&self) -> Option<AccountView> {
+        let key = self.key();
+        if key == 0 {
+            return None;
+        }
+        let mut name = Vec::with_capacity(ACCOUNT_NAME_BYTES);
+        for word in &self.name {
+            name.extend_from_slice(&word.load(Relaxed).to_le_bytes());
+        }
+        name.truncate(name.iter().position(|byte| *byte == 0).unwrap_or(name.len()));
+        let value = |counter: &AtomicU64| counter.load(Relaxed);
+        let requests = self.requests();
+        let counted = self.classes.each_ref().map(value);
+        let rest = counted.iter().fold(requests, |rest, count| rest.saturating_sub(*count));
+        let [informational, redirected, client_error, server_error] = counted;
+        Some(AccountView {
+            is_other: key == OTHER_KEY,
+            host: self.host.load(Relaxed),
+            name,
+            requests,
+            bytes: value(&self.bytes),
+            statuses: [informational, rest, redirected, client_error, server_error],
+            times: Times {
+                wall_ns: value(&self.wall_ns),
+                cpu_ns: value(&self.cpu_ns),
+                run_queue_ns: value(&self.run_queue_ns),
+                waits_ns: self.waits_ns.each_ref().map(value),
+            },
+            histogram: self.histogram.each_ref().map(value),
+        })
+    }
+}
+
+/// An account as it was, or the sum of those of one name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccountView {
+    /// Of all that has no account of its own.
+    pub is_other: bool,
+    /// The number of the virtual host, the main server being 0.
+    pub host: u32,
+    /// The kind of URL, as the server names it; bytes of clients may stand in it.
+    pub name: Vec<u8>,
+    /// Requests answered.
+    pub requests: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Requests by class of status: 1xx to 5xx.
+    pub statuses: [u64; 5],
+    /// The sums of their times. Of requests on the fast path they are estimated from samples.
+    pub times: Times,
+    /// Requests by wall time: up to each of [`WALL_BOUNDS_US`], and above.
+    pub histogram: [u64; WALL_CLASSES],
+}
+
+impl AccountView {
+    /// Add the figures of another one.
+    pub fn add(&mut self, other: &Self) {
+        let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
+        add(&mut self.requests, other.requests);
+        add(&mut self.bytes, other.bytes);
+        add(&mut self.times.wall_ns, other.times.wall_ns);
+        add(&mut self.times.cpu_ns, other.times.cpu_ns);
+        add(&mut self.times.run_queue_ns, other.times.run_queue_ns);
+        let add_all = |to: &mut [u64], more: &[u64]| {
+            to.iter_mut().zip(more).for_each(|(to, more)| add(to, *more));
+        };
+        add_all(&mut self.statuses, &other.statuses);
+        add_all(&mut self.times.waits_ns, &other.times.waits_ns);
+        add_all(&mut self.histogram, &other.histogram);
+    }
+
+    /// The wall time in microseconds below which `share` (0 to 1) of the requests were: a value
+    /// between the bounds of a class is estimated as if they were spread evenly over it. `None`
+    /// without requests.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate for people"
+    )]
+    pub fn wall_quantile_us(&self, share: f64) -> Option<u64> {
+        let total: f64 = self.histogram.iter().map(|count| *count as f64).sum();
+        let wanted = total * share.clamp(0.0, 1.0);
+        let (mut below, mut from_us) = (0.0, 0);
+        for (class, count) in self.histogram.iter().enumerate() {
+            let Some(to_us) = WALL_BOUNDS_US.get(class).copied() else { break };
+            let count = *count as f64;
+            if count > 0.0 && below + count >= wanted {
+                let part = ((wanted - below) / count).clamp(0.0, 1.0);
+                return Some(from_us + ((to_us - from_us) as f64 * part) as u64);
+            }
+            below += count;
+            from_us = to_us;
+        }
+        (total > 0.0).then_some(from_us)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Board;
+
+    const OK: Ended = Ended { status: 200, bytes: 10 };
+
+    #[test]
+    fn what_is_counted_is_what_is_seen() {
+        let board = Board::create(1, 1, 0).unwrap();
+        let row = board.account(0, 3).unwrap();
+        assert!(row.view().is_none());
+        row.open(77, 2, b"/shop/#");
+        let rows = [(200, true, 1), (304, false, 0), (404, false, 0), (500, true, 3)];
+        for (status, is_sample, stands_for) in rows {
+            let ended = Ended { status, ..OK };
+            let weight = row.count(Writers::Several, Path::Long, ended, is_sample);
+            assert_eq!(weight, stands_for);
+            row.add_sample(Writers::Several, 1000, 10, weight);
+            row.add_wall(Writers::One, 2_000_000, 1);
+            row.add_wait(Writers::One, Cause::Disk, 500);
+        }
+        let view = row.view().unwrap();
+        assert_eq!((view.is_other, view.host, view.name.as_slice()), (false, 2, &b"/shop/#"[..]));
+        assert_eq!((view.requests, view.bytes, view.statuses), (4, 40, [0, 1, 1, 1, 1]));
+        let Times { wall_ns, cpu_ns, run_queue_ns, waits_ns } = view.times;
+        assert_eq!((wall_ns, cpu_ns, run_queue_ns), (8_000_000, 4000, 40));
+        assert_eq!(waits_ns[Cause::Disk as usize], 2000);
+        assert_eq!(view.times.unexplained_ns(), 8_000_000 - 6040);
+        assert_eq!(view.histogram[4], 4, "2 ms are more than 1 and not more than 2.5");
+    }
+
+    #[test]
+    fn figures_that_are_moved_are_neither_lost_nor_doubled() {
+        let board = Board::create(1, 1, 0).unwrap();
+        let (from, to) = (board.account(0, 1).unwrap(), board.account(0, OTHER_ACCOUNT).unwrap());
+        from.open(5, 0, b"/a");
+        to.open_other();
+        for row in [from, to] {
+            row.count(Writers::One, Path::Fast, OK, false);
+            row.add_wall(Writers::One, u64::MAX, 1);
+        }
+        from.move_into(to);
+        let (from, to) = (from.view().unwrap(), to.view().unwrap());
+        assert_eq!((from.requests, from.bytes, from.times), (0, 0, Times::default()));
+        assert_eq!((to.is_other, to.requests, to.bytes), (true, 2, 20));
+        assert_eq!(to.histogram[WALL_CLASSES - 1], 2);
+        let other = board.account(0, OTHER_ACCOUNT).unwrap();
+        assert_eq!(other.count(Writers::One, Path::Fast, OK, true), 3);
+    }
+
+    #[test]
+    fn a_quantile_lies_where_the_requests_are() {
+        let mut view = AccountView::default();
+        assert_eq!(view.wall_quantile_us(0.5), None);
+        view.histogram[3] = 90; // 500 us to 1 ms
+        view.histogram[9] = 10; // 50 to 100 ms
+        assert_eq!(view.wall_quantile_us(0.5), Some(777));
+        assert_eq!(view.wall_quantile_us(0.9), Some(1000));
+        assert_eq!(view.wall_quantile_us(0.95), Some(75_000));
+        assert_eq!(view.wall_quantile_us(1.0), Some(100_000));
+        view.histogram = [u64::MAX; WALL_CLASSES];
+        assert_eq!(view.wall_quantile_us(2.0), Some(30_000_000));
+    }
+
+    #[test]
+    fn names_of_any_length_are_kept_as_far_as_there_is_room() {
+        let board = Board::create(1, 1, 0).unwrap();
+        let row = board.account(0, 1).unwrap();
+        for length in [0, 7, 8, 95, 96, 200] {
+            let name = vec![b'x'; length];
+            row.open(9, 0, &name);
+            assert_eq!(row.view().unwrap().name, name[..length.min(ACCOUNT_NAME_BYTES)]);
+        }
+    }
+
+    #[test]
+    fn every_cause_stands_at_its_number() {
+        for (number, cause) in (0..).zip(Cause::all()) {
+            assert_eq!((cause as u8, Cause::from_raw(number)), (number, Some(cause)));
+        }
+        assert_eq!(Cause::from_raw(200), None);
+    }
+}
