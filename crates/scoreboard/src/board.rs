@@ -1,7 +1,7 @@
 //! The mapping: a memfd with a header, process rows and worker rows. All `unsafe` is here.
 
 use crate::account::AccountRow;
-use crate::pulse::{Pulse, Totals};
+use crate::pulse::{Pulse, Sums, Totals};
 use crate::row::{ProcessRow, RowState, WorkerRow};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
@@ -42,6 +42,8 @@ struct Header {
     rows_per_process: AtomicU32,
     generation: AtomicU32,
     started_unix_s: AtomicU64,
+    /// Places that were ever used.
+    places: AtomicU32,
     pulse: Pulse,
 }
 
@@ -199,12 +201,23 @@ impl Board {
         &self.header().pulse
     }
 
-    /// The sums of all slots, without those of other generations.
-    pub fn totals(&self) -> Totals {
-        let rows = (0..self.processes)
-            .flat_map(|index| (0..self.rows_per_process).map(move |row| (index, row)));
-        let rows = rows.filter_map(|(index, row)| self.worker(index, row));
-        rows.map(WorkerRow::totals).fold(Totals::default(), Totals::plus)
+    /// The parent: place `index` is about to be used. Others are not looked at, because a look
+    /// would give them memory.
+    pub fn use_place(&self, index: usize) {
+        let places = u32::try_from(index.saturating_add(1)).unwrap_or(u32::MAX);
+        self.header().places.fetch_max(places, Relaxed);
+    }
+
+    /// What all slots come to, without those of other generations.
+    pub fn sums(&self) -> Sums {
+        let places = usize::try_from(self.header().places.load(Relaxed)).unwrap_or(usize::MAX);
+        let mut sums = Sums::default();
+        for index in 0..places.min(self.processes) {
+            let Some(process) = self.process(index) else { continue };
+            let rows = (0..self.rows_per_process).filter_map(|row| self.worker(index, row));
+            sums.add(process, rows);
+        }
+        sums
     }
 
     /// Go on where `older` is: the server has not started anew.
@@ -347,6 +360,7 @@ mod tests {
         board.write_only(1).unwrap();
         assert!(board.pulse().beats().is_empty());
         board.worker(1, 2).unwrap().count(10);
-        assert_eq!(board.totals(), Totals { requests: 1, bytes: 10, busy_us: 0 });
+        board.process(1).unwrap().set_state(crate::ProcessState::Serving);
+        assert_eq!(board.sums(), Sums::default(), "no place is used");
     }
 }

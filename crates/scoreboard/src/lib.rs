@@ -17,7 +17,7 @@ pub use account::{
     WALL_BOUNDS_US, WALL_CLASSES, Writers,
 };
 pub use board::{Board, Ledger, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
-pub use pulse::{AtLimit, BEATS_SHOWN, Beat, Older, Pulse, Totals};
+pub use pulse::{AtLimit, BEATS_SHOWN, Beat, Older, Pulse, Sums, Totals};
 pub use row::{ProcessRow, ProcessState, RowState, WorkerRow};
 pub use snapshot::{ProcessView, Snapshot, WorkerView, accounts};
 pub use tally::TallyView;

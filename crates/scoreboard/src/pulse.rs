@@ -3,6 +3,7 @@
 //!
 //! All counters of a beat only grow, so that any two of them give a rate.
 
+use crate::row::{ProcessRow, ProcessState, RowState, WorkerRow};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// Beats that are kept: those of the last minute, the one before it, and a few that are being
@@ -37,6 +38,48 @@ impl Totals {
             requests: self.requests.saturating_add(other.requests),
             bytes: self.bytes.saturating_add(other.bytes),
             busy_us: self.busy_us.saturating_add(other.busy_us),
+        }
+    }
+}
+
+/// What the slots of a board come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Requests, bytes and time.
+    pub totals: Totals,
+    /// Children that serve.
+    pub serving: u64,
+    /// Slots that are taken.
+    pub busy: u64,
+    /// Slots that wait for somebody.
+    pub idle: u64,
+    /// Open connections.
+    pub connections: u64,
+    /// Complete requests that wait for a slot.
+    pub queued: u64,
+}
+
+impl Sums {
+    pub(crate) fn add<'r>(
+        &mut self,
+        process: &ProcessRow,
+        rows: impl Iterator<Item = &'r WorkerRow>,
+    ) {
+        let state = process.state();
+        let is_serving = matches!(state, ProcessState::Serving | ProcessState::Retiring);
+        let is_there = is_serving || state == ProcessState::Draining;
+        for row in rows {
+            self.totals = self.totals.plus(row.totals());
+            match row.state() {
+                RowState::Ready => self.idle += u64::from(is_serving),
+                RowState::Dead => {}
+                _ => self.busy += u64::from(is_there),
+            }
+        }
+        self.serving += u64::from(is_serving);
+        if is_there {
+            self.connections += u64::from(process.connections());
+            self.queued += u64::from(process.queued());
         }
     }
 }
@@ -294,6 +337,25 @@ mod tests {
                 }
             }
         });
+    }
+
+    #[test]
+    fn sums_are_those_of_places_in_use_and_of_children_that_live() {
+        let board = Board::create(4, 2, 0).unwrap();
+        let states = [ProcessState::Serving, ProcessState::Draining, ProcessState::Dead];
+        for (index, state) in states.into_iter().enumerate() {
+            board.use_place(index);
+            let process = board.process(index).unwrap();
+            process.set_state(state);
+            process.connection_opened();
+            process.queue_changed(1);
+            (0..2).for_each(|row| board.worker(index, row).unwrap().open(1));
+            board.worker(index, 0).unwrap().end(10, 5, RowState::Writing);
+        }
+        board.worker(3, 0).unwrap().count(1);
+        let totals = Totals { requests: 3, bytes: 30, busy_us: 15 };
+        let sums = Sums { totals, serving: 1, busy: 2, idle: 1, connections: 2, queued: 2 };
+        assert_eq!(board.sums(), sums);
     }
 
     #[test]

@@ -92,9 +92,10 @@ impl WorkerRow {
         self.tally.connection();
     }
 
-    /// Which (virtual) host the request is for: its place in the configuration.
-    pub fn set_host(&self, host: u32) {
-        self.tally.set_host(host);
+    /// Which (virtual) host the request is for: its place in the configuration;
+    /// and the port that it came to, 0 if that is not known.
+    pub fn set_host(&self, host: u32, port: u16) {
+        self.tally.set_host(host, port);
     }
 
     /// Show another state.
@@ -241,6 +242,7 @@ pub struct ProcessRow {
     connections: AtomicU32,
     lingering: AtomicU32,
     writing: AtomicU32,
+    queued: AtomicU32,
     accepted: AtomicU64,
     log_lines_lost: AtomicU64,
     /// Accounts that were ever opened: those behind have no memory yet.
@@ -256,6 +258,7 @@ impl ProcessRow {
         self.connections.store(0, Relaxed);
         self.lingering.store(0, Relaxed);
         self.writing.store(0, Relaxed);
+        self.queued.store(0, Relaxed);
         self.is_to_drain.store(false, Relaxed);
         self.state.store(ProcessState::Dead as u8, Relaxed);
     }
@@ -321,6 +324,16 @@ impl ProcessRow {
         self.lingering.fetch_add(change.cast_unsigned(), Relaxed);
     }
 
+    /// Complete requests that wait for a slot, by `change` more or (when negative) fewer.
+    pub fn queue_changed(&self, change: i32) {
+        self.queued.fetch_add(change.cast_unsigned(), Relaxed);
+    }
+
+    /// Complete requests that wait for a slot.
+    pub fn queued(&self) -> u32 {
+        self.queued.load(Relaxed)
+    }
+
     /// A log line could not be written.
     pub fn log_line_lost(&self) {
         self.log_lines_lost.fetch_add(1, Relaxed);
@@ -344,6 +357,7 @@ impl ProcessRow {
             connections: self.connections.load(Relaxed),
             lingering: self.lingering.load(Relaxed),
             writing: self.writing.load(Relaxed),
+            queued: self.queued.load(Relaxed),
             accepted: self.accepted.load(Relaxed),
             log_lines_lost: self.log_lines_lost.load(Relaxed),
         }

@@ -47,6 +47,8 @@ pub struct ProcessView {
     pub lingering: u32,
     /// Connections that wait for a slow reader.
     pub writing: u32,
+    /// Complete requests that wait for a slot.
+    pub queued: u32,
     /// Connections accepted since the slot was first used.
     pub accepted: u64,
     /// Log lines that could not be written.

@@ -1,7 +1,7 @@
 //! What mod_status shows of a slot beside its state: counts of the connection, of the child, and
 //! how long the last request took. Each is written by the thread that owns the row.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Part of a row.
 #[repr(C)]
@@ -12,6 +12,7 @@ pub(crate) struct Tally {
     child_bytes: AtomicU64,
     last_us: AtomicU64,
     host: AtomicU32,
+    port: AtomicU16,
 }
 
 /// The same as plain values.
@@ -29,6 +30,8 @@ pub struct TallyView {
     pub last_us: u64,
     /// Which (virtual) host the last request was for: its place in the configuration.
     pub host: u32,
+    /// The port that it came to; 0 where the connection was not asked for it.
+    pub port: u16,
 }
 
 impl Tally {
@@ -46,8 +49,9 @@ impl Tally {
         self.connection_bytes.store(0, Relaxed);
     }
 
-    pub(crate) fn set_host(&self, host: u32) {
+    pub(crate) fn set_host(&self, host: u32, port: u16) {
         self.host.store(host, Relaxed);
+        self.port.store(port, Relaxed);
     }
 
     pub(crate) fn count(&self, bytes: u64, is_bound: bool) {
@@ -71,6 +75,7 @@ impl Tally {
             child_bytes: self.child_bytes.load(Relaxed),
             last_us: self.last_us.load(Relaxed),
             host: self.host.load(Relaxed),
+            port: self.port.load(Relaxed),
         }
     }
 }

@@ -15,6 +15,7 @@ use std::task::{Poll, Waker};
 pub(crate) struct Slots {
     board: Arc<Board>,
     process: usize,
+    first: usize,
     total: usize,
     /// What a row shows when its request is answered.
     after: RowState,
@@ -60,11 +61,12 @@ impl Slots {
         for row in rows.clone() {
             board.worker(process, row).inspect(|row| row.open(pid));
         }
-        let total = rows.len();
+        let (first, total) = (rows.start, rows.len());
         let free = RefCell::new(rows.rev().collect());
         Self {
             board,
             process,
+            first,
             total,
             after,
             free,
@@ -78,6 +80,11 @@ impl Slots {
     /// Slots of this thread.
     pub(crate) fn total(&self) -> u32 {
         u32::try_from(self.total).unwrap_or(u32::MAX)
+    }
+
+    /// Count a request that was answered without a slot.
+    pub(crate) fn count(&self, bytes: u64) {
+        self.board.worker(self.process, self.first).inspect(|row| row.count(bytes));
     }
 
     /// Slots free now.
@@ -106,6 +113,7 @@ impl Slots {
         self.is_full.set(true);
         let ticket = Rc::new(Ticket::default());
         self.queue.borrow_mut().push_back(ticket.clone());
+        self.queue_changed(1);
         let waiting = Waiting { slots: self, ticket: &ticket };
         let row = std::future::poll_fn(|context| match waiting.ticket.granted.take() {
             Some(row) => Poll::Ready(row),
@@ -116,6 +124,10 @@ impl Slots {
         })
         .await;
         Slot { slots: self.clone(), row }
+    }
+
+    fn queue_changed(&self, change: i32) {
+        self.board.process(self.process).inspect(|row| row.queue_changed(change));
     }
 
     /// Hand a row to the first who waits, else keep it.
@@ -161,6 +173,7 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
+        self.slots.queue_changed(-1);
         self.ticket.abandoned.set(true);
         if let Some(row) = self.ticket.granted.take() {
             self.slots.release(row);

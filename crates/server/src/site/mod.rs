@@ -65,6 +65,7 @@ pub(crate) struct Site {
     /// `BufferedLogs`
     pub(crate) buffers_logs: bool,
     pub(crate) proxy_protocol: ProxyProtocol,
+    pub(crate) status: modules::status::Settings,
 }
 
 impl Site {
@@ -106,6 +107,7 @@ impl Site {
             sinks: opened.logs.into_sinks(),
             buffers_logs: server.buffered_logs,
             proxy_protocol: server.proxy_protocol.clone(),
+            status: server.status,
             hosts,
             phases: modules::phases(loaded),
             tree: server.tree.clone(),

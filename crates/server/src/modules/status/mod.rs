@@ -4,10 +4,13 @@
 mod auto;
 mod cpu;
 mod figures;
+mod holders;
 mod line;
 mod number;
 mod page;
+mod rows;
 
+use crate::error_document;
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
@@ -16,12 +19,15 @@ use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::response::Response;
 use crate::site::builder::Builder;
+use crate::site::host::Host;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use figures::Figures;
+pub use holders::holders;
 pub use line::status_line;
 use message::Method;
 use runtime::process;
-use scoreboard::Snapshot;
+use scoreboard::{Snapshot, TallyView};
+use std::net::SocketAddr;
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
@@ -36,34 +42,89 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     apply: extended_status,
 }];
 
-/// The figures cost nothing to keep, so they are always kept.
-fn extended_status(_: &mut Builder, _: &Call<'_>) -> Result<(), Error> {
+/// What is shown of requests. The figures cost nothing to keep, so they are always kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    /// `ExtendedStatus`; loading mod_status turns it on (status_pre_config).
+    extended: bool,
+    /// `SeeRequestTail`
+    tail: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { extended: true, tail: false }
+    }
+}
+
+impl Settings {
+    /// The part of a request line that the scoreboard keeps (copy_request of scoreboard.c).
+    pub(crate) fn shown<'l>(&self, line: &'l [u8]) -> &'l [u8] {
+        let hidden = line.len().saturating_sub(LINE_BYTES);
+        if self.tail { &line[hidden..] } else { line }
+    }
+}
+
+/// Bytes of a request line that the scoreboard keeps.
+const LINE_BYTES: usize = 63;
+
+fn extended_status(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    builder.server.status.extended = call.on();
+    Ok(())
+}
+
+/// The row stands among those of core.
+pub(super) fn see_request_tail(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    builder.server.status.tail = call.on();
     Ok(())
 }
 
 /// Who answers, under which names.
-struct Names {
+struct Names<'a> {
     /// As the client calls the server (UseCanonicalName Off).
     server: String,
     /// The address that the request came to.
-    local: String,
-    /// `ServerName`, where it is configured.
-    host: Option<String>,
+    local: SocketAddr,
+    hosts: &'a [Host],
+    /// What stands at the end of a page.
+    signature: Vec<u8>,
+}
+
+impl Names<'_> {
+    /// Name and port of the host that a slot has worked for.
+    fn of_host(&self, tally: &TallyView) -> String {
+        let place = usize::try_from(tally.host).unwrap_or(usize::MAX);
+        let name = self.hosts.get(place).and_then(Host::name).unwrap_or(&self.server);
+        let port = if tally.port == 0 { self.local.port() } else { tally.port };
+        format!("{name}:{port}")
+    }
+}
+
+/// What the page shows.
+#[derive(Clone, Copy)]
+struct Shows {
+    extended: bool,
+    /// A list in place of the table.
+    list: bool,
 }
 
 /// The page or the list that the query asks for.
 pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
     let query = lookup.query.as_deref().unwrap_or_default();
+    // httpd looks for the words wherever they stand (strstr in status_handler).
+    let has = |word: &[u8]| query.windows(word.len()).any(|part| part == word);
+    let shows = Shows { extended: lookup.site().status.extended, list: has(b"notable") };
     let names = names(lookup);
     let mpm = &lookup.site().mpm;
     let processes_max = mpm.sizing(process::cores()).0.processes_max();
     let snapshot = Snapshot::take(lookup.context.board());
-    let figures = Figures::new(&snapshot, mpm.kind, processes_max);
-    let mut response = if query.split(|byte| *byte == b'&').any(|part| part == b"auto") {
-        let text = auto::text(&figures, &names);
+    let never_less = |seen| lookup.context.board().never_less(seen);
+    let figures = Figures::new(&snapshot, mpm.kind, processes_max, never_less);
+    let mut response = if has(b"auto") {
+        let text = auto::text(&figures, &names, shows.extended);
         Response::page("text/plain; charset=ISO-8859-1", text.into_bytes())
     } else {
-        Response::page("text/html; charset=ISO-8859-1", page::html(&figures, &names))
+        Response::page("text/html; charset=ISO-8859-1", page::html(&figures, &names, shows))
     };
     if let Some(seconds) = refresh(query) {
         response = response.field("Refresh", seconds.to_string());
@@ -71,10 +132,13 @@ pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
     Ok(response)
 }
 
-fn names(lookup: &Lookup<'_>) -> Names {
-    let local = lookup.request.local.ip().to_canonical().to_string();
-    let host = lookup.host.name().map(str::to_owned);
-    Names { server: lookup.server_name(), local, host }
+fn names<'a>(lookup: &'a Lookup<'_>) -> Names<'a> {
+    Names {
+        server: lookup.server_name(),
+        local: lookup.request.local,
+        hosts: &lookup.site().hosts,
+        signature: error_document::signature(lookup, "<hr />\n"),
+    }
 }
 
 /// Resolve hook.
@@ -84,11 +148,14 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     Ok(is_status.then_some(Handler::Status))
 }
 
-/// `?refresh=N`; without a number above 0 httpd takes 10 seconds.
+/// `?refresh=N`; without a number above 0 httpd takes 10 seconds. What follows the digits does not
+/// matter (atol).
 fn refresh(query: &[u8]) -> Option<u32> {
-    let query = std::str::from_utf8(query).ok()?;
-    let part = query.split('&').find_map(|part| part.strip_prefix("refresh"))?;
-    let number = part.strip_prefix('=').and_then(|number| number.parse().ok());
+    const WORD: &[u8] = b"refresh";
+    let at = query.windows(WORD.len()).position(|part| part == WORD)?;
+    let digits = query[at + WORD.len()..].strip_prefix(b"=").unwrap_or_default();
+    let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let number = std::str::from_utf8(&digits[..length]).ok().and_then(|text| text.parse().ok());
     Some(number.filter(|seconds| *seconds > 0).unwrap_or(10))
 }
 
@@ -123,13 +190,16 @@ mod tests {
 
     #[test]
     fn refresh_takes_ten_seconds_where_nothing_better_is_said() {
-        let rows: [(&[u8], Option<u32>); 6] = [
+        let rows: [(&[u8], Option<u32>); 9] = [
             (b"", None),
             (b"auto", None),
             (b"refresh", Some(10)),
             (b"auto&refresh=3", Some(3)),
             (b"refresh=0", Some(10)),
             (b"refresh=x", Some(10)),
+            (b"norefresh=4;x", Some(4)),
+            (b"refresh=-3", Some(10)),
+            (b"\xff&refresh=99999999999", Some(10)),
         ];
         for (query, seconds) in rows {
             assert_eq!(refresh(query), seconds, "{}", query.escape_ascii());
