@@ -4,8 +4,8 @@
 use crate::generation::Generation;
 use crate::machine::Machine;
 use crate::supervisor::Parent;
-use runtime::process::{self, Order};
 use runtime::clock;
+use runtime::process::{self, Order};
 use scoreboard::{AtLimit, BEATS_SHOWN, Beat, Board, Older, Snapshot, Sums, Totals};
 use server::Occasion;
 use std::collections::VecDeque;

@@ -333,7 +333,9 @@ mod tests {
             while !writer.is_finished() {
                 for beat in board.pulse().beats() {
                     let Totals { requests, bytes, busy_us } = beat.totals;
-                    assert!([requests, bytes, busy_us, beat.cpu_us].iter().all(|it| *it == beat.at_ms));
+                    assert!(
+                        [requests, bytes, busy_us, beat.cpu_us].iter().all(|it| *it == beat.at_ms)
+                    );
                 }
             }
         });

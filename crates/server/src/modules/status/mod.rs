@@ -1,14 +1,22 @@
 //! status: what the scoreboard shows, as a page for people and as `?auto` for machines
-//! (mod_status; keys, letters and titles are its own).
+//! (mod_status; keys, letters and titles are its own), and with all that httpd does not know as
+//! `?json` and `?metrics`.
 
 mod auto;
+mod beyond;
 mod cpu;
+mod everything;
 mod figures;
+mod figures_json;
 mod holders;
+mod json;
 mod line;
+mod metrics;
+mod minute;
 mod number;
 mod page;
 mod rows;
+mod verdict;
 
 use crate::error_document;
 use crate::failure::Failure;
@@ -21,6 +29,7 @@ use crate::response::Response;
 use crate::site::builder::Builder;
 use crate::site::host::Host;
 use config::{Args, Call, Directive, Error, Module, Scope};
+use everything::Everything;
 use figures::Figures;
 pub use holders::holders;
 pub use line::status_line;
@@ -91,10 +100,15 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
+    /// The name of a host by its place in the configuration.
+    fn host(&self, place: u32) -> &str {
+        let place = usize::try_from(place).unwrap_or(usize::MAX);
+        self.hosts.get(place).and_then(Host::name).unwrap_or(&self.server)
+    }
+
     /// Name and port of the host that a slot has worked for.
     fn of_host(&self, tally: &TallyView) -> String {
-        let place = usize::try_from(tally.host).unwrap_or(usize::MAX);
-        let name = self.hosts.get(place).and_then(Host::name).unwrap_or(&self.server);
+        let name = self.host(tally.host);
         let port = if tally.port == 0 { self.local.port() } else { tally.port };
         format!("{name}:{port}")
     }
@@ -115,21 +129,38 @@ pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
     let has = |word: &[u8]| query.windows(word.len()).any(|part| part == word);
     let shows = Shows { extended: lookup.site().status.extended, list: has(b"notable") };
     let names = names(lookup);
-    let mpm = &lookup.site().mpm;
-    let processes_max = mpm.sizing(process::cores()).0.processes_max();
-    let snapshot = Snapshot::take(lookup.context.board());
-    let never_less = |seen| lookup.context.board().never_less(seen);
-    let figures = Figures::new(&snapshot, mpm.kind, processes_max, never_less);
     let mut response = if has(b"auto") {
-        let text = auto::text(&figures, &names, shows.extended);
+        let text = auto::text(&figures(lookup), &names, shows.extended);
         Response::page("text/plain; charset=ISO-8859-1", text.into_bytes())
+    } else if has(b"json") {
+        let text = figures_json::text(&everything(lookup), &names);
+        Response::page("application/json", text.into_bytes())
+    } else if has(b"metrics") {
+        let text = metrics::text(&everything(lookup), &names);
+        Response::page(metrics::MEDIA_TYPE, text.into_bytes())
     } else {
-        Response::page("text/html; charset=ISO-8859-1", page::html(&figures, &names, shows))
+        let html = page::html(&everything(lookup), &names, shows);
+        Response::page("text/html; charset=ISO-8859-1", html)
     };
     if let Some(seconds) = refresh(query) {
         response = response.field("Refresh", seconds.to_string());
     }
     Ok(response)
+}
+
+/// What httpd shows as well.
+fn figures(lookup: &Lookup<'_>) -> Figures {
+    let (mpm, board) = (&lookup.site().mpm, lookup.context.board());
+    let processes_max = mpm.sizing(process::cores()).0.processes_max();
+    let snapshot = Snapshot::take(board);
+    Figures::new(&snapshot, mpm.kind, processes_max, |seen| board.never_less(seen))
+}
+
+fn everything(lookup: &Lookup<'_>) -> Everything {
+    let (board, cores) = (lookup.context.board(), process::cores());
+    let processes_max = lookup.site().mpm.sizing(cores).0.processes_max();
+    let workers_max = processes_max.saturating_mul(board.rows_per_process()) as u64;
+    Everything::new(figures(lookup), scoreboard::accounts(board), workers_max, cores)
 }
 
 fn names<'a>(lookup: &'a Lookup<'_>) -> Names<'a> {

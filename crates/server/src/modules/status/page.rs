@@ -1,9 +1,10 @@
 //! The page for people, in the shape of mod_status's, which programs read as well. Everything
 //! that a client sent is escaped.
 
+use super::everything::Everything;
 use super::figures::{Child, Figures};
 use super::number::{bytes, general, kilobytes, ratio, significant};
-use super::{Names, Shows, in_words, load_averages, long_time, rows};
+use super::{Names, Shows, beyond, in_words, load_averages, long_time, rows};
 use crate::identity::{IDENTITY, built};
 use message::escape::html_escape;
 use scoreboard::{Older, ProcessView, Totals};
@@ -13,10 +14,15 @@ use std::io::Write as _;
 const LINE_LETTERS: usize = 64;
 
 /// The page.
-pub(super) fn html(figures: &Figures, names: &Names<'_>, shows: Shows) -> Vec<u8> {
+pub(super) fn html(all: &Everything, names: &Names<'_>, shows: Shows) -> Vec<u8> {
+    let figures = &all.figures;
     let mut out = Vec::with_capacity(8192);
     head(&mut out, figures, names);
     summary(&mut out, figures, shows.extended);
+    if shows.extended {
+        beyond::lines(&mut out, all);
+    }
+    out.extend_from_slice(b"</dl>");
     if figures.is_async() {
         children(&mut out, figures);
     }
@@ -28,6 +34,9 @@ pub(super) fn html(figures: &Figures, names: &Names<'_>, shows: Shows) -> Vec<u8
         }
         Shows { list: true, .. } => rows::list(&mut out, figures, names),
         Shows { list: false, .. } => rows::table(&mut out, figures, names),
+    }
+    if shows.extended {
+        beyond::section(&mut out, all, names);
     }
     out.extend_from_slice(&names.signature);
     out.extend_from_slice(b"</body></html>\n");
@@ -45,7 +54,7 @@ fn head(out: &mut Vec<u8>, figures: &Figures, names: &Names<'_>) {
     let _ = writeln!(
         out,
         " (via {})</h1>\n\n<dl><dt>Server Version: {IDENTITY}</dt>\n\
-         <dt>Server MPM: {}</dt>\n<dt>Server Built: {}\n</dt></dl><hr /><dl>\n",
+         <dt>Server MPM: {}</dt>\n<dt>Server Built: {}\n</dt></dl><hr /><dl>",
         names.local.ip().to_canonical(),
         figures.mpm.name(),
         built(),
@@ -69,10 +78,10 @@ fn summary(out: &mut Vec<u8>, figures: &Figures, is_extended: bool) {
     if is_extended {
         traffic(out, figures);
     }
-    let _ = write!(
+    let _ = writeln!(
         out,
         "<dt>{} requests currently being processed, {} workers gracefully restarting, {} idle \
-         workers</dt>\n</dl>",
+         workers</dt>",
         figures.slots(Child::busy),
         figures.graceful(),
         figures.slots(Child::idle),

@@ -47,8 +47,7 @@ pub(super) fn table(out: &mut Vec<u8>, figures: &Figures, names: &Names<'_>) {
 fn row(out: &mut Vec<u8>, slot: &Slot<'_>, names: &Names<'_>) {
     let Slot { number, child, row, letter, age_s } = *slot;
     let TallyView { connection_bytes, child_bytes, .. } = row.tally;
-    let (open, close) =
-        if is_busy(letter) || letter == b'S' { ("<b>", "</b>") } else { ("", "") };
+    let (open, close) = if is_busy(letter) || letter == b'S' { ("<b>", "</b>") } else { ("", "") };
     let [of_connection, of_child, of_slot] = requests(slot);
     // Writing to a Vec cannot fail, here and below.
     let _ = write!(
