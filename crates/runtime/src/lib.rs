@@ -16,6 +16,7 @@ pub mod hostname;
 pub mod manager;
 pub mod net;
 pub mod process;
+pub mod run_queue;
 pub mod signals;
 pub mod sys;
 pub mod thread;

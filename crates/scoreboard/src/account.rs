@@ -208,21 +208,24 @@ impl AccountRow {
         self.requests.load(Relaxed)
     }
 
-    /// Count a request. The result is how many requests a sample of this one would stand for, if
-    /// `is_sample` says that it is one.
-    pub fn count(&self, writers: Writers, path: Path, ended: Ended, is_sample: bool) -> u64 {
+    /// Count a request.
+    pub fn count(&self, writers: Writers, ended: Ended) {
         writers.add(&self.requests, 1);
         writers.add(&self.bytes, ended.bytes);
         let class = COUNTED_CLASSES.iter().position(|class| *class == ended.status / 100);
         if let Some(counter) = class.and_then(|class| self.classes.get(class)) {
             writers.add(counter, 1);
         }
-        let unsampled = &self.unsampled[path as usize];
-        if is_sample {
-            return u64::from(unsampled.swap(0, Relaxed)) + 1;
-        }
-        writers.add_short(unsampled, 1);
-        0
+    }
+
+    /// A request is no sample: the next one that is stands for it as well.
+    pub fn pass(&self, writers: Writers, path: Path) {
+        writers.add_short(&self.unsampled[path as usize], 1);
+    }
+
+    /// A request is a sample: of so many requests, itself included.
+    pub fn weight(&self, path: Path) -> u64 {
+        u64::from(self.unsampled[path as usize].swap(0, Relaxed)) + 1
     }
 
     /// Add the processor time of a sample that stands for `weight` requests.
@@ -380,7 +383,14 @@ mod tests {
         let rows = [(200, true, 1), (304, false, 0), (404, false, 0), (500, true, 3)];
         for (status, is_sample, stands_for) in rows {
             let ended = Ended { status, ..OK };
-            let weight = row.count(Writers::Several, Path::Long, ended, is_sample);
+            row.count(Writers::Several, ended);
+            let weight = match is_sample {
+                true => row.weight(Path::Long),
+                false => {
+                    row.pass(Writers::Several, Path::Long);
+                    0
+                }
+            };
             assert_eq!(weight, stands_for);
             row.add_sample(Writers::Several, 1000, 10, weight);
             row.add_wall(Writers::One, 2_000_000, 1);
@@ -403,7 +413,8 @@ mod tests {
         from.open(5, 0, b"/a");
         to.open_other();
         for row in [from, to] {
-            row.count(Writers::One, Path::Fast, OK, false);
+            row.count(Writers::One, OK);
+            row.pass(Writers::One, Path::Fast);
             row.add_wall(Writers::One, u64::MAX, 1);
         }
         from.move_into(to);
@@ -412,7 +423,7 @@ mod tests {
         assert_eq!((to.is_other, to.requests, to.bytes), (true, 2, 20));
         assert_eq!(to.histogram[WALL_CLASSES - 1], 2);
         let other = board.account(0, OTHER_ACCOUNT).unwrap();
-        assert_eq!(other.count(Writers::One, Path::Fast, OK, true), 3);
+        assert_eq!((other.weight(Path::Long), other.weight(Path::Fast)), (1, 3));
     }
 
     #[test]

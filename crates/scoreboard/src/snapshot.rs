@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn accounts_of_one_name_are_added_up_over_all_processes() {
-        use crate::account::{Ended, OTHER_ACCOUNT, Path, Writers};
+        use crate::account::{Ended, OTHER_ACCOUNT, Writers};
         let board = Board::create(3, 1, 0).unwrap();
         for index in 0..2 {
             board.process(index).unwrap().set_accounts(if index == 0 { usize::MAX } else { 3 });
@@ -179,7 +179,7 @@ mod tests {
             row.open(7, 0, b"/a");
             row.add_wall(Writers::One, 10, 1);
             for row in [row, board.account(index, OTHER_ACCOUNT).unwrap()] {
-                row.count(Writers::One, Path::Long, Ended { status: 200, bytes: 4 }, true);
+                row.count(Writers::One, Ended { status: 200, bytes: 4 });
             }
         }
         let found = accounts(&board);

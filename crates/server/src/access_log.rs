@@ -1,5 +1,6 @@
 //! From a finished exchange to the lines of the access logs.
 
+use crate::accounting;
 use crate::answer::Written;
 use crate::connection::Wire;
 use crate::context::Context;
@@ -15,6 +16,7 @@ use crate::site::host::ServerName;
 use crate::site::logs::AccessLog;
 use http1::{Persist, RequestHead};
 use runtime::{clock, process};
+use scoreboard::{Ended, Times};
 use std::net::SocketAddr;
 
 /// Buffers and cached times of one thread.
@@ -54,6 +56,8 @@ pub(crate) struct Finished<'a> {
     pub(crate) bytes_sent: u64,
     /// From then to the first byte of the response, if LogIOTrackTTFB asks for it.
     pub(crate) first_byte_us: Option<i64>,
+    /// Where the time went, if it was measured.
+    pub(crate) times: Option<Times>,
     /// The head that was sent.
     pub(crate) response_head: &'a [u8],
     /// What else was said about the connection, if it does not stand in the head.
@@ -77,6 +81,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) query: Option<&'a [u8]>,
     pub(crate) host_name: Option<&'a [u8]>,
     pub(crate) log_ids: (Option<LogId>, Option<LogId>),
+    pub(crate) times: Option<Times>,
 }
 
 /// The request that the client sent, of one that was redirected within the server.
@@ -159,6 +164,7 @@ pub(crate) fn write(context: &Context, finished: &Finished<'_>) {
         start_us: finished.start_us,
         duration_us: finished.duration_us,
         first_byte_us: finished.first_byte_us,
+        times: finished.times,
         request_line: finished.request_line,
         protocol: finished.protocol,
         last: last_part(finished),
@@ -209,6 +215,7 @@ impl Wire {
     ) {
         let changed = written.logged.request.clone();
         let last = changed.as_deref().unwrap_or(request);
+        self.account(written, request);
         self.log_id = last.ids.connection.get();
         self.names = Some(request.names.clone());
         if self.context.host(written.logged.host).logs.is_empty() {
@@ -231,8 +238,27 @@ impl Wire {
             query,
             host_name: request.host_name(),
             log_ids: (last.ids.request.get(), self.log_id),
+            times: request.spent.is_sample().then(|| request.spent.times()),
         };
         self.log_exchange(&asked, written, times, received).await;
+    }
+
+    /// Say which account a request belongs to, and what is counted there when it is over.
+    pub(crate) fn account(&self, written: &Written, request: &Request) {
+        if !self.context.meter.is_on() {
+            return;
+        }
+        let logged = &written.logged;
+        let path = logged.first.as_deref().map_or(&logged.path, |first| &first.path);
+        let status = written.response.status.code();
+        let is_file = logged.is_file && logged.first.is_none();
+        let account = self.context.find_account(&accounting::Asked {
+            host: logged.host,
+            path,
+            is_file,
+            status,
+        });
+        request.spent.end(account, Ended { status, bytes: written.sent_bytes });
     }
 
     /// Look up what the logs of the host show of a client (`%h`), where that is wanted.
@@ -274,6 +300,7 @@ impl Wire {
             bytes_received,
             bytes_sent: written.sent_bytes,
             first_byte_us: written.first_byte_us,
+            times: asked.times,
             response_head: &written.head,
             persist: None,
             names: names.as_deref(),

@@ -10,10 +10,12 @@ use crate::request::Request;
 use crate::response::{Delimiter, Response};
 use crate::site::host::Host;
 use crate::site::settings::Settings;
+use crate::slots::Slot;
 use crate::transmit::{Held, Sent};
 use http1::{BodyLength, CloseReason, Framing, Known, Next, Persist, ResponseHead};
 use message::limits::DRAIN_BYTES;
 use message::{Status, Target, Version};
+use scoreboard::Cause;
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -78,13 +80,12 @@ impl Wire {
             }
         };
         self.state.begin(&framing);
-        let context = self.context.clone();
         self.body_received = 0;
-        let Some(slot) = self.unless_gone(pin!(context.slots.acquire())).await else {
+        let Some(slot) = self.slot(&request).await else {
             return self.abandoned(&framing, &request).await;
         };
         self.begin(&slot, request.view().request_line());
-        let mut held = Held::new(slot, request.start_ns);
+        let mut held = Held::new(slot, &request);
         let exchanged = match self.known(&framing, &request) {
             Some(known) => known,
             None => match self.exchange(&request).await {
@@ -111,6 +112,16 @@ impl Wire {
                 self.abandoned(&framing, &request).await
             }
         }
+    }
+
+    /// A request slot; `None` if the client went away before there was one.
+    async fn slot(&mut self, request: &Request) -> Option<Slot> {
+        let context = self.context.clone();
+        if let Some(slot) = context.slots.acquire_now() {
+            return Some(slot);
+        }
+        let _waiting = request.spent.wait(Cause::Slot);
+        self.unless_gone(pin!(context.slots.acquire())).await
     }
 
     /// The client has left while its request was being answered.
@@ -247,7 +258,7 @@ impl Wire {
             self.send_bytes(b"HTTP/1.1 100 Continue\r\n\r\n", false, None, &mut 0).await?;
         }
         let limit = settings.as_ref().map(|settings| settings.core.limit_request_body());
-        match self.drain(framing.body, limit.unwrap_or(DRAIN_BYTES)).await? {
+        match self.drain(framing.body, limit.unwrap_or(DRAIN_BYTES), &request.spent).await? {
             Ok(()) => {
                 self.state.body_done();
                 Ok(Unread::None)
@@ -290,7 +301,8 @@ impl Wire {
         let written = self.send_response(response, logged, kind, &mut held).await;
         held.release();
         let drains = matches!(unread, Unread::DrainLater) && written.result.is_ok();
-        let drained = drains && matches!(self.drain(framing.body, DRAIN_BYTES).await, Ok(Ok(())));
+        let drained = drains
+            && matches!(self.drain(framing.body, DRAIN_BYTES, &request.spent).await, Ok(Ok(())));
         if drained {
             self.state.body_done();
         }

@@ -1,11 +1,13 @@
 //! Reading a request body that no handler wants.
 
+use crate::accounting::Spent;
 use crate::connection::Wire;
 use crate::context::READ_BYTES;
 use crate::site::timing::ReadTimeout;
 use http1::{BodyDecoder, BodyLength, Refusal};
 use message::Status;
 use runtime::clock;
+use scoreboard::Cause;
 use std::future::poll_fn;
 use std::io;
 use std::task::Poll;
@@ -16,6 +18,7 @@ impl Wire {
         &mut self,
         length: BodyLength,
         limit: u64,
+        spent: &Spent,
     ) -> io::Result<Result<(), Refusal>> {
         let mut decoder = BodyDecoder::new(length, limit);
         let timeout = self.host().timing.body;
@@ -38,7 +41,10 @@ impl Wire {
                 }
             }
             received += input.len() as u64;
-            match self.read_more(started_ms, timeout, received).await {
+            let waiting = spent.wait(Cause::ClientRead);
+            let more = self.read_more(started_ms, timeout, received).await;
+            drop(waiting);
+            match more {
                 Ok(0) => return Ok(Err(Refusal::bad_request("the body ended early"))),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => {

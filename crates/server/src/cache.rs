@@ -4,6 +4,7 @@
 //! path alone, and is compared with the file system at most once a second. Content lives in
 //! memory when it is small, else the descriptor is kept for sendfile. Nothing is ever mapped.
 
+use crate::accounting::Account;
 use crate::exchange::Logged;
 use crate::modules::Coding;
 use crate::representation::Representation;
@@ -67,6 +68,8 @@ pub(crate) struct Prepared {
     pub(crate) is_bare: bool,
     /// Whether `bytes` holds the content, too.
     pub(crate) is_whole: bool,
+    /// Where requests for it are counted, once there was one.
+    pub(crate) account: Cell<Account>,
 }
 
 impl Prepared {

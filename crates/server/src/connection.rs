@@ -9,6 +9,7 @@
 //! While it waits, a connection holds neither a buffer nor a request slot: bytes are read into a
 //! buffer of the thread, and only a head that arrives in pieces is kept here.
 
+use crate::accounting::{self, Begin, Meter, Spent};
 use crate::context::{Context, Scratch};
 use crate::exchange::Logged;
 use crate::fast::{self, Fast};
@@ -19,7 +20,7 @@ use crate::request::{NO_LIMIT, Request};
 use crate::site::host::Host;
 use crate::slots::Slot;
 use crate::transmit::Unsent;
-use http1::{CloseReason, Connection, Framing, HeadParser, Next, Progress, Refusal};
+use http1::{CloseReason, Connection, Framing, HeadParser, Next, Progress, Refusal, RequestHead};
 use message::Status;
 use message::limits::LOG_INPUT_BYTES;
 use runtime::{Stream, Timer, clock};
@@ -205,7 +206,7 @@ impl Wire {
     }
 
     pub(crate) fn keep_unsent(&mut self, bytes: &[u8]) {
-        self.unsent = Some(Box::new(Unsent { bytes: bytes.to_vec(), file: None }));
+        self.unsent = Some(Box::new(Unsent { bytes: bytes.to_vec(), file: None, spent: None }));
     }
 
     async fn run(&mut self) {
@@ -213,7 +214,7 @@ impl Wire {
         loop {
             let turn = poll_fn(|context| self.poll_turn(context)).await;
             let next = match turn {
-                Turn::Request(request) => boxed(|| self.answer(request)).await,
+                Turn::Request(request) => self.account_for(request).await,
                 Turn::Refused(refusal, head) => boxed(|| self.refuse(refusal, &head)).await,
                 Turn::TimedOut => boxed(|| self.timed_out()).await,
                 Turn::Unsent { is_last } => boxed(|| self.send_rest(is_last)).await,
@@ -238,12 +239,21 @@ impl Wire {
         }
     }
 
+    /// Answer a request, and count what it came to.
+    async fn account_for(&mut self, request: Rc<Request>) -> Next {
+        let spent = request.spent.clone();
+        let next = accounting::measured(&spent, boxed(|| self.answer(request))).await;
+        accounting::end_long(&self.context, &spent);
+        next
+    }
+
     /// Read and answer until something needs more than a turn.
     fn poll_turn(&mut self, task: &mut task::Context<'_>) -> Poll<Turn> {
         let context = self.context.clone();
         let mut scratch = context.scratch.borrow_mut();
         let Scratch { input, output, parser } = &mut *scratch;
         self.now_ms = clock::monotonic_ms();
+        context.meter.begin_turn();
         if !self.input.is_empty() && self.parser.is_none() {
             let left = std::mem::take(&mut self.input);
             let (turn, used) = self.consume(&left, parser, output);
@@ -266,6 +276,7 @@ impl Wire {
                 Poll::Ready(Ok(0)) => return Poll::Ready(self.end_of_input()),
                 Poll::Ready(Err(_)) => return Poll::Ready(Turn::Gone),
                 Poll::Ready(Ok(length)) => {
+                    context.meter.received();
                     if let Some(turn) = self.received(&input[..length], parser, output) {
                         return Poll::Ready(turn);
                     }
@@ -402,8 +413,9 @@ impl Wire {
             }
             Fast::AnsweredLast => Some(Turn::Last),
             Fast::Declined => {
-                let local = self.local();
+                let (local, spent) = (self.local(), self.begin_long(&view));
                 let mut request = Request::new(head, parser.take(), self.peer, local);
+                request.spent = Rc::new(spent);
                 request.proxy = self.proxy_address();
                 request.ids.keepalives = self.state.requests();
                 request.ids.connection.set(self.log_id);
@@ -411,6 +423,20 @@ impl Wire {
                 Some(Turn::Request(Rc::new(request)))
             }
         }
+    }
+
+    /// What a request has spent that is for the long way.
+    fn begin_long(&self, view: &RequestHead<'_>) -> Spent {
+        let meter = &self.context.meter;
+        let path_hash = Meter::path_hash(view.request_line());
+        Spent::new(&Begin {
+            complete_ns: clock::monotonic_ns(),
+            arriving_ns: self.now_ms.saturating_sub(self.head_since_ms) * 1_000_000,
+            cpu_ns: meter.leave_fast(),
+            is_sample: meter.chooses(path_hash),
+            is_alone: self.context.carries_one(),
+            path_hash,
+        })
     }
 
     /// Sending may have stalled or failed: that comes before anything else.

@@ -1,6 +1,7 @@
 //! What all connections of one serving thread share: the site, caches, clocks and counters.
 
 use crate::access_log;
+use crate::accounting::{Account, Asked, Meter};
 use crate::cache::{self, Cache};
 use crate::descriptors::{Descriptors, Held};
 use crate::failure::{Details, Failure};
@@ -20,7 +21,7 @@ use crate::site::locate::Merged;
 use crate::slots::Slots;
 use http1::HeadParser;
 use runtime::{clock, process};
-use scoreboard::{Board, ProcessRow, RowState};
+use scoreboard::{AccountRow, Board, ProcessRow, RowState, Writers};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
@@ -62,6 +63,7 @@ pub struct Context {
     /// The row that shows what the one connection does.
     only_row: Option<usize>,
     pub(crate) slots: Rc<Slots>,
+    pub(crate) meter: Meter,
     pub(crate) cache: RefCell<Cache>,
     pub(crate) merged: Merged,
     pub(crate) htaccess: Htaccess,
@@ -112,6 +114,12 @@ impl Context {
         // The one connection occupies its row until it ends.
         let after = if only_row.is_some() { RowState::Writing } else { RowState::Ready };
         let slots = Rc::new(Slots::new(board.clone(), process, rows, pid, after));
+        let writers = match slots.total() as usize == board.rows_per_process() {
+            true => Writers::One,
+            false => Writers::Several,
+        };
+        let site = &server.site;
+        let meter = Meter::new(site.extended_status, site.logs_times, writers);
         // Threads of a process share its descriptors as they share its request slots.
         let share = slots.total().max(1);
         let whole = u32::try_from(board.rows_per_process()).unwrap_or(u32::MAX).max(1);
@@ -155,6 +163,7 @@ impl Context {
             process,
             only_row,
             slots,
+            meter,
         }))
     }
 
@@ -179,6 +188,16 @@ impl Context {
     /// The scoreboard row of this process.
     pub(crate) fn process_row(&self) -> Option<&ProcessRow> {
         self.board.process(self.process)
+    }
+
+    /// The account that a request belongs to, among those of this process.
+    pub(crate) fn find_account(&self, asked: &Asked<'_>) -> Account {
+        self.server.accounts.find(&self.board, self.process, asked)
+    }
+
+    /// Its row, which may be somebody else's by now.
+    pub(crate) fn account(&self, account: Account) -> Option<&AccountRow> {
+        self.board.account(self.process, account.row)
     }
 
     /// Now, in whole seconds since 1970.

@@ -59,6 +59,8 @@ pub(crate) struct Logged {
     pub(crate) query: Option<Vec<u8>>,
     pub(crate) filename: Vec<u8>,
     pub(crate) handler: Option<Cow<'static, str>>,
+    /// Whether the answer is a file as it is.
+    pub(crate) is_file: bool,
     pub(crate) user: Option<Vec<u8>>,
     pub(crate) client: Option<std::net::IpAddr>,
     /// Whether logs show its name.
@@ -332,7 +334,7 @@ fn vary(lookup: &Lookup<'_>, response: &mut Response) {
 /// (config.c, ap_invoke_handler).
 fn handler_name(lookup: &Lookup<'_>, ran: Option<&'static str>) -> Option<Cow<'static, str>> {
     match ran {
-        Some("default-handler") => {
+        Some(handler::FILE) => {
             let configured = handler::configured(lookup).ok().flatten();
             configured.map(|name| Cow::Owned(name.into_owned()))
         }
@@ -350,6 +352,7 @@ fn logged(lookup: Box<Lookup<'_>>, request: &Rc<Request>, handler: Option<&'stat
         method: lookup.method,
         filename: lookup.logged_filename(),
         handler: handler_name(&lookup, handler),
+        is_file: handler == Some(handler::FILE),
         client: lookup.client_ip,
         lookups: lookup.settings.core.hostname_lookups(),
         is_canonical: lookup.settings.core.use_canonical_name() == UseCanonicalName::On,

@@ -7,6 +7,7 @@
 //! takes the long way, with the same result.
 
 use crate::access_log::{self, Finished};
+use crate::accounting::{self, Account};
 use crate::answer::write_fields;
 use crate::cache::{Prepared, SMALL_BYTES};
 use crate::connection::Wire;
@@ -22,6 +23,7 @@ use crate::transmit::{TURN_BYTES, Unsent};
 use http1::{Framing, Known, KnownSet, Persist, RequestHead, ResponseHead};
 use message::{Method, Status, Target};
 use runtime::{clock, file};
+use scoreboard::{Ended, OTHER_ACCOUNT};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::AsFd;
@@ -89,9 +91,38 @@ pub(crate) fn answer(
     if let Some(start) = start {
         log(wire, head, &asked, (sent, persist), start);
     }
+    if wire.context.meter.is_on() {
+        account(wire, &asked.prepared, sent);
+    }
     match next {
         http1::Next::Idle => Fast::Answered,
         http1::Next::Close(_) => Fast::AnsweredLast,
+    }
+}
+
+/// Count a request that was answered, as far as its client has taken the answer.
+fn account(wire: &mut Wire, prepared: &Prepared, bytes: u64) {
+    let context = &wire.context;
+    let mut account = prepared.account.get();
+    let is_known = |account: Account| {
+        account.row != OTHER_ACCOUNT
+            && context.account(account).is_some_and(|row| row.key() == account.key)
+    };
+    if !is_known(account) {
+        account = context.find_account(&accounting::Asked {
+            host: wire.host_index(),
+            path: &prepared.logged.path,
+            is_file: true,
+            status: Status::OK.code(),
+        });
+        prepared.account.set(account);
+    }
+    let ended = Ended { status: Status::OK.code(), bytes };
+    match &mut wire.unsent {
+        Some(unsent) if unsent.spent.is_none() => {
+            unsent.spent = accounting::begin_slow(context, account, ended).map(Rc::new);
+        }
+        _ => accounting::end_fast(context, account, ended),
     }
 }
 
@@ -230,7 +261,8 @@ fn send(wire: &mut Wire, bytes: &[u8], prepared: &Rc<Prepared>, content: u64) {
     }
     if sent < bytes.len() || offset < content {
         let file = (offset < content).then(|| (prepared.source.clone(), offset, content - offset));
-        wire.unsent = Some(Box::new(Unsent { bytes: bytes[sent..].to_vec(), file }));
+        let bytes = bytes[sent..].to_vec();
+        wire.unsent = Some(Box::new(Unsent { bytes, file, spent: None }));
     }
 }
 
@@ -289,6 +321,7 @@ fn log(
         bytes_sent: sent,
         response_head: &prepared.bytes.borrow()[..prepared.head_len],
         // All of it was sent at once.
+        times: wire.context.meter.so_far(),
         first_byte_us: prepared.logged.tracks_first_byte.then_some(duration_us),
         persist: Some(persist),
         names: wire.names.as_deref(),
@@ -350,6 +383,7 @@ pub(crate) fn remember(
         is_bare: response.fields == files::description(source)
             && response.late == files::late_description(source),
         is_whole,
+        account: Cell::new(Account { row: OTHER_ACCOUNT, key: 0 }),
     };
     let prepared = Rc::new(prepared);
     let mut buffer = context.key.borrow_mut();

@@ -37,6 +37,9 @@ pub(crate) struct Made {
     pub(crate) response: Response,
 }
 
+/// What httpd calls the handler of files.
+pub(crate) const FILE: &str = "default-handler";
+
 /// The handler that is configured for a place: chosen by a module during the look-up, else
 /// `SetHandler`, else `AddHandler` for the name of the file, else that of a `ScriptAlias`. As in
 /// httpd `SetHandler none` only takes back an outer `SetHandler` (core.c, core_override_type).
@@ -117,7 +120,7 @@ impl Handler {
     /// Its name, for `%R` and messages.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::File(_) => "default-handler",
+            Self::File(_) => FILE,
             Self::Listing(_) => "httpd/unix-directory",
             Self::Made(made) => made.name,
             Self::Status => "server-status",

@@ -6,6 +6,7 @@
 //! `modules/mod.rs` (who runs when).
 
 mod access_log;
+mod accounting;
 mod admit;
 mod answer;
 mod body;

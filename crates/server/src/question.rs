@@ -4,12 +4,14 @@
 //! thread, and is taken again from its beginning, with the answer at hand. What a step is, and what
 //! the answers mean, is not known here.
 
+use crate::accounting;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
 use message::Status;
 use pattern::password;
+use scoreboard::Cause;
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -234,10 +236,11 @@ fn end(answers: &RefCell<Answers>) -> Option<Work> {
 
 async fn wait(lookup: &Lookup<'_>, work: Work) -> Result<(), Stop> {
     let Work { key, run } = work;
-    let answer = runtime::blocking(run).await.map_err(|error| {
-        let text = format!("no thread to find out what takes long: {error}");
-        Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error()
-    })?;
+    let answer =
+        accounting::blocking(&lookup.request.spent, Cause::Helper, run).await.map_err(|error| {
+            let text = format!("no thread to find out what takes long: {error}");
+            Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error()
+        })?;
     let answer: Box<dyn Any> = answer;
     lookup.answers.borrow_mut().rows.push((key, Rc::from(answer)));
     Ok(())

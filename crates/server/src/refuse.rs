@@ -1,6 +1,7 @@
 //! Saying no before there is a request, and ending the connection.
 
 use crate::access_log::Asked;
+use crate::accounting;
 use crate::answer::{Kind, Written, guarded, write_head};
 use crate::connection::{Wire, boxed};
 use crate::exchange::{Exchanged, Logged, refused};
@@ -48,6 +49,7 @@ impl Wire {
         let written = self.say_no(refusal, &request, raw_path(line).to_vec()).await;
         let next = self.state.close(CloseReason::Refused);
         self.log_id = request.ids.connection.get();
+        self.account(&written, &request);
         if !self.host().logs.is_empty() {
             let times = (clock::unix_us(), 0);
             let request_line = Some(line).filter(|line| !line.is_empty());
@@ -60,9 +62,11 @@ impl Wire {
                 query: words[1].and_then(query),
                 host_name: None,
                 log_ids: (request.ids.request.get(), self.log_id),
+                times: None,
             };
             self.log_exchange(&asked, &written, times, arrived.len() as u64).await;
         }
+        accounting::end_long(&self.context, &request.spent);
         next
     }
 
@@ -98,7 +102,7 @@ impl Wire {
     ) -> Written {
         self.disbelieve_proxy(); // also where a complete head was refused
         self.begin(&slot, request.view().request_line());
-        let mut held = Held::new(slot, request.start_ns);
+        let mut held = Held::new(slot, request);
         let (context, host) = (self.context.clone(), self.host_index());
         let client = Some(request.other_end().ip().to_canonical());
         let failed = (failure, Logged { path, client, ..Logged::default() });

@@ -1,5 +1,6 @@
 //! A request that left the fast path: its head, owned, and who sent it.
 
+use crate::accounting::Spent;
 use crate::log::id::LogIds;
 use crate::modules::log_config::Fields;
 use crate::names::Names;
@@ -37,11 +38,14 @@ pub(crate) struct Request {
     /// Whether it is given up when the client sends no more. Others are answered even then: some
     /// clients close their side as soon as they have asked.
     pub(crate) ends_with_input: Rc<Cell<bool>>,
+    /// Where its time goes.
+    pub(crate) spent: Rc<Spent>,
 }
 
 impl Request {
     /// Own the head that stands in `raw`.
     pub(crate) fn new(raw: &[u8], head: Head, client: SocketAddr, local: SocketAddr) -> Self {
+        let start_ns = runtime::clock::monotonic_ns();
         Self {
             raw: raw.to_vec(),
             head,
@@ -50,10 +54,11 @@ impl Request {
             proxy: None,
             local,
             start_us: runtime::clock::unix_us(),
-            start_ns: runtime::clock::monotonic_ns(),
+            start_ns,
             ids: LogIds::default(),
             names: Rc::default(),
             ends_with_input: Rc::default(),
+            spent: Rc::new(Spent::unmeasured(start_ns)),
         }
     }
 
@@ -130,8 +135,8 @@ impl Request {
                 let as_sent = || Rc::new((self.raw.clone(), self.head.clone()));
                 let sent = Some(self.sent.clone().unwrap_or_else(as_sent));
                 let (ids, names) = (self.ids.clone(), self.names.clone());
-                let ends_with_input = self.ends_with_input.clone();
-                Some(Self { raw, head, sent, ids, names, ends_with_input, ..*self })
+                let (ends_with_input, spent) = (self.ends_with_input.clone(), self.spent.clone());
+                Some(Self { raw, head, sent, ids, names, ends_with_input, spent, ..*self })
             }
             _ => None,
         }

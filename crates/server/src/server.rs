@@ -1,5 +1,6 @@
 //! The server as the entry and the MPMs see it: built from configuration, open, and able to log.
 
+use crate::accounting::Accounts;
 use crate::defaults::{self, Serve};
 use crate::descriptors::{Descriptors, Files};
 use crate::identity;
@@ -23,6 +24,7 @@ use std::sync::{Arc, OnceLock};
 pub struct Server {
     pub(crate) site: Site,
     pub(crate) files: Files,
+    pub(crate) accounts: Accounts,
     descriptors: OnceLock<Descriptors>,
 }
 
@@ -35,6 +37,7 @@ impl Server {
         Ok(Self {
             site: Site::open(builder, index)?,
             files: Files::default(),
+            accounts: Accounts::default(),
             descriptors: OnceLock::new(),
         })
     }

@@ -3,7 +3,7 @@
 //! A slot is a counter and a scoreboard row, never a thread. Complete requests that find none free
 //! queue in order. Which MPM gave out how many rows is not known here.
 
-use scoreboard::{Board, RowState, WorkerRow};
+use scoreboard::{Board, Cause, RowState, WorkerRow};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -104,10 +104,16 @@ impl Slots {
         Some(Slot { slots: self.clone(), row })
     }
 
+    /// A slot for longer than a moment, unless all are taken.
+    pub(crate) fn acquire_now(self: &Rc<Self>) -> Option<Slot> {
+        let slot = self.try_acquire()?;
+        self.is_full.set(self.free() == 0);
+        Some(slot)
+    }
+
     /// A slot, after everybody who came earlier.
     pub(crate) async fn acquire(self: &Rc<Self>) -> Slot {
-        if let Some(slot) = self.try_acquire() {
-            self.is_full.set(self.free() == 0);
+        if let Some(slot) = self.acquire_now() {
             return slot;
         }
         self.is_full.set(true);
@@ -188,9 +194,28 @@ impl Slot {
         self.slots.board.worker(self.slots.process, self.row)
     }
 
+    /// Where it is.
+    pub(crate) fn place(&self) -> Place {
+        Place { slots: self.slots.clone(), row: self.row }
+    }
+
     /// The request is answered: count it.
     pub(crate) fn end(&self, bytes: u64, busy_us: u64) {
         self.row().inspect(|row| row.end(bytes, busy_us, self.slots.after));
+    }
+}
+
+/// Which slot a request holds, to show there what it waits for.
+pub(crate) struct Place {
+    slots: Rc<Slots>,
+    row: usize,
+}
+
+impl Place {
+    /// Show what the request waits for, if it does.
+    pub(crate) fn show_wait(&self, cause: Option<Cause>) {
+        let row = self.slots.board.worker(self.slots.process, self.row);
+        row.inspect(|row| row.set_wait(cause));
     }
 }
 

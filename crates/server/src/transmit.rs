@@ -1,12 +1,15 @@
 //! Sending a response to a peer that may read slowly: partial writes, bounded turns of sendfile,
 //! and a limit on how long nothing may move.
 
+use crate::accounting::{self, Spent};
 use crate::connection::Wire;
 use crate::outbox::Outbox;
 use crate::representation::Representation;
+use crate::request::Request;
 use crate::response::{Body, Delimiter, Piece, Source};
 use crate::slots::Slot;
 use runtime::{clock, file};
+use scoreboard::Cause;
 use std::future::poll_fn;
 use std::io;
 use std::os::fd::AsFd;
@@ -30,6 +33,8 @@ pub(crate) struct Unsent {
     pub(crate) bytes: Vec<u8>,
     /// File, position, and bytes left of it.
     pub(crate) file: Option<(Rc<Representation>, u64, u64)>,
+    /// Of the request that waits for it; `None` where it may be several.
+    pub(crate) spent: Option<Rc<Spent>>,
 }
 
 /// How much of a response the socket has taken.
@@ -54,11 +59,19 @@ pub(crate) struct Held {
     slot: Option<Slot>,
     bytes: u64,
     started_ns: u64,
+    spent: Rc<Spent>,
 }
 
 impl Held {
-    pub(crate) fn new(slot: Slot, started_ns: u64) -> Self {
-        Self { slot: Some(slot), bytes: 0, started_ns }
+    pub(crate) fn new(slot: Slot, request: &Request) -> Self {
+        let spent = request.spent.clone();
+        spent.hold(slot.place());
+        Self { slot: Some(slot), bytes: 0, started_ns: request.start_ns, spent }
+    }
+
+    /// Of a request whose slot was given back already.
+    fn without_slot(spent: Rc<Spent>) -> Self {
+        Self { slot: None, bytes: 0, started_ns: 0, spent }
     }
 
     /// How much the scoreboard is told was sent in this slot.
@@ -75,6 +88,7 @@ impl Held {
     /// Give the slot back, if it is still held.
     pub(crate) fn release(&mut self) {
         if let Some(slot) = self.slot.take() {
+            self.spent.leave();
             slot.end(self.bytes, (clock::monotonic_ns() - self.started_ns) / 1000);
         }
     }
@@ -91,13 +105,15 @@ impl Wire {
     pub(crate) async fn send_unsent(&mut self) -> io::Result<()> {
         let Some(unsent) = self.unsent.take() else { return Ok(()) };
         let sent = &mut 0;
-        self.send_bytes(&unsent.bytes, unsent.file.is_some(), None, sent).await?;
-        match unsent.file {
-            Some((source, offset, length)) => {
-                self.send_file(&source, offset, length, None, sent).await
-            }
-            None => Ok(()),
+        let mut held = unsent.spent.map(Held::without_slot);
+        self.send_bytes(&unsent.bytes, unsent.file.is_some(), held.as_mut(), sent).await?;
+        if let Some((source, offset, length)) = unsent.file {
+            self.send_file(&source, offset, length, held.as_mut(), sent).await?;
         }
+        if let Some(held) = held {
+            accounting::end_slow(&self.context, &held.spent);
+        }
+        Ok(())
     }
 
     /// Send a response; `sent` counts what the socket has taken, also when it stops short.
@@ -250,7 +266,7 @@ impl Wire {
         let end = offset + length;
         while offset < end {
             let count = usize::try_from((end - offset).min(TURN_BYTES)).unwrap_or(usize::MAX);
-            load_cold(source, offset, count).await?;
+            load_cold(source, offset, count, held.as_deref().map(|held| &*held.spent)).await?;
             match self.stream.try_send_file(source.file.as_fd(), &mut offset, count) {
                 Ok(0) => return Err(self.truncated(source)),
                 Ok(taken) => {
@@ -317,10 +333,11 @@ impl Wire {
     }
 
     /// Wait until the socket takes more, for at most `Timeout`.
-    async fn writable(&mut self, held: Option<&mut Held>) -> io::Result<()> {
-        if let Some(held) = held {
+    async fn writable(&mut self, mut held: Option<&mut Held>) -> io::Result<()> {
+        if let Some(held) = held.as_deref_mut() {
             held.release();
         }
+        let _waiting = held.as_deref().map(|held| held.spent.wait(Cause::ClientWrite));
         let timeout_ms = self.host().timing.timeout_ms;
         self.timer.set(clock::monotonic_ms(), timeout_ms);
         let context = self.context.clone();
@@ -346,12 +363,17 @@ pub(crate) async fn load_cold(
     source: &Representation,
     offset: u64,
     count: usize,
+    spent: Option<&Spent>,
 ) -> io::Result<()> {
     if file::is_cached(&source.file, offset + count as u64 - 1) {
         return Ok(());
     }
     let cold = source.file.try_clone()?;
-    runtime::blocking(move || file::load(&cold, offset, count)).await
+    let load = move || file::load(&cold, offset, count);
+    match spent {
+        Some(spent) => accounting::blocking(spent, Cause::Disk, load).await,
+        None => runtime::blocking(load).await,
+    }
 }
 
 /// Shows a connection as writing on the scoreboard while it lives.

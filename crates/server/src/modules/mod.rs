@@ -208,17 +208,16 @@ pub(crate) fn hooks() -> Vec<(&'static str, Vec<&'static str>)> {
     ]
 }
 
+/// Whether a module is there: it was loaded, or nobody was asked which.
+pub(crate) fn is_loaded(loaded: Option<&[&'static str]>, symbol: &str) -> bool {
+    loaded.map_or_else(|| !UNASKED.contains(&symbol), |all| all.contains(&symbol))
+}
+
 /// The hooks of the modules that are there; `None` is all.
 pub(crate) fn phases(loaded: Option<&[&'static str]>) -> Phases {
     fn of<H: Copy>(rows: &[Row<H>], loaded: Option<&[&'static str]>) -> Vec<H> {
         let own = ["core_module", "trivet_module"];
-        let is_there = |row: &&Row<H>| {
-            own.contains(&row.0)
-                || match loaded {
-                    Some(all) => all.contains(&row.0),
-                    None => !UNASKED.contains(&row.0),
-                }
-        };
+        let is_there = |row: &&Row<H>| own.contains(&row.0) || is_loaded(loaded, row.0);
         rows.iter().filter(is_there).map(|row| row.1).collect()
     }
     Phases {

@@ -114,6 +114,9 @@ pub(crate) struct ServerDraft {
     pub(crate) log_formats: HashSet<String>,
     /// `BufferedLogs`
     pub(crate) buffered_logs: bool,
+    /// `ExtendedStatus`; `None` is On where there is a status page (mod_status.c,
+    /// status_pre_config).
+    pub(crate) extended_status: Option<bool>,
     /// Modules that are there, in the order of loading; `None` is all of them.
     pub(crate) loaded: Option<Vec<&'static str>>,
     /// Modules of httpd that were asked for and are not there.

@@ -30,7 +30,7 @@ use host::{Chain, Host, HostAddress, HostChoice, HostDraft, Trace};
 use http1::Framing;
 use language::Language;
 use locate::Sections;
-use logs::Logs;
+use logs::{AccessLog, Logs};
 use runtime::process::{self, User};
 use settings::{HostSettings, Settings};
 use std::collections::HashSet;
@@ -64,6 +64,10 @@ pub(crate) struct Site {
     pub(crate) sinks: Vec<Arc<Sink>>,
     /// `BufferedLogs`
     pub(crate) buffers_logs: bool,
+    /// `ExtendedStatus`
+    pub(crate) extended_status: bool,
+    /// Whether a log shows where the time of requests goes.
+    pub(crate) logs_times: bool,
     pub(crate) proxy_protocol: ProxyProtocol,
     pub(crate) status: modules::status::Settings,
 }
@@ -95,6 +99,8 @@ impl Site {
         }
         let ServerDraft { listen, mpm, user, group, loaded, tokens, .. } = server.clone();
         let loaded = loaded.as_deref();
+        let has_status = modules::is_loaded(loaded, "status_module");
+        let shows_times = |log: &AccessLog| log.format.shows_times();
         let root = server.root.to_string_lossy().into_owned();
         Ok(Self {
             listen,
@@ -106,6 +112,8 @@ impl Site {
             choice: HostChoice::new(&mut hosts),
             sinks: opened.logs.into_sinks(),
             buffers_logs: server.buffered_logs,
+            extended_status: server.extended_status.unwrap_or(has_status),
+            logs_times: hosts.iter().flat_map(|host| host.logs.iter()).any(shows_times),
             proxy_protocol: server.proxy_protocol.clone(),
             status: server.status,
             hosts,

@@ -2,6 +2,7 @@
 //! disk may be slow, and lets the renderer make the page.
 
 use super::{Entry, Flags, Insert, Page, render, scan_title};
+use crate::accounting;
 use crate::admit;
 use crate::error_document;
 use crate::failure::Failure;
@@ -18,6 +19,7 @@ use crate::site::settings::Settings;
 use crate::walk;
 use message::{Method, Status};
 use runtime::file::{self, Kind};
+use scoreboard::Cause;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -133,7 +135,9 @@ pub(crate) async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Respons
         let text = format!("cannot read folder {}: {error}", lookup.path.escape_ascii());
         Failure::new(Status::FORBIDDEN, "autoindex", text).id(1275).at_error()
     };
-    let names = runtime::blocking(move || file::names(&folder).map(|names| (names, folder)))
+    let spent = &lookup.request.spent;
+    let read_names = move || file::names(&folder).map(|names| (names, folder));
+    let names = accounting::blocking(spent, Cause::Disk, read_names)
         .await
         .and_then(|names| names.map_err(std::io::Error::from));
     let (mut names, folder) = names.map_err(unreadable)?;
@@ -159,7 +163,7 @@ pub(crate) async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Respons
         signature: error_document::signature(lookup, ""),
     };
     // To sort and to write 50,000 names takes longer than to read them.
-    let body = runtime::blocking(move || page(&wanted, &read(&wanted)));
+    let body = accounting::blocking(spent, Cause::Disk, move || page(&wanted, &read(&wanted)));
     Ok(Response::page(options.content_type(), body.await.map_err(unreadable)?))
 }
 

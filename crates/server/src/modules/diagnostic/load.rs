@@ -4,11 +4,13 @@
 //! They hold what an application would hold: a request slot for the time, and the second one a
 //! processor, so that its time counts as this process's.
 
+use crate::accounting;
 use crate::failure::Failure;
 use crate::lookup::Lookup;
 use crate::response::Response;
 use message::{Method, Status};
 use runtime::clock;
+use scoreboard::Cause;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -51,13 +53,15 @@ impl Load {
         // A measurement that is broken off closes its connections. What it had asked for would
         // hold slots and cores for up to a minute, and nobody would read the answers.
         lookup.request.ends_with_input.set(true);
+        let spent = &lookup.request.spent;
         let done = match self {
             Self::Wait => {
+                let _waiting = spent.wait(Cause::Handler);
                 runtime::timer::sleep(Duration::from_millis(ms)).await;
                 "waited"
             }
             Self::Cpu => {
-                runtime::compute(move |is_given_up| burn(ms, is_given_up))
+                accounting::compute(spent, move |is_given_up| burn(ms, is_given_up))
                     .await
                     .map_err(|error| no_thread(&error))?;
                 "burned"

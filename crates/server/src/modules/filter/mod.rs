@@ -9,6 +9,7 @@ pub(crate) mod smart;
 #[cfg(test)]
 mod tests;
 
+use crate::accounting::Spent;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
 use crate::modules::{brotli, deflate};
@@ -23,6 +24,7 @@ use http1::Known;
 use message::Status;
 use recode::{Budget, Coder, Permit};
 use smart::{Holds, Smart, Uncertain};
+use std::rc::Rc;
 
 /// The filters of a section, and the settings of the filters.
 #[derive(Clone, Debug, Default)]
@@ -113,6 +115,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) coders: &'a Budget,
     /// Where the sizes are noted for the access log.
     pub(crate) notes: &'a Notes,
+    pub(crate) spent: &'a Rc<Spent>,
     /// Takes level, module, httpd's message number and text.
     pub(crate) log: &'a dyn Fn(Level, &'static str, u32, &str),
 }
@@ -193,6 +196,7 @@ async fn pass_all(lookup: &Lookup<'_>, mut response: Response) -> Response {
         },
         coders: &lookup.context.coders,
         notes: &notes,
+        spent: &lookup.request.spent,
         log: &|level, module, id, text| lookup.log(level, module, Some(id), text),
     };
     finish(settings, &facts, response).await
@@ -327,7 +331,7 @@ async fn replace_body(
     facts: &Facts<'_>,
 ) {
     let body = std::mem::take(&mut response.body);
-    response.body = recode::recode(body, coder, permit, facts.notes).await;
+    response.body = recode::recode(body, coder, permit, facts.notes, facts.spent).await;
 }
 
 /// The codings of which a 200 gets one, by `Accept-Encoding` alone: for responses that are kept

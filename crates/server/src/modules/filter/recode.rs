@@ -2,6 +2,7 @@
 //! The coders know nothing of requests; what they do with a piece may take milliseconds, so that
 //! it is done where other connections do not wait for it.
 
+use crate::accounting::{self, Spent};
 use crate::representation::Representation;
 use crate::response::{Body, Notes, Piece, Source};
 use crate::transmit::load_cold;
@@ -68,6 +69,7 @@ pub(crate) async fn recode(
     coder: Box<dyn Coder>,
     permit: Option<Permit>,
     notes: &Notes,
+    spent: &Rc<Spent>,
 ) -> Body {
     let at_once = AT_ONCE_BYTES.min(coder.piece_bytes() as u64);
     let is_small = body.len().is_some_and(|length| length <= at_once);
@@ -77,6 +79,7 @@ pub(crate) async fn recode(
         content: (Vec::new(), 0),
         coder: Some(coder),
         notes: notes.clone(),
+        spent: spent.clone(),
         is_dirty: false,
     };
     let mut coded = Recoded { job: Some(Box::pin(step(state))) };
@@ -134,6 +137,7 @@ struct State {
     /// `None` when the body is complete.
     coder: Option<Box<dyn Coder>>,
     notes: Notes,
+    spent: Rc<Spent>,
     /// Whether the coder may hold something back.
     is_dirty: bool,
     /// Given back with the coder.
@@ -184,7 +188,11 @@ async fn step(mut state: State) -> io::Result<(State, Vec<u8>)> {
         };
         (coder, result.map(|()| out))
     };
-    let (coder, result) = if is_short { work() } else { runtime::blocking(work).await? };
+    let (coder, result) = match is_short {
+        true => work(),
+        // It needs nothing but a processor.
+        false => accounting::compute(&state.spent, |_| work()).await?,
+    };
     let out = result?;
     if is_end {
         state.notes.borrow_mut().extend(coder.notes());
@@ -214,7 +222,7 @@ async fn next_input(state: &mut State, count: usize) -> io::Result<Input> {
                     let source = source.clone();
                     state.pieces.push_front(Piece::File { source, offset: next, length: left });
                 }
-                state.content = (read_file(&source, offset, now).await?, 0);
+                state.content = (read_file(&source, offset, now, &state.spent).await?, 0);
             }
             Some(Piece::Stream(mut source)) => {
                 let ready = poll_fn(|task| Poll::Ready(source.poll_next(task))).await;
@@ -237,10 +245,15 @@ async fn next_input(state: &mut State, count: usize) -> io::Result<Input> {
 }
 
 /// A file that has become shorter is an error: no other bytes may take the place of its own.
-async fn read_file(source: &Representation, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+async fn read_file(
+    source: &Representation,
+    offset: u64,
+    length: u64,
+    spent: &Spent,
+) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
     if !bytes.is_empty() {
-        load_cold(source, offset, bytes.len()).await?;
+        load_cold(source, offset, bytes.len(), Some(spent)).await?;
         source.file.read_exact_at(&mut bytes, offset)?;
     }
     Ok(bytes)

@@ -2,6 +2,7 @@
 //! compile-time switches of httpd that this server does not have is left out.
 
 use super::tree;
+use crate::accounting;
 use crate::error_document;
 use crate::failure::Failure;
 use crate::identity;
@@ -88,7 +89,7 @@ pub(super) async fn html(lookup: &Lookup<'_>, query: Option<&str>) -> Result<Vec
 /// 30 ms, which are not those of others.
 async fn lines(lookup: &Lookup<'_>, wanted: Option<Vec<&'static str>>) -> Result<Vec<u8>, Failure> {
     let server = lookup.context.server();
-    let shown = runtime::blocking(move || {
+    let shown = accounting::compute(&lookup.request.spent, move |_| {
         let mut out = Vec::new();
         let is_wanted =
             |name: &str| wanted.iter().flatten().any(|wanted| wanted.eq_ignore_ascii_case(name));

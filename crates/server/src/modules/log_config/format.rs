@@ -30,6 +30,12 @@ impl Format {
         self.items.iter().any(shows)
     }
 
+    /// Whether lines show where the time went (`%^TU`).
+    pub(crate) fn shows_times(&self) -> bool {
+        let is_time = |item: &Item| matches!(item, Item::Directive { what: What::Spent(_), .. });
+        self.items.iter().any(is_time)
+    }
+
     /// Appends one line, without a line end.
     pub(crate) fn write(&self, record: &Record<'_>, times: &mut TimeCache, out: &mut Vec<u8>) {
         for item in &self.items {
@@ -111,6 +117,10 @@ fn write_connection_value(what: &What, record: &Record<'_>, out: &mut Vec<u8>) {
         What::Duration(Unit::Seconds) => signed(record.duration_us / 1_000_000, out),
         What::FirstByte => match record.first_byte_us {
             Some(us) => signed(us, out),
+            None => out.push(b'-'),
+        },
+        What::Spent(on) => match record.times {
+            Some(times) => decimal(on.of(&times) / 1000, out),
             None => out.push(b'-'),
         },
         What::BytesReceived => decimal(record.bytes_received, out),

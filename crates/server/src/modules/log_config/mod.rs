@@ -7,6 +7,7 @@ mod directives;
 mod format;
 mod parse;
 mod record;
+mod spending;
 #[cfg(test)]
 mod tests;
 mod time_cache;

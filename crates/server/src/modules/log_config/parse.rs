@@ -1,6 +1,7 @@
 //! From the text of a `LogFormat` to items (mod_log_config.c `parse_log_item`). What can be
 //! decided once is decided here: arguments, time formats, conditions.
 
+use super::spending::Spending;
 use crate::log::time::TimeFormat;
 
 /// A piece of a line.
@@ -71,6 +72,7 @@ pub(super) enum What {
     ResponseField(String),
     ResponseSetCookie,
     ServerName,
+    Spent(Spending),
     Status,
     /// An argument that the directive does not know is printed itself.
     Text(String),
@@ -188,7 +190,7 @@ fn directive_item(text: &str) -> Result<(Item, &str), String> {
             }
             _ => {
                 let name = name_of(rest, letter);
-                let what = what(name, argument)
+                let what = what(name, argument)?
                     .ok_or_else(|| format!("Unrecognized LogFormat directive %{letter}"))?;
                 let original = original.unwrap_or_else(|| is_original_by_default(name));
                 let condition =
@@ -204,7 +206,7 @@ fn directive_item(text: &str) -> Result<(Item, &str), String> {
 /// The name at the start of `rest`: one character, or three of which the first is `^`.
 fn name_of(rest: &str, letter: char) -> &str {
     match rest.get(..3) {
-        Some(name @ ("^FB" | "^ti" | "^to")) => name,
+        Some(name @ ("^FB" | "^ti" | "^to" | "^TU")) => name,
         _ => &rest[..letter.len_utf8()],
     }
 }
@@ -215,9 +217,9 @@ fn is_original_by_default(name: &str) -> bool {
 }
 
 /// The table of directives.
-fn what(name: &str, argument: &str) -> Option<What> {
+fn what(name: &str, argument: &str) -> Result<Option<What>, String> {
     let owned = || argument.to_owned();
-    Some(match name {
+    Ok(Some(match name {
         "a" if argument == "c" => What::PeerAddress,
         "a" => What::ClientAddress,
         "A" => What::LocalAddress,
@@ -258,8 +260,9 @@ fn what(name: &str, argument: &str) -> Option<What> {
         "X" => What::ConnectionEnd,
         "^FB" => What::FirstByte,
         "^ti" | "^to" => What::Trailer,
-        _ => return None,
-    })
+        "^TU" => What::Spent(Spending::parse(argument)?),
+        _ => return Ok(None),
+    }))
 }
 
 /// `%{...}c`, mod_ssl's older names of some variables (ssl_engine_vars.c).

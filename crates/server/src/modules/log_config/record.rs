@@ -1,6 +1,7 @@
 //! What the connection engine knows about a request when it has been answered: the values that
 //! a log line is made of. References and numbers only, so that filling a record is free.
 
+use scoreboard::Times;
 use std::net::SocketAddr;
 
 /// Values by name: fields of a message, notes of a request, environment variables.
@@ -68,6 +69,8 @@ pub(crate) struct Record<'a> {
     pub duration_us: i64,
     /// `%^FB`: from then to the first byte of the response, where that is measured.
     pub first_byte_us: Option<i64>,
+    /// `%{...}^TU`: where the time went, if it was measured.
+    pub times: Option<Times>,
     /// `%r`: the request line as received; `None` when none arrived.
     pub request_line: Option<&'a [u8]>,
     /// `%H`, such as `HTTP/1.1`.

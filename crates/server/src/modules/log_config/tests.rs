@@ -2,6 +2,7 @@
 
 use super::{COMBINED, ConnectionEnd, Fields, Format, Part, Record, TimeCache, builtin_nickname};
 use crate::log::time::{LocalTime, ZoneName};
+use scoreboard::Times;
 
 struct Table(&'static [(&'static str, &'static [u8])]);
 
@@ -62,6 +63,7 @@ fn record() -> Record<'static> {
         start_us: 1_316_387_908_012_345,
         duration_us: 2_500_678,
         first_byte_us: Some(777),
+        times: Some(Times { wall_ns: 9_000_000, cpu_ns: 1_234_567, ..Times::default() }),
         request_line: Some(b"GET /t/a.txt?q=1&%22 HTTP/1.1"),
         protocol: Some(b"HTTP/1.1"),
         last: part(),
@@ -162,6 +164,7 @@ fn nothing_is_a_hyphen() {
         request_line: None,
         protocol: None,
         first_byte_us: None,
+        times: None,
         body_bytes: 0,
         ..record()
     };
@@ -170,6 +173,7 @@ fn nothing_is_a_hyphen() {
         &[
             ("%r|%m|%U|%q|%s|%R|%f|%H", "-|-|-||-|-|-|-"),
             ("%B %b %^FB %L", "0 - - -"),
+            ("%{cpu}^TU %{wall}^TU", "- -"),
             ("%{n}^ti%{n}^to%{x}x%{x}n%{x}e%{x}C%{x}o", "-------"),
         ],
     );
@@ -190,6 +194,7 @@ fn the_response() {
             ("%{X-T}o|%{Content-Type}o", "a;b|text/plain"),
             ("%{set-cookie}o", "a=1; path=/, b=2"),
             ("%^FB %D %T %{s}T %{ms}T %{us}T %{x}T", "777 2500678 2 2 2500 2500678 x"),
+            ("%{cpu}^TU %{wait}^TU %{disk}^TU", "1234 7765 0"),
         ],
     );
 }

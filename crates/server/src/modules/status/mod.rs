@@ -51,19 +51,11 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     apply: extended_status,
 }];
 
-/// What is shown of requests. The figures cost nothing to keep, so they are always kept.
-#[derive(Clone, Copy, Debug)]
+/// What is shown of requests.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
-    /// `ExtendedStatus`; loading mod_status turns it on (status_pre_config).
-    extended: bool,
     /// `SeeRequestTail`
     tail: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { extended: true, tail: false }
-    }
 }
 
 impl Settings {
@@ -78,7 +70,7 @@ impl Settings {
 const LINE_BYTES: usize = 63;
 
 fn extended_status(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.server.status.extended = call.on();
+    builder.server.extended_status = Some(call.on());
     Ok(())
 }
 
@@ -127,7 +119,7 @@ pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
     let query = lookup.query.as_deref().unwrap_or_default();
     // httpd looks for the words wherever they stand (strstr in status_handler).
     let has = |word: &[u8]| query.windows(word.len()).any(|part| part == word);
-    let shows = Shows { extended: lookup.site().status.extended, list: has(b"notable") };
+    let shows = Shows { extended: lookup.site().extended_status, list: has(b"notable") };
     let names = names(lookup);
     let mut response = if has(b"auto") {
         let text = auto::text(&figures(lookup), &names, shows.extended);

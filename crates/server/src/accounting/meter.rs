@@ -1,0 +1,194 @@
+//! When a thread asks the clocks: rarely enough to cost nothing that can be measured, and at random,
+//! so that no rhythm of the clients is taken for the rule.
+
+use runtime::clock;
+use scoreboard::{Times, Writers};
+use std::cell::Cell;
+
+/// Of requests on the fast path, one in so many is measured.
+const FAST_GAP: u32 = 16;
+
+/// Of quick requests that take the long way.
+const LONG_GAP: u32 = 8;
+
+/// What takes longer than this can bear to be measured every time.
+const QUICK_NS: u64 = 500_000;
+
+/// Paths that are remembered by whether they were quick.
+const PATHS: usize = 256;
+
+/// What the last request of some path was.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    Unknown,
+    Quick,
+    Slow,
+}
+
+/// The clocks when a turn began.
+#[derive(Clone, Copy)]
+struct Start {
+    cpu_ns: u64,
+    wall_ns: u64,
+}
+
+/// Chooses what a thread measures.
+pub(crate) struct Meter {
+    is_on: bool,
+    /// A log shows times of each request.
+    is_always: bool,
+    writers: Writers,
+    /// Requests on the fast path until the next sample.
+    fast_left: Cell<u32>,
+    /// The turn that is measured.
+    turn: Cell<Option<Start>>,
+    seed: Cell<u64>,
+    paces: Box<[Cell<Pace>; PATHS]>,
+}
+
+impl Meter {
+    /// `is_on` for `ExtendedStatus`; `is_always` if each request is to be measured.
+    pub(crate) fn new(is_on: bool, is_always: bool, writers: Writers) -> Self {
+        Self {
+            is_on,
+            is_always,
+            writers,
+            fast_left: Cell::new(0),
+            turn: Cell::new(None),
+            // Any number but 0 will do; threads that begin together are to differ.
+            seed: Cell::new(clock::monotonic_ns() | 1),
+            paces: Box::new([const { Cell::new(Pace::Unknown) }; PATHS]),
+        }
+    }
+
+    /// Whether accounts are kept at all.
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// How rows are written.
+    pub(crate) fn writers(&self) -> Writers {
+        self.writers
+    }
+
+    /// A turn begins: whatever comes of it may be the request that is measured.
+    pub(crate) fn begin_turn(&self) {
+        let is_due = (self.is_on && self.fast_left.get() == 0) || self.is_always;
+        let start = || Start { cpu_ns: clock::thread_cpu_ns(), wall_ns: clock::monotonic_ns() };
+        self.turn.set(is_due.then(start));
+    }
+
+    /// Bytes have come in this turn, which may have waited for them.
+    pub(crate) fn received(&self) {
+        if let Some(start) = self.turn.get() {
+            self.turn.set(Some(Start { wall_ns: clock::monotonic_ns(), ..start }));
+        }
+    }
+
+    /// A request was answered on the fast path: what it came to, if it is a sample. The result is
+    /// wall and processor time.
+    pub(crate) fn end_of_fast(&self) -> Option<(u64, u64)> {
+        let Some(start) = self.turn.take() else {
+            self.fast_left.set(self.fast_left.get().saturating_sub(1));
+            return None;
+        };
+        let (wall_ns, cpu_ns) = (clock::monotonic_ns(), clock::thread_cpu_ns());
+        if self.is_always {
+            self.turn.set(Some(Start { cpu_ns, wall_ns })); // more may lie ready
+        } else {
+            self.fast_left.set(self.random(2 * FAST_GAP - 1)); // one less on average
+        }
+        Some((wall_ns.saturating_sub(start.wall_ns), cpu_ns.saturating_sub(start.cpu_ns)))
+    }
+
+    /// What the request on the fast path has come to so far, for a log that shows it.
+    pub(crate) fn so_far(&self) -> Option<Times> {
+        let start = self.turn.get().filter(|_| self.is_always)?;
+        let wall_ns = clock::monotonic_ns().saturating_sub(start.wall_ns);
+        let cpu_ns = clock::thread_cpu_ns().saturating_sub(start.cpu_ns);
+        let run_queue_ns = wall_ns.saturating_sub(cpu_ns);
+        Some(Times { wall_ns, cpu_ns, run_queue_ns, ..Times::default() })
+    }
+
+    /// A request takes the long way: what it has used of the processor so far, if that is known.
+    pub(crate) fn leave_fast(&self) -> u64 {
+        let start = self.turn.take();
+        start.map_or(0, |start| clock::thread_cpu_ns().saturating_sub(start.cpu_ns))
+    }
+
+    /// What stands for the path of a request line; others may have the same.
+    pub(crate) fn path_hash(request_line: &[u8]) -> u8 {
+        let end = request_line.iter().position(|byte| *byte == b'?').unwrap_or(request_line.len());
+        let mix = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(16_777_619);
+        let hash = request_line[..end].iter().fold(2_166_136_261, mix);
+        (hash >> 24).to_le_bytes()[0]
+    }
+
+    /// Whether a request for a path of this hash, which takes the long way, is to be measured.
+    pub(crate) fn chooses(&self, path_hash: u8) -> bool {
+        if !self.is_on {
+            return self.is_always;
+        }
+        let is_quick = self.paces[usize::from(path_hash)].get() == Pace::Quick;
+        !is_quick || self.is_always || self.random(LONG_GAP) == 0
+    }
+
+    /// How long it took.
+    pub(crate) fn saw(&self, path_hash: u8, wall_ns: u64) {
+        let pace = if wall_ns < QUICK_NS { Pace::Quick } else { Pace::Slow };
+        self.paces[usize::from(path_hash)].set(pace);
+    }
+
+    /// A number below `end` (Marsaglia's xorshift).
+    fn random(&self, end: u32) -> u32 {
+        let mut seed = self.seed.get();
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        self.seed.set(seed);
+        u32::try_from((seed >> 32) % u64::from(end)).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_request_in_sixteen_is_measured_on_the_fast_path() {
+        let meter = Meter::new(true, false, Writers::One);
+        let mut samples = 0_u32;
+        for _ in 0..16_000 {
+            meter.begin_turn();
+            meter.received();
+            samples += u32::from(meter.end_of_fast().is_some());
+        }
+        assert!((800..1200).contains(&samples), "{samples}");
+    }
+
+    #[test]
+    fn each_is_measured_where_a_log_shows_it_and_none_where_nothing_does() {
+        let always = Meter::new(false, true, Writers::One);
+        let off = Meter::new(false, false, Writers::One);
+        for _ in 0..100 {
+            always.begin_turn();
+            // Two requests of one turn.
+            assert!(always.end_of_fast().is_some() && always.end_of_fast().is_some());
+            assert!(always.so_far().is_some() && always.chooses(0));
+            off.begin_turn();
+            assert!(off.so_far().is_none() && !off.chooses(0));
+            assert!(off.end_of_fast().is_none());
+        }
+    }
+
+    #[test]
+    fn what_is_slow_is_measured_each_time_and_what_is_quick_now_and_then() {
+        let meter = Meter::new(true, false, Writers::One);
+        assert!(meter.chooses(7), "nothing is known yet");
+        meter.saw(7, QUICK_NS);
+        assert!((0..100).all(|_| meter.chooses(7)));
+        meter.saw(7, QUICK_NS - 1);
+        let chosen = (0..1500).filter(|_| meter.chooses(7)).count();
+        assert!((100..300).contains(&chosen), "{chosen}");
+    }
+}

@@ -1,0 +1,94 @@
+//! Where the time of requests goes: wall = processor + run queue + waits, by kind of URL.
+//!
+//! A request that takes the long way carries a [`Spent`], to which everybody adds who lets it wait;
+//! one in several is measured with the clocks of the processor as well. On the fast path nothing is
+//! measured but a sample of whole turns. Both end here, in the accounts of this process on the
+//! scoreboard. What a page makes of the accounts is not known here.
+
+mod index;
+mod meter;
+mod name;
+mod spent;
+
+pub(crate) use index::{Account, Accounts};
+pub(crate) use meter::Meter;
+pub(crate) use spent::{Begin, Spent, blocking, compute, measured};
+
+use crate::context::Context;
+use runtime::clock;
+use scoreboard::{AccountRow, Cause, Ended, Path, Times, Writers};
+
+/// What the account of a request is found by.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// The number of the virtual host.
+    pub(crate) host: usize,
+    /// The path that was asked for, decoded; empty if it is not known.
+    pub(crate) path: &'a [u8],
+    /// Whether the answer is a file as it is.
+    pub(crate) is_file: bool,
+    /// Of the answer.
+    pub(crate) status: u16,
+}
+
+/// A request on the fast path has been answered.
+pub(crate) fn end_fast(context: &Context, account: Account, ended: Ended) {
+    let meter = &context.meter;
+    let Some(row) = context.account(account) else { return };
+    let writers = meter.writers();
+    row.count(writers, ended);
+    match meter.end_of_fast() {
+        Some((wall_ns, cpu_ns)) => {
+            // Nothing on this path waits but for a processor.
+            let run_queue_ns = wall_ns.saturating_sub(cpu_ns);
+            let weight = row.weight(Path::Fast);
+            row.add_sample(writers, cpu_ns, run_queue_ns, weight);
+            row.add_wall(writers, wall_ns.max(cpu_ns), weight);
+        }
+        None => row.pass(writers, Path::Fast),
+    }
+}
+
+/// A request on the fast path has been answered, but for what its client is slow to take.
+pub(crate) fn begin_slow(context: &Context, account: Account, ended: Ended) -> Option<Spent> {
+    let row = context.account(account)?;
+    row.count(context.meter.writers(), ended);
+    let spent = Spent::unmeasured(clock::monotonic_ns());
+    spent.end(account, ended);
+    Some(spent)
+}
+
+/// Now it has been taken.
+pub(crate) fn end_slow(context: &Context, spent: &Spent) {
+    let Some((account, _)) = spent.take_end() else { return };
+    if let Some(row) = context.account(account) {
+        add_times(row, context.meter.writers(), &spent.times());
+    }
+}
+
+/// Add what is known of every request that takes longer than a moment.
+fn add_times(row: &AccountRow, writers: Writers, times: &Times) {
+    row.add_wall(writers, times.wall_ns, 1);
+    for (cause, wait_ns) in Cause::all().zip(times.waits_ns) {
+        row.add_wait(writers, cause, wait_ns);
+    }
+}
+
+/// A request that took the long way has ended, with its log line.
+pub(crate) fn end_long(context: &Context, spent: &Spent) {
+    let Some((account, ended)) = spent.take_end() else { return };
+    let meter = &context.meter;
+    let Some(row) = context.account(account) else { return };
+    let times = spent.times();
+    let writers = meter.writers();
+    row.count(writers, ended);
+    match spent.is_sample() {
+        true => {
+            let weight = row.weight(Path::Long);
+            row.add_sample(writers, times.cpu_ns, times.run_queue_ns, weight);
+        }
+        false => row.pass(writers, Path::Long),
+    }
+    add_times(row, writers, &times);
+    meter.saw(spent.path_hash(), times.wall_ns);
+}

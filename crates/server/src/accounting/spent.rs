@@ -1,0 +1,334 @@
+//! What one request has spent so far, and the ways to spend it: turns of its thread, waits with a
+//! cause, and work on helper threads.
+
+use super::Account;
+use crate::slots::Place;
+use runtime::clock;
+use runtime::run_queue::run_queue_ns;
+use scoreboard::{CAUSES, Cause, Ended, Times};
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::AtomicBool;
+
+/// The time of one request. Everybody who serves it adds to it.
+pub(crate) struct Spent {
+    /// When its first byte came, on the precise monotonic clock.
+    began_ns: u64,
+    is_sample: bool,
+    /// Whether the thread has nothing else to do meanwhile: all that it uses is used for this.
+    is_alone: bool,
+    path_hash: u8,
+    cpu_ns: Cell<u64>,
+    run_queue_ns: Cell<u64>,
+    waits_ns: [Cell<u64>; CAUSES],
+    /// The clocks of the thread when the slice began that lasts.
+    slice: Cell<Option<Used>>,
+    /// The request slot, which shows what is waited for.
+    place: RefCell<Option<Place>>,
+    end: Cell<Option<(Account, Ended)>>,
+}
+
+/// What a thread has used, or has had to wait to use, of its processor.
+#[derive(Clone, Copy)]
+struct Used {
+    cpu_ns: u64,
+    run_queue_ns: u64,
+}
+
+impl Used {
+    fn now() -> Self {
+        Self { cpu_ns: clock::thread_cpu_ns(), run_queue_ns: run_queue_ns().unwrap_or(0) }
+    }
+
+    fn since(self) -> Self {
+        let now = Self::now();
+        Self {
+            cpu_ns: now.cpu_ns.saturating_sub(self.cpu_ns),
+            run_queue_ns: now.run_queue_ns.saturating_sub(self.run_queue_ns),
+        }
+    }
+}
+
+/// How a request begins that takes the long way.
+pub(crate) struct Begin {
+    /// When its head was complete, on the precise monotonic clock.
+    pub(crate) complete_ns: u64,
+    /// For how long its head had been arriving then.
+    pub(crate) arriving_ns: u64,
+    /// What was used of the processor before.
+    pub(crate) cpu_ns: u64,
+    pub(crate) is_sample: bool,
+    pub(crate) is_alone: bool,
+    pub(crate) path_hash: u8,
+}
+
+impl Spent {
+    pub(crate) fn new(begin: &Begin) -> Self {
+        let spent = Self {
+            began_ns: begin.complete_ns.saturating_sub(begin.arriving_ns),
+            is_sample: begin.is_sample,
+            is_alone: begin.is_alone,
+            path_hash: begin.path_hash,
+            cpu_ns: Cell::new(begin.cpu_ns),
+            run_queue_ns: Cell::new(0),
+            waits_ns: [const { Cell::new(0) }; CAUSES],
+            slice: Cell::new(None),
+            place: RefCell::new(None),
+            end: Cell::new(None),
+        };
+        spent.add_wait(Cause::ClientRead, begin.arriving_ns);
+        spent
+    }
+
+    /// Of bytes that are no request: nothing is measured but from `now_ns` on.
+    pub(crate) fn unmeasured(now_ns: u64) -> Self {
+        Self::new(&Begin {
+            complete_ns: now_ns,
+            arriving_ns: 0,
+            cpu_ns: 0,
+            is_sample: false,
+            is_alone: false,
+            path_hash: 0,
+        })
+    }
+
+    pub(crate) fn is_sample(&self) -> bool {
+        self.is_sample
+    }
+
+    pub(crate) fn path_hash(&self) -> u8 {
+        self.path_hash
+    }
+
+    /// The request holds a slot.
+    pub(crate) fn hold(&self, place: Place) {
+        self.place.replace(Some(place));
+    }
+
+    /// It has given its slot back. That of a thread with one connection stays with it.
+    pub(crate) fn leave(&self) {
+        if !self.is_alone {
+            self.place.replace(None);
+        }
+    }
+
+    /// What it has come to up to now.
+    pub(crate) fn times(&self) -> Times {
+        let lasting = self.slice.get().map(Used::since);
+        let lasting = lasting.unwrap_or(Used { cpu_ns: 0, run_queue_ns: 0 });
+        Times {
+            wall_ns: clock::monotonic_ns().saturating_sub(self.began_ns),
+            cpu_ns: self.cpu_ns.get().saturating_add(lasting.cpu_ns),
+            run_queue_ns: self.run_queue_ns.get().saturating_add(lasting.run_queue_ns),
+            waits_ns: self.waits_ns.each_ref().map(Cell::get),
+        }
+    }
+
+    /// It was answered: its account, and what is counted there when it is over.
+    pub(crate) fn end(&self, account: Account, ended: Ended) {
+        self.end.set(Some((account, ended)));
+    }
+
+    pub(crate) fn take_end(&self) -> Option<(Account, Ended)> {
+        self.place.replace(None);
+        self.end.take()
+    }
+
+    /// It waits from now on, until the result is dropped.
+    pub(crate) fn wait(&self, cause: Cause) -> Waiting<'_> {
+        self.show(Some(cause));
+        Waiting { spent: self, cause: Some(cause), since_ns: clock::monotonic_ns() }
+    }
+
+    fn show(&self, cause: Option<Cause>) {
+        if let Some(place) = &*self.place.borrow() {
+            place.show_wait(cause);
+        }
+    }
+
+    fn add_wait(&self, cause: Cause, wait_ns: u64) {
+        let wait = &self.waits_ns[cause as usize];
+        wait.set(wait.get().saturating_add(wait_ns));
+    }
+
+    fn add_used(&self, used: Used) {
+        self.cpu_ns.set(self.cpu_ns.get().saturating_add(used.cpu_ns));
+        self.run_queue_ns.set(self.run_queue_ns.get().saturating_add(used.run_queue_ns));
+    }
+
+    fn begin_slice(&self) {
+        if self.slice.get().is_none() {
+            self.slice.set(Some(Used::now()));
+        }
+    }
+
+    fn end_slice(&self) {
+        if let Some(start) = self.slice.take() {
+            self.add_used(start.since());
+        }
+    }
+}
+
+/// A wait that lasts.
+pub(crate) struct Waiting<'a> {
+    spent: &'a Spent,
+    /// `None` when it is known already what the time was spent on.
+    cause: Option<Cause>,
+    since_ns: u64,
+}
+
+impl Waiting<'_> {
+    fn elapsed_ns(&self) -> u64 {
+        clock::monotonic_ns().saturating_sub(self.since_ns)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(cause) = self.cause {
+            self.spent.add_wait(cause, self.elapsed_ns());
+        }
+        self.spent.show(None);
+    }
+}
+
+/// Serve a request, and measure what it uses of its thread if it is a sample. A thread that carries
+/// others as well counts only while it is at work for this one.
+pub(crate) async fn measured<F: Future + ?Sized>(
+    spent: &Spent,
+    mut work: Pin<Box<F>>,
+) -> F::Output {
+    if !spent.is_sample {
+        return work.await;
+    }
+    poll_fn(|task| {
+        spent.begin_slice();
+        let outcome = work.as_mut().poll(task);
+        if outcome.is_ready() || !spent.is_alone {
+            spent.end_slice();
+        }
+        outcome
+    })
+    .await
+}
+
+/// Have `work` done that may block, as [`runtime::blocking`] does. It waits for `cause` when it is
+/// not at work.
+///
+/// # Errors
+/// Those of [`runtime::blocking`].
+pub(crate) async fn blocking<T, F>(spent: &Spent, cause: Cause, work: F) -> io::Result<T>
+where
+    T: Send + 'static,
+    F: FnOnce() -> T + Send + 'static,
+{
+    let mut waiting = spent.wait(cause);
+    let (result, used) = runtime::blocking(move || metered(work)).await?;
+    waiting.cause = None;
+    let at_work_ns = used.cpu_ns.saturating_add(used.run_queue_ns);
+    spent.add_wait(cause, waiting.elapsed_ns().saturating_sub(at_work_ns));
+    if !spent.is_alone {
+        spent.add_used(used);
+    }
+    Ok(result)
+}
+
+/// Have `work` done that needs a processor all the time, as [`runtime::compute`] does: whenever it
+/// has none, it waits for one.
+///
+/// # Errors
+/// Those of [`runtime::compute`].
+pub(crate) async fn compute<T, F>(spent: &Spent, work: F) -> io::Result<T>
+where
+    T: Send + 'static,
+    F: FnOnce(&AtomicBool) -> T + Send + 'static,
+{
+    let start_ns = clock::monotonic_ns();
+    let (result, Used { cpu_ns, .. }) =
+        runtime::compute(move |is_given_up| metered(|| work(is_given_up))).await?;
+    if !spent.is_alone {
+        let elapsed_ns = clock::monotonic_ns().saturating_sub(start_ns);
+        spent.add_used(Used { cpu_ns, run_queue_ns: elapsed_ns.saturating_sub(cpu_ns) });
+    }
+    Ok(result)
+}
+
+fn metered<T>(work: impl FnOnce() -> T) -> (T, Used) {
+    let start = Used::now();
+    (work(), start.since())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runtime::Thread;
+    use runtime::blocking::Blocking;
+    use std::time::Duration;
+
+    const MS: u64 = 1_000_000;
+
+    fn spent(is_alone: bool) -> Spent {
+        Spent::new(&Begin {
+            complete_ns: clock::monotonic_ns(),
+            arriving_ns: 0,
+            cpu_ns: 0,
+            is_sample: true,
+            is_alone,
+            path_hash: 0,
+        })
+    }
+
+    fn burn(ms: u64) {
+        let end_ns = clock::thread_cpu_ns() + ms * MS;
+        while clock::thread_cpu_ns() < end_ns {}
+    }
+
+    #[test]
+    fn what_is_burned_and_what_is_waited_for_come_back() {
+        for choice in [Blocking::Inline, Blocking::Pool { threads: 2 }] {
+            let executor = Thread::new(choice).unwrap();
+            let spent = spent(choice == Blocking::Inline);
+            executor.block_on(measured(
+                &spent,
+                Box::pin(async {
+                    burn(3);
+                    compute(&spent, |_| burn(4)).await.unwrap();
+                    blocking(&spent, Cause::Disk, || {
+                        burn(5);
+                        std::thread::sleep(Duration::from_millis(20));
+                    })
+                    .await
+                    .unwrap();
+                    let waiting = spent.wait(Cause::ClientWrite);
+                    runtime::timer::sleep(Duration::from_millis(30)).await;
+                    drop(waiting);
+                }),
+            ));
+            let times = spent.times();
+            let waited_ms = |cause: Cause| times.waits_ns[cause as usize] / MS;
+            assert!((12..14).contains(&(times.cpu_ns / MS)), "{choice:?}: {times:?}");
+            assert!(waited_ms(Cause::Disk) >= 20, "{choice:?}: {times:?}");
+            assert!(waited_ms(Cause::ClientWrite) >= 30, "{choice:?}: {times:?}");
+            assert!(times.wall_ns >= 62 * MS, "{choice:?}: {times:?}");
+            let known: u64 = times.waits_ns.iter().sum::<u64>() + times.cpu_ns;
+            assert!(known <= times.wall_ns + 2 * MS, "{choice:?}: {times:?}");
+        }
+    }
+
+    #[test]
+    fn a_head_that_arrived_slowly_belongs_to_the_request() {
+        let begin = Begin {
+            complete_ns: clock::monotonic_ns(),
+            arriving_ns: 5 * MS,
+            cpu_ns: 7,
+            is_sample: false,
+            is_alone: false,
+            path_hash: 0,
+        };
+        let times = Spent::new(&begin).times();
+        assert!(times.wall_ns >= 5 * MS);
+        assert_eq!((times.waits_ns[Cause::ClientRead as usize], times.cpu_ns), (5 * MS, 7));
+    }
+}
