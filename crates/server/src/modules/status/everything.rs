@@ -73,6 +73,7 @@ fn evidence(minute: Option<Minute>, sum: &Times, workers_max: u64, cores: usize)
         machine_share: minute.and_then(|minute| minute.machine).map(|shares| shares[0]),
         memory_share: minute.and_then(|minute| minute.stalled[1]),
         wall_s: seconds_of(sum.wall_ns),
+        cpu_s: seconds_of(sum.cpu_ns.saturating_add(sum.run_queue_ns)),
         waits_s: sum.waits_ns.map(seconds_of),
     }
 }

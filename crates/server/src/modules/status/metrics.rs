@@ -248,7 +248,8 @@ fn urls(out: &mut Text, all: &Everything, names: &Names<'_>) {
     }
     out.family("trivet_url_wait_seconds", "counter", "Time spent waiting, by cause");
     for (host, pattern, row) in &rows {
-        for (cause, wait_ns) in Cause::all().zip(row.times.waits_ns) {
+        let waits = Cause::all().zip(row.times.waits_ns);
+        for (cause, wait_ns) in waits.filter(|wait| wait.1 > 0) {
             let labels = [("host", *host), ("pattern", pattern), ("cause", cause.name())];
             out.sample("trivet_url_wait_seconds_total", &labels, seconds_of(wait_ns));
         }

@@ -12,6 +12,9 @@ const REQUESTS_MIN: u64 = 20;
 
 /// Shares from which on something counts as a limit.
 const CPU_SHARE: f64 = 0.85;
+/// Of the time of requests that is spent on processors or queueing for them: below it a busy machine
+/// does not matter to them.
+const CPU_OF_WALL: f64 = 0.25;
 const LIMIT_SHARE: f64 = 0.10;
 const MEMORY_SHARE: f64 = 0.10;
 const WAIT_SHARE: f64 = 0.50;
@@ -36,6 +39,8 @@ pub(super) struct Evidence {
     pub(super) memory_share: Option<f64>,
     /// Sums over all accounted requests, in seconds.
     pub(super) wall_s: f64,
+    /// On a processor, or ready for one.
+    pub(super) cpu_s: f64,
     pub(super) waits_s: [f64; CAUSES],
 }
 
@@ -169,7 +174,8 @@ fn cpu(evidence: &Evidence, capacity: &Capacity) -> Rule {
     let Evidence { server_cores, cores, .. } = *evidence;
     let own = server_cores / cores;
     let busy = evidence.machine_share.unwrap_or(own).max(own);
-    if busy < CPU_SHARE {
+    let matters = evidence.wall_s <= 0.0 || evidence.cpu_s >= evidence.wall_s * CPU_OF_WALL;
+    if busy < CPU_SHARE || !matters {
         return None;
     }
     if own < busy / 2.0 {
@@ -290,6 +296,7 @@ mod tests {
             machine_share: Some(0.46),
             memory_share: Some(0.0),
             wall_s: 100.0,
+            cpu_s: 30.0,
             waits_s: [0.0; CAUSES],
         }
     }
@@ -326,6 +333,12 @@ mod tests {
                 Evidence { server_cores: 0.1, machine_share: Some(1.0), ..base() },
                 Kind::OtherCpu,
                 "by other programs",
+            ),
+            (
+                "others are busy, and requests only wait",
+                Evidence { machine_share: Some(1.0), cpu_s: 5.0, waits_s: waits, ..quiet },
+                Kind::Wait,
+                "92 %",
             ),
             (
                 "memory",
