@@ -1,5 +1,5 @@
-//! For how long a thread was ready to run while no processor was free for it: what the kernel counts
-//! in `/proc/self/task/TID/schedstat` (proc(5)). Where `/proc` is missing nobody knows.
+//! For how long a thread was ready to run while no processor was free for it: what the kernel
+//! counts in `/proc/self/task/TID/schedstat` (proc(5)). Where `/proc` is missing nobody knows.
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::pread;

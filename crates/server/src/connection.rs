@@ -37,16 +37,11 @@ const READS_PER_TURN: usize = 16;
 /// How long a turn may wait for reads: signals of the parent have to be heard, too.
 const TURN_MS: u64 = 50;
 
+/// How long a head may be on its way that is answered on the fast path.
+const FAST_HEAD_MS: u64 = 20;
+
 /// Turns that one connection may take while more of its requests lie ready.
 const TURNS_IN_A_ROW: u32 = 8;
-
-/// How long an ended connection is kept readable, so that the client can read our last response
-/// instead of a reset: at most this long, and this long without a byte (httpd: ap_lingering_close).
-const LINGER_MS: u64 = 30_000;
-const LINGER_SILENCE_MS: u64 = 2000;
-
-/// What an ended connection may still send before it is cut: more than any browser has under way.
-const LINGER_BYTES: usize = 64 << 20;
 
 /// Serve `stream` until it ends. This is all that an MPM calls per connection.
 /// The connection counts from the call on, before the future is first polled.
@@ -368,8 +363,8 @@ impl Wire {
             match parser.advance(rest, &self.host().limits) {
                 Ok(Progress::Complete { len }) => {
                     at += len;
-                    self.head_since_ms = self.now_ms; // of the head that may follow
                     outcome = self.head(&rest[..len], parser, at == bytes.len(), output);
+                    self.head_since_ms = self.now_ms; // of the head that may follow
                     parser.reset();
                 }
                 Ok(Progress::Partial) => break,
@@ -397,7 +392,13 @@ impl Wire {
         let fast = match http1::framing(&view, NO_LIMIT) {
             Ok(framing) => {
                 self.choose_host(&framing);
-                fast::answer(self, &view, &framing, is_last && output.is_empty(), output)
+                // How long a slow client was waited for is told on the long way.
+                match self.now_ms.saturating_sub(self.head_since_ms) > FAST_HEAD_MS {
+                    true => Fast::Declined,
+                    false => {
+                        fast::answer(self, &view, &framing, is_last && output.is_empty(), output)
+                    }
+                }
             }
             Err(_) => Fast::Declined, // the long way says why
         };
@@ -483,50 +484,5 @@ impl Wire {
         let arrived = std::mem::take(&mut self.input);
         let refusal = Refusal::new(Status::REQUEST_TIMEOUT, "the head did not come in time");
         self.refuse(refusal, &arrived[..arrived.len().min(LOG_INPUT_BYTES)]).await
-    }
-
-    /// Whether the client may still be sending: closing now would reset the connection and
-    /// destroy a response that it has not read yet.
-    fn must_linger(&self, reason: CloseReason) -> bool {
-        !matches!(
-            reason,
-            CloseReason::ClientGone | CloseReason::ClientAsked | CloseReason::KeepAliveTimeout
-        ) || !self.input.is_empty()
-    }
-
-    /// Stop sending, then read and drop what comes until the client closes, too: for as long as
-    /// something comes, within bounds.
-    pub(crate) async fn linger(&mut self) {
-        self.stream.shutdown_write();
-        let context = self.context.clone();
-        let row = context.process_row();
-        row.inspect(|row| row.lingering_changed(1));
-        context.show(RowState::Closing);
-        let end_ms = clock::monotonic_ms() + LINGER_MS;
-        let mut left = LINGER_BYTES;
-        let mut is_silent = false;
-        poll_fn(|task| {
-            let mut scratch = context.scratch.borrow_mut();
-            loop {
-                match self.stream.poll_read(task, &mut scratch.input) {
-                    Poll::Ready(Ok(length)) if length > 0 && length < left => {
-                        left -= length;
-                        is_silent = false;
-                    }
-                    Poll::Ready(_) => return Poll::Ready(()),
-                    Poll::Pending => {
-                        if !is_silent {
-                            is_silent = true;
-                            let now_ms = clock::monotonic_ms();
-                            let wait_ms = LINGER_SILENCE_MS.min(end_ms.saturating_sub(now_ms));
-                            self.timer.set(now_ms, wait_ms);
-                        }
-                        return self.timer.poll_expired(task);
-                    }
-                }
-            }
-        })
-        .await;
-        row.inspect(|row| row.lingering_changed(-1));
     }
 }

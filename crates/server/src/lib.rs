@@ -27,6 +27,7 @@ mod fast;
 mod fields;
 mod handler;
 mod identity;
+mod linger;
 mod log;
 mod lookup;
 mod modules;

@@ -1,5 +1,5 @@
-//! When a thread asks the clocks: rarely enough to cost nothing that can be measured, and at random,
-//! so that no rhythm of the clients is taken for the rule.
+//! When a thread asks the clocks: rarely enough to cost nothing that can be measured, and at
+//! random, so that no rhythm of the clients is taken for the rule.
 
 use runtime::clock;
 use scoreboard::{Times, Writers};
@@ -104,8 +104,9 @@ impl Meter {
     /// What the request on the fast path has come to so far, for a log that shows it.
     pub(crate) fn so_far(&self) -> Option<Times> {
         let start = self.turn.get().filter(|_| self.is_always)?;
-        let wall_ns = clock::monotonic_ns().saturating_sub(start.wall_ns);
         let cpu_ns = clock::thread_cpu_ns().saturating_sub(start.cpu_ns);
+        // To receive the request is part of the second, and comes before the first begins.
+        let wall_ns = clock::monotonic_ns().saturating_sub(start.wall_ns).max(cpu_ns);
         let run_queue_ns = wall_ns.saturating_sub(cpu_ns);
         Some(Times { wall_ns, cpu_ns, run_queue_ns, ..Times::default() })
     }

@@ -118,10 +118,14 @@ impl Spent {
     pub(crate) fn times(&self) -> Times {
         let lasting = self.slice.get().map(Used::since);
         let lasting = lasting.unwrap_or(Used { cpu_ns: 0, run_queue_ns: 0 });
+        let wall_ns = clock::monotonic_ns().saturating_sub(self.began_ns);
+        let cpu_ns = self.cpu_ns.get().saturating_add(lasting.cpu_ns);
+        let run_queue_ns = self.run_queue_ns.get().saturating_add(lasting.run_queue_ns);
         Times {
-            wall_ns: clock::monotonic_ns().saturating_sub(self.began_ns),
-            cpu_ns: self.cpu_ns.get().saturating_add(lasting.cpu_ns),
-            run_queue_ns: self.run_queue_ns.get().saturating_add(lasting.run_queue_ns),
+            wall_ns,
+            cpu_ns,
+            // A helper may have queued while the thread itself was at work.
+            run_queue_ns: run_queue_ns.min(wall_ns.saturating_sub(cpu_ns)),
             waits_ns: self.waits_ns.each_ref().map(Cell::get),
         }
     }
@@ -245,12 +249,15 @@ where
     T: Send + 'static,
     F: FnOnce(&AtomicBool) -> T + Send + 'static,
 {
-    let start_ns = clock::monotonic_ns();
-    let (result, Used { cpu_ns, .. }) =
-        runtime::compute(move |is_given_up| metered(|| work(is_given_up))).await?;
+    let asked_ns = clock::monotonic_ns();
+    let work = move |is_given_up: &AtomicBool| {
+        let queued_ns = clock::monotonic_ns().saturating_sub(asked_ns);
+        let (result, used) = metered(|| work(is_given_up));
+        (result, Used { run_queue_ns: used.run_queue_ns.saturating_add(queued_ns), ..used })
+    };
+    let (result, used) = runtime::compute(work).await?;
     if !spent.is_alone {
-        let elapsed_ns = clock::monotonic_ns().saturating_sub(start_ns);
-        spent.add_used(Used { cpu_ns, run_queue_ns: elapsed_ns.saturating_sub(cpu_ns) });
+        spent.add_used(used);
     }
     Ok(result)
 }
