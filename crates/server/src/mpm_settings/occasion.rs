@@ -69,7 +69,7 @@ impl Occasion<'_> {
             Self::ForkFailed(_)         => (Level::Error,  [  159,  283,   481]),
             Self::Full(_)               => (Level::Error,  [  161,  286,   484]),
             Self::NearlyFull(_)         => (Level::Error,  [    0,  287, 10159]),
-            Self::NoLongerFull { .. }   => (Level::Notice, [    0,    0,     0]),
+            Self::NoLongerFull { .. }   => (Level::Warn,   [    0,    0,     0]),
             Self::NoRoom                => (Level::Error,  [    0,  288,  3490]),
             Self::Busy { .. }           => (Level::Info,   [  162,  289,   486]),
             Self::OldChildFailed { .. } => (Level::Warn,   [  166,  290,   487]),

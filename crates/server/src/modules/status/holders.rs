@@ -15,6 +15,9 @@ const PATH_BYTES: usize = 60;
 /// The parent asks for this. What children and clients wrote is counted, or escaped.
 pub fn holders(snapshot: &Snapshot, now_ms: u64) -> String {
     let held: Vec<&WorkerView> = held(snapshot).collect();
+    if held.is_empty() {
+        return "no worker is taken".to_owned();
+    }
     let mut text = format!("{} workers", held.len());
     let groups = groups(&held);
     let named: Vec<String> = groups.iter().take(GROUPS_MAX).map(Group::text).collect();
@@ -147,7 +150,7 @@ mod tests {
     fn the_line_names_what_slots_do_and_where() {
         use RowState::{KeepAlive, Reading, Ready, Writing};
         let backend = Some(Cause::BackendFirstByte);
-        assert_eq!(text(&[(Ready, None, "", 0)]), "0 workers");
+        assert_eq!(text(&[(Ready, None, "", 0)]), "no worker is taken");
         let rows = [
             (Writing, backend, "GET /shop.php?id=1 HTTP/1.1", 49_000),
             (Writing, backend, "GET /shop.php?id=2 HTTP/1.1", 48_000),

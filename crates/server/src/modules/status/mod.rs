@@ -95,7 +95,7 @@ impl Names<'_> {
     /// The name of a host by its place in the configuration.
     fn host(&self, place: u32) -> &str {
         let place = usize::try_from(place).unwrap_or(usize::MAX);
-        self.hosts.get(place).and_then(Host::name).unwrap_or(&self.server)
+        self.hosts.get(place).map_or("-", |host| &host.log_name)
     }
 
     /// Name and port of the host that a slot has worked for.
