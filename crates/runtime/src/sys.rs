@@ -72,8 +72,8 @@ pub fn thread_count() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
 }
 
-/// Nanoseconds for which a process has had processors; `None` where it is gone. It costs less than a
-/// microsecond, while its file in `/proc` takes five.
+/// Nanoseconds for which a process has had processors; `None` where it is gone. It costs less than
+/// a microsecond, while its file in `/proc` takes five.
 pub fn cpu_ns(pid: i32) -> Option<u64> {
     /// The clock of all threads of a process (posix-timers.h, CPUCLOCK_SCHED).
     const SCHEDULED: libc::clockid_t = 2;

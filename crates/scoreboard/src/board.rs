@@ -42,6 +42,8 @@ struct Header {
     rows_per_process: AtomicU32,
     generation: AtomicU32,
     started_unix_s: AtomicU64,
+    /// When this board was made.
+    made_unix_s: AtomicU64,
     /// Places that were ever used.
     places: AtomicU32,
     pulse: Pulse,
@@ -126,6 +128,7 @@ impl Board {
         header.processes.store(u32::try_from(self.processes).unwrap_or(0), Relaxed);
         header.rows_per_process.store(u32::try_from(self.rows_per_process).unwrap_or(0), Relaxed);
         header.started_unix_s.store(unix_s.cast_unsigned(), Relaxed);
+        header.made_unix_s.store(unix_s.cast_unsigned(), Relaxed);
         header.magic.store(MAGIC, std::sync::atomic::Ordering::Release);
     }
 
@@ -258,6 +261,11 @@ impl Board {
         self.header().generation.load(Relaxed)
     }
 
+    /// When this board was made, in seconds since 1970.
+    pub fn made_unix_s(&self) -> i64 {
+        self.header().made_unix_s.load(Relaxed).cast_signed()
+    }
+
     /// When the server started, in seconds since 1970.
     pub fn started_unix_s(&self) -> i64 {
         self.header().started_unix_s.load(Relaxed).cast_signed()
@@ -344,7 +352,7 @@ mod tests {
         let (first, mut second) =
             (Board::create(1, 1, 5).unwrap(), Board::create(1, 1, 7).unwrap());
         second.continue_from(&first);
-        assert_eq!(second.started_unix_s(), 5);
+        assert_eq!((second.started_unix_s(), second.made_unix_s()), (5, 7));
         let totals = |requests| Totals { requests, ..Totals::default() };
         assert_eq!(first.never_less(totals(100)), totals(100));
         assert_eq!(second.never_less(totals(98)), totals(100));

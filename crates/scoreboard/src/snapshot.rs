@@ -68,6 +68,8 @@ pub struct Snapshot {
     pub generation: u32,
     /// Start of the server, seconds since 1970.
     pub started_unix_s: i64,
+    /// Start of this generation, seconds since 1970.
+    pub made_unix_s: i64,
     /// Generations before this one.
     pub older: Older,
     /// User and system time of children that have ended, in microseconds.
@@ -94,6 +96,7 @@ impl Snapshot {
             rows_per_process: board.rows_per_process(),
             generation: board.generation(),
             started_unix_s: board.started_unix_s(),
+            made_unix_s: board.made_unix_s(),
             older: board.pulse().older(),
             ended_cpu_us: board.pulse().ended_cpu_us(),
             at_limit: board.pulse().at_limit(),

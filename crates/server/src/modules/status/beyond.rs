@@ -5,7 +5,7 @@
 use super::Names;
 use super::everything::{Everything, name, seconds_of};
 use super::minute::Minute;
-use super::number::{bytes, ratio};
+use super::number::{bytes, ratio, significant};
 use message::escape::html_escape;
 use scoreboard::{AccountView, Cause};
 use std::io::Write as _;
@@ -50,8 +50,8 @@ fn last_minute(out: &mut Vec<u8>, minute: &Minute) {
     let available = minute.available_kib.map_or("-".into(), |kib| format!("{} MiB", kib / 1024));
     let _ = writeln!(
         out,
-        "<dt>Machine: server {:.2} cores, all {} busy, {} iowait, {} steal - waited for: CPU {cpu}, \
-         memory {memory}, disk {io} of the time - {available} of memory available</dt>",
+        "<dt>Machine: server {:.2} cores, all {} busy, {} iowait, {} steal - waited for: CPU \
+         {cpu}, memory {memory}, disk {io} of the time - {available} of memory available</dt>",
         minute.server_cores,
         machine(0),
         machine(1),
@@ -83,7 +83,7 @@ pub(super) fn section(out: &mut Vec<u8>, all: &Everything, names: &Names<'_>) {
         return;
     }
     out.extend_from_slice(
-        b"<table border=\"0\"><tr><th>Host</th><th>URL</th><th>Requests</th><th>Bytes</th>\
+        b"<table border=\"0\"><tr><th>Host</th><th>URL</th><th>Requests</th><th>Per second</th><th>Bytes</th>\
           <th>2xx</th><th>3xx</th><th>4xx</th><th>5xx</th><th>Mean</th><th>p50</th><th>p95</th>\
           <th>p99</th><th>CPU</th><th>Run queue</th><th>Waits for</th><th>Of all CPU</th>\
           <th>Of all time</th></tr>\n",
@@ -112,10 +112,11 @@ fn url(out: &mut Vec<u8>, row: &AccountView, all: &Everything, names: &Names<'_>
     let percent = |part, sum| format!("{:.1}%", ratio(part, sum) * 100.0);
     let _ = writeln!(
         out,
-        "</td><td>{}</td><td>{}</td><td>{ok}</td><td>{redirected}</td><td>{client_error}</td>\
+        "</td><td>{}</td><td>{}</td><td>{}</td><td>{ok}</td><td>{redirected}</td><td>{client_error}</td>\
          <td>{server_error}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
          <td>{}</td><td nowrap>{}</td><td>{}</td><td>{}</td></tr>",
         row.requests,
+        significant(ratio(row.requests, all.figures.generation_age_s()), 3),
         bytes(row.bytes),
         each(times.wall_ns),
         quantile(0.5),

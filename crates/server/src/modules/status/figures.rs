@@ -15,6 +15,8 @@ pub(super) struct Figures {
     pub(super) children: Vec<Child>,
     pub(super) generation: u32,
     pub(super) started_s: i64,
+    /// When this generation began.
+    pub(super) made_s: i64,
     pub(super) now_s: i64,
     pub(super) now_ms: u64,
     pub(super) totals: Totals,
@@ -109,6 +111,7 @@ impl Figures {
             processes_max,
             generation: snapshot.generation,
             started_s: snapshot.started_unix_s,
+            made_s: snapshot.made_unix_s,
             now_s: clock::unix_s(),
             now_ms: clock::monotonic_ms(),
             totals: never_less(snapshot.totals()),
@@ -122,6 +125,11 @@ impl Figures {
 
     pub(super) fn uptime_s(&self) -> u64 {
         (self.now_s - self.started_s).max(0).unsigned_abs()
+    }
+
+    /// How long there has been this generation.
+    pub(super) fn generation_age_s(&self) -> u64 {
+        self.now_s.saturating_sub(self.made_s).max(0).unsigned_abs()
     }
 
     /// Time spent answering.

@@ -53,6 +53,7 @@ fn server(fields: &mut Fields<'_>, figures: &Figures, names: &Names<'_>) {
     fields.raw_time("started_unix_s", figures.started_s);
     fields.number("uptime_s", figures.uptime_s());
     fields.object("generation", |fields| {
+        fields.raw_time("started_unix_s", figures.made_s);
         fields.number("config", u64::from(figures.generation) + 1);
         fields.number("mpm", u64::from(figures.generation));
     });
@@ -164,6 +165,7 @@ fn url(out: &mut String, row: &AccountView, all: &Everything, names: &Names<'_>)
         fields.text("pattern", &name(row));
         fields.flag("is_other", row.is_other);
         fields.number("requests", row.requests);
+        fields.float("requests_per_s", share(row.requests, all.figures.generation_age_s()));
         fields.number("bytes", row.bytes);
         fields.object("statuses", |fields| {
             for (class, count) in ["1xx", "2xx", "3xx", "4xx", "5xx"].iter().zip(row.statuses) {

@@ -1,5 +1,6 @@
-//! `?metrics`: OpenMetrics text (version 1.0.0). Where the widely used exporter for Apache
-//! (Lusitaniae/apache_exporter) has a metric, it has its name and labels; ours begin with `trivet_`.
+//! `?metrics`: OpenMetrics text (version 1.0.0). What the widely used exporter for Apache
+//! (Lusitaniae/apache_exporter) has is there under its names and labels; what is ours begins with
+//! `trivet_`.
 
 use super::everything::{Everything, name, seconds_of};
 use super::figures::{Child, Figures};

@@ -1,4 +1,5 @@
-//! The slots one by one: as a table, or under `?notable` as a list (status_handler of mod_status.c).
+//! The slots one by one: as a table, or under `?notable` as a list (status_handler of
+//! mod_status.c).
 
 use super::Names;
 use super::figures::{Child, Figures, is_busy};

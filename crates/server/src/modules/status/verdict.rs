@@ -12,8 +12,8 @@ const REQUESTS_MIN: u64 = 20;
 
 /// Shares from which on something counts as a limit.
 const CPU_SHARE: f64 = 0.85;
-/// Of the time of requests that is spent on processors or queueing for them: below it a busy machine
-/// does not matter to them.
+/// Of the time of requests that is spent on processors or queueing for them: below it a busy
+/// machine does not matter to them.
 const CPU_OF_WALL: f64 = 0.25;
 const LIMIT_SHARE: f64 = 0.10;
 const MEMORY_SHARE: f64 = 0.10;
