@@ -229,7 +229,7 @@ impl Wire {
         };
         let duration_ns = clock::monotonic_ns() - request.start_ns;
         let times = (request.start_us, i64::try_from(duration_ns / 1000).unwrap_or(i64::MAX));
-        let received = request.head_bytes() as u64 + self.body_received;
+        let received = request.head_bytes() as u64 + self.body_received();
         let asked = Asked {
             view,
             method: view.map(|head| head.method()),

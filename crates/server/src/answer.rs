@@ -1,5 +1,6 @@
 //! The long way of a request: a slot, the exchange, its body, the response, the log line.
 
+use crate::body::{Fed, Feed};
 use crate::compat::{self, Manner};
 use crate::connection::{Wire, boxed};
 use crate::context::Context;
@@ -31,6 +32,9 @@ const CLIENT_GONE: Option<Status> = Status::new(499);
 
 /// How much a client may send ahead while its request is being answered.
 const READ_AHEAD_BYTES: usize = 64 * 1024;
+
+/// Pieces of a request body that are read for a handler before others get a turn.
+const FEEDS_PER_TURN: u32 = 16;
 
 /// What becomes of a request body that nobody reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,7 +84,7 @@ impl Wire {
             }
         };
         self.state.begin(&framing);
-        self.body_received = 0;
+        self.feed = request.incoming.clone().map(|it| Box::new(Feed::new(&framing, it)));
         let Some(slot) = self.slot(&request).await else {
             return self.abandoned(&framing, &request).await;
         };
@@ -177,8 +181,23 @@ impl Wire {
         let context = self.context.clone();
         let mut watches = true;
         poll_fn(|task| {
-            if let Poll::Ready(done) = work.as_mut().poll(task) {
-                return Poll::Ready(Some(done));
+            for turn in 0.. {
+                if let Poll::Ready(done) = work.as_mut().poll(task) {
+                    return Poll::Ready(Some(done));
+                }
+                match self.poll_feed(task) {
+                    Fed::More if turn < FEEDS_PER_TURN => {}
+                    Fed::More => {
+                        task.waker().wake_by_ref(); // others come first
+                        return Poll::Pending;
+                    }
+                    Fed::Waiting => return Poll::Pending,
+                    Fed::Idle => break,
+                    Fed::Gone => {
+                        self.is_broken = true;
+                        return Poll::Ready(None);
+                    }
+                }
             }
             while watches && self.input.len() < READ_AHEAD_BYTES {
                 let mut scratch = context.scratch.borrow_mut();
@@ -234,6 +253,16 @@ impl Wire {
         if !self.state.body_pending() {
             return Ok(Unread::None);
         }
+        let is_silent = self.input.is_empty();
+        let goes_on = answer.0.body.len().is_none();
+        let feed = self.feed.as_ref().filter(|feed| feed.was_wanted());
+        let left = feed.map(|feed| left_by_handler(feed, is_silent, goes_on));
+        if let Some(unread) = left {
+            if unread == Unread::None {
+                self.state.body_done();
+            }
+            return Ok(unread);
+        }
         let status = answer.0.status;
         let must_close = !self.host().timing.keep_alive || status.drops_connection();
         if must_close && status.is_error() {
@@ -254,11 +283,8 @@ impl Wire {
         }
         // As httpd does for files, the whole body is read before the response.
         held.release();
-        if framing.expect_continue && self.input.is_empty() {
-            self.send_bytes(b"HTTP/1.1 100 Continue\r\n\r\n", false, None, &mut 0).await?;
-        }
         let limit = settings.as_ref().map(|settings| settings.core.limit_request_body());
-        match self.drain(framing.body, limit.unwrap_or(DRAIN_BYTES), &request.spent).await? {
+        match self.drain(limit.unwrap_or(DRAIN_BYTES), &request.spent).await? {
             Ok(()) => {
                 self.state.body_done();
                 Ok(Unread::None)
@@ -301,8 +327,7 @@ impl Wire {
         let written = self.send_response(response, logged, kind, &mut held).await;
         held.release();
         let drains = matches!(unread, Unread::DrainLater) && written.result.is_ok();
-        let drained = drains
-            && matches!(self.drain(framing.body, DRAIN_BYTES, &request.spent).await, Ok(Ok(())));
+        let drained = drains && matches!(self.drain(DRAIN_BYTES, &request.spent).await, Ok(Ok(())));
         if drained {
             self.state.body_done();
         }
@@ -344,6 +369,18 @@ impl Wire {
         }
         let (body_bytes, sent_bytes) = (sent.body(), sent.bytes);
         Written { response, logged, head: kept_head, body_bytes, sent_bytes, first_byte_us, result }
+    }
+}
+
+/// What becomes of a body that a handler has read, as far as it did. If its answer `goes_on`, the
+/// handler may read the rest as well.
+fn left_by_handler(feed: &Feed, is_silent: bool, goes_on: bool) -> Unread {
+    let is_short = || feed.bytes_left().is_none_or(|left| left <= DRAIN_BYTES);
+    let may_come = !(is_silent && feed.is_asked_for_later());
+    match feed.is_complete() {
+        true => Unread::None,
+        false if may_come && (goes_on || is_short()) => Unread::DrainLater,
+        false => Unread::Abandon,
     }
 }
 

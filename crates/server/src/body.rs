@@ -1,87 +1,238 @@
-//! Reading a request body that no handler wants.
+//! Reading a request body: for the handler that wants it, while that is at work and never more than
+//! it asks for, so that a slow handler slows its client; or for nobody.
 
 use crate::accounting::Spent;
 use crate::connection::Wire;
 use crate::context::READ_BYTES;
-use crate::site::timing::ReadTimeout;
-use http1::{BodyDecoder, BodyLength, Refusal};
+use crate::incoming::Incoming;
+use http1::{BodyDecoder, BodyLength, Framing, Refusal};
 use message::Status;
 use runtime::clock;
 use scoreboard::Cause;
 use std::future::poll_fn;
 use std::io;
-use std::task::Poll;
+use std::rc::Rc;
+use std::task::{self, Poll};
 
-impl Wire {
-    /// Read a body of at most `limit` bytes and drop it.
-    pub(crate) async fn drain(
-        &mut self,
-        length: BodyLength,
-        limit: u64,
-        spent: &Spent,
-    ) -> io::Result<Result<(), Refusal>> {
-        let mut decoder = BodyDecoder::new(length, limit);
-        let timeout = self.host().timing.body;
-        let started_ms = clock::monotonic_ms();
-        let mut received = 0;
-        loop {
-            let input = std::mem::take(&mut self.input);
-            let mut used = 0;
-            while used < input.len() {
-                match decoder.decode(&input[used..]) {
-                    Ok(step) => {
-                        used += step.used;
-                        self.body_received += step.used as u64;
-                        if step.done {
-                            self.input = input[used..].to_vec();
-                            return Ok(Ok(()));
-                        }
-                    }
-                    Err(refusal) => return Ok(Err(refusal)),
-                }
-            }
-            received += input.len() as u64;
-            let waiting = spent.wait(Cause::ClientRead);
-            let more = self.read_more(started_ms, timeout, received).await;
-            drop(waiting);
-            match more {
-                Ok(0) => return Ok(Err(Refusal::bad_request("the body ended early"))),
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                    let why = "the body did not come in time";
-                    return Ok(Err(Refusal::new(Status::REQUEST_TIMEOUT, why)));
-                }
-                Err(error) => return Err(error),
-            }
+/// What a client waits for that has asked whether it shall send (RFC 9110 section 10.1.1).
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// What a handler is given at once, roughly.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// The body of the present request, as far as it has been read.
+pub(crate) struct Feed {
+    incoming: Rc<Incoming>,
+    length: BodyLength,
+    /// Made when it is known how long the body may be.
+    decoder: Option<BodyDecoder>,
+    /// The client waits for the word to send.
+    expects_continue: bool,
+    /// When the first byte was waited for, on the coarse monotonic clock.
+    started_ms: Option<u64>,
+    /// When the last one came.
+    silent_since_ms: u64,
+    received: u64,
+    /// Bytes that belong to it, framing included.
+    used: u64,
+}
+
+/// What came of an attempt to read on.
+pub(crate) enum Fed {
+    /// There is something new to look at.
+    More,
+    /// Nobody wants more, or there is none.
+    Idle,
+    /// Nothing has come yet.
+    Waiting,
+    /// The client is gone.
+    Gone,
+}
+
+impl Feed {
+    /// The body that `framing` announces. It is not looked at before somebody wants it.
+    pub(crate) fn new(framing: &Framing<'_>, incoming: Rc<Incoming>) -> Self {
+        Self {
+            incoming,
+            length: framing.body,
+            decoder: None,
+            expects_continue: framing.expect_continue,
+            started_ms: None,
+            silent_since_ms: 0,
+            received: 0,
+            used: 0,
         }
     }
 
-    /// Wait for more input, for as long as `timeout` allows after `received` bytes.
-    async fn read_more(
-        &mut self,
-        started_ms: u64,
-        timeout: ReadTimeout,
-        received: u64,
-    ) -> io::Result<usize> {
-        // However much was earned by speed, silence is bounded by Timeout.
-        let by_rate_ms = started_ms.saturating_add(timeout.allowance_ms(received));
-        let now_ms = clock::monotonic_ms();
-        let silence_ms = self.host().timing.timeout_ms;
-        self.timer.set(now_ms, silence_ms.min(by_rate_ms.saturating_sub(now_ms)));
-        let context = self.context.clone();
-        poll_fn(|task| {
-            let mut scratch = context.scratch.borrow_mut();
-            match self.stream.poll_read(task, &mut scratch.input) {
-                Poll::Ready(Ok(length)) => {
-                    self.input.extend_from_slice(&scratch.input[..length]);
-                    if length == scratch.input.len() && length < READ_BYTES {
-                        scratch.input.resize(READ_BYTES, 0);
+    /// Whether a handler has wanted it.
+    pub(crate) fn was_wanted(&self) -> bool {
+        self.incoming.limit().is_some()
+    }
+
+    /// Whether all of it has come, and in order.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.incoming.is_complete()
+    }
+
+    /// Whether the client waits for the word to send, which has not been said.
+    pub(crate) fn is_asked_for_later(&self) -> bool {
+        self.expects_continue
+    }
+
+    /// Bytes still to come, if the head has told.
+    pub(crate) fn bytes_left(&self) -> Option<u64> {
+        match (&self.decoder, self.length) {
+            (Some(decoder), _) => decoder.bytes_left(),
+            (None, BodyLength::Length(length)) => Some(length),
+            (None, BodyLength::None) => Some(0),
+            (None, BodyLength::Chunked) => None,
+        }
+    }
+
+    /// Take from `input` what is wanted; the result is how much was used of it.
+    fn decode(&mut self, input: &[u8]) -> usize {
+        let limit = self.incoming.limit().unwrap_or(0);
+        let length = self.length;
+        let decoder = self.decoder.get_or_insert_with(|| BodyDecoder::new(length, limit));
+        let mut used = 0;
+        while used < input.len().min(PIECE_BYTES) {
+            match decoder.decode(&input[used..]) {
+                Ok(step) => {
+                    self.incoming.fill(&input[used..][step.data]);
+                    used += step.used;
+                    if step.done {
+                        self.incoming.finish(Ok(()));
+                        break;
                     }
-                    Poll::Ready(Ok(length))
                 }
-                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-                Poll::Pending => {
-                    self.timer.poll_expired(task).map(|()| Err(io::ErrorKind::TimedOut.into()))
+                Err(refusal) => {
+                    self.incoming.finish(Err(refusal));
+                    break;
+                }
+            }
+        }
+        used
+    }
+}
+
+impl Wire {
+    /// Bytes of the present request's body as received, framing included.
+    pub(crate) fn body_received(&self) -> u64 {
+        self.feed.as_ref().map_or(0, |feed| feed.used)
+    }
+
+    /// Read on if somebody wants more of the body.
+    pub(crate) fn poll_feed(&mut self, task: &mut task::Context<'_>) -> Fed {
+        let Some(mut feed) = self.feed.take() else { return Fed::Idle };
+        let fed = match feed.incoming.is_hungry() {
+            true => self.feed_with(&mut feed, task),
+            false => Fed::Idle,
+        };
+        self.feed = Some(feed);
+        fed
+    }
+
+    fn feed_with(&mut self, feed: &mut Feed, task: &mut task::Context<'_>) -> Fed {
+        if self.input.is_empty() {
+            match self.poll_input(feed, task) {
+                Poll::Ready(Ok(0)) => {
+                    let why = "the body ended early";
+                    feed.incoming.finish(Err(Refusal::bad_request(why)));
+                    return Fed::More;
+                }
+                Poll::Ready(Ok(length)) => {
+                    feed.received += length as u64;
+                    feed.silent_since_ms = clock::monotonic_ms();
+                }
+                Poll::Ready(Err(_)) => return Fed::Gone,
+                Poll::Pending => return self.wait_for_body(feed, task),
+            }
+        }
+        feed.expects_continue = false; // it sends already
+        let input = std::mem::take(&mut self.input);
+        let used = feed.decode(&input);
+        feed.used += used as u64;
+        self.input = if used == input.len() { Vec::new() } else { input[used..].to_vec() };
+        Fed::More
+    }
+
+    /// Read what is there, after the word to send.
+    fn poll_input(
+        &mut self,
+        feed: &mut Feed,
+        task: &mut task::Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if std::mem::take(&mut feed.expects_continue) {
+            // So little always finds room, or the client reads nothing at all.
+            match self.stream.try_send(CONTINUE, false) {
+                Ok(length) if length == CONTINUE.len() => {}
+                Ok(_) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        let context = self.context.clone();
+        let mut scratch = context.scratch.borrow_mut();
+        let read = task::ready!(self.stream.poll_read(task, &mut scratch.input));
+        if let Ok(length) = read {
+            self.input.extend_from_slice(&scratch.input[..length]);
+            if length == scratch.input.len() && length < READ_BYTES {
+                scratch.input.resize(READ_BYTES, 0);
+            }
+        }
+        Poll::Ready(read)
+    }
+
+    /// However much was earned by speed, silence is bounded by Timeout.
+    fn wait_for_body(&mut self, feed: &mut Feed, task: &mut task::Context<'_>) -> Fed {
+        let timing = self.host().timing;
+        let now_ms = clock::monotonic_ms();
+        let started_ms = *feed.started_ms.get_or_insert_with(|| {
+            feed.silent_since_ms = now_ms;
+            now_ms
+        });
+        let by_rate_ms = started_ms.saturating_add(timing.body.allowance_ms(feed.received));
+        let by_silence_ms = feed.silent_since_ms.saturating_add(timing.timeout_ms);
+        self.timer.set(by_rate_ms.min(by_silence_ms), 0);
+        if self.timer.poll_expired(task).is_pending() {
+            return Fed::Waiting;
+        }
+        let why = "the body did not come in time";
+        feed.incoming.finish(Err(Refusal::new(Status::REQUEST_TIMEOUT, why)));
+        Fed::More
+    }
+
+    /// Read the body and drop it, or what is left of it: at most `limit` bytes.
+    pub(crate) async fn drain(
+        &mut self,
+        limit: u64,
+        spent: &Spent,
+    ) -> io::Result<Result<(), Refusal>> {
+        let Some(incoming) = self.feed.as_ref().map(|feed| feed.incoming.clone()) else {
+            return Ok(Ok(()));
+        };
+        incoming.want(limit);
+        let _waiting = spent.wait(Cause::ClientRead);
+        let mut dropped = 0;
+        poll_fn(|task| {
+            loop {
+                match incoming.poll_read() {
+                    Poll::Ready(Ok(Some(piece))) => {
+                        dropped += piece.len() as u64;
+                        if dropped > limit {
+                            let why = "nobody wants the rest of the body";
+                            let refusal = Refusal::new(Status::CONTENT_TOO_LARGE, why);
+                            return Poll::Ready(Ok(Err(refusal)));
+                        }
+                    }
+                    Poll::Ready(Ok(None)) => return Poll::Ready(Ok(Ok(()))),
+                    Poll::Ready(Err(refusal)) => return Poll::Ready(Ok(Err(refusal))),
+                    Poll::Pending => match self.poll_feed(task) {
+                        Fed::More => {}
+                        Fed::Idle | Fed::Waiting => return Poll::Pending,
+                        Fed::Gone => {
+                            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+                        }
+                    },
                 }
             }
         })

@@ -10,6 +10,7 @@
 //! buffer of the thread, and only a head that arrives in pieces is kept here.
 
 use crate::accounting::{self, Begin, Meter, Spent};
+use crate::body::Feed;
 use crate::context::{Context, Scratch};
 use crate::exchange::Logged;
 use crate::fast::{self, Fast};
@@ -20,7 +21,10 @@ use crate::request::{NO_LIMIT, Request};
 use crate::site::host::Host;
 use crate::slots::Slot;
 use crate::transmit::Unsent;
-use http1::{CloseReason, Connection, Framing, HeadParser, Next, Progress, Refusal, RequestHead};
+use http1::{
+    BodyLength, CloseReason, Connection, Framing, Head, HeadParser, Next, Progress, Refusal,
+    RequestHead,
+};
 use message::Status;
 use message::limits::LOG_INPUT_BYTES;
 use runtime::{Stream, Timer, clock};
@@ -80,8 +84,8 @@ pub(crate) struct Wire {
     head_since_ms: u64,
     /// Bytes received and not used yet; without memory while the connection waits for a head.
     pub(crate) input: Vec<u8>,
-    /// Bytes of the current request's body as received, framing included.
-    pub(crate) body_received: u64,
+    /// The body of the current request, if it has one.
+    pub(crate) feed: Option<Box<Feed>>,
     /// The parser of a head that arrives in pieces.
     parser: Option<Box<HeadParser>>,
     /// What the socket has not taken yet of a fast response.
@@ -143,7 +147,7 @@ impl Wire {
             now_ms,
             head_since_ms: now_ms,
             input: Vec::new(),
-            body_received: 0,
+            feed: None,
             parser: None,
             unsent: None,
             is_broken: false,
@@ -239,6 +243,7 @@ impl Wire {
         let spent = request.spent.clone();
         let next = accounting::measured(&spent, boxed(|| self.answer(request))).await;
         accounting::end_long(&self.context, &spent);
+        self.feed = None;
         next
     }
 
@@ -414,16 +419,25 @@ impl Wire {
             }
             Fast::AnsweredLast => Some(Turn::Last),
             Fast::Declined => {
-                let (local, spent) = (self.local(), self.begin_long(&view));
-                let mut request = Request::new(head, parser.take(), self.peer, local);
-                request.spent = Rc::new(spent);
-                request.proxy = self.proxy_address();
-                request.ids.keepalives = self.state.requests();
-                request.ids.connection.set(self.log_id);
-                request.names = self.names.clone().unwrap_or_default();
-                Some(Turn::Request(Rc::new(request)))
+                let spent = self.begin_long(&view);
+                Some(Turn::Request(Rc::new(self.request(head, parser.take(), spent))))
             }
         }
+    }
+
+    /// A request that is for the long way.
+    fn request(&mut self, bytes: &[u8], head: Head, spent: Spent) -> Request {
+        let local = self.local();
+        let mut request = Request::new(bytes, head, self.peer, local);
+        if request.body() != BodyLength::None {
+            request.incoming = Some(Rc::default());
+        }
+        request.spent = Rc::new(spent);
+        request.proxy = self.proxy_address();
+        request.ids.keepalives = self.state.requests();
+        request.ids.connection.set(self.log_id);
+        request.names = self.names.clone().unwrap_or_default();
+        request
     }
 
     /// What a request has spent that is for the long way.

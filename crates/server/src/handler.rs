@@ -97,7 +97,10 @@ impl Handler {
             Self::Made(made) => Ok(made.response),
             Self::Status => Ok(status::respond(lookup)?),
             Self::Info => info::respond(lookup).await,
-            Self::Diagnostic => Ok(diagnostic::respond(&lookup.request).await?),
+            Self::Diagnostic => {
+                let limit = lookup.settings.core.limit_request_body();
+                Ok(diagnostic::respond(&lookup.request, limit).await?)
+            }
             Self::Load(load) => Ok(load.respond(lookup).await?),
         }
     }

@@ -27,6 +27,7 @@ mod fast;
 mod fields;
 mod handler;
 mod identity;
+mod incoming;
 mod linger;
 mod log;
 mod lookup;

@@ -1,6 +1,7 @@
 //! A request that left the fast path: its head, owned, and who sent it.
 
 use crate::accounting::Spent;
+use crate::incoming::Incoming;
 use crate::log::id::LogIds;
 use crate::modules::log_config::Fields;
 use crate::names::Names;
@@ -38,6 +39,8 @@ pub(crate) struct Request {
     /// Whether it is given up when the client sends no more. Others are answered even then: some
     /// clients close their side as soon as they have asked.
     pub(crate) ends_with_input: Rc<Cell<bool>>,
+    /// Its body, if it has one.
+    pub(crate) incoming: Option<Rc<Incoming>>,
     /// Where its time goes.
     pub(crate) spent: Rc<Spent>,
 }
@@ -58,6 +61,7 @@ impl Request {
             ids: LogIds::default(),
             names: Rc::default(),
             ends_with_input: Rc::default(),
+            incoming: None,
             spent: Rc::new(Spent::unmeasured(start_ns)),
         }
     }
@@ -136,7 +140,18 @@ impl Request {
                 let sent = Some(self.sent.clone().unwrap_or_else(as_sent));
                 let (ids, names) = (self.ids.clone(), self.names.clone());
                 let (ends_with_input, spent) = (self.ends_with_input.clone(), self.spent.clone());
-                Some(Self { raw, head, sent, ids, names, ends_with_input, spent, ..*self })
+                let incoming = self.incoming.clone();
+                Some(Self {
+                    raw,
+                    head,
+                    sent,
+                    ids,
+                    names,
+                    ends_with_input,
+                    incoming,
+                    spent,
+                    ..*self
+                })
             }
             _ => None,
         }

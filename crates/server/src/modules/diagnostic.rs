@@ -5,12 +5,14 @@
 //! Query: `wait=MS` holds the request slot and no thread, `burn=MS` burns CPU, `panic` panics,
 //! `crash` kills the process, `stream=BYTES` sends that many bytes (at most 16 MiB) as a body
 //! whose length is not said; `pause=MS` waits before each kilobyte of it, and `fail` breaks it off
-//! at the end. They are carried out in this order.
+//! at the end, `echo` sends the body of the request back as it comes. They are carried out in this
+//! order.
 
 pub(crate) mod load;
 
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
+use crate::incoming::Incoming;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::request::Request;
@@ -19,6 +21,7 @@ use load::Load;
 use message::Status;
 use std::io;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{self, Poll};
 use std::time::{Duration, Instant};
 
@@ -41,8 +44,8 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     })
 }
 
-/// Do what the query asks for.
-pub(crate) async fn respond(request: &Request) -> Result<Response, Failure> {
+/// Do what the query asks for; `limit` is LimitRequestBody.
+pub(crate) async fn respond(request: &Request, limit: u64) -> Result<Response, Failure> {
     let query = String::from_utf8_lossy(request.query().unwrap_or_default()).into_owned();
     let wait_ms = milliseconds(&query, "wait")?;
     let burn_ms = milliseconds(&query, "burn")?;
@@ -67,8 +70,37 @@ pub(crate) async fn respond(request: &Request) -> Result<Response, Failure> {
             Body::stream(Letters { left, pause, nap: None, fails: has(&query, "fail") });
         return Ok(response);
     }
+    if has(&query, "echo") {
+        return echo(request, limit).await;
+    }
     let text = format!("waited {wait_ms} ms, burned {burn_ms} ms\n");
     Ok(Response::page("text/plain; charset=utf-8", text.into_bytes()))
+}
+
+/// What comes is sent back at once: a client that does not read is not read from, either.
+async fn echo(request: &Request, limit: u64) -> Result<Response, Failure> {
+    let mut response = Response::page("application/octet-stream", Vec::new());
+    if let Some(incoming) = &request.incoming {
+        incoming.want(limit);
+        if let Some(first) = incoming.read().await? {
+            response.body = Body::stream(Echo { first: Some(first), rest: incoming.clone() });
+        }
+    }
+    Ok(response)
+}
+
+struct Echo {
+    first: Option<Vec<u8>>,
+    rest: Rc<Incoming>,
+}
+
+impl Source for Echo {
+    fn poll_next(&mut self, _: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Ok(Some(first)));
+        }
+        self.rest.poll_read().map_err(|refusal| io::Error::other(refusal.why))
+    }
 }
 
 fn has(query: &str, name: &str) -> bool {
