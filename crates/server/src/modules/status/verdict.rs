@@ -19,6 +19,9 @@ const LIMIT_SHARE: f64 = 0.10;
 const MEMORY_SHARE: f64 = 0.10;
 const WAIT_SHARE: f64 = 0.50;
 
+/// So many times MaxRequestWorkers is advised at once.
+const STEP_MAX: f64 = 4.0;
+
 /// What is known of the last minute, and of requests since the start of the generation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Evidence {
@@ -206,20 +209,39 @@ fn workers(evidence: &Evidence, capacity: &Capacity) -> Rule {
     if at_limit_s < seconds * LIMIT_SHARE {
         return None;
     }
-    let wanted = capacity.workers_wanted;
     let holder = evidence.top_wait().filter(|wait| wait.1 >= WAIT_SHARE);
     let holder = holder.map_or_else(String::new, |(cause, share)| {
         format!(" Their time is mostly spent {} ({}).", cause.words(), percent(share))
     });
     let text = format!(
         "At the limit: all {workers_max:.0} workers were taken for {at_limit_s:.0} of the last \
-         {seconds:.0} s, while this server used {:.2} of {:.0} processors.{holder} Set \
-         MaxRequestWorkers {:.0}, if there is memory for as many.",
+         {seconds:.0} s, while this server used {:.2} of {:.0} processors.{holder} {}",
         evidence.server_cores,
         evidence.cores,
-        wanted.max(workers_max * 1.2).min(workers_max * 10.0).ceil()
+        more_workers(evidence, capacity)
     );
     Some((Kind::Workers, text))
+}
+
+/// How many there should be. A large step is taken in several, because what holds the workers may
+/// hold more of them.
+fn more_workers(evidence: &Evidence, capacity: &Capacity) -> String {
+    let Capacity { cpu_s, held_s, workers_wanted, .. } = *capacity;
+    let Evidence { cores, workers_max, .. } = *evidence;
+    let wanted = workers_wanted.max(workers_max * 1.2).ceil();
+    if wanted <= workers_max * STEP_MAX {
+        return format!(
+            "Set MaxRequestWorkers {wanted:.0} (= {cores:.0} processors / {} CPU * {} held * 1.2), \
+             if there is memory for as many.",
+            time(cpu_s),
+            time(held_s)
+        );
+    }
+    format!(
+        "Set MaxRequestWorkers {:.0} and look again: processors have room for {wanted:.0}, if \
+         memory and what they wait for have it, too.",
+        workers_max * 2.0
+    )
 }
 
 fn wait(evidence: &Evidence, capacity: &Capacity) -> Rule {
@@ -313,6 +335,12 @@ mod tests {
         let waits = waits(Cause::BackendFirstByte, 92.0);
         let rows = [
             ("at the limit", base(), Kind::Workers, "Set MaxRequestWorkers 392"),
+            (
+                "far from what processors can do",
+                Evidence { server_cores: 0.01, ..base() },
+                Kind::Workers,
+                "Set MaxRequestWorkers 300 and look again: processors have room for 36000,",
+            ),
             ("who holds them", Evidence { waits_s: waits, ..base() }, Kind::Workers, "(92 %)"),
             ("quiet", quiet, Kind::Free, "No limit is near: 3.0 of 150 workers"),
             ("waits", Evidence { waits_s: waits, ..quiet }, Kind::Wait, "92 % of the time"),
