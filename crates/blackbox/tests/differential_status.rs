@@ -60,7 +60,7 @@ fn auto(address: SocketAddr) -> Vec<(String, String)> {
     rows.map(|(key, value)| (key.to_owned(), value.trim().to_owned())).collect()
 }
 
-/// The same, once nothing is under way but the question itself: httpd closes connections at leisure.
+/// The same, once nothing is under way but the question: httpd closes connections at leisure.
 fn auto_at_rest(address: SocketAddr) -> Vec<(String, String)> {
     until("nothing but the question", 10, || {
         let rows = auto(address);

@@ -19,7 +19,6 @@ use crate::names::Names;
 use crate::proxy_protocol::Proxy;
 use crate::request::{NO_LIMIT, Request};
 use crate::site::host::Host;
-use crate::slots::Slot;
 use crate::transmit::Unsent;
 use http1::{
     BodyLength, CloseReason, Connection, Framing, Head, HeadParser, Next, Progress, Refusal,
@@ -73,7 +72,7 @@ pub(crate) struct Wire {
     pub(crate) peer: SocketAddr,
     /// Boxed, because few connections have one and waiting ones are many.
     pub(crate) proxy: Option<Box<Proxy>>,
-    local: Option<SocketAddr>,
+    pub(crate) local: Option<SocketAddr>,
     /// The host of the last request; before the first, the default one of the address.
     host: usize,
     pub(crate) timer: Timer,
@@ -178,15 +177,6 @@ impl Wire {
     /// The host that the present request is for.
     pub(crate) fn host(&self) -> &Host {
         self.context.host(self.host)
-    }
-
-    /// A request for the present host begins in a slot.
-    pub(crate) fn begin(&self, slot: &Slot, request_line: &[u8]) {
-        let Some(row) = slot.row() else { return };
-        let shown = self.context.site().status.shown(request_line);
-        let port = self.local.map_or(0, |local| local.port());
-        row.set_host(u32::try_from(self.host).unwrap_or(0), port);
-        row.begin(self.peer.ip(), self.peer.port(), shown, self.now_ms);
     }
 
     /// Find out which host a request is for (vhost.c, update_vhost_from_headers).

@@ -3,6 +3,7 @@
 //! A slot is a counter and a scoreboard row, never a thread. Complete requests that find none free
 //! queue in order. Which MPM gave out how many rows is not known here.
 
+use crate::connection::Wire;
 use scoreboard::{Board, Cause, RowState, WorkerRow};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -216,6 +217,17 @@ impl Place {
     pub(crate) fn show_wait(&self, cause: Option<Cause>) {
         let row = self.slots.board.worker(self.slots.process, self.row);
         row.inspect(|row| row.set_wait(cause));
+    }
+}
+
+impl Wire {
+    /// A request for the present host begins in a slot.
+    pub(crate) fn begin(&self, slot: &Slot, request_line: &[u8]) {
+        let Some(row) = slot.row() else { return };
+        let shown = self.context.site().status.shown(request_line);
+        let port = self.local.map_or(0, |local| local.port());
+        row.set_host(u32::try_from(self.host_index()).unwrap_or(0), port);
+        row.begin(self.peer.ip(), self.peer.port(), shown, self.now_ms);
     }
 }
 
