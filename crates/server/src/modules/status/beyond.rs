@@ -83,10 +83,10 @@ pub(super) fn section(out: &mut Vec<u8>, all: &Everything, names: &Names<'_>) {
         return;
     }
     out.extend_from_slice(
-        b"<table border=\"0\"><tr><th>Host</th><th>URL</th><th>Requests</th>\
-          <th>Per second</th><th>Bytes</th><th>2xx</th><th>3xx</th><th>4xx</th><th>5xx</th><th>Mean</th><th>p50</th><th>p95</th>\
-          <th>p99</th><th>CPU</th><th>Run queue</th><th>Waits for</th><th>Of all CPU</th>\
-          <th>Of all time</th></tr>\n",
+        b"<table border=\"0\"><tr><th>Host</th><th>URL</th><th>Requests</th><th>Per second</th>\
+          <th>Bytes</th><th>2xx</th><th>3xx</th><th>4xx</th><th>5xx</th><th>Mean</th><th>p50</th>\
+          <th>p95</th><th>p99</th><th>CPU</th><th>Run queue</th><th>Waits for</th>\
+          <th>Of all CPU</th><th>Of all time</th></tr>\n",
     );
     for row in &all.accounts {
         url(out, row, all, names);
@@ -113,8 +113,8 @@ fn url(out: &mut Vec<u8>, row: &AccountView, all: &Everything, names: &Names<'_>
     let _ = writeln!(
         out,
         "</td><td>{}</td><td>{}</td><td>{}</td><td>{ok}</td><td>{redirected}</td>\
-         <td>{client_error}</td><td>{server_error}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
-         <td>{}</td><td nowrap>{}</td><td>{}</td><td>{}</td></tr>",
+         <td>{client_error}</td><td>{server_error}</td><td>{}</td><td>{}</td><td>{}</td>\
+         <td>{}</td><td>{}</td><td>{}</td><td nowrap>{}</td><td>{}</td><td>{}</td></tr>",
         row.requests,
         significant(ratio(row.requests, all.figures.generation_age_s()), 3),
         bytes(row.bytes),
