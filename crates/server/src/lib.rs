@@ -45,6 +45,7 @@ mod representation;
 mod request;
 mod resolve;
 mod response;
+mod script;
 mod server;
 mod site;
 mod slots;

@@ -482,12 +482,22 @@ impl<'a> Lookup<'a> {
 
     /// `http://name:port` for absolute URLs.
     pub(crate) fn base_url(&self) -> Vec<u8> {
-        let (name, port) = (self.server_name(), self.server_port());
+        let port = self.server_port();
         let mut url = b"http://".to_vec();
-        url.extend_from_slice(name.as_bytes());
+        url.extend_from_slice(self.url_host().as_bytes());
         if port != 80 {
             url.extend_from_slice(format!(":{port}").as_bytes());
         }
         url
+    }
+
+    /// The name of the server as it stands in URLs: an address of IPv6 has brackets
+    /// (core.c, ap_get_server_name_for_url).
+    pub(crate) fn url_host(&self) -> String {
+        let name = self.server_name();
+        match name.contains(':') && !name.starts_with('[') {
+            true => format!("[{name}]"),
+            false => name,
+        }
     }
 }
