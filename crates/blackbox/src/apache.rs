@@ -62,6 +62,27 @@ impl Pair {
     /// Starts both with `configs/NAME.conf` over a folder with these files; `None`, told and
     /// counted, where apache2 is not installed.
     pub fn start(test: &str, mpm: Mpm, name: &str, files: &[(&str, &str)]) -> Option<Self> {
+        Self::start_both([Mpm::Event, mpm], test, name, files, "")
+    }
+
+    /// The same, both under one MPM and with these lines behind the others.
+    pub fn start_alike(
+        test: &str,
+        mpm: Mpm,
+        name: &str,
+        files: &[(&str, &str)],
+        more: &str,
+    ) -> Option<Self> {
+        Self::start_both([mpm, mpm], test, name, files, more)
+    }
+
+    fn start_both(
+        [theirs, ours]: [Mpm; 2],
+        test: &str,
+        name: &str,
+        files: &[(&str, &str)],
+        more: &str,
+    ) -> Option<Self> {
         let Some(program) = outside::find("apache2") else {
             outside::not_run(test, "apache2 is not installed");
             return None;
@@ -73,9 +94,9 @@ impl Pair {
                 None => make_old(&site.write(path, content)),
             }
         }
-        let config = config(name, &site);
-        let apache = Apache::start(&program, &config);
-        let (trivet, trivet_home) = start_trivet(mpm, &config);
+        let config = config(name, &site) + more;
+        let apache = Apache::start(&program, theirs, &config);
+        let (trivet, trivet_home) = start_trivet(ours, &config);
         Some(Self { apache, trivet, site, trivet_home })
     }
 }
@@ -125,11 +146,11 @@ pub struct Apache {
 impl Apache {
     /// Starts it in the foreground. It cannot be told to take a free port, so one is looked for;
     /// if another process was faster, another one.
-    fn start(program: &Path, config: &str) -> Self {
+    fn start(program: &Path, mpm: Mpm, config: &str) -> Self {
         for _ in 0..10 {
             let port = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
             let address = port.expect("there is a free port");
-            let mut apache = Self::spawn(program, config, address);
+            let mut apache = Self::spawn(program, mpm, config, address);
             if apache.is_serving() {
                 return apache;
             }
@@ -139,11 +160,12 @@ impl Apache {
         panic!("no port stays free for apache2");
     }
 
-    fn spawn(program: &Path, config: &str, address: SocketAddr) -> Self {
+    fn spawn(program: &Path, mpm: Mpm, config: &str, address: SocketAddr) -> Self {
         let home = Scratch::new();
         let here = home.path().display();
+        let mpm = mpm.name();
         let own = format!(
-            "LoadModule mpm_event_module {FOLDER}/mod_mpm_event.so\nServerRoot {here}\n\
+            "LoadModule mpm_{mpm}_module {FOLDER}/mod_mpm_{mpm}.so\nServerRoot {here}\n\
              DefaultRuntimeDir {here}\nPidFile {here}/pid\nErrorLog {here}/errors\n\
              Listen {address}\n"
         );

@@ -299,7 +299,7 @@ fn shown_request(mpm: Mpm, more: &str) -> String {
 
 fn the_page_escapes_what_a_client_sent(mpm: Mpm) {
     let shown = shown_request(mpm, "&<script>x(\"1\")</script>&lt;");
-    let wanted = "&amp;&lt;script&gt;x(&quot;1&quot;)&lt;/script&gt;&amp;lt; HTTP/1.1";
+    let wanted = "&amp;&lt;script&gt;x(\\&quot;1\\&quot;)&lt;/script&gt;&amp;lt; HTTP/1.1";
     assert_eq!(shown, wanted);
 }
 

@@ -145,6 +145,11 @@ impl Children {
         self.records.is_empty()
     }
 
+    /// All of them.
+    pub(crate) fn pids(&self) -> impl Iterator<Item = i32> {
+        self.records.iter().map(|record| record.pid)
+    }
+
     /// Those of a generation.
     pub(crate) fn of(&self, generation: u32) -> impl Iterator<Item = &Record> {
         self.records.iter().filter(move |record| record.generation == generation)

@@ -63,7 +63,7 @@ impl Crew {
     }
 
     /// Whether it is time to say again that there is no room.
-    fn may_tell_full(&mut self, now_ms: u64) -> bool {
+    pub(crate) fn may_tell_full(&mut self, now_ms: u64) -> bool {
         let is_due = self.full_told_ms.is_none_or(|told_ms| now_ms >= told_ms + FULL_TOLD_MS);
         if is_due {
             self.full_told_ms = Some(now_ms);
@@ -300,7 +300,7 @@ impl Parent<'_> {
         }
         let is_prefork = self.current.generation.plan.kind == MpmKind::Prefork;
         let is_full = is_prefork || is_revised || census.idle == 0;
-        self.tell(if is_full { Occasion::Full } else { Occasion::NearlyFull });
+        self.tell_who_holds(is_full);
     }
 
     fn tell_busy(&self, spawning: usize, census: Census) {

@@ -30,6 +30,12 @@ pub(crate) struct Starting {
     pub(crate) lost: usize,
 }
 
+impl Starting {
+    pub(crate) fn order(&self) -> Order {
+        self.order
+    }
+}
+
 /// A restart that a signal has asked for.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
@@ -122,14 +128,19 @@ impl Parent<'_> {
         let loaded = (self.loader)(wanted.load).map_err(Failure::from);
         let kept = &self.current.generation.listeners;
         match loaded.and_then(|server| Generation::new(server, next, kept)) {
-            Ok(generation) => self.begin(&Arc::new(generation), wanted.order),
+            Ok(mut generation) => {
+                self.hand_pulse_to(&mut generation, wanted.order);
+                self.begin(&Arc::new(generation), wanted.order);
+            }
             Err(message) => self.complain(20, &format!("{message}; the old configuration stays")),
         }
     }
 
     /// All new children serve: the old ones may go.
     fn switch(&mut self, starting: Starting) {
-        self.current = starting.crew;
+        let before = std::mem::replace(&mut self.current, starting.crew);
+        self.pulse_of_other(before.number(), before.generation.board.clone(), starting.order);
+        drop(before);
         self.steward.follow(&self.current);
         if let Err(message) = self.write_pid_file() {
             self.complain(100, &message);
@@ -160,6 +171,8 @@ impl Parent<'_> {
         let patience_ms = self.graceful_patience_ms();
         self.children
             .order(Order::Drain, now_ms, patience_ms, |record| of_it(record) && record.has_served);
+        let board = starting.crew.generation.board.clone();
+        self.pulse_of_other(number, board, Order::Drain);
         self.complain(20, &format!("{failed}; the old configuration stays"));
     }
 }

@@ -14,6 +14,7 @@ use crate::log_programs;
 use crate::maintain::Pace;
 use crate::pid_file::PidFile;
 use crate::plan::Plan;
+use crate::pulse::Pulse;
 use crate::reports::Reports;
 use crate::restart::{Starting, Wanted};
 use crate::steward::Steward;
@@ -68,6 +69,7 @@ pub struct Parent<'a> {
     pub(crate) steward: Steward,
     pub(crate) stop: Option<Stop>,
     pub(crate) reports: Reports,
+    pub(crate) pulse: Pulse,
     pid_file: Option<PidFile>,
 }
 
@@ -110,6 +112,7 @@ pub fn run(
         steward: Steward::default(),
         stop: None,
         reports: Reports::new(notifier),
+        pulse: Pulse::new(),
         pid_file: None,
     };
     parent.write_pid_file()?;
@@ -178,6 +181,7 @@ impl Parent<'_> {
             crew.generation.server.restart_log_programs();
         }
         self.kill_overdue();
+        self.beat();
         self.report_to_manager();
         Ok(())
     }
@@ -197,6 +201,7 @@ impl Parent<'_> {
             due_ms = due_ms.min(self.restart_due_ms()).min(self.refill_due_ms());
             due_ms = due_ms.min(self.current.due_ms());
             due_ms = due_ms.min(self.steward.due_ms(&self.current.generation.plan));
+            due_ms = due_ms.min(self.pulse.due_ms());
         }
         let wait = Duration::from_millis(due_ms.saturating_sub(clock::monotonic_ms()));
         wait.clamp(SHORTEST_TICK, TICK)
@@ -283,6 +288,7 @@ impl Parent<'_> {
         let now_ms = clock::monotonic_ms();
         let is_quiet = !self.telling.is_allowed(now_ms);
         let (own_logs, logs) = Channel::pair()?;
+        generation.board.note_used(slot);
         let parent = process::id();
         let birth = Birth { slot, parent, is_quiet, bell: self.bell.clone(), logs };
         match process::fork()? {
@@ -292,12 +298,12 @@ impl Parent<'_> {
                 self.starting = None;
                 self.children.forget();
                 self.reports.leave_to_parent();
+                self.pulse.leave_to_parent();
                 drop(own_logs);
                 process::exit_now(Child::main(generation, birth))
             }
             process::Fork::Parent(pid) => {
                 let place = Place { generation: generation.number, slot };
-                generation.board.note_used(slot);
                 self.children.add(Record::new(
                     pid,
                     place,
@@ -321,7 +327,10 @@ impl Parent<'_> {
     fn reap(&mut self) {
         while let Some((pid, ending)) = process::reap() {
             match self.children.remove(pid) {
-                Some(record) => self.bury(&record, ending),
+                Some(record) => {
+                    self.bury(&record, ending);
+                    self.fold();
+                }
                 None => self.note_other_end(pid),
             }
         }

@@ -72,6 +72,36 @@ pub fn thread_count() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
 }
 
+/// Nanoseconds for which a process has had processors; `None` where it is gone. It costs less than
+/// a microsecond, while its file in `/proc` takes five.
+pub fn cpu_ns(pid: i32) -> Option<u64> {
+    /// The clock of all threads of a process (posix-timers.h, CPUCLOCK_SCHED).
+    const SCHEDULED: libc::clockid_t = 2;
+    if pid <= 0 {
+        return None;
+    }
+    let clock = (!pid << 3) | SCHEDULED;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes to a value of the right type, or refuses the clock.
+    let is_known = unsafe { libc::clock_gettime(clock, &raw mut time) == 0 };
+    is_known.then(|| {
+        time.tv_sec.unsigned_abs().saturating_mul(1_000_000_000) + time.tv_nsec.unsigned_abs()
+    })
+}
+
+/// User and system time of children that have ended, and of theirs, in microseconds.
+pub fn ended_cpu_us() -> [u64; 2] {
+    // SAFETY: zero bytes are a valid value, which the kernel overwrites; it has no other reader.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+        usage
+    };
+    [usage.ru_utime, usage.ru_stime].map(|time| {
+        time.tv_sec.unsigned_abs().saturating_mul(1_000_000) + time.tv_usec.unsigned_abs()
+    })
+}
+
 /// End this process at once, without running destructors that belong to the parent.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: `_exit` ends the process; nothing of it is used afterwards.

@@ -1,14 +1,16 @@
 //! The mapping: a memfd with a header, process rows and worker rows. All `unsafe` is here.
 
 use crate::account::AccountRow;
+use crate::pulse::{Pulse, Sums, Totals};
 use crate::row::{ProcessRow, RowState, WorkerRow};
 use crate::sizing::{Pressure, SharedSizing, Sizing};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mprotect, munmap};
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
 use rustix::param::page_size;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// First bytes of the memory: `TRVTSCBD`, little-endian.
@@ -44,6 +46,14 @@ struct Header {
     /// Process rows that were ever used; 0 if nobody counts them.
     used: AtomicU32,
     sizing: SharedSizing,
+    /// When this board was made.
+    made_unix_s: AtomicU64,
+    pulse: Pulse,
+}
+
+/// Whole pages for the header: a child may only read them.
+fn header_bytes() -> usize {
+    size_of::<Header>().next_multiple_of(page_size())
 }
 
 /// The shared memory. Made by the parent; a child inherits the mapping through the fork.
@@ -57,6 +67,7 @@ pub struct Board {
     block_bytes: usize,
     processes: usize,
     rows_per_process: usize,
+    ledger: Arc<Ledger>,
     /// Kept open for a monitor, which finds it among the parent's descriptors.
     _descriptor: OwnedFd,
 }
@@ -93,7 +104,7 @@ impl Board {
         let accounts_bytes = accounts * size_of::<AccountRow>();
         let block_bytes =
             (size_of::<ProcessRow>() + rows_bytes + accounts_bytes).next_multiple_of(page);
-        let bytes = page + processes * block_bytes;
+        let bytes = header_bytes() + processes * block_bytes;
         let descriptor = sealed_memory(bytes as u64)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice; the length is the file's.
@@ -106,6 +117,7 @@ impl Board {
             block_bytes,
             processes,
             rows_per_process,
+            ledger: Arc::new(Ledger::create()?),
             _descriptor: descriptor,
         };
         board.write_header(unix_s);
@@ -118,6 +130,7 @@ impl Board {
         header.processes.store(u32::try_from(self.processes).unwrap_or(0), Relaxed);
         header.rows_per_process.store(u32::try_from(self.rows_per_process).unwrap_or(0), Relaxed);
         header.started_unix_s.store(unix_s.cast_unsigned(), Relaxed);
+        header.made_unix_s.store(unix_s.cast_unsigned(), Relaxed);
         header.magic.store(MAGIC, std::sync::atomic::Ordering::Release);
     }
 
@@ -132,8 +145,8 @@ impl Board {
         if index >= self.processes {
             return None;
         }
-        // SAFETY: a page for the header and all blocks are what was mapped.
-        Some(unsafe { self.memory.add(page_size() + index * self.block_bytes) })
+        // SAFETY: whole pages for the header and all blocks are what was mapped.
+        Some(unsafe { self.memory.add(header_bytes() + index * self.block_bytes) })
     }
 
     /// The row of process `index`; `None` beyond the end.
@@ -186,6 +199,34 @@ impl Board {
             mprotect(block.as_ptr().cast(), self.block_bytes, writable)?;
         }
         Ok(())
+    }
+
+    /// What the parent writes.
+    pub fn pulse(&self) -> &Pulse {
+        &self.header().pulse
+    }
+
+    /// What all slots come to, without those of other generations.
+    pub fn sums(&self) -> Sums {
+        let mut sums = Sums::default();
+        for index in 0..self.used() {
+            let Some(process) = self.process(index) else { continue };
+            let rows = (0..self.rows_per_process).filter_map(|row| self.worker(index, row));
+            sums.add(process, rows);
+        }
+        sums
+    }
+
+    /// Go on where `older` is: the server has not started anew.
+    pub fn continue_from(&mut self, older: &Self) {
+        self.header().started_unix_s.store(older.header().started_unix_s.load(Relaxed), Relaxed);
+        self.ledger = older.ledger.clone();
+    }
+
+    /// What is to be shown where `seen` is what can be seen: never less than was shown before,
+    /// whichever generation answers.
+    pub fn never_less(&self, seen: Totals) -> Totals {
+        self.ledger.show(seen)
     }
 
     /// Request slots of process `index` in which nobody is served; 0 beyond the end.
@@ -257,6 +298,11 @@ impl Board {
         self.header().generation.load(Relaxed)
     }
 
+    /// When this board was made, in seconds since 1970.
+    pub fn made_unix_s(&self) -> i64 {
+        self.header().made_unix_s.load(Relaxed).cast_signed()
+    }
+
     /// When the server started, in seconds since 1970.
     pub fn started_unix_s(&self) -> i64 {
         self.header().started_unix_s.load(Relaxed).cast_signed()
@@ -267,6 +313,60 @@ impl Drop for Board {
     fn drop(&mut self) {
         // SAFETY: the mapping was made with this length, and no row reference outlives `self`.
         let _ = unsafe { munmap(self.memory.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// The highest totals that were ever shown. While one generation follows another, a child knows of
+/// the other ones only what the parent last wrote; a counter that goes back looks like a new start
+/// to whoever computes rates. All children may write here.
+pub struct Ledger {
+    memory: NonNull<Shown>,
+}
+
+#[repr(C)]
+struct Shown {
+    requests: AtomicU64,
+    bytes: AtomicU64,
+    busy_us: AtomicU64,
+}
+
+// SAFETY: the memory is only read and written through atomics, and is unmapped only on drop.
+unsafe impl Send for Ledger {}
+// SAFETY: as above; every access through a shared reference is atomic.
+unsafe impl Sync for Ledger {}
+
+impl Ledger {
+    fn create() -> io::Result<Self> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let (flags, bytes) = (MapFlags::SHARED, size_of::<Shown>());
+        // SAFETY: a new mapping at an address of the kernel's choice, of memory of its own.
+        let memory = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, flags)? };
+        let memory = NonNull::new(memory.cast()).ok_or_else(|| io::Error::other("null mapping"))?;
+        Ok(Self { memory })
+    }
+
+    fn show(&self, seen: Totals) -> Totals {
+        // SAFETY: the mapping is page-aligned, long enough, and zero bytes are valid atomics.
+        let shown = unsafe { self.memory.as_ref() };
+        Totals {
+            requests: at_least(&shown.requests, seen.requests, 1 << 24),
+            bytes: at_least(&shown.bytes, seen.bytes, 1 << 40),
+            busy_us: at_least(&shown.busy_us, seen.busy_us, 1 << 40),
+        }
+    }
+}
+
+/// The greater of both. Nobody misses more than the requests of a second or two: what exceeds
+/// `seen` by more than `most` was written by a child gone astray, and does not count.
+fn at_least(shown: &AtomicU64, seen: u64, most: u64) -> u64 {
+    let before = shown.fetch_max(seen, Relaxed);
+    if before.saturating_sub(seen) > most { seen } else { before.max(seen) }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made with this length, and no reference outlives `self`.
+        let _ = unsafe { munmap(self.memory.as_ptr().cast(), size_of::<Shown>()) };
     }
 }
 
@@ -282,5 +382,30 @@ mod tests {
         }
         assert!(fcntl_add_seals(&board._descriptor, SealFlags::WRITE).is_err());
         assert_eq!(board.process(0).unwrap().connections(), 0);
+    }
+
+    #[test]
+    fn what_was_shown_once_does_not_go_back() {
+        let (first, mut second) =
+            (Board::create(1, 1, 5).unwrap(), Board::create(1, 1, 7).unwrap());
+        second.continue_from(&first);
+        assert_eq!((second.started_unix_s(), second.made_unix_s()), (5, 7));
+        let totals = |requests| Totals { requests, ..Totals::default() };
+        assert_eq!(first.never_less(totals(100)), totals(100));
+        assert_eq!(second.never_less(totals(98)), totals(100));
+        assert_eq!(second.never_less(totals(101)), totals(101));
+        assert_eq!(first.never_less(totals(99)), totals(101));
+        assert_eq!(first.never_less(totals(u64::MAX)), totals(u64::MAX));
+        assert_eq!(second.never_less(totals(102)), totals(102), "nonsense is left out");
+    }
+
+    #[test]
+    fn a_child_can_read_the_header_that_it_cannot_write() {
+        let board = Board::create(2, 3, 0).unwrap();
+        board.write_only(1).unwrap();
+        assert!(board.pulse().beats().is_empty());
+        board.worker(1, 2).unwrap().count(10);
+        board.process(1).unwrap().set_state(crate::ProcessState::Serving);
+        assert_eq!(board.sums(), Sums::default(), "no place is used");
     }
 }

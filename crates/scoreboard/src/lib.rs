@@ -7,15 +7,19 @@
 
 mod account;
 mod board;
+mod pulse;
 mod row;
 mod sizing;
 mod snapshot;
+mod tally;
 
 pub use account::{
     ACCOUNT_NAME_BYTES, AccountRow, AccountView, CAUSES, Cause, Ended, OTHER_ACCOUNT, Path, Times,
     WALL_BOUNDS_US, WALL_CLASSES, Writers,
 };
-pub use board::{Board, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
+pub use board::{Board, Ledger, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
+pub use pulse::{AtLimit, BEATS_SHOWN, Beat, Older, Pulse, Sums, Totals};
 pub use row::{ProcessRow, ProcessState, RowState, WorkerRow};
 pub use sizing::{Basis, Pressure, Sizing};
 pub use snapshot::{ProcessView, Snapshot, WorkerView, accounts};
+pub use tally::TallyView;

@@ -1,6 +1,7 @@
 //! The rows: one per process and one per request slot, written by one thread each.
 
 use crate::account::Cause;
+use crate::tally::Tally;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -72,16 +73,29 @@ pub struct WorkerRow {
     request: [AtomicU64; REQUEST_WORDS],
     /// 0, or one more than the number of a [`Cause`].
     waits_for: AtomicU8,
+    tally: Tally,
 }
 
-/// A slot that is taken and given back touches two cache lines, no more.
-const _: () = assert!(size_of::<WorkerRow>() == 128);
+/// Whole pairs of cache lines, of which one is for mod_status alone.
+const _: () = assert!(size_of::<WorkerRow>() == 256);
 
 impl WorkerRow {
     /// Take the row over for process `pid` (of this process, its only writer from now on).
     pub fn open(&self, pid: u32) {
         self.pid.store(pid, Relaxed);
+        self.tally.open();
         self.state.store(RowState::Ready as u8, Relaxed);
+    }
+
+    /// A connection begins or ends that holds this row all the time.
+    pub fn connection_changed(&self) {
+        self.tally.connection();
+    }
+
+    /// Which (virtual) host the request is for: its place in the configuration;
+    /// and the port that it came to, 0 if that is not known.
+    pub fn set_host(&self, host: u32, port: u16) {
+        self.tally.set_host(host, port);
     }
 
     /// Show another state.
@@ -113,10 +127,31 @@ impl WorkerRow {
 
     /// The request is answered: count it and show what comes `next`.
     pub fn end(&self, bytes: u64, busy_us: u64, next: RowState) {
+        // A row that is free between two requests belongs to no connection.
+        self.add(bytes, next != RowState::Ready);
+        add(&self.busy_us, busy_us);
+        self.tally.took(busy_us);
+        self.set_state(next);
+    }
+
+    /// Count a request that was answered without this slot, by its thread.
+    pub fn count(&self, bytes: u64) {
+        self.add(bytes, self.state() != RowState::Ready);
+    }
+
+    fn add(&self, bytes: u64, is_bound: bool) {
         add(&self.requests, 1);
         add(&self.bytes, bytes);
-        add(&self.busy_us, busy_us);
-        self.set_state(next);
+        self.tally.count(bytes, is_bound);
+    }
+
+    /// The sums of this slot.
+    pub(crate) fn totals(&self) -> crate::Totals {
+        crate::Totals {
+            requests: self.requests.load(Relaxed),
+            bytes: self.bytes.load(Relaxed),
+            busy_us: self.busy_us.load(Relaxed),
+        }
     }
 
     fn store_request(&self, line: &[u8]) {
@@ -151,12 +186,13 @@ impl WorkerRow {
             client: address_from(self.client_is_v6.load(Relaxed), words),
             client_port: self.client_port.load(Relaxed),
             request,
+            tally: self.tally.view(),
         }
     }
 }
 
 /// Add to a counter that only this thread writes: cheaper than a locked instruction.
-fn add(counter: &AtomicU64, more: u64) {
+pub(crate) fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed);
 }
 
@@ -206,6 +242,7 @@ pub struct ProcessRow {
     connections: AtomicU32,
     lingering: AtomicU32,
     writing: AtomicU32,
+    queued: AtomicU32,
     accepted: AtomicU64,
     log_lines_lost: AtomicU64,
     /// Accounts that were ever opened: those behind have no memory yet.
@@ -221,6 +258,7 @@ impl ProcessRow {
         self.connections.store(0, Relaxed);
         self.lingering.store(0, Relaxed);
         self.writing.store(0, Relaxed);
+        self.queued.store(0, Relaxed);
         self.is_to_drain.store(false, Relaxed);
         self.state.store(ProcessState::Dead as u8, Relaxed);
     }
@@ -291,6 +329,16 @@ impl ProcessRow {
         self.lingering.fetch_add(change.cast_unsigned(), Relaxed);
     }
 
+    /// Complete requests that wait for a slot, by `change` more or (when negative) fewer.
+    pub fn queue_changed(&self, change: i32) {
+        self.queued.fetch_add(change.cast_unsigned(), Relaxed);
+    }
+
+    /// Complete requests that wait for a slot.
+    pub fn queued(&self) -> u32 {
+        self.queued.load(Relaxed)
+    }
+
     /// A log line could not be written.
     pub fn log_line_lost(&self) {
         self.log_lines_lost.fetch_add(1, Relaxed);
@@ -314,6 +362,7 @@ impl ProcessRow {
             connections: self.connections.load(Relaxed),
             lingering: self.lingering.load(Relaxed),
             writing: self.writing.load(Relaxed),
+            queued: self.queued.load(Relaxed),
             accepted: self.accepted.load(Relaxed),
             log_lines_lost: self.log_lines_lost.load(Relaxed),
         }

@@ -1,7 +1,7 @@
 //! A copy of the board at one moment, as plain values.
 
 use crate::account::{AccountView, Cause};
-use crate::{Board, ProcessState, RowState, Sizing};
+use crate::{AtLimit, Beat, Board, Older, ProcessState, RowState, Sizing, TallyView, Totals};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -28,6 +28,8 @@ pub struct WorkerView {
     pub client_port: u16,
     /// First bytes of the request line, as received.
     pub request: Vec<u8>,
+    /// What else mod_status shows.
+    pub tally: TallyView,
 }
 
 impl WorkerView {
@@ -42,6 +44,15 @@ impl WorkerView {
         client_port: 0,
         request: Vec::new(),
         waits_for: None,
+        tally: TallyView {
+            connection_requests: 0,
+            connection_bytes: 0,
+            child_requests: 0,
+            child_bytes: 0,
+            last_us: 0,
+            host: 0,
+            port: 0,
+        },
     };
 }
 
@@ -60,6 +71,8 @@ pub struct ProcessView {
     pub lingering: u32,
     /// Connections that wait for a slow reader.
     pub writing: u32,
+    /// Complete requests that wait for a slot.
+    pub queued: u32,
     /// Connections accepted since the slot was first used.
     pub accepted: u64,
     /// Log lines that could not be written.
@@ -76,6 +89,7 @@ impl ProcessView {
         writing: 0,
         accepted: 0,
         log_lines_lost: 0,
+        queued: 0,
     };
 }
 
@@ -94,6 +108,16 @@ pub struct Snapshot {
     pub generation: u32,
     /// Start of the server, seconds since 1970.
     pub started_unix_s: i64,
+    /// Start of this generation, seconds since 1970.
+    pub made_unix_s: i64,
+    /// Generations before this one.
+    pub older: Older,
+    /// User and system time of children that have ended, in microseconds.
+    pub ended_cpu_us: [u64; 2],
+    /// How long the server was at its limit.
+    pub at_limit: AtLimit,
+    /// The last minute, second by second, the oldest first.
+    pub beats: Vec<Beat>,
 }
 
 impl Snapshot {
@@ -116,7 +140,22 @@ impl Snapshot {
             rows_per_process: board.rows_per_process(),
             generation: board.generation(),
             started_unix_s: board.started_unix_s(),
+            made_unix_s: board.made_unix_s(),
+            older: board.pulse().older(),
+            ended_cpu_us: board.pulse().ended_cpu_us(),
+            at_limit: board.pulse().at_limit(),
+            beats: board.pulse().beats(),
         }
+    }
+
+    /// Sums since the start of the server.
+    pub fn totals(&self) -> Totals {
+        let rows = self.workers.iter().map(|row| Totals {
+            requests: row.requests,
+            bytes: row.bytes,
+            busy_us: row.busy_us,
+        });
+        rows.fold(self.older.totals, Totals::plus)
     }
 }
 

@@ -88,10 +88,7 @@ impl Wire {
         let Some(slot) = self.slot(&request).await else {
             return self.abandoned(&framing, &request).await;
         };
-        if let Some(row) = slot.row() {
-            let line = request.view();
-            row.begin(self.peer.ip(), self.peer.port(), line.request_line(), self.now_ms);
-        }
+        self.begin(&slot, request.view().request_line());
         let mut held = Held::new(slot, &request);
         let exchanged = match self.known(&framing, &request) {
             Some(known) => known,

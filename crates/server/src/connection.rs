@@ -72,7 +72,7 @@ pub(crate) struct Wire {
     pub(crate) peer: SocketAddr,
     /// Boxed, because few connections have one and waiting ones are many.
     pub(crate) proxy: Option<Box<Proxy>>,
-    local: Option<SocketAddr>,
+    pub(crate) local: Option<SocketAddr>,
     /// The host of the last request; before the first, the default one of the address.
     host: usize,
     pub(crate) timer: Timer,

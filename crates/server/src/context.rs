@@ -348,7 +348,15 @@ impl Context {
         }
     }
 
+    /// The one connection of this thread begins or ends.
+    fn connection_changed(&self) {
+        if let Some(row) = self.only_row {
+            self.board.worker(self.process, row).inspect(|row| row.connection_changed());
+        }
+    }
+
     pub(crate) fn connection_opened(&self) {
+        self.connection_changed();
         self.show(RowState::Reading);
         self.connections.set(self.connections.get() + 1);
         if let Some(row) = self.process_row() {
@@ -361,6 +369,7 @@ impl Context {
         if let Some(row) = self.process_row() {
             row.connection_closed();
         }
+        self.connection_changed();
         self.show(RowState::Ready);
         self.slots.wake_watchers();
     }

@@ -75,9 +75,7 @@ pub(crate) fn answer(
         return Fast::Declined; // a long transfer is logged when it ends
     }
     let Some(slot) = wire.context.slots.try_acquire() else { return Fast::Declined };
-    if let Some(row) = slot.row() {
-        row.begin(wire.peer.ip(), wire.peer.port(), head.request_line(), wire.now_ms);
-    }
+    wire.begin(&slot, head.request_line());
     let start = logs.then(|| (clock::unix_us(), clock::monotonic_ns()));
     wire.state.begin(framing);
     let timing = wire.host().timing;

@@ -101,10 +101,7 @@ impl Wire {
         slot: Slot,
     ) -> Written {
         self.disbelieve_proxy(); // also where a complete head was refused
-        if let Some(row) = slot.row() {
-            let line = request.view().request_line();
-            row.begin(self.peer.ip(), self.peer.port(), line, self.now_ms);
-        }
+        self.begin(&slot, request.view().request_line());
         let mut held = Held::new(slot, request);
         let (context, host) = (self.context.clone(), self.host_index());
         let client = Some(request.other_end().ip().to_canonical());
@@ -150,6 +147,8 @@ impl Wire {
             self.send_bytes(&head, false, None, &mut sent_bytes).await
         };
         self.is_broken |= result.is_err();
+        // httpd counts what it logs (eor_bucket.c).
+        self.context.slots.count(sent_bytes);
         let body_bytes = sent_bytes.saturating_sub(head_len as u64);
         head.truncate(head_len);
         let logged = self.logged();

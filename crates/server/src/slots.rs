@@ -3,6 +3,7 @@
 //! A slot is a counter and a scoreboard row, never a thread. Complete requests that find none free
 //! queue in order. Which MPM gave out how many rows is not known here.
 
+use crate::connection::Wire;
 use scoreboard::{Board, Cause, RowState, WorkerRow};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -16,6 +17,7 @@ use std::time::Duration;
 pub(crate) struct Slots {
     board: Arc<Board>,
     process: usize,
+    first: usize,
     total: usize,
     /// What a row shows when its request is answered.
     after: RowState,
@@ -67,11 +69,12 @@ impl Slots {
         for row in rows.clone() {
             board.worker(process, row).inspect(|row| row.open(pid));
         }
-        let total = rows.len();
+        let (first, total) = (rows.start, rows.len());
         let free = RefCell::new(rows.rev().collect());
         Self {
             board,
             process,
+            first,
             total,
             after,
             free,
@@ -86,6 +89,11 @@ impl Slots {
     /// Slots of this thread.
     pub(crate) fn total(&self) -> u32 {
         u32::try_from(self.total).unwrap_or(u32::MAX)
+    }
+
+    /// Count a request that was answered without a slot.
+    pub(crate) fn count(&self, bytes: u64) {
+        self.board.worker(self.process, self.first).inspect(|row| row.count(bytes));
     }
 
     /// Slots free now.
@@ -134,6 +142,7 @@ impl Slots {
         let ticket = Rc::new(Ticket::default());
         self.queue.borrow_mut().push_back(ticket.clone());
         self.follow_limit();
+        self.queue_changed(1);
         let waiting = Waiting { slots: self, ticket: &ticket };
         let row = std::future::poll_fn(|context| match waiting.ticket.granted.take() {
             Some(row) => Poll::Ready(row),
@@ -153,6 +162,10 @@ impl Slots {
             queue.pop_front();
         }
         queue.front().cloned()
+    }
+
+    fn queue_changed(&self, change: i32) {
+        self.board.process(self.process).inspect(|row| row.queue_changed(change));
     }
 
     /// Take a row back, for the first who waits or for whoever comes.
@@ -220,6 +233,7 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
+        self.slots.queue_changed(-1);
         self.ticket.abandoned.set(true);
         if let Some(row) = self.ticket.granted.take() {
             self.slots.release(row);
@@ -256,6 +270,17 @@ impl Place {
     pub(crate) fn show_wait(&self, cause: Option<Cause>) {
         let row = self.slots.board.worker(self.slots.process, self.row);
         row.inspect(|row| row.set_wait(cause));
+    }
+}
+
+impl Wire {
+    /// A request for the present host begins in a slot.
+    pub(crate) fn begin(&self, slot: &Slot, request_line: &[u8]) {
+        let Some(row) = slot.row() else { return };
+        let shown = self.context.site().status.shown(request_line);
+        let port = self.local.map_or(0, |local| local.port());
+        row.set_host(u32::try_from(self.host_index()).unwrap_or(0), port);
+        row.begin(self.peer.ip(), self.peer.port(), shown, self.now_ms);
     }
 }
 

@@ -24,10 +24,15 @@ pub enum Occasion<'a> {
     Restart,
     /// A child could not be started.
     ForkFailed(&'a io::Error),
-    /// Everything that `MaxRequestWorkers` allows is there, and busy.
-    Full,
+    /// Everything that `MaxRequestWorkers` allows is there, and busy; who holds it.
+    Full(&'a str),
     /// The same, but for a few threads that idle (worker and event).
-    NearlyFull,
+    NearlyFull(&'a str),
+    /// The log was told one of these, and it is over.
+    NoLongerFull {
+        /// So long did it last.
+        lasted_s: u64,
+    },
     /// Children that are about to end leave no room for others (worker and event).
     NoRoom,
     /// Many children are started at once.
@@ -62,8 +67,9 @@ impl Occasion<'_> {
             Self::GracefulRestart       => (Level::Notice, [  171,  297,   493]),
             Self::Restart               => (Level::Notice, [  173,  298,   494]),
             Self::ForkFailed(_)         => (Level::Error,  [  159,  283,   481]),
-            Self::Full                  => (Level::Error,  [  161,  286,   484]),
-            Self::NearlyFull            => (Level::Error,  [    0,  287, 10159]),
+            Self::Full(_)               => (Level::Error,  [  161,  286,   484]),
+            Self::NearlyFull(_)         => (Level::Error,  [    0,  287, 10159]),
+            Self::NoLongerFull { .. }   => (Level::Warn,   [    0,    0,     0]),
             Self::NoRoom                => (Level::Error,  [    0,  288,  3490]),
             Self::Busy { .. }           => (Level::Info,   [  162,  289,   486]),
             Self::OldChildFailed { .. } => (Level::Warn,   [  166,  290,   487]),
@@ -101,12 +107,18 @@ impl Occasion<'_> {
             Self::GracefulRestart => "SIGUSR1 received.  Doing graceful restart".into(),
             Self::Restart => "SIGHUP received.  Attempting to restart".into(),
             Self::ForkFailed(_) => "fork: Unable to fork new process".into(),
-            Self::Full => "server reached MaxRequestWorkers setting, consider raising the \
-                           MaxRequestWorkers setting"
-                .into(),
-            Self::NearlyFull => "server is within MinSpareThreads of MaxRequestWorkers, consider \
-                                 raising the MaxRequestWorkers setting"
-                .into(),
+            // httpd's text comes first: alerts look for it.
+            Self::Full(who) => format!(
+                "server reached MaxRequestWorkers setting, consider raising the \
+                 MaxRequestWorkers setting: {who}"
+            ),
+            Self::NearlyFull(who) => format!(
+                "server is within MinSpareThreads of MaxRequestWorkers, consider raising the \
+                 MaxRequestWorkers setting: {who}"
+            ),
+            Self::NoLongerFull { lasted_s } => {
+                format!("server is below MaxRequestWorkers again, after {lasted_s} s")
+            }
             Self::NoRoom if kind == MpmKind::Event => {
                 "scoreboard is full, not at MaxRequestWorkers.Increase ServerLimit.".into()
             }
@@ -152,7 +164,7 @@ mod tests {
         let ids = |occasion| kinds.map(|kind| kind.id(occasion));
         let texts = |occasion: Occasion<'_>| kinds.map(|kind| occasion.text(kind));
         assert_eq!(ids(Occasion::Resuming), [Some(163), Some(292), Some(489)]);
-        assert_eq!(ids(Occasion::NearlyFull), [None, Some(287), Some(10159)]);
+        assert_eq!(ids(Occasion::NearlyFull("")), [None, Some(287), Some(10159)]);
         let [prefork, worker, event] = texts(Occasion::GracefulRestart);
         assert_eq!(prefork, "Graceful restart requested, doing restart");
         assert_eq!((&*worker, &*event), ("SIGUSR1 received.  Doing graceful restart", &*worker));

@@ -141,6 +141,7 @@ pub(crate) struct ServerDraft {
     pub(crate) regex: pattern::Flags,
     /// `RemoteIPProxyProtocol`
     pub(crate) proxy_protocol: crate::proxy_protocol::ProxyProtocol,
+    pub(crate) status: crate::modules::status::Settings,
 }
 
 /// Providers with settings of their own, by name (`<AuthnProviderAlias>`,

@@ -71,6 +71,7 @@ pub(crate) struct Site {
     /// Whether a log shows where the time of requests goes.
     pub(crate) logs_times: bool,
     pub(crate) proxy_protocol: ProxyProtocol,
+    pub(crate) status: modules::status::Settings,
 }
 
 impl Site {
@@ -116,6 +117,7 @@ impl Site {
             extended_status: server.extended_status.unwrap_or(has_status),
             logs_times: hosts.iter().flat_map(|host| host.logs.iter()).any(shows_times),
             proxy_protocol: server.proxy_protocol.clone(),
+            status: server.status,
             hosts,
             phases: modules::phases(loaded),
             tree: server.tree.clone(),

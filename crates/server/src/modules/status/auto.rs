@@ -4,13 +4,16 @@ use super::figures::{Child, Figures};
 use super::number::{general, ratio};
 use super::{Names, in_words, load_averages, long_time};
 use crate::identity::{IDENTITY, built};
+use scoreboard::Totals;
 use std::fmt::{Display, Write as _};
 
 /// The list.
-pub(super) fn text(figures: &Figures, names: &Names) -> String {
+pub(super) fn text(figures: &Figures, names: &Names<'_>, is_extended: bool) -> String {
     let mut out = format!("{}\n", names.server);
     server(&mut out, figures);
-    traffic(&mut out, figures);
+    if is_extended {
+        traffic(&mut out, figures);
+    }
     workers(&mut out, figures);
     line(&mut out, "Scoreboard", figures.scoreboard());
     out
@@ -37,7 +40,8 @@ fn server(out: &mut String, figures: &Figures) {
 }
 
 fn traffic(out: &mut String, figures: &Figures) {
-    let Figures { requests, bytes, busy_ms, .. } = *figures;
+    let Totals { requests, bytes, .. } = figures.totals;
+    let busy_ms = figures.busy_ms();
     let uptime_s = figures.uptime_s();
     line(out, "Total Accesses", requests);
     line(out, "Total kBytes", bytes / 1024);
@@ -52,17 +56,17 @@ fn traffic(out: &mut String, figures: &Figures) {
     line(out, "Uptime", uptime_s);
     if uptime_s > 0 {
         line(out, "ReqPerSec", general(ratio(requests, uptime_s)));
-        line(out, "BytesPerSec", general(ratio(bytes, uptime_s)));
+        line(out, "BytesPerSec", general(ratio(figures.whole_bytes(), uptime_s)));
     }
     if requests > 0 {
-        line(out, "BytesPerReq", general(ratio(bytes, requests)));
+        line(out, "BytesPerReq", general(ratio(figures.whole_bytes(), requests)));
         line(out, "DurationPerReq", general(ratio(busy_ms, requests)));
     }
 }
 
 fn workers(out: &mut String, figures: &Figures) {
     line(out, "BusyWorkers", figures.slots(Child::busy));
-    line(out, "GracefulWorkers", figures.slots(Child::graceful));
+    line(out, "GracefulWorkers", figures.graceful());
     line(out, "IdleWorkers", figures.slots(Child::idle));
     if figures.is_async() {
         connections(out, figures);
@@ -70,9 +74,11 @@ fn workers(out: &mut String, figures: &Figures) {
 }
 
 fn connections(out: &mut String, figures: &Figures) {
+    let connections =
+        figures.connections(|child| child.process.connections) + figures.older.connections;
     line(out, "Processes", figures.processes());
     line(out, "Stopping", figures.stopping());
-    line(out, "ConnsTotal", figures.connections(|child| child.process.connections));
+    line(out, "ConnsTotal", connections);
     line(out, "ConnsAsyncWaitIO", 0); // a handler that waits keeps its slot, and is busy
     line(out, "ConnsAsyncWriting", figures.connections(|child| child.process.writing));
     line(out, "ConnsAsyncKeepAlive", figures.connections(Child::keep_alive));

@@ -6,6 +6,8 @@ use std::ops::Add;
 /// on every architecture that Trivet is built for (proc(5), times(2)).
 const TICKS_PER_S: f64 = 100.0;
 
+const US_PER_TICK: u64 = 10_000;
+
 /// Times of a process in ticks, or of several together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cpu {
@@ -25,6 +27,12 @@ impl Cpu {
                 .and_then(|text| Self::parse(&text))
                 .unwrap_or_default(),
         }
+    }
+
+    /// User and system time of processes that have ended.
+    pub(super) fn ended(times_us: [u64; 2]) -> Self {
+        let [children_user, children_system] = times_us.map(|time_us| time_us / US_PER_TICK);
+        Self { children_user, children_system, ..Self::default() }
     }
 
     /// Fields 14 to 17 of `/proc/PID/stat`. The second, the name, may hold blanks and brackets;

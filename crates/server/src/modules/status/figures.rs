@@ -3,7 +3,9 @@
 use super::cpu::Cpu;
 use crate::mpm_settings::MpmKind;
 use runtime::clock;
-use scoreboard::{ProcessState, ProcessView, RowState, Snapshot, WorkerView};
+use scoreboard::{
+    AtLimit, Beat, Older, ProcessState, ProcessView, RowState, Snapshot, Totals, WorkerView,
+};
 
 /// Everything that both forms of the page show.
 pub(super) struct Figures {
@@ -13,11 +15,14 @@ pub(super) struct Figures {
     pub(super) children: Vec<Child>,
     pub(super) generation: u32,
     pub(super) started_s: i64,
+    /// When this generation began.
+    pub(super) made_s: i64,
     pub(super) now_s: i64,
     pub(super) now_ms: u64,
-    pub(super) requests: u64,
-    pub(super) bytes: u64,
-    pub(super) busy_ms: u64,
+    pub(super) totals: Totals,
+    pub(super) older: Older,
+    pub(super) at_limit: AtLimit,
+    pub(super) beats: Vec<Beat>,
     pub(super) cpu: Cpu,
 }
 
@@ -26,18 +31,13 @@ pub(super) struct Child {
     pub(super) process: ProcessView,
     pub(super) workers: Vec<WorkerView>,
     pub(super) cpu: Cpu,
-    pub(super) requests: u64,
-    pub(super) bytes: u64,
 }
 
 impl Child {
     fn new(process: ProcessView, workers: &[WorkerView]) -> Self {
-        let sum = |value: fn(&WorkerView) -> u64| workers.iter().map(value).sum();
         let is_there = process.state != ProcessState::Dead;
         Self {
             cpu: if is_there { Cpu::of(process.pid) } else { Cpu::default() },
-            requests: sum(|row| row.requests),
-            bytes: sum(|row| row.bytes),
             workers: workers.to_vec(),
             process,
         }
@@ -95,22 +95,30 @@ pub(super) fn is_busy(letter: u8) -> bool {
 }
 
 impl Figures {
-    pub(super) fn new(snapshot: &Snapshot, mpm: MpmKind, processes_max: usize) -> Self {
+    /// `never_less` makes of totals what may be shown.
+    pub(super) fn new(
+        snapshot: &Snapshot,
+        mpm: MpmKind,
+        processes_max: usize,
+        never_less: impl FnOnce(Totals) -> Totals,
+    ) -> Self {
         let rows = snapshot.workers.chunks(snapshot.rows_per_process.max(1));
         let children: Vec<Child> =
             snapshot.processes.iter().zip(rows).map(|row| Child::new(*row.0, row.1)).collect();
-        let busy_us: u64 = snapshot.workers.iter().map(|row| row.busy_us).sum();
+        let ended = Cpu::ended(snapshot.ended_cpu_us);
         Self {
             mpm,
             processes_max,
             generation: snapshot.generation,
             started_s: snapshot.started_unix_s,
+            made_s: snapshot.made_unix_s,
             now_s: clock::unix_s(),
             now_ms: clock::monotonic_ms(),
-            requests: children.iter().map(|child| child.requests).sum(),
-            bytes: children.iter().map(|child| child.bytes).sum(),
-            busy_ms: busy_us / 1000,
-            cpu: children.iter().fold(Cpu::default(), |sum, child| sum + child.cpu),
+            totals: never_less(snapshot.totals()),
+            older: snapshot.older,
+            at_limit: snapshot.at_limit,
+            beats: snapshot.beats.clone(),
+            cpu: children.iter().fold(ended, |sum, child| sum + child.cpu),
             children,
         }
     }
@@ -119,13 +127,35 @@ impl Figures {
         (self.now_s - self.started_s).max(0).unsigned_abs()
     }
 
-    /// Children that exist.
-    pub(super) fn processes(&self) -> usize {
-        self.children.iter().filter(|child| child.is_there()).count()
+    /// How long there has been this generation.
+    pub(super) fn generation_age_s(&self) -> u64 {
+        self.now_s.saturating_sub(self.made_s).max(0).unsigned_abs()
     }
 
-    pub(super) fn stopping(&self) -> usize {
-        self.children.iter().filter(|child| child.is_stopping()).count()
+    /// Time spent answering.
+    pub(super) fn busy_ms(&self) -> u64 {
+        self.totals.busy_us / 1000
+    }
+
+    /// Bytes sent as httpd knows them for its rates: in whole kilobytes.
+    pub(super) fn whole_bytes(&self) -> u64 {
+        self.totals.bytes / 1024 * 1024
+    }
+
+    /// Children that exist.
+    pub(super) fn processes(&self) -> u64 {
+        let here = self.children.iter().filter(|child| child.is_there()).count();
+        self.older.processes.saturating_add(here as u64)
+    }
+
+    pub(super) fn stopping(&self) -> u64 {
+        let here = self.children.iter().filter(|child| child.is_stopping()).count();
+        self.older.processes.saturating_add(here as u64)
+    }
+
+    /// Slots of children that finish what they have.
+    pub(super) fn graceful(&self) -> u64 {
+        self.older.busy.saturating_add(self.slots(Child::graceful) as u64)
     }
 
     /// The sum of a count over all children.
@@ -141,10 +171,14 @@ impl Figures {
     /// One letter per slot, child after child. Children that finish may need more places than there
     /// are processes at a time; such a place is shown only while there is one.
     pub(super) fn scoreboard(&self) -> String {
+        self.shown_children().flat_map(Child::letters).map(char::from).collect()
+    }
+
+    pub(super) fn shown_children(&self) -> impl Iterator<Item = &Child> {
         let children = self.children.iter().enumerate();
         let shown =
             children.filter(|(place, child)| *place < self.processes_max || child.is_there());
-        shown.flat_map(|(_, child)| child.letters()).map(char::from).collect()
+        shown.map(|(_, child)| child)
     }
 
     /// Whether connections do without a thread while they wait, so that they are counted.
@@ -185,7 +219,7 @@ mod tests {
     }
 
     fn figures(board: &Board, processes_max: usize) -> Figures {
-        Figures::new(&Snapshot::take(board), MpmKind::Event, processes_max)
+        Figures::new(&Snapshot::take(board), MpmKind::Event, processes_max, |seen| seen)
     }
 
     #[test]
@@ -215,7 +249,8 @@ mod tests {
     #[test]
     fn sums_are_those_of_all_slots() {
         let figures = figures(&board(ProcessState::Serving), 2);
-        assert_eq!((figures.requests, figures.bytes, figures.busy_ms), (1, 2048, 3));
+        let Totals { requests, bytes, .. } = figures.totals;
+        assert_eq!((requests, bytes, figures.busy_ms()), (1, 2048, 3));
         assert_eq!(figures.connections(|child| child.process.connections), 4);
         assert_eq!(figures.connections(Child::keep_alive), 2);
     }

@@ -2,17 +2,14 @@
 
 use super::number::ratio;
 use crate::modules::autoindex::size::size;
-use scoreboard::{ProcessState, ProcessView, RowState, Snapshot, WorkerView};
+use scoreboard::{ProcessState, ProcessView, RowState, Snapshot, Totals};
 
 /// Of all requests since the start: how many, and per second. Of the request slots how many are
 /// free and taken, in percent (server/scoreboard.c, ap_get_sload).
 ///
 /// The parent asks for this, and a child may have written any number.
 pub fn status_line(snapshot: &Snapshot, now_s: i64) -> String {
-    let sum = |value: fn(&WorkerView) -> u64| {
-        snapshot.workers.iter().fold(0_u64, |sum, row| sum.saturating_add(value(row)))
-    };
-    let (requests, bytes) = (sum(|row| row.requests), sum(|row| row.bytes));
+    let Totals { requests, bytes, .. } = snapshot.totals();
     let uptime_s = now_s.saturating_sub(snapshot.started_unix_s).max(1).unsigned_abs();
     let (idle, busy) = slots(snapshot);
     let percent = |count: usize| (count * 100).checked_div(idle + busy).unwrap_or(0);

@@ -1,13 +1,24 @@
 //! status: what the scoreboard shows, as a page for people and as `?auto` for machines
-//! (mod_status; keys, letters and titles are its own).
+//! (mod_status; keys, letters and titles are its own), and with all that httpd does not know as
+//! `?json` and `?metrics`.
 
 mod auto;
+mod beyond;
 mod cpu;
+mod everything;
 mod figures;
+mod figures_json;
+mod holders;
+mod json;
 mod line;
+mod metrics;
+mod minute;
 mod number;
 mod page;
+mod rows;
+mod verdict;
 
+use crate::error_document;
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
@@ -16,11 +27,15 @@ use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::response::Response;
 use crate::site::builder::Builder;
+use crate::site::host::Host;
 use config::{Args, Call, Directive, Error, Module, Scope};
+use everything::Everything;
 use figures::Figures;
+pub use holders::holders;
 pub use line::status_line;
 use message::Method;
-use scoreboard::Snapshot;
+use scoreboard::{Snapshot, TallyView};
+use std::net::SocketAddr;
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
@@ -35,34 +50,88 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     apply: extended_status,
 }];
 
+/// What is shown of requests.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    /// `SeeRequestTail`
+    tail: bool,
+}
+
+impl Settings {
+    /// The part of a request line that the scoreboard keeps (copy_request of scoreboard.c).
+    pub(crate) fn shown<'l>(&self, line: &'l [u8]) -> &'l [u8] {
+        let hidden = line.len().saturating_sub(LINE_BYTES);
+        if self.tail { &line[hidden..] } else { line }
+    }
+}
+
+/// Bytes of a request line that the scoreboard keeps.
+const LINE_BYTES: usize = 63;
+
 fn extended_status(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     builder.server.extended_status = Some(call.on());
     Ok(())
 }
 
+/// The row stands among those of core.
+pub(super) fn see_request_tail(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    builder.server.status.tail = call.on();
+    Ok(())
+}
+
 /// Who answers, under which names.
-struct Names {
+struct Names<'a> {
     /// As the client calls the server (UseCanonicalName Off).
     server: String,
     /// The address that the request came to.
-    local: String,
-    /// `ServerName`, where it is configured.
-    host: Option<String>,
+    local: SocketAddr,
+    hosts: &'a [Host],
+    /// What stands at the end of a page.
+    signature: Vec<u8>,
+}
+
+impl Names<'_> {
+    /// The name of a host by its place in the configuration.
+    fn host(&self, place: u32) -> &str {
+        let place = usize::try_from(place).unwrap_or(usize::MAX);
+        self.hosts.get(place).map_or("-", |host| &host.log_name)
+    }
+
+    /// Name and port of the host that a slot has worked for.
+    fn of_host(&self, tally: &TallyView) -> String {
+        let name = self.host(tally.host);
+        let port = if tally.port == 0 { self.local.port() } else { tally.port };
+        format!("{name}:{port}")
+    }
+}
+
+/// What the page shows.
+#[derive(Clone, Copy)]
+struct Shows {
+    extended: bool,
+    /// A list in place of the table.
+    list: bool,
 }
 
 /// The page or the list that the query asks for.
 pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
     let query = lookup.query.as_deref().unwrap_or_default();
+    // httpd looks for the words wherever they stand (strstr in status_handler).
+    let has = |word: &[u8]| query.windows(word.len()).any(|part| part == word);
+    let shows = Shows { extended: lookup.site().extended_status, list: has(b"notable") };
     let names = names(lookup);
-    let mpm = &lookup.site().mpm;
-    let processes_max = lookup.context.processes_max();
-    let snapshot = Snapshot::take(lookup.context.board());
-    let figures = Figures::new(&snapshot, mpm.kind, processes_max);
-    let mut response = if query.split(|byte| *byte == b'&').any(|part| part == b"auto") {
-        let text = auto::text(&figures, &names);
+    let mut response = if has(b"auto") {
+        let text = auto::text(&figures(lookup), &names, shows.extended);
         Response::page("text/plain; charset=ISO-8859-1", text.into_bytes())
+    } else if has(b"json") {
+        let text = figures_json::text(&everything(lookup), &names);
+        Response::page("application/json", text.into_bytes())
+    } else if has(b"metrics") {
+        let text = metrics::text(&everything(lookup), &names);
+        Response::page(metrics::MEDIA_TYPE, text.into_bytes())
     } else {
-        Response::page("text/html; charset=ISO-8859-1", page::html(&figures, &names))
+        let html = page::html(&everything(lookup), &names, shows);
+        Response::page("text/html; charset=ISO-8859-1", html)
     };
     if let Some(seconds) = refresh(query) {
         response = response.field("Refresh", seconds.to_string());
@@ -70,10 +139,30 @@ pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
     Ok(response)
 }
 
-fn names(lookup: &Lookup<'_>) -> Names {
-    let local = lookup.request.local.ip().to_canonical().to_string();
-    let host = lookup.host.name().map(str::to_owned);
-    Names { server: lookup.server_name(), local, host }
+/// What httpd shows as well.
+fn figures(lookup: &Lookup<'_>) -> Figures {
+    let (mpm, board) = (&lookup.site().mpm, lookup.context.board());
+    let processes_max = lookup.context.processes_max();
+    let snapshot = Snapshot::take(board);
+    Figures::new(&snapshot, mpm.kind, processes_max, |seen| board.never_less(seen))
+}
+
+fn everything(lookup: &Lookup<'_>) -> Everything {
+    let (board, cores) = (lookup.context.board(), runtime::process::cores());
+    let workers_max = match board.sizing().workers {
+        0 => lookup.context.processes_max().saturating_mul(board.rows_per_process()) as u64,
+        in_force => u64::from(in_force),
+    };
+    Everything::new(figures(lookup), scoreboard::accounts(board), workers_max, cores)
+}
+
+fn names<'a>(lookup: &'a Lookup<'_>) -> Names<'a> {
+    Names {
+        server: lookup.server_name(),
+        local: lookup.request.local,
+        hosts: &lookup.site().hosts,
+        signature: error_document::signature(lookup, "<hr />\n"),
+    }
 }
 
 /// Resolve hook.
@@ -83,11 +172,14 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     Ok(is_status.then_some(Handler::Status))
 }
 
-/// `?refresh=N`; without a number above 0 httpd takes 10 seconds.
+/// `?refresh=N`; without a number above 0 httpd takes 10 seconds. What follows the digits does not
+/// matter (atol).
 fn refresh(query: &[u8]) -> Option<u32> {
-    let query = std::str::from_utf8(query).ok()?;
-    let part = query.split('&').find_map(|part| part.strip_prefix("refresh"))?;
-    let number = part.strip_prefix('=').and_then(|number| number.parse().ok());
+    const WORD: &[u8] = b"refresh";
+    let at = query.windows(WORD.len()).position(|part| part == WORD)?;
+    let digits = query[at + WORD.len()..].strip_prefix(b"=").unwrap_or_default();
+    let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let number = std::str::from_utf8(&digits[..length]).ok().and_then(|text| text.parse().ok());
     Some(number.filter(|seconds| *seconds > 0).unwrap_or(10))
 }
 
@@ -122,13 +214,16 @@ mod tests {
 
     #[test]
     fn refresh_takes_ten_seconds_where_nothing_better_is_said() {
-        let rows: [(&[u8], Option<u32>); 6] = [
+        let rows: [(&[u8], Option<u32>); 9] = [
             (b"", None),
             (b"auto", None),
             (b"refresh", Some(10)),
             (b"auto&refresh=3", Some(3)),
             (b"refresh=0", Some(10)),
             (b"refresh=x", Some(10)),
+            (b"norefresh=4;x", Some(4)),
+            (b"refresh=-3", Some(10)),
+            (b"\xff&refresh=99999999999", Some(10)),
         ];
         for (query, seconds) in rows {
             assert_eq!(refresh(query), seconds, "{}", query.escape_ascii());

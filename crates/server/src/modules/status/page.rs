@@ -1,33 +1,49 @@
 //! The page for people, in the shape of mod_status's, which programs read as well. Everything
 //! that a client sent is escaped.
 
-use super::figures::{Child, Figures, is_busy};
+use super::everything::Everything;
+use super::figures::{Child, Figures};
 use super::number::{bytes, general, kilobytes, ratio, significant};
-use super::{Names, in_words, load_averages, long_time};
+use super::{Names, Shows, beyond, in_words, load_averages, long_time, rows};
 use crate::identity::{IDENTITY, built};
 use message::escape::html_escape;
-use scoreboard::{ProcessView, WorkerView};
+use scoreboard::{Older, ProcessView, Totals};
 use std::io::Write as _;
 
 /// Letters of the scoreboard on a line.
 const LINE_LETTERS: usize = 64;
 
 /// The page.
-pub(super) fn html(figures: &Figures, names: &Names) -> Vec<u8> {
+pub(super) fn html(all: &Everything, names: &Names<'_>, shows: Shows) -> Vec<u8> {
+    let figures = &all.figures;
     let mut out = Vec::with_capacity(8192);
     head(&mut out, figures, names);
-    summary(&mut out, figures);
+    summary(&mut out, figures, shows.extended);
+    if shows.extended {
+        beyond::lines(&mut out, all);
+    }
+    out.extend_from_slice(b"</dl>");
     if figures.is_async() {
         children(&mut out, figures);
     }
     scoreboard(&mut out, figures);
-    slots(&mut out, figures, names);
-    out.extend_from_slice(LEGEND.as_bytes());
+    match shows {
+        Shows { extended: false, .. } => {
+            pids(&mut out, figures);
+            out.extend_from_slice(SHORT.as_bytes());
+        }
+        Shows { list: true, .. } => rows::list(&mut out, figures, names),
+        Shows { list: false, .. } => rows::table(&mut out, figures, names),
+    }
+    if shows.extended {
+        beyond::section(&mut out, all, names);
+    }
+    out.extend_from_slice(&names.signature);
     out.extend_from_slice(b"</body></html>\n");
     out
 }
 
-fn head(out: &mut Vec<u8>, figures: &Figures, names: &Names) {
+fn head(out: &mut Vec<u8>, figures: &Figures, names: &Names<'_>) {
     out.extend_from_slice(
         b"<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\" \
           \"http://www.w3.org/TR/html4/strict.dtd\">\n<html><head>\n\
@@ -39,40 +55,53 @@ fn head(out: &mut Vec<u8>, figures: &Figures, names: &Names) {
         out,
         " (via {})</h1>\n\n<dl><dt>Server Version: {IDENTITY}</dt>\n\
          <dt>Server MPM: {}</dt>\n<dt>Server Built: {}\n</dt></dl><hr /><dl>",
-        names.local,
+        names.local.ip().to_canonical(),
         figures.mpm.name(),
         built(),
     );
 }
 
-fn summary(out: &mut Vec<u8>, figures: &Figures) {
-    let Figures { requests, bytes: sent, busy_ms, generation, .. } = *figures;
-    let uptime_s = figures.uptime_s();
+fn summary(out: &mut Vec<u8>, figures: &Figures, is_extended: bool) {
+    let Figures { generation, .. } = *figures;
+    let _ = write!(
+        out,
+        "<dt>Current Time: {}</dt>\n<dt>Restart Time: {}</dt>\n\
+         <dt>Parent Server Config. Generation: {}</dt>\n\
+         <dt>Parent Server MPM Generation: {generation}</dt>\n\
+         <dt>Server uptime: {}</dt>\n<dt>Server load: {}</dt>\n",
+        long_time(figures.now_s),
+        long_time(figures.started_s),
+        generation + 1,
+        in_words(figures.uptime_s()),
+        load_averages().join(" "),
+    );
+    if is_extended {
+        traffic(out, figures);
+    }
+    let _ = writeln!(
+        out,
+        "<dt>{} requests currently being processed, {} workers gracefully restarting, {} idle \
+         workers</dt>",
+        figures.slots(Child::busy),
+        figures.graceful(),
+        figures.slots(Child::idle),
+    );
+}
+
+fn traffic(out: &mut Vec<u8>, figures: &Figures) {
+    let Totals { requests, bytes: sent, .. } = figures.totals;
+    let busy_ms = figures.busy_ms();
     let [user, system, children_user, children_system] = figures.cpu.seconds().map(general);
     let load = figures.cpu_load();
     let load =
         load.map_or_else(String::new, |load| format!(" - {}% CPU load", significant(load, 3)));
     let _ = write!(
         out,
-        "<dt>Current Time: {}</dt>\n<dt>Restart Time: {}</dt>\n\
-         <dt>Parent Server Config. Generation: {}</dt>\n\
-         <dt>Parent Server MPM Generation: {generation}</dt>\n\
-         <dt>Server uptime: {}</dt>\n<dt>Server load: {}</dt>\n\
-         <dt>Total accesses: {requests} - Total Traffic: {} - Total Duration: {busy_ms}</dt>\n\
+        "<dt>Total accesses: {requests} - Total Traffic: {} - Total Duration: {busy_ms}</dt>\n\
          <dt>CPU Usage: u{user} s{system} cu{children_user} cs{children_system}{load}</dt>\n\
-         <dt>{}</dt>\n\
-         <dt>{} requests currently being processed, {} workers gracefully restarting, {} idle \
-         workers</dt>\n</dl>",
-        long_time(figures.now_s),
-        long_time(figures.started_s),
-        generation + 1,
-        in_words(uptime_s),
-        load_averages().join(" "),
+         <dt>{}</dt>\n",
         kilobytes(sent / 1024),
-        rates(requests, sent, busy_ms, uptime_s),
-        figures.slots(Child::busy),
-        figures.slots(Child::graceful),
-        figures.slots(Child::idle),
+        rates(requests, figures.whole_bytes(), busy_ms, figures.uptime_s()),
     );
 }
 
@@ -110,16 +139,28 @@ fn children(out: &mut Vec<u8>, figures: &Figures) {
         cells(out, &[&0, &writing, &keep_alive, &lingering]);
         out.extend_from_slice(b"</tr>\n");
     }
-    let connections = figures.connections(|child| child.process.connections);
+    older(out, figures);
+    let connections =
+        figures.connections(|child| child.process.connections) + figures.older.connections;
     let writing = figures.connections(|child| child.process.writing);
     let closing = figures.connections(|child| child.process.lingering);
     let keep_alive = figures.connections(Child::keep_alive);
-    let [busy, graceful, idle] =
-        [Child::busy, Child::graceful, Child::idle].map(|count| figures.slots(count));
+    let (busy, graceful) = (figures.slots(Child::busy), figures.graceful());
+    let idle = figures.slots(Child::idle);
     let (processes, stopping) = (figures.processes(), figures.stopping());
     cells(out, &[&"Sum", &processes, &stopping, &connections, &"&nbsp;", &busy, &graceful, &idle]);
     cells(out, &[&0, &writing, &keep_alive, &closing]);
     out.extend_from_slice(b"</tr>\n</table>\n");
+}
+
+/// Children of earlier generations. What each does stands on a scoreboard of their own.
+fn older(out: &mut Vec<u8>, figures: &Figures) {
+    let Older { processes, busy, connections, .. } = figures.older;
+    if processes > 0 {
+        cells(out, &[&"-", &processes, &"yes (old gen)", &connections, &"no"]);
+        cells(out, &[&0, &busy, &0, &0, &0, &0, &0]);
+        out.extend_from_slice(b"</tr>\n");
+    }
 }
 
 /// Cells of a table row, which the first of them opens.
@@ -134,60 +175,29 @@ fn cells(out: &mut Vec<u8>, values: &[&dyn std::fmt::Display]) {
 
 fn scoreboard(out: &mut Vec<u8>, figures: &Figures) {
     let letters = figures.scoreboard();
-    let lines: Vec<&[u8]> = letters.as_bytes().chunks(LINE_LETTERS).collect();
     out.extend_from_slice(b"<pre>");
-    out.extend_from_slice(&lines.join(&b'\n'));
+    for line in letters.as_bytes().chunks(LINE_LETTERS) {
+        out.extend_from_slice(line);
+        if line.len() == LINE_LETTERS {
+            out.push(b'\n');
+        }
+    }
     out.extend_from_slice(KEY.as_bytes());
 }
 
-/// The table of request slots: those that are busy, and those that once were.
-fn slots(out: &mut Vec<u8>, figures: &Figures, names: &Names) {
-    out.extend_from_slice(
-        b"\n\n<table border=\"0\"><tr><th>Srv</th><th>PID</th><th>Acc</th><th>M</th><th>CPU\n\
-          </th><th>SS</th><th>Req</th><th>Dur</th><th>Conn</th><th>Child</th><th>Slot</th>\
-          <th>Client</th><th>Protocol</th><th>VHost</th><th>Request</th></tr>\n\n",
-    );
-    for (number, child) in figures.children.iter().enumerate() {
-        for (row, letter) in child.workers.iter().zip(child.letters()) {
-            if row.requests > 0 || is_busy(letter) || letter == b'G' {
-                slot(out, figures, names, (number, child), (row, letter));
-            }
-        }
+/// Without the figures of single slots: which process has which states. httpd shows places that
+/// cannot be used as well, with a blank for a state; here they are left out.
+fn pids(out: &mut Vec<u8>, figures: &Figures) {
+    out.extend_from_slice(b"PID Key: <br />\n<pre>\n");
+    let slots = figures.shown_children().flat_map(|child| {
+        let pid = if child.is_there() { child.process.pid } else { 0 };
+        child.letters().filter(|letter| *letter != b'.').map(move |letter| (pid, letter))
+    });
+    for (index, (pid, letter)) in slots.enumerate() {
+        let end = if index % 3 == 2 { "\n" } else { "," };
+        let _ = write!(out, "   {pid} in state: {} {end}", char::from(letter));
     }
-    out.extend_from_slice(b"</table>\n");
-}
-
-/// A slot. It belongs to a request, never to a connection, so what httpd counts per connection is
-/// not known; nor is how long the last request took.
-fn slot(
-    out: &mut Vec<u8>,
-    figures: &Figures,
-    names: &Names,
-    (number, child): (usize, &Child),
-    (row, letter): (&WorkerView, u8),
-) {
-    let (open, close) = if is_busy(letter) { ("<b>", "</b>") } else { ("", "") };
-    let _ = write!(
-        out,
-        "<tr><td><b>{number}-{}</b></td><td>{}</td><td>-/{}/{}</td><td>{open}{}{close}\n</td>\
-         <td>{:.2}</td><td>{}</td><td>-</td><td>{}</td><td>-</td><td>{:.2}</td><td>{:.2}\n</td>\
-         <td>{}</td><td>http/1.1</td><td nowrap>",
-        child.process.generation,
-        row.pid,
-        child.requests,
-        row.requests,
-        char::from(letter),
-        child.cpu.total_s(),
-        figures.now_ms.saturating_sub(row.started_ms) / 1000,
-        row.busy_us / 1000,
-        ratio(child.bytes, 1 << 20),
-        ratio(row.bytes, 1 << 20),
-        row.client.to_canonical(),
-    );
-    html_escape(names.host.as_deref().unwrap_or("-").as_bytes(), out);
-    out.extend_from_slice(b"</td><td nowrap>");
-    html_escape(&row.request, out);
-    out.extend_from_slice(b"</td></tr>\n\n");
+    out.extend_from_slice(b"\n</pre>\n");
 }
 
 const KEY: &str = "</pre>\n<p>Scoreboard Key:<br />\n\"<b><code>_</code></b>\" Waiting for \
@@ -198,17 +208,5 @@ const KEY: &str = "</pre>\n<p>Scoreboard Key:<br />\n\"<b><code>_</code></b>\" W
     Gracefully finishing,<br /> \n\"<b><code>I</code></b>\" Idle cleanup of worker, \n\
     \"<b><code>.</code></b>\" Open slot with no current process<br />\n</p>\n";
 
-const LEGEND: &str = " <hr /> <table>\n\
-    <tr><th>Srv</th><td>Child Server number - generation</td></tr>\n\
-    <tr><th>PID</th><td>OS process ID</td></tr>\n\
-    <tr><th>Acc</th><td>Number of accesses: not counted per connection (-) / this child / this \
-    slot</td></tr>\n\
-    <tr><th>M</th><td>Mode of operation</td></tr>\n\
-    <tr><th>CPU</th><td>CPU usage of this child, number of seconds</td></tr>\n\
-    <tr><th>SS</th><td>Seconds since beginning of most recent request</td></tr>\n\
-    <tr><th>Req</th><td>Not kept (-)</td></tr>\n\
-    <tr><th>Dur</th><td>Sum of milliseconds required to process the requests of this \
-    slot</td></tr>\n\
-    <tr><th>Conn</th><td>Not kept (-)</td></tr>\n\
-    <tr><th>Child</th><td>Megabytes transferred this child</td></tr>\n\
-    <tr><th>Slot</th><td>Total megabytes transferred this slot</td></tr>\n </table>\n";
+const SHORT: &str = "<hr />To obtain a full report with current status information you need to use \
+    the <code>ExtendedStatus On</code> directive.\n";
