@@ -356,8 +356,8 @@ impl Parent<'_> {
         if let Some(bound) = self.steward.see_kill(clock::monotonic_ms()) {
             self.share_out(0);
             self.current.generation.server.advise(&format!(
-                "the kernel has killed a child for want of memory: MaxRequestWorkers auto is at most \
-                 {bound} for a minute"
+                "the kernel has killed a child for want of memory: MaxRequestWorkers auto is at \
+                 most {bound} for a minute"
             ));
         }
     }
