@@ -34,7 +34,14 @@ const DIFFERENT: [&str; 2] = ["Date", "Server"];
 
 /// Sends every row to both servers; panics with all differences.
 pub fn compare(test: &str, mpm: Mpm, set: &Set) {
+    compare_with(test, mpm, set, |_| Some(()));
+}
+
+/// The same while something runs that `start` has started beside both; without it, nothing is
+/// compared.
+pub fn compare_with<T>(test: &str, mpm: Mpm, set: &Set, start: impl FnOnce(&Pair) -> Option<T>) {
     let Some(pair) = Pair::start(test, mpm, set.config, set.files) else { return };
+    let Some(_running) = start(&pair) else { return };
     let both = |row: &str| {
         let request = bytes(row);
         let [theirs, ours] = [pair.apache.address(), pair.trivet.address()];

@@ -10,6 +10,7 @@ pub mod binary;
 pub mod cases;
 pub mod client;
 pub mod differential;
+pub mod fpm;
 pub mod group;
 pub mod httpd;
 pub mod load;

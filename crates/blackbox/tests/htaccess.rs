@@ -52,6 +52,18 @@ fn a_mistake_shuts_the_folder_and_is_told(mpm: Mpm) {
     }
 }
 
+fn what_is_odd_is_told_but_not_for_ever(mpm: Mpm) {
+    let (server, site) = server(mpm, "");
+    site.write("in/a.txt", "a");
+    site.write("in/.htaccess", "DefaultType text/x\n".repeat(500));
+    assert_eq!(server.get("/in/a.txt").status, 200);
+    let path = site.join("in/.htaccess").display().to_string();
+    let first = format!("AH00117: Ignoring deprecated use of DefaultType in line 1 of {path}.");
+    let text = server.error_text();
+    assert!(text.contains("[core:warn] ") && text.contains(&first), "no {first} in {text}");
+    assert_eq!(text.matches("AH00117").count(), 20);
+}
+
 fn a_rule_that_a_missing_module_would_lose_shuts_the_folder(mpm: Mpm) {
     let (server, site) = server(mpm, "LoadModule rewrite_module x.so");
     let guarded = "<IfModule mod_rewrite.c>\nRequire all denied\n</IfModule>\n";
@@ -94,6 +106,7 @@ fn an_endless_expression_is_an_error_and_a_log_line(mpm: Mpm) {
 each_mpm!(
     a_change_holds_with_the_next_request,
     a_mistake_shuts_the_folder_and_is_told,
+    what_is_odd_is_told_but_not_for_ever,
     a_rule_that_a_missing_module_would_lose_shuts_the_folder,
     a_hostile_file_costs_its_folder_only,
     an_endless_expression_is_an_error_and_a_log_line,

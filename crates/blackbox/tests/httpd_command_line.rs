@@ -181,7 +181,8 @@ fn dumps_are_httpds() {
          (variable process count)\nServer compiled with....\n -D APR_HAS_SENDFILE\n"
     ));
     assert!(version.contains("\n -D SERVER_CONFIG_FILE=\"apache2.conf\"\n"), "{version}");
-    let broken = root.call(&["-V", "-c", "Foo"]);
+    assert_eq!(root.call(&["-V", "-c", "Foo"]).code, 0, "what directives say is no matter");
+    let broken = root.call(&["-V", "-c", "</Foo>"]);
     assert!(broken.code == 1 && broken.out.contains("\nServer built: "), "{broken:?}");
     let directives = root.call(&["-L"]).out;
     for expected in [
@@ -277,6 +278,9 @@ const CALLS: &[&[&str]] = &[
     &["-D", "DUMP_INCLUDES"],
     &["-t", "-D", "DUMP_INCLUDES", "-c", "Include deeper.conf"],
     &["-S", "-c", "DefaultRuntimeDir logs", "-c", "PidFile p", "-c", "User #33"],
+    &["-S", "-c", "Mutex sem"],
+    &["-S", "-c", "Mutex fcntl:logs default omitpid", "-c", "Mutex pthread watchdog-callback"],
+    &["-S", "-c", "Mutex file:/tmp watchdog-callback default", "-c", "Mutex yes"],
     &["-t", "-f", "nope.conf"],
     &["-t", "-d", "/nonexistent"],
     &["-t", "-e", "debug"],

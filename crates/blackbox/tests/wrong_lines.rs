@@ -3,15 +3,17 @@
 // tidy: table
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use blackbox::Mpm;
 use blackbox::httpd::{Answer, Root};
 use blackbox::outside::{not_run, run_command};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Modules that the lines belong to, beside those that are always there.
 const MODULES: &[&str] = &[
+    "access_compat",
     "alias",
     "allowmethods",
     "authn_core",
@@ -105,6 +107,11 @@ const LINES: &[(&str, &str)] = &[
     row("Error \"with quotes\"", "with quotes"),
     row("<Directory /tmp>\nAllowOverride Limit=x\n</Directory>", "Syntax OK"),
     row("<Directory /tmp>\nAllowOverrideList\n</Directory>", "Syntax OK"),
+    row("<Directory /tmp>\nAllow x \"\"\n</Directory>", "Syntax OK"),
+    row("<Directory /tmp>\nDeny x y\n</Directory>", "allow and deny must be followed by 'from'"),
+    row("SetHandler %{", "Can't parse expression : syntax error, unexpected T_ERROR, expecting T_ID: Unterminated string or variable"),
+    row("MaxRanges 5x", "Syntax OK"),
+    row("MaxRangeOverlaps x", "MaxRangeOverlaps requires 'none', 'default', 'unlimited' or a positive integer"),
     row("SetHandler \"expr=%{\"", "Can't parse expression : syntax error, unexpected T_ERROR, expecting T_ID: Unterminated string or variable"),
     row("<If true>\n</If>\n<Else x>\n</Else>", "<Else> does not take an argument"),
     row("<Else>\n</Else>", "<Else> or <ElseIf> section without previous <If> or <ElseIf> section in same scope"),
@@ -162,6 +169,31 @@ const LINES: &[(&str, &str)] = &[
     row("<Macro M>\nError x\n</Macro>\nUndefMacro M\nUse M", "macro 'm' undefined"),
     row("MacroIgnoreEmptyArgs Off\n<Macro M $a>\nError x$a\n</Macro>\nUse M \"\"", "x"),
     row("MacroIgnoreBadNesting", "Syntax OK"),
+    row("HttpProtocolOptions x", "HttpProtocolOptions accepts 'Unsafe' or 'Strict' (default), 'RegisteredMethods' or 'LenientMethods' (default), and 'Require1.0' or 'Allow0.9' (default)"),
+    row("HttpProtocolOptions Strict unsafe", "HttpProtocolOptions 'Strict' and 'Unsafe' are mutually exclusive"),
+    row("HttpProtocolOptions require1.0 Allow0.9", "HttpProtocolOptions 'Allow0.9' and 'Require1.0' are mutually exclusive"),
+    row("HttpProtocolOptions LenientMethods\nHttpProtocolOptions Strict RegisteredMethods x", "HttpProtocolOptions 'RegisteredMethods' and 'LenientMethods' are mutually exclusive"),
+    row("HttpProtocolOptions Require1.0\n<VirtualHost *:8001>\nHttpProtocolOptions Strict LenientMethods\n</VirtualHost>", "Syntax OK"),
+    row("<VirtualHost *:8001>\nHttpProtocolOptions Strict\nHttpProtocolOptions Unsafe\n</VirtualHost>", "HttpProtocolOptions 'Strict' and 'Unsafe' are mutually exclusive"),
+    row("<FilesMatch (>\n</FilesMatch>", "Regex could not be compiled"),
+    row("<Files ~ (>\n</Files>", "Regex could not be compiled"),
+    row("<DirectoryMatch [>\n</DirectoryMatch>", "Regex could not be compiled"),
+    row("<Directory ~ \"*\">\n</Directory>", "Regex could not be compiled"),
+    row("<LocationMatch (?<a>>\n</LocationMatch>", "Regex could not be compiled"),
+    row("<Location ~ (>\n</Location>", "Regex could not be compiled"),
+    row("<If \"'a' =~ /(/\">\n</If>", "Cannot parse condition clause: Failed to compile regular expression"),
+    row("<Location /x>\nRequire expr 'a' =~ /(/\n</Location>", "Cannot parse expression in require line: Failed to compile regular expression"),
+    row("AliasMatch ( /x", "Regular expression could not be compiled."),
+    row("RedirectMatch ( http://x", "Regular expression could not be compiled."),
+    row("CustomLog logs/x \"%U\" \"expr='a' =~ /(/\"", "Failed to compile regular expression"),
+    row("<Directory /tmp>\n<Limit GET>\n<Files>\n</Files>\n</Limit>\n</Directory>", "<Files> cannot occur within <Limit> or <LimitExcept> section"),
+    row("<LocationMatch x>\n<FilesMatch>\n</FilesMatch>\n</LocationMatch>", "<FilesMatch> cannot occur within <LocationMatch> section"),
+    row("<If>\n</If>", "<If> directive requires additional arguments"),
+    row("<VirtualHost *:8001>\n<VirtualHost>\n</VirtualHost>\n</VirtualHost>", "<VirtualHost> cannot occur within <VirtualHost> section"),
+    row("<VirtualHost>\n</VirtualHost>", "<VirtualHost> directive requires additional arguments"),
+    row("LimitRequestLine x", "Syntax OK"),
+    row("MaxKeepAliveRequests 5x", "Syntax OK"),
+    row("UndefMacro M", "no macro defined before UndefMacro"),
     row("<Directory /tmp>\nAllowOverride Nonfatal\n</Directory>", "=Override, =Unknown or =All expected after Nonfatal"),
     row("<Directory /tmp>\nAllowOverride Nonfatal=x Options=Indexes,\n</Directory>", "Syntax OK"),
 ];
@@ -201,18 +233,74 @@ fn wrong_lines_are_told_in_the_words_of_httpd() {
     check(&root, |words| root.call(words));
 }
 
+/// Lines without mod_macro, and what is said.
+const WITHOUT_MACRO: &[&str] =
+    &["Use x", "<Macro x>\nOptions x\n</Macro>", "UndefMacro x", "MacroIgnoreEmptyArgs"];
+
+/// Numbers of arguments under prefork, which has help texts of its own.
+#[rustfmt::skip]
+const UNDER_PREFORK: &[(&str, &str)] = &[
+    row("MaxRequestWorkers", "MaxRequestWorkers takes one argument, Maximum number of children alive at the same time"),
+    row("ServerLimit 1 2", "ServerLimit takes one argument, Maximum value of MaxRequestWorkers for this run of Apache"),
+    row("StartServers", "StartServers takes one argument, Number of child processes launched at server startup"),
+    row("MinSpareServers", "MinSpareServers takes one argument, Minimum number of idle children, to handle request spikes"),
+    row("MaxClients", "MaxClients takes one argument, Deprecated name of MaxRequestWorkers"),
+    row("<Directory /tmp>\nServerLimit\n</Directory>", "ServerLimit not allowed in <Directory> context"),
+];
+
+fn check_other_servers(call: impl Fn(&Root, &[&str]) -> Answer) {
+    let check = |root: &Root, text: &str, expected: &str| {
+        root.folder.write("lines.conf", format!("Include apache2.conf\n{text}\n"));
+        let answer = call(root, &["-t", "-f", "lines.conf"]);
+        assert_eq!((answer.code, first_error(&answer)), (1, expected), "{text}");
+    };
+    let root = Root::new("");
+    for lines in WITHOUT_MACRO {
+        let name = lines.split([' ', '\n']).next().unwrap_or_default();
+        let expected = format!(
+            "Invalid command '{name}', perhaps misspelled or defined by a module not included in \
+             the server configuration"
+        );
+        check(&root, lines, &expected);
+    }
+    let root = Root::under(Mpm::Prefork, "");
+    UNDER_PREFORK.iter().for_each(|(lines, expected)| check(&root, lines, expected));
+}
+
+#[test]
+fn lines_are_judged_by_the_modules_that_are_there() {
+    check_other_servers(|root, words| root.call(words));
+}
+
+#[test]
+fn httpd_itself_judges_by_the_modules_that_are_there() {
+    let name = "httpd_itself_judges_by_the_modules_that_are_there";
+    let Some(httpd) = installed() else { return not_run(name, "apache2 is not installed") };
+    check_other_servers(|root, words| ask(&httpd, root, words));
+}
+
+/// httpd, if it is installed.
+fn installed() -> Option<PathBuf> {
+    let httpd = PathBuf::from("/usr/sbin/apache2");
+    (httpd.exists() && PathBuf::from(MODULES_OF_HTTPD).exists()).then_some(httpd)
+}
+
+const MODULES_OF_HTTPD: &str = "/usr/lib/apache2/modules";
+
+fn ask(httpd: &Path, root: &Root, words: &[&str]) -> Answer {
+    let modules = root.folder.join("modules");
+    if !modules.exists() {
+        symlink(MODULES_OF_HTTPD, modules).unwrap();
+    }
+    let mut command = Command::new(httpd);
+    command.arg0(root.program("apache2")).arg("-d").arg(root.folder.path()).args(words);
+    Answer::of(&run_command(&mut command, 30))
+}
+
 #[test]
 fn httpd_itself_says_the_same_of_wrong_lines() {
-    let (httpd, modules) =
-        (PathBuf::from("/usr/sbin/apache2"), PathBuf::from("/usr/lib/apache2/modules"));
-    if !httpd.exists() || !modules.exists() {
-        return not_run("httpd_itself_says_the_same_of_wrong_lines", "apache2 is not installed");
-    }
+    let name = "httpd_itself_says_the_same_of_wrong_lines";
+    let Some(httpd) = installed() else { return not_run(name, "apache2 is not installed") };
     let root = root();
-    symlink(&modules, root.folder.join("modules")).unwrap();
-    check(&root, |words| {
-        let mut command = Command::new(&httpd);
-        command.arg0(root.program("apache2")).arg("-d").arg(root.folder.path()).args(words);
-        Answer::of(&run_command(&mut command, 30))
-    });
+    check(&root, |words| ask(&httpd, &root, words));
 }

@@ -41,6 +41,19 @@ pub trait Build {
     fn is_strict(&self) -> bool {
         false
     }
+
+    /// The help text of a row, where it depends on more than the row.
+    fn help(&self, row: &Directive<Self>) -> &'static str
+    where
+        Self: Sized,
+    {
+        row.help
+    }
+
+    /// Whether what was said about the present line is shown to anybody.
+    fn shows(&self, _said: &Diagnostic) -> bool {
+        true
+    }
 }
 
 /// What the function of a row is given.
@@ -56,6 +69,22 @@ pub struct Call<'a> {
     /// The section around the line, as `<Directory`.
     pub section: Option<&'static str>,
     notes: &'a RefCell<Vec<Diagnostic>>,
+    names: &'a dyn Names,
+}
+
+/// What the names of directives mean, for those that take them as arguments.
+trait Names {
+    fn scope_of(&self, name: &str) -> Option<Scope>;
+}
+
+impl<B> Names for Index<B> {
+    fn scope_of(&self, name: &str) -> Option<Scope> {
+        match self.find(name) {
+            Found::Row(row) => Some(row.scope),
+            Found::Elsewhere(_) => Some(Scope::OR_ALL),
+            Found::Unloaded(_) | Found::Unknown(_) => None,
+        }
+    }
 }
 
 impl Call<'_> {
@@ -74,9 +103,23 @@ impl Call<'_> {
         self.args.iter().map(String::as_str).collect()
     }
 
+    /// Refuses a section without arguments, as [`SectionArgs::Some`] does: for rows of which httpd
+    /// looks at something else first.
+    ///
+    /// # Errors
+    /// httpd's words.
+    pub fn needs_arguments(&self) -> Result<(), Error> {
+        if self.raw.is_empty() { Err(without_arguments(self.name)) } else { Ok(()) }
+    }
+
     /// The value of an [`Args::Flag`] row.
     pub fn on(&self) -> bool {
         !self.arg(0).eq_ignore_ascii_case("off")
+    }
+
+    /// Where the directive called `name` may stand; `None` if there is no such row.
+    pub fn scope_of(&self, name: &str) -> Option<Scope> {
+        self.names.scope_of(name)
     }
 
     /// Says something about a line that is accepted nevertheless; `id` is httpd's number for it.
@@ -166,7 +209,7 @@ impl<B: Build> Walk<'_, B> {
                 && is_same_level(row.scope, build.scope())
             {
                 words(&row.args, line.args(), &mut Split::default())
-                    .map_err(|said| arity(row.name, &row.args, row.help, said))?;
+                    .map_err(|said| arity(row.name, &row.args, build.help(row), said))?;
             }
             return Err(error);
         }
@@ -195,8 +238,21 @@ impl<B: Build> Walk<'_, B> {
         }
         let line = node.line();
         let raw = line.args();
-        words(&row.args, raw, split).map_err(|said| arity(row.name, &row.args, row.help, said))?;
-        (row.apply)(build, &self.call(row, split.words(), raw, line, around))
+        words(&row.args, raw, split)
+            .map_err(|said| arity(row.name, &row.args, build.help(row), said))?;
+        self.act(row.apply, &self.call(row, split.words(), raw, line, around), build)
+    }
+
+    /// Calls the function of a row; of what it says is kept what is shown.
+    fn act(&self, apply: Apply<B>, call: &Call<'_>, build: &mut B) -> Result<(), Error> {
+        let before = self.notes.borrow().len();
+        let done = apply(build, call);
+        let mut notes = self.notes.borrow_mut();
+        if notes.len() > before {
+            let shown: Vec<_> = notes.drain(before..).filter(|note| build.shows(note)).collect();
+            notes.extend(shown);
+        }
+        done
     }
 
     /// If the opening line is refused, what stands inside has no meaning and is skipped.
@@ -211,7 +267,7 @@ impl<B: Build> Walk<'_, B> {
     ) -> Result<(), Error> {
         let name = Some(call.name);
         let outside = build.scope();
-        enter(build, call)?;
+        self.act(enter, call, build)?;
         // The row itself tells the builder where it stands now; whether it did shows here.
         let context = if build.scope() == outside { around.context } else { name };
         self.nodes(&section.body, Around { section: name, context }, build);
@@ -226,7 +282,8 @@ impl<B: Build> Walk<'_, B> {
         line: &'c Line,
         around: Around,
     ) -> Call<'c> {
-        Call { name: row.name, args, raw, line, section: around.section, notes: &self.notes }
+        let section = around.section;
+        Call { name: row.name, args, raw, line, section, notes: &self.notes, names: self.index }
     }
 
     fn note(&self, line: &Line, severity: Severity, error: Error) {
@@ -255,6 +312,7 @@ pub(crate) fn diagnose(
         line_text: line.text.as_str().into(),
         span: argument.map(in_line).or_else(|| line.name_span()),
         suggestion: error.suggestion,
+        reason: error.reason,
     }
 }
 
@@ -330,14 +388,16 @@ fn section_args<'a>(name: &str, args: SectionArgs, line: &'a Line) -> Result<&'a
         (_, None) => return Err(format!("{name}> directive missing closing '>'").into()),
     };
     match (args, raw.is_empty()) {
-        (SectionArgs::Some, true) => {
-            Err(format!("{name}> directive requires additional arguments").into())
-        }
+        (SectionArgs::Some, true) => Err(without_arguments(name)),
         (SectionArgs::None, false) => {
             Err(format!("{name}> directive doesn't take additional arguments").into())
         }
         _ => Ok(raw),
     }
+}
+
+fn without_arguments(name: &str) -> Error {
+    format!("{name}> directive requires additional arguments").into()
 }
 
 /// `KeepAliveTimeout takes one argument, Keep-Alive timeout duration (sec)`

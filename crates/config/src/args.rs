@@ -81,6 +81,18 @@ pub fn leading(word: &str) -> i64 {
     }
 }
 
+/// The number that an argument begins with, and a warning where that is not all of it: httpd reads
+/// no further, and takes a word for 0.
+pub fn read_number(call: &Call<'_>, nth: usize) -> i64 {
+    let word = call.arg(nth);
+    let number = leading(word);
+    if word.trim_start_matches(crate::lexer::is_blank).parse() != Ok(number) {
+        let text = format!("{} should be a number, and {word} is taken for {number}", call.name);
+        call.warn(None, Error::argument(nth, text));
+    }
+    number
+}
+
 /// The same as atoi(3): without the bits above 32, so that what is beyond the bounds is -1 or 0.
 #[expect(clippy::cast_possible_truncation, reason = "as httpd does it")]
 pub fn leading_int(word: &str) -> i32 {

@@ -117,19 +117,16 @@ impl Node {
     }
 }
 
+/// Whether a section is `<Macro>`. Its body is lines, whatever they are, to the one that ends it:
+/// what they mean is known only where it is used.
+pub(crate) fn is_macro(name: &str) -> bool {
+    name.eq_ignore_ascii_case("<Macro")
+}
+
 /// Writes a tree as text that parses to the same tree, apart from positions.
 pub fn print(nodes: &[Node]) -> String {
     let mut text = String::new();
     print_into(nodes, 0, &mut text);
-    text
-}
-
-/// The text of a section that holds `body`, which is text already.
-pub(crate) fn print_around(line: &Line, body: &str) -> String {
-    let mut text = String::new();
-    print_line(&line.text, 0, &mut text);
-    text.push_str(body);
-    print_line(&close_tag(line.name()), 0, &mut text);
     text
 }
 
@@ -138,12 +135,14 @@ fn print_into(nodes: &[Node], depth: usize, out: &mut String) {
         print_line(&node.line().text, depth, out);
         if let Node::Section(section) = node {
             print_into(&section.body, depth + 1, out);
-            print_line(&close_tag(section.line.name()), depth, out);
+            if !is_macro(section.line.name()) {
+                print_line(&close_tag(section.line.name()), depth, out);
+            }
         }
     }
 }
 
-fn print_line(text: &str, depth: usize, out: &mut String) {
+pub(crate) fn print_line(text: &str, depth: usize, out: &mut String) {
     out.extend(core::iter::repeat_n("    ", depth));
     out.push_str(text);
     // A blank keeps a `\` at the end from joining the next line.

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use core::cmp::Ordering;
 
-use crate::ast::{Line, Node};
+use crate::ast::{self, Line, Node};
 use crate::diagnostic::Error;
 use crate::expand::Expander;
 use crate::lexer::Words;
@@ -29,8 +29,9 @@ pub(crate) fn of(name: &str) -> Option<Test> {
 }
 
 /// Whether `name`, a directive or a section with its `<`, has a meaning while reading.
-fn is_read_time(name: &str) -> bool {
-    on_read::find(name).is_some() || of(name).is_some() || name.eq_ignore_ascii_case("<Macro")
+fn is_read_time(expander: &Expander<'_>, name: &str) -> bool {
+    let is_one = on_read::find(name).is_some() || of(name).is_some() || ast::is_macro(name);
+    is_one && expander.knows(name)
 }
 
 /// The first word, and whether a `!` before it negates it; httpd ignores what follows.
@@ -99,14 +100,16 @@ fn if_file(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
 
 fn if_directive(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
     let (name, negated) = negatable(line, "<IfDirective")?;
-    Ok(((expander.start.has_directive)(&name, &expander.out.loaded) || is_read_time(&name))
+    Ok(((expander.start.has_directive)(&name, &expander.out.loaded)
+        || is_read_time(expander, &name))
         != negated)
 }
 
 fn if_section(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
     let (name, negated) = negatable(line, "<IfSection")?;
     let name = format!("<{name}");
-    Ok(((expander.start.has_directive)(&name, &expander.out.loaded) || is_read_time(&name))
+    Ok(((expander.start.has_directive)(&name, &expander.out.loaded)
+        || is_read_time(expander, &name))
         != negated)
 }
 

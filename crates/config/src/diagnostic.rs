@@ -57,6 +57,8 @@ pub struct Diagnostic {
     pub span: Option<Range<usize>>,
     /// What was probably meant.
     pub suggestion: Option<String>,
+    /// What a library said about it, which httpd keeps to itself or logs before its own words.
+    pub reason: Option<String>,
 }
 
 impl Diagnostic {
@@ -84,6 +86,7 @@ impl Diagnostic {
             line_text: String::new(),
             span: None,
             suggestion: None,
+            reason: None,
         }
     }
 
@@ -147,12 +150,20 @@ pub struct Error {
     pub argument: Option<usize>,
     /// What was probably meant.
     pub suggestion: Option<String>,
+    /// What a library said about it; see [`Diagnostic::reason`].
+    pub reason: Option<String>,
 }
 
 impl Error {
     /// Blames argument `argument`, counted from 0.
     pub fn argument(argument: usize, text: impl Into<String>) -> Self {
-        Self { text: text.into(), argument: Some(argument), suggestion: None }
+        Self { argument: Some(argument), ..Self::from(text.into()) }
+    }
+
+    /// The same error with what a library said about it.
+    #[must_use]
+    pub fn because(self, reason: impl Into<String>) -> Self {
+        Self { reason: Some(reason.into()), ..self }
     }
 
     /// The same error in other words: where httpd has a text of its own for a directive.
@@ -163,7 +174,7 @@ impl Error {
 
 impl From<String> for Error {
     fn from(text: String) -> Self {
-        Self { text, argument: None, suggestion: None }
+        Self { text, argument: None, suggestion: None, reason: None }
     }
 }
 
@@ -220,8 +231,11 @@ const SHOWN_BEFORE: usize = 60;
 ///     | ^^^^^^^^^ did you mean KeepAlive?
 /// ```
 fn excerpt(out: &mut String, diagnostic: &Diagnostic) {
-    let hint = diagnostic.suggestion.as_ref().map(|name| format!(" did you mean {name}?"));
-    let hint = hint.unwrap_or_default();
+    let hint = match (&diagnostic.suggestion, &diagnostic.reason) {
+        (Some(name), _) => format!(" did you mean {name}?"),
+        (None, Some(reason)) => format!(" {}", escape(reason)),
+        (None, None) => String::new(),
+    };
     let text = &diagnostic.line_text;
     let Some(position) = diagnostic.position.as_ref().filter(|_| !text.is_empty()) else {
         if !hint.is_empty() {

@@ -94,7 +94,9 @@ impl<B> Args<B> {
             Self::TwoOrMore => " arg1 arg2 [arg2] ...",
             Self::Any | Self::Argv => " [arg] ...",
             Self::Section(SectionArgs::None | SectionArgs::Any, _) => return section(name, ""),
-            Self::Section(SectionArgs::Some, _) => return section(name, " arg"),
+            Self::Section(SectionArgs::Some | SectionArgs::SomeLater, _) => {
+                return section(name, " arg");
+            }
         };
         format!("{name}{words}")
     }
@@ -112,6 +114,9 @@ pub enum SectionArgs {
     None,
     /// Something: `<Directory "/srv">`
     Some,
+    /// The same, but the row's own function looks at other things first, and then calls
+    /// [`Call::needs_arguments`].
+    SomeLater,
     /// What the row's own function decides about.
     Any,
 }

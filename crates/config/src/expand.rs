@@ -11,7 +11,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::apply::diagnose;
-use crate::ast::{Line, Node, Position, Section};
+use crate::ast::{Line, Node, Position, Section, is_macro};
 use crate::diagnostic::{Diagnostic, Error, Severity, Stage};
 use crate::excerpt::Excerpt;
 use crate::index::Guards;
@@ -88,15 +88,21 @@ pub struct Start<'a> {
     pub version: [u32; 3],
     /// [`EXPANDED_BYTES_MAX`], but in tests.
     pub bytes_max: usize,
-    /// Whether this is a `.htaccess` file, which may not include files or load modules.
-    pub is_htaccess: bool,
-    /// Whether such a file may name what it may not do, without any effect
-    /// (`AllowOverride Nonfatal=Override`).
-    pub passes_over: bool,
+    /// Of a `.htaccess` file, which may not include files or load modules, what it may do.
+    pub htaccess: Option<Permits<'a>>,
     /// Modules of httpd that the server was asked for before and that are not there.
     pub missing: &'a [&'static str],
     /// The MPM that runs whatever `LoadModule` says; `None` is the one that it named last.
     pub mpm: Option<&'static str>,
+}
+
+/// What a `.htaccess` file may do of what acts while it is read.
+pub struct Permits<'a> {
+    /// Whether it may use a name that may stand there at all (`Use`, `<IfModule`).
+    pub may_use: &'a dyn Fn(&str) -> bool,
+    /// Whether it may name what it may not do, without any effect
+    /// (`AllowOverride Nonfatal=Override`).
+    pub passes_over: bool,
 }
 
 /// The expanded configuration.
@@ -223,7 +229,7 @@ impl Expander<'_> {
             if self.is_over {
                 break;
             }
-            self.tell_parsed(Some(node.line().number()));
+            self.tell_parsed(Some(node.line()));
             self.node(node, out);
         }
     }
@@ -242,6 +248,11 @@ impl Expander<'_> {
         };
         let expanded = changed.as_ref().unwrap_or(&line);
         let done = match body {
+            // Without mod_macro nobody knows it, nor what stands in it.
+            Some(_) if is_macro(expanded.name()) && !self.knows(expanded.name()) => {
+                let line = changed.unwrap_or(line);
+                return out.push(Node::Section(Section { line, body: Vec::new() }));
+            }
             Some(body) => match self.section(expanded, body, out) {
                 Ok(None) => Ok(()),
                 Ok(Some(body)) => {
@@ -250,7 +261,7 @@ impl Expander<'_> {
                 }
                 Err(error) => Err(error),
             },
-            None => match on_read::find(expanded.name()) {
+            None => match on_read::find(expanded.name()).filter(|_| self.knows(expanded.name())) {
                 Some(row) => row.run(self, expanded).map(|nodes| out.extend(nodes)),
                 None if expanded.name().starts_with('<') => {
                     Err(format!("{}> cannot come out of a variable", expanded.name()).into())
@@ -262,6 +273,11 @@ impl Expander<'_> {
         done.unwrap_or_else(|error| self.complain(&line, error));
     }
 
+    /// Whether the module of a name that acts on reading is there.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        on_read::module_of(name).is_none_or(|symbol| self.out.loaded.contains(&symbol))
+    }
+
     /// The body of a section that stays in the tree; of a condition it goes to `out`.
     fn section(
         &mut self,
@@ -269,10 +285,14 @@ impl Expander<'_> {
         body: Vec<Node>,
         out: &mut Vec<Node>,
     ) -> Result<Option<Vec<Node>>, Error> {
+        let condition = condition::of(line.name());
+        let acts = condition.is_some() || is_macro(line.name());
+        if acts && on_read::is_passed_over(self, line.name())? {
+            return Ok(None);
+        }
         if is_macro(line.name()) {
             return self.define_macro(line, &body).map(|()| None);
         }
-        let condition = condition::of(line.name());
         if let Some(test) = condition
             && !test(self, line)?
         {
@@ -431,12 +451,15 @@ impl Expander<'_> {
     }
 
     /// Pass on what the parser found before `line`, so that errors come in httpd's order.
-    fn tell_parsed(&mut self, line: Option<u32>) {
+    fn tell_parsed(&mut self, line: Option<&Line>) {
         let is_due = |diagnostic: &Diagnostic| match line {
             None => true,
             // Only at its end is a file known to leave a section open.
             Some(_) if diagnostic.text.ends_with("was not closed.") => false,
-            Some(line) => diagnostic.position.as_ref().is_none_or(|at| at.line < line),
+            Some(line) => diagnostic.position.as_ref().is_none_or(|at| {
+                let number = if at.file == *line.file() { at.line } else { at.first_line };
+                number < line.number()
+            }),
         };
         while self.parsed.front().is_some_and(is_due) {
             let diagnostic = self.parsed.pop_front();
@@ -458,10 +481,6 @@ impl Expander<'_> {
 /// What a line counts for [`Start::bytes_max`].
 fn cost_bytes(line: &Line) -> usize {
     LINE_COST_BYTES + line.text.len()
-}
-
-fn is_macro(name: &str) -> bool {
-    name.eq_ignore_ascii_case("<Macro")
 }
 
 fn split_at_find<'t>(text: &'t str, pattern: &str) -> Option<(&'t str, &'t str)> {

@@ -15,6 +15,7 @@ use crate::{condition, on_read};
 /// text is split at lines that hold only `%`: the first part includes the others as `/1`, `/2`, ...
 pub fn fuzz_expand(data: &[u8]) {
     const MODULES: &[ModuleName] = &[
+        ModuleName { symbol: "macro_module", file: "mod_macro.c", is_static: true },
         ModuleName { symbol: "a_module", file: "mod_a.c", is_static: true },
         ModuleName { symbol: "b_module", file: "mod_b.c", is_static: false },
     ];
@@ -34,8 +35,7 @@ pub fn fuzz_expand(data: &[u8]) {
         server_root: "/".into(),
         version: [2, 4, 71],
         bytes_max: 1 << 16,
-        is_htaccess: false,
-        passes_over: false,
+        htaccess: None,
         missing: &[],
         mpm: None,
     };

@@ -61,13 +61,37 @@ pub struct Lines<'a> {
     /// Where the next line begins.
     at: usize,
     line: u32,
+    /// Lines so far that are comments, or were joined to others.
+    uncounted: u32,
+    counted: u32,
 }
 
 impl<'a> Lines<'a> {
     /// Reads `text`, whose first line has the number `first_line`.
     pub fn new(text: &'a [u8], first_line: u32) -> Self {
         let (utf8, has_nul) = (core::str::from_utf8(text).ok(), text.contains(&0));
-        Self { text, utf8, has_nul, at: 0, line: first_line.saturating_sub(1) }
+        Self {
+            text,
+            utf8,
+            has_nul,
+            at: 0,
+            line: first_line.saturating_sub(1),
+            uncounted: 0,
+            counted: 0,
+        }
+    }
+
+    /// The number of the last line as mod_macro counts: without comments, and joined lines as one.
+    pub(crate) fn counted(&self) -> u32 {
+        self.counted
+    }
+
+    /// Counts a logical line.
+    fn count(&mut self, first_line: u32, bytes: Option<&[u8]>) {
+        self.counted = first_line.saturating_sub(self.uncounted);
+        let is_comment = bytes.is_some_and(|bytes| trim(bytes).starts_with(b"#"));
+        let joined = self.line.saturating_sub(first_line);
+        self.uncounted = self.uncounted.saturating_add(joined + u32::from(is_comment));
     }
 
     /// The next line without its `\n`; false if it ends with the text and has none.
@@ -135,6 +159,7 @@ impl<'a> Iterator for Lines<'a> {
     fn next(&mut self) -> Option<Logical<'a>> {
         loop {
             let (first_line, joined) = self.joined()?;
+            self.count(first_line, joined.as_deref());
             let text = match &joined {
                 None => Err(Flaw::TooLong),
                 Some(Cow::Borrowed(bytes)) => match meant(bytes, self.has_nul) {

@@ -38,7 +38,7 @@ pub use ast::{Line, Node, Position, Section};
 pub use diagnostic::{Diagnostic, Error, Severity};
 pub use directive::{Args, Directive, Module, SectionArgs};
 pub use excerpt::Excerpt;
-pub use expand::{Expanded, Included, ModuleName, Start, World, expand};
+pub use expand::{Expanded, Included, ModuleName, Permits, Start, World, expand};
 pub use fuzz_expand::fuzz_expand;
 pub use index::{Guards, Index};
 pub use on_read::{ReadTime, read_time_directives, read_time_syntax};

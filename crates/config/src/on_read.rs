@@ -11,9 +11,9 @@ use crate::diagnostic::Error;
 use crate::directive::{self, Args};
 use crate::expand::{Expander, INCLUDE_DEPTH_MAX, Included, Outcome};
 use crate::lexer::Split;
-use crate::parse::parse_file;
+use crate::parse::parse_with;
 use crate::scope::Scope;
-use crate::{known_modules, owners, suggest};
+use crate::{known, known_modules, owners, suggest};
 
 /// A directive: its help text ends the error about a wrong number of arguments.
 pub(crate) struct Row {
@@ -48,6 +48,8 @@ pub struct ReadTime {
     pub name: &'static str,
     /// The source file of the module that has it in httpd.
     pub file: &'static str,
+    /// The module that has to be loaded for it; `None` if it is always there.
+    pub module: Option<&'static str>,
     /// httpd's help text.
     pub help: &'static str,
     /// Where httpd says that it may stand.
@@ -60,6 +62,7 @@ pub fn read_time_directives() -> impl Iterator<Item = ReadTime> {
     let directives = ROWS.iter().map(|row| ReadTime {
         name: row.name,
         file: row.file,
+        module: module_of(row.name),
         help: row.help,
         scope: match row.name {
             name if AT_TOP.contains(&name) => Scope::RSRC_CONF,
@@ -70,11 +73,20 @@ pub fn read_time_directives() -> impl Iterator<Item = ReadTime> {
     let sections = SECTIONS.iter().map(|&(name, file, help)| ReadTime {
         name,
         file,
+        module: module_of(name),
         help,
         scope: Scope::OR_ALL,
     });
     directives.chain(sections)
 }
+
+/// The module that a name belongs to, if it is there only with that.
+pub(crate) fn module_of(name: &str) -> Option<&'static str> {
+    OF_MACRO.iter().any(|row| row.eq_ignore_ascii_case(name)).then_some("macro_module")
+}
+
+const OF_MACRO: &[&str] =
+    &["<Macro", "Use", "UndefMacro", "MacroIgnoreEmptyArgs", "MacroIgnoreBadNesting"];
 
 /// Sections that are conditions or a definition: name, source file in httpd, and help text. What
 /// they do is in `condition.rs` and `macros.rs`.
@@ -100,17 +112,26 @@ pub fn read_time_syntax(name: &str) -> Option<String> {
 impl Row {
     /// Check the arguments of a line and do what it says.
     pub(crate) fn run(&self, expander: &mut Expander<'_>, line: &Line) -> Outcome {
-        if expander.start.is_htaccess && !IN_HTACCESS.contains(&self.name) {
-            return match expander.start.passes_over {
-                true => Ok(Vec::new()),
-                false => Err(format!("{} not allowed here", self.name).into()),
-            };
+        if is_passed_over(expander, self.name)? {
+            return Ok(Vec::new());
         }
         let mut split = Split::default();
         apply::words(&self.args, line.args(), &mut split)
             .map_err(|said| apply::arity(self.name, &self.args, self.help, said))?;
         (self.run)(expander, line, split.words())
     }
+}
+
+/// Whether a name has no effect in a `.htaccess` file that may not use it (invoke_cmd of httpd's
+/// config.c, which asks for `AllowOverride` here as well).
+pub(crate) fn is_passed_over(expander: &Expander<'_>, name: &str) -> Result<bool, Error> {
+    let Some(permits) = &expander.start.htaccess else { return Ok(false) };
+    let name = known::spelled(name);
+    let may_stand = name.starts_with('<') || IN_HTACCESS.contains(&name);
+    if may_stand && (permits.may_use)(name) {
+        return Ok(false);
+    }
+    if permits.passes_over { Ok(true) } else { Err(format!("{name} not allowed here").into()) }
 }
 
 /// The row of a directive that acts on reading.
@@ -283,7 +304,7 @@ fn include_files(expander: &mut Expander<'_>, line: &Line, path: &str, optional:
         // After a file that cannot be read httpd would not go on either.
         let text = expander.world.read(&file)?;
         expander.spend(text.len())?;
-        let tree = parse_file(&file, text);
+        let tree = parse_with(&file, text, &expander.macros.reaching_out());
         let depth = expander.included_by.len() + 1;
         expander.out.included.push(Included { path: file, depth, line: line.number() });
         expander.included_by.push(line.position());
@@ -308,12 +329,13 @@ fn use_macro(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outco
         let text = format!("macros are nested deeper than {INCLUDE_DEPTH_MAX}");
         return Err(expander.last(text));
     }
-    let bytes = expander.macros.check(&lower, values)?;
-    expander.spend(bytes)?;
-    for warning in expander.macros.empty_values(name, values, line) {
+    let found = expander.macros.get(name)?;
+    found.check(values)?;
+    expander.spend(found.filled_bytes(values))?;
+    for warning in expander.macros.empty_values(&found, values, line) {
         expander.warn(line, Some("AH02798"), warning);
     }
-    let tree = expander.macros.instance(name, values, line);
+    let tree = expander.macros.instance(&found, values, line);
     expander.using.push(lower);
     let nodes = expander.tree(tree);
     expander.using.pop();
@@ -326,8 +348,9 @@ fn ignore_empty(expander: &mut Expander<'_>, _: &Line, _: &[String]) -> Outcome 
     Ok(Vec::new())
 }
 
-/// Sections that a macro leaves open are errors here, so that there is no warning to ignore.
-fn ignore_bad_nesting(_: &mut Expander<'_>, _: &Line, _: &[String]) -> Outcome {
+/// The same for sections that a macro opens or closes for others.
+fn ignore_bad_nesting(expander: &mut Expander<'_>, _: &Line, _: &[String]) -> Outcome {
+    expander.macros.ignores_bad_nesting = true;
     Ok(Vec::new())
 }
 

@@ -10,11 +10,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::ast::{Line, Name, Node, Position, Section};
+use crate::ast::{self, Line, Name, Node, Position, Section};
 use crate::diagnostic::{Diagnostic, Stage};
 use crate::excerpt::{Excerpt, Whole};
 use crate::known;
 use crate::lexer::{Flaw, Lines, Logical, Text, Words};
+use crate::macros::{self, Macro};
 
 /// The name of the source that holds the `-c` or `-C` lines of a command line; httpd's own name.
 pub const COMMAND_LINE: &str = "-c/-C directives";
@@ -22,6 +23,12 @@ pub const COMMAND_LINE: &str = "-c/-C directives";
 /// Sections nested deeper than this are refused, so that walks of the tree need no care for the
 /// stack. httpd has no such limit; no configuration comes near it.
 pub const DEPTH_MAX: usize = 200;
+
+/// What macros may bring that open or close sections around them, how many of them may use each
+/// other, and what one counts for beside its text. httpd has no such limits.
+const SPLICED_BYTES_MAX: usize = 16 << 20;
+const SPLICE_DEPTH_MAX: usize = 100;
+const SPLICE_COST_BYTES: usize = 128;
 
 /// A text with the name and number that its positions begin with.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +58,12 @@ pub fn parse(file: &str, text: &[u8], first_line: u32) -> Tree {
 
 /// Parses a file that nobody else needs: its text is kept for the lines, and not copied.
 pub fn parse_file(file: &str, text: Vec<u8>) -> Tree {
-    let mut parser = Parser::default();
+    parse_with(file, text, &[])
+}
+
+/// The same where some macros are defined already; see [`Macro::may_reach_out`].
+pub(crate) fn parse_with(file: &str, text: Vec<u8>, macros: &[Arc<Macro>]) -> Tree {
+    let mut parser = Parser { macros: macros.to_vec(), ..Parser::default() };
     parser.source(file, text, 1);
     parser.finish()
 }
@@ -99,6 +111,10 @@ struct Parser {
     open: Vec<Open>,
     /// How many sections are open beyond [`DEPTH_MAX`]; what they hold is dropped.
     too_deep: usize,
+    /// Macros whose use must happen here, if one of them opens or closes sections around it.
+    macros: Vec<Arc<Macro>>,
+    /// What they brought so far in bytes, and how many of them are in use now.
+    spliced: (usize, usize),
 }
 
 /// A section without its end.
@@ -106,6 +122,16 @@ struct Open {
     line: Line,
     /// Where its body begins among the nodes.
     start: usize,
+    /// It is a macro.
+    contents: Option<Contents>,
+}
+
+/// Of a macro that is being defined.
+struct Contents {
+    /// The number of its first line, as [`Lines::counted`] has it.
+    counted: u32,
+    /// How many `</Macro>` are missing.
+    nesting: u32,
 }
 
 impl Parser {
@@ -117,15 +143,16 @@ impl Parser {
         };
         let whole = Arc::new(Whole::new(name.into(), text));
         let bytes = if other.is_empty() { whole.text.as_bytes() } else { &other };
-        for mut logical in Lines::new(bytes, first_line) {
+        let mut lines = Lines::new(bytes, first_line);
+        while let Some(mut logical) = lines.next() {
             if name == COMMAND_LINE {
                 (logical.first_line, logical.line) = (first_line, first_line);
             }
-            self.logical_line(&whole, logical);
+            self.logical_line(&whole, logical, lines.counted());
         }
     }
 
-    fn logical_line(&mut self, whole: &Arc<Whole>, logical: Logical<'_>) {
+    fn logical_line(&mut self, whole: &Arc<Whole>, logical: Logical<'_>, counted: u32) {
         let Logical { first_line, line, text } = logical;
         let position = || Position { file: whole.file.clone(), line, first_line };
         let text = match text {
@@ -138,11 +165,80 @@ impl Parser {
         };
         // httpd skips a line that begins with `""`, arguments or not.
         let Some(line) = split(text, line, first_line) else { return };
+        if self.open.last().is_some_and(|open| open.contents.is_some()) {
+            return self.macro_line(line, counted);
+        }
         match line.name().as_bytes() {
             [b'<', b'/', ..] => self.close(&line),
-            [b'<', ..] => self.open(line),
+            [b'<', ..] => self.open(line, counted),
+            _ if self.macros.iter().any(|it| !it.is_balanced) && self.splice(&line) => {}
             _ => self.push(Node::Directive(line)),
         }
+    }
+
+    /// A line of a macro (mod_macro.c, get_lines_till_end_token). What it counts as from the first
+    /// one on is kept where otherwise the number of its own first line is.
+    fn macro_line(&mut self, mut line: Line, counted: u32) {
+        let Some(Open { line: begin, contents: Some(contents), .. }) = self.open.last_mut() else {
+            return;
+        };
+        if **line.file() != *COMMAND_LINE {
+            line.first_line = begin.line + counted.saturating_sub(contents.counted);
+        }
+        match Words::new(&line.text).next() {
+            Some(word) if word.text.eq_ignore_ascii_case("</Macro>") => contents.nesting -= 1,
+            Some(word) if ast::is_macro(&word.text) => contents.nesting += 1,
+            _ => {}
+        }
+        let ends = contents.nesting == 0;
+        self.nodes.push(Node::Directive(line));
+        if ends {
+            self.close_to(self.open.len() - 1);
+            self.learn_macro();
+        }
+    }
+
+    /// Remembers the macro that has just ended, if its use must happen here.
+    fn learn_macro(&mut self) {
+        let Some(Node::Section(section)) = self.nodes.last() else { return };
+        let Ok(made) = Macro::new(&section.line, &section.body) else { return };
+        self.macros.retain(|known| known.name != made.name);
+        if made.may_reach_out() {
+            self.macros.push(Arc::new(made));
+        }
+    }
+
+    /// `Use` of a macro that leaves sections open or closes those around it: to httpd its lines
+    /// are lines of the file. False: it is another line.
+    fn splice(&mut self, line: &Line) -> bool {
+        if line.name().eq_ignore_ascii_case("UndefMacro") {
+            self.macros.retain(|known| !known.name.eq_ignore_ascii_case(line.args()));
+        }
+        let mut words = Words::new(line.args()).map(|word| word.text);
+        let name = words.next().filter(|_| line.name().eq_ignore_ascii_case("Use"));
+        let is_it = |known: &&Arc<Macro>| name.as_ref().is_some_and(|name| known.is_named(name));
+        let Some(found) = self.macros.iter().find(is_it).cloned() else { return false };
+        let values: Vec<String> = words.collect();
+        if found.check(&values).is_err() || found.is_around(line) {
+            return false;
+        }
+        let (bytes, depth) = &mut self.spliced;
+        let label = found.label(line);
+        let more = found.filled_bytes(&values).saturating_add(label.len() + SPLICE_COST_BYTES);
+        *bytes = bytes.saturating_add(more);
+        if *bytes > SPLICED_BYTES_MAX || *depth >= SPLICE_DEPTH_MAX {
+            self.error(line, "the configuration grows without end by Use".into());
+            return true;
+        }
+        *depth += 1;
+        let before = self.diagnostics.len();
+        self.source(&label, found.fill(&values).into_bytes(), 1);
+        // Among what else is said of this file, it is about the line of the `Use`.
+        for diagnostic in &mut self.diagnostics[before..] {
+            diagnostic.position.iter_mut().for_each(|at| at.first_line = line.number());
+        }
+        self.spliced.1 -= 1;
+        true
     }
 
     fn push(&mut self, node: Node) {
@@ -151,9 +247,10 @@ impl Parser {
         }
     }
 
-    fn open(&mut self, line: Line) {
+    fn open(&mut self, line: Line, counted: u32) {
         if self.open.len() < DEPTH_MAX {
-            return self.open.push(Open { line, start: self.nodes.len() });
+            let contents = ast::is_macro(line.name()).then_some(Contents { counted, nesting: 1 });
+            return self.open.push(Open { line, start: self.nodes.len(), contents });
         }
         if self.too_deep == 0 {
             let text = format!("{}> is nested deeper than {DEPTH_MAX} sections", line.name());
@@ -201,7 +298,7 @@ impl Parser {
 
     fn close_to(&mut self, depth: usize) {
         while self.open.len() > depth {
-            let Some(Open { line, start }) = self.open.pop() else { break };
+            let Some(Open { line, start, .. }) = self.open.pop() else { break };
             let body = self.nodes.split_off(start);
             self.push(Node::Section(Section { line, body }));
         }
@@ -209,14 +306,24 @@ impl Parser {
 
     fn finish(mut self) -> Tree {
         self.too_deep = 0;
-        // httpd reports all open sections as one error, which stands at the outermost of them.
-        if let Some(outermost) = self.open.first() {
-            let each: Vec<String> = self.open.iter().rev().map(not_closed).collect();
-            let line = outermost.line.clone();
-            self.error(&line, each.join("\n"));
+        match self.open.pop_if(|open| open.contents.is_some()) {
+            Some(Open { line, start, .. }) => {
+                self.nodes.truncate(start);
+                let text = macros::without_end(&line);
+                self.error(&line, text);
+            }
+            None => self.tell_open(),
         }
         self.close_to(0);
         Tree { nodes: self.nodes, diagnostics: self.diagnostics }
+    }
+
+    /// httpd reports all open sections as one error, which stands at the outermost of them.
+    fn tell_open(&mut self) {
+        let Some(outermost) = self.open.first() else { return };
+        let each: Vec<String> = self.open.iter().rev().map(not_closed).collect();
+        let line = outermost.line.clone();
+        self.error(&line, each.join("\n"));
     }
 
     fn error(&mut self, line: &Line, text: String) {

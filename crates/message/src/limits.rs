@@ -45,6 +45,27 @@ pub const TRAILER_BYTES: u32 = 8190;
 /// it closing is cheaper than reading.
 pub const DRAIN_BYTES: u64 = 64 * 1024;
 
+/// Bytes of variables in one record to a FastCGI application; httpd's number (mod_proxy_fcgi.c,
+/// `send_environment`). A variable that does not fit is left out.
+pub const FASTCGI_PARAMS_RECORD_BYTES: usize = 16 * 1024;
+
+/// Bytes of all variables that the application's end takes: some hundred fields of the greatest
+/// size. Only tests have that end.
+pub const FASTCGI_PARAMS_BYTES: usize = 1024 * 1024;
+
+/// Bytes of what a FastCGI application says about itself: three short pairs.
+pub const FASTCGI_VALUES_BYTES: usize = 1024;
+
+/// Bytes of one line in the head of a script's answer, without its end: httpd's `MAX_STRING_LEN`,
+/// less what it needs itself. Longer ones are as if there were no end.
+pub const SCRIPT_LINE_BYTES: usize = 8189;
+
+/// Bytes of the head of a script's answer. httpd has no such bound; no client takes more.
+pub const SCRIPT_HEAD_BYTES: usize = 64 * 1024;
+
+/// Lines of the head of a script's answer. httpd has no such bound.
+pub const SCRIPT_HEAD_LINES: usize = 1000;
+
 /// Escaped bytes of client input shown in one log line.
 pub const LOG_INPUT_BYTES: usize = 256;
 

@@ -12,6 +12,7 @@
 
 mod child;
 mod children;
+mod command_line;
 mod crash;
 mod crew;
 mod crowd;

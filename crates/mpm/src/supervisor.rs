@@ -5,6 +5,7 @@ use crate::child::{Birth, Child, exit_code};
 use crate::children::{
     Children, Place, Record, START_PATIENCE_MS, STOP_PATIENCE_MS, shows_service,
 };
+use crate::command_line;
 use crate::crash::{CrashLog, Telling};
 use crate::crew::Crew;
 use crate::generation::{Failure, Generation, Load, Loader};
@@ -458,7 +459,7 @@ impl Parent<'_> {
         self.current.generation.server.note_modules();
         self.tell(Occasion::Resuming);
         self.tell(Occasion::Built);
-        self.current.generation.server.note_command_line(&command_line().join(" "));
+        self.current.generation.server.note_command_line(&command_line::logged());
     }
 
     pub(crate) fn tell(&self, occasion: Occasion<'_>) {
@@ -468,14 +469,4 @@ impl Parent<'_> {
     pub(crate) fn complain(&self, id: u32, text: &str) {
         self.current.generation.server.complain(id, text);
     }
-}
-
-/// The command line without `-k start` and its like, as httpd logs it (ap_mpm_rewrite_args).
-fn command_line() -> Vec<String> {
-    let mut words: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    if let Some(at) = words.iter().position(|word| word == "-k") {
-        words.drain(at..words.len().min(at + 2));
-    }
-    words
 }

@@ -249,6 +249,16 @@ pub fn is_cached(file: impl AsFd, offset: u64) -> bool {
 /// Bytes read at once to bring a file into memory.
 const LOAD_BYTES: usize = 64 * 1024;
 
+/// An empty file in the folder for temporary files that has no name, and is gone when it is closed.
+///
+/// # Errors
+/// When the folder cannot be written to, or its file system has no such files.
+pub fn unnamed() -> io::Result<File> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR;
+    Ok(File::from(rustix::fs::open(std::env::temp_dir(), flags, mode)?))
+}
+
 /// Bring `length` bytes of a file into the kernel's cache, for as long as the disk takes: call it
 /// where blocking is allowed.
 pub fn load(file: &File, offset: u64, length: usize) {

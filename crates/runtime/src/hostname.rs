@@ -33,7 +33,7 @@ pub fn local_name() -> LocalName {
     let Some(address) = first.map(|address| address.ip()) else {
         return LocalName::Unknown(node);
     };
-    let reverse = sys::name_of(address).filter(|name| name.contains('.'));
+    let reverse = sys::name_of(address).ok().filter(|name| name.contains('.'));
     match reverse.or_else(|| Some(node).filter(|node| node.contains('.'))) {
         Some(name) => LocalName::Full(name),
         None => LocalName::Address(address),
@@ -43,7 +43,7 @@ pub fn local_name() -> LocalName {
 /// The name that DNS, or the system's own list, has for an address. It is the word of whoever owns
 /// the address: nothing may depend on it before the name was looked up in turn. This blocks.
 pub fn name_of(address: IpAddr) -> Option<String> {
-    sys::name_of(address)
+    sys::name_of(address).ok()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! how many connections a thread is given is the choice of an MPM. `sys` holds what needs
 //! `unsafe`. No HTTP and no configuration may live here.
 
+pub mod backend;
 pub mod blocking;
 pub mod channel;
 pub mod clock;
@@ -24,6 +25,7 @@ pub mod thread;
 pub mod timer;
 pub mod wake;
 
+pub use backend::Backend;
 pub use blocking::{blocking, compute};
 pub use channel::Channel;
 pub use door::{Came, Door};

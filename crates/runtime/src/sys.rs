@@ -409,8 +409,8 @@ pub fn lead_to(open: &File, other: &File) -> io::Result<()> {
     }
 }
 
-/// The name that belongs to an address, if it has one.
-pub fn name_of(address: std::net::IpAddr) -> Option<String> {
+/// The name that belongs to an address, or what getnameinfo(3) gives instead.
+pub fn name_of(address: std::net::IpAddr) -> Result<String, i32> {
     let mut name = [0; 1025]; // NI_MAXHOST
     let flags = libc::NI_NAMEREQD;
     let code = match address {
@@ -430,11 +430,11 @@ pub fn name_of(address: std::net::IpAddr) -> Option<String> {
         }
     };
     if code != 0 {
-        return None;
+        return Err(code);
     }
     // SAFETY: the call has put a string into `name`, which has room for its end.
     let name = unsafe { CStr::from_ptr(name.as_ptr()) };
-    Some(name.to_string_lossy().into_owned())
+    Ok(name.to_string_lossy().into_owned())
 }
 
 /// `socket` is a `sockaddr_in` or a `sockaddr_in6`.

@@ -3,11 +3,10 @@
 //! [`Configured::open`], so that `-t`, `-S` and `-k` look without touching.
 
 mod check;
+mod told;
 
 use crate::identity;
-use crate::log::error_log::Line;
 use crate::log::level::Level;
-use crate::log::sink::local_time;
 use crate::modules;
 use crate::mpm_settings::{MpmKind, MpmSettings};
 use crate::server::{Server, command_line};
@@ -17,7 +16,7 @@ use crate::site::world::{self, System};
 use config::index::Found;
 use config::{Diagnostic, Expanded, Included, Index, Severity, Start, World};
 use runtime::hostname::{self, LocalName};
-use runtime::{clock, process};
+use runtime::process;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -62,6 +61,11 @@ impl Httpd {
         let named = self.level.as_deref().and_then(|word| Level::parse(word).ok());
         named.unwrap_or(Level::Warn)
     }
+
+    /// Whether `-e` lets warnings through that belong to no host.
+    pub fn shows_warnings(&self) -> bool {
+        self.level() >= Level::Warn
+    }
 }
 
 /// Why a configuration cannot be used.
@@ -90,6 +94,8 @@ pub struct Facts {
     pub error_log: PathBuf,
     /// `DefaultRuntimeDir`.
     pub runtime_dir: PathBuf,
+    /// `Mutex`: of a type the folder, the mechanism and the end of the line that shows them.
+    pub mutexes: Vec<(String, [String; 3])>,
     /// `PidFile`.
     pub pid_file: PathBuf,
     /// `User` and its number.
@@ -120,23 +126,14 @@ impl Configured {
     /// # Errors
     /// Every mistake.
     pub fn read(httpd: &Httpd) -> Result<Self, Refused> {
-        let refused = |text| Refused { text, mpm: None };
-        let file = httpd.file.to_string_lossy();
-        let text = world::read_file(&file).map_err(|error| {
-            let reason = world::cannot_open(&file, &error);
-            refused(format!("{}: {reason}\n", httpd.program))
-        })?;
-        let (expanded, kind) = expand_for_mpm(httpd, || {
-            let before = command_line(&httpd.before);
-            let tree = config::parse_file(&file, text.clone());
-            [before, tree, command_line(&httpd.after)].into()
-        });
+        let (expanded, kind) = expanded(httpd)?;
         let index = modules::index_of(&expanded.loaded, &expanded.missing);
         let mut builder = Builder::default();
         builder.server.root = expanded.server_root.clone().into();
         without_absent(&mut builder, &expanded.loaded);
         builder.server.loaded = Some(expanded.loaded.clone());
         builder.server.mpm.kind = kind;
+        builder.server.checks_document_root = httpd.checks_document_root;
         let mut said = expanded.diagnostics.clone();
         for tree in &expanded.nodes {
             said.extend(config::apply(tree, &index, &mut builder));
@@ -155,18 +152,13 @@ impl Configured {
         }
         let mut checks = check::Checks::default();
         let checked = check::Checked::of(&expanded.nodes);
-        if httpd.checks_document_root {
-            said.extend(checks.missing_document_roots(&checked, &builder.server.root));
-        }
         said.extend(check::names(&builder, httpd));
-        said.extend(check::by_modules(&builder));
-        said.extend(checks.log_folders(&builder, &expanded.nodes, &checked));
-        let is_error = |said: &Diagnostic| said.severity == Severity::Error;
-        let mut text = loaded_lines(httpd, &expanded) + &render(httpd, &said);
-        if said.iter().any(is_error) {
+        let mut later = check::by_modules(&builder);
+        later.extend(checks.log_folders(&builder, &expanded.nodes, &checked));
+        let text = told::loaded_lines(httpd, &expanded) + &all_said(httpd, &builder, &said, &later);
+        if said.iter().chain(&later).any(is_error) {
             return Err(Refused { text, mpm });
         }
-        text.push_str(&missing_name(&builder, httpd));
         let mut facts = facts(expanded, &builder);
         if httpd.defines.iter().any(|name| name == "DUMP_VHOSTS") {
             facts.virtual_hosts = VirtualHosts::of(&builder.hosts[1..], &main_name(&builder));
@@ -174,9 +166,33 @@ impl Configured {
         Ok(Self { builder, index: index.into(), facts, text })
     }
 
+    /// Read the files as far as `-V` does, which wants to know the MPM and not what directives say.
+    ///
+    /// # Errors
+    /// Every mistake so far.
+    pub fn mpm_of(httpd: &Httpd) -> Result<(Option<&'static str>, String), Refused> {
+        let (expanded, kind) = expanded(httpd)?;
+        let mpm = (!expanded.mpms.is_empty()).then(|| kind.name());
+        let said = &expanded.diagnostics;
+        let text = told::loaded_lines(httpd, &expanded) + &told::render(httpd, said);
+        match said.iter().any(is_error) {
+            true => Err(Refused { text, mpm }),
+            false => Ok((mpm, text)),
+        }
+    }
+
     /// The numbers that MPMs are sized by.
     pub fn mpm(&self) -> &MpmSettings {
         &self.builder.server.mpm
+    }
+
+    /// What httpd says again in the error log when it reads its files a second time and begins to
+    /// serve: all but what it says once.
+    pub fn repeated(&self) -> String {
+        let is_httpds = |line: &&str| {
+            (line.starts_with('[') || line.starts_with("AH")) && !line.starts_with("AH00548")
+        };
+        self.text.split_inclusive('\n').filter(is_httpds).collect()
     }
 
     /// Open what the configuration names: folders, logs, tables. With `is_alone` one process is
@@ -277,13 +293,26 @@ fn expand(trees: Vec<config::Tree>, httpd: &Httpd, mpm: Option<MpmKind>) -> Expa
         server_root: httpd.server_root.to_string_lossy().into_owned(),
         version: identity::VERSION,
         bytes_max: config::expand::EXPANDED_BYTES_MAX,
-        is_htaccess: false,
-        passes_over: false,
+        htaccess: None,
         missing: &[],
         mpm: mpm.map(MpmKind::symbol),
     };
     let mut world = Surroundings { system: System, more: &httpd.environment };
     config::expand(trees, &start, &mut world)
+}
+
+/// The lines before the file, of it and after it, without all that acts while they are read.
+fn expanded(httpd: &Httpd) -> Result<(Expanded, MpmKind), Refused> {
+    let file = httpd.file.to_string_lossy();
+    let text = world::read_file(&file).map_err(|error| {
+        let reason = world::cannot_open(&file, &error);
+        Refused { text: format!("{}: {reason}\n", httpd.program), mpm: None }
+    })?;
+    Ok(expand_for_mpm(httpd, || {
+        let before = command_line(&httpd.before);
+        let tree = config::parse_file(&file, text.clone());
+        [before, tree, command_line(&httpd.after)].into()
+    }))
 }
 
 /// Expand for the MPM that runs: the one that was loaded last.
@@ -299,102 +328,17 @@ fn expand_for_mpm(httpd: &Httpd, trees: impl Fn() -> Vec<config::Tree>) -> (Expa
     }
 }
 
-/// Warnings in order, as httpd logs them before it has a log; then the errors.
-fn render(httpd: &Httpd, said: &[Diagnostic]) -> String {
-    let mut text = String::new();
-    let (errors, others): (Vec<_>, Vec<_>) =
-        said.iter().cloned().partition(|said| said.severity == Severity::Error);
-    let mut told: Vec<&str> = Vec::new();
-    for warning in &others {
-        match warning.id {
-            // Before there is a log: as it is, without the time (APLOG_STARTUP).
-            Some(id @ ("AH00112" | "AH00548")) if httpd.level() >= Level::Warn => {
-                text.push_str(&format!("{id}: {}\n", warning.text));
-            }
-            Some("AH00112" | "AH00548") => {}
-            Some(id) => {
-                let level = logged_as(id).1;
-                // Notices are logged whatever the level is (log_error_core of httpd's log.c).
-                if level == Level::Notice || level <= httpd.level() {
-                    text.push_str(&log_line(level, id, &warning.text, None));
-                }
-            }
-            // A directive that is missing is named once, however often it stands there.
-            None if httpd.level() >= Level::Warn && !told.contains(&warning.text.as_str()) => {
-                told.push(&warning.text);
-                let one = std::slice::from_ref(warning);
-                text.push_str(&config::diagnostic::render(&httpd.program, one));
-            }
-            None => {}
-        }
-    }
-    if !errors.is_empty() {
-        text.push_str(&config::diagnostic::render(&httpd.program, &errors));
-    }
-    text
+fn is_error(said: &Diagnostic) -> bool {
+    said.severity == Severity::Error
 }
 
-/// How httpd logs these messages: by which module, and how severe they are. All others are
-/// warnings of core.
-#[rustfmt::skip]
-const LOGGED_AS: &[(&str, &str, Level)] = &[
-    ("AH00113", "core", Level::Notice),
-    ("AH00188", "mpm_prefork", Level::Info),
-    ("AH00324", "mpm_worker", Level::Info),
-    ("AH00521", "mpm_event", Level::Info),
-    ("AH00545", "core", Level::Info),
-    ("AH00547", "core", Level::Error),
-    ("AH00671", "alias", Level::Warn),
-    ("AH01506", "env", Level::Warn),
-    ("AH01574", "so", Level::Warn),
-    ("AH01575", "so", Level::Debug),
-    ("AH02796", "macro", Level::Warn),
-    ("AH02797", "macro", Level::Warn),
-    ("AH02798", "macro", Level::Warn),
-    ("AH02799", "macro", Level::Warn),
-    ("AH02800", "macro", Level::Warn),
-    ("AH02802", "macro", Level::Warn),
-    ("AH03491", "remoteip", Level::Notice),
-    ("AH10032", "env", Level::Warn),
-    ("AH10142", "authz_core", Level::Warn),
-];
-
-fn logged_as(id: &str) -> (&'static str, Level) {
-    let row = LOGGED_AS.iter().find(|row| row.0 == id);
-    row.map_or(("core", Level::Warn), |row| (row.1, row.2))
-}
-
-/// A line as it stands in an error log.
-fn log_line(level: Level, id: &str, text: &str, source: Option<(&str, u32)>) -> String {
-    let line = Line {
-        time_us: clock::unix_us(),
-        module: logged_as(id).0,
-        level,
-        pid: std::process::id(),
-        tid: u64::from(process::thread_id().cast_unsigned()),
-        source,
-        os_error: None,
-        peer: None,
-        id: id.strip_prefix("AH").and_then(|number| number.parse().ok()),
-        message: text.as_bytes(),
-        referer: None,
-    };
-    let mut bytes = Vec::new();
-    line.write(local_time, &mut bytes);
-    bytes.push(b'\n');
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// What `-e debug` shows of each `LoadModule` (mod_so.c).
-fn loaded_lines(httpd: &Httpd, expanded: &Expanded) -> String {
-    if httpd.level() < Level::Debug {
-        return String::new();
+/// Names are looked up once the lines are right, and before the whole is looked at.
+fn all_said(httpd: &Httpd, builder: &Builder, said: &[Diagnostic], later: &[Diagnostic]) -> String {
+    if said.iter().any(is_error) {
+        return told::render(httpd, &[said, later].concat());
     }
-    let line = |(symbol, path): &(String, String)| {
-        let text = format!("loaded module {symbol} from {path}");
-        log_line(Level::Debug, "AH01575", &text, Some(("mod_so.c", 266)))
-    };
-    expanded.module_files.iter().map(line).collect()
+    let names = missing_name(builder, httpd) + &told::unnamed_hosts(builder);
+    told::render(httpd, said) + &names + &told::render(httpd, later)
 }
 
 /// What httpd says when nobody has named the main server.
@@ -438,6 +382,7 @@ fn facts(expanded: Expanded, builder: &Builder) -> Facts {
         document_root: root.join(builder.hosts[0].document_root.clone().unwrap_or_default()),
         error_log: builder.hosts[0].error_log.clone().unwrap_or_default(),
         runtime_dir: expanded.runtime_dir.map_or_else(|| RUNTIME_DIR.into(), PathBuf::from),
+        mutexes: builder.server.mutexes.clone(),
         pid_file: builder.server.mpm.pid_file.clone().unwrap_or_default(),
         user: (user.clone(), check::id_of(&user, check::user_id).unwrap_or(u32::MAX)),
         group: (group.clone(), check::id_of(&group, process::group_by_name).unwrap_or(u32::MAX)),

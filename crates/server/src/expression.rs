@@ -302,7 +302,7 @@ impl Facts for Asked<'_, '_> {
 }
 
 /// What an error document or a look-up asks for is a GET, whatever the client has sent.
-fn method(lookup: &Lookup<'_>) -> Cow<'static, [u8]> {
+pub(crate) fn method(lookup: &Lookup<'_>) -> Cow<'static, [u8]> {
     match (lookup.purpose, lookup.method) {
         (Purpose::Sub, Some(Method::Head)) => Cow::Borrowed(b"GET"),
         (Purpose::Sub | Purpose::Redirected, Some(method)) => {
@@ -313,7 +313,7 @@ fn method(lookup: &Lookup<'_>) -> Cow<'static, [u8]> {
 }
 
 /// The document root of a request (core.c, ap_document_root).
-fn document_root(lookup: &Lookup<'_>) -> Vec<u8> {
+pub(crate) fn document_root(lookup: &Lookup<'_>) -> Vec<u8> {
     let own = lookup.mapped.document_root.clone();
     own.unwrap_or_else(|| lookup.host.root.path_bytes().to_vec())
 }

@@ -3,7 +3,7 @@
 use crate::byterange;
 use crate::lookup::Lookup;
 use crate::modules::diagnostic::load::Load;
-use crate::modules::{autoindex, diagnostic, files, info, status};
+use crate::modules::{autoindex, diagnostic, files, info, proxy_fcgi, status};
 use crate::phase::Stop;
 use crate::representation::Representation;
 use crate::request::Request;
@@ -27,6 +27,8 @@ pub(crate) enum Handler {
     Made(Box<Made>),
     /// Waits, burns and faults on request.
     Diagnostic,
+    /// A script that a FastCGI application runs.
+    FastCgi(Box<proxy_fcgi::Target>),
     /// Takes as long as is asked for.
     Load(Load),
 }
@@ -101,6 +103,7 @@ impl Handler {
                 let limit = lookup.settings.core.limit_request_body();
                 Ok(diagnostic::respond(&lookup.request, limit).await?)
             }
+            Self::FastCgi(target) => target.respond(lookup).await,
             Self::Load(load) => Ok(load.respond(lookup).await?),
         }
     }
@@ -129,6 +132,7 @@ impl Handler {
             Self::Status => "server-status",
             Self::Info => "server-info",
             Self::Diagnostic => "trivet-diagnostic",
+            Self::FastCgi(_) => "proxy-server",
             Self::Load(load) => load.name(),
         }
     }

@@ -14,7 +14,7 @@ use crate::request::Request;
 use crate::resolve::{LinkPolicy, Root};
 use crate::response::Field;
 use crate::site::Site;
-use crate::site::host::{Host, UseCanonicalName};
+use crate::site::host::Host;
 use crate::site::locate::Layers;
 use crate::site::settings::Settings;
 use crate::table::Table;
@@ -440,54 +440,5 @@ impl<'a> Lookup<'a> {
     /// Whether the log takes messages of this level here.
     pub(crate) fn logs(&self, module: &str, level: Level) -> bool {
         self.host.error_log.allows(self.settings.core.levels(), module, level)
-    }
-
-    /// `%V`, and the name in absolute URLs (UseCanonicalName).
-    pub(crate) fn server_name(&self) -> String {
-        let canonical = self.host.name().map(str::to_owned);
-        let local = || self.request.local_ip().to_string();
-        match self.settings.core.use_canonical_name() {
-            UseCanonicalName::On => canonical.unwrap_or_else(local),
-            UseCanonicalName::Dns => {
-                let name = self.request.names.get(End::Local(self.request.local_ip()));
-                name.map(|name| name.to_string()).or(canonical).unwrap_or_else(local)
-            }
-            UseCanonicalName::Off => self
-                .request
-                .host_name()
-                .map(|name| String::from_utf8_lossy(name).into_owned())
-                .or(canonical)
-                .unwrap_or_else(local),
-        }
-    }
-
-    /// The port in absolute URLs (UseCanonicalPhysicalPort).
-    pub(crate) fn server_port(&self) -> u16 {
-        let of_address = self.host.addresses.first().and_then(|address| address.port);
-        let configured = self.host.name.as_ref().and_then(|name| name.port).or(of_address);
-        let local = self.request.local.port();
-        let asked = self.request.host_port();
-        let has_host = self.request.host_name().is_some();
-        let physical = self.settings.core.use_canonical_physical_port().then_some(local);
-        match self.settings.core.use_canonical_name() {
-            UseCanonicalName::Off | UseCanonicalName::Dns if has_host => {
-                // A Host without a port means the default one (core.c, ap_get_server_port).
-                asked.or(physical).or(configured).unwrap_or(80)
-            }
-            UseCanonicalName::On => configured.or(physical).unwrap_or(80),
-            // httpd would send a client that names no host to port 80.
-            _ => configured.or(physical).unwrap_or(local),
-        }
-    }
-
-    /// `http://name:port` for absolute URLs.
-    pub(crate) fn base_url(&self) -> Vec<u8> {
-        let (name, port) = (self.server_name(), self.server_port());
-        let mut url = b"http://".to_vec();
-        url.extend_from_slice(name.as_bytes());
-        if port != 80 {
-            url.extend_from_slice(format!(":{port}").as_bytes());
-        }
-        url
     }
 }

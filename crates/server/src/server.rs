@@ -235,6 +235,15 @@ impl Server {
         }
     }
 
+    /// Log what was said about the configuration, which stands there as it was said already.
+    pub fn repeat(&self, lines: &str) {
+        let sink = &self.site.error_log.sink;
+        for line in lines.split_inclusive('\n').filter(|_| sink.syslog().is_none()) {
+            // What cannot be written is lost: it has been said elsewhere.
+            let _ = sink.write(line.as_bytes());
+        }
+    }
+
     /// Log how the server was called, as httpd's core does.
     pub fn note_command_line(&self, line: &str) {
         let text = format!("Command line: '{line}'");
@@ -314,8 +323,7 @@ fn expand(serve: &Serve, index: &Index<Builder>, mpm: Option<MpmKind>) -> Result
         server_root: folder.to_string_lossy().into_owned(),
         version: identity::VERSION,
         bytes_max: config::expand::EXPANDED_BYTES_MAX,
-        is_htaccess: false,
-        passes_over: false,
+        htaccess: None,
         missing: &[],
         mpm: mpm.map(MpmKind::symbol),
     };

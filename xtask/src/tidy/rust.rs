@@ -10,7 +10,7 @@ const MOST_FILE_LINES: usize = 500;
 /// A file with this line is one table and may be longer.
 const TABLE: &str = "// tidy: table";
 /// Crates that can name neither socket, file, thread nor clock, because they have no `std`.
-pub(crate) const PURE: &[&str] = &["config", "expr", "http1", "message"];
+pub(crate) const PURE: &[&str] = &["config", "expr", "fastcgi", "http1", "message"];
 /// What the root of a pure crate says.
 const PURE_MARKS: &[&str] = &["#![no_std]", "#![forbid(unsafe_code)]"];
 

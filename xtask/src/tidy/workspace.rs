@@ -10,9 +10,13 @@ use std::process::Command;
 const ARROWS: &[(&str, &[&str])] = &[
     ("trivet", &["mpm", "server", "config", "runtime"]),
     ("mpm", &["server", "runtime", "scoreboard", "config"]),
-    ("server", &["config", "runtime", "scoreboard", "expr", "pattern", "http1", "message"]),
+    (
+        "server",
+        &["config", "runtime", "scoreboard", "expr", "pattern", "fastcgi", "http1", "message"],
+    ),
     ("expr", &["pattern"]),
     ("http1", &["message"]),
+    ("fastcgi", &["message"]),
     ("runtime", &[]),
     ("scoreboard", &[]),
     ("pattern", &[]),

@@ -182,6 +182,8 @@ pub(super) const OWN_HEADS: Set = Set {
         ("h.asis", "Status: 299 Odd\n\nh\n"),
         ("i.asis", "Status: 404 Gone Fishing\nLocation: /plain.txt\n\ni\n"),
         ("j.asis", ""),
+        ("computed/a.txt", "Status: 299 Odd\n\nh\n"),
+        ("computed/b.txt", "Status: 298 Odd\n\nh\n"),
         ("k.typed", "Content-Type: text/css\n\nk\n"),
         ("l.typed", "X-L: l\n\nl\n"),
         ("plain.txt", "plain\n"),
@@ -194,6 +196,9 @@ pub(super) const OWN_HEADS: Set = Set {
     ],
     ignored: &[],
     requests: &[
+        "GET /computed/a.txt HTTP/1.1\nX-Handler: as-is",
+        "GET /computed/b.txt HTTP/1.1\nX-Handler: none",
+        "GET /computed/b.txt HTTP/1.1\nX-Handler: Send-As-Is",
         "GET /a.asis HTTP/1.1",
         "GET /b.asis HTTP/1.1",
         "GET /b.asis HTTP/1.1\nIf-None-Match: *",

@@ -14,7 +14,12 @@ fn macros_are_filled_in() {
         ("<Macro m $x>\n<$x y>\nB\n</$x>\n</Macro>\nUse m C", "<C y>\n    B\n</C>\n"),
         ("<Macro m $x>\nA ${$x}\n</Macro>\nUse m SET", "A one two\n"),
         ("<Macro m $x>\n<IfDefine $x>\nA\n</IfDefine>\n</Macro>\nUse m BARE\nUse m NO", "A\n"),
-        ("<Macro m $x>\n<Macro n @y>\nA $x @y\n</Macro>\n</Macro>\nUse m 1\nUse n 2", "A 1 2\n"),
+        (
+            "<Macro m $x>\n<Macro n @y>\nA $x @y\n</Macro>\n</Macro>\nUse m 1\nUse n 2",
+            "A 1 \"2\"\n",
+        ),
+        // A value for `@y` is one word, whatever it holds.
+        ("<Macro m @y>\nA @y\n</Macro>\nUse m 'a \"b\\\\c'", "A \"a \\\"b\\\\c\"\n"),
     ];
     for (text, expected) in cases {
         assert_eq!(left(&[("", text)]), expected, "{text}");
@@ -98,6 +103,72 @@ fn macros_that_make_no_sense_are_told() {
     ] {
         assert_eq!(error(text), expected, "{text}");
     }
+}
+
+#[test]
+fn what_a_macro_opens_its_file_may_close() {
+    const OPEN: &str = "<Macro open $x>\n<B $x>\n</Macro>\n";
+    const CLOSE: &str = "<Macro close>\n</B>\n</Macro>\n";
+    let silent = format!("MacroIgnoreBadNesting\n{OPEN}{CLOSE}");
+    for (text, expected) in [
+        (format!("{silent}Use open 1\nA\n</B>"), "<B 1>\n    A\n</B>\n"),
+        (format!("{silent}<B 1>\nA\nUse CLOSE\nA"), "<B 1>\n    A\n</B>\nA\n"),
+        (format!("{silent}Use open 1\nA\nUse close"), "<B 1>\n    A\n</B>\n"),
+        (
+            format!("{silent}<Macro both>\nUse open 2\n</Macro>\nUse both\nUse close"),
+            "<B 2>\n</B>\n",
+        ),
+        // In a file that is included, too.
+        (format!("{silent}Include inc"), "<B 3>\n    C\n</B>\n"),
+        // What stands in a macro that nobody uses is no matter.
+        (silent.clone(), ""),
+        (format!("{silent}UndefMacro open\n<Macro open $x>\nA $x\n</Macro>\nUse open 1"), "A 1\n"),
+    ] {
+        let files = [("", text.as_str()), ("/etc/inc", "Use open 3\nC\nUse close\n")];
+        let all = expanded(&files);
+        assert!(all.diagnostics.is_empty(), "{text}: {:?}", all.diagnostics);
+        assert_eq!(ast::print(&all.nodes[0]), expected, "{text}");
+    }
+}
+
+#[test]
+fn sections_that_a_macro_leaves_open_are_told() {
+    let place = "(defined on line 1 of \"/main.conf\")";
+    let said = |text: &str| {
+        let all = expanded(&[("", text)]);
+        let line = |it: &config::Diagnostic| it.httpd_text("apache2");
+        all.diagnostics.iter().map(line).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        said("<Macro m>\n# one\n</A>\n</B>\n</Macro>"),
+        [
+            format!("AH02793: bad (negative) nesting on line 3 of macro 'm' {place}"),
+            format!("AH02793: bad (negative) nesting on line 4 of macro 'm' {place}"),
+            format!("AH02795: bad cumulated nesting (-2) in macro 'm' {place}"),
+        ]
+    );
+    assert!(said("<Macro m /IgnoreBadNesting>\n<A>\n</Macro>").is_empty());
+    let used = format!("macro 'm' {place} used on line 4 of \"/main.conf\"");
+    assert_eq!(
+        said("<Macro m>\n<A>\n</Macro>\nUse m"),
+        [
+            format!("AH02795: bad cumulated nesting (+1) in macro 'm' {place}"),
+            format!("apache2: Syntax error on line 1 of {used}: {used}:1: <A> was not closed."),
+        ]
+    );
+    assert_eq!(
+        said("<A>\n<Macro m>\n</A>\n"),
+        ["apache2: Syntax error on line 2 of /main.conf: macro 'm' (defined on line 2 of \
+          \"/main.conf\")\\n\\tcontents error: expected token not found: </Macro>"]
+    );
+    // They may not use each other for ever, either.
+    let bomb = "<Macro m>\n</A>\nUse m\n</Macro>\nUse m";
+    assert!(said(bomb).iter().any(|it| it.ends_with("recursive use of macro 'm' is invalid")));
+    let more: String = (0..30)
+        .map(|at| format!("<Macro m{at}>\n</A>\nUse m{0}\nUse m{0}\n</Macro>\n", at + 1))
+        .collect();
+    let last = said(&format!("MacroIgnoreBadNesting\n{more}Use m0")).pop().unwrap();
+    assert!(last.contains("grows without end") || last.contains("undefined"), "{last}");
 }
 
 #[test]

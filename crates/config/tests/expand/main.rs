@@ -11,6 +11,7 @@ use config::{
 
 const MODULES: &[ModuleName] = &[
     ModuleName { symbol: "so_module", file: "mod_so.c", is_static: true },
+    ModuleName { symbol: "macro_module", file: "mod_macro.c", is_static: true },
     ModuleName { symbol: "alias_module", file: "mod_alias.c", is_static: false },
     ModuleName { symbol: "mpm_event_module", file: "event.c", is_static: false },
     ModuleName { symbol: "mpm_prefork_module", file: "prefork.c", is_static: false },
@@ -81,8 +82,7 @@ fn expanded_for(files: &[(&str, &str)], is_modular: bool, mpm: Option<&'static s
         server_root: "/etc".into(),
         version: [2, 4, 71],
         bytes_max: 1 << 20,
-        is_htaccess: false,
-        passes_over: false,
+        htaccess: None,
         missing: &[],
         mpm,
     };
@@ -347,7 +347,7 @@ fn modules_are_there_once_they_are_loaded() {
     assert_eq!(first_line(&[("", twice)]), expected);
     let later = "LoadModule rewrite_module x\n<IfModule mod_rewrite.c>\nA\n</IfModule>";
     let all = expanded(&[("", later)]);
-    assert!(all.nodes[0].is_empty() && all.loaded == ["so_module"]);
+    assert!(all.nodes[0].is_empty() && all.loaded == ["so_module", "macro_module"]);
     // From here on in our words.
     assert!(said(&all).starts_with("warning: /main.conf:1: rewrite_module is not there yet"));
     let unknown = said(&expanded(&[("", "LoadModule alias_moduel m.so")]));
@@ -391,7 +391,7 @@ fn conditions_hold_for_the_mpm_that_runs() {
     let expected = "More than one MPM loaded: mpm_worker_module, the last, is taken";
     assert!(said(&all).contains(expected), "{}", said(&all));
     assert_eq!(all.mpms, ["mpm_event_module", "mpm_worker_module"]);
-    assert_eq!(all.loaded, ["so_module", "mpm_worker_module"]);
+    assert_eq!(all.loaded, ["so_module", "macro_module", "mpm_worker_module"]);
     let asks = |text: &str| expanded(&[("", text)]).asks_for_mpm;
     assert!(asks("<IfModule !event.c>\n</IfModule>") && asks(ASK));
     assert!(!asks(&two) && !asks("<IfModule mod_so.c>\n</IfModule>"));

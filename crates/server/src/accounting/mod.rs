@@ -12,7 +12,7 @@ mod spent;
 
 pub(crate) use index::{Account, Accounts};
 pub(crate) use meter::Meter;
-pub(crate) use spent::{Begin, Spent, blocking, compute, measured};
+pub(crate) use spent::{Begin, Spent, Waits, blocking, compute, measured};
 
 use crate::context::Context;
 use runtime::clock;

@@ -10,6 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 /// The time of one request. Everybody who serves it adds to it.
@@ -195,6 +196,38 @@ impl Drop for Waiting<'_> {
             self.spent.add_wait(cause, self.elapsed_ns());
         }
         self.spent.show(None);
+    }
+}
+
+/// Waits of something that lives as long as an answer is on its way: it waits now for this, now for
+/// that, and now for nothing.
+pub(crate) struct Waits {
+    spent: Rc<Spent>,
+    now: Option<(Cause, u64)>,
+}
+
+impl Waits {
+    pub(crate) fn new(spent: Rc<Spent>) -> Self {
+        Self { spent, now: None }
+    }
+
+    /// From now on it waits for this.
+    pub(crate) fn now_for(&mut self, cause: Option<Cause>) {
+        if self.now.map(|now| now.0) == cause {
+            return;
+        }
+        let now_ns = clock::monotonic_ns();
+        if let Some((before, since_ns)) = self.now.take() {
+            self.spent.add_wait(before, now_ns.saturating_sub(since_ns));
+        }
+        self.now = cause.map(|cause| (cause, now_ns));
+        self.spent.show(cause);
+    }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.now_for(None);
     }
 }
 

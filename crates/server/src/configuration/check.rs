@@ -5,7 +5,6 @@ use super::Httpd;
 use crate::modules;
 use crate::site::builder::Builder;
 use crate::site::lexical;
-use config::diagnostic::Stage;
 use config::{Diagnostic, Line, Node};
 use runtime::process;
 use std::collections::HashMap;
@@ -20,8 +19,6 @@ pub(super) struct Checks {
 /// Lines that are looked at again once all are applied.
 #[derive(Default)]
 pub(super) struct Checked<'n> {
-    /// Each with whether it is in a `<VirtualHost>`.
-    document_roots: Vec<(&'n Line, bool)>,
     /// Those of access logs.
     logs: Vec<&'n Line>,
 }
@@ -30,25 +27,19 @@ impl<'n> Checked<'n> {
     /// The lines of a configuration, in its order.
     pub(super) fn of(trees: &'n [Vec<Node>]) -> Self {
         let mut found = Self::default();
-        trees.iter().for_each(|nodes| found.add(nodes, false));
+        trees.iter().for_each(|nodes| found.add(nodes));
         found
     }
 
-    fn add(&mut self, nodes: &'n [Node], in_host: bool) {
+    fn add(&mut self, nodes: &'n [Node]) {
         for node in nodes {
-            let line = match node {
-                Node::Section(section) => {
-                    let is_host = section.line.name().eq_ignore_ascii_case("<VirtualHost");
-                    self.add(&section.body, in_host || is_host);
-                    continue;
+            match node {
+                Node::Section(section) => self.add(&section.body),
+                Node::Directive(line) => {
+                    if ACCESS_LOGS.iter().any(|log| log.eq_ignore_ascii_case(line.name())) {
+                        self.logs.push(line);
+                    }
                 }
-                Node::Directive(line) => line,
-            };
-            let name = line.name();
-            if name.eq_ignore_ascii_case("DocumentRoot") {
-                self.document_roots.push((line, in_host));
-            } else if ACCESS_LOGS.iter().any(|log| log.eq_ignore_ascii_case(name)) {
-                self.logs.push(line);
             }
         }
     }
@@ -99,34 +90,6 @@ pub(super) fn id_of(name: &str, look_up: impl Fn(&str) -> Option<u32>) -> Option
 }
 
 impl Checks {
-    /// An error for each `DocumentRoot` that is no folder, and a warning in virtual hosts
-    /// (set_document_root of httpd's core.c).
-    pub(super) fn missing_document_roots(
-        &mut self,
-        checked: &Checked<'_>,
-        root: &Path,
-    ) -> Vec<Diagnostic> {
-        let mut said = Vec::new();
-        for (line, in_host) in &checked.document_roots {
-            let mut words = config::lexer::Words::new(line.args()).map(|word| word.text);
-            let (Some(path), None) = (words.next(), words.next()) else { continue };
-            let path = root.join(path);
-            if !self.is_folder(&path) {
-                let shown = path.display();
-                if *in_host {
-                    let text = format!("Warning: DocumentRoot [{shown}] does not exist");
-                    let warning = Diagnostic::warning(line.position(), text);
-                    said.push(Diagnostic { id: Some("AH00112"), ..warning });
-                    continue;
-                }
-                let text = format!("DocumentRoot '{shown}' is not a directory, or is not readable");
-                let error = Diagnostic::error(Stage::Apply, line.position(), text);
-                said.push(Diagnostic { line_text: line.text.to_string(), ..error });
-            }
-        }
-        said
-    }
-
     /// The folder of each log must be there (check_errorlog_dir of httpd's core.c and
     /// check_log_dir of its mod_log_config.c). httpd stops at the first of either kind.
     pub(super) fn log_folders(

@@ -130,8 +130,13 @@ impl Levels {
 
     /// The level of one module, by short name (`core`, `ssl`).
     pub(crate) fn of(&self, module: &str) -> Level {
+        self.said_of(module).unwrap_or(Level::Warn)
+    }
+
+    /// The same, if the lines say anything about it.
+    pub(crate) fn said_of(&self, module: &str) -> Option<Level> {
         let exception = self.modules.iter().find(|(name, _)| name == module);
-        exception.map_or(self.default.unwrap_or(Level::Warn), |&(_, level)| level)
+        exception.map(|row| row.1).or(self.default)
     }
 
     /// These inside of `outer`: a level for all modules forgets what was said further out

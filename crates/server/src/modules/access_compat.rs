@@ -173,7 +173,8 @@ fn add(
     call: &Call<'_>,
     list: fn(&mut Lists) -> &mut Vec<Entry>,
 ) -> Result<(), Error> {
-    if !call.arg(0).eq_ignore_ascii_case("from") {
+    // httpd looks at the first word with each of the others, and `""` is none.
+    if call.args.len() > 1 && !call.arg(0).eq_ignore_ascii_case("from") {
         return Err(Error::argument(0, "allow and deny must be followed by 'from'"));
     }
     let methods = Methods::limited(builder.limited());

@@ -7,7 +7,7 @@ use crate::modules::filter::recode::Coder;
 use crate::site::builder::Builder;
 use brotli::CompressorWriter;
 use brotli::enc::BrotliEncoderParams;
-use config::directive::Apply;
+use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use std::io::{self, Write};
 
@@ -15,23 +15,13 @@ use std::io::{self, Write};
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "brotli_module", file: "mod_brotli.c", directives: DIRECTIVES };
 
-const fn row(
-    name: &'static str,
-    args: Args<Builder>,
-    default: &'static str,
-    help: &'static str,
-    apply: Apply<Builder>,
-) -> Directive<Builder> {
-    Directive { name, args, scope: Scope::RSRC_CONF, default, help, apply }
-}
-
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("BrotliFilterNote", Args::OneOrTwo, "", "Set a note to report on compression ratio", filter_note),
-    row("BrotliCompressionQuality", Args::One, "5", "Compression quality between 0 and 11 (higher quality means slower compression)", quality),
-    row("BrotliCompressionWindow", Args::One, "18", "Sliding window size between 10 and 24 (larger windows can improve compression, but require more memory)", window),
-    row("BrotliCompressionMaxInputBlock", Args::One, "", "Maximum input block size between 16 and 24 (larger block sizes require more memory)", max_input_block),
-    row("BrotliAlterETag", Args::One, "AddSuffix", "Set how mod_brotli should modify ETag response headers: 'AddSuffix' (default), 'NoChange', 'Remove'", alter_etag),
+    row("BrotliFilterNote", Args::OneOrTwo, Scope::RSRC_CONF, "", "Set a note to report on compression ratio", filter_note),
+    row("BrotliCompressionQuality", Args::One, Scope::RSRC_CONF, "5", "Compression quality between 0 and 11 (higher quality means slower compression)", quality),
+    row("BrotliCompressionWindow", Args::One, Scope::RSRC_CONF, "18", "Sliding window size between 10 and 24 (larger windows can improve compression, but require more memory)", window),
+    row("BrotliCompressionMaxInputBlock", Args::One, Scope::RSRC_CONF, "", "Maximum input block size between 16 and 24 (larger block sizes require more memory)", max_input_block),
+    row("BrotliAlterETag", Args::One, Scope::RSRC_CONF, "AddSuffix", "Set how mod_brotli should modify ETag response headers: 'AddSuffix' (default), 'NoChange', 'Remove'", alter_etag),
 ];
 
 /// Settings of a server. As in httpd those of a virtual host that has any replace all of the main

@@ -5,7 +5,7 @@ use crate::modules::filter::coding::AlterEtag;
 use crate::modules::filter::recode::Coder;
 use crate::site::builder::Builder;
 use config::args;
-use config::directive::Apply;
+use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 use std::io;
@@ -13,17 +13,6 @@ use std::io;
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "deflate_module", file: "mod_deflate.c", directives: DIRECTIVES };
-
-const fn row(
-    name: &'static str,
-    args: Args<Builder>,
-    scope: Scope,
-    default: &'static str,
-    help: &'static str,
-    apply: Apply<Builder>,
-) -> Directive<Builder> {
-    Directive { name, args, scope, default, help, apply }
-}
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

@@ -5,7 +5,7 @@ use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::site::builder::Builder;
 use crate::table::Table;
-use config::directive::Apply;
+use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use std::os::unix::ffi::OsStrExt;
 
@@ -13,20 +13,11 @@ use std::os::unix::ffi::OsStrExt;
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "env_module", file: "mod_env.c", directives: DIRECTIVES };
 
-const fn row(
-    name: &'static str,
-    args: Args<Builder>,
-    help: &'static str,
-    apply: Apply<Builder>,
-) -> Directive<Builder> {
-    Directive { name, args, scope: Scope::OR_FILEINFO, default: "", help, apply }
-}
-
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("PassEnv", Args::OneOrMore, "a list of environment variables to pass to CGI.", pass_env),
-    row("SetEnv", Args::OneOrTwo, "an environment variable name and optional value to pass to CGI.", set_env),
-    row("UnsetEnv", Args::OneOrMore, "a list of variables to remove from the CGI environment.", unset_env),
+    row("PassEnv", Args::OneOrMore, Scope::OR_FILEINFO, "", "a list of environment variables to pass to CGI.", pass_env),
+    row("SetEnv", Args::OneOrTwo, Scope::OR_FILEINFO, "", "an environment variable name and optional value to pass to CGI.", set_env),
+    row("UnsetEnv", Args::OneOrMore, Scope::OR_FILEINFO, "", "a list of variables to remove from the CGI environment.", unset_env),
 ];
 
 /// Per-directory settings.

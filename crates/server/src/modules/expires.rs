@@ -10,7 +10,7 @@ use crate::representation::http_date;
 use crate::response::Response;
 use crate::site::builder::Builder;
 use crate::site::settings::either;
-use config::directive::Apply;
+use config::directive::row;
 use config::lexer::Words;
 use config::{Args, Call, Directive, Error, Module, Scope};
 
@@ -18,21 +18,11 @@ use config::{Args, Call, Directive, Error, Module, Scope};
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "expires_module", file: "mod_expires.c", directives: DIRECTIVES };
 
-const fn row(
-    name: &'static str,
-    args: Args<Builder>,
-    default: &'static str,
-    help: &'static str,
-    apply: Apply<Builder>,
-) -> Directive<Builder> {
-    Directive { name, args, scope: Scope::OR_INDEXES, default, help, apply }
-}
-
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("ExpiresActive", Args::Flag, "Off", "Limited to 'on' or 'off'", active),
-    row("ExpiresByType", Args::Two, "", "a MIME type followed by an expiry date code", by_type),
-    row("ExpiresDefault", Args::One, "", "an expiry date code", default),
+    row("ExpiresActive", Args::Flag, Scope::OR_INDEXES, "Off", "Limited to 'on' or 'off'", active),
+    row("ExpiresByType", Args::Two, Scope::OR_INDEXES, "", "a MIME type followed by an expiry date code", by_type),
+    row("ExpiresDefault", Args::One, Scope::OR_INDEXES, "", "an expiry date code", default),
 ];
 
 /// Per-directory settings.

@@ -36,6 +36,7 @@ pub(crate) mod mime;
 pub(crate) mod mpm_common;
 pub(crate) mod negotiation;
 pub(crate) mod php;
+pub(crate) mod proxy_fcgi;
 pub(crate) mod remoteip;
 pub(crate) mod reqtimeout;
 pub(crate) mod setenvif;
@@ -91,6 +92,7 @@ pub(crate) static MODULES: &[&Module<Builder>] = &[
     &setenvif::MODULE,
     &remoteip::MODULE,
     &asis::MODULE,
+    &proxy_fcgi::MODULE,
     &unique_id::MODULE,
     &status::MODULE,
     &info::MODULE,
@@ -158,6 +160,7 @@ const RESOLVE: &[Row<Resolve>] = &[
     ("info_module", info::resolve),
     ("trivet_module", diagnostic::resolve),
     ("asis_module", asis::resolve),
+    ("proxy_fcgi_module", proxy_fcgi::resolve),
     ("negotiation_module", negotiation::hooks::map),
     ("autoindex_module", autoindex::listing::resolve),
     ("actions_module", actions::resolve),
@@ -355,13 +358,17 @@ pub struct Documented {
 impl Documented {
     /// A directive of the MPMs as httpd shows it under one of them; `None` if that has it not.
     fn under(self, mpm: MpmKind) -> Option<Self> {
-        let help = match mpm {
-            MpmKind::Prefork => mpm_common::help_of_prefork(self.name),
-            _ => None,
-        };
         self.mpms
             .is_none_or(|names| names.contains(&mpm.name()))
-            .then_some(Self { help: help.unwrap_or(self.help), ..self })
+            .then_some(Self { help: help_under(mpm, self.name, self.help), ..self })
+    }
+}
+
+/// httpd's help text of a directive whose row says `help`.
+pub(crate) fn help_under(mpm: MpmKind, name: &str, help: &'static str) -> &'static str {
+    match mpm {
+        MpmKind::Prefork => mpm_common::help_of_prefork(name).unwrap_or(help),
+        _ => help,
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::mpm_settings::{Count, MpmKind};
 use crate::site::builder::Builder;
+use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope, args};
 use runtime::file::{self, Kind};
 use std::os::unix::ffi::OsStrExt;
@@ -11,42 +12,33 @@ use std::os::unix::ffi::OsStrExt;
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "mpm_event_module", file: "event.c", directives: DIRECTIVES };
 
-const fn row(
-    name: &'static str,
-    default: &'static str,
-    help: &'static str,
-    apply: config::directive::Apply<Builder>,
-) -> Directive<Builder> {
-    Directive { name, args: Args::One, scope: Scope::SERVER, default, help, apply }
-}
-
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("MaxRequestWorkers", "256 (prefork), 400 (worker), auto (event, trivet serve)", "Maximum number of threads alive at the same time", max_request_workers),
-    row("MaxClients", "256 (prefork), 400 (worker), auto (event, trivet serve)", "Deprecated name of MaxRequestWorkers", max_clients),
-    row("ThreadsPerChild", "25 (worker), auto (event, trivet serve)", "Number of threads each child creates", threads_per_child),
-    row("ServerLimit", "256 (prefork), 16 (worker), auto (event, trivet serve)", "Maximum number of child processes for this run of Apache", server_limit),
-    row("ThreadLimit", "64, auto (trivet serve)", "Maximum number of worker threads per child process for this run of Apache - Upper limit for ThreadsPerChild", thread_limit),
-    row("StartServers", "5 (prefork), 3 (worker), auto (event, trivet serve)", "Number of child processes launched at server startup", start_servers),
-    row("ListenBacklog", "511", "Maximum length of the queue of pending connections, as used by listen(2)", listen_backlog),
-    row("ListenTCPDeferAccept", "1", "Value set for the socket option TCP_DEFER_ACCEPT if it is set", listen_tcp_defer_accept),
-    row("ListenCoresBucketsRatio", "0", "Ratio between the number of CPU cores (online) and the number of listeners buckets", listen_cores_buckets_ratio),
-    row("SendBufferSize", "0", "Send buffer size in bytes", send_buffer_size),
-    row("ReceiveBufferSize", "0", "Receive buffer size in bytes", receive_buffer_size),
-    row("MaxMemFree", "", "Maximum number of 1k blocks a particular child's allocator may hold.", max_mem_free),
-    row("ThreadStackSize", "", "Size in bytes of stack used by threads handling client connections", thread_stack_size),
-    row("CoreDumpDirectory", "", "The location of the directory Apache changes to before dumping core", core_dump_directory),
-    row("ScoreBoardFile", "", "A file for Apache to maintain runtime process management information", accept),
-    row("GracefulShutdownTimeout", "0", "Maximum time in seconds to wait for child processes to complete transactions during shutdown", graceful_shutdown_timeout),
-    row("MinSpareThreads", "75 (worker), auto (event, trivet serve)", "Minimum number of idle threads, to handle request spikes", min_spare_threads),
-    row("MaxSpareThreads", "250 (worker), auto (event, trivet serve)", "Maximum number of idle threads", max_spare_threads),
-    row("MinSpareServers", "5, auto (trivet serve)", "Minimum number of idle children, to handle request spikes", min_spare_servers),
-    row("MaxSpareServers", "10, auto (trivet serve)", "Maximum number of idle children", max_spare_servers),
-    row("MaxConnectionsPerChild", "0", "Maximum number of connections a particular child serves before dying.", max_connections_per_child),
-    row("MaxRequestsPerChild", "0", "Maximum number of connections a particular child serves before dying. (DEPRECATED, use MaxConnectionsPerChild)", max_connections_per_child),
-    row("MaxMemoryPerChild", "0", "Memory of its own, in bytes or with K, M or G, after which a child is replaced", max_memory_per_child),
-    row("PidFile", "", "A file for logging the server process ID", pid_file),
-    row("AsyncRequestWorkerFactor", "auto", "How many additional connects will be accepted per idle worker thread", async_request_worker_factor),
+    row("MaxRequestWorkers", Args::One, Scope::SERVER, "256 (prefork), 400 (worker), auto (event, trivet serve)", "Maximum number of threads alive at the same time", max_request_workers),
+    row("MaxClients", Args::One, Scope::SERVER, "256 (prefork), 400 (worker), auto (event, trivet serve)", "Deprecated name of MaxRequestWorkers", max_clients),
+    row("ThreadsPerChild", Args::One, Scope::SERVER, "25 (worker), auto (event, trivet serve)", "Number of threads each child creates", threads_per_child),
+    row("ServerLimit", Args::One, Scope::SERVER, "256 (prefork), 16 (worker), auto (event, trivet serve)", "Maximum number of child processes for this run of Apache", server_limit),
+    row("ThreadLimit", Args::One, Scope::SERVER, "64, auto (trivet serve)", "Maximum number of worker threads per child process for this run of Apache - Upper limit for ThreadsPerChild", thread_limit),
+    row("StartServers", Args::One, Scope::SERVER, "5 (prefork), 3 (worker), auto (event, trivet serve)", "Number of child processes launched at server startup", start_servers),
+    row("ListenBacklog", Args::One, Scope::SERVER, "511", "Maximum length of the queue of pending connections, as used by listen(2)", listen_backlog),
+    row("ListenTCPDeferAccept", Args::One, Scope::SERVER, "1", "Value set for the socket option TCP_DEFER_ACCEPT if it is set", listen_tcp_defer_accept),
+    row("ListenCoresBucketsRatio", Args::One, Scope::SERVER, "0", "Ratio between the number of CPU cores (online) and the number of listeners buckets", listen_cores_buckets_ratio),
+    row("SendBufferSize", Args::One, Scope::SERVER, "0", "Send buffer size in bytes", send_buffer_size),
+    row("ReceiveBufferSize", Args::One, Scope::SERVER, "0", "Receive buffer size in bytes", receive_buffer_size),
+    row("MaxMemFree", Args::One, Scope::SERVER, "", "Maximum number of 1k blocks a particular child's allocator may hold.", max_mem_free),
+    row("ThreadStackSize", Args::One, Scope::SERVER, "", "Size in bytes of stack used by threads handling client connections", thread_stack_size),
+    row("CoreDumpDirectory", Args::One, Scope::SERVER, "", "The location of the directory Apache changes to before dumping core", core_dump_directory),
+    row("ScoreBoardFile", Args::One, Scope::SERVER, "", "A file for Apache to maintain runtime process management information", accept),
+    row("GracefulShutdownTimeout", Args::One, Scope::SERVER, "0", "Maximum time in seconds to wait for child processes to complete transactions during shutdown", graceful_shutdown_timeout),
+    row("MinSpareThreads", Args::One, Scope::SERVER, "75 (worker), auto (event, trivet serve)", "Minimum number of idle threads, to handle request spikes", min_spare_threads),
+    row("MaxSpareThreads", Args::One, Scope::SERVER, "250 (worker), auto (event, trivet serve)", "Maximum number of idle threads", max_spare_threads),
+    row("MinSpareServers", Args::One, Scope::SERVER, "5, auto (trivet serve)", "Minimum number of idle children, to handle request spikes", min_spare_servers),
+    row("MaxSpareServers", Args::One, Scope::SERVER, "10, auto (trivet serve)", "Maximum number of idle children", max_spare_servers),
+    row("MaxConnectionsPerChild", Args::One, Scope::SERVER, "0", "Maximum number of connections a particular child serves before dying.", max_connections_per_child),
+    row("MaxRequestsPerChild", Args::One, Scope::SERVER, "0", "Maximum number of connections a particular child serves before dying. (DEPRECATED, use MaxConnectionsPerChild)", max_connections_per_child),
+    row("MaxMemoryPerChild", Args::One, Scope::SERVER, "0", "Memory of its own, in bytes or with K, M or G, after which a child is replaced", max_memory_per_child),
+    row("PidFile", Args::One, Scope::SERVER, "", "A file for logging the server process ID", pid_file),
+    row("AsyncRequestWorkerFactor", Args::One, Scope::SERVER, "auto", "How many additional connects will be accepted per idle worker thread", async_request_worker_factor),
 ];
 
 /// The rows that not every MPM has in httpd, with the names of those that do.

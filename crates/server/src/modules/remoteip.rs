@@ -11,7 +11,7 @@ use crate::phase::{Seen, Stop};
 use crate::proxy_protocol::ProxyProtocol;
 use crate::site::builder::Builder;
 use crate::site::settings::either;
-use config::directive::Apply;
+use config::directive::row;
 use config::lexer::Words;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use expr::Subnet;
@@ -23,25 +23,16 @@ use std::sync::Arc;
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "remoteip_module", file: "mod_remoteip.c", directives: DIRECTIVES };
 
-const fn row(
-    name: &'static str,
-    args: Args<Builder>,
-    help: &'static str,
-    apply: Apply<Builder>,
-) -> Directive<Builder> {
-    Directive { name, args, scope: Scope::RSRC_CONF, default: "", help, apply }
-}
-
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("RemoteIPHeader", Args::One, "Specifies a request header to trust as the client IP, e.g. X-Forwarded-For", header),
-    row("RemoteIPProxiesHeader", Args::One, "Specifies a request header to record proxy IP's, e.g. X-Forwarded-By; if not given then do not record", proxies_header),
-    row("RemoteIPTrustedProxy", Args::OneOrMore, "Specifies one or more proxies which are trusted to present IP headers", trusted_proxy),
-    row("RemoteIPInternalProxy", Args::OneOrMore, "Specifies one or more internal (transparent) proxies which are trusted to present IP headers", internal_proxy),
-    row("RemoteIPTrustedProxyList", Args::One, "The filename to read the list of trusted proxies, see the RemoteIPTrustedProxy directive", trusted_list),
-    row("RemoteIPInternalProxyList", Args::One, "The filename to read the list of internal proxies, see the RemoteIPInternalProxy directive", internal_list),
-    row("RemoteIPProxyProtocol", Args::Flag, "Enable PROXY protocol handling ('on', 'off')", proxy_protocol),
-    row("RemoteIPProxyProtocolExceptions", Args::Argv, "Disable PROXY protocol handling for this list of networks in CIDR format", exceptions),
+    row("RemoteIPHeader", Args::One, Scope::RSRC_CONF, "", "Specifies a request header to trust as the client IP, e.g. X-Forwarded-For", header),
+    row("RemoteIPProxiesHeader", Args::One, Scope::RSRC_CONF, "", "Specifies a request header to record proxy IP's, e.g. X-Forwarded-By; if not given then do not record", proxies_header),
+    row("RemoteIPTrustedProxy", Args::OneOrMore, Scope::RSRC_CONF, "", "Specifies one or more proxies which are trusted to present IP headers", trusted_proxy),
+    row("RemoteIPInternalProxy", Args::OneOrMore, Scope::RSRC_CONF, "", "Specifies one or more internal (transparent) proxies which are trusted to present IP headers", internal_proxy),
+    row("RemoteIPTrustedProxyList", Args::One, Scope::RSRC_CONF, "", "The filename to read the list of trusted proxies, see the RemoteIPTrustedProxy directive", trusted_list),
+    row("RemoteIPInternalProxyList", Args::One, Scope::RSRC_CONF, "", "The filename to read the list of internal proxies, see the RemoteIPInternalProxy directive", internal_list),
+    row("RemoteIPProxyProtocol", Args::Flag, Scope::RSRC_CONF, "", "Enable PROXY protocol handling ('on', 'off')", proxy_protocol),
+    row("RemoteIPProxyProtocolExceptions", Args::Argv, Scope::RSRC_CONF, "", "Disable PROXY protocol handling for this list of networks in CIDR format", exceptions),
 ];
 
 /// Settings of a host.

@@ -8,6 +8,7 @@ use crate::phase::Stop;
 use crate::question;
 use crate::site::builder::Builder;
 use crate::walk;
+use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use message::Status;
 use message::escape::html_escape;
@@ -19,20 +20,11 @@ use std::fs::File;
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "speling_module", file: "mod_speling.c", directives: DIRECTIVES };
 
-const fn row(
-    name: &'static str,
-    default: &'static str,
-    help: &'static str,
-    apply: config::directive::Apply<Builder>,
-) -> Directive<Builder> {
-    Directive { name, args: Args::Flag, scope: Scope::OR_OPTIONS, default, help, apply }
-}
-
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("CheckSpelling", "Off", "whether or not to fix miscapitalized/misspelled requests", check_spelling),
-    row("CheckCaseOnly", "Off", "whether or not to fix only miscapitalized requests", check_case_only),
-    row("CheckBasenameMatch", "On", "whether or not to fix files with the same base name", check_basename_match),
+    row("CheckSpelling", Args::Flag, Scope::OR_OPTIONS, "Off", "whether or not to fix miscapitalized/misspelled requests", check_spelling),
+    row("CheckCaseOnly", Args::Flag, Scope::OR_OPTIONS, "Off", "whether or not to fix only miscapitalized requests", check_case_only),
+    row("CheckBasenameMatch", Args::Flag, Scope::OR_OPTIONS, "On", "whether or not to fix files with the same base name", check_basename_match),
 ];
 
 /// Per-directory settings. httpd has no merge for them: the innermost section that says anything

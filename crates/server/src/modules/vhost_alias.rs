@@ -6,6 +6,7 @@ use crate::lookup::{Lookup, Mapped, Place};
 use crate::modules::alias::{self, SCRIPT_HANDLER};
 use crate::phase::Stop;
 use crate::site::builder::Builder;
+use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use message::Status;
 
@@ -13,22 +14,35 @@ use message::Status;
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "vhost_alias_module", file: "mod_vhost_alias.c", directives: DIRECTIVES };
 
-const fn row(
-    name: &'static str,
-    help: &'static str,
-    apply: config::directive::Apply<Builder>,
-) -> Directive<Builder> {
-    Directive { name, args: Args::One, scope: Scope::RSRC_CONF, default: "none", help, apply }
-}
-
 const SCRIPTS: &str = "how to create a ScriptAlias based on the host";
 const DOCUMENTS: &str = "how to create the DocumentRoot based on the host";
 
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("VirtualScriptAlias", SCRIPTS, virtual_script_alias),
-    row("VirtualDocumentRoot", DOCUMENTS, virtual_document_root),
-    row("VirtualScriptAliasIP", SCRIPTS, virtual_script_alias_ip),
-    row("VirtualDocumentRootIP", DOCUMENTS, virtual_document_root_ip),
+    row("VirtualScriptAlias", Args::One, Scope::RSRC_CONF, "none", SCRIPTS, virtual_script_alias),
+    row(
+        "VirtualDocumentRoot",
+        Args::One,
+        Scope::RSRC_CONF,
+        "none",
+        DOCUMENTS,
+        virtual_document_root,
+    ),
+    row(
+        "VirtualScriptAliasIP",
+        Args::One,
+        Scope::RSRC_CONF,
+        "none",
+        SCRIPTS,
+        virtual_script_alias_ip,
+    ),
+    row(
+        "VirtualDocumentRootIP",
+        Args::One,
+        Scope::RSRC_CONF,
+        "none",
+        DOCUMENTS,
+        virtual_document_root_ip,
+    ),
 ];
 
 /// What a host says; the inner `None` is `none`.

@@ -2,12 +2,14 @@
 //! opened here and nothing of it is seen by a request. A `.htaccess` file has a builder of its own.
 
 use crate::expression::Mode;
+use crate::modules;
 use crate::resolve::{Root, Roots};
 use crate::site::host::HostDraft;
 use crate::site::section::{Condition, Matcher, Section, SectionKind};
 use crate::site::settings::Settings;
+use crate::site::startup;
 use crate::site::wildcard;
-use config::{Build, Call, Error, Node, Position, Scope};
+use config::{Build, Call, Diagnostic, Directive, Error, Node, Position, Scope};
 use message::Method;
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -52,6 +54,11 @@ pub(crate) struct Overrides {
 }
 
 impl Overrides {
+    /// Whether a directive is permitted by its name.
+    pub(crate) fn lists(&self, name: &str) -> bool {
+        self.list.iter().any(|listed| listed.eq_ignore_ascii_case(name))
+    }
+
     /// Whether a `.htaccess` file is read at all.
     pub(crate) fn is_none(&self) -> bool {
         !self.classes.meets(Scope::HTACCESS) && self.list.is_empty()
@@ -121,6 +128,10 @@ pub(crate) struct ServerDraft {
     pub(crate) loaded: Option<Vec<&'static str>>,
     /// Modules of httpd that were asked for and are not there.
     pub(crate) missing: Vec<&'static str>,
+    /// `Mutex`, for `-S` only: see [`crate::Facts`].
+    pub(crate) mutexes: Vec<(String, [String; 3])>,
+    /// Whether each `DocumentRoot` has to be there.
+    pub(crate) checks_document_root: bool,
     /// The configuration as it was read, for server-info.
     pub(crate) tree: Arc<[Node]>,
     /// Variables, for `.htaccess` files.
@@ -184,8 +195,7 @@ impl Build for Builder {
     }
 
     fn permits(&self, name: &str) -> bool {
-        let list = self.overrides.as_ref().map(|overrides| overrides.list.as_slice());
-        list.unwrap_or_default().iter().any(|listed| listed.eq_ignore_ascii_case(name))
+        self.overrides.as_ref().is_some_and(|overrides| overrides.lists(name))
     }
 
     fn passes_over(&self) -> Scope {
@@ -194,6 +204,21 @@ impl Build for Builder {
 
     fn is_strict(&self) -> bool {
         self.is_htaccess()
+    }
+
+    fn help(&self, row: &Directive<Self>) -> &'static str {
+        modules::help_under(self.server.mpm.kind, row.name, row.help)
+    }
+
+    fn shows(&self, said: &Diagnostic) -> bool {
+        // Whoever is not httpd, and who reads a `.htaccess` file, has other ways to be quiet.
+        if self.server.loaded.is_none() || self.is_htaccess() {
+            return true;
+        }
+        let nth = if self.in_virtual_host { self.hosts.len() - 1 } else { 0 };
+        let levels = self.hosts[nth].levels.as_ref();
+        said.id
+            .is_none_or(|id| startup::logged(id).is_allowed_by_host(levels, self.in_virtual_host))
     }
 
     fn passes_unknown(&self) -> bool {
@@ -306,6 +331,13 @@ impl Builder {
         has(|kind| matches!(kind, SectionKind::If(_))).then_some("<If")
     }
 
+    /// Whether settings about `.htaccess` files are of no use here, as they come too late or are
+    /// about no folder (ap_check_cmd_context with NOT_IN_LOCATION and NOT_IN_FILES).
+    pub(crate) fn is_out_of_folders(&self) -> bool {
+        let is_folder = |open: &Section| matches!(open.kind, SectionKind::Directory(_));
+        !self.open.iter().all(is_folder) || self.is_limited()
+    }
+
     /// Whether a section with settings of its own is open.
     pub(crate) fn is_in_section(&self) -> bool {
         !self.open.is_empty()
@@ -369,14 +401,19 @@ impl Builder {
     /// Refuses what may not stand inside of `<Limit>`, though the scope is the same there
     /// (ap_check_cmd_context).
     pub(crate) fn check_not_in_limit(&self, call: &Call<'_>) -> Result<(), Error> {
-        // `<RequireAll>` and its like are limits to httpd, too.
-        let in_container = |open: &Section| open.settings.authz_core.is_in_container();
-        if self.limits.is_empty() && !self.open.last().is_some_and(in_container) {
+        if !self.is_limited() {
             return Ok(());
         }
         let end = if call.name.starts_with('<') { ">" } else { "" };
         let name = call.name;
         Err(format!("{name}{end} cannot occur within <Limit> or <LimitExcept> section").into())
+    }
+
+    /// Whether a line is about some methods only; `<RequireAll>` and its like are limits to httpd,
+    /// too.
+    fn is_limited(&self) -> bool {
+        let in_container = |open: &Section| open.settings.authz_core.is_in_container();
+        !self.limits.is_empty() || self.open.last().is_some_and(in_container)
     }
 
     /// The methods that a line is about; `None` is all.

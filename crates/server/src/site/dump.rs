@@ -2,6 +2,7 @@
 //! decided here: this is data, and a text.
 
 use crate::site::host::{HostAddress, HostDraft, is_wild};
+use crate::site::resolver;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
@@ -124,15 +125,12 @@ fn bucket(ip: IpAddr) -> usize {
     usize::from(((key >> 8) ^ key).to_le_bytes()[0])
 }
 
-/// The name of a host without `ServerName` and with an address that has none (vhost.c).
-const NAMELESS: &str = "bogus_host_without_reverse_dns";
-
 impl HostLine {
     fn of(host: &HostDraft, address: HostAddress, main: &str) -> Self {
         let own = host.server_name.as_ref().map(|name| name.name.clone());
-        let name = own.unwrap_or_else(|| match host.addresses.first().and_then(|at| at.ip) {
+        let name = own.unwrap_or_else(|| match host.unnamed_ip() {
             None => main.to_owned(),
-            Some(ip) => runtime::sys::name_of(ip).unwrap_or_else(|| NAMELESS.into()),
+            Some(ip) => resolver::name_of(ip).unwrap_or_else(|_| resolver::NAMELESS.into()),
         });
         let (wild_aliases, aliases) = host.aliases.iter().cloned().partition(|name| is_wild(name));
         Self {

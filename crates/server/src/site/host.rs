@@ -40,6 +40,8 @@ pub(crate) struct HostDraft {
     pub(crate) field_bytes: Option<usize>,
     pub(crate) fields: Option<usize>,
     pub(crate) trace: Option<Trace>,
+    /// Words of `HttpProtocolOptions`, which must not contradict each other.
+    pub(crate) protocol_options: Vec<&'static str>,
     /// `MergeSlashes`
     pub(crate) merge_slashes: Option<bool>,
     /// `AccessFileName`
@@ -64,6 +66,16 @@ pub(crate) struct HostDraft {
     pub(crate) directories: Vec<Arc<Section>>,
     /// `<Location>` in the order of the text.
     pub(crate) locations: Vec<Arc<Section>>,
+}
+
+impl HostDraft {
+    /// The address that stands for the name of a virtual host without one; `None` if it has a name,
+    /// or that of the main server as it is for any address (vhost.c, ap_fini_vhost_config).
+    pub(crate) fn unnamed_ip(&self) -> Option<IpAddr> {
+        let is_for_any = self.addresses.iter().any(|address| address.ip.is_none());
+        let first = self.addresses.first().filter(|_| self.server_name.is_none() && !is_for_any);
+        first.and_then(|address| address.ip)
+    }
 }
 
 /// `ServerName [scheme://]name[:port]`

@@ -2,6 +2,7 @@
 //! thread. A change takes effect with the next request.
 
 use crate::failure::Failure;
+use crate::log::errors::Message;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
@@ -10,7 +11,8 @@ use crate::site::builder::{Builder, Overrides};
 use crate::site::language::Language;
 use crate::site::locate::TEXT_BYTES_MAX;
 use crate::site::section::Section;
-use config::{Severity, Tree};
+use crate::site::startup;
+use config::{Diagnostic, Node, Severity, Tree};
 use message::Status;
 use runtime::file::{self, Errno, Kind};
 use std::cell::{Cell, RefCell};
@@ -48,6 +50,18 @@ struct Known {
     /// The first error, if there was one, in httpd's words.
     section: Result<Arc<Section>, Arc<str>>,
 }
+
+/// What came of a text.
+#[derive(Clone)]
+struct Parsed {
+    section: Result<Arc<Section>, Arc<str>>,
+    /// What httpd warns about, with its numbers. It does so for each request, here it is once for
+    /// each thread and change of the file.
+    warnings: Vec<(&'static str, String)>,
+}
+
+/// So many warnings of a file are logged: whoever writes it is not trusted with the log.
+const WARNINGS_MAX: usize = 20;
 
 impl Htaccess {
     /// What the file of `folder` (absolute, without a final slash) says; `None` without a file.
@@ -104,7 +118,7 @@ impl Htaccess {
         let file = open(lookup, &path).map_err(|errno| error(errno.to_string()))?;
         let mut text = read(&file, INLINE_BYTES_MAX).map_err(&error)?;
         let folder = String::from_utf8_lossy(folder).into_owned();
-        let section = if text.len() <= INLINE_BYTES_MAX {
+        let Parsed { section, warnings } = if text.len() <= INLINE_BYTES_MAX {
             parse(&lookup.site().language, &name, &folder, &text, overrides.clone())
         } else {
             let about = (&path, status.identity, status.modified_ns, status.changed_ns, overrides);
@@ -121,6 +135,7 @@ impl Htaccess {
             })?;
             (*parsed).clone().map_err(&error)?
         };
+        warnings.iter().for_each(|(id, text)| warn(lookup, id, text));
         let mut known = self.known.borrow_mut();
         let own_bytes = section.as_ref().map_or(0, |section| section.text_bytes);
         let mut text_bytes = self.text_bytes.get() + own_bytes;
@@ -169,28 +184,53 @@ fn parse(
     folder: &str,
     text: &[u8],
     overrides: Overrides,
-) -> Result<Arc<Section>, Arc<str>> {
+) -> Parsed {
     let tree: Tree = config::parse(name, text, 1);
     let expanded = language.expand(vec![tree], &overrides);
-    let first = |said: &[config::Diagnostic]| {
-        let error = said.iter().find(|said| said.severity == Severity::Error);
-        error.map_or(Ok(()), |error| Err(Arc::from(error.text.as_str())))
-    };
-    first(&expanded.diagnostics)?;
+    let mut said = expanded.diagnostics;
+    let nodes: Vec<Node> = expanded.nodes.into_iter().flatten().collect();
+    let section = settings(language, folder, &nodes, overrides, &mut said);
+    let before = said.iter().take_while(|said| said.severity != Severity::Error);
+    let warnings = before.filter_map(|said| Some((said.id?, said.text.clone())));
+    Parsed { section, warnings: warnings.take(WARNINGS_MAX).collect() }
+}
+
+/// From lines to settings; what is `said` about them is added to what was said before.
+fn settings(
+    language: &Language,
+    folder: &str,
+    nodes: &[Node],
+    overrides: Overrides,
+    said: &mut Vec<Diagnostic>,
+) -> Result<Arc<Section>, Arc<str>> {
+    first_error(said)?;
     let mut builder = Builder::for_htaccess(folder, overrides);
     language.introduce(&mut builder);
-    let nodes: Vec<config::Node> = expanded.nodes.into_iter().flatten().collect();
-    first(&config::apply(&nodes, &language.index, &mut builder))?;
+    said.extend(config::apply(nodes, &language.index, &mut builder));
+    first_error(said)?;
     let mut section = builder.into_section().ok_or("the file ends within a section")?;
-    section.text_bytes = length(&nodes);
+    section.text_bytes = length(nodes);
     Ok(Arc::new(section))
 }
 
+fn first_error(said: &[Diagnostic]) -> Result<(), Arc<str>> {
+    let error = said.iter().find(|said| said.severity == Severity::Error);
+    error.map_or(Ok(()), |error| Err(error.text.as_str().into()))
+}
+
+/// In the log of the host, as httpd does it while it reads the file.
+fn warn(lookup: &Lookup<'_>, id: &str, text: &str) {
+    let logged = startup::logged(id);
+    let number = id.strip_prefix("AH").and_then(|number| number.parse().ok());
+    let message = Message::new(logged.module, logged.level, number, text.as_bytes());
+    lookup.host.error_log.write(None, &message);
+}
+
 /// How long the text is, now that macros are expanded.
-fn length(nodes: &[config::Node]) -> usize {
-    let own = |node: &config::Node| match node {
-        config::Node::Directive(line) => line.text.len(),
-        config::Node::Section(section) => section.line.text.len() + length(&section.body),
+fn length(nodes: &[Node]) -> usize {
+    let own = |node: &Node| match node {
+        Node::Directive(line) => line.text.len(),
+        Node::Section(section) => section.line.text.len() + length(&section.body),
     };
     nodes.iter().map(own).sum()
 }

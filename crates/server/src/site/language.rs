@@ -7,7 +7,7 @@ use crate::mpm_settings::MpmKind;
 use crate::site::builder::{Aliases, Builder, Overrides, ServerDraft};
 use crate::site::world::System;
 use config::index::Found;
-use config::{Expanded, Index, ModuleName, Scope, Start, Tree};
+use config::{Expanded, Index, ModuleName, Permits, Scope, Start, Tree};
 use std::sync::Arc;
 
 /// The language as a site speaks it.
@@ -73,8 +73,10 @@ impl Language {
             server_root: self.server_root.clone(),
             version: identity::VERSION,
             bytes_max: EXPANDED_BYTES_MAX,
-            is_htaccess: true,
-            passes_over: overrides.passes_over != Scope::NONE,
+            htaccess: Some(Permits {
+                may_use: &|name| overrides.classes.meets(Scope::HTACCESS) || overrides.lists(name),
+                passes_over: overrides.passes_over != Scope::NONE,
+            }),
             missing: &self.missing,
             mpm: Some(self.mpm),
         };

@@ -10,8 +10,10 @@ pub(crate) mod language;
 pub(crate) mod lexical;
 pub(crate) mod locate;
 pub(crate) mod logs;
+pub(crate) mod resolver;
 pub(crate) mod section;
 pub(crate) mod settings;
+pub(crate) mod startup;
 pub(crate) mod timing;
 pub(crate) mod wildcard;
 pub(crate) mod world;
@@ -26,7 +28,7 @@ use crate::proxy_protocol::ProxyProtocol;
 use crate::resolve::{Root, Roots};
 use builder::{Builder, ServerDraft};
 use config::{Index, Node};
-use host::{Chain, Host, HostAddress, HostChoice, HostDraft, Trace};
+use host::{Chain, Host, HostChoice, HostDraft, Trace};
 use http1::Framing;
 use language::Language;
 use locate::Sections;
@@ -309,10 +311,9 @@ fn log_name(draft: &HostDraft, main: &str) -> String {
     if let Some(named) = &draft.server_name {
         return named.name.clone();
     }
-    match draft.addresses.first().filter(|_| draft.addresses.iter().all(|it| it.ip.is_some())) {
-        Some(HostAddress { ip: Some(ip), .. }) => runtime::sys::name_of(*ip)
-            .unwrap_or_else(|| "bogus_host_without_reverse_dns".to_owned()),
-        _ => main.to_owned(),
+    match draft.unnamed_ip() {
+        Some(ip) => resolver::name_of(ip).unwrap_or_else(|_| resolver::NAMELESS.to_owned()),
+        None => main.to_owned(),
     }
 }
 

@@ -146,12 +146,12 @@ fn find(regex: &Regex, subject: &[u8]) -> Result<Match, LimitExceeded> {
 /// Compile a regular expression of the configuration.
 ///
 /// # Errors
-/// httpd's text, with PCRE's reason added.
+/// httpd's text, with PCRE's reason, which httpd keeps to itself.
 pub(crate) fn regex(text: &str, flags: Flags, nth: usize) -> Result<Arc<Regex>, Error> {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     known
         .get(text, flags)
-        .map_err(|error| Error::argument(nth, format!("Regex could not be compiled: {error}")))
+        .map_err(|why| Error::argument(nth, "Regex could not be compiled").because(why.to_string()))
 }
 
 /// Expressions that somebody has: many hosts tend to have the same ones, and a restart has those

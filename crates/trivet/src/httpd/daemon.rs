@@ -87,6 +87,10 @@ fn run(
     if is_background {
         show_errors_in_log(&configured);
     }
+    first.repeat(&configured.repeated());
+    for warning in configured.mpm().sizing(&server::Machine::here()).1 {
+        first.warn(warning.id_again, &warning.text_again);
+    }
     let present = RefCell::new(configured);
     let loader = |load: Load| -> Result<Server, String> {
         if load == Load::Logs {
@@ -101,6 +105,7 @@ fn run(
         if is_background {
             show_errors_in_log(&configured);
         }
+        server.repeat(&configured.repeated());
         present.replace(configured);
         Ok(server)
     };

@@ -57,10 +57,19 @@ fn run_settings(facts: &Facts) -> String {
     line("Main ErrorLog", &facts.error_log);
     let folder = facts.runtime_dir.display().to_string();
     let folder = folder.trim_end_matches('/');
-    let _ = writeln!(out, "Mutex default: dir=\"{folder}/\" mechanism=default ");
+    let configured = |lock: &str| facts.mutexes.iter().find(|row| row.0 == lock);
+    let default = ["".into(), "default".into(), String::new()];
+    let [own, mechanism, end] = configured("default").map_or(&default, |row| &row.1);
+    let dir = if own.is_empty() { format!("{folder}/") } else { own.clone() };
+    let _ = writeln!(out, "Mutex default: dir=\"{dir}\" mechanism={mechanism} {end}");
     let is_loaded = |symbol: &str| facts.modules.iter().any(|row| row.0 == symbol);
     for (_, lock) in owners::MUTEXES.iter().filter(|row| is_loaded(row.0)) {
-        let _ = writeln!(out, "Mutex {lock}: using_defaults");
+        let _ = match configured(lock) {
+            None => writeln!(out, "Mutex {lock}: using_defaults"),
+            Some((_, [dir, mechanism, end])) => {
+                writeln!(out, "Mutex {lock}: dir=\"{dir}\" mechanism={mechanism} {end}")
+            }
+        };
     }
     let _ = writeln!(out, "PidFile: \"{}\"", facts.pid_file.display());
     for (name, value) in &facts.defines {
@@ -79,7 +88,7 @@ pub(crate) fn directives(facts: &Facts) -> String {
     let is_loaded = |symbol: &str| facts.modules.iter().any(|row| row.0 == symbol);
     let mut out = String::new();
     for row in config::read_time_directives() {
-        if row.file != "mod_macro.c" || is_loaded("macro_module") {
+        if row.module.is_none_or(is_loaded) {
             directive(&mut out, row.name, row.file, row.help, row.scope);
         }
     }

@@ -50,18 +50,24 @@ pub(crate) fn run(program: &str, words: &[String], manager: Manager) -> Result<i
         runtime::sys::duplicate_to(&file, 2).map_err(|error| Problem::Failed(error.to_string()))?;
     }
     let httpd = asked(program, &options)?;
+    if options.shows_version {
+        let (mpm, said) = match Configured::mpm_of(&httpd) {
+            Ok((mpm, text)) => (mpm, Ok(text)),
+            Err(Refused { text, mpm }) => (mpm, Err(Problem::Plain(text))),
+        };
+        say(&version::long(mpm));
+        complain(&said?);
+        return Ok(0);
+    }
     match Configured::read(&httpd) {
         Ok(configured) => {
             complain(&configured.text);
-            complain(&sizes(configured.mpm()));
+            if httpd.shows_warnings() {
+                complain(&sizes(configured.mpm()));
+            }
             act(&options, &httpd, configured, manager)
         }
-        Err(Refused { text, mpm }) => {
-            if options.shows_version {
-                say(&version::long(mpm));
-            }
-            Err(Problem::Plain(text))
-        }
+        Err(Refused { text, .. }) => Err(Problem::Plain(text)),
     }
 }
 
@@ -75,9 +81,6 @@ fn act(
     // Whatever comes next ends the process or goes on with it: nothing is taken apart in between.
     let configured = ManuallyDrop::new(configured);
     let facts = &configured.facts;
-    if options.shows_version {
-        return Ok(printed(&version::long(Some(facts.mpm.name()))));
-    }
     if options.lists_directives {
         return Ok(printed(&dump::directives(facts)));
     }

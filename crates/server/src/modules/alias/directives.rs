@@ -8,6 +8,7 @@ use crate::modules::core;
 use crate::site::builder::Builder;
 use crate::site::lexical;
 use crate::site::section::regex;
+use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use pattern::Template;
 use std::os::unix::ffi::OsStrExt;
@@ -18,16 +19,6 @@ use std::sync::Arc;
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "alias_module", file: "mod_alias.c", directives: DIRECTIVES };
 
-const fn row(
-    name: &'static str,
-    args: Args<Builder>,
-    scope: Scope,
-    help: &'static str,
-    apply: config::directive::Apply<Builder>,
-) -> Directive<Builder> {
-    Directive { name, args, scope, default: "", help, apply }
-}
-
 const NAMES: &str = "a fakename and a realname, or a realname in a Location";
 const MATCH: &str = "a regular expression and a filename";
 const REDIRECT: &str = "an optional status, then document to be redirected and destination URL";
@@ -36,16 +27,16 @@ const FIXED: &str = "a document to be redirected, then the destination URL";
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("Alias", Args::OneOrTwo, Scope::ANY_CONF, NAMES, alias),
-    row("ScriptAlias", Args::OneOrTwo, Scope::ANY_CONF, NAMES, script_alias),
-    row("Redirect", Args::OneTwoOrThree, Scope::OR_FILEINFO, REDIRECT, redirect),
-    row("AliasMatch", Args::Two, Scope::RSRC_CONF, MATCH, alias_match),
-    row("ScriptAliasMatch", Args::Two, Scope::RSRC_CONF, MATCH, script_alias_match),
-    row("RedirectMatch", Args::TwoOrThree, Scope::OR_FILEINFO, REDIRECT_MATCH, redirect_match),
-    row("RedirectTemp", Args::Two, Scope::OR_FILEINFO, FIXED, redirect),
-    row("RedirectPermanent", Args::Two, Scope::OR_FILEINFO, FIXED, redirect_permanent),
-    row("RedirectRelative", Args::Flag, Scope::OR_FILEINFO, "Set to ON to allow relative redirect targets to be issued as-is", redirect_relative),
-    row("AliasPreservePath", Args::Flag, Scope::OR_FILEINFO, "Set to ON to map the full path after the fakename to the realname.", alias_preserve_path),
+    row("Alias", Args::OneOrTwo, Scope::ANY_CONF, "", NAMES, alias),
+    row("ScriptAlias", Args::OneOrTwo, Scope::ANY_CONF, "", NAMES, script_alias),
+    row("Redirect", Args::OneTwoOrThree, Scope::OR_FILEINFO, "", REDIRECT, redirect),
+    row("AliasMatch", Args::Two, Scope::RSRC_CONF, "", MATCH, alias_match),
+    row("ScriptAliasMatch", Args::Two, Scope::RSRC_CONF, "", MATCH, script_alias_match),
+    row("RedirectMatch", Args::TwoOrThree, Scope::OR_FILEINFO, "", REDIRECT_MATCH, redirect_match),
+    row("RedirectTemp", Args::Two, Scope::OR_FILEINFO, "", FIXED, redirect),
+    row("RedirectPermanent", Args::Two, Scope::OR_FILEINFO, "", FIXED, redirect_permanent),
+    row("RedirectRelative", Args::Flag, Scope::OR_FILEINFO, "", "Set to ON to allow relative redirect targets to be issued as-is", redirect_relative),
+    row("AliasPreservePath", Args::Flag, Scope::OR_FILEINFO, "", "Set to ON to map the full path after the fakename to the realname.", alias_preserve_path),
 ];
 
 type Done = Result<(), Error>;

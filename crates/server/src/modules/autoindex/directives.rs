@@ -2,35 +2,27 @@
 
 use super::By;
 use crate::site::builder::Builder;
+use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "autoindex_module", file: "mod_autoindex.c", directives: DIRECTIVES };
 
-const fn row(
-    name: &'static str,
-    args: Args<Builder>,
-    help: &'static str,
-    apply: config::directive::Apply<Builder>,
-) -> Directive<Builder> {
-    Directive { name, args, scope: Scope::OR_INDEXES, default: "", help, apply }
-}
-
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("IndexOptions", Args::Argv, "one or more index options [+|-][]", index_options),
-    row("IndexOrderDefault", Args::Two, "{Ascending,Descending} {Name,Size,Description,Date}", index_order_default),
-    row("IndexIgnore", Args::OneOrMore, "one or more file extensions", index_ignore),
-    row("IndexIgnoreReset", Args::Flag, "Reset the inherited list of IndexIgnore filenames", index_ignore_reset),
-    row("IndexStyleSheet", Args::One, "URL to style sheet", index_style_sheet),
-    row("IndexHeadInsert", Args::One, "String to insert in HTML HEAD section", index_head_insert),
-    row("AddIcon", Args::TwoOrMore, "an icon URL followed by one or more filenames", add_icon),
-    row("AddIconByType", Args::TwoOrMore, "an icon URL followed by one or more MIME types", add_icon_by_type),
-    row("AddIconByEncoding", Args::TwoOrMore, "an icon URL followed by one or more content encodings", add_icon_by_encoding),
-    row("AddAlt", Args::TwoOrMore, "alternate descriptive text followed by one or more filenames", add_alt),
-    row("AddAltByType", Args::TwoOrMore, "alternate descriptive text followed by one or more MIME types", add_alt_by_type),
-    row("AddAltByEncoding", Args::TwoOrMore, "alternate descriptive text followed by one or more content encodings", add_alt_by_encoding),
+    row("IndexOptions", Args::Argv, Scope::OR_INDEXES, "", "one or more index options [+|-][]", index_options),
+    row("IndexOrderDefault", Args::Two, Scope::OR_INDEXES, "", "{Ascending,Descending} {Name,Size,Description,Date}", index_order_default),
+    row("IndexIgnore", Args::OneOrMore, Scope::OR_INDEXES, "", "one or more file extensions", index_ignore),
+    row("IndexIgnoreReset", Args::Flag, Scope::OR_INDEXES, "", "Reset the inherited list of IndexIgnore filenames", index_ignore_reset),
+    row("IndexStyleSheet", Args::One, Scope::OR_INDEXES, "", "URL to style sheet", index_style_sheet),
+    row("IndexHeadInsert", Args::One, Scope::OR_INDEXES, "", "String to insert in HTML HEAD section", index_head_insert),
+    row("AddIcon", Args::TwoOrMore, Scope::OR_INDEXES, "", "an icon URL followed by one or more filenames", add_icon),
+    row("AddIconByType", Args::TwoOrMore, Scope::OR_INDEXES, "", "an icon URL followed by one or more MIME types", add_icon_by_type),
+    row("AddIconByEncoding", Args::TwoOrMore, Scope::OR_INDEXES, "", "an icon URL followed by one or more content encodings", add_icon_by_encoding),
+    row("AddAlt", Args::TwoOrMore, Scope::OR_INDEXES, "", "alternate descriptive text followed by one or more filenames", add_alt),
+    row("AddAltByType", Args::TwoOrMore, Scope::OR_INDEXES, "", "alternate descriptive text followed by one or more MIME types", add_alt_by_type),
+    row("AddAltByEncoding", Args::TwoOrMore, Scope::OR_INDEXES, "", "alternate descriptive text followed by one or more content encodings", add_alt_by_encoding),
     Directive {
         name: "FancyIndexing",
         args: Args::Raw,
@@ -39,10 +31,10 @@ static DIRECTIVES: &[Directive<Builder>] = &[
         help: NO_FANCY_INDEXING,
         apply: fancy_indexing,
     },
-    row("AddDescription", Args::TwoOrMore, "Descriptive text followed by one or more filenames", add_description),
-    row("HeaderName", Args::One, "a filename", header_name),
-    row("ReadmeName", Args::One, "a filename", readme_name),
-    row("DefaultIcon", Args::One, "an icon URL", default_icon),
+    row("AddDescription", Args::TwoOrMore, Scope::OR_INDEXES, "", "Descriptive text followed by one or more filenames", add_description),
+    row("HeaderName", Args::One, Scope::OR_INDEXES, "", "a filename", header_name),
+    row("ReadmeName", Args::One, Scope::OR_INDEXES, "", "a filename", readme_name),
+    row("DefaultIcon", Args::One, Scope::OR_INDEXES, "", "an icon URL", default_icon),
 ];
 
 type Done = Result<(), Error>;

@@ -2,16 +2,17 @@
 
 use super::{Done, size};
 use crate::site::builder::Builder;
+use crate::site::resolver;
 use config::args::{self, Unit};
 use config::{Call, Error};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// listen.c, ap_set_listener. The protocol is read and not needed: there is one.
 pub(super) fn listen(builder: &mut Builder, call: &Call<'_>) -> Done {
     if !(1..=2).contains(&call.args.len()) {
         return Err("Listen requires 1 or 2 arguments.".into());
     }
-    let address = parse_listen(call.arg(0))?;
+    let address = parse_listen(call)?;
     if address.port() != 0 && builder.server.listen.contains(&address) {
         return Err("Cannot define multiple Listeners on the same IP:port".into());
     }
@@ -21,7 +22,8 @@ pub(super) fn listen(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 /// `80`, `*:80`, `1.2.3.4:80`, `[::1]:80`. Without an address one socket serves both families,
 /// where the machine has IPv6, as in httpd.
-fn parse_listen(word: &str) -> Result<SocketAddr, Error> {
+fn parse_listen(call: &Call<'_>) -> Result<SocketAddr, Error> {
+    let word = call.arg(0);
     let invalid = || Error::argument(0, "Invalid address or port");
     let (host, port) = word.rsplit_once(':').unwrap_or(("*", word));
     let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
@@ -42,13 +44,20 @@ fn parse_listen(word: &str) -> Result<SocketAddr, Error> {
             Ok(ip) => ip,
             Err(_) if other.is_empty() || host.starts_with('[') => return Err(invalid()),
             // The first address of a name, or what is short for one.
-            Err(_) => {
-                let found = (other, port).to_socket_addrs().ok().and_then(|mut all| all.next());
-                found.ok_or_else(|| Error::argument(0, "Listen setup failed"))?.ip()
-            }
+            Err(_) => *resolver::addresses(other)
+                .map_err(|reason| unresolved(call, other, reason))?
+                .first()
+                .ok_or("Listen setup failed")?,
         },
     };
     Ok((ip, port).into())
+}
+
+/// listen.c, alloc_listener
+fn unresolved(call: &Call<'_>, name: &str, reason: String) -> Error {
+    let text = format!("alloc_listener: failed to set up sockaddr for {name}");
+    call.warn(Some("AH00077"), Error::argument(0, text).because(reason));
+    Error::argument(0, "Listen setup failed")
 }
 
 pub(super) fn server_tokens(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -80,8 +89,7 @@ pub(super) fn keep_alive_timeout(builder: &mut Builder, call: &Call<'_>) -> Done
 }
 
 pub(super) fn max_keep_alive_requests(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let not_a_number = || Error::argument(0, "MaxKeepAliveRequests must be a number");
-    let count: i64 = call.arg(0).parse().map_err(|_| not_a_number())?;
+    let count = args::read_number(call, 0);
     // Below zero httpd keeps no connection after the first request (ap_set_keepalive).
     let count = if count < 0 { 1 } else { u32::try_from(count).unwrap_or(u32::MAX) };
     builder.host().timing.max_keep_alive_requests = Some(count);
@@ -98,7 +106,12 @@ fn limit(call: &Call<'_>, most: u64, remark: &str) -> Result<usize, Error> {
         let text = format!("{} \"{word}\" must be a non-negative integer{remark}", call.name);
         return Err(Error::argument(0, text));
     }
-    args::clamped(call, 0, 0..=most).map(size)
+    let number = u64::try_from(args::read_number(call, 0)).unwrap_or(0);
+    if number > most {
+        let text = format!("{} of {word} not allowed, decreasing to {most}", call.name);
+        call.warn(None, Error::argument(0, text));
+    }
+    Ok(size(number.min(most)))
 }
 
 pub(super) fn limit_request_line(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -120,24 +133,37 @@ pub(super) fn limit_request_fields(builder: &mut Builder, call: &Call<'_>) -> Do
     Ok(())
 }
 
-/// `HttpProtocolOptions`: the strict rules are the only ones there are.
-pub(super) fn http_protocol_options(_: &mut Builder, call: &Call<'_>) -> Done {
+/// Words of `HttpProtocolOptions`, of which a host can have one of each two.
+const PROTOCOL_PAIRS: [[&str; 2]; 3] =
+    [["Allow0.9", "Require1.0"], ["Strict", "Unsafe"], ["RegisteredMethods", "LenientMethods"]];
+
+/// `HttpProtocolOptions`: the strict rules are the only ones there are (core.c,
+/// set_http_protocol_options).
+pub(super) fn http_protocol_options(builder: &mut Builder, call: &Call<'_>) -> Done {
     for (nth, word) in call.args.iter().enumerate() {
-        match word.to_ascii_lowercase().as_str() {
-            "strict" | "require1.0" | "lenientmethods" => {}
-            "unsafe" | "allow0.9" | "registeredmethods" => {
-                let text = format!(
-                    "HttpProtocolOptions {word} has no effect: requests are read \
-                                    by the strict rules"
-                );
-                call.warn(None, Error::argument(nth, text));
-            }
-            _ => {
-                let text = "HttpProtocolOptions accepts 'Unsafe' or 'Strict' (default), \
-                            'RegisteredMethods' or 'LenientMethods' (default), and 'Require1.0' \
-                            or 'Allow0.9' (default)";
-                return Err(Error::argument(nth, text));
-            }
+        let known = PROTOCOL_PAIRS.iter().flatten().find(|it| it.eq_ignore_ascii_case(word));
+        let known = *known.ok_or_else(|| {
+            let text = "HttpProtocolOptions accepts 'Unsafe' or 'Strict' (default), \
+                        'RegisteredMethods' or 'LenientMethods' (default), and 'Require1.0' \
+                        or 'Allow0.9' (default)";
+            Error::argument(nth, text)
+        })?;
+        let said = &mut builder.host().protocol_options;
+        said.push(known);
+        if let Some([one, two]) =
+            PROTOCOL_PAIRS.iter().find(|pair| pair.iter().all(|word| said.contains(word)))
+        {
+            let text = format!("HttpProtocolOptions '{one}' and '{two}' are mutually exclusive");
+            return Err(Error::argument(nth, text));
+        }
+    }
+    let lax = ["unsafe", "allow0.9", "registeredmethods"];
+    for (nth, word) in call.args.iter().enumerate() {
+        if lax.contains(&word.to_ascii_lowercase().as_str()) {
+            let text = format!(
+                "HttpProtocolOptions {word} has no effect: requests are read by the strict rules"
+            );
+            call.warn(None, Error::argument(nth, text));
         }
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::log::level::Levels;
 use crate::site::builder::{Builder, Overrides};
 use crate::site::host::UseCanonicalName;
 use config::args::{self, Change};
-use config::{Call, Error, Scope};
+use config::{Call, Error, Position, Scope};
 use std::sync::Arc;
 
 pub(super) fn options(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -36,8 +36,10 @@ pub(super) fn options(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 /// core.c, set_override
 pub(super) fn allow_override(builder: &mut Builder, call: &Call<'_>) -> Done {
-    if builder.location().is_some() {
-        call.warn(Some("AH00114"), "Useless use of AllowOverride in <Location>");
+    if builder.is_out_of_folders() {
+        let Position { line, file, .. } = call.position();
+        let text = format!("Useless use of AllowOverride in line {line} of {file}.");
+        call.warn(Some("AH00114"), text);
     }
     let mut all = Overrides { options: u8::MAX, ..Overrides::default() };
     for (nth, word) in call.args.iter().enumerate() {
@@ -97,18 +99,55 @@ fn nonfatal(value: &str, all: &mut Overrides) {
     }
 }
 
+/// core.c, set_override_list
 pub(super) fn allow_override_list(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let is_none = |word: &String| word.eq_ignore_ascii_case("none");
-    let list = call.args.iter().filter(|word| !is_none(word)).cloned().collect();
+    let Position { line, file, .. } = call.position();
+    let warn = |id, what: &str| call.warn(Some(id), format!("{what} at {file}:{line}"));
+    if builder.is_out_of_folders() {
+        warn("AH00115", "Useless use of AllowOverrideList");
+    }
+    let mut list = Vec::new();
+    for (nth, word) in call.args.iter().enumerate() {
+        if word.eq_ignore_ascii_case("none") {
+            if call.args.len() > 1 {
+                let text = "'None' not allowed with other directives in AllowOverrideList";
+                return Err(Error::argument(nth, text));
+            }
+            break;
+        }
+        match scope_of(builder, call, word) {
+            None => warn(
+                "AH00116",
+                &format!("Discarding unrecognized directive `{word}' in AllowOverrideList"),
+            ),
+            Some(scope) if !scope.meets(Scope::HTACCESS | Scope::ACCESS_CONF) => warn(
+                "AH02304",
+                &format!("Discarding directive `{word}' not allowed in AllowOverrideList"),
+            ),
+            Some(_) => list.push(word.clone()),
+        }
+    }
     builder.settings().core.override_list = Some(list);
     Ok(())
 }
 
+/// Where a directive may stand, whether it has a row or acts while it is read.
+fn scope_of(builder: &Builder, call: &Call<'_>, name: &str) -> Option<Scope> {
+    let is_there = |symbol: Option<&str>| symbol.is_none_or(|symbol| builder.has_module(symbol));
+    let mut on_read = config::read_time_directives();
+    match on_read.find(|row| row.name.eq_ignore_ascii_case(name)) {
+        Some(row) => is_there(row.module).then_some(row.scope),
+        None => call.scope_of(name),
+    }
+}
+
+/// core.c, set_sethandler
 pub(super) fn set_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
     let written = call.arg(0);
-    let handler = match written.strip_prefix("expr=") {
-        Some(text) => Handler::Computed(Arc::new(computed(builder, text)?)),
-        None => Handler::Name(written.to_ascii_lowercase()),
+    // To httpd it is always an expression that gives a text; most of them are plain.
+    let handler = match written.contains(['%', '$', '\\']) {
+        true => Handler::Computed(Arc::new(computed(builder, written)?)),
+        false => Handler::Name(written.to_ascii_lowercase()),
     };
     builder.settings().core.handler = Some(handler);
     Ok(())
@@ -200,15 +239,14 @@ fn range_count(call: &Call<'_>) -> Result<usize, Error> {
         word if word.eq_ignore_ascii_case("default") => Ok(message::limits::MAX_RANGES),
         word if word.eq_ignore_ascii_case("unlimited") => Ok(usize::MAX),
         word => {
-            let count: Option<u32> = word.parse().ok().filter(|count| *count > 0);
-            let count = count.ok_or_else(|| {
+            if args::leading_int(word) <= 0 {
                 let text = format!(
                     "{} requires 'none', 'default', 'unlimited' or a positive integer",
                     call.name
                 );
-                Error::argument(0, text)
-            })?;
-            Ok(count as usize)
+                return Err(Error::argument(0, text));
+            }
+            Ok(usize::try_from(args::read_number(call, 0)).unwrap_or(usize::MAX))
         }
     }
 }

@@ -5,16 +5,19 @@ use crate::log::error_format::ErrorFormat;
 use crate::log::target;
 use crate::site::builder::{Builder, Place};
 use crate::site::host::{HostAddress, HostDraft, ServerName, Trace};
+use crate::site::lexical;
+use crate::site::resolver;
 use crate::site::wildcard;
 use config::{Call, Error};
 use message::path::EncodedSlashes;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::IpAddr;
 
 /// `<VirtualHost address[:port] ...>` (core.c, virtualhost_section)
 pub(super) fn virtual_host(builder: &mut Builder, call: &Call<'_>) -> Done {
     if builder.is_in_virtual_host() {
         return Err("<VirtualHost> cannot occur within <VirtualHost> section".into());
     }
+    call.needs_arguments()?;
     let mut addresses = Vec::new();
     for (nth, word) in config::lexer::Words::new(call.raw).enumerate() {
         addresses.extend(parse_addresses(&word.text, nth, call)?);
@@ -38,7 +41,10 @@ fn parse_addresses(text: &str, nth: usize, call: &Call<'_>) -> Result<Vec<HostAd
             invalid()
         });
     }
-    let (name, port) = split_port(text).ok_or_else(invalid)?;
+    let (name, port) = match text {
+        "" => return Ok(Vec::new()),
+        text => split_port(text).ok_or_else(invalid)?,
+    };
     if name == "*" || name.eq_ignore_ascii_case("_default_") {
         return Ok(vec![HostAddress { ip: None, port }]);
     }
@@ -46,20 +52,17 @@ fn parse_addresses(text: &str, nth: usize, call: &Call<'_>) -> Result<Vec<HostAd
     if let Ok(ip) = bare.parse::<IpAddr>() {
         return Ok(vec![HostAddress { ip: Some(ip.to_canonical()), port }]);
     }
-    let found: Vec<SocketAddr> = match (name, 0).to_socket_addrs() {
-        Ok(found) => found.collect(),
-        Err(_) => {
-            let text = format!("Could not resolve host name {name} -- ignoring!");
-            call.warn(Some("AH00547"), text);
-            return Ok(Vec::new());
-        }
-    };
-    let mut all: Vec<HostAddress> = found
-        .iter()
-        .map(|address| HostAddress { ip: Some(address.ip().to_canonical()), port })
-        .collect();
-    all.dedup();
-    Ok(all)
+    // To APR that is the path of a socket, at which nobody listens.
+    if name.starts_with('/') {
+        return Ok(Vec::new());
+    }
+    let mut found = resolver::addresses(name).unwrap_or_else(|reason| {
+        let text = format!("Could not resolve host name {name} -- ignoring!");
+        call.warn(Some("AH00547"), Error::argument(nth, text).because(reason));
+        Vec::new()
+    });
+    found.dedup();
+    Ok(found.into_iter().map(|ip| HostAddress { ip: Some(ip), port }).collect())
 }
 
 /// `name`, `name:80`, `name:*`, `[::1]:80`; `None` for a bad port.
@@ -143,8 +146,19 @@ pub(super) fn server_admin(builder: &mut Builder, call: &Call<'_>) -> Done {
     Ok(())
 }
 
+/// core.c, set_document_root
 pub(super) fn document_root(builder: &mut Builder, call: &Call<'_>) -> Done {
     let path = path_argument(builder, call.arg(0));
+    if builder.server.checks_document_root && !path.is_dir() {
+        let end = if call.arg(0).ends_with('/') { "/" } else { "" };
+        let shown = format!("{}{end}", lexical::normal(&path).display());
+        if !builder.is_in_virtual_host() {
+            let text = format!("DocumentRoot '{shown}' is not a directory, or is not readable");
+            return Err(Error::argument(0, text));
+        }
+        let text = format!("Warning: DocumentRoot [{shown}] does not exist");
+        call.warn(Some("AH00112"), Error::argument(0, text));
+    }
     builder.host().document_root = Some(path);
     Ok(())
 }

@@ -30,19 +30,21 @@ pub(crate) static MODULE: Module<Builder> =
 const SERVER: Scope = Scope::SERVER;
 const HOST: Scope = Scope::RSRC_CONF;
 const SECTION: Args<Builder> = Args::Section(SectionArgs::Some, Builder::leave);
+/// One that may not stand everywhere, which is looked at first.
+const INNER_SECTION: Args<Builder> = Args::Section(SectionArgs::SomeLater, Builder::leave);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
     // Sections.
     row("<Directory", SECTION, HOST, "", "Container for directives affecting resources located in the specified directories", sections::directory),
     row("<DirectoryMatch", SECTION, HOST, "", "Container for directives affecting resources located in the specified directories", sections::directory_match),
-    row("<Files", SECTION, Scope::OR_ALL, "", "Container for directives affecting files matching specified patterns", sections::files),
-    row("<FilesMatch", SECTION, Scope::OR_ALL, "", "Container for directives affecting files matching specified patterns", sections::files_match),
+    row("<Files", INNER_SECTION, Scope::OR_ALL, "", "Container for directives affecting files matching specified patterns", sections::files),
+    row("<FilesMatch", INNER_SECTION, Scope::OR_ALL, "", "Container for directives affecting files matching specified patterns", sections::files_match),
     row("<Location", SECTION, HOST, "", "Container for directives affecting resources accessed through the specified URL paths", sections::location),
     row("<LocationMatch", SECTION, HOST, "", "Container for directives affecting resources accessed through the specified URL paths", sections::location_match),
-    row("<VirtualHost", Args::Section(SectionArgs::Some, Builder::leave_virtual_host), HOST, "", "Container to map directives to a particular virtual host, takes one or more host addresses", hosts::virtual_host),
-    row("<If", SECTION, Scope::OR_ALL, "", "Container for directives to be conditionally applied", sections::if_section),
-    row("<ElseIf", SECTION, Scope::OR_ALL, "", "Container for directives to be conditionally applied", sections::else_if),
+    row("<VirtualHost", Args::Section(SectionArgs::SomeLater, Builder::leave_virtual_host), HOST, "", "Container to map directives to a particular virtual host, takes one or more host addresses", hosts::virtual_host),
+    row("<If", INNER_SECTION, Scope::OR_ALL, "", "Container for directives to be conditionally applied", sections::if_section),
+    row("<ElseIf", INNER_SECTION, Scope::OR_ALL, "", "Container for directives to be conditionally applied", sections::else_if),
     row("<Else", Args::Section(SectionArgs::Any, Builder::leave), Scope::OR_ALL, "", "Container for directives to be conditionally applied", sections::else_section),
     row("<Limit", Args::Section(SectionArgs::Some, Builder::leave_limit), Scope::OR_AUTHCFG.with(Scope::OR_LIMIT), "", "Container for authentication directives when accessed using specified HTTP methods", sections::limit),
     row("<LimitExcept", Args::Section(SectionArgs::Some, Builder::leave_limit), Scope::OR_AUTHCFG.with(Scope::OR_LIMIT), "", "Container for authentication directives to be applied when any HTTP method other than those specified is used to access the resource", sections::limit_except),

@@ -31,6 +31,7 @@ pub(super) fn directory_match(builder: &mut Builder, call: &Call<'_>) -> Done {
 pub(super) fn files(builder: &mut Builder, call: &Call<'_>) -> Done {
     builder.check_not_in_limit(call)?;
     check_not_in_location(builder, call)?;
+    call.needs_arguments()?;
     builder.enter(SectionKind::Files(matcher(builder, call, false)?));
     Ok(())
 }
@@ -38,6 +39,7 @@ pub(super) fn files(builder: &mut Builder, call: &Call<'_>) -> Done {
 pub(super) fn files_match(builder: &mut Builder, call: &Call<'_>) -> Done {
     builder.check_not_in_limit(call)?;
     check_not_in_location(builder, call)?;
+    call.needs_arguments()?;
     builder.enter(SectionKind::Files(matcher(builder, call, true)?));
     Ok(())
 }
@@ -69,6 +71,7 @@ fn matcher(builder: &Builder, call: &Call<'_>, is_regex: bool) -> Result<Matcher
 
 pub(super) fn if_section(builder: &mut Builder, call: &Call<'_>) -> Done {
     builder.check_not_in_limit(call)?;
+    call.needs_arguments()?;
     let condition = condition(builder, call, Branch::If)?;
     builder.enter(SectionKind::If(condition));
     Ok(())
@@ -76,6 +79,7 @@ pub(super) fn if_section(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 pub(super) fn else_if(builder: &mut Builder, call: &Call<'_>) -> Done {
     builder.check_not_in_limit(call)?;
+    call.needs_arguments()?;
     let condition = condition(builder, call, Branch::ElseIf)?;
     check_before(builder)?;
     builder.enter(SectionKind::If(condition));

@@ -268,7 +268,7 @@ impl Settings {
                     let text = format!("Can't evaluate handler expression: {text}");
                     Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).id(3154).at_error()
                 })?;
-                Cow::Owned(String::from_utf8_lossy(&value).into_owned())
+                Cow::Owned(String::from_utf8_lossy(&value).to_ascii_lowercase())
             }
         };
         Ok(Some(Some(name).filter(|name| !name.eq_ignore_ascii_case("none"))))

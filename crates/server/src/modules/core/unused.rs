@@ -85,11 +85,35 @@ pub(super) fn mutex(builder: &mut Builder, call: &Call<'_>) -> Done {
         return Err(Error::argument(0, text));
     }
     let folder = file.filter(|_| !is_none).map(|file| builder.server_path(file));
-    if folder.is_some_and(|folder| !folder.is_dir()) {
+    if folder.as_ref().is_some_and(|folder| !folder.is_dir()) {
         let text = format!("Invalid Mutex directory in argument {argument}");
         return Err(Error::argument(0, text));
     }
-    mutex_types(builder, types, is_none)
+    mutex_types(builder, types, is_none)?;
+    let folder = folder.map_or(String::new(), |folder| folder.display().to_string());
+    note_mutexes(builder, types, &mechanism, &folder);
+    Ok(())
+}
+
+/// What `-S` shows of it (ap_parse_mutex, ap_dump_mutexes).
+fn note_mutexes(builder: &mut Builder, types: &[String], mechanism: &str, folder: &str) {
+    let mechanism = match mechanism {
+        "yes" => "default",
+        "sem" => "posixsem",
+        "file" => "fcntl",
+        own => own,
+    };
+    let is_flag = |word: &&String| word.eq_ignore_ascii_case("omitpid");
+    let end = if types.iter().any(|word| is_flag(&word)) { "[OmitPid]" } else { "" };
+    let names: Vec<&str> = types.iter().filter(|word| !is_flag(word)).map(String::as_str).collect();
+    let names = if names.is_empty() { vec!["default"] } else { names };
+    let all = &mut builder.server.mutexes;
+    for name in names {
+        // A folder stays until another one is named.
+        let before = all.iter().position(|row| row.0 == name).map(|at| all.remove(at).1[0].clone());
+        let before = before.filter(|_| folder.is_empty()).unwrap_or_else(|| folder.to_owned());
+        all.push((name.to_owned(), [before, mechanism.to_owned(), end.to_owned()]));
+    }
 }
 
 /// From the last to the first, as httpd reads them; none is `default`.

@@ -5,7 +5,7 @@ use super::Kind;
 use crate::expression::Expression;
 use crate::response::Response;
 use crate::site::builder::Builder;
-use config::directive::Apply;
+use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,24 +14,14 @@ use std::sync::Arc;
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "filter_module", file: "mod_filter.c", directives: DIRECTIVES };
 
-const fn row(
-    name: &'static str,
-    args: Args<Builder>,
-    scope: Scope,
-    help: &'static str,
-    apply: Apply<Builder>,
-) -> Directive<Builder> {
-    Directive { name, args, scope, default: "", help, apply }
-}
-
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("FilterDeclare", Args::OneOrTwo, Scope::OR_OPTIONS, "filter-name [filter-type]", filter_declare),
-    row("FilterProvider", Args::Three, Scope::OR_OPTIONS, "filter-name provider-name match-expression", filter_provider),
-    row("FilterChain", Args::OneOrMore, Scope::OR_OPTIONS, "list of filter names with optional [+-=!@]", filter_chain),
-    row("FilterTrace", Args::Two, Scope::ANY_CONF, "filter-name debug-level", filter_trace),
-    row("AddOutputFilterByType", Args::Argv, Scope::OR_FILEINFO, "output filter name followed by one or more content-types", add_output_filter_by_type),
-    row("FilterProtocol", Args::TwoOrThree, Scope::OR_OPTIONS, "filter-name [provider-name] protocol-args", filter_protocol),
+    row("FilterDeclare", Args::OneOrTwo, Scope::OR_OPTIONS, "", "filter-name [filter-type]", filter_declare),
+    row("FilterProvider", Args::Three, Scope::OR_OPTIONS, "", "filter-name provider-name match-expression", filter_provider),
+    row("FilterChain", Args::OneOrMore, Scope::OR_OPTIONS, "", "list of filter names with optional [+-=!@]", filter_chain),
+    row("FilterTrace", Args::Two, Scope::ANY_CONF, "", "filter-name debug-level", filter_trace),
+    row("AddOutputFilterByType", Args::Argv, Scope::OR_FILEINFO, "", "output filter name followed by one or more content-types", add_output_filter_by_type),
+    row("FilterProtocol", Args::TwoOrThree, Scope::OR_OPTIONS, "", "filter-name [provider-name] protocol-args", filter_protocol),
 ];
 
 /// The smart filters of a section.

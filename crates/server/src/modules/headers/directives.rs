@@ -4,7 +4,7 @@ use super::format::Value;
 use super::{Action, Condition, Edit, Rule};
 use crate::expression::{Expression, Mode};
 use crate::site::builder::Builder;
-use config::directive::Apply;
+use config::directive::row;
 use config::lexer::Words;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use pattern::Regex;
@@ -14,14 +14,10 @@ use std::sync::Arc;
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "headers_module", file: "mod_headers.c", directives: DIRECTIVES };
 
-const fn row(name: &'static str, help: &'static str, apply: Apply<Builder>) -> Directive<Builder> {
-    Directive { name, args: Args::Raw, scope: Scope::OR_FILEINFO, default: "", help, apply }
-}
-
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("Header", "an optional condition, an action, header and value followed by optional env clause", header),
-    row("RequestHeader", "an action, header and value followed by optional env clause", request_header),
+    row("Header", Args::Raw, Scope::OR_FILEINFO, "", "an optional condition, an action, header and value followed by optional env clause", header),
+    row("RequestHeader", Args::Raw, Scope::OR_FILEINFO, "", "an action, header and value followed by optional env clause", request_header),
 ];
 
 /// Which list a line goes to.

@@ -2,34 +2,26 @@
 
 use super::Attribute;
 use crate::site::builder::Builder;
+use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "mime_module", file: "mod_mime.c", directives: DIRECTIVES };
 
-const fn row(
-    name: &'static str,
-    args: Args<Builder>,
-    help: &'static str,
-    apply: config::directive::Apply<Builder>,
-) -> Directive<Builder> {
-    Directive { name, args, scope: Scope::OR_FILEINFO, default: "", help, apply }
-}
-
 const EXTENSIONS: &str = "one or more file extensions";
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("AddCharset", Args::TwoOrMore, "a charset (e.g., iso-2022-jp), followed by one or more file extensions", add_charset),
-    row("AddEncoding", Args::TwoOrMore, "an encoding (e.g., gzip), followed by one or more file extensions", add_encoding),
-    row("AddHandler", Args::TwoOrMore, "a handler name followed by one or more file extensions", add_handler),
-    row("AddInputFilter", Args::TwoOrMore, "input filter name (or ; delimited names) followed by one or more file extensions", add_input_filter),
-    row("AddLanguage", Args::TwoOrMore, "a language (e.g., fr), followed by one or more file extensions", add_language),
-    row("AddOutputFilter", Args::TwoOrMore, "output filter name (or ; delimited names) followed by one or more file extensions", add_output_filter),
-    row("AddType", Args::TwoOrMore, "a mime type followed by one or more file extensions", add_type),
-    row("DefaultLanguage", Args::One, "language to use for documents with no other language file extension", default_language),
-    row("ForceType", Args::One, "a mime type that overrides other configured type", force_type),
+    row("AddCharset", Args::TwoOrMore, Scope::OR_FILEINFO, "", "a charset (e.g., iso-2022-jp), followed by one or more file extensions", add_charset),
+    row("AddEncoding", Args::TwoOrMore, Scope::OR_FILEINFO, "", "an encoding (e.g., gzip), followed by one or more file extensions", add_encoding),
+    row("AddHandler", Args::TwoOrMore, Scope::OR_FILEINFO, "", "a handler name followed by one or more file extensions", add_handler),
+    row("AddInputFilter", Args::TwoOrMore, Scope::OR_FILEINFO, "", "input filter name (or ; delimited names) followed by one or more file extensions", add_input_filter),
+    row("AddLanguage", Args::TwoOrMore, Scope::OR_FILEINFO, "", "a language (e.g., fr), followed by one or more file extensions", add_language),
+    row("AddOutputFilter", Args::TwoOrMore, Scope::OR_FILEINFO, "", "output filter name (or ; delimited names) followed by one or more file extensions", add_output_filter),
+    row("AddType", Args::TwoOrMore, Scope::OR_FILEINFO, "", "a mime type followed by one or more file extensions", add_type),
+    row("DefaultLanguage", Args::One, Scope::OR_FILEINFO, "", "language to use for documents with no other language file extension", default_language),
+    row("ForceType", Args::One, Scope::OR_FILEINFO, "", "a mime type that overrides other configured type", force_type),
     Directive {
         name: "MultiviewsMatch",
         args: Args::OneOrMore,
@@ -38,13 +30,13 @@ static DIRECTIVES: &[Directive<Builder>] = &[
         help: "NegotiatedOnly (default), Handlers and/or Filters, or Any",
         apply: multiviews_match,
     },
-    row("RemoveCharset", Args::OneOrMore, EXTENSIONS, remove_charset),
-    row("RemoveEncoding", Args::OneOrMore, EXTENSIONS, remove_encoding),
-    row("RemoveHandler", Args::OneOrMore, EXTENSIONS, remove_handler),
-    row("RemoveInputFilter", Args::OneOrMore, EXTENSIONS, remove_input_filter),
-    row("RemoveLanguage", Args::OneOrMore, EXTENSIONS, remove_language),
-    row("RemoveOutputFilter", Args::OneOrMore, EXTENSIONS, remove_output_filter),
-    row("RemoveType", Args::OneOrMore, EXTENSIONS, remove_type),
+    row("RemoveCharset", Args::OneOrMore, Scope::OR_FILEINFO, "", EXTENSIONS, remove_charset),
+    row("RemoveEncoding", Args::OneOrMore, Scope::OR_FILEINFO, "", EXTENSIONS, remove_encoding),
+    row("RemoveHandler", Args::OneOrMore, Scope::OR_FILEINFO, "", EXTENSIONS, remove_handler),
+    row("RemoveInputFilter", Args::OneOrMore, Scope::OR_FILEINFO, "", EXTENSIONS, remove_input_filter),
+    row("RemoveLanguage", Args::OneOrMore, Scope::OR_FILEINFO, "", EXTENSIONS, remove_language),
+    row("RemoveOutputFilter", Args::OneOrMore, Scope::OR_FILEINFO, "", EXTENSIONS, remove_output_filter),
+    row("RemoveType", Args::OneOrMore, Scope::OR_FILEINFO, "", EXTENSIONS, remove_type),
     Directive {
         name: "TypesConfig",
         args: Args::One,

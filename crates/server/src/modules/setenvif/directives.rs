@@ -4,7 +4,7 @@ use super::rule::{Attribute, Pattern, Rule, Variable};
 use crate::expression::Expression;
 use crate::names;
 use crate::site::builder::Builder;
-use config::directive::Apply;
+use config::directive::row;
 use config::lexer::Words;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use pattern::{Flags, Regex};
@@ -14,17 +14,13 @@ use std::sync::Arc;
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "setenvif_module", file: "mod_setenvif.c", directives: DIRECTIVES };
 
-const fn row(name: &'static str, help: &'static str, apply: Apply<Builder>) -> Directive<Builder> {
-    Directive { name, args: Args::Raw, scope: Scope::OR_FILEINFO, default: "", help, apply }
-}
-
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("SetEnvIf", "A header-name, regex and a list of variables.", set_env_if),
-    row("SetEnvIfNoCase", "a header-name, regex and a list of variables.", set_env_if),
-    row("SetEnvIfExpr", "an expression and a list of variables.", set_env_if_expr),
-    row("BrowserMatch", "A browser regex and a list of variables.", browser_match),
-    row("BrowserMatchNoCase", "A browser regex and a list of variables.", browser_match),
+    row("SetEnvIf", Args::Raw, Scope::OR_FILEINFO, "", "A header-name, regex and a list of variables.", set_env_if),
+    row("SetEnvIfNoCase", Args::Raw, Scope::OR_FILEINFO, "", "a header-name, regex and a list of variables.", set_env_if),
+    row("SetEnvIfExpr", Args::Raw, Scope::OR_FILEINFO, "", "an expression and a list of variables.", set_env_if_expr),
+    row("BrowserMatch", Args::Raw, Scope::OR_FILEINFO, "", "A browser regex and a list of variables.", browser_match),
+    row("BrowserMatchNoCase", Args::Raw, Scope::OR_FILEINFO, "", "A browser regex and a list of variables.", browser_match),
 ];
 
 fn set_env_if(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {

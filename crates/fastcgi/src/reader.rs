@@ -1,0 +1,120 @@
+//! Parts a stream of bytes into records. It keeps a header and a position, and no content: that is
+//! handed on where it lies. Whose record it is, and what it means, is for the ends to say.
+
+use crate::record::{BadVersion, HEADER_BYTES, Header};
+
+/// Finds the records in what comes, however that is split.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordReader {
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// So many bytes of a header are there.
+    Header { bytes: [u8; HEADER_BYTES], have: usize },
+    /// So many bytes of the content are to come.
+    Content { header: Header, left: usize },
+    /// So many bytes of the padding are to come.
+    Padding { header: Header, left: usize },
+}
+
+const START: State = State::Header { bytes: [0; HEADER_BYTES], have: 0 };
+
+/// Part of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'b> {
+    /// Its header.
+    Start(Header),
+    /// Some of its content, never empty.
+    Content(Header, &'b [u8]),
+    /// All of it has come, padding included.
+    End(Header),
+}
+
+impl RecordReader {
+    pub(crate) const fn new() -> Self {
+        Self { state: START }
+    }
+
+    /// The next piece, and how much of the input it took. Without a piece all of it is taken. A
+    /// version that is wrong ends reading: nothing behind it has a place.
+    pub(crate) fn next<'b>(
+        &mut self,
+        input: &'b [u8],
+    ) -> Result<(usize, Option<Piece<'b>>), BadVersion> {
+        match self.state {
+            State::Header { bytes, have } => self.header(bytes, have, input),
+            State::Content { header, left: 0 } => {
+                let left = usize::from(header.padding_bytes);
+                Ok(self.padding(header, left, input))
+            }
+            State::Content { header, left } => Ok(self.content(header, left, input)),
+            State::Padding { header, left } => Ok(self.padding(header, left, input)),
+        }
+    }
+
+    fn header<'b>(
+        &mut self,
+        mut bytes: [u8; HEADER_BYTES],
+        have: usize,
+        input: &'b [u8],
+    ) -> Result<(usize, Option<Piece<'b>>), BadVersion> {
+        let used = input.len().min(HEADER_BYTES - have);
+        bytes[have..have + used].copy_from_slice(&input[..used]);
+        self.state = State::Header { bytes, have: have + used };
+        if have + used < HEADER_BYTES {
+            return Ok((used, None));
+        }
+        let header = Header::decode(bytes)?;
+        self.state = State::Content { header, left: usize::from(header.content_bytes) };
+        Ok((used, Some(Piece::Start(header))))
+    }
+
+    fn content<'b>(
+        &mut self,
+        header: Header,
+        left: usize,
+        input: &'b [u8],
+    ) -> (usize, Option<Piece<'b>>) {
+        let used = input.len().min(left);
+        self.state = State::Content { header, left: left - used };
+        (used, (used > 0).then_some(Piece::Content(header, &input[..used])))
+    }
+
+    fn padding<'b>(
+        &mut self,
+        header: Header,
+        left: usize,
+        input: &'b [u8],
+    ) -> (usize, Option<Piece<'b>>) {
+        let used = input.len().min(left);
+        if used < left {
+            self.state = State::Padding { header, left: left - used };
+            return (used, None);
+        }
+        self.state = START;
+        (used, Some(Piece::End(header)))
+    }
+}
+
+/// Collects a body of fixed length. What is longer is cut, what is missing is zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FixedBody {
+    bytes: [u8; HEADER_BYTES],
+    have: usize,
+}
+
+impl FixedBody {
+    pub(crate) const EMPTY: Self = Self { bytes: [0; HEADER_BYTES], have: 0 };
+
+    pub(crate) fn add(&mut self, content: &[u8]) {
+        let taken = content.len().min(HEADER_BYTES - self.have);
+        self.bytes[self.have..self.have + taken].copy_from_slice(&content[..taken]);
+        self.have += taken;
+    }
+
+    pub(crate) const fn bytes(self) -> [u8; HEADER_BYTES] {
+        self.bytes
+    }
+}

@@ -1,0 +1,149 @@
+//! Connections to other servers on behalf of a request: over a socket in the file system or TCP.
+
+use rustix::net::sockopt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+
+/// How long to wait until a full listen queue is asked again, at first and at most. The kernel
+/// tells nobody when a place in the queue of a socket in the file system becomes free.
+const QUEUE_REST: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
+
+/// Where a backend listens.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Address {
+    /// A socket in the file system.
+    Unix(PathBuf),
+    /// A port.
+    Tcp(SocketAddr),
+}
+
+/// A connection to a backend.
+pub struct Backend {
+    socket: Socket,
+}
+
+enum Socket {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Backend {
+    /// Connect. This waits while the listen queue of the backend is full, for as long as the caller
+    /// lets it.
+    ///
+    /// # Errors
+    /// What the kernel says: nobody listens, there is no such socket, or it may not be used.
+    pub async fn connect(address: &Address) -> io::Result<Self> {
+        let mut rest = QUEUE_REST[0];
+        loop {
+            let connected = match address {
+                Address::Unix(path) => UnixStream::connect(path).await.map(Socket::Unix),
+                Address::Tcp(address) => TcpStream::connect(address).await.map(Socket::Tcp),
+            };
+            match connected {
+                Ok(socket) => {
+                    if let Socket::Tcp(socket) = &socket {
+                        sockopt::set_tcp_nodelay(socket, true)?;
+                    }
+                    return Ok(Self { socket });
+                }
+                // connect(2): the queue is full.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    crate::timer::sleep(rest).await;
+                    rest = (rest * 2).min(QUEUE_REST[1]);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Read what is there into `buffer`; ready with 0 at the end of the stream.
+    pub fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        let mut buffer = ReadBuf::new(buffer);
+        let read = match &mut self.socket {
+            Socket::Unix(socket) => Pin::new(socket).poll_read(context, &mut buffer),
+            Socket::Tcp(socket) => Pin::new(socket).poll_read(context, &mut buffer),
+        };
+        read.map_ok(|()| buffer.filled().len())
+    }
+
+    /// Write what the socket takes of `bytes`.
+    pub fn poll_write(
+        &mut self,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.socket {
+            Socket::Unix(socket) => Pin::new(socket).poll_write(context, bytes),
+            Socket::Tcp(socket) => Pin::new(socket).poll_write(context, bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Thread;
+    use crate::blocking::Blocking;
+    use std::future::poll_fn;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+
+    fn speak(address: &Address) -> Vec<u8> {
+        let executor = Thread::new(Blocking::Inline).unwrap();
+        executor.block_on(async {
+            let mut backend = Backend::connect(address).await.unwrap();
+            let sent = poll_fn(|task| backend.poll_write(task, b"ping")).await.unwrap();
+            assert_eq!(sent, 4);
+            let mut answer = Vec::new();
+            loop {
+                let mut buffer = [0; 3];
+                match poll_fn(|task| backend.poll_read(task, &mut buffer)).await.unwrap() {
+                    0 => return answer,
+                    length => answer.extend_from_slice(&buffer[..length]),
+                }
+            }
+        })
+    }
+
+    fn answer(mut stream: impl Read + Write) {
+        let mut asked = [0; 4];
+        stream.read_exact(&mut asked).unwrap();
+        assert_eq!(&asked, b"ping");
+        stream.write_all(b"pong pong").unwrap();
+    }
+
+    #[test]
+    fn both_kinds_of_socket_carry_bytes_both_ways() {
+        let folder = std::env::temp_dir().join(format!("trivet-backend-{}", std::process::id()));
+        let listener = UnixListener::bind(&folder).unwrap();
+        let server = std::thread::spawn(move || answer(listener.accept().unwrap().0));
+        assert_eq!(speak(&Address::Unix(folder.clone())), b"pong pong");
+        server.join().unwrap();
+        std::fs::remove_file(&folder).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Tcp(listener.local_addr().unwrap());
+        let server = std::thread::spawn(move || answer(listener.accept().unwrap().0));
+        assert_eq!(speak(&address), b"pong pong");
+        server.join().unwrap();
+    }
+
+    #[test]
+    fn nobody_there_is_said_at_once() {
+        let executor = Thread::new(Blocking::Inline).unwrap();
+        let missing = Address::Unix("/nonexistent/socket".into());
+        let error = executor.block_on(Backend::connect(&missing)).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}

@@ -1,0 +1,250 @@
+//! proxy_fcgi: requests for a script go to a FastCGI application, which is PHP-FPM as a rule:
+//! `SetHandler "proxy:unix:/run/php/php8.2-fpm.sock|fcgi://localhost"` (mod_proxy_fcgi).
+//!
+//! The script is a regular file that the server itself has found; what stands behind its name in
+//! the URL is PATH_INFO, and the application never has to guess. `relay.rs` carries bytes both
+//! ways, `answer.rs` makes a response of what comes back.
+
+mod answer;
+mod relay;
+
+use crate::accounting::{self, Spent, Waits};
+use crate::failure::Failure;
+use crate::handler::{self, Handler};
+use crate::lookup::Lookup;
+use crate::phase::{self, Stop};
+use crate::response::Response;
+use crate::script::environment::{self, environment};
+use crate::script::spool::Spool;
+use crate::site::builder::Builder;
+use crate::table::Table;
+use config::Module;
+use fastcgi::Params;
+use http1::{BodyLength, Refusal};
+use message::{Method, Status};
+use relay::{Body, Relay, Talk};
+use runtime::backend::Address;
+use scoreboard::Cause;
+use std::io;
+use std::net::ToSocketAddrs;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// The module. Its directives come with the proxy.
+pub(crate) static MODULE: Module<Builder> =
+    Module { name: "proxy_fcgi_module", file: "mod_proxy_fcgi.c", directives: &[] };
+
+/// The name of the module in the log.
+const NAME: &str = "proxy_fcgi";
+
+/// The port of FastCGI where a URL names none (`fcgi_canon` of mod_proxy_fcgi.c).
+const DEFAULT_PORT: u16 = 8000;
+
+/// The application that a handler names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    place: Place,
+    /// What stands before the path of the script in `SCRIPT_FILENAME`: `proxy:fcgi://localhost`.
+    /// php-fpm cuts it off, and knows by it that it need not guess which file is meant.
+    prefix: String,
+}
+
+/// Where it listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    /// A socket in the file system.
+    Socket(PathBuf),
+    /// Host and port.
+    Port(String),
+}
+
+/// Resolve hook: the handler of a script that is there.
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    let Some(name) = handler::configured(lookup)?.map(std::borrow::Cow::into_owned) else {
+        return Ok(None);
+    };
+    let Some(url) = name.strip_prefix("proxy:") else { return Ok(None) };
+    if !phase::is_file(lookup) {
+        return Ok(None); // nothing to be run: the answer is the same as without a handler
+    }
+    let target = parse(url).map_err(|text| {
+        Failure::new(Status::INTERNAL_SERVER_ERROR, "proxy", text).id(1144).at_error()
+    })?;
+    lookup.mark_personal();
+    Ok(Some(Handler::FastCgi(Box::new(target))))
+}
+
+/// `unix:/path|fcgi://localhost` or `fcgi://host:port`.
+fn parse(url: &str) -> Result<Target, String> {
+    let (socket, rest) = match url.strip_prefix("unix:").and_then(|rest| rest.split_once('|')) {
+        Some((path, rest)) => (Some(path), rest),
+        None => (None, url),
+    };
+    let authority = match rest.strip_prefix("fcgi:") {
+        Some(rest) => rest.trim_start_matches('/'),
+        None => {
+            return Err(format!(
+                "No protocol handler was valid for the URL {url} (scheme '{}'). Only \
+                 fcgi:// is there",
+                rest.split(':').next().unwrap_or_default()
+            ));
+        }
+    };
+    let authority = authority.split('/').next().unwrap_or_default();
+    let prefix = match authority {
+        "" => "proxy:fcgi://localhost".to_owned(),
+        authority => format!("proxy:fcgi://{authority}"),
+    };
+    let place = match socket {
+        Some(path) if path.starts_with('/') => Place::Socket(path.into()),
+        Some(path) => return Err(format!("the path of the socket is not absolute: {path}")),
+        None if authority.is_empty() => return Err(format!("no host in {url}")),
+        None => Place::Port(with_port(authority)),
+    };
+    Ok(Target { place, prefix })
+}
+
+fn with_port(authority: &str) -> String {
+    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    match authority.rsplit_once(':').is_some_and(|(_, port)| is_port(port)) {
+        true => authority.to_owned(),
+        false => format!("{authority}:{DEFAULT_PORT}"),
+    }
+}
+
+impl Target {
+    /// What the log calls it.
+    fn shown(&self) -> String {
+        match &self.place {
+            Place::Socket(path) => path.display().to_string(),
+            Place::Port(host) => host.clone(),
+        }
+    }
+
+    /// Where to connect to. The name of a host is looked up by a helper.
+    async fn address(&self, spent: &Spent) -> io::Result<Address> {
+        let host = match &self.place {
+            Place::Socket(path) => return Ok(Address::Unix(path.clone())),
+            Place::Port(host) => host.clone(),
+        };
+        if let Ok(address) = host.parse() {
+            return Ok(Address::Tcp(address));
+        }
+        let look_up = move || host.to_socket_addrs().map(|mut found| found.next());
+        let found = accounting::blocking(spent, Cause::Helper, look_up).await??;
+        found.map(Address::Tcp).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Have the script run, and answer with what it says.
+    pub(crate) async fn respond(&self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
+        check_name(lookup)?;
+        let mut body = body(lookup).await.map_err(Failure::from)?;
+        let head = self.request(lookup, &body);
+        // To ask again does no harm, and nothing of the request is lost.
+        let is_safe = matches!(body, Body::None)
+            && matches!(lookup.method, Some(Method::Get | Method::Head | Method::Options));
+        let timeout_ms = lookup.host.timing.timeout_ms;
+        let address = self.address(&lookup.request.spent).await;
+        let address =
+            address.map_err(|error| answer::failure(self, relay::Fault::Unreachable(error)))?;
+        let mut attempts = if is_safe { 2 } else { 1 };
+        loop {
+            attempts -= 1;
+            let waits = Waits::new(lookup.request.spent.clone());
+            let talk = Talk {
+                body: std::mem::replace(&mut body, Body::None),
+                timeout_ms,
+                log: answer::Log::of(lookup),
+            };
+            let mut relay = Relay::connect(&address, head.clone(), talk, waits)
+                .await
+                .map_err(|fault| answer::failure(self, fault))?;
+            match relay.head().await {
+                Ok(head) => return answer::response(lookup, head, relay).await,
+                Err(fault) if attempts > 0 && fault.is_departure() => {}
+                Err(fault) => return Err(answer::failure(self, fault).into()),
+            }
+        }
+    }
+
+    /// What is sent first, and what it makes of the answer.
+    fn request(&self, lookup: &Lookup<'_>, body: &Body) -> Rc<(Vec<u8>, fastcgi::Exchange)> {
+        let mut env = environment(lookup, environment::Rules::default());
+        if let Body::Spooled(spool) = body {
+            env.set("CONTENT_LENGTH", spool.length().to_string());
+        }
+        let file = env.get("SCRIPT_FILENAME").unwrap_or_default();
+        let file = [self.prefix.as_bytes(), file].concat();
+        env.set("SCRIPT_FILENAME", file);
+        Rc::new(encode(lookup, &env))
+    }
+}
+
+/// The body of the request. A script has to be told how long it is.
+async fn body(lookup: &Lookup<'_>) -> Result<Body, Refusal> {
+    let Some(incoming) = lookup.request.incoming.clone() else { return Ok(Body::None) };
+    incoming.want(lookup.settings.core.limit_request_body());
+    match lookup.request.body() {
+        BodyLength::Chunked => {
+            Spool::fill(&incoming, &lookup.request.spent).await.map(Body::Spooled)
+        }
+        _ => Ok(Body::Incoming(incoming)),
+    }
+}
+
+/// Variables that are too long are left out, with a line in the log, as by httpd.
+fn encode(lookup: &Lookup<'_>, env: &Table) -> (Vec<u8>, fastcgi::Exchange) {
+    let mut params = Params::new(false);
+    for (name, value) in env.iter() {
+        if let Err(too_long) = params.add(name.as_bytes(), value) {
+            let text = too_long.message(name.as_bytes());
+            let text = String::from_utf8_lossy(&text);
+            let id = Some(fastcgi::DoesNotFit::ID);
+            lookup.log(crate::log::level::Level::Warn, NAME, id, &text);
+        }
+    }
+    params.finish()
+}
+
+/// php-fpm would take what stands behind a question mark for a query (mod_proxy_fcgi.c,
+/// `proxy_fcgi_canon`).
+fn check_name(lookup: &Lookup<'_>) -> Result<(), Failure> {
+    let path = lookup.place.path();
+    if path.iter().all(|byte| !byte.is_ascii_control() && *byte != b'?') {
+        return Ok(());
+    }
+    let text =
+        format!("To be forwarded path contains control characters or '?': {}", path.escape_ascii());
+    Err(Failure::new(Status::FORBIDDEN, NAME, text).id(10414).at_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handler_names_a_socket_and_what_goes_before_the_script() {
+        let unix = |path: &str, prefix: &str| {
+            Ok(Target { place: Place::Socket(path.into()), prefix: prefix.to_owned() })
+        };
+        let tcp = |host: &str, prefix: &str| {
+            Ok(Target { place: Place::Port(host.to_owned()), prefix: prefix.to_owned() })
+        };
+        let rows = [
+            ("unix:/run/x.sock|fcgi://localhost", unix("/run/x.sock", "proxy:fcgi://localhost")),
+            ("unix:/run/x.sock|fcgi://localhost/", unix("/run/x.sock", "proxy:fcgi://localhost")),
+            ("unix:/run/x.sock|fcgi:", unix("/run/x.sock", "proxy:fcgi://localhost")),
+            ("unix:/run/x.sock|fcgi://php82", unix("/run/x.sock", "proxy:fcgi://php82")),
+            ("fcgi://127.0.0.1:9000", tcp("127.0.0.1:9000", "proxy:fcgi://127.0.0.1:9000")),
+            ("fcgi://127.0.0.1", tcp("127.0.0.1:8000", "proxy:fcgi://127.0.0.1")),
+            ("fcgi://php:9000", tcp("php:9000", "proxy:fcgi://php:9000")),
+            ("fcgi://[::1]:9000/", tcp("[::1]:9000", "proxy:fcgi://[::1]:9000")),
+        ];
+        for (url, target) in rows {
+            assert_eq!(parse(url), target, "{url}");
+        }
+        for url in ["http://a", "unix:/x|http://a", "unix:x|fcgi://a", "fcgi://", ""] {
+            assert!(parse(url).is_err(), "{url}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What the server calls itself: in URLs that it sends, to scripts and in logs
+//! (`UseCanonicalName`, `UseCanonicalPhysicalPort`).
+
+use crate::lookup::Lookup;
+use crate::names::End;
+use crate::site::host::UseCanonicalName;
+
+impl Lookup<'_> {
+    /// `%V`, and the name in absolute URLs (UseCanonicalName).
+    pub(crate) fn server_name(&self) -> String {
+        let canonical = self.host.name().map(str::to_owned);
+        let local = || self.request.local_ip().to_string();
+        match self.settings.core.use_canonical_name() {
+            UseCanonicalName::On => canonical.unwrap_or_else(local),
+            UseCanonicalName::Dns => {
+                let name = self.request.names.get(End::Local(self.request.local_ip()));
+                name.map(|name| name.to_string()).or(canonical).unwrap_or_else(local)
+            }
+            UseCanonicalName::Off => self
+                .request
+                .host_name()
+                .map(|name| String::from_utf8_lossy(name).into_owned())
+                .or(canonical)
+                .unwrap_or_else(local),
+        }
+    }
+
+    /// The port in absolute URLs (UseCanonicalPhysicalPort).
+    pub(crate) fn server_port(&self) -> u16 {
+        let of_address = self.host.addresses.first().and_then(|address| address.port);
+        let configured = self.host.name.as_ref().and_then(|name| name.port).or(of_address);
+        let local = self.request.local.port();
+        let asked = self.request.host_port();
+        let has_host = self.request.host_name().is_some();
+        let physical = self.settings.core.use_canonical_physical_port().then_some(local);
+        match self.settings.core.use_canonical_name() {
+            UseCanonicalName::Off | UseCanonicalName::Dns if has_host => {
+                // A Host without a port means the default one (core.c, ap_get_server_port).
+                asked.or(physical).or(configured).unwrap_or(80)
+            }
+            UseCanonicalName::On => configured.or(physical).unwrap_or(80),
+            // httpd would send a client that names no host to port 80.
+            _ => configured.or(physical).unwrap_or(local),
+        }
+    }
+
+    /// `http://name:port` for absolute URLs.
+    pub(crate) fn base_url(&self) -> Vec<u8> {
+        let port = self.server_port();
+        let mut url = b"http://".to_vec();
+        url.extend_from_slice(self.url_host().as_bytes());
+        if port != 80 {
+            url.extend_from_slice(format!(":{port}").as_bytes());
+        }
+        url
+    }
+
+    /// The name of the server as it stands in URLs: an address of IPv6 has brackets
+    /// (core.c, ap_get_server_name_for_url).
+    pub(crate) fn url_host(&self) -> String {
+        let name = self.server_name();
+        match name.contains(':') && !name.starts_with('[') {
+            true => format!("[{name}]"),
+            false => name,
+        }
+    }
+}

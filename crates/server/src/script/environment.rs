@@ -1,0 +1,197 @@
+//! The variables that a script is told: those that were set for the request, and over them those
+//! that the server knows itself (RFC 3875 section 4; `ap_add_common_vars` and `ap_add_cgi_vars` of
+//! httpd's util_script.c). Nobody can set one of the latter from outside: they come last.
+
+use crate::error_document;
+use crate::expression;
+use crate::identity;
+use crate::lookup::Lookup;
+use crate::names::End;
+use crate::phase;
+use crate::table::Table;
+use fastcgi::environment::PassAuth;
+use message::escape::html_escape;
+use std::os::unix::ffi::OsStrExt;
+
+/// What a script finds programs in if this process does not know better (DEFAULT_PATH of httpd.h).
+const DEFAULT_PATH: &[u8] = b"/bin:/usr/bin:/usr/ucb:/usr/bsd:/usr/local/bin";
+
+/// Variables of this process that scripts may see.
+const INHERITED: [(&str, Option<&[u8]>); 2] =
+    [("PATH", Some(DEFAULT_PATH)), ("LD_LIBRARY_PATH", None)];
+
+/// What httpd says where there is no ServerAdmin (DEFAULT_ADMIN of core.c).
+const NO_ADMIN: &str = "[no address given]";
+
+/// How a place wants some variables (`CGIPassAuth`, `CGIVar`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rules {
+    /// Whether scripts see what a client has authenticated itself with.
+    pub(crate) passes: PassAuth,
+    /// Whether `REQUEST_URI` is the path after internal redirects.
+    pub(crate) has_current_uri: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { passes: PassAuth::Off, has_current_uri: false }
+    }
+}
+
+/// All variables for the script that answers `lookup`.
+pub(crate) fn environment(lookup: &Lookup<'_>, rules: Rules) -> Table {
+    let mut env = lookup.env.clone();
+    request_fields(lookup, rules, &mut env);
+    inherited(&mut env);
+    server(lookup, &mut env);
+    client(lookup, &mut env);
+    request(lookup, rules, &mut env);
+    script(lookup, &mut env);
+    env
+}
+
+/// `HTTP_*`. Fields of one name are one.
+fn request_fields(lookup: &Lookup<'_>, rules: Rules, env: &mut Table) {
+    let view = lookup.request.view();
+    let (mut fields, mut buffer) = (Table::default(), Vec::new());
+    for (name, value) in view.fields() {
+        let variable = fastcgi::environment::variable(name, rules.passes, &mut buffer);
+        let Some(name) = variable.and_then(|name| std::str::from_utf8(name).ok()) else { continue };
+        let joined = match fields.get(name) {
+            Some(before) => [before, b", ", value].concat(),
+            None => value.to_vec(),
+        };
+        fields.set(name, joined);
+    }
+    fields.iter().for_each(|(name, value)| env.set(name, value));
+}
+
+fn inherited(env: &mut Table) {
+    for (name, default) in INHERITED {
+        let own = std::env::var_os(name);
+        if let Some(value) = own.as_deref().map(OsStrExt::as_bytes).or(default) {
+            env.set(name, value);
+        }
+    }
+}
+
+fn server(lookup: &Lookup<'_>, env: &mut Table) {
+    let mut name = Vec::new();
+    html_escape(lookup.url_host().as_bytes(), &mut name);
+    env.set("SERVER_SIGNATURE", error_document::signature(lookup, ""));
+    env.set("SERVER_SOFTWARE", identity::banner(lookup.site().tokens));
+    env.set("SERVER_NAME", name);
+    env.set("SERVER_ADDR", lookup.request.local_ip().to_string());
+    env.set("SERVER_PORT", lookup.server_port().to_string());
+    let root = expression::document_root(lookup);
+    env.set("DOCUMENT_ROOT", root.as_slice());
+    env.set("REQUEST_SCHEME", "http");
+    env.set("CONTEXT_PREFIX", lookup.mapped.prefix.as_slice());
+    let context_root = lookup.mapped.context_root.as_deref();
+    env.set("CONTEXT_DOCUMENT_ROOT", context_root.unwrap_or(&root));
+    let admin = lookup.host.server_admin.as_deref();
+    env.set("SERVER_ADMIN", admin.unwrap_or(NO_ADMIN));
+}
+
+fn client(lookup: &Lookup<'_>, env: &mut Table) {
+    let client = lookup.client();
+    if let Some(name) = lookup.request.names.get(End::Client(client)) {
+        env.set("REMOTE_HOST", name.to_string());
+    }
+    env.set("REMOTE_ADDR", client.to_string());
+    env.set("REMOTE_PORT", lookup.request.client.port().to_string());
+    let before = lookup.original.as_ref().and_then(|original| original.user.as_deref());
+    match (&lookup.user, before) {
+        (Some(user), _) => env.set("REMOTE_USER", user.as_slice()),
+        (None, Some(user)) => env.set("REDIRECT_REMOTE_USER", user),
+        (None, None) => {}
+    }
+    if let Some(kind) = lookup.auth_type {
+        env.set("AUTH_TYPE", kind);
+    }
+}
+
+fn request(lookup: &Lookup<'_>, rules: Rules, env: &mut Table) {
+    let view = lookup.request.view();
+    env.set("GATEWAY_INTERFACE", "CGI/1.1");
+    env.set("SERVER_PROTOCOL", view.protocol());
+    env.set("REQUEST_METHOD", expression::method(lookup).into_owned());
+    env.set("QUERY_STRING", lookup.query.clone().unwrap_or_default());
+    let uri = match rules.has_current_uri {
+        true => lookup.path.as_slice(),
+        false => target(view.request_line()),
+    };
+    env.set("REQUEST_URI", uri);
+}
+
+/// What stands between the first and the next blank of a request line.
+fn target(request_line: &[u8]) -> &[u8] {
+    let mut words = request_line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    words.nth(1).unwrap_or_default()
+}
+
+fn script(lookup: &Lookup<'_>, env: &mut Table) {
+    env.set("SCRIPT_FILENAME", lookup.place.path());
+    let info = lookup.path_info.as_slice();
+    // The two may differ in slashes, of which several are as good as one.
+    let start = common_end(&lookup.path, info);
+    env.set("SCRIPT_NAME", &lookup.path[..start]);
+    env.unset("PATH_INFO");
+    env.unset("PATH_TRANSLATED");
+    if info.is_empty() {
+        return;
+    }
+    env.set("PATH_INFO", info);
+    if let Ok(found) = phase::look_up(lookup, info, None) {
+        env.set("PATH_TRANSLATED", [found.place.path(), found.path_info].concat());
+    }
+}
+
+/// Where the end of `path` begins that is `info` (`ap_find_path_info`).
+fn common_end(path: &[u8], info: &[u8]) -> usize {
+    let (mut at, mut left) = (path.len(), info.len());
+    while at > 0 && left > 0 && path[at - 1] == info[left - 1] {
+        (at, left) = (at - 1, left - 1);
+        if info[left] == b'/' {
+            while at > 0 && path[at - 1] == b'/' {
+                at -= 1;
+            }
+        }
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_script_is_what_is_left_of_the_path() {
+        for (path, info, name) in [
+            ("/a.php/x/y", "/x/y", "/a.php"),
+            ("/a.php", "", "/a.php"),
+            ("/a.php//x", "/x", "/a.php"),
+            ("/a.php/x//y", "/x/y", "/a.php"),
+            ("/a.php/", "/", "/a.php"),
+            ("/x", "/y/x", ""),
+            ("/b", "/c", "/b"),
+            ("", "/c", ""),
+        ] {
+            let start = common_end(path.as_bytes(), info.as_bytes());
+            assert_eq!(&path[..start], name, "{path} {info}");
+        }
+    }
+
+    #[test]
+    fn the_target_is_the_second_word() {
+        for (line, expected) in [
+            ("GET /a?b HTTP/1.1", "/a?b"),
+            ("GET  /a  HTTP/1.1", "/a"),
+            ("GET http://a/b HTTP/1.1", "http://a/b"),
+            ("GET", ""),
+            ("", ""),
+        ] {
+            assert_eq!(target(line.as_bytes()), expected.as_bytes(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! A request body whose length the client does not say, for programs that have to be told: it is
+//! kept until its end is known, in memory while it is small, else in a file without a name.
+
+use crate::accounting::{self, Spent};
+use crate::incoming::Incoming;
+use http1::Refusal;
+use message::Status;
+use scoreboard::Cause;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+/// What is kept in memory.
+const MEMORY_BYTES: usize = 64 * 1024;
+
+/// Bytes that are taken out of the file at a time.
+const PIECE_BYTES: usize = 32 * 1024;
+
+/// A whole body.
+pub(crate) struct Spool {
+    memory: Vec<u8>,
+    file: Option<File>,
+    length: u64,
+}
+
+impl Spool {
+    /// All of `incoming`.
+    ///
+    /// # Errors
+    /// The refusal that it ends in; 500 if there is no room for it.
+    pub(crate) async fn fill(incoming: &Incoming, spent: &Spent) -> Result<Self, Refusal> {
+        let mut spool = Self { memory: Vec::new(), file: None, length: 0 };
+        loop {
+            let waiting = spent.wait(Cause::ClientRead);
+            let piece = incoming.read().await?;
+            drop(waiting);
+            let Some(piece) = piece else { break };
+            spool.length += piece.len() as u64;
+            spool.add(piece, spent).await.map_err(|_| {
+                let why = "there is no room to keep a request body without a length";
+                Refusal::new(Status::INTERNAL_SERVER_ERROR, why)
+            })?;
+        }
+        if let Some(file) = &mut spool.file {
+            let rewound = file.seek(SeekFrom::Start(0));
+            rewound.map_err(|_| Refusal::bad_request("a request body cannot be read again"))?;
+        }
+        Ok(spool)
+    }
+
+    async fn add(&mut self, piece: Vec<u8>, spent: &Spent) -> io::Result<()> {
+        if self.file.is_none() && self.memory.len() + piece.len() <= MEMORY_BYTES {
+            self.memory.extend_from_slice(&piece);
+            return Ok(());
+        }
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => runtime::file::unnamed()?,
+        };
+        let before = std::mem::take(&mut self.memory);
+        let write = move || {
+            file.write_all(&before)?;
+            file.write_all(&piece)?;
+            Ok::<File, io::Error>(file)
+        };
+        self.file = Some(accounting::blocking(spent, Cause::Disk, write).await??);
+        Ok(())
+    }
+
+    /// Its length.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The next piece of it; `None` at the end. What was just written is in memory still, so that
+    /// reading it holds nobody up.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        if !self.memory.is_empty() {
+            return Ok(Some(std::mem::take(&mut self.memory)));
+        }
+        let Some(file) = &mut self.file else { return Ok(None) };
+        let mut piece = vec![0; PIECE_BYTES];
+        let length = file.read(&mut piece)?;
+        piece.truncate(length);
+        Ok((length > 0).then_some(piece))
+    }
+}

@@ -1,0 +1,4 @@
+//! Heads of what programs answer, in one piece and in steps.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fastcgi::fuzz_script_head(data));
