@@ -294,6 +294,32 @@ fn a_limit_that_is_lowered_makes_the_pool_smaller(mpm: Mpm) {
     });
 }
 
+fn a_kill_for_want_of_memory_is_told_and_makes_workers_fewer(mpm: Mpm) {
+    let test = format!("{}::a_kill_for_want_of_memory", mpm.name());
+    let Some(group) = Group::make(&test, 64 * MB).map(Arc::new) else { return };
+    let server = site(mpm).within(&group).start();
+    first_told(&server);
+    let mut client = server.connect();
+    client.send("GET /memory?kb=131072&ms=0 HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.assert_closed();
+    wait_for("a line about it", 10, || {
+        server
+            .error_text()
+            .contains("killed a child for want of memory: MaxRequestWorkers auto is at")
+    });
+    assert_eq!(group.kills(), 1);
+    assert_eq!(server.get("/a.txt").status, 200);
+    // Not for want of memory: nothing follows from that.
+    let victim = server.children()[0];
+    assert!(process::signal(victim, libc::SIGKILL));
+    wait_for("a child in its place", 10, || {
+        let children = server.children();
+        !children.is_empty() && !children.contains(&victim)
+    });
+    let told = server.error_text().matches("for want of memory").count();
+    assert_eq!((told, server.get("/a.txt").status), (1, 200), "{}", server.error_text());
+}
+
 /// Runs the server where `mount` has hidden what the system says.
 fn strange_system(mpm: Mpm, mount: &str) -> Server {
     let script = format!("{mount} && exec \"$@\"");
@@ -351,6 +377,7 @@ each_mpm! {
     a_cgroup_of_256_mb_is_used_and_nobody_killed,
     a_cgroup_of_1024_mb_is_used_and_nobody_killed,
     a_limit_that_is_lowered_makes_the_pool_smaller,
+    a_kill_for_want_of_memory_is_told_and_makes_workers_fewer,
     strange_numbers_of_the_system_do_no_harm,
     a_graceful_restart_is_sized_anew,
 }

@@ -12,6 +12,9 @@ const AGE_MAX: u64 = 240;
 /// Measurements with different numbers of workers before they say anything.
 const PLACES_MIN: usize = 3;
 
+/// What a single worker must cost to be seen: caches and logs make a pool grow, too.
+const CLEAR_BYTES: u64 = 2 << 20;
+
 /// A cost that was found goes down by one in so many at a measurement: what some requests needed
 /// a minute ago, others will need.
 const FORGET: u64 = 128;
@@ -104,8 +107,10 @@ impl Measure {
     fn rise(&self) -> Option<u64> {
         let (few, least) = self.smallest?;
         let (many, place) = self.places.iter().next_back()?;
-        let more = many.checked_sub(few).filter(|more| *more >= 2)?;
-        Some(place.bytes.saturating_sub(least) / more as u64)
+        let grown = place.bytes.saturating_sub(least);
+        let is_clear = |more: &usize| *more >= 2 || (*more == 1 && grown >= CLEAR_BYTES);
+        let more = many.checked_sub(few).filter(is_clear)?;
+        Some(grown / more as u64)
     }
 }
 
@@ -143,6 +148,8 @@ mod tests {
         let line = |count| (1..=count).map(|workers| (workers, 6 * MB + workers as u64 * MB));
         assert_eq!(cost_of(line(20)), Some(MB));
         assert_eq!(cost_of(line(1)), None, "a point is no line");
+        assert_eq!(cost_of([(0, MB), (1, 2 * MB)]), None, "one worker may be anything");
+        assert_eq!(cost_of([(0, MB), (1, 33 * MB)]), Some(32 * MB), "but not this");
         // Noise of a megabyte up or down.
         let noisy = line(20).map(|(x, y)| (x, if x % 2 == 0 { y + MB } else { y - MB }));
         let cost = cost_of(noisy).unwrap();

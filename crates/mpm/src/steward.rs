@@ -35,6 +35,9 @@ const WALK_MS: u64 = 625;
 const KERNEL_BYTES: u64 = 128 << 10;
 const KERNEL_BYTES_OF_THREAD: u64 = 28 << 10;
 
+/// How long there are no more workers after the kernel has killed a child for want of memory.
+const HOLD_MS: u64 = 60_000;
+
 /// How often the log tells of a change; the first measurement is told at once.
 const TOLD_MS: u64 = 10_000;
 
@@ -73,6 +76,8 @@ pub(crate) struct Steward {
     /// Workers that there may be whatever was measured, and since when.
     bound: Option<usize>,
     bound_ms: u64,
+    /// Kills that were seen.
+    kills: Option<u64>,
     sizing: Sizing,
 }
 
@@ -252,6 +257,23 @@ impl Steward {
         Some(working::line(&now, enough, busy, was))
     }
 
+    /// A child was killed. If it was for want of memory half of the workers were too many; says how
+    /// many there may be then.
+    fn see_kill(&mut self, now_ms: u64) -> Option<usize> {
+        let (before, now) = (self.kills?, self.gauge.kills());
+        if now <= before {
+            return None;
+        }
+        self.kills = Some(now);
+        let busy = self.busy.min(self.bound.unwrap_or(usize::MAX));
+        let bound = (busy / 2).max(1);
+        (self.bound, self.bound_ms) = (Some(bound), now_ms.saturating_add(HOLD_MS));
+        self.in_use_max = self.in_use_max.min(bound);
+        // What they had before is no measure of what the next ones may have.
+        self.seen = self.seen.min(bound);
+        Some(bound)
+    }
+
     /// Whether all workers that there may be have something to do.
     pub(crate) fn is_full(&self) -> bool {
         self.busy >= self.sizing.workers as usize
@@ -305,6 +327,9 @@ impl Parent<'_> {
             self.steward.due_ms = now_ms.saturating_add(LOOK_MS);
             return self.tell_that_nothing_is_known();
         }
+        if self.steward.kills.is_none() {
+            self.steward.kills = Some(self.steward.gauge.kills());
+        }
         self.walk(now_ms);
         self.count_memory();
         let pool = self.pool();
@@ -320,6 +345,20 @@ impl Parent<'_> {
         }
         if plan.spare.is_some() {
             self.keep_to(plan.processes_for(self.steward.sizing.workers as usize));
+        }
+    }
+
+    /// A child of the current generation was killed by signal 9.
+    pub(crate) fn see_kill(&mut self) {
+        if self.current.generation.plan.revised.is_none() {
+            return;
+        }
+        if let Some(bound) = self.steward.see_kill(clock::monotonic_ms()) {
+            self.share_out(0);
+            self.current.generation.server.advise(&format!(
+                "the kernel has killed a child for want of memory: MaxRequestWorkers auto is at \
+                 most {bound} for a minute"
+            ));
         }
     }
 

@@ -385,6 +385,9 @@ impl Parent<'_> {
 
     fn note_crash(&mut self, record: &Record, ending: Ending, served: bool) {
         let now_ms = clock::monotonic_ms();
+        if ending == Ending::Signal(9) && record.generation == self.current.number() {
+            self.see_kill();
+        }
         match ending {
             Ending::Exit(exit_code::FATAL) if record.generation < self.current.number() => {
                 return self.tell(Occasion::OldChildFailed { pid: record.pid });

@@ -71,6 +71,16 @@ impl Gauge {
         memory
     }
 
+    /// Processes that the kernel has killed for want of memory: of the cgroup, or of the machine
+    /// where there is none.
+    pub fn kills(&self) -> u64 {
+        let counted = match self.groups.first() {
+            Some(group) => group.kills(),
+            None => text(&self.root.join("proc/vmstat")),
+        };
+        counted.and_then(|text| number_after(&text, "oom_kill ")).unwrap_or(0)
+    }
+
     /// A process may be moved to another cgroup while it runs.
     fn follow_membership(&mut self) {
         let membership = text(&self.root.join("proc/self/cgroup")).unwrap_or_default();

@@ -13,6 +13,8 @@ struct Names {
     kind: &'static str,
     limits: &'static [&'static str],
     usage: &'static str,
+    /// Where kills are counted.
+    events: &'static str,
     /// Of the cgroup and those within it.
     inactive_file: &'static str,
     active_file: &'static str,
@@ -22,6 +24,7 @@ const ONE: Names = Names {
     kind: "cgroup",
     limits: &["memory.limit_in_bytes"],
     usage: "memory.usage_in_bytes",
+    events: "memory.oom_control",
     inactive_file: "total_inactive_file ",
     active_file: "total_active_file ",
 };
@@ -31,6 +34,7 @@ const TWO: Names = Names {
     kind: "cgroup2",
     limits: &["memory.max", "memory.high"],
     usage: "memory.current",
+    events: "memory.events",
     inactive_file: "inactive_file ",
     active_file: "active_file ",
 };
@@ -76,6 +80,11 @@ impl Group {
     /// Its `memory.pressure`, which only version 2 has.
     pub(super) fn pressure(&self) -> Option<String> {
         text(&self.folder.join("memory.pressure"))
+    }
+
+    /// Lines with the number of kills among them.
+    pub(super) fn kills(&self) -> Option<String> {
+        text(&self.folder.join(self.names.events))
     }
 
     /// The number in a file; `max` is none.

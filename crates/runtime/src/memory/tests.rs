@@ -110,6 +110,25 @@ fn pages_of_files_count_as_free_but_for_a_part_that_is_in_use() {
 }
 
 #[test]
+fn kills_are_those_of_the_cgroup_or_of_the_machine() {
+    let plain = System::new("kills", &[MEMINFO, ("proc/vmstat", "pgfault 9\noom_kill 3\n")]);
+    assert_eq!(Gauge::at(&plain.0).kills(), 3);
+    let kills = |name, system: &[(&str, &str)], path, text| {
+        let system = System::new(name, system);
+        let mut gauge = Gauge::at(&system.0);
+        gauge.read();
+        assert_eq!(gauge.kills(), 0);
+        system.write(path, text);
+        gauge.kills()
+    };
+    let path = "sys/fs/cgroup/memory/jobs/web/memory.oom_control";
+    assert_eq!(kills("kills1", ONE, path, "oom_kill_disable 0\nunder_oom 0\noom_kill 7\n"), 7);
+    let path = "sys/fs/cgroup/system.slice/trivet.service/memory.events";
+    assert_eq!(kills("kills2", TWO, path, "low 0\noom 2\noom_kill 5\noom_group_kill 1\n"), 5);
+    assert_eq!(kills("kills3", TWO, path, "oom_kill -5\n"), 0);
+}
+
+#[test]
 fn a_mount_that_begins_further_down_is_a_container() {
     let two = System::new("container", TWO);
     let mounts = "24 2 0:22 /system.slice /sys/fs/cgroup rw - cgroup2 cgroup2 rw";
