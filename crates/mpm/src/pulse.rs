@@ -200,6 +200,7 @@ impl Parent<'_> {
             idle: sums.idle,
             connections: sums.connections.saturating_add(older.connections),
             queued: sums.queued,
+            waiting: self.current.generation.listeners.waiting(),
             cpu_us: self.pulse.cpu_us,
             limit_ms: self.pulse.limit.total_ms,
             machine_ticks: machine.ticks,
@@ -232,7 +233,8 @@ impl Parent<'_> {
     /// The log: there should be more slots than there may be, and who has them.
     pub(crate) fn tell_who_holds(&mut self, is_full: bool) {
         let snapshot = Snapshot::take(&self.current.generation.board);
-        let who = server::holders(&snapshot, clock::monotonic_ms());
+        let waiting = self.current.generation.listeners.waiting();
+        let who = server::holders(&snapshot, waiting, clock::monotonic_ms());
         self.tell(if is_full { Occasion::Full(&who) } else { Occasion::NearlyFull(&who) });
         self.pulse.limit.is_told = true;
     }
