@@ -159,6 +159,7 @@ fn what_clients_sent_stays_within_its_text(mpm: Mpm) {
         server.get(&format!("{path}?ms=1&<script>\"'"));
     }
     let page = form(&server, "").text();
+    assert!(page.contains("\n<dt>Last ") && page.contains("\n<dt>Machine: server "), "{page}");
     assert!(!page.contains("<script"), "{page}");
     let json = form(&server, "json");
     assert!(!json.text().contains("<script"), "{}", json.text());

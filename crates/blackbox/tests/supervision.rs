@@ -398,7 +398,7 @@ fn slots_never_exceed_max_request_workers(mpm: Mpm) {
     assert_eq!(lines, usize::from(mpm != Mpm::Event), "{}", server.error_text());
 }
 
-fn a_restart_begins_figures_and_their_time_anew(mpm: Mpm) {
+fn a_hard_restart_begins_figures_and_their_time_anew(mpm: Mpm) {
     let status = ["<Location /server-status>", "SetHandler server-status", "</Location>"];
     let server = plain_site(mpm).steady().directives(&status).start();
     let figure = |name: &str| {
@@ -410,9 +410,15 @@ fn a_restart_begins_figures_and_their_time_anew(mpm: Mpm) {
     let (old, accesses) = (server.children(), figure("Total Accesses:"));
     server.signal(libc::SIGUSR1);
     wait_replaced(&server, &old);
+    assert!(figure("ServerUptimeSeconds:") >= 2, "a graceful one goes on with them");
+    assert!(figure("Total Accesses:") > accesses);
+    assert_eq!(figure("ParentServerMPMGeneration:"), 1);
+    let old = server.children();
+    server.signal(libc::SIGHUP);
+    wait_replaced(&server, &old);
     assert!(figure("ServerUptimeSeconds:") < 2);
     assert!(figure("Total Accesses:") < accesses);
-    assert_eq!(figure("ParentServerMPMGeneration:"), 1);
+    assert_eq!(figure("ParentServerMPMGeneration:"), 2);
 }
 
 each_mpm! {
@@ -428,5 +434,5 @@ each_mpm! {
     the_parent_sleeps_while_an_old_child_drains,
     a_closed_terminal_ends_the_server,
     slots_never_exceed_max_request_workers,
-    a_restart_begins_figures_and_their_time_anew,
+    a_hard_restart_begins_figures_and_their_time_anew,
 }

@@ -1,7 +1,7 @@
 //! The listening sockets: bound once by the parent and kept over restarts, so that no client
 //! meets a closed port.
 
-use runtime::net::Queueing;
+use runtime::net::{self, Queueing};
 use std::io;
 use std::net::{Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -104,6 +104,13 @@ impl Listeners {
             socket.local_addr().ok()
         };
         self.lock().bound.iter().map(|one| address(one).unwrap_or(one.address)).collect()
+    }
+
+    /// Connections that no child has accepted yet.
+    pub(crate) fn waiting(&self) -> u64 {
+        let held = self.lock();
+        let sockets = held.bound.iter().flat_map(|one| &one.sockets);
+        sockets.filter_map(net::backlog).map(u64::from).sum()
     }
 
     /// Close this process's own copies. A port is free once every process has done so; until then

@@ -2,8 +2,8 @@
 //! to the log when every slot is taken, by whom, and when that is over.
 
 use crate::generation::Generation;
-use crate::machine::Machine;
 use crate::supervisor::Parent;
+use crate::vitals::Vitals;
 use runtime::clock;
 use runtime::process::{self, Order};
 use scoreboard::{AtLimit, BEATS_SHOWN, Beat, Board, Older, Snapshot, Sums, Totals};
@@ -21,7 +21,7 @@ const BEATS_OF_RELIEF: u32 = 3;
 /// What is kept from second to second.
 pub(crate) struct Pulse {
     due_ms: u64,
-    machine: Machine,
+    vitals: Vitals,
     /// The last minute, for the board of the next generation.
     beats: VecDeque<Beat>,
     /// Totals of generations that are gone.
@@ -72,9 +72,13 @@ impl Limit {
 
 impl Pulse {
     pub(crate) fn new() -> Self {
+        Self { vitals: Vitals::open(), ..Self::closed() }
+    }
+
+    fn closed() -> Self {
         Self {
             due_ms: 0,
-            machine: Machine::open(),
+            vitals: Vitals::closed(),
             beats: VecDeque::new(),
             gone: Totals::default(),
             older: Vec::new(),
@@ -91,6 +95,7 @@ impl Pulse {
     pub(crate) fn leave_to_parent(&mut self) {
         self.older.clear();
         self.beats = VecDeque::new();
+        self.vitals = Vitals::closed();
     }
 
     fn keep(&mut self, beat: Beat) {
@@ -141,8 +146,8 @@ impl Parent<'_> {
         match order {
             Order::Drain => self.pulse.older.push((number, board)),
             _ => {
-                let machine = std::mem::replace(&mut self.pulse, Pulse::new()).machine;
-                self.pulse.machine = machine;
+                let vitals = std::mem::replace(&mut self.pulse.vitals, Vitals::closed());
+                self.pulse = Pulse { vitals, ..Pulse::closed() };
             }
         }
         self.fold();
@@ -185,7 +190,7 @@ impl Parent<'_> {
 
     fn reading(&mut self, sums: &Sums, now_ms: u64) -> Beat {
         let older = self.current.generation.board.pulse().older();
-        let machine = self.pulse.machine.read();
+        let machine = self.pulse.vitals.read();
         // A child that has ended counts here only once it was reaped.
         self.pulse.cpu_us = self.cpu_us().max(self.pulse.cpu_us);
         Beat {
@@ -195,6 +200,7 @@ impl Parent<'_> {
             idle: sums.idle,
             connections: sums.connections.saturating_add(older.connections),
             queued: sums.queued,
+            waiting: self.current.generation.listeners.waiting(),
             cpu_us: self.pulse.cpu_us,
             limit_ms: self.pulse.limit.total_ms,
             machine_ticks: machine.ticks,
@@ -227,7 +233,8 @@ impl Parent<'_> {
     /// The log: there should be more slots than there may be, and who has them.
     pub(crate) fn tell_who_holds(&mut self, is_full: bool) {
         let snapshot = Snapshot::take(&self.current.generation.board);
-        let who = server::holders(&snapshot, clock::monotonic_ms());
+        let waiting = self.current.generation.listeners.waiting();
+        let who = server::holders(&snapshot, waiting, clock::monotonic_ms());
         self.tell(if is_full { Occasion::Full(&who) } else { Occasion::NearlyFull(&who) });
         self.pulse.limit.is_told = true;
     }

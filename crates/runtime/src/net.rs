@@ -1,5 +1,6 @@
 //! Sockets: a listener that was bound before the fork, and a byte stream per connection.
 
+pub use crate::sys::backlog;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
@@ -307,5 +308,22 @@ impl Stream {
             // An error means that the peer is gone already, which is what the caller wants.
             let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Write);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_that_nobody_accepts_are_counted() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        assert_eq!(backlog(&listener), Some(0));
+        let address = listener.local_addr().unwrap();
+        let clients = [(); 3].map(|()| std::net::TcpStream::connect(address).unwrap());
+        assert_eq!(backlog(&listener), Some(3));
+        let accepted = listener.accept().unwrap();
+        assert_eq!(backlog(&listener), Some(2));
+        drop((clients, accepted));
     }
 }

@@ -235,6 +235,26 @@ pub(crate) fn watch<T: AsRawFd + Into<OwnedFd>>(owner: T) -> io::Result<AsyncFd<
     registered.map_err(|refused| refused.into_parts().1)
 }
 
+/// Connections that nobody has accepted yet; `None` where the kernel does not say. Of a socket that
+/// listens it tells that in the field for unacknowledged segments (tcp_get_info of net/ipv4/tcp.c).
+pub fn backlog(listener: &std::net::TcpListener) -> Option<u32> {
+    let mut length = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).ok()?;
+    // SAFETY: zero bytes are a valid value of plain numbers; the descriptor is open for the call,
+    // and the kernel writes no more than `length` bytes to the value.
+    let (info, code) = unsafe {
+        let mut info: libc::tcp_info = std::mem::zeroed();
+        let code = libc::getsockopt(
+            listener.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        );
+        (info, code)
+    };
+    (code == 0).then_some(info.tcpi_unacked)
+}
+
 /// Let the kernel hold a new connection back until its first data is there, or for about
 /// `seconds`; 0 switches it off.
 ///

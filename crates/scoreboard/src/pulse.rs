@@ -14,7 +14,7 @@ const BEATS: usize = 64;
 pub const BEATS_SHOWN: usize = 61;
 
 /// Values of a beat.
-const WORDS: usize = 18;
+const WORDS: usize = 19;
 
 /// What there is no value for.
 const UNKNOWN: u64 = u64::MAX;
@@ -99,6 +99,8 @@ pub struct Beat {
     pub connections: u64,
     /// Complete requests that wait for a slot.
     pub queued: u64,
+    /// Connections that no child has accepted yet.
+    pub waiting: u64,
     /// Processor time of the parent and all children that ever were, in microseconds.
     pub cpu_us: u64,
     /// Time at `MaxRequestWorkers`, in milliseconds.
@@ -126,6 +128,7 @@ impl Beat {
             self.idle,
             self.connections,
             self.queued,
+            self.waiting,
             self.cpu_us,
             self.limit_ms,
             all,
@@ -141,7 +144,8 @@ impl Beat {
 
     fn from_words(words: [u64; WORDS]) -> Self {
         let known = |word: u64| (word != UNKNOWN).then_some(word);
-        let [at_ms, requests, bytes, busy_us, busy, idle, connections, queued, rest @ ..] = words;
+        let [at_ms, requests, bytes, busy_us, busy, idle, connections, queued, waiting, rest @ ..] =
+            words;
         let [cpu_us, limit_ms, all, machine_busy, disk, stolen, available, cpu, memory, io] = rest;
         Self {
             at_ms,
@@ -150,6 +154,7 @@ impl Beat {
             idle,
             connections,
             queued,
+            waiting,
             cpu_us,
             limit_ms,
             machine_ticks: [all, machine_busy, disk, stolen],
@@ -298,6 +303,7 @@ mod tests {
             idle: 6,
             connections: 7,
             queued: 8,
+            waiting: 17,
             cpu_us: 9,
             limit_ms: 10,
             machine_ticks: [11, 12, 13, 14],

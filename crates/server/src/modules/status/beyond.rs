@@ -23,9 +23,11 @@ pub(super) fn lines(out: &mut Vec<u8>, all: &Everything) {
     // Writing to a Vec cannot fail, here and below.
     let _ = writeln!(
         out,
-        "<dt>At MaxRequestWorkers ({}): {text}; {} requests wait for a worker</dt>",
+        "<dt>At MaxRequestWorkers ({}): {text}; {} requests wait for a worker, {} connections to be \
+         accepted</dt>",
         all.workers_max,
-        all.queued()
+        all.queued(),
+        all.waiting()
     );
     let _ = write!(out, "<dt>Verdict: ");
     html_escape(all.verdict.text.as_bytes(), out);

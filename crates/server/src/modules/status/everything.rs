@@ -51,6 +51,11 @@ impl Everything {
         self.figures.connections(|child| child.process.queued)
     }
 
+    /// Connections that nobody had accepted a second ago.
+    pub(super) fn waiting(&self) -> u64 {
+        self.figures.beats.last().map_or(0, |beat| beat.waiting)
+    }
+
     /// For how long all slots have been taken by now, in seconds; `None` if they are not.
     pub(super) fn at_limit_for_s(&self) -> Option<u64> {
         let since_ms = self.figures.at_limit.since_ms;

@@ -94,6 +94,7 @@ fn workers(fields: &mut Fields<'_>, all: &Everything) {
         fields.number("idle", figures.slots(Child::idle) as u64);
         fields.number("max", all.workers_max);
         fields.number("queued_requests", all.queued());
+        fields.number("waiting_connections", all.waiting());
     });
     fields.object("processes", |fields| {
         fields.number("total", figures.processes());
@@ -125,6 +126,7 @@ fn last_minute(fields: &mut Fields<'_>, minute: &Minute) {
     fields.number("busy_workers_max", minute.busy_max);
     fields.number("connections_max", minute.connections_max);
     fields.number("queued_requests_max", minute.queued_max);
+    fields.number("waiting_connections_max", minute.waiting_max);
     fields.float("server_cpu_cores", minute.server_cores);
     let machine = |of: usize| minute.machine.map(|shares| shares[of]);
     fields.maybe("machine_cpu_busy_share", machine(0));
@@ -147,6 +149,7 @@ fn second(out: &mut String, beat: &Beat) {
         fields.number("idle_workers", beat.idle);
         fields.number("connections", beat.connections);
         fields.number("queued_requests", beat.queued);
+        fields.number("waiting_connections", beat.waiting);
         fields.number("server_cpu_us", beat.cpu_us);
         let names = ["all", "busy", "iowait", "steal"];
         for (name, ticks) in names.iter().zip(beat.machine_ticks) {

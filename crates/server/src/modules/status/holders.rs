@@ -12,11 +12,11 @@ const PATH_BYTES: usize = 60;
 /// `150 workers: 97 waiting for a backend at /shop.php, 20 in keep-alive; oldest request 41 s: GET
 /// /report.php from 192.0.2.7`.
 ///
-/// The parent asks for this. What children and clients wrote is counted, or escaped.
-pub fn holders(snapshot: &Snapshot, now_ms: u64) -> String {
+/// `waiting` connections have not been accepted. The parent asks for this. What children and clients wrote is counted, or escaped.
+pub fn holders(snapshot: &Snapshot, waiting: u64, now_ms: u64) -> String {
     let held: Vec<&WorkerView> = held(snapshot).collect();
     if held.is_empty() {
-        return "no worker is taken".to_owned();
+        return "no worker is taken".to_owned(); // and nobody waits for one
     }
     let mut text = format!("{} workers", held.len());
     let groups = groups(&held);
@@ -32,6 +32,10 @@ pub fn holders(snapshot: &Snapshot, now_ms: u64) -> String {
     if queued > 0 {
         let verb = if queued == 1 { "request waits" } else { "requests wait" };
         text += &format!("; {queued} {verb} for one");
+    }
+    if waiting > 0 {
+        let (plural, verb) = if waiting == 1 { ("", "waits") } else { ("s", "wait") };
+        text += &format!("; {waiting} connection{plural} {verb} to be accepted");
     }
     text + &oldest(&held, now_ms)
 }
@@ -143,7 +147,7 @@ mod tests {
             row.set_wait(*cause);
             row.set_state(*state);
         }
-        holders(&Snapshot::take(&board), 50_000)
+        holders(&Snapshot::take(&board), 2, 50_000)
     }
 
     #[test]
@@ -162,7 +166,8 @@ mod tests {
             (Ready, None, "", 0),
         ];
         let expected = "7 workers: 3 waiting for a backend mostly at /shop.php, 2 in keep-alive, \
-                        1 reading heads, 1 at work at /report.php; oldest request 41 s: POST \
+                        1 reading heads, 1 at work at /report.php; 2 connections wait to be \
+                        accepted; oldest request 41 s: POST \
                         /report.php from 192.0.2.7";
         assert_eq!(text(&rows), expected);
     }

@@ -184,6 +184,8 @@ fn limits(out: &mut Text, all: &Everything) {
     out.gauge("trivet_workers_max", "MaxRequestWorkers in force", all.workers_max);
     out.gauge("trivet_workers_graceful", "Workers that finish before they end", figures.graceful());
     out.gauge("trivet_requests_queued", "Requests that wait for a worker", all.queued());
+    let help = "Connections that no child has accepted yet";
+    out.gauge("trivet_connections_waiting", help, all.waiting());
     let limit_s = ratio(figures.at_limit.total_ms, 1000);
     out.counter("trivet_at_limit_seconds", "Time in which all workers were taken", limit_s);
     let times = figures.at_limit.times;

@@ -14,6 +14,7 @@ pub(super) struct Minute {
     pub(super) busy_max: u64,
     pub(super) connections_max: u64,
     pub(super) queued_max: u64,
+    pub(super) waiting_max: u64,
     /// Processors that the server has used.
     pub(super) server_cores: f64,
     /// Shares of the machine's processors: busy, waiting for a disk, stolen. Nothing where the
@@ -50,6 +51,7 @@ impl Minute {
             busy_max: max(|beat| beat.busy),
             connections_max: max(|beat| beat.connections),
             queued_max: max(|beat| beat.queued),
+            waiting_max: max(|beat| beat.waiting),
             server_cores: ratio(more(|beat| beat.cpu_us), span_ms) / 1000.0,
             machine: machine(first, last),
             available_kib: last.available_kib,

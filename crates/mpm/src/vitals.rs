@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 const READ_BYTES: usize = 1024;
 
 /// Its files in `/proc`; those of PSI are there only if the kernel has it.
-pub(crate) struct Machine {
+pub(crate) struct Vitals {
     stat: Option<File>,
     memory: Option<File>,
     pressure: [Option<File>; 3],
@@ -24,7 +24,12 @@ pub(crate) struct Reading {
     pub(crate) stalled_us: [Option<u64>; 3],
 }
 
-impl Machine {
+impl Vitals {
+    /// Of a process that has no use for them.
+    pub(crate) fn closed() -> Self {
+        Self { stat: None, memory: None, pressure: [None, None, None] }
+    }
+
     pub(crate) fn open() -> Self {
         let open = |path: &str| File::open(path).ok();
         Self {
@@ -96,8 +101,8 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_read() {
-        let machine = Machine::open();
-        let [first, second] = [machine.read(), machine.read()];
+        let vitals = Vitals::open();
+        let [first, second] = [vitals.read(), vitals.read()];
         assert!(first.ticks[0] > 0 && second.ticks[0] >= first.ticks[0]);
         assert!(second.ticks[1] >= first.ticks[1] && first.available_kib > Some(0));
     }
