@@ -29,6 +29,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("hello.php", "<?php echo \"Hello\\n\";"),
     ("env.php", ENVIRONMENT),
     ("folder/env.php", ENVIRONMENT),
+    ("passing/env.php", ENVIRONMENT),
     ("error.php", "<?php echo \"error page for {$_SERVER['REDIRECT_STATUS']}\\n\";"),
     (
         "post.php",
@@ -87,6 +88,9 @@ const DIFFERENTIAL: Set = Set {
         "GET /env.php HTTP/1.1\nAuthorization: Basic dXNlcjpzZWNyZXQ=",
         "GET /env.php HTTP/1.1\nRemote_User: admin\nRemote.User: admin\nX_Y: 1",
         "GET http://localhost/env.php HTTP/1.1",
+        "GET /passing/env.php?x HTTP/1.1\nAuthorization: Basic dXNlcjpzZWNyZXQ=",
+        "GET /passing/env.php/foo42 HTTP/1.1",
+        "GET /passing/env.php/bar1 HTTP/1.1",
         "POST /post.php HTTP/1.1\nContent-Length: 5\n\nhello",
         "POST /post.php HTTP/1.1\nContent-Length: 0",
         "POST /post.php HTTP/1.1\nTransfer-Encoding: chunked\n\n5\r\nhello\r\n0\r\n\r\n",

@@ -97,6 +97,24 @@ impl Text {
         lookup: &Lookup<'_>,
         response: Option<&Response>,
     ) -> Result<Vec<u8>, String> {
+        self.eval(lookup, response, &mut Matches::default())
+    }
+
+    /// The same; `$1` and the like stand for what a condition before it has found.
+    pub(crate) fn value_with(
+        &self,
+        lookup: &Lookup<'_>,
+        matches: &mut Matches,
+    ) -> Result<Vec<u8>, String> {
+        self.eval(lookup, None, matches)
+    }
+
+    fn eval(
+        &self,
+        lookup: &Lookup<'_>,
+        response: Option<&Response>,
+        matches: &mut Matches,
+    ) -> Result<Vec<u8>, String> {
         if let Some(constant) = self.0.as_constant() {
             return Ok(constant.to_vec());
         }
@@ -104,7 +122,7 @@ impl Text {
             lookup.mark_personal();
         }
         let asked = Asked::new(lookup, response, false);
-        let value = self.0.eval(&asked, &mut Matches::default());
+        let value = self.0.eval(&asked, matches);
         value.map(Cow::into_owned).map_err(|error| error.to_string())
     }
 }

@@ -49,6 +49,10 @@ pub(crate) struct Meter {
 impl Meter {
     /// `is_on` for `ExtendedStatus`; `is_always` if each request is to be measured.
     pub(crate) fn new(is_on: bool, is_always: bool, writers: Writers) -> Self {
+        if is_on || is_always {
+            // It opens a file, which had better be open before there is anything to be measured.
+            runtime::run_queue::run_queue_ns();
+        }
         Self {
             is_on,
             is_always,

@@ -32,12 +32,6 @@ pub(crate) struct Rules {
     pub(crate) has_current_uri: bool,
 }
 
-impl Default for Rules {
-    fn default() -> Self {
-        Self { passes: PassAuth::Off, has_current_uri: false }
-    }
-}
-
 /// All variables for the script that answers `lookup`.
 pub(crate) fn environment(lookup: &Lookup<'_>, rules: Rules) -> Table {
     let mut env = lookup.env.clone();

@@ -6,7 +6,7 @@
 use crate::modules::{
     access_compat, actions, alias, allowmethods, auth_basic, authn_core, authn_file, authz_core,
     authz_groupfile, autoindex, core, dir, env, expires, filter, headers, info, logio, mime,
-    negotiation, remoteip, setenvif, speling, trivet, userdir, vhost_alias,
+    negotiation, proxy_fcgi, remoteip, setenvif, speling, trivet, userdir, vhost_alias,
 };
 use message::Method;
 use std::ops::{Deref, DerefMut};
@@ -33,6 +33,7 @@ pub(crate) struct Settings {
     pub(crate) headers: Sparse<headers::Settings>,
     pub(crate) logio: logio::Settings,
     pub(crate) mime: Sparse<mime::Settings>,
+    pub(crate) proxy_fcgi: Sparse<proxy_fcgi::Settings>,
     pub(crate) negotiation: negotiation::Settings,
     pub(crate) setenvif: setenvif::Settings,
     pub(crate) speling: speling::Settings,
@@ -54,6 +55,7 @@ impl Settings {
         let Self {
             access_compat,
             actions,
+            proxy_fcgi,
             alias,
             allowmethods,
             auth_basic,
@@ -78,6 +80,7 @@ impl Settings {
         Self {
             access_compat: access_compat.over(&outer.access_compat),
             actions: actions.over(&outer.actions, actions::Settings::over),
+            proxy_fcgi: proxy_fcgi.over_or_same(&outer.proxy_fcgi, proxy_fcgi::Settings::over),
             alias: alias.over(&outer.alias, alias::Settings::over),
             allowmethods: allowmethods.over(&outer.allowmethods),
             auth_basic: auth_basic.over(&outer.auth_basic, auth_basic::Settings::over),
@@ -184,6 +187,13 @@ impl<T: Unset> DerefMut for Sparse<T> {
 impl Unset for headers::Settings {
     fn unset() -> &'static LazyLock<Self> {
         static UNSET: LazyLock<headers::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for proxy_fcgi::Settings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<proxy_fcgi::Settings> = LazyLock::new(Default::default);
         &UNSET
     }
 }

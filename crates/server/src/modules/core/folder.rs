@@ -372,6 +372,24 @@ pub(super) fn content_digest(builder: &mut Builder, call: &Call<'_>) -> Done {
     Ok(())
 }
 
+pub(super) fn cgi_pass_auth(builder: &mut Builder, call: &Call<'_>) -> Done {
+    builder.settings().core.passes_authorization = Some(call.on());
+    Ok(())
+}
+
+pub(super) fn cgi_var(builder: &mut Builder, call: &Call<'_>) -> Done {
+    if call.arg(0) != "REQUEST_URI" {
+        let text = format!("Unrecognized CGI variable: \"{}\"", call.arg(0));
+        return Err(Error::argument(0, text));
+    }
+    let rules = [("current-uri", true), ("original-uri", false)];
+    let rule = rules.iter().find(|rule| rule.0.eq_ignore_ascii_case(call.arg(1)));
+    let text = "Valid rules for REQUEST_URI are 'current-uri' and 'original-uri'";
+    let rule = rule.ok_or_else(|| Error::argument(1, text))?;
+    builder.settings().core.has_current_uri = Some(rule.1);
+    Ok(())
+}
+
 pub(super) fn qualify_redirect_url(builder: &mut Builder, call: &Call<'_>) -> Done {
     builder.settings().core.qualify_redirect_url = Some(call.on());
     Ok(())

@@ -111,8 +111,8 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     // The whole server.
     row("Port", Args::One, HOST, "", "Port was replaced with Listen in Apache 2.0", port),
     row("DefaultType", Args::One, Scope::OR_FILEINFO, "none", "the default media type for otherwise untyped files (DEPRECATED)", default_type),
-    row("CGIPassAuth", Args::Flag, Scope::OR_AUTHCFG, "Off", "Controls whether HTTP authorization headers, normally hidden, will be passed to scripts", accept),
-    row("CGIVar", Args::Two, Scope::OR_FILEINFO, "", "Controls how some CGI variables are set", unused::cgi_var),
+    row("CGIPassAuth", Args::Flag, Scope::OR_AUTHCFG, "Off", "Controls whether HTTP authorization headers, normally hidden, will be passed to scripts", folder::cgi_pass_auth),
+    row("CGIVar", Args::Two, Scope::OR_FILEINFO, "", "Controls how some CGI variables are set", folder::cgi_var),
     row("RLimitCPU", Args::OneOrTwo, Scope::OR_ALL, "", "Soft/hard limits for max CPU usage in seconds", accept),
     row("RLimitMEM", Args::OneOrTwo, Scope::OR_ALL, "", "Soft/hard limits for max memory usage per process", accept),
     row("RLimitNPROC", Args::OneOrTwo, Scope::OR_ALL, "", "soft/hard limits for max number of processes per uid", accept),

@@ -6,11 +6,13 @@ use crate::log::level::Levels;
 use crate::lookup::Lookup;
 use crate::names::HostnameLookups;
 use crate::resolve::LinkPolicy;
+use crate::script::environment::Rules;
 use crate::site::builder::Overrides;
 use crate::site::host::UseCanonicalName;
 use crate::site::section::Section;
 use crate::site::settings::either;
 use config::Scope;
+use fastcgi::environment::PassAuth;
 use message::Status;
 use message::range::RangeLimits;
 use std::borrow::Cow;
@@ -134,6 +136,10 @@ pub(crate) struct Settings {
     pub(super) use_canonical_physical_port: Option<bool>,
     pub(super) content_digest: Option<bool>,
     pub(super) qualify_redirect_url: Option<bool>,
+    /// `CGIPassAuth`
+    pub(super) passes_authorization: Option<bool>,
+    /// `CGIVar REQUEST_URI`
+    pub(super) has_current_uri: Option<bool>,
     pub(crate) levels: Option<Levels>,
     /// `<Files>` inside of this section.
     pub(crate) files: Vec<Arc<Section>>,
@@ -232,6 +238,8 @@ impl Settings {
                 .use_canonical_physical_port
                 .or(outer.use_canonical_physical_port),
             content_digest: self.content_digest.or(outer.content_digest),
+            passes_authorization: self.passes_authorization.or(outer.passes_authorization),
+            has_current_uri: self.has_current_uri.or(outer.has_current_uri),
             qualify_redirect_url: self.qualify_redirect_url.or(outer.qualify_redirect_url),
             levels: match (&self.levels, &outer.levels) {
                 (Some(inner), Some(outer)) => Some(inner.over(outer)),
@@ -377,6 +385,17 @@ impl Settings {
     }
 
     /// `QualifyRedirectURL`
+    /// How scripts see some variables.
+    pub(crate) fn variables(&self) -> Rules {
+        Rules {
+            passes: match self.passes_authorization {
+                Some(true) => PassAuth::On,
+                _ => PassAuth::Off,
+            },
+            has_current_uri: self.has_current_uri.unwrap_or(false),
+        }
+    }
+
     pub(crate) fn qualify_redirect_url(&self) -> bool {
         self.qualify_redirect_url.unwrap_or(false)
     }

@@ -50,17 +50,6 @@ pub(super) fn protocols_honor_order(_: &mut Builder, call: &Call<'_>) -> Done {
     if is_known { Ok(()) } else { Err(Error::argument(0, text)) }
 }
 
-pub(super) fn cgi_var(_: &mut Builder, call: &Call<'_>) -> Done {
-    if call.arg(0) != "REQUEST_URI" {
-        let text = format!("Unrecognized CGI variable: \"{}\"", call.arg(0));
-        return Err(Error::argument(0, text));
-    }
-    let rules = ["current-uri", "original-uri"];
-    let is_known = rules.iter().any(|word| word.eq_ignore_ascii_case(call.arg(1)));
-    let text = "Valid rules for REQUEST_URI are 'current-uri' and 'original-uri'";
-    if is_known { Ok(()) } else { Err(Error::argument(1, text)) }
-}
-
 /// What httpd's APR on Linux offers (AP_ALL_AVAILABLE_MUTEXES_STRING).
 const MECHANISMS: &str = "(Mutex mechanisms are: 'none', 'default', 'flock:/path/to/file', \
                           'fcntl:/path/to/file', 'file:/path/to/file', 'pthread', 'sysvsem', \

@@ -7,6 +7,9 @@
 
 mod answer;
 mod relay;
+mod settings;
+
+pub(crate) use settings::Settings;
 
 use crate::accounting::{self, Spent, Waits};
 use crate::failure::Failure;
@@ -14,7 +17,7 @@ use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
 use crate::phase::{self, Stop};
 use crate::response::Response;
-use crate::script::environment::{self, environment};
+use crate::script::environment::environment;
 use crate::script::spool::Spool;
 use crate::site::builder::Builder;
 use crate::table::Table;
@@ -25,14 +28,18 @@ use message::{Method, Status};
 use relay::{Body, Relay, Talk};
 use runtime::backend::Address;
 use scoreboard::Cause;
+use settings::BackendType;
 use std::io;
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// The module. Its directives come with the proxy.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "proxy_fcgi_module", file: "mod_proxy_fcgi.c", directives: &[] };
+/// The module and its table.
+pub(crate) static MODULE: Module<Builder> = Module {
+    name: "proxy_fcgi_module",
+    file: "mod_proxy_fcgi.c",
+    directives: settings::DIRECTIVES,
+};
 
 /// The name of the module in the log.
 const NAME: &str = "proxy_fcgi";
@@ -168,15 +175,20 @@ impl Target {
     }
 
     /// What is sent first, and what it makes of the answer.
-    fn request(&self, lookup: &Lookup<'_>, body: &Body) -> Rc<(Vec<u8>, fastcgi::Exchange)> {
-        let mut env = environment(lookup, environment::Rules::default());
+    fn request(&self, lookup: &mut Lookup<'_>, body: &Body) -> Rc<(Vec<u8>, fastcgi::Exchange)> {
+        let settings = lookup.settings.clone();
+        let mut env = environment(lookup, settings.core.variables());
         if let Body::Spooled(spool) = body {
             env.set("CONTENT_LENGTH", spool.length().to_string());
         }
-        let file = env.get("SCRIPT_FILENAME").unwrap_or_default();
-        let file = [self.prefix.as_bytes(), file].concat();
-        env.set("SCRIPT_FILENAME", file);
-        Rc::new(encode(lookup, &env))
+        if settings.proxy_fcgi.backend_type() == BackendType::Fpm {
+            let file = env.get("SCRIPT_FILENAME").unwrap_or_default();
+            let file = [self.prefix.as_bytes(), file].concat();
+            env.set("SCRIPT_FILENAME", file);
+        }
+        lookup.env = env;
+        settings.proxy_fcgi.fix(lookup);
+        Rc::new(encode(lookup, &lookup.env))
     }
 }
 
