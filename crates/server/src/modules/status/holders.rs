@@ -19,7 +19,7 @@ pub fn holders(snapshot: &Snapshot, waiting: u64, now_ms: u64) -> String {
     if held.is_empty() {
         return "no worker is taken".to_owned();
     }
-    let mut text = format!("{} workers", held.len());
+    let mut text = format!("{} worker{}", held.len(), if held.len() == 1 { "" } else { "s" });
     let groups = groups(&held);
     let named: Vec<String> = groups.iter().take(GROUPS_MAX).map(Group::text).collect();
     if !named.is_empty() {
@@ -155,6 +155,8 @@ mod tests {
     fn the_line_names_what_slots_do_and_where() {
         use RowState::{KeepAlive, Reading, Ready, Writing};
         let backend = Some(Cause::BackendFirstByte);
+        let alone = "1 worker: 1 in keep-alive; 2 connections wait to be accepted";
+        assert_eq!(text(&[(KeepAlive, None, "GET /a HTTP/1.1", 10)]), alone);
         assert_eq!(text(&[(Ready, None, "", 0)]), "no worker is taken");
         let rows = [
             (Writing, backend, "GET /shop.php?id=1 HTTP/1.1", 49_000),
