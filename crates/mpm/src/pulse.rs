@@ -218,7 +218,12 @@ impl Parent<'_> {
 
     fn see_limit(&mut self, sums: &Sums, now_ms: u64) {
         let plan = &self.current.generation.plan;
-        let is_full = sums.idle == 0 && sums.serving >= plan.processes_max as u64 && sums.busy > 0;
+        let sizing = self.current.generation.board.sizing();
+        let has_all = match sizing.is_automatic() {
+            true => sums.busy >= u64::from(sizing.workers),
+            false => sums.idle == 0 && sums.serving >= plan.processes_max as u64,
+        };
+        let is_full = has_all && sums.busy > 0;
         let last_ms = self.pulse.beats.back().map_or(now_ms, |beat| beat.at_ms);
         let elapsed_ms = now_ms.saturating_sub(last_ms);
         let lasted_ms = self.pulse.limit.beat(is_full, now_ms, elapsed_ms);

@@ -1,6 +1,7 @@
 //! The system calls that have no safe wrapper elsewhere: all `unsafe` of this crate is here.
 
 mod local_time;
+mod usage;
 
 pub use local_time::{LocalTime, local_time};
 use std::ffi::{CStr, CString, OsStr};
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use std::ptr;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+pub use usage::{backlog, cpu_ns, ended_cpu_us};
 
 /// Which side of a [`fork`] this is.
 pub enum Fork {
@@ -70,36 +72,6 @@ pub fn passed_descriptors(count: usize) -> Vec<OwnedFd> {
 /// Threads of this process; 1 where /proc is not there to tell.
 pub fn thread_count() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count)
-}
-
-/// Nanoseconds for which a process has had processors; `None` where it is gone. It costs less than
-/// a microsecond, while its file in `/proc` takes five.
-pub fn cpu_ns(pid: i32) -> Option<u64> {
-    /// The clock of all threads of a process (posix-timers.h, CPUCLOCK_SCHED).
-    const SCHEDULED: libc::clockid_t = 2;
-    if pid <= 0 {
-        return None;
-    }
-    let clock = (!pid << 3) | SCHEDULED;
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes to a value of the right type, or refuses the clock.
-    let is_known = unsafe { libc::clock_gettime(clock, &raw mut time) == 0 };
-    is_known.then(|| {
-        time.tv_sec.unsigned_abs().saturating_mul(1_000_000_000) + time.tv_nsec.unsigned_abs()
-    })
-}
-
-/// User and system time of children that have ended, and of theirs, in microseconds.
-pub fn ended_cpu_us() -> [u64; 2] {
-    // SAFETY: zero bytes are a valid value, which the kernel overwrites; it has no other reader.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
-        usage
-    };
-    [usage.ru_utime, usage.ru_stime].map(|time| {
-        time.tv_sec.unsigned_abs().saturating_mul(1_000_000) + time.tv_usec.unsigned_abs()
-    })
 }
 
 /// End this process at once, without running destructors that belong to the parent.
@@ -233,26 +205,6 @@ pub(crate) fn watch<T: AsRawFd + Into<OwnedFd>>(owner: T) -> io::Result<AsyncFd<
     // and the `AsyncFd` owns it until then.
     let registered = unsafe { AsyncFd::register_with_interest(owner, Interest::READABLE) };
     registered.map_err(|refused| refused.into_parts().1)
-}
-
-/// Connections that nobody has accepted yet; `None` where the kernel does not say. Of a socket that
-/// listens it tells that in the field for unacknowledged segments (tcp_get_info of net/ipv4/tcp.c).
-pub fn backlog(listener: &std::net::TcpListener) -> Option<u32> {
-    let mut length = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).ok()?;
-    // SAFETY: zero bytes are a valid value of plain numbers; the descriptor is open for the call,
-    // and the kernel writes no more than `length` bytes to the value.
-    let (info, code) = unsafe {
-        let mut info: libc::tcp_info = std::mem::zeroed();
-        let code = libc::getsockopt(
-            listener.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            (&raw mut info).cast(),
-            &raw mut length,
-        );
-        (info, code)
-    };
-    (code == 0).then_some(info.tcpi_unacked)
 }
 
 /// Let the kernel hold a new connection back until its first data is there, or for about

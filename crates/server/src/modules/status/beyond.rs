@@ -16,15 +16,19 @@ pub(super) fn lines(out: &mut Vec<u8>, all: &Everything) {
         last_minute(out, minute);
     }
     let at_limit = &all.figures.at_limit;
-    let mut text = format!("{} s in all, {} times", at_limit.total_ms / 1000, at_limit.times);
+    let times = match at_limit.times {
+        1 => "once".to_owned(),
+        times => format!("{times} times"),
+    };
+    let mut text = format!("{} s in all, {times}", at_limit.total_ms / 1000);
     if let Some(age_s) = all.at_limit_for_s() {
         text = format!("now, for {age_s} s; {text}");
     }
     // Writing to a Vec cannot fail, here and below.
     let _ = writeln!(
         out,
-        "<dt>At MaxRequestWorkers ({}): {text}; {} requests wait for a worker, {} connections to be \
-         accepted</dt>",
+        "<dt>At MaxRequestWorkers ({}): {text}; {} requests wait for a worker, {} connections to \
+         be accepted</dt>",
         all.workers_max,
         all.queued(),
         all.waiting()

@@ -12,11 +12,12 @@ const PATH_BYTES: usize = 60;
 /// `150 workers: 97 waiting for a backend at /shop.php, 20 in keep-alive; oldest request 41 s: GET
 /// /report.php from 192.0.2.7`.
 ///
-/// `waiting` connections have not been accepted. The parent asks for this. What children and clients wrote is counted, or escaped.
+/// `waiting` connections have not been accepted. The parent asks for this. What children and
+/// clients wrote is counted, or escaped.
 pub fn holders(snapshot: &Snapshot, waiting: u64, now_ms: u64) -> String {
     let held: Vec<&WorkerView> = held(snapshot).collect();
     if held.is_empty() {
-        return "no worker is taken".to_owned(); // and nobody waits for one
+        return "no worker is taken".to_owned();
     }
     let mut text = format!("{} workers", held.len());
     let groups = groups(&held);
