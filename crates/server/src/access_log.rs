@@ -252,9 +252,11 @@ impl Wire {
         let path = logged.first.as_deref().map_or(&logged.path, |first| &first.path);
         let status = written.response.status.code();
         let is_file = logged.is_file && logged.first.is_none();
+        let is_handled = logged.is_file || logged.handler.is_some();
         let account = self.context.find_account(&accounting::Asked {
             host: logged.host,
             path,
+            is_handled,
             is_file,
             status,
         });

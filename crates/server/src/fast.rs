@@ -112,6 +112,7 @@ fn account(wire: &mut Wire, prepared: &Prepared, bytes: u64) {
         account = context.find_account(&accounting::Asked {
             host: wire.host_index(),
             path: &prepared.logged.path,
+            is_handled: true,
             is_file: true,
             status: Status::OK.code(),
         });

@@ -150,7 +150,8 @@ mod tests {
     use scoreboard::{Ended, Writers, accounts};
 
     fn ask(accounts: &Accounts, board: &Board, path: &str) {
-        let asked = Asked { host: 0, path: path.as_bytes(), is_file: false, status: 200 };
+        let asked =
+            Asked { host: 0, path: path.as_bytes(), is_handled: true, is_file: false, status: 200 };
         let account = accounts.find(board, 0, &asked);
         let ended = Ended { status: 200, bytes: 1 };
         let row = board.account(0, account.row).unwrap();

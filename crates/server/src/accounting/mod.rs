@@ -25,6 +25,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) host: usize,
     /// The path that was asked for, decoded; empty if it is not known.
     pub(crate) path: &'a [u8],
+    /// Whether a handler answered, and not the server with a page for an error.
+    pub(crate) is_handled: bool,
     /// Whether the answer is a file as it is.
     pub(crate) is_file: bool,
     /// Of the answer.

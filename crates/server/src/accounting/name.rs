@@ -4,8 +4,8 @@
 //!   and the access log has each.
 //! - Elsewhere the path counts, without its query, and `#` stands for numbers and for long ids:
 //!   `/product/4711/reviews` is `/product/#/reviews`.
-//! - What was not found and what was no request has its status for a name: such URLs are without
-//!   number, and say nothing about the site.
+//! - What was not found, was refused or was no request has its status for a name: such URLs are
+//!   without number, and say little about the site.
 
 use super::Asked;
 use message::Status;
@@ -55,7 +55,8 @@ impl Name {
 pub(super) fn name(asked: &Asked<'_>) -> Name {
     let mut name = Name::new();
     let is_missing = asked.status == Status::NOT_FOUND.code();
-    if is_missing || asked.path.is_empty() {
+    let is_refused = asked.status >= 400 && !asked.is_handled;
+    if is_missing || is_refused || asked.path.is_empty() {
         name.push(b"(");
         name.push(asked.status.to_string().as_bytes());
         name.push(b")");
@@ -106,12 +107,13 @@ mod tests {
     use super::*;
 
     fn of(path: &[u8], is_file: bool, status: u16) -> Vec<u8> {
-        name(&Asked { host: 0, path, is_file, status }).as_bytes().to_vec()
+        let is_handled = status != 403;
+        name(&Asked { host: 0, path, is_handled, is_file, status }).as_bytes().to_vec()
     }
 
     #[test]
     fn what_costs_the_same_has_one_name() {
-        let rows: [(&str, bool, u16, &str); 19] = [
+        let rows: [(&str, bool, u16, &str); 21] = [
             ("/", true, 200, "/"),
             ("/index.php", false, 200, "/index.php"),
             ("/product/4711/reviews", false, 200, "/product/#/reviews"),
@@ -134,7 +136,9 @@ mod tests {
             ("/images/a.tar.gz", true, 304, "/images/*.gz"),
             ("/uploads/2026/11/b-7.webp", true, 206, "/uploads/#/#/*.webp"),
             ("/images/README", true, 200, "/images/*"),
-            ("/.htaccess", true, 403, "/*.htaccess"),
+            ("/.htaccess", true, 403, "(403)"),
+            ("/x.php", false, 403, "(403)"),
+            ("/.well-known", true, 200, "/*.well-known"),
             ("/gone/123", false, 404, "(404)"),
             ("/gone.jpg", true, 404, "(404)"),
             ("", false, 400, "(400)"),
