@@ -31,6 +31,7 @@ pub struct Site {
     logs: Scratch,
     listen: String,
     directives: Vec<String>,
+    php: Option<String>,
     wrapper: Vec<OsString>,
     descriptors: Option<u64>,
     reads_output: bool,
@@ -50,6 +51,7 @@ impl Site {
             logs: Scratch::new(),
             listen: "127.0.0.1:0".into(),
             directives: Vec::new(),
+            php: None,
             wrapper: Vec::new(),
             descriptors: None,
             reads_output: true,
@@ -85,6 +87,12 @@ impl Site {
     /// Adds one `-c` for each line.
     pub fn directives(mut self, lines: &[&str]) -> Self {
         self.directives.extend(lines.iter().map(ToString::to_string));
+        self
+    }
+
+    /// `--php`
+    pub fn php(mut self, value: &str) -> Self {
+        self.php = Some(value.to_owned());
         self
     }
 
@@ -182,6 +190,9 @@ impl Site {
             }
         }
         words.extend(["--mpm".into(), self.mpm.name().into()]);
+        if let Some(php) = &self.php {
+            words.extend(["--php".into(), php.into()]);
+        }
         for line in &self.directives {
             words.extend(["-c".into(), OsString::from(line)]);
         }

@@ -279,6 +279,21 @@ fn the_time_of_a_script_is_time_of_a_backend(mpm: Mpm) {
     assert!(times[1] < 50_000 && times[2] < 50_000, "{line}");
 }
 
+fn a_folder_is_served_with_the_fpm_that_is_named(mpm: Mpm) {
+    let site = Site::new(mpm).file("hello.php", "<?php echo \"Hello\\n\";");
+    let socket = site.root().join("fpm.sock");
+    let Some(_fpm) = Fpm::start("--php", &socket, 2) else { return };
+    let named = format!("unix:{}", socket.display());
+    let server = site.php(&named).start();
+    assert_eq!(server.get("/hello.php").text(), "Hello\n");
+    assert!(server.banner().contains(&format!("PHP-FPM at {}", socket.display())));
+    for (value, code) in [("unix:x", 2), ("nowhere", 2)] {
+        let (found, text) = Site::new(mpm).php(value).start_fails();
+        assert_eq!(found, code, "{text}");
+        assert!(text.contains("unix:/PATH/OF.sock"), "{text}");
+    }
+}
+
 fn names_that_mean_something_else_are_refused(mpm: Mpm) {
     let Some((server, _fpm)) = start("names_that_mean", mpm, 2, &[]) else { return };
     assert_eq!(server.get("/bad%3Fname.php").status, 403);
@@ -358,6 +373,7 @@ each_mpm! {
     a_script_that_is_silent_for_too_long_is_504,
     waiting_scripts_do_not_hold_up_others,
     the_time_of_a_script_is_time_of_a_backend,
+    a_folder_is_served_with_the_fpm_that_is_named,
     names_that_mean_something_else_are_refused,
     a_client_that_leaves_is_passed_on,
     applications_that_talk_nonsense_are_an_error_and_no_more,

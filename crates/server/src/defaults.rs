@@ -23,6 +23,8 @@ pub struct Serve {
     pub listen: Vec<SocketAddr>,
     /// `--mpm`, which wins over every `LoadModule`.
     pub mpm: Option<MpmKind>,
+    /// `--php`: the handler of scripts; without one they are not run.
+    pub php: Option<String>,
     /// `-c` lines, in order; applied last.
     pub directives: Vec<String>,
     /// Whether a person watches: one short line per request goes to standard output.
@@ -101,6 +103,11 @@ pub(crate) fn text(serve: &Serve) -> Result<String, String> {
          Require local\n\
          </Location>\n"
     ));
+    if let Some(handler) = &serve.php {
+        text.push_str(&format!(
+            "<FilesMatch \"\\.(?:php|phtml|phar)$\">\nSetHandler \"{handler}\"\n</FilesMatch>\n"
+        ));
+    }
     if serve.prints_requests {
         text.push_str("CustomLog - \"%{%H:%M:%S}t %a %>s %m %U%q %B bytes %{ms}T ms\"\n");
     }

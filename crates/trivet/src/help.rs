@@ -24,7 +24,8 @@ examples:
 ";
 
 const SERVE: &str = "\
-usage: trivet serve [DIR | --config FILE] [--listen ADDR:PORT]... [--mpm NAME] [-c 'LINE']...
+usage: trivet serve [DIR | --config FILE] [--listen ADDR:PORT]... [--mpm NAME] [--php WHAT]
+                    [-c 'LINE']...
 
 Serves the folder DIR (default: the current one) until Ctrl-C. Needs no configuration.
 
@@ -32,6 +33,8 @@ Serves the folder DIR (default: the current one) until Ctrl-C. Needs no configur
                        takes a free one; default 127.0.0.1:8080
   --mpm NAME           how connections are spread over processes and threads: event (default),
                        worker or prefork; without it the last LoadModule of an MPM decides
+  --php WHAT           who runs PHP scripts: a PHP-FPM at unix:/PATH/OF.sock or HOST:PORT, the one
+                       whose socket is found (auto), or nobody (off, the default: 503)
   --config FILE        take the configuration from FILE instead of DIR and the defaults; a relative
                        path in it begins at the folder of FILE, or at its ServerRoot
   -c 'LINE'            a line of Apache's configuration language, applied after the defaults or
@@ -42,6 +45,7 @@ Serves the folder DIR (default: the current one) until Ctrl-C. Needs no configur
 examples:
   trivet serve site -c 'LogLevel info' -c 'CustomLog - common'
   trivet serve site -c '<Location /private>' -c 'Require ip 10.0.0.0/8' -c '</Location>'
+  trivet serve site --php auto
   trivet serve site --mpm worker -c 'MaxRequestWorkers 100'
 
 As root, child processes become www-data (else nobody); the folder is opened before that.

@@ -4,6 +4,7 @@
 
 mod help;
 mod httpd;
+mod php;
 mod serve;
 
 use runtime::Manager;

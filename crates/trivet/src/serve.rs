@@ -1,6 +1,6 @@
 //! `trivet serve`: a folder without any configuration, or a configuration file, in the foreground.
 
-use crate::{Problem, say};
+use crate::{Problem, php, say};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use mpm::Started;
 use runtime::Manager;
@@ -11,15 +11,16 @@ use std::path::PathBuf;
 
 /// What the command line asked for.
 enum Asked {
-    Serve(Serve),
+    /// And what runs scripts, as people call it.
+    Serve(Serve, Option<String>),
     /// The help, as a whole or about a topic.
     Help(Option<String>),
 }
 
 /// Serve until a signal ends it; the result is the exit code.
 pub(crate) fn run(parser: lexopt::Parser, manager: Manager) -> Result<i32, Problem> {
-    let serve = match parse(parser)? {
-        Asked::Serve(serve) => serve,
+    let (serve, php) = match parse(parser)? {
+        Asked::Serve(serve, php) => (serve, php),
         Asked::Help(topic) => {
             say(&crate::serve_help(topic.as_deref())?);
             return Ok(0);
@@ -36,7 +37,7 @@ pub(crate) fn run(parser: lexopt::Parser, manager: Manager) -> Result<i32, Probl
         Some(_) => first.document_root().to_owned(),
         None => serve.folder.clone(),
     };
-    let started = move |started: &Started| say(&banner(&folder, started));
+    let started = move |started: &Started| say(&banner(&folder, php.as_deref(), started));
     mpm::run(first, &loader, is_at_terminal(), manager, started)
         .map_err(|failure| Problem::Failed(failure.to_string()))
 }
@@ -55,26 +56,32 @@ fn warn(text: &str) {
 
 fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
     let mut serve = Serve { prints_requests: std::io::stdout().is_terminal(), ..Serve::default() };
-    let mut folder = None;
+    let (mut folder, mut php) = (None, None);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("help") | Short('h') => return help_topic(parser).map(Asked::Help),
             Long("listen") => serve.listen.push(parse_listen(&parser.value()?.string()?)?),
             Long("config") => serve.file = Some(PathBuf::from(parser.value()?)),
+            Long("php") => php = php::parse(&parser.value()?.string()?)?,
             Long("mpm") => serve.mpm = Some(parse_mpm(&parser.value()?.string()?)?),
             Short('c') => serve.directives.push(parser.value()?.string()?),
             Value(value) if folder.is_none() => folder = Some(PathBuf::from(value)),
             other => return Err(other.unexpected().into()),
         }
     }
+    serve.php = php.as_ref().map(|fpm: &php::Fpm| fpm.handler.clone());
     if let Some(file) = &mut serve.file {
+        if php.is_some() {
+            let text = "--config says how scripts are run: leave --php out, or the file";
+            return Err(Problem::Usage(text.into()));
+        }
         if folder.is_some() {
             let text = "--config names what is served: leave the folder out, or the file";
             return Err(Problem::Usage(text.into()));
         }
         *file = file.canonicalize().map_err(|error| file_problem(file, &error))?;
         serve.prints_requests = false;
-        return Ok(Asked::Serve(serve));
+        return Ok(Asked::Serve(serve, None));
     }
     let folder = folder.unwrap_or_else(|| PathBuf::from("."));
     serve.folder = folder.canonicalize().map_err(|error| folder_problem(&folder, &error))?;
@@ -82,7 +89,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
         let text = format!("cannot serve {}: it is not a folder", folder.display());
         return Err(Problem::Failed(text));
     }
-    Ok(Asked::Serve(serve))
+    Ok(Asked::Serve(serve, php.map(|fpm| fpm.shown)))
 }
 
 /// `--help TOPIC` or `--help=TOPIC`.
@@ -148,7 +155,7 @@ fn check_readable(server: &Server) -> Result<(), Problem> {
     })
 }
 
-fn banner(folder: &std::path::Path, started: &Started) -> String {
+fn banner(folder: &std::path::Path, php: Option<&str>, started: &Started) -> String {
     let mut text = String::new();
     for address in &started.addresses {
         text.push_str(&format!("Trivet serves {} at http://{address}/\n", folder.display()));
@@ -167,6 +174,9 @@ fn banner(folder: &std::path::Path, started: &Started) -> String {
         if plan.revised.is_some() { "up to " } else { "" },
         plan.workers_max(),
     ));
+    if let Some(php) = php {
+        text.push_str(&format!("PHP scripts are run by the PHP-FPM at {php}.\n"));
+    }
     text.push_str("Ctrl-C ends it.\n");
     text
 }
