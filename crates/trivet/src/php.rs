@@ -53,7 +53,8 @@ fn of_socket(path: &str) -> Fpm {
     Fpm { handler: format!("proxy:unix:{path}|fcgi://localhost"), shown: path.to_owned() }
 }
 
-/// The socket with the last name, which is that of the newest PHP, in the first folder that has any.
+/// The socket with the last name, which is that of the newest PHP, in the first folder that has
+/// one.
 fn find(folders: &[&Path]) -> Option<Fpm> {
     let sockets = |folder: &&Path| {
         let entries = std::fs::read_dir(folder).ok()?;
