@@ -19,6 +19,16 @@ pub fn field(text: &str) -> Vec<u8> {
     format!("GET / HTTP/1.1\r\nHost: a\r\n{text}\r\n\r\n").into_bytes()
 }
 
+/// Lines that make `/wait` and `/cpu` take as long as `?ms=` says.
+pub const LOAD_HANDLERS: &[&str] = &[
+    "<Location /wait>",
+    "SetHandler trivet-wait",
+    "</Location>",
+    "<Location /cpu>",
+    "SetHandler trivet-cpu",
+    "</Location>",
+];
+
 /// The site of the protocol tests: a few files with known content and an access log.
 pub fn plain_site(mpm: Mpm) -> Site {
     Site::new(mpm)

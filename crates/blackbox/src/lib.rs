@@ -22,7 +22,7 @@ pub mod segment;
 pub mod server;
 pub mod wait;
 
-pub use cases::{accepts, answers, field, line, plain_site, refuses};
+pub use cases::{LOAD_HANDLERS, accepts, answers, field, line, plain_site, refuses};
 pub use client::{Client, Failure};
 pub use response::Response;
 pub use server::{Server, Site};

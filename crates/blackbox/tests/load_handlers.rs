@@ -4,19 +4,12 @@
 
 use std::time::{Duration, Instant};
 
-use blackbox::{Client, Mpm, Server, Site, each_mpm, plain_site, process, wait_for};
+use blackbox::{Client, LOAD_HANDLERS, Mpm, Server, Site, each_mpm, plain_site, process, wait_for};
 
 const FILE: &str = "0123456789abcdefghij";
 
 fn site(mpm: Mpm) -> Site {
-    plain_site(mpm).directives(&[
-        "<Location /wait>",
-        "SetHandler trivet-wait",
-        "</Location>",
-        "<Location /cpu>",
-        "SetHandler trivet-cpu",
-        "</Location>",
-    ])
+    plain_site(mpm).directives(LOAD_HANDLERS)
 }
 
 /// One request at a time, whatever runs.

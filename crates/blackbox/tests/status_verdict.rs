@@ -1,18 +1,9 @@
 //! The verdict of the status page on a server that computes, and on one that waits.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use blackbox::{Client, Mpm, Server, SetAtEnd, each_mpm, plain_site, until};
+use blackbox::{Client, LOAD_HANDLERS, Mpm, Server, SetAtEnd, each_mpm, plain_site, until};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-
-const LINES: &[&str] = &[
-    "<Location /wait>",
-    "SetHandler trivet-wait",
-    "</Location>",
-    "<Location /cpu>",
-    "SetHandler trivet-cpu",
-    "</Location>",
-];
 
 /// Does `act` while eight clients ask for `target` again and again.
 fn under_load<T>(server: &Server, target: &str, act: impl FnOnce() -> T) -> T {
@@ -43,7 +34,7 @@ fn verdict(server: &Server, start: &str) -> String {
 }
 
 fn a_server_that_computes_is_bound_by_processors(mpm: Mpm) {
-    let server = plain_site(mpm).steady().directives(LINES).start();
+    let server = plain_site(mpm).steady().directives(LOAD_HANDLERS).start();
     let (text, page) = under_load(&server, "/cpu?ms=20", || {
         let text = verdict(&server, "CPU-bound");
         (text, server.get("/server-status").text())
@@ -57,7 +48,7 @@ fn a_server_that_computes_is_bound_by_processors(mpm: Mpm) {
 }
 
 fn a_server_that_waits_is_bound_by_what_it_waits_for(mpm: Mpm) {
-    let server = plain_site(mpm).steady().directives(LINES).start();
+    let server = plain_site(mpm).steady().directives(LOAD_HANDLERS).start();
     let (text, page) = under_load(&server, "/wait?ms=50", || {
         let text = verdict(&server, "Wait-bound");
         (text, server.get("/server-status").text())

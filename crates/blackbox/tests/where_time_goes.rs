@@ -5,7 +5,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use blackbox::{Client, Mpm, Server, Site, each_mpm, plain_site, wait_for};
+use blackbox::{Client, LOAD_HANDLERS, Mpm, Server, Site, each_mpm, plain_site, wait_for};
 
 /// The times of a line, in the order of the format.
 const NAMES: [&str; 14] = [
@@ -30,16 +30,8 @@ const LARGE_BYTES: usize = 16 << 20;
 
 fn site(mpm: Mpm) -> Site {
     let names: Vec<String> = NAMES.iter().map(|name| format!("%{{{name}}}^TU")).collect();
-    Site::new(mpm).file("a.txt", "a").access_log(&format!("\"%U {}\"", names.join(" "))).directives(
-        &[
-            "<Location /wait>",
-            "SetHandler trivet-wait",
-            "</Location>",
-            "<Location /cpu>",
-            "SetHandler trivet-cpu",
-            "</Location>",
-        ],
-    )
+    let format = format!("\"%U {}\"", names.join(" "));
+    Site::new(mpm).file("a.txt", "a").access_log(&format).directives(LOAD_HANDLERS)
 }
 
 /// A line of the log: path and microseconds.
