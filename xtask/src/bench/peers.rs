@@ -72,6 +72,20 @@ pub(super) const SERVERS: &[Server] = &[
         args: trivet_args,
     },
     Server {
+        name: "trivet-unmeasured",
+        program: "trivet",
+        package: None,
+        version_flag: "--version",
+        mpm: None,
+        settings: "the same with `ExtendedStatus Off`: no accounts of where the time goes",
+        config: |_| String::new(),
+        args: |site, file| {
+            let mut all = trivet_args(site, file);
+            all.extend(words(&["-c", "ExtendedStatus Off"]));
+            all
+        },
+    },
+    Server {
         name: "trivet-httpd",
         program: "trivet",
         package: None,
