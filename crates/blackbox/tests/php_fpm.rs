@@ -62,6 +62,11 @@ const SCRIPTS: &[(&str, &str)] = &[
         "<?php if (!file_exists($_GET['once'])) { touch($_GET['once']); \
       posix_kill(getmypid(), 9); sleep(5); } echo \"alive\\n\";",
     ),
+    (
+        "late.php",
+        "<?php file_put_contents($_GET['log'], \"x\", FILE_APPEND); usleep(1200000); \
+      posix_kill(getmypid(), 9); sleep(5);",
+    ),
     ("plain.txt", "not a script\n"),
     ("bad?name.php", "<?php echo 'never';"),
 ];
@@ -240,6 +245,15 @@ fn a_child_that_dies_costs_a_safe_request_nothing(mpm: Mpm) {
     assert!(Path::new(&second).exists() && server.error_text().contains("AH01067"));
 }
 
+fn a_script_that_has_worked_is_not_run_again(mpm: Mpm) {
+    let Some((server, _fpm)) = start("a_script_that_has_worked", mpm, 2, &[]) else { return };
+    let log = server.logs().join("late");
+    fs::set_permissions(server.logs().path(), std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .unwrap();
+    assert_eq!(server.get(&format!("/late.php?log={}", log.display())).status, 503);
+    assert_eq!(fs::read_to_string(log).unwrap(), "x");
+}
+
 fn a_script_that_is_silent_for_too_long_is_504(mpm: Mpm) {
     let Some((server, _fpm)) = start("a_script_that_is_silent", mpm, 2, &["Timeout 1"]) else {
         return;
@@ -370,6 +384,7 @@ each_mpm! {
     without_fpm_the_answer_is_503_with_a_line_that_helps,
     a_fpm_that_is_away_for_a_moment_is_waited_for,
     a_child_that_dies_costs_a_safe_request_nothing,
+    a_script_that_has_worked_is_not_run_again,
     a_script_that_is_silent_for_too_long_is_504,
     waiting_scripts_do_not_hold_up_others,
     the_time_of_a_script_is_time_of_a_backend,

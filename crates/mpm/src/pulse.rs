@@ -220,7 +220,7 @@ impl Parent<'_> {
         let plan = &self.current.generation.plan;
         let sizing = self.current.generation.board.sizing();
         let has_all = match sizing.is_automatic() {
-            true => sums.busy >= u64::from(sizing.workers),
+            true => sums.busy >= usable(sizing.workers, sizing.slots_per_process, sums.serving),
             false => sums.idle == 0 && sums.serving >= plan.processes_max as u64,
         };
         let is_full = has_all && sums.busy > 0;
@@ -249,6 +249,15 @@ fn add(older: &mut Older, sums: &Sums) {
     older.totals = older.totals.plus(sums.totals);
     older.busy = older.busy.saturating_add(sums.busy);
     older.connections = older.connections.saturating_add(sums.connections);
+}
+
+/// Workers of an automatic size that can have something to do at once: each process has the same
+/// number of slots, so that a few may be left over.
+fn usable(workers: u32, slots_per_process: u32, processes: u64) -> u64 {
+    match slots_per_process {
+        0 => workers.into(),
+        slots => u64::from(slots).saturating_mul(processes).min(workers.into()),
+    }
 }
 
 #[cfg(test)]

@@ -69,6 +69,12 @@ fn critical_bytes(total_bytes: u64) -> u64 {
     (total_bytes / 20).min(CRITICAL_BYTES)
 }
 
+/// Whether a pool of this size can do anything about memory that is short: where others have taken
+/// it, the workers may stay, and become no more.
+pub(crate) fn is_large(pool_bytes: u64, total_bytes: u64) -> bool {
+    pool_bytes >= total_bytes / 16
+}
+
 /// How many workers there may be whatever was measured, if `before` was that number at the last
 /// look and `busy` of them have something to do: when memory is short these are too many. They
 /// become fewer at once and more again little by little.

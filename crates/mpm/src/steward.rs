@@ -211,8 +211,10 @@ impl Steward {
         // However often is looked, it grows once a second.
         if pressure != Pressure::None || self.looked_ms >= self.bound_ms.saturating_add(LOOK_MS) {
             let before = self.bound.map_or(usize::MAX, |bound| bound.max(1));
-            self.bound = Some(ration::bounded(before, pool.busy, pressure));
-            self.bound_ms = self.looked_ms;
+            if pressure != Pressure::Tight || ration::is_large(pool_bytes, memory.total_bytes) {
+                self.bound = Some(ration::bounded(before, pool.busy, pressure));
+            }
+            self.bound_ms = self.bound_ms.max(self.looked_ms);
         }
         let workers = enough.min(self.bound.unwrap_or(usize::MAX));
         let workers = workers.clamp(plan.processes_for(0), plan.workers_max());

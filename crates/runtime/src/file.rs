@@ -256,7 +256,23 @@ const LOAD_BYTES: usize = 64 * 1024;
 pub fn unnamed() -> io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
-    Ok(File::from(rustix::fs::open(std::env::temp_dir(), flags, mode)?))
+    match rustix::fs::open(std::env::temp_dir(), flags, mode) {
+        Ok(file) => Ok(File::from(file)),
+        // Not every file system has such files (open(2)).
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => nameless(),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The same by another way: a file that loses its name at once.
+fn nameless() -> io::Result<File> {
+    let id = std::process::id();
+    let name = format!("trivet-{id}-{}", crate::clock::monotonic_ns());
+    let path = std::env::temp_dir().join(name);
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR)?;
+    std::fs::remove_file(&path)?;
+    Ok(File::from(file))
 }
 
 /// Bring `length` bytes of a file into the kernel's cache, for as long as the disk takes: call it

@@ -61,7 +61,10 @@ impl Timer {
             }
             self.arm(now_ms);
             let Some(sleep) = self.sleep.as_mut() else { return Poll::Pending };
-            if sleep.as_mut().poll(context).is_pending() {
+            // A task that has done much in this turn would be told to come back, and nobody would
+            // have heard of the deadline.
+            let unconstrained = std::pin::pin!(tokio::task::unconstrained(sleep.as_mut()));
+            if unconstrained.poll(context).is_pending() {
                 return Poll::Pending;
             }
         }

@@ -311,6 +311,9 @@ impl Wire {
         unread: Unread,
         mut held: Held,
     ) -> Next {
+        if let Some(feed) = self.feed.as_mut().filter(|_| self.input.is_empty()) {
+            feed.stop_asking();
+        }
         let timing = self.host().timing;
         let is_head = request.is_head();
         let manner = Manner::of(&logged.env, request, framing);
@@ -340,9 +343,6 @@ impl Wire {
         };
         let view = request.view();
         self.log(Some(view), Some(view.request_line()), &written, request).await;
-        if drains && !drained && !self.is_broken {
-            self.linger().await; // or what is left of the body would reset the connection
-        }
         if next == Next::Idle { self.wait_for_next() } else { next }
     }
 

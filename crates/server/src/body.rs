@@ -79,6 +79,14 @@ impl Feed {
         self.expects_continue
     }
 
+    /// The response comes before the word to send: it will not be said any more.
+    pub(crate) fn stop_asking(&mut self) {
+        if std::mem::take(&mut self.expects_continue) {
+            let why = "the response came before the body was asked for";
+            self.incoming.finish(Err(Refusal::bad_request(why)));
+        }
+    }
+
     /// Bytes still to come, if the head has told.
     pub(crate) fn bytes_left(&self) -> Option<u64> {
         match (&self.decoder, self.length) {

@@ -21,7 +21,7 @@ use crate::site::locate::Merged;
 use crate::slots::Slots;
 use http1::HeadParser;
 use runtime::{clock, process};
-use scoreboard::{AccountRow, Board, Pressure, ProcessRow, RowState, Writers};
+use scoreboard::{AccountRow, Board, OTHER_ACCOUNT, Pressure, ProcessRow, RowState, Writers};
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
@@ -217,9 +217,10 @@ impl Context {
         self.server.accounts.find(&self.board, self.process, asked)
     }
 
-    /// Its row, which may be somebody else's by now.
+    /// Its row; that of all others, if it was given to another name meanwhile.
     pub(crate) fn account(&self, account: Account) -> Option<&AccountRow> {
-        self.board.account(self.process, account.row)
+        let row = |at| self.board.account(self.process, at);
+        row(account.row).filter(|row| row.key() == account.key).or_else(|| row(OTHER_ACCOUNT))
     }
 
     /// Now, in whole seconds since 1970.

@@ -1,6 +1,7 @@
 //! Every content handler there is, and the one match that runs them.
 
 use crate::byterange;
+use crate::connection::boxed;
 use crate::lookup::Lookup;
 use crate::modules::diagnostic::load::Load;
 use crate::modules::{autoindex, diagnostic, files, info, proxy_fcgi, status};
@@ -95,16 +96,18 @@ impl Handler {
         }
         match self {
             Self::File(source) => Ok(files::respond(&lookup.request, lookup.method, &source)?),
-            Self::Listing(folder) => Ok(autoindex::listing::respond(lookup, folder).await?),
+            Self::Listing(folder) => {
+                Ok(boxed(|| autoindex::listing::respond(lookup, folder)).await?)
+            }
             Self::Made(made) => Ok(made.response),
             Self::Status => Ok(status::respond(lookup)?),
-            Self::Info => info::respond(lookup).await,
+            Self::Info => boxed(|| info::respond(lookup)).await,
             Self::Diagnostic => {
                 let limit = lookup.settings.core.limit_request_body();
-                Ok(diagnostic::respond(&lookup.request, limit).await?)
+                Ok(boxed(|| diagnostic::respond(&lookup.request, limit)).await?)
             }
-            Self::FastCgi(target) => target.respond(lookup).await,
-            Self::Load(load) => Ok(load.respond(lookup).await?),
+            Self::FastCgi(target) => boxed(|| target.respond(lookup)).await,
+            Self::Load(load) => Ok(boxed(|| load.respond(lookup)).await?),
         }
     }
 

@@ -67,6 +67,9 @@ pub(crate) trait Source {
     /// when the socket has taken what came before, so that a slow reader slows the source, too. An
     /// empty piece is no end: it says that others of this thread may have their turn first.
     fn poll_next(&mut self, task: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>>;
+
+    /// It is not waited for at present: the client comes first.
+    fn pause(&mut self) {}
 }
 
 impl Body {

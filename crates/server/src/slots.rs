@@ -194,9 +194,10 @@ impl Slots {
         }
     }
 
-    /// While somebody waits although rows are free, look whether these may be used by now.
+    /// While somebody waits, look whether more rows may be used by now: who changes the limit tells
+    /// nobody, and rows that were given back while it was low lie free.
     fn follow_limit(self: &Rc<Self>) {
-        if self.withheld() == 0 || self.is_followed.replace(true) {
+        if self.board.sizing().slots_per_process == 0 || self.is_followed.replace(true) {
             return;
         }
         let slots = self.clone();
@@ -204,6 +205,7 @@ impl Slots {
             while slots.first_in_queue().is_some() {
                 runtime::timer::sleep(FOLLOW).await;
                 slots.grant();
+                slots.wake_watchers();
             }
             slots.is_followed.set(false);
         }));
@@ -350,6 +352,28 @@ mod tests {
             drop(waiting.await);
         });
         drop(held);
+        assert_eq!(slots.free(), 4);
+    }
+
+    #[test]
+    fn who_waits_gets_what_became_free_while_it_was_withheld() {
+        let board = Arc::new(Board::create(1, 4, 0).unwrap());
+        let allow = |slots_per_process| {
+            board.set_sizing(&scoreboard::Sizing { slots_per_process, ..Default::default() });
+        };
+        allow(4);
+        let slots = Rc::new(Slots::new(board.clone(), 0, 0..4, 1, RowState::Ready));
+        runtime::Thread::new(runtime::blocking::Blocking::Inline).unwrap().block_on(async {
+            let mut held: Vec<_> = (0..4).filter_map(|_| slots.try_acquire()).collect();
+            let mut waiting = pin!(slots.acquire());
+            assert!(is_ready(waiting.as_mut()).is_none());
+            allow(1);
+            held.truncate(1);
+            assert!(is_ready(waiting.as_mut()).is_none(), "one is in use, and no more may be");
+            allow(4);
+            drop(waiting.await);
+            drop(held);
+        });
         assert_eq!(slots.free(), 4);
     }
 

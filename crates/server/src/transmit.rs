@@ -193,6 +193,7 @@ impl Wire {
             let next = match ready {
                 Poll::Ready(next) => next,
                 Poll::Pending => {
+                    source.pause();
                     self.flush(outbox, false, held, sent).await?;
                     let next = pin!(poll_fn(|task| poll_source(source.as_mut(), task)));
                     let next = self.unless_gone(next).await;

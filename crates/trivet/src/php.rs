@@ -33,7 +33,6 @@ pub(crate) fn parse(value: &str) -> Result<Option<Fpm>, Problem> {
 
 /// `unix:/path` or `host:port`.
 fn named(value: &str) -> Result<Fpm, Problem> {
-    let is_plain = |text: &str| !text.contains(['"', '\\', '|', '\n']) && text.is_ascii();
     if let Some(path) = value.strip_prefix("unix:").filter(|path| path.starts_with('/')) {
         if is_plain(path) {
             return Ok(of_socket(path));
@@ -49,6 +48,11 @@ fn named(value: &str) -> Result<Fpm, Problem> {
     )))
 }
 
+/// Whether the configuration takes a text for nothing but itself.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\|$<>".contains(&byte))
+}
+
 fn of_socket(path: &str) -> Fpm {
     Fpm { handler: format!("proxy:unix:{path}|fcgi://localhost"), shown: path.to_owned() }
 }
@@ -62,7 +66,7 @@ fn find(folders: &[&Path]) -> Option<Fpm> {
         paths.max()
     };
     let path: PathBuf = folders.iter().find_map(sockets)?;
-    path.to_str().map(of_socket)
+    path.to_str().filter(|path| is_plain(path)).map(of_socket)
 }
 
 fn is_of_fpm(path: &Path) -> bool {
@@ -87,8 +91,18 @@ mod tests {
             ("proxy:fcgi://127.0.0.1:9000", "127.0.0.1:9000")
         );
         assert!(matches!(parse("off"), Ok(None)));
-        for value in ["", "x", "unix:x", "unix:/a\"b", "unix:/a|b", "host:", "host:99999", "/run/x"]
-        {
+        for value in [
+            "",
+            "x",
+            "unix:x",
+            "unix:/a\"b",
+            "unix:/a|b",
+            "unix:/a$b",
+            "unix:/a\rb",
+            "host:",
+            "host:99999",
+            "/run/x",
+        ] {
             assert!(matches!(parse(value), Err(Problem::Usage(_))), "{value}");
         }
     }

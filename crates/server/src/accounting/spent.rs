@@ -111,6 +111,7 @@ impl Spent {
     /// It has given its slot back. That of a thread with one connection stays with it.
     pub(crate) fn leave(&self) {
         if !self.is_alone {
+            self.show(None);
             self.place.replace(None);
         }
     }

@@ -128,18 +128,21 @@ impl Target {
         }
     }
 
-    /// Where to connect to. The name of a host is looked up by a helper.
-    async fn address(&self, spent: &Spent) -> io::Result<Address> {
+    /// Where to connect to: all addresses of a host, whose name is looked up by a helper.
+    async fn addresses(&self, spent: &Spent) -> io::Result<Vec<Address>> {
         let host = match &self.place {
-            Place::Socket(path) => return Ok(Address::Unix(path.clone())),
+            Place::Socket(path) => return Ok(vec![Address::Unix(path.clone())]),
             Place::Port(host) => host.clone(),
         };
         if let Ok(address) = host.parse() {
-            return Ok(Address::Tcp(address));
+            return Ok(vec![Address::Tcp(address)]);
         }
-        let look_up = move || host.to_socket_addrs().map(|mut found| found.next());
+        let look_up = move || host.to_socket_addrs().map(Iterator::collect::<Vec<_>>);
         let found = accounting::blocking(spent, Cause::Helper, look_up).await??;
-        found.map(Address::Tcp).ok_or_else(|| io::ErrorKind::NotFound.into())
+        match found.is_empty() {
+            true => Err(io::ErrorKind::NotFound.into()),
+            false => Ok(found.into_iter().map(Address::Tcp).collect()),
+        }
     }
 
     /// Have the script run, and answer with what it says.
@@ -151,9 +154,9 @@ impl Target {
         let is_safe = matches!(body, Body::None)
             && matches!(lookup.method, Some(Method::Get | Method::Head | Method::Options));
         let timeout_ms = lookup.host.timing.timeout_ms;
-        let address = self.address(&lookup.request.spent).await;
-        let address =
-            address.map_err(|error| answer::failure(self, relay::Fault::Unreachable(error)))?;
+        let addresses = self.addresses(&lookup.request.spent).await;
+        let addresses =
+            addresses.map_err(|error| answer::failure(self, relay::Fault::Unreachable(error)))?;
         let mut attempts = if is_safe { 2 } else { 1 };
         loop {
             attempts -= 1;
@@ -163,12 +166,12 @@ impl Target {
                 timeout_ms,
                 log: answer::Log::of(lookup),
             };
-            let mut relay = Relay::connect(&address, head.clone(), talk, waits)
+            let mut relay = Relay::connect(&addresses, head.clone(), talk, waits)
                 .await
                 .map_err(|fault| answer::failure(self, fault))?;
             match relay.head().await {
                 Ok(head) => return answer::response(lookup, head, relay).await,
-                Err(fault) if attempts > 0 && fault.is_departure() => {}
+                Err(fault) if attempts > 0 && relay.is_untouched(&fault) => {}
                 Err(fault) => return Err(answer::failure(self, fault).into()),
             }
         }

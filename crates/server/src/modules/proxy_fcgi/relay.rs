@@ -25,6 +25,9 @@ const READ_BYTES: usize = 32 * 1024;
 const ABSENCE_MS: u64 = 300;
 const ABSENCE_REST: Duration = Duration::from_millis(15);
 
+/// One that goes away within this time without a word has hardly begun: another one may be asked.
+const UNTOUCHED_MS: u64 = 1000;
+
 /// Why there is no answer.
 #[derive(Debug)]
 pub(super) enum Fault {
@@ -42,13 +45,6 @@ pub(super) enum Fault {
     Script(ScriptFault),
     /// The body of the request is at fault.
     Request(Refusal),
-}
-
-impl Fault {
-    /// Whether the application has gone away before it said anything: its successor may answer.
-    pub(super) fn is_departure(&self) -> bool {
-        matches!(self, Self::Closed | Self::Broken(_))
-    }
 }
 
 /// Where the body of the request comes from.
@@ -92,6 +88,10 @@ pub(super) struct Relay {
     is_deaf: bool,
     /// Whether there is no more of the answer.
     is_ended: bool,
+    /// When it was connected to, on the coarse monotonic clock, and whether anything has come
+    /// since.
+    started_ms: u64,
+    has_spoken: bool,
     /// What has come of it.
     ready: Vec<u8>,
     buffer: Vec<u8>,
@@ -104,7 +104,7 @@ pub(super) struct Relay {
 impl Relay {
     /// Connect to the application, which is given a moment if it is away.
     pub(super) async fn connect(
-        address: &Address,
+        addresses: &[Address],
         head: Rc<(Vec<u8>, Exchange)>,
         talk: Talk,
         mut waits: Waits,
@@ -112,7 +112,11 @@ impl Relay {
         waits.now_for(Some(Cause::BackendConnect));
         let started_ms = clock::monotonic_ms();
         let limit = Duration::from_millis(talk.timeout_ms);
+        let mut next = addresses.iter().cycle();
         let backend = loop {
+            let Some(address) = next.next() else {
+                return Err(Fault::Unreachable(io::ErrorKind::NotFound.into()));
+            };
             match runtime::timer::timeout(limit, Backend::connect(address)).await {
                 None => return Err(Fault::TimedOut(talk.timeout_ms)),
                 Some(Ok(backend)) => break backend,
@@ -136,6 +140,8 @@ impl Relay {
             is_body_out: false,
             is_deaf: false,
             is_ended: false,
+            started_ms,
+            has_spoken: false,
             talk,
             out: (bytes, 0),
             ready: Vec::new(),
@@ -146,6 +152,13 @@ impl Relay {
         };
         relay.heard();
         Ok(relay)
+    }
+
+    /// Whether the application has gone away before it can have done anything.
+    pub(super) fn is_untouched(&self, fault: &Fault) -> bool {
+        let is_gone = matches!(fault, Fault::Closed | Fault::Broken(_));
+        let age_ms = clock::monotonic_ms().saturating_sub(self.started_ms);
+        is_gone && !self.has_spoken && age_ms < UNTOUCHED_MS
     }
 
     /// Wait for the head of the answer.
@@ -181,7 +194,8 @@ impl Relay {
         task: &mut task::Context<'_>,
     ) -> Poll<Result<Option<Vec<u8>>, Fault>> {
         loop {
-            let is_for_client = self.poll_send(task)?;
+            // What an application does not want that has answered is nobody's any more.
+            let is_for_client = !self.is_ended && self.poll_send(task)?;
             if !self.ready.is_empty() {
                 self.waits.now_for(None);
                 return Poll::Ready(Ok(Some(std::mem::take(&mut self.ready))));
@@ -224,7 +238,15 @@ impl Relay {
             if self.is_body_out || self.is_deaf {
                 return Ok(false);
             }
-            match self.talk.body.poll_next()? {
+            let next = match self.talk.body.poll_next() {
+                // It answers, so that it need not know.
+                Poll::Ready(Err(_)) if self.cause == Cause::BackendBody => {
+                    self.is_deaf = true;
+                    return Ok(false);
+                }
+                next => next?,
+            };
+            match next {
                 Poll::Ready(Some(piece)) => self.exchange.stdin(&mut self.out.0, &piece),
                 Poll::Ready(None) => {
                     self.out.0.extend_from_slice(&self.exchange.end_stdin());
@@ -243,6 +265,7 @@ impl Relay {
             Err(error) => return Poll::Ready(Err(Fault::Broken(error))),
         };
         self.heard();
+        self.has_spoken = true;
         let mut at = 0;
         loop {
             let step = self.exchange.receive(&self.buffer[at..length]).map_err(Fault::Protocol)?;
@@ -264,6 +287,10 @@ impl Relay {
 }
 
 impl Source for Relay {
+    fn pause(&mut self) {
+        self.waits.now_for(None);
+    }
+
     fn poll_next(&mut self, task: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
         self.poll_answer(task).map_err(|fault| {
             self.talk.log.broken_off(&fault);
