@@ -1,10 +1,11 @@
 //! One configuration and what was opened for it; a graceful restart makes a new one.
 
+use crate::ballast::Ballast;
 use crate::{Listeners, Plan, steward};
 use runtime::memory::Gauge;
 use runtime::net::Queueing;
 use scoreboard::Board;
-use server::{Machine, Server};
+use server::{Machine, MpmKind, Server};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::{fmt, io};
@@ -21,6 +22,8 @@ pub struct Generation {
     pub board: Arc<Board>,
     /// 0 for the first.
     pub number: u32,
+    /// Made last, and kept as long as children may be forked.
+    _ballast: Ballast,
 }
 
 /// What a restart is to begin with.
@@ -71,7 +74,13 @@ impl Generation {
             .map_err(|error| format!("cannot create the scoreboard: {error}"))?;
         board.set_generation(number);
         steward::begin(&mut Gauge::default(), &plan, &board);
-        Ok(Self { server: Arc::new(server), listeners, plan, board: Arc::new(board), number })
+        let (server, board) = (Arc::new(server), Arc::new(board));
+        // Only where there are many children it gains more than it costs.
+        let ballast = match plan.kind {
+            MpmKind::Prefork => Ballast::take(),
+            MpmKind::Worker | MpmKind::Event => Ballast::default(),
+        };
+        Ok(Self { server, listeners, plan, board, number, _ballast: ballast })
     }
 }
 

@@ -10,6 +10,7 @@
 //! from its MPM's file how to spread connections over threads. Handlers and protocol code never
 //! learn which MPM runs them: this crate knows the server by [`server::serve`] and its context.
 
+mod ballast;
 mod child;
 mod children;
 mod command_line;
