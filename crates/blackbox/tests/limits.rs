@@ -192,12 +192,16 @@ fn cost_of_pieces(server: &Server, prefix: &str, pieces: usize) -> u64 {
 
 fn many_small_pieces_of_a_large_head_cost_no_more_than_those_of_a_small_one(mpm: Mpm) {
     const PIECES: usize = 2000;
-    let server = plain_site(mpm).directive("RequestReadTimeout header=60").start();
+    // A child that is started meanwhile would be taken for what the pieces cost.
+    let server = plain_site(mpm).steady().directive("RequestReadTimeout header=60").start();
     // Of different names, since those of one name have to fit together.
     let line = |nth| format!("X-Filler-{nth}: {}\r\n", "y".repeat(8000));
     let filler: String = (0..90).map(line).collect();
-    let small = cost_of_pieces(&server, "", PIECES);
-    let large = cost_of_pieces(&server, &filler, PIECES);
+    let least = |prefix: &str| {
+        let costs = (0..3).map(|_| cost_of_pieces(&server, prefix, PIECES));
+        costs.min().unwrap_or_default()
+    };
+    let (small, large) = (least(""), least(&filler));
     let shown = format!("small {} ms, large {} ms", small / 1_000_000, large / 1_000_000);
     println!("{shown}");
     assert!(small > 0, "no CPU time can be seen");
