@@ -384,9 +384,11 @@ impl Wire {
         output: &mut Vec<u8>,
     ) -> Option<Turn> {
         let view = parser.request(head);
+        let mut has_body = false;
         let fast = match http1::framing(&view, NO_LIMIT) {
             Ok(framing) => {
                 self.choose_host(&framing);
+                has_body = framing.body != BodyLength::None;
                 // How long a slow client was waited for is told on the long way.
                 match self.now_ms.saturating_sub(self.head_since_ms) > FAST_HEAD_MS {
                     true => Fast::Declined,
@@ -409,20 +411,19 @@ impl Wire {
             }
             Fast::AnsweredLast => Some(Turn::Last),
             Fast::Declined => {
-                let spent = self.begin_long(&view);
-                Some(Turn::Request(Rc::new(self.request(head, parser.take(), spent))))
+                let start_ns = clock::monotonic_ns();
+                let spent = self.begin_long(&view, start_ns);
+                let mut request = self.request(head, parser.take(), start_ns, spent);
+                request.incoming = has_body.then(Rc::default);
+                Some(Turn::Request(Rc::new(request)))
             }
         }
     }
 
     /// A request that is for the long way.
-    fn request(&mut self, bytes: &[u8], head: Head, spent: Spent) -> Request {
+    fn request(&mut self, bytes: &[u8], head: Head, start_ns: u64, spent: Spent) -> Request {
         let local = self.local();
-        let mut request = Request::new(bytes, head, self.peer, local);
-        if request.body() != BodyLength::None {
-            request.incoming = Some(Rc::default());
-        }
-        request.spent = Rc::new(spent);
+        let mut request = Request::new(bytes, head, self.peer, local, start_ns, spent);
         request.proxy = self.proxy_address();
         request.ids.keepalives = self.state.requests();
         request.ids.connection.set(self.log_id);
@@ -431,11 +432,11 @@ impl Wire {
     }
 
     /// What a request has spent that is for the long way.
-    fn begin_long(&self, view: &RequestHead<'_>) -> Spent {
+    fn begin_long(&self, view: &RequestHead<'_>, complete_ns: u64) -> Spent {
         let meter = &self.context.meter;
         let path_hash = Meter::path_hash(view.request_line());
         Spent::new(&Begin {
-            complete_ns: clock::monotonic_ns(),
+            complete_ns,
             arriving_ns: self.now_ms.saturating_sub(self.head_since_ms) * 1_000_000,
             cpu_ns: meter.leave_fast(),
             is_sample: meter.chooses(path_hash),

@@ -47,8 +47,14 @@ pub(crate) struct Request {
 
 impl Request {
     /// Own the head that stands in `raw`.
-    pub(crate) fn new(raw: &[u8], head: Head, client: SocketAddr, local: SocketAddr) -> Self {
-        let start_ns = runtime::clock::monotonic_ns();
+    pub(crate) fn new(
+        raw: &[u8],
+        head: Head,
+        client: SocketAddr,
+        local: SocketAddr,
+        start_ns: u64,
+        spent: Spent,
+    ) -> Self {
         Self {
             raw: raw.to_vec(),
             head,
@@ -62,13 +68,15 @@ impl Request {
             names: Rc::default(),
             ends_with_input: Rc::default(),
             incoming: None,
-            spent: Rc::new(Spent::unmeasured(start_ns)),
+            spent: Rc::new(spent),
         }
     }
 
     /// What is left of a request whose line was refused.
     pub(crate) fn refused(line: &[u8], client: SocketAddr, local: SocketAddr) -> Self {
-        Self::new(line, Head::of_refused(line), client, local)
+        let now_ns = runtime::clock::monotonic_ns();
+        let spent = Spent::unmeasured(now_ns);
+        Self::new(line, Head::of_refused(line), client, local, now_ns, spent)
     }
 
     /// The head.
