@@ -147,7 +147,8 @@ pub fn duration(call: &Call<'_>, nth: usize, default: Unit) -> Result<Duration, 
         .ok_or_else(|| Error::argument(nth, format!("{} has wrong format", call.name)))
 }
 
-fn parse_duration(word: &str, default: Unit) -> Option<Duration> {
+/// The same of a word by itself; `None` if it has another form.
+pub fn parse_duration(word: &str, default: Unit) -> Option<Duration> {
     let word = word.trim_start_matches(crate::lexer::is_blank);
     let word = word.strip_prefix('+').unwrap_or(word);
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();

@@ -175,7 +175,7 @@ impl Facts for Asked<'_, '_> {
             Variable::RequestMethod => Some(method(lookup)),
             Variable::RequestScheme => Some(Cow::Borrowed(b"http")),
             Variable::RequestUri => Some(Cow::Borrowed(&lookup.path)),
-            Variable::RequestFilename => Some(Cow::Owned(lookup.place.path())),
+            Variable::RequestFilename => Some(Cow::Owned(lookup.filename())),
             Variable::RemoteHost => text(lookup.client_name()),
             Variable::RemoteAddr => text(lookup.client().to_string()),
             Variable::RemoteIdent | Variable::RequestLogId | Variable::ConnLogId => None,

@@ -4,7 +4,7 @@ use crate::byterange;
 use crate::connection::boxed;
 use crate::lookup::Lookup;
 use crate::modules::diagnostic::load::Load;
-use crate::modules::{autoindex, diagnostic, files, info, proxy_fcgi, status};
+use crate::modules::{autoindex, diagnostic, files, info, proxy, proxy_fcgi, status};
 use crate::phase::Stop;
 use crate::representation::Representation;
 use crate::request::Request;
@@ -29,7 +29,9 @@ pub(crate) enum Handler {
     /// Waits, burns and faults on request.
     Diagnostic,
     /// A script that a FastCGI application runs.
-    FastCgi(Box<proxy_fcgi::Target>),
+    FastCgi(Box<proxy_fcgi::Job>),
+    /// The same by one of several.
+    Balanced(Box<proxy::Group>),
     /// Takes as long as is asked for.
     Load(Load),
 }
@@ -91,7 +93,9 @@ pub(crate) fn from_file(request: &Request, source: &Rc<Representation>) -> Resul
 impl Handler {
     /// Answer.
     pub(crate) async fn run(self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
-        if lookup.method == Some(Method::Options) {
+        // Applications answer OPTIONS themselves.
+        let is_script = matches!(self, Self::FastCgi(_) | Self::Balanced(_));
+        if lookup.method == Some(Method::Options) && !is_script {
             return Ok(self.options(lookup));
         }
         match self {
@@ -106,7 +110,8 @@ impl Handler {
                 let limit = lookup.settings.core.limit_request_body();
                 Ok(boxed(|| diagnostic::respond(&lookup.request, limit)).await?)
             }
-            Self::FastCgi(target) => boxed(|| target.respond(lookup)).await,
+            Self::FastCgi(job) => boxed(|| job.respond(lookup)).await,
+            Self::Balanced(group) => boxed(|| group.respond(lookup)).await,
             Self::Load(load) => Ok(boxed(|| load.respond(lookup)).await?),
         }
     }
@@ -135,7 +140,7 @@ impl Handler {
             Self::Status => "server-status",
             Self::Info => "server-info",
             Self::Diagnostic => "trivet-diagnostic",
-            Self::FastCgi(_) => "proxy-server",
+            Self::FastCgi(_) | Self::Balanced(_) => "proxy-server",
             Self::Load(load) => load.name(),
         }
     }

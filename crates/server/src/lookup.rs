@@ -8,6 +8,7 @@ use crate::admit::Judged;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::log::level::Level;
+use crate::modules::proxy::Forward;
 use crate::names::End;
 use crate::question::Answers;
 use crate::request::Request;
@@ -109,6 +110,8 @@ pub(crate) struct Lookup<'a> {
     /// The file system path that the URL was mapped to (`r->filename`).
     pub(crate) place: Place,
     pub(crate) mapped: Mapped,
+    /// What goes to a backend by its URL alone: no place holds anything then.
+    pub(crate) forward: Option<Rc<Forward>>,
     /// What of the URL is left behind a file (`r->path_info`).
     pub(crate) path_info: Vec<u8>,
     /// What is there (`r->finfo`), or why it cannot be opened.
@@ -174,6 +177,7 @@ impl<'a> Lookup<'a> {
             request,
             place: Place { root: host.root.clone(), below: Vec::new() },
             mapped: Mapped::default(),
+            forward: None,
             path_info: Vec::new(),
             found: Err(Errno::NOENT),
             status: None,
@@ -238,6 +242,7 @@ impl<'a> Lookup<'a> {
             query: self.query.clone(),
             place: self.place.clone(),
             mapped: self.mapped.clone(),
+            forward: self.forward.clone(),
             path_info: self.path_info.clone(),
             found: Err(Errno::NOENT),
             status: self.status,
@@ -385,13 +390,21 @@ impl<'a> Lookup<'a> {
         self.is_personal.get()
     }
 
+    /// What the URL was mapped to (`r->filename`).
+    pub(crate) fn filename(&self) -> Vec<u8> {
+        self.forward.as_ref().map_or_else(|| self.place.path(), |forward| forward.filename())
+    }
+
     /// The file path, for messages.
     pub(crate) fn display_path(&self) -> String {
-        String::from_utf8_lossy(&self.place.path()).into_owned()
+        String::from_utf8_lossy(&self.filename()).into_owned()
     }
 
     /// The file path for logs, empty if the URL was not mapped to one.
     pub(crate) fn logged_filename(&self) -> Vec<u8> {
+        if let Some(forward) = &self.forward {
+            return forward.filename();
+        }
         if !self.place.below.is_empty() || !Arc::ptr_eq(&self.place.root, &self.host.root) {
             return self.place.path();
         }

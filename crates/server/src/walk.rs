@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::lookup::{Entry, Lookup};
+use crate::modules::proxy::{self, Forward};
 use crate::names;
 use crate::phase::Stop;
 use crate::resolve::{self, LinkPolicy, Policies};
@@ -20,11 +21,26 @@ use std::sync::Arc;
 
 /// Find the file or folder, and what holds for it.
 pub(crate) fn walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let layers = place(lookup)?;
+    let layers = match lookup.forward.clone() {
+        Some(forward) => backend(lookup, &forward)?,
+        None => place(lookup)?,
+    };
     // Conditions may look at names, and say which names there are.
     names::prepare(lookup)?;
     condition::walk(lookup, layers)?;
     names::prepare(lookup)
+}
+
+/// What holds for a URL of a backend, of which no file is known (proxy_walk of mod_proxy.c).
+fn backend(lookup: &mut Lookup<'_>, forward: &Forward) -> Result<Layers, Stop> {
+    let mut matching = Matching::default();
+    let sections = &lookup.host.modules.proxy.sections;
+    proxy::sections(sections, &forward.url, &mut matching).map_err(|_| limit(lookup))?;
+    let mut layers = lookup.host.sections.start();
+    lookup.context.merged.lay(&mut layers, &matching.sections);
+    lookup.found = Err(Errno::INVAL);
+    lookup.folder_layers = Some(layers.clone());
+    finish(lookup, layers, matching)
 }
 
 /// The same but for `<If>`: its conditions come last, and over these layers.

@@ -176,7 +176,7 @@ pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 
 /// Whether an index file is there, or something that needs none.
 fn is_answer(found: &Lookup<'_>) -> bool {
-    phase::is_file(found)
+    phase::is_file(found) || found.forward.is_some()
 }
 
 /// `FallbackResource`: a local URL for everything that is not there (mod_dir.c, fixup_dflt).

@@ -36,6 +36,7 @@ pub(crate) mod mime;
 pub(crate) mod mpm_common;
 pub(crate) mod negotiation;
 pub(crate) mod php;
+pub(crate) mod proxy;
 pub(crate) mod proxy_fcgi;
 pub(crate) mod remoteip;
 pub(crate) mod reqtimeout;
@@ -92,6 +93,7 @@ pub(crate) static MODULES: &[&Module<Builder>] = &[
     &setenvif::MODULE,
     &remoteip::MODULE,
     &asis::MODULE,
+    &proxy::MODULE,
     &proxy_fcgi::MODULE,
     &unique_id::MODULE,
     &status::MODULE,
@@ -112,6 +114,7 @@ const UNASKED: &[&str] = &["unique_id_module"];
 
 /// From a URL path to a place: the first that answers decides, else it is the document root.
 const TRANSLATE: &[Row<Translate>] = &[
+    ("proxy_module", proxy::translate),
     ("alias_module", alias::translate),
     ("userdir_module", userdir::translate),
     ("vhost_alias_module", vhost_alias::translate),
@@ -156,6 +159,7 @@ const FIXUP: &[Row<Hook>] = &[
 
 /// What answers: the first that recognises the request decides.
 const RESOLVE: &[Row<Resolve>] = &[
+    ("proxy_module", proxy::resolve),
     ("status_module", status::resolve),
     ("info_module", info::resolve),
     ("trivet_module", diagnostic::resolve),
@@ -324,6 +328,11 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("http_module", "http_core.c"),
     ("version_module", "mod_version.c"),
     ("macro_module", "mod_macro.c"),
+    ("proxy_balancer_module", "mod_proxy_balancer.c"),
+    ("lbmethod_byrequests_module", "mod_lbmethod_byrequests.c"),
+    ("lbmethod_bytraffic_module", "mod_lbmethod_bytraffic.c"),
+    ("lbmethod_bybusyness_module", "mod_lbmethod_bybusyness.c"),
+    ("slotmem_shm_module", "mod_slotmem_shm.c"),
 ];
 
 /// All modules as `LoadModule` and `<IfModule>` name them. Each is there without `LoadModule`, but

@@ -137,7 +137,7 @@ fn script(lookup: &Lookup<'_>, env: &mut Table) {
     }
     env.set("PATH_INFO", info);
     if let Ok(found) = phase::look_up(lookup, info, None) {
-        env.set("PATH_TRANSLATED", [found.place.path(), found.path_info].concat());
+        env.set("PATH_TRANSLATED", [found.filename(), found.path_info].concat());
     }
 }
 

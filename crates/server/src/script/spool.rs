@@ -71,6 +71,15 @@ impl Spool {
         self.length
     }
 
+    /// The same once more, as long as nothing of it was read.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub(crate) fn again(&self) -> io::Result<Self> {
+        let file = self.file.as_ref().map(File::try_clone).transpose()?;
+        Ok(Self { memory: self.memory.clone(), file, length: self.length })
+    }
+
     /// The next piece of it; `None` at the end. What was just written is in memory still, so that
     /// reading it holds nobody up.
     ///

@@ -191,7 +191,7 @@ impl Build for Builder {
             Some(_) if within_if => Scope::FILES,
             Some(SectionKind::Directory(_)) => Scope::DIRECTORY,
             Some(SectionKind::Files(_) | SectionKind::If(_)) => Scope::FILES,
-            Some(SectionKind::Location(_)) => Scope::LOCATION,
+            Some(SectionKind::Location(_) | SectionKind::Proxy { .. }) => Scope::LOCATION,
         }
     }
 
@@ -320,6 +320,33 @@ impl Builder {
         })
     }
 
+    /// The argument of the innermost section that has a path, a name or a URL (`cmd->path`).
+    pub(crate) fn section_argument(&self) -> Option<String> {
+        self.open.iter().rev().find_map(|section| match &section.kind {
+            SectionKind::Proxy { name, .. } => Some(name.clone()),
+            _ => section.matcher().map(|matcher| matcher.text().to_owned()),
+        })
+    }
+
+    /// The argument of the `<Proxy>` or `<ProxyMatch>` around a line, and whether it is the latter.
+    pub(crate) fn proxy_argument(&self) -> Option<(&str, bool)> {
+        match &self.open.last()?.kind {
+            SectionKind::Proxy { name, is_match, .. } => Some((name, *is_match)),
+            _ => None,
+        }
+    }
+
+    /// Refuses what may not stand in a section for folders or files (ap_check_cmd_context).
+    pub(crate) fn check_not_in_folder_or_files(&self, call: &Call<'_>) -> Result<(), Error> {
+        self.check_not_in_limit(call)?;
+        match self.folder_or_files() {
+            Some(section) => {
+                Err(format!("{} cannot occur within {section}> section", call.name).into())
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The `<Directory>`, or else `<Files>` or `<If>` that is open, as it is called.
     pub(crate) fn folder_or_files(&self) -> Option<&'static str> {
         let has = |is_it: fn(&SectionKind) -> bool| self.open.iter().any(|open| is_it(&open.kind));
@@ -356,6 +383,7 @@ impl Builder {
         match &section.kind {
             SectionKind::Directory(_) => self.host().directories.push(section),
             SectionKind::Location(_) => self.host().locations.push(section),
+            SectionKind::Proxy { .. } => self.host().modules.proxy.sections.push(section),
             SectionKind::Files(_) => self.settings().core.files.push(section),
             SectionKind::If(_) => self.settings().core.ifs.push(section),
         }

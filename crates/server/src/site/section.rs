@@ -18,6 +18,13 @@ pub(crate) enum SectionKind {
     Files(Matcher),
     /// `<Location>` and `<LocationMatch>`: URL paths.
     Location(Matcher),
+    /// `<Proxy>` and `<ProxyMatch>`: URLs of backends, which a plain matcher compares as a prefix.
+    Proxy {
+        matcher: Matcher,
+        /// The argument as it was written.
+        name: String,
+        is_match: bool,
+    },
     /// `<If>`, `<ElseIf>`, `<Else>`: requests.
     If(Condition),
 }
@@ -73,7 +80,8 @@ impl Section {
         match &self.kind {
             SectionKind::Directory(matcher)
             | SectionKind::Files(matcher)
-            | SectionKind::Location(matcher) => Some(matcher),
+            | SectionKind::Location(matcher)
+            | SectionKind::Proxy { matcher, .. } => Some(matcher),
             SectionKind::If(_) => None,
         }
     }

@@ -6,7 +6,7 @@
 use crate::modules::{
     access_compat, actions, alias, allowmethods, auth_basic, authn_core, authn_file, authz_core,
     authz_groupfile, autoindex, core, dir, env, expires, filter, headers, info, logio, mime,
-    negotiation, proxy_fcgi, remoteip, setenvif, speling, trivet, userdir, vhost_alias,
+    negotiation, proxy, proxy_fcgi, remoteip, setenvif, speling, trivet, userdir, vhost_alias,
 };
 use message::Method;
 use std::ops::{Deref, DerefMut};
@@ -33,6 +33,7 @@ pub(crate) struct Settings {
     pub(crate) headers: Sparse<headers::Settings>,
     pub(crate) logio: logio::Settings,
     pub(crate) mime: Sparse<mime::Settings>,
+    pub(crate) proxy: Sparse<proxy::Settings>,
     pub(crate) proxy_fcgi: Sparse<proxy_fcgi::Settings>,
     pub(crate) negotiation: negotiation::Settings,
     pub(crate) setenvif: setenvif::Settings,
@@ -55,6 +56,7 @@ impl Settings {
         let Self {
             access_compat,
             actions,
+            proxy,
             proxy_fcgi,
             alias,
             allowmethods,
@@ -80,6 +82,7 @@ impl Settings {
         Self {
             access_compat: access_compat.over(&outer.access_compat),
             actions: actions.over(&outer.actions, actions::Settings::over),
+            proxy: proxy.over_or_same(&outer.proxy, proxy::Settings::over),
             proxy_fcgi: proxy_fcgi.over_or_same(&outer.proxy_fcgi, proxy_fcgi::Settings::over),
             alias: alias.over(&outer.alias, alias::Settings::over),
             allowmethods: allowmethods.over(&outer.allowmethods),
@@ -112,6 +115,7 @@ impl Settings {
 pub(crate) struct HostSettings {
     pub(crate) alias: alias::HostSettings,
     pub(crate) info: info::HostSettings,
+    pub(crate) proxy: Sparse<proxy::HostSettings>,
     pub(crate) remoteip: Sparse<remoteip::HostSettings>,
     pub(crate) setenvif: setenvif::Settings,
     pub(crate) userdir: userdir::HostSettings,
@@ -121,10 +125,11 @@ pub(crate) struct HostSettings {
 impl HostSettings {
     /// Those of a virtual host over those of the main server.
     pub(crate) fn over(&self, main: &Self) -> Self {
-        let Self { alias, info, remoteip, setenvif, userdir, vhost_alias } = self;
+        let Self { alias, info, proxy, remoteip, setenvif, userdir, vhost_alias } = self;
         Self {
             alias: alias.over(&main.alias),
             info: info.over(&main.info),
+            proxy: proxy.over(&main.proxy, proxy::HostSettings::over),
             remoteip: remoteip.over(&main.remoteip, remoteip::HostSettings::over),
             setenvif: setenvif.over(&main.setenvif),
             userdir: userdir.over(&main.userdir),
@@ -187,6 +192,20 @@ impl<T: Unset> DerefMut for Sparse<T> {
 impl Unset for headers::Settings {
     fn unset() -> &'static LazyLock<Self> {
         static UNSET: LazyLock<headers::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for proxy::Settings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<proxy::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for proxy::HostSettings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<proxy::HostSettings> = LazyLock::new(Default::default);
         &UNSET
     }
 }

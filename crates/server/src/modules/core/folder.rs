@@ -7,6 +7,7 @@ use super::settings::{
 };
 use crate::expression::Text;
 use crate::log::level::Levels;
+use crate::modules::proxy_fcgi::Named;
 use crate::site::builder::{Builder, Overrides};
 use crate::site::host::UseCanonicalName;
 use config::args::{self, Change};
@@ -147,7 +148,13 @@ pub(super) fn set_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
     // To httpd it is always an expression that gives a text; most of them are plain.
     let handler = match written.contains(['%', '$', '\\']) {
         true => Handler::Computed(Arc::new(computed(builder, written)?)),
-        false => Handler::Name(written.to_ascii_lowercase()),
+        false => {
+            let name = written.to_ascii_lowercase();
+            match name.starts_with("proxy:") {
+                true => Handler::Backend(name.clone(), Arc::new(Named::new(&name))),
+                false => Handler::Name(name),
+            }
+        }
     };
     builder.settings().core.handler = Some(handler);
     Ok(())

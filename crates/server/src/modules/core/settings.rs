@@ -4,6 +4,7 @@ use crate::expression::Text;
 use crate::failure::Failure;
 use crate::log::level::Levels;
 use crate::lookup::Lookup;
+use crate::modules::proxy_fcgi::Named;
 use crate::names::HostnameLookups;
 use crate::resolve::LinkPolicy;
 use crate::script::environment::Rules;
@@ -151,6 +152,8 @@ pub(crate) struct Settings {
 #[derive(Clone, Debug)]
 pub(super) enum Handler {
     Name(String),
+    /// A backend: the name, and what it says.
+    Backend(String, Arc<Named>),
     Computed(Arc<Text>),
 }
 
@@ -270,7 +273,7 @@ impl Settings {
     ) -> Result<Option<Option<Cow<'s, str>>>, Failure> {
         let name = match &self.handler {
             None => return Ok(None),
-            Some(Handler::Name(name)) => Cow::Borrowed(name.as_str()),
+            Some(Handler::Name(name) | Handler::Backend(name, _)) => Cow::Borrowed(name.as_str()),
             Some(Handler::Computed(text)) => {
                 let value = text.value(lookup, None).map_err(|text| {
                     let text = format!("Can't evaluate handler expression: {text}");
@@ -280,6 +283,14 @@ impl Settings {
             }
         };
         Ok(Some(Some(name).filter(|name| !name.eq_ignore_ascii_case("none"))))
+    }
+
+    /// The backend that `SetHandler` names.
+    pub(crate) fn backend(&self) -> Option<&Arc<Named>> {
+        match &self.handler {
+            Some(Handler::Backend(_, named)) => Some(named),
+            _ => None,
+        }
     }
 
     /// Whether this section has an `Options` line.

@@ -122,20 +122,20 @@ fn hint(error: &std::io::Error) -> &'static str {
 /// The response that a script has begun. Its body follows as it comes, unless it is there already.
 pub(super) async fn response(
     lookup: &mut Lookup<'_>,
-    head: ScriptHead,
+    mut head: ScriptHead,
     mut relay: Relay,
 ) -> Result<Response, Stop> {
     let mut response = Response::new(head.status());
     response.status_line = head.status.as_ref().map(|status| status.line().into_owned());
     let content_type = head.content_type.as_deref();
     response.content_type = content_type.map(|text| String::from_utf8_lossy(text).into_owned());
+    keep_lasting(lookup, &mut head);
     response.fields.extend(head.fields.into_iter().filter_map(field));
     let now_s = lookup.request.start_us.div_euclid(1_000_000);
     let modified = head.last_modified.iter().filter_map(|text| parse_http_date(text));
     if let Some(modified_s) = modified.max() {
         response.set("Last-Modified", http_date(modified_s.min(now_s)));
     }
-    lookup.always.extend(head.lasting.into_iter().filter_map(field));
     let has_body = !response.status.is_bodyless() && !lookup.request.is_head();
     if !has_body {
         // The script runs to its end, as it would for anybody else.
@@ -150,6 +150,11 @@ pub(super) async fn response(
         None => Body::stream(relay),
     };
     Ok(response)
+}
+
+/// Cookies stay, whatever the response becomes.
+pub(super) fn keep_lasting(lookup: &mut Lookup<'_>, head: &mut ScriptHead) {
+    lookup.always.extend(std::mem::take(&mut head.lasting).into_iter().filter_map(field));
 }
 
 /// The parser has made sure that names are tokens.

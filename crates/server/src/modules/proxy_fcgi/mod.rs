@@ -6,31 +6,25 @@
 //! ways, `answer.rs` makes a response of what comes back.
 
 mod answer;
+mod job;
 mod relay;
 mod settings;
 mod target;
 
+pub(crate) use job::{Failed, Job, Work};
 pub(crate) use settings::Settings;
-pub(crate) use target::Target;
-use target::{Place, parse};
+pub(crate) use target::{Named, Target};
 
-use crate::accounting::Waits;
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
+use crate::modules::proxy::Group;
 use crate::phase::{self, Stop};
-use crate::response::Response;
-use crate::script::environment::environment;
-use crate::script::spool::Spool;
 use crate::site::builder::Builder;
-use crate::table::Table;
 use config::Module;
-use fastcgi::Params;
-use http1::{BodyLength, Refusal};
-use message::{Method, Status};
-use relay::{Body, Relay, Talk};
-use settings::BackendType;
-use std::rc::Rc;
+use message::Status;
+use std::sync::Arc;
+use target::Place;
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> = Module {
@@ -39,100 +33,48 @@ pub(crate) static MODULE: Module<Builder> = Module {
     directives: settings::DIRECTIVES,
 };
 
+/// What the name of a handler begins with that hands requests on.
+const PREFIX: &str = "proxy:";
+
 /// The name of the module in the log.
 const NAME: &str = "proxy_fcgi";
 
 /// Resolve hook: the handler of a script that is there.
 pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
-    let Some(name) = handler::configured(lookup)?.map(std::borrow::Cow::into_owned) else {
+    let Some(name) = handler::configured(lookup)?.filter(|name| name.starts_with(PREFIX)) else {
         return Ok(None);
     };
-    let Some(url) = name.strip_prefix("proxy:") else { return Ok(None) };
     if !phase::is_file(lookup) {
         return Ok(None); // nothing to be run: the answer is the same as without a handler
     }
-    let target = parse(url).map_err(|text| {
-        Failure::new(Status::INTERNAL_SERVER_ERROR, "proxy", text).id(1144).at_error()
-    })?;
+    let target = match lookup.settings.core.backend().filter(|target| target.is_named(&name)) {
+        Some(known) => known.clone(),
+        None => Arc::new(Named::new(&name)),
+    };
     lookup.mark_personal();
-    Ok(Some(Handler::FastCgi(Box::new(target))))
+    check_name(lookup)?;
+    job(lookup, &target).map(Some)
 }
 
-impl Target {
-    /// Have the script run, and answer with what it says.
-    pub(crate) async fn respond(&self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
-        check_name(lookup)?;
-        let mut body = body(lookup).await.map_err(Failure::from)?;
-        let head = self.request(lookup, &body);
-        // To ask again does no harm, and nothing of the request is lost.
-        let is_safe = matches!(body, Body::None)
-            && matches!(lookup.method, Some(Method::Get | Method::Head | Method::Options));
-        let timeout_ms = lookup.host.timing.timeout_ms;
-        let addresses = self.addresses(&lookup.request.spent).await;
-        let addresses =
-            addresses.map_err(|error| answer::failure(self, relay::Fault::Unreachable(error)))?;
-        let mut attempts = if is_safe { 2 } else { 1 };
-        loop {
-            attempts -= 1;
-            let waits = Waits::new(lookup.request.spent.clone());
-            let talk = Talk {
-                body: std::mem::replace(&mut body, Body::None),
-                timeout_ms,
-                log: answer::Log::of(lookup),
-            };
-            let mut relay = Relay::connect(&addresses, head.clone(), talk, waits)
-                .await
-                .map_err(|fault| answer::failure(self, fault))?;
-            match relay.head().await {
-                Ok(head) => return answer::response(lookup, head, relay).await,
-                Err(fault) if attempts > 0 && relay.is_untouched(&fault) => {}
-                Err(fault) => return Err(answer::failure(self, fault).into()),
-            }
+/// What a handler that names a target is to do.
+fn job(lookup: &Lookup<'_>, named: &Named) -> Result<Handler, Stop> {
+    let target = match named.target() {
+        Ok(target) => target,
+        Err(_) if named.is_group() => {
+            let group = Group::of_handler(lookup, named.url())?;
+            return Ok(Handler::Balanced(Box::new(group)));
         }
-    }
-
-    /// What is sent first, and what it makes of the answer.
-    fn request(&self, lookup: &mut Lookup<'_>, body: &Body) -> Rc<(Vec<u8>, fastcgi::Exchange)> {
-        let settings = lookup.settings.clone();
-        let mut env = environment(lookup, settings.core.variables());
-        if let Body::Spooled(spool) = body {
-            env.set("CONTENT_LENGTH", spool.length().to_string());
+        Err(text) => {
+            let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "proxy", text);
+            return Err(failure.id(1144).at_error().into());
         }
-        if settings.proxy_fcgi.backend_type() == BackendType::Fpm {
-            let file = env.get("SCRIPT_FILENAME").unwrap_or_default();
-            let file = [self.prefix.as_bytes(), file].concat();
-            env.set("SCRIPT_FILENAME", file);
-        }
-        lookup.env = env;
-        settings.proxy_fcgi.fix(lookup);
-        Rc::new(encode(lookup, &lookup.env))
-    }
-}
-
-/// The body of the request. A script has to be told how long it is.
-async fn body(lookup: &Lookup<'_>) -> Result<Body, Refusal> {
-    let Some(incoming) = lookup.request.incoming.clone() else { return Ok(Body::None) };
-    incoming.want(lookup.settings.core.limit_request_body());
-    match lookup.request.body() {
-        BodyLength::Chunked => {
-            Spool::fill(&incoming, &lookup.request.spent).await.map(Body::Spooled)
-        }
-        _ => Ok(Body::Incoming(incoming)),
-    }
-}
-
-/// Variables that are too long are left out, with a line in the log, as by httpd.
-fn encode(lookup: &Lookup<'_>, env: &Table) -> (Vec<u8>, fastcgi::Exchange) {
-    let mut params = Params::new(false);
-    for (name, value) in env.iter() {
-        if let Err(too_long) = params.add(name.as_bytes(), value) {
-            let text = too_long.message(name.as_bytes());
-            let text = String::from_utf8_lossy(&text);
-            let id = Some(fastcgi::DoesNotFit::ID);
-            lookup.log(crate::log::level::Level::Warn, NAME, id, &text);
-        }
-    }
-    params.finish()
+    };
+    let proxy = &lookup.host.modules.proxy;
+    let worker = proxy.has_workers().then(|| {
+        let url = [target.url().as_bytes(), &lookup.place.path()[..]].concat();
+        proxy.worker(&url, target.url().len(), target.socket(), None).cloned()
+    });
+    Ok(Handler::FastCgi(Box::new(Job::new(target.clone(), worker.flatten(), None, false))))
 }
 
 /// php-fpm would take what stands behind a question mark for a query (mod_proxy_fcgi.c,

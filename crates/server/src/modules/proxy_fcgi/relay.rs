@@ -72,6 +72,10 @@ pub(super) struct Talk {
     pub(super) body: Body,
     /// How long the application may be silent.
     pub(super) timeout_ms: u64,
+    /// How long connecting to it may take.
+    pub(super) connect_ms: u64,
+    /// Whether it is given a moment if it is away.
+    pub(super) is_patient: bool,
     pub(super) log: Log,
 }
 
@@ -111,21 +115,22 @@ impl Relay {
     ) -> Result<Self, Fault> {
         waits.now_for(Some(Cause::BackendConnect));
         let started_ms = clock::monotonic_ms();
-        let limit = Duration::from_millis(talk.timeout_ms);
+        let limit = Duration::from_millis(talk.connect_ms);
+        let absence_ms = if talk.is_patient { ABSENCE_MS } else { 0 };
         let mut next = addresses.iter().cycle();
         let backend = loop {
             let Some(address) = next.next() else {
                 return Err(Fault::Unreachable(io::ErrorKind::NotFound.into()));
             };
             match runtime::timer::timeout(limit, Backend::connect(address)).await {
-                None => return Err(Fault::TimedOut(talk.timeout_ms)),
+                None => return Err(Fault::TimedOut(talk.connect_ms)),
                 Some(Ok(backend)) => break backend,
                 Some(Err(error)) => {
                     let may_return = matches!(
                         error.kind(),
                         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
                     );
-                    if !may_return || clock::monotonic_ms() - started_ms > ABSENCE_MS {
+                    if !may_return || clock::monotonic_ms() - started_ms >= absence_ms {
                         return Err(Fault::Unreachable(error));
                     }
                     runtime::timer::sleep(ABSENCE_REST).await;

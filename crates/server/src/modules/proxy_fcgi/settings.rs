@@ -51,6 +51,11 @@ impl Settings {
         }
     }
 
+    /// Whether php-fpm may be what is asked.
+    pub(crate) fn may_be_fpm(&self) -> bool {
+        self.backend_type() == BackendType::Fpm
+    }
+
     pub(super) fn backend_type(&self) -> BackendType {
         self.backend_type.unwrap_or(BackendType::Fpm)
     }

@@ -2,14 +2,12 @@
 //! goes before the name of a script for it. Nothing is connected to here.
 
 use crate::accounting::{self, Spent};
+use crate::modules::proxy;
 use runtime::backend::Address;
 use scoreboard::Cause;
 use std::io;
 use std::net::ToSocketAddrs;
-use std::path::PathBuf;
-
-/// The port of FastCGI where a URL names none (`fcgi_canon` of mod_proxy_fcgi.c).
-const DEFAULT_PORT: u16 = 8000;
+use std::path::{Path, PathBuf};
 
 /// The application that a handler names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +16,8 @@ pub(crate) struct Target {
     /// What stands before the path of the script in `SCRIPT_FILENAME`: `proxy:fcgi://localhost`.
     /// php-fpm cuts it off, and knows by it that it need not guess which file is meant.
     pub(super) prefix: String,
+    /// Host and port of the URL.
+    name: String,
 }
 
 /// Where it listens.
@@ -29,12 +29,44 @@ pub(super) enum Place {
     Port(String),
 }
 
+/// The handler of a place that names a target: read once, with the configuration.
+#[derive(Debug)]
+pub(crate) struct Named {
+    name: String,
+    target: Result<Target, String>,
+}
+
+impl Named {
+    /// Of the name of a handler: `proxy:unix:/path|fcgi://localhost`.
+    pub(crate) fn new(name: &str) -> Self {
+        let url = name.strip_prefix(super::PREFIX).unwrap_or(name);
+        Self { name: name.to_owned(), target: parse(url) }
+    }
+
+    /// Whether it was read from this name.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        self.name == name
+    }
+
+    /// Whether a group is meant, and not a target.
+    pub(super) fn is_group(&self) -> bool {
+        self.url().starts_with("balancer:")
+    }
+
+    pub(super) fn url(&self) -> &str {
+        self.name.strip_prefix(super::PREFIX).unwrap_or(&self.name)
+    }
+
+    /// The target, or what is wrong with the name.
+    pub(super) fn target(&self) -> Result<&Target, &str> {
+        self.target.as_ref().map_err(String::as_str)
+    }
+}
+
 /// `unix:/path|fcgi://localhost` or `fcgi://host:port`.
-pub(super) fn parse(url: &str) -> Result<Target, String> {
-    let (socket, rest) = match url.strip_prefix("unix:").and_then(|rest| rest.split_once('|')) {
-        Some((path, rest)) => (Some(path), rest),
-        None => (None, url),
-    };
+fn parse(url: &str) -> Result<Target, String> {
+    let invalid = || format!("Invalid proxy UDS filename (proxy:{url})");
+    let (socket, rest) = proxy::split_socket(url).ok_or_else(invalid)?;
     let authority = match rest.strip_prefix("fcgi:") {
         Some(rest) => rest.trim_start_matches('/'),
         None => {
@@ -45,29 +77,83 @@ pub(super) fn parse(url: &str) -> Result<Target, String> {
             ));
         }
     };
-    let authority = authority.split('/').next().unwrap_or_default();
-    let prefix = match authority {
-        "" => "proxy:fcgi://localhost".to_owned(),
-        authority => format!("proxy:fcgi://{authority}"),
-    };
-    let place = match socket {
-        Some(path) if path.starts_with('/') => Place::Socket(path.into()),
-        Some(path) => return Err(format!("the path of the socket is not absolute: {path}")),
-        None if authority.is_empty() => return Err(format!("no host in {url}")),
-        None => Place::Port(with_port(authority)),
-    };
-    Ok(Target { place, prefix })
-}
-
-fn with_port(authority: &str) -> String {
-    let is_port = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-    match authority.rsplit_once(':').is_some_and(|(_, port)| is_port(port)) {
-        true => authority.to_owned(),
-        false => format!("{authority}:{DEFAULT_PORT}"),
+    match authority.split('/').next().unwrap_or_default() {
+        "" if socket.is_none() => Err(format!("no host in {url}")),
+        "" => Target::new(socket, "localhost"),
+        authority => Target::new(socket, authority),
     }
 }
 
+/// Host and port of an authority; what stands before an `@` is nobody's here
+/// (ap_proxy_canon_netloc).
+fn host_and_port(authority: &str) -> Option<(String, u16)> {
+    let address = authority.rsplit_once('@').map_or(authority, |row| row.1);
+    let behind = if address.starts_with('[') { address.rfind(']')? + 1 } else { 0 };
+    let (host, port) = match address[behind..].find(':') {
+        Some(colon) => (&address[..behind + colon], &address[behind + colon + 1..]),
+        None => (address, ""),
+    };
+    let is_host = |host: &str| {
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let inner = bare.unwrap_or(host);
+        !inner.is_empty()
+            && inner.bytes().all(|byte| byte.is_ascii_graphic() && !b"/\\[]".contains(&byte))
+            && (bare.is_some() || !inner.contains(':'))
+    };
+    let port = match port {
+        "" => proxy::FCGI_PORT,
+        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok()?,
+        _ => return None,
+    };
+    (is_host(host) && port > 0).then(|| (host.to_ascii_lowercase(), port))
+}
+
 impl Target {
+    /// The application at a socket, else at `authority`, which is a host that may have a port. Both
+    /// are a part of what scripts are called.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn new(socket: Option<PathBuf>, authority: &str) -> Result<Self, String> {
+        let (host, port) = host_and_port(authority).ok_or("Invalid host/port")?;
+        let shown = match port {
+            proxy::FCGI_PORT => host.clone(),
+            port => format!("{host}:{port}"),
+        };
+        let place = match socket {
+            Some(path) if path.is_absolute() => Place::Socket(path),
+            Some(path) => {
+                let path = path.display();
+                return Err(format!("the path of the socket is not absolute: {path}"));
+            }
+            None => Place::Port(format!("{host}:{port}")),
+        };
+        Ok(Self { place, prefix: format!("proxy:fcgi://{shown}"), name: format!("{host}:{port}") })
+    }
+
+    /// The same application, at a socket.
+    pub(super) fn at_socket(self, socket: PathBuf) -> Self {
+        Self { place: Place::Socket(socket), ..self }
+    }
+
+    /// Its socket, if it has one.
+    pub(crate) fn socket(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Socket(path) => Some(path),
+            Place::Port(_) => None,
+        }
+    }
+
+    /// `fcgi://host`, with a port if it is not the usual one.
+    pub(crate) fn url(&self) -> &str {
+        self.prefix.strip_prefix(super::PREFIX).unwrap_or(&self.prefix)
+    }
+
+    /// Host and port of its URL, whether it is connected to there or not.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// What the log calls it.
     pub(super) fn shown(&self) -> String {
         match &self.place {
@@ -100,12 +186,8 @@ mod tests {
 
     #[test]
     fn a_handler_names_a_socket_and_what_goes_before_the_script() {
-        let unix = |path: &str, prefix: &str| {
-            Ok(Target { place: Place::Socket(path.into()), prefix: prefix.to_owned() })
-        };
-        let tcp = |host: &str, prefix: &str| {
-            Ok(Target { place: Place::Port(host.to_owned()), prefix: prefix.to_owned() })
-        };
+        let unix = |path: &str, prefix: &str| Ok((Place::Socket(path.into()), prefix.to_owned()));
+        let tcp = |host: &str, prefix: &str| Ok((Place::Port(host.to_owned()), prefix.to_owned()));
         let rows = [
             ("unix:/run/x.sock|fcgi://localhost", unix("/run/x.sock", "proxy:fcgi://localhost")),
             ("unix:/run/x.sock|fcgi://localhost/", unix("/run/x.sock", "proxy:fcgi://localhost")),
@@ -115,11 +197,21 @@ mod tests {
             ("fcgi://127.0.0.1", tcp("127.0.0.1:8000", "proxy:fcgi://127.0.0.1")),
             ("fcgi://php:9000", tcp("php:9000", "proxy:fcgi://php:9000")),
             ("fcgi://[::1]:9000/", tcp("[::1]:9000", "proxy:fcgi://[::1]:9000")),
+            ("fcgi://PHP:8000/", tcp("php:8000", "proxy:fcgi://php")),
         ];
         for (url, target) in rows {
-            assert_eq!(parse(url), target, "{url}");
+            let found = parse(url).map(|target| (target.place, target.prefix));
+            assert_eq!(found, target, "{url}");
         }
-        for url in ["http://a", "unix:/x|http://a", "unix:x|fcgi://a", "fcgi://", ""] {
+        for url in [
+            "http://a",
+            "unix:/x|http://a",
+            "unix:x|fcgi://a",
+            "fcgi://",
+            "",
+            "fcgi://a:b",
+            "fcgi://a:0",
+        ] {
             assert!(parse(url).is_err(), "{url}");
         }
     }

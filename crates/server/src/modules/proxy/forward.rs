@@ -1,0 +1,209 @@
+//! A request that goes to a backend by its URL: what becomes of the URL on its way there, and of it
+//! `PATH_INFO` and the name of the script (proxy_fixup of mod_proxy.c, proxy_fcgi_canon and
+//! send_environment of mod_proxy_fcgi.c).
+
+use super::balanced::Group;
+use super::balancer::Balancer;
+use super::pass::Pass;
+use super::url;
+use crate::failure::Failure;
+use crate::handler::Handler;
+use crate::log::level::Level;
+use crate::lookup::Lookup;
+use crate::modules::alias;
+use crate::modules::proxy_fcgi::{Job, Target};
+use crate::phase::{self, Stop};
+use crate::walk;
+use message::Status;
+use message::path::EncodedSlashes;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The request, as a line of the configuration has it.
+#[derive(Clone, Debug)]
+pub(crate) struct Forward {
+    /// `scheme://host/path`; once it is resolved as the backend is told it.
+    pub(crate) url: Vec<u8>,
+    /// The path is as the client sent it.
+    pub(super) is_raw: bool,
+    pub(super) pass: Arc<Pass>,
+}
+
+impl Forward {
+    /// The name of the file, as httpd has it (`r->filename`).
+    pub(crate) fn filename(&self) -> Vec<u8> {
+        [b"proxy:", &self.url[..]].concat()
+    }
+}
+
+/// Resolve hook, before all others: nothing but the proxy answers for such a request.
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    let Some(forward) = lookup.forward.clone() else { return Ok(None) };
+    let text = String::from_utf8_lossy(&forward.url).into_owned();
+    let Some((scheme, rest)) = text.split_once(':') else {
+        let text = format!("proxy_handler no URL in proxy:{text}");
+        return Err(Failure::new(Status::BAD_REQUEST, "proxy", text).id(1141).into());
+    };
+    if Balancer::is_named(&text) {
+        let balancer = balancer(lookup, &text);
+        let balancer = balancer.ok_or_else(|| no_protocol(lookup, scheme))?;
+        let path = path_of(&forward.url).to_vec();
+        let group = Group { balancer: balancer.clone(), path, is_raw: forward.is_raw };
+        return Ok(Some(Handler::Balanced(Box::new(group))));
+    }
+    if !scheme.eq_ignore_ascii_case("fcgi") || !is_there(lookup, "proxy_fcgi_module") {
+        return Err(no_protocol(lookup, scheme).into());
+    }
+    let Some(rest) = rest.strip_prefix("//") else {
+        return Err(bad_url(rest, "Malformed URL").into());
+    };
+    let authority = rest.split('/').next().unwrap_or_default();
+    let target =
+        Target::new(forward.pass.socket.clone(), authority).map_err(|text| bad_url(rest, &text))?;
+    let path = path_of(&forward.url);
+    let is_raw = forward.is_raw;
+    job(lookup, target, path, is_raw).map(|job| Some(Handler::FastCgi(Box::new(job))))
+}
+
+fn is_there(lookup: &Lookup<'_>, symbol: &str) -> bool {
+    crate::modules::is_loaded(lookup.site().loaded.as_deref(), symbol)
+}
+
+/// The group of a URL, if the module for groups is there.
+pub(super) fn balancer<'l>(lookup: &Lookup<'l>, url: &str) -> Option<&'l Arc<Balancer>> {
+    let host = lookup.host;
+    host.modules.proxy.balancer(url).filter(|_| is_there(lookup, "proxy_balancer_module"))
+}
+
+/// What stands behind the host, without the slash between them.
+fn path_of(url: &[u8]) -> &[u8] {
+    let start = url.windows(3).position(|three| three == b"://").map_or(0, |at| at + 3);
+    let slash = url[start..].iter().position(|byte| *byte == b'/');
+    slash.map_or(&[], |at| &url[start + at + 1..])
+}
+
+fn bad_url(url: &str, why: &str) -> Failure {
+    let text = format!("error parsing URL {url}: {why}");
+    Failure::new(Status::BAD_REQUEST, "proxy_fcgi", text).id(1059).at_error()
+}
+
+/// Nobody speaks the protocol of a URL (proxy_handler of mod_proxy.c).
+pub(crate) fn no_protocol(lookup: &Lookup<'_>, scheme: &str) -> Failure {
+    let text = format!(
+        "No protocol handler was valid for the URL {} (scheme '{scheme}'). Only fcgi:// is spoken, \
+         and balancer:// where there is a <Proxy> of that name with members",
+        String::from_utf8_lossy(&lookup.path)
+    );
+    Failure::new(Status::INTERNAL_SERVER_ERROR, "proxy", text).id(1144).level(Level::Warn)
+}
+
+/// What a backend is asked for: `path` stands behind the host and the slash.
+pub(super) fn job(
+    lookup: &mut Lookup<'_>,
+    target: Target,
+    path: &[u8],
+    is_raw: bool,
+) -> Result<Job, Stop> {
+    let encoded = match is_raw {
+        true => {
+            check_raw(lookup, path)?;
+            path.to_vec()
+        }
+        false => {
+            let keeps_slashes = lookup.host.encoded_slashes == EncodedSlashes::NoDecode;
+            url::encode(path, keeps_slashes)
+        }
+    };
+    let (mut file, info) = divided(lookup, [b"/", &encoded[..]].concat());
+    let is_full = env(lookup).as_deref() == Some("full");
+    let on_disk = if is_full { on_disk(lookup, path)? } else { None };
+    lookup.path_info = info.unwrap_or_default();
+    let is_on_disk = on_disk.is_some();
+    if let Some((found, info)) = on_disk {
+        (file, lookup.path_info) = (found, info);
+    }
+    let url = [target.url().as_bytes(), &file[..]].concat();
+    let host_end = target.url().len();
+    let hosts = &lookup.host.modules.proxy;
+    let pass = lookup.forward.as_ref().map(|forward| forward.pass.clone());
+    let own = pass.as_ref().and_then(|pass| pass.worker.as_deref());
+    let worker = hosts.worker(&url, host_end, target.socket(), own).cloned();
+    if let Some(forward) = &mut lookup.forward {
+        Rc::make_mut(forward).url = url;
+    }
+    Ok(Job::new(target, worker, Some(file), is_on_disk))
+}
+
+/// How `PATH_INFO` is to be found (`proxy-fcgi-pathinfo`).
+fn env(lookup: &Lookup<'_>) -> Option<String> {
+    let value = lookup.env.get("proxy-fcgi-pathinfo")?;
+    Some(String::from_utf8_lossy(value).to_ascii_lowercase())
+}
+
+/// The name of the script, and what follows it. Without a wish of the configuration there is only
+/// the name: the application divides it.
+fn divided(lookup: &Lookup<'_>, file: Vec<u8>) -> (Vec<u8>, Option<Vec<u8>>) {
+    let slash_behind = |dot: Option<usize>| {
+        let dot = dot?;
+        file[dot..].iter().position(|byte| *byte == b'/').map(|at| dot + at)
+    };
+    let slash = match env(lookup).as_deref() {
+        None | Some("full") => return (file, None),
+        Some("first-dot") => slash_behind(file.iter().position(|byte| *byte == b'.')),
+        Some("last-dot") => slash_behind(file.iter().rposition(|byte| *byte == b'.')),
+        Some("unescape") => {
+            let info = url::unescape(&file);
+            return (file, Some(info));
+        }
+        Some(_) => return (file.clone(), Some(file)),
+    };
+    match slash {
+        Some(slash) => (file[..slash].to_vec(), Some(url::unescape(&file[slash..]))),
+        None => (file, None),
+    }
+}
+
+/// The file that is there, by its whole name or below the document root, and what follows it.
+fn on_disk(lookup: &Lookup<'_>, path: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>, Stop> {
+    let path = [b"/", path].concat();
+    let below_root = [lookup.host.root.path_bytes(), &path[..]].concat();
+    for name in [path, below_root] {
+        let mut sub = lookup.sub(name.clone(), None);
+        sub.place = alias::place_of(lookup, &name, 0)?;
+        if walk::walk(&mut sub).is_ok() && phase::is_file(&sub) {
+            return Ok(Some((sub.place.path(), sub.path_info)));
+        }
+    }
+    Ok(None)
+}
+
+/// What goes on as it was sent must not mean something else there: to php-fpm a query begins with
+/// a `?` wherever it stands.
+fn check_raw(lookup: &Lookup<'_>, path: &[u8]) -> Result<(), Failure> {
+    let is_fpm = lookup.settings.proxy_fcgi.may_be_fpm();
+    if path.iter().all(|byte| !byte.is_ascii_control() && !(is_fpm && *byte == b'?')) {
+        return Ok(());
+    }
+    let mark = if is_fpm { " or '?'" } else { "" };
+    let text =
+        format!("To be forwarded path contains control characters{mark} ({})", path.escape_ascii());
+    Err(Failure::new(Status::FORBIDDEN, "proxy_fcgi", text).id(10414).at_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stands_behind_the_host() {
+        for (url, path) in [
+            ("fcgi://h/a/b", "a/b"),
+            ("fcgi://h", ""),
+            ("fcgi://h/", ""),
+            ("balancer://x//a", "/a"),
+            ("x", ""),
+        ] {
+            assert_eq!(path_of(url.as_bytes()), path.as_bytes(), "{url}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! proxy: requests that go to a FastCGI application by their URL alone: `ProxyPass`,
+//! `ProxyPassMatch`, `<Proxy>`, groups of backends (mod_proxy, mod_proxy_balancer, lbmethod_*).
+//!
+//! No file is looked for and no `.htaccess` read: the application knows what there is. How it is
+//! talked to stands in `proxy_fcgi`; other protocols are not spoken.
+
+mod balanced;
+mod balancer;
+mod choose;
+mod forward;
+mod lines;
+mod parameters;
+mod pass;
+mod rows;
+mod section;
+mod unused;
+mod url;
+mod worker;
+
+pub(crate) use forward::{Forward, resolve};
+pub(crate) use rows::MODULE;
+pub(crate) use url::{FCGI_PORT, split_socket};
+pub(crate) use worker::Worker;
+
+pub(crate) use balanced::Group;
+
+use crate::lookup::{Lookup, Place};
+use crate::phase::Stop;
+use crate::site::locate::Matching;
+use crate::site::section::{Match, Matcher, Section};
+use balancer::Balancer;
+use pass::{Pass, Passed};
+use pattern::LimitExceeded;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What a host says outside of all sections.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostSettings {
+    passes: Vec<Arc<Pass>>,
+    /// `<Proxy>` and `<ProxyMatch>` in the order of the text.
+    pub(crate) sections: Vec<Arc<Section>>,
+    workers: Vec<Arc<Worker>>,
+    balancers: Vec<Arc<Balancer>>,
+    /// `ProxyTimeout`
+    timeout_ms: Option<u64>,
+    /// `ProxyMaxForwards`
+    max_forwards: Option<i64>,
+    /// `ProxyPassInherit`, `BalancerInherit`
+    inherits_passes: Option<bool>,
+    inherits_balancers: Option<bool>,
+}
+
+impl HostSettings {
+    /// Those of a virtual host come behind those of the main server (merge_proxy_config).
+    pub(crate) fn over(&self, main: &Self) -> Self {
+        let inherits_passes = self.inherits_passes.or(main.inherits_passes);
+        let inherits_balancers = self.inherits_balancers.or(main.inherits_balancers);
+        let shares = inherits_passes.unwrap_or(true) || inherits_balancers.unwrap_or(true);
+        let (workers, balancers) = match shares {
+            true => (
+                [&main.workers[..], &self.workers].concat(),
+                merged_balancers(&main.balancers, &self.balancers),
+            ),
+            false => (self.workers.clone(), self.balancers.clone()),
+        };
+        Self {
+            passes: [&main.passes[..], &self.passes].concat(),
+            sections: [&main.sections[..], &self.sections].concat(),
+            workers,
+            balancers,
+            timeout_ms: self.timeout_ms.or(main.timeout_ms),
+            max_forwards: self.max_forwards.or(main.max_forwards),
+            inherits_passes,
+            inherits_balancers,
+        }
+    }
+
+    /// The backend of a URL whose host ends at `host_end`: the one with the longest name that
+    /// covers it (`ap_proxy_get_worker_ex`). `own` is the one with groups in its name that the line
+    /// of the request has made.
+    pub(crate) fn worker(
+        &self,
+        url: &[u8],
+        host_end: usize,
+        socket: Option<&Path>,
+        own: Option<&str>,
+    ) -> Option<&Arc<Worker>> {
+        let length = |worker: &Worker| match own {
+            Some(own) if worker.is_match && worker.name == own => Some(own.len()),
+            _ if worker.is_match => None,
+            _ => worker.covers(url, host_end),
+        };
+        let suiting = self.workers.iter().filter(|worker| worker.suits(socket));
+        let by_length = suiting.filter_map(|worker| Some((length(worker)?, worker)));
+        let longest = by_length.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        longest.map(|row| row.1)
+    }
+
+    /// Whether there is any backend that something is said about.
+    pub(crate) fn has_workers(&self) -> bool {
+        !self.workers.is_empty()
+    }
+
+    /// The group that a URL names.
+    pub(crate) fn balancer(&self, url: &str) -> Option<&Arc<Balancer>> {
+        let name = Balancer::name_of(url)?;
+        self.balancers.iter().find(|balancer| balancer.name == name)
+    }
+
+    /// `ProxyMaxForwards`, if it is a bound.
+    pub(crate) fn max_forwards(&self) -> Option<i64> {
+        self.max_forwards.filter(|count| *count >= 0)
+    }
+
+    /// How long a backend may be silent of which nothing else is said.
+    pub(crate) fn timeout_ms(&self) -> Option<u64> {
+        self.timeout_ms
+    }
+}
+
+/// A group of both is one: with the members of the main server, and what the virtual host says
+/// (merge_balancers of mod_proxy.c).
+fn merged_balancers(main: &[Arc<Balancer>], own: &[Arc<Balancer>]) -> Vec<Arc<Balancer>> {
+    let is_named = |balancer: &Arc<Balancer>, name: &str| balancer.name == name;
+    let only_main = main.iter().filter(|it| !own.iter().any(|own| is_named(own, &it.name)));
+    let mine = own.iter().map(|own| {
+        let Some(main) = main.iter().find(|main| is_named(main, &own.name)) else {
+            return own.clone();
+        };
+        let mut both = Balancer::clone(own);
+        both.members.clone_from(&main.members);
+        Arc::new(both)
+    });
+    only_main.cloned().chain(mine).collect()
+}
+
+/// Per-directory settings.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// `ProxyPass` in a `<Location>`.
+    pass: Option<Arc<Pass>>,
+    /// `ProxyPassInterpolateEnv`
+    interpolates: Option<bool>,
+    /// `ProxyErrorOverride`
+    overrides: Option<bool>,
+    /// The statuses that it names; all errors if it names none.
+    overridden: Vec<u16>,
+}
+
+impl Settings {
+    pub(crate) fn over(&self, outer: &Self) -> Self {
+        Self {
+            pass: self.pass.clone().or_else(|| outer.pass.clone()),
+            interpolates: self.interpolates.or(outer.interpolates),
+            overrides: self.overrides.or(outer.overrides),
+            overridden: [&outer.overridden[..], &self.overridden].concat(),
+        }
+    }
+
+    fn interpolates(&self) -> bool {
+        self.interpolates.unwrap_or(false)
+    }
+
+    /// Whether a page of our own takes the place of an answer with this status
+    /// (`ap_proxy_should_override`).
+    pub(crate) fn overrides(&self, status: u16) -> bool {
+        self.overrides.unwrap_or(false)
+            && match self.overridden.as_slice() {
+                [] => status >= 400,
+                some => some.contains(&status),
+            }
+    }
+}
+
+/// Translate hook, before all others: the line of a section, else the first one of the host
+/// (proxy_trans of mod_proxy.c).
+pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> {
+    lookup.forward = None;
+    let of_host = &lookup.host.modules.proxy.passes;
+    let settings = lookup.settings.clone();
+    let of_section = settings.proxy.pass.as_ref();
+    let is_path = lookup.path.first() == Some(&b'/');
+    if !is_path || of_host.is_empty() && of_section.is_none() || lookup.env.has("no-proxy") {
+        return Ok(None);
+    }
+    for pass in of_section.into_iter().chain(of_host) {
+        match pass.apply(lookup)? {
+            Passed::No => {}
+            Passed::Never => return Ok(None),
+            Passed::To(url, is_raw) => {
+                lookup.mark_personal();
+                lookup.forward = Some(Rc::new(Forward { url, is_raw, pass: pass.clone() }));
+                return Ok(Some(Place { root: lookup.host.root.clone(), below: Vec::new() }));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The `<Proxy>` sections for a URL (proxy_walk of mod_proxy.c).
+pub(crate) fn sections(
+    all: &[Arc<Section>],
+    url: &[u8],
+    matching: &mut Matching,
+) -> Result<(), LimitExceeded> {
+    for section in all {
+        let matched = match section.matcher() {
+            Some(Matcher::Wildcard(prefix)) => url.starts_with(prefix.text().as_bytes()).into(),
+            Some(regex) => regex.matches_name(url)?,
+            None => Match::No,
+        };
+        matching.add(section, matched, url);
+    }
+    Ok(())
+}

@@ -1,0 +1,282 @@
+//! A request that an application is to answer: what it is sent first, how often it is tried, and
+//! what came of that.
+
+use super::answer;
+use super::relay::{Body, Fault, Relay, Talk};
+use super::settings::BackendType;
+use super::{NAME, Target};
+use crate::accounting::Waits;
+use crate::failure::Failure;
+use crate::log::level::Level;
+use crate::lookup::{Lookup, Purpose};
+use crate::modules::proxy::Worker;
+use crate::phase::Stop;
+use crate::response::Response;
+use crate::script::environment::environment;
+use crate::script::spool::Spool;
+use crate::table::Table;
+use config::args;
+use fastcgi::{Params, ScriptHead};
+use http1::{BodyLength, Refusal};
+use message::{Method, Status};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The request.
+pub(crate) struct Job {
+    target: Target,
+    /// What the configuration says about the backend.
+    worker: Option<Arc<Worker>>,
+    /// The script behind the host of the URL; `None` where it is the file of the look-up.
+    file: Option<Vec<u8>>,
+    /// The script is a file that was found here: the application is told its name alone.
+    is_on_disk: bool,
+    /// Nobody else can be asked, so that it is given a moment if it is away.
+    is_patient: bool,
+}
+
+/// What all tries of a request have in common.
+pub(crate) struct Work {
+    body: Body,
+    length: u64,
+    is_safe: bool,
+}
+
+/// A try that came to nothing.
+pub(crate) struct Failed {
+    pub(crate) failure: Failure,
+    /// Nothing of the request was sent: it could not even be connected to.
+    pub(crate) is_unreachable: bool,
+}
+
+/// An answer that has begun.
+pub(crate) struct Answer {
+    head: ScriptHead,
+    relay: Relay,
+}
+
+impl Work {
+    /// Of a request. A body whose length nobody says is read to its end.
+    pub(crate) async fn of(lookup: &Lookup<'_>) -> Result<Self, Stop> {
+        let body = body(lookup).await.map_err(Failure::from)?;
+        // To ask again does no harm, and nothing of the request is lost.
+        let is_safe = matches!(body, Body::None)
+            && matches!(lookup.method, Some(Method::Get | Method::Head | Method::Options));
+        let length = match (&body, lookup.request.body()) {
+            (Body::Spooled(spool), _) => spool.length(),
+            (_, BodyLength::Length(length)) => length,
+            _ => 0,
+        };
+        Ok(Self { body, length, is_safe })
+    }
+
+    /// How long the body is.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether to ask again does no harm.
+    pub(crate) fn is_safe(&self) -> bool {
+        self.is_safe
+    }
+
+    /// The body for one more try; what was read of it before is gone.
+    fn body(&self) -> Result<Body, Fault> {
+        Ok(match &self.body {
+            Body::None => Body::None,
+            Body::Incoming(incoming) => Body::Incoming(incoming.clone()),
+            Body::Spooled(spool) => Body::Spooled(spool.again().map_err(Fault::Broken)?),
+        })
+    }
+}
+
+impl Answer {
+    /// Its status.
+    pub(crate) fn status(&self) -> Status {
+        self.head.status()
+    }
+
+    /// The response, unless a page of our own takes its place (`ProxyErrorOverride`).
+    pub(crate) async fn respond(mut self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
+        let status = self.status();
+        let is_first = lookup.purpose == Purpose::Main;
+        if is_first && lookup.settings.proxy.overrides(status.code()) {
+            answer::keep_lasting(lookup, &mut self.head);
+            // As in httpd the script runs to its end.
+            let _ = self.relay.finish().await;
+            return Err(Failure::new(status, "proxy", "").into());
+        }
+        answer::response(lookup, self.head, self.relay).await
+    }
+}
+
+impl Job {
+    /// For the script `file`, else that of the look-up.
+    pub(crate) fn new(
+        target: Target,
+        worker: Option<Arc<Worker>>,
+        file: Option<Vec<u8>>,
+        is_on_disk: bool,
+    ) -> Self {
+        let own = |worker: &Arc<Worker>| worker.socket.clone();
+        let target = match worker.as_ref().and_then(own) {
+            Some(socket) if target.socket().is_none() => target.at_socket(socket),
+            _ => target,
+        };
+        Self { target, worker, file, is_on_disk, is_patient: true }
+    }
+
+    /// The same for a member of a group: others can be asked if it is away.
+    pub(crate) fn of_member(self, worker: Arc<Worker>) -> Self {
+        Self { worker: Some(worker), is_patient: false, ..self }
+    }
+
+    /// Have the script run, and answer with what it says.
+    pub(crate) async fn respond(&self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
+        let work = Work::of(lookup).await?;
+        let worker = self.worker.as_ref().filter(|worker| worker.may_fail());
+        if worker.is_some_and(|worker| worker.is_left_alone()) {
+            return Err(self.left_alone().into());
+        }
+        match self.attempt(lookup, &work).await {
+            Ok(answer) => {
+                worker.inspect(|worker| worker.recover());
+                answer.respond(lookup).await
+            }
+            Err(failed) => {
+                if let Some(worker) = worker.filter(|_| failed.is_unreachable) {
+                    self.leave_alone(lookup, worker);
+                }
+                Err(failed.failure.into())
+            }
+        }
+    }
+
+    /// It was not there a moment ago (`ap_proxy_acquire_connection`).
+    fn left_alone(&self) -> Failure {
+        let text = format!("FCGI: disabled connection for ({})", self.target.name());
+        Failure::new(Status::SERVICE_UNAVAILABLE, "proxy", text).id(940).at_error()
+    }
+
+    /// It is not there, and not asked for a while (`ap_proxy_connect_backend`).
+    fn leave_alone(&self, lookup: &Lookup<'_>, worker: &Worker) {
+        worker.fail();
+        let text = format!(
+            "ap_proxy_connect_backend disabling worker for ({}) for {}s",
+            self.target.name(),
+            worker.retry_s()
+        );
+        lookup.log(Level::Error, "proxy", Some(959), &text);
+    }
+
+    /// Ask once; a safe request twice, if the application went away before it can have begun.
+    pub(crate) async fn attempt(
+        &self,
+        lookup: &mut Lookup<'_>,
+        work: &Work,
+    ) -> Result<Answer, Failed> {
+        let unreachable = |fault| self.failed(fault, true);
+        let head = self
+            .request(lookup, &work.body)
+            .map_err(|failure| Failed { failure, is_unreachable: false })?;
+        let addresses = self.target.addresses(&lookup.request.spent).await;
+        let addresses = addresses.map_err(|error| unreachable(Fault::Unreachable(error)))?;
+        let mut attempts = if work.is_safe { 2 } else { 1 };
+        loop {
+            attempts -= 1;
+            let waits = Waits::new(lookup.request.spent.clone());
+            let talk = self.talk(lookup, work.body().map_err(unreachable)?);
+            let mut relay =
+                Relay::connect(&addresses, head.clone(), talk, waits).await.map_err(unreachable)?;
+            match relay.head().await {
+                Ok(head) => return Ok(Answer { head, relay }),
+                Err(fault) if attempts > 0 && relay.is_untouched(&fault) => {}
+                Err(fault) => return Err(self.failed(fault, false)),
+            }
+        }
+    }
+
+    fn failed(&self, fault: Fault, is_unreachable: bool) -> Failed {
+        Failed { failure: answer::failure(&self.target, fault), is_unreachable }
+    }
+
+    /// How long to wait for what: the backend says, else the host for all of them, else `Timeout`.
+    fn talk(&self, lookup: &Lookup<'_>, body: Body) -> Talk {
+        let own = self.worker.as_ref().map(|worker| &worker.parameters);
+        let of_host = lookup.host.modules.proxy.timeout_ms();
+        let timeout_ms = own.and_then(|own| own.timeout_ms).or(of_host);
+        let timeout_ms = timeout_ms.unwrap_or(lookup.host.timing.timeout_ms);
+        let connect_ms = own.and_then(|own| own.connect_ms).unwrap_or(timeout_ms);
+        let log = answer::Log::of(lookup);
+        Talk { body, timeout_ms, connect_ms, is_patient: self.is_patient, log }
+    }
+
+    /// What is sent first, and what it makes of the answer.
+    fn request(
+        &self,
+        lookup: &mut Lookup<'_>,
+        body: &Body,
+    ) -> Result<Rc<(Vec<u8>, fastcgi::Exchange)>, Failure> {
+        let settings = lookup.settings.clone();
+        let mut env = environment(lookup, settings.core.variables());
+        if let Body::Spooled(spool) = body {
+            env.set("CONTENT_LENGTH", spool.length().to_string());
+        }
+        if let Some(left) = max_forwards(lookup)? {
+            env.set("HTTP_MAX_FORWARDS", left.to_string());
+        }
+        if let Some(file) = &self.file {
+            env.set("SCRIPT_FILENAME", file.as_slice());
+        }
+        if settings.proxy_fcgi.backend_type() == BackendType::Fpm && !self.is_on_disk {
+            let file = env.get("SCRIPT_FILENAME").unwrap_or_default();
+            let file = [self.target.prefix.as_bytes(), file].concat();
+            env.set("SCRIPT_FILENAME", file);
+        }
+        lookup.env = env;
+        settings.proxy_fcgi.fix(lookup);
+        Ok(Rc::new(encode(lookup, &lookup.env)))
+    }
+}
+
+/// The body of the request. A script has to be told how long it is.
+async fn body(lookup: &Lookup<'_>) -> Result<Body, Refusal> {
+    let Some(incoming) = lookup.request.incoming.clone() else { return Ok(Body::None) };
+    incoming.want(lookup.settings.core.limit_request_body());
+    match lookup.request.body() {
+        BodyLength::Chunked => {
+            Spool::fill(&incoming, &lookup.request.spent).await.map(Body::Spooled)
+        }
+        _ => Ok(Body::Incoming(incoming)),
+    }
+}
+
+/// How many more proxies the request may pass: one less than the client says, else what
+/// `ProxyMaxForwards` says (proxy_handler of mod_proxy.c).
+fn max_forwards(lookup: &Lookup<'_>) -> Result<Option<i64>, Failure> {
+    let refuse = |text: String| Failure::new(Status::BAD_REQUEST, "proxy", text).at_error();
+    let Some(value) = lookup.request.field(b"Max-Forwards") else {
+        return Ok(lookup.host.modules.proxy.max_forwards());
+    };
+    let text = String::from_utf8_lossy(value);
+    match text.trim().parse::<i64>() {
+        Ok(0) => Err(refuse("Max-Forwards has reached zero - proxy loop?".into())),
+        Ok(left @ 1..) => Ok(Some(left - 1)),
+        _ if text.is_empty() && args::leading(&text) == 0 => Ok(Some(0)),
+        _ => Err(refuse(format!("Max-Forwards value '{text}' could not be parsed")).id(10188)),
+    }
+}
+
+/// Variables that are too long are left out, with a line in the log, as by httpd.
+fn encode(lookup: &Lookup<'_>, env: &Table) -> (Vec<u8>, fastcgi::Exchange) {
+    let mut params = Params::new(false);
+    for (name, value) in env.iter() {
+        if let Err(too_long) = params.add(name.as_bytes(), value) {
+            let text = too_long.message(name.as_bytes());
+            let text = String::from_utf8_lossy(&text);
+            let id = Some(fastcgi::DoesNotFit::ID);
+            lookup.log(Level::Warn, NAME, id, &text);
+        }
+    }
+    params.finish()
+}
