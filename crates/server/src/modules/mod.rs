@@ -148,6 +148,7 @@ const KIND: &[Row<Hook>] = &[("negotiation_module", negotiation::hooks::multivie
 
 /// The last look-ups (fixups).
 const FIXUP: &[Row<Hook>] = &[
+    ("proxy_module", proxy::fixup),
     ("alias_module", alias::fixup),
     ("env_module", env::fixup),
     ("negotiation_module", negotiation::hooks::fix_encoding),

@@ -136,12 +136,15 @@ fn script(lookup: &Lookup<'_>, env: &mut Table) {
         return;
     }
     env.set("PATH_INFO", info);
-    if let Ok(found) = phase::look_up(lookup, info, None) {
+    let mut url = Vec::new();
+    message::path::encode(info, &mut url);
+    if let Ok(found) = phase::look_up(lookup, &url, None) {
         env.set("PATH_TRANSLATED", [found.filename(), found.path_info].concat());
     }
 }
 
-/// Where the end of `path` begins that is `info` (`ap_find_path_info`).
+/// Where the end of `path` begins that is `info`; of one that is not, where the segment ends in
+/// which they differ (`ap_find_path_info`).
 fn common_end(path: &[u8], info: &[u8]) -> usize {
     let (mut at, mut left) = (path.len(), info.len());
     while at > 0 && left > 0 && path[at - 1] == info[left - 1] {
@@ -152,7 +155,9 @@ fn common_end(path: &[u8], info: &[u8]) -> usize {
             }
         }
     }
-    at
+    // As in httpd the search goes on from the last byte that was looked at.
+    let last = at.saturating_sub(1);
+    path[last..].iter().position(|byte| *byte == b'/').map_or(path.len(), |slash| last + slash)
 }
 
 #[cfg(test)]
@@ -169,6 +174,8 @@ mod tests {
             ("/a.php/", "/", "/a.php"),
             ("/x", "/y/x", ""),
             ("/b", "/c", "/b"),
+            ("/a b/c d", "/a%20b/c%20d", "/a b/c d"),
+            ("/a b/c", "/a%20b/c", "/a b"),
             ("", "/c", ""),
         ] {
             let start = common_end(path.as_bytes(), info.as_bytes());

@@ -27,6 +27,8 @@ pub(crate) struct Forward {
     /// The path is as the client sent it.
     pub(super) is_raw: bool,
     pub(super) pass: Arc<Pass>,
+    /// What is asked for, once that is known.
+    pub(super) job: Option<Job>,
 }
 
 impl Forward {
@@ -36,33 +38,47 @@ impl Forward {
     }
 }
 
+/// Fixup hook, before all others: the URL becomes what the application is told.
+pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let Some(forward) = lookup.forward.clone() else { return Ok(()) };
+    let Some(rest) = of_fcgi(&forward.url).filter(|_| is_there(lookup, "proxy_fcgi_module")) else {
+        return Ok(());
+    };
+    let shown = String::from_utf8_lossy(rest).into_owned();
+    let Some(authority) = shown.strip_prefix("//").and_then(|it| it.split('/').next()) else {
+        return Err(bad_url(&shown, "Malformed URL").into());
+    };
+    let target = Target::new(forward.pass.socket.clone(), authority)
+        .map_err(|text| bad_url(&shown, &text))?;
+    let job = job(lookup, target, path_of(&forward.url), forward.is_raw)?;
+    if let Some(forward) = &mut lookup.forward {
+        Rc::make_mut(forward).job = Some(job);
+    }
+    Ok(())
+}
+
+fn of_fcgi(url: &[u8]) -> Option<&[u8]> {
+    let scheme = url.get(..5)?;
+    scheme.eq_ignore_ascii_case(b"fcgi:").then(|| &url[5..])
+}
+
 /// Resolve hook, before all others: nothing but the proxy answers for such a request.
 pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
     let Some(forward) = lookup.forward.clone() else { return Ok(None) };
+    if let Some(job) = &forward.job {
+        return Ok(Some(Handler::FastCgi(Box::new(job.clone()))));
+    }
     let text = String::from_utf8_lossy(&forward.url).into_owned();
-    let Some((scheme, rest)) = text.split_once(':') else {
+    let Some((scheme, _)) = text.split_once(':') else {
         let text = format!("proxy_handler no URL in proxy:{text}");
         return Err(Failure::new(Status::BAD_REQUEST, "proxy", text).id(1141).into());
     };
-    if Balancer::is_named(&text) {
-        let balancer = balancer(lookup, &text);
-        let balancer = balancer.ok_or_else(|| no_protocol(lookup, scheme))?;
-        let path = path_of(&forward.url).to_vec();
-        let group = Group { balancer: balancer.clone(), path, is_raw: forward.is_raw };
-        return Ok(Some(Handler::Balanced(Box::new(group))));
-    }
-    if !scheme.eq_ignore_ascii_case("fcgi") || !is_there(lookup, "proxy_fcgi_module") {
+    let Some(balancer) = balancer(lookup, &text) else {
         return Err(no_protocol(lookup, scheme).into());
-    }
-    let Some(rest) = rest.strip_prefix("//") else {
-        return Err(bad_url(rest, "Malformed URL").into());
     };
-    let authority = rest.split('/').next().unwrap_or_default();
-    let target =
-        Target::new(forward.pass.socket.clone(), authority).map_err(|text| bad_url(rest, &text))?;
-    let path = path_of(&forward.url);
-    let is_raw = forward.is_raw;
-    job(lookup, target, path, is_raw).map(|job| Some(Handler::FastCgi(Box::new(job))))
+    let path = path_of(&forward.url).to_vec();
+    let group = Group { balancer: balancer.clone(), path, is_raw: forward.is_raw };
+    Ok(Some(Handler::Balanced(Box::new(group))))
 }
 
 fn is_there(lookup: &Lookup<'_>, symbol: &str) -> bool {
@@ -111,13 +127,15 @@ pub(super) fn job(
         }
         false => {
             let keeps_slashes = lookup.host.encoded_slashes == EncodedSlashes::NoDecode;
-            url::encode(path, keeps_slashes)
+            url::encode(path, keeps_slashes).ok_or_else(|| {
+                Failure::new(Status::BAD_REQUEST, "proxy", "a path with half an escape in it")
+            })?
         }
     };
-    let (mut file, info) = divided(lookup, [b"/", &encoded[..]].concat());
+    let mut file = [b"/", &encoded[..]].concat();
     let is_full = env(lookup).as_deref() == Some("full");
     let on_disk = if is_full { on_disk(lookup, path)? } else { None };
-    lookup.path_info = info.unwrap_or_default();
+    lookup.path_info = info(lookup, &file);
     let is_on_disk = on_disk.is_some();
     if let Some((found, info)) = on_disk {
         (file, lookup.path_info) = (found, info);
@@ -140,26 +158,20 @@ fn env(lookup: &Lookup<'_>) -> Option<String> {
     Some(String::from_utf8_lossy(value).to_ascii_lowercase())
 }
 
-/// The name of the script, and what follows it. Without a wish of the configuration there is only
-/// the name: the application divides it.
-fn divided(lookup: &Lookup<'_>, file: Vec<u8>) -> (Vec<u8>, Option<Vec<u8>>) {
-    let slash_behind = |dot: Option<usize>| {
+/// What follows the name of the script, if the configuration wants it told. As in httpd the name
+/// keeps it: the application takes it off.
+fn info(lookup: &Lookup<'_>, file: &[u8]) -> Vec<u8> {
+    let behind = |dot: Option<usize>| {
         let dot = dot?;
-        file[dot..].iter().position(|byte| *byte == b'/').map(|at| dot + at)
+        let slash = file[dot..].iter().position(|byte| *byte == b'/')?;
+        Some(url::unescape(&file[dot + slash..]))
     };
-    let slash = match env(lookup).as_deref() {
-        None | Some("full") => return (file, None),
-        Some("first-dot") => slash_behind(file.iter().position(|byte| *byte == b'.')),
-        Some("last-dot") => slash_behind(file.iter().rposition(|byte| *byte == b'.')),
-        Some("unescape") => {
-            let info = url::unescape(&file);
-            return (file, Some(info));
-        }
-        Some(_) => return (file.clone(), Some(file)),
-    };
-    match slash {
-        Some(slash) => (file[..slash].to_vec(), Some(url::unescape(&file[slash..]))),
-        None => (file, None),
+    match env(lookup).as_deref() {
+        None | Some("full") => Vec::new(),
+        Some("first-dot") => behind(file.iter().position(|byte| *byte == b'.')).unwrap_or_default(),
+        Some("last-dot") => behind(file.iter().rposition(|byte| *byte == b'.')).unwrap_or_default(),
+        Some("unescape") => url::unescape(file),
+        Some(_) => file.to_vec(),
     }
 }
 

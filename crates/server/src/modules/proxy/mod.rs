@@ -17,7 +17,7 @@ mod unused;
 mod url;
 mod worker;
 
-pub(crate) use forward::{Forward, resolve};
+pub(crate) use forward::{Forward, fixup, resolve};
 pub(crate) use rows::MODULE;
 pub(crate) use url::{FCGI_PORT, split_socket};
 pub(crate) use worker::Worker;
@@ -191,7 +191,8 @@ pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> 
             Passed::Never => return Ok(None),
             Passed::To(url, is_raw) => {
                 lookup.mark_personal();
-                lookup.forward = Some(Rc::new(Forward { url, is_raw, pass: pass.clone() }));
+                lookup.forward =
+                    Some(Rc::new(Forward { url, is_raw, pass: pass.clone(), job: None }));
                 return Ok(Some(Place { root: lookup.host.root.clone(), below: Vec::new() }));
             }
         }

@@ -99,17 +99,22 @@ pub(super) fn usual_port(scheme: &str) -> Option<u16> {
 }
 
 /// A path as a backend is told it: what must be escaped is, and what is escaped is not touched,
-/// so that its `%` is. `keeps_slashes` leaves a `%2F` as it is.
-pub(super) fn encode(path: &[u8], keeps_slashes: bool) -> Vec<u8> {
+/// so that its `%` is. `keeps_slashes` leaves a `%2F` as it is, and then each `%` has to begin an
+/// escape (`ap_proxy_canonenc_ex`).
+pub(super) fn encode(path: &[u8], keeps_slashes: bool) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(path.len());
     let mut at = 0;
     while let Some(&byte) = path.get(at) {
-        let is_slash = keeps_slashes
-            && path[at..].get(..3).is_some_and(|three| three.eq_ignore_ascii_case(b"%2f"));
-        if is_slash {
-            out.extend_from_slice(&path[at..at + 3]);
-            at += 3;
-            continue;
+        if keeps_slashes && byte == b'%' {
+            let escape = path.get(at + 1..at + 3)?;
+            if !escape.iter().all(u8::is_ascii_hexdigit) {
+                return None;
+            }
+            if escape.eq_ignore_ascii_case(b"2f") {
+                out.extend_from_slice(&path[at..at + 3]);
+                at += 3;
+                continue;
+            }
         }
         match byte.is_ascii_alphanumeric() || ALLOWED.contains(&byte) {
             true => out.push(byte),
@@ -117,7 +122,7 @@ pub(super) fn encode(path: &[u8], keeps_slashes: bool) -> Vec<u8> {
         }
         at += 1;
     }
-    out
+    Some(out)
 }
 
 /// Without escapes, but for that of a slash (`ap_unescape_url_keep2f`).
@@ -190,12 +195,14 @@ mod tests {
         for (path, keeps, encoded) in [
             ("a b?c", false, "a%20b%3Fc"),
             ("a%20b", false, "a%2520b"),
-            ("a%2Fb%2", true, "a%2Fb%252"),
+            ("a%2fb%20", true, "a%2fb%2520"),
             ("~$-_.+!*'(),;:@&=/", false, "~$-_.+!*'(),;:@&=/"),
             ("\u{e4}\n", false, "%C3%A4%0A"),
         ] {
-            assert_eq!(encode(path.as_bytes(), keeps), encoded.as_bytes(), "{path}");
+            let expected = Some(encoded.as_bytes().to_vec());
+            assert_eq!(encode(path.as_bytes(), keeps), expected, "{path}");
         }
+        assert_eq!((encode(b"a%2", true), encode(b"%zz", true)), (None, None));
         for (path, plain) in [("/a%20b", "/a b"), ("/a%2Fb%00%4", "/a%2Fb%00%4"), ("%", "%")] {
             assert_eq!(unescape(path.as_bytes()), plain.as_bytes(), "{path}");
         }

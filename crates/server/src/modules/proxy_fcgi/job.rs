@@ -23,6 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The request.
+#[derive(Clone, Debug)]
 pub(crate) struct Job {
     target: Target,
     /// What the configuration says about the backend.
