@@ -215,7 +215,7 @@ fn check_unused(key: &str, value: &str) -> Result<(), String> {
         ),
         "addressttl" => (
             is_address_ttl(value),
-            "AddressTTL must be -1 or a number of seconds not exceeding 0x7fffffff",
+            "AddressTTL must be -1 or a number of seconds not exceeding (2147483647)",
         ),
         "flusher" => return short_of("flusher name", value, SCHEME_BYTES),
         "upgrade" => return short_of("upgrade protocol", value, SCHEME_BYTES),

@@ -21,9 +21,6 @@ pub(super) fn proxy_match(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 fn enter(builder: &mut Builder, call: &Call<'_>, is_match: bool) -> Done {
     builder.check_not_in_limit(call)?;
-    if call.raw.is_empty() {
-        return Err(format!("{}> directive missing closing '>'", call.name).into());
-    }
     let mut words: Vec<String> = Words::new(call.raw).map(|word| word.text).collect();
     let mut name = if words.is_empty() { String::new() } else { words.remove(0) };
     if name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("proxy:")) {

@@ -74,7 +74,9 @@ pub(super) fn parts(url: &str) -> Result<Parts<'_>, NoUrl> {
     let port = match port.trim_start_matches(':') {
         "" => None,
         digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Some(digits.parse().map_err(|_| NoUrl::Malformed)?)
+            // As apr_uri_parse, which keeps the lower 16 bits of what is too large.
+            let number: u64 = digits.parse().map_err(|_| NoUrl::Malformed)?;
+            u16::try_from(number & 0xffff).ok()
         }
         _ => return Err(NoUrl::Malformed),
     };
@@ -179,7 +181,7 @@ mod tests {
             ("fcgi://u:p@h:/x", Ok(("fcgi", "h", None, "/x"))),
             ("fcgi://h$1/x", Ok(("fcgi", "h$1", None, "/x"))),
             ("fcgi://h:x", Err(NoUrl::Malformed)),
-            ("fcgi://h:99999", Err(NoUrl::Malformed)),
+            ("fcgi://h:65537", Ok(("fcgi", "h", Some(1), ""))),
             ("fcgi://", Err(NoUrl::Relative)),
             ("fcgi:///x", Err(NoUrl::Relative)),
             ("h", Err(NoUrl::Relative)),
