@@ -39,6 +39,7 @@ fn backend(lookup: &mut Lookup<'_>, forward: &Forward) -> Result<Layers, Stop> {
     let mut layers = lookup.host.sections.start();
     lookup.context.merged.lay(&mut layers, &matching.sections);
     lookup.found = Err(Errno::INVAL);
+    lookup.path_info.clear();
     lookup.folder_layers = Some(layers.clone());
     finish(lookup, layers, matching)
 }

@@ -135,7 +135,7 @@ pub(super) fn job(
     let mut file = [b"/", &encoded[..]].concat();
     let is_full = env(lookup).as_deref() == Some("full");
     let on_disk = if is_full { on_disk(lookup, path)? } else { None };
-    lookup.path_info = info(lookup, &file);
+    find_path_info(lookup, &file);
     let is_on_disk = on_disk.is_some();
     if let Some((found, info)) = on_disk {
         (file, lookup.path_info) = (found, info);
@@ -158,20 +158,23 @@ fn env(lookup: &Lookup<'_>) -> Option<String> {
     Some(String::from_utf8_lossy(value).to_ascii_lowercase())
 }
 
-/// What follows the name of the script, if the configuration wants it told. As in httpd the name
-/// keeps it: the application takes it off.
-fn info(lookup: &Lookup<'_>, file: &[u8]) -> Vec<u8> {
+/// Have `PATH_INFO` be what follows the name of the script, if the configuration wants it found in
+/// one of httpd's ways. As in httpd the name keeps it: the application takes it off.
+pub(crate) fn find_path_info(lookup: &mut Lookup<'_>, file: &[u8]) {
     let behind = |dot: Option<usize>| {
         let dot = dot?;
         let slash = file[dot..].iter().position(|byte| *byte == b'/')?;
         Some(url::unescape(&file[dot + slash..]))
     };
-    match env(lookup).as_deref() {
-        None | Some("full") => Vec::new(),
-        Some("first-dot") => behind(file.iter().position(|byte| *byte == b'.')).unwrap_or_default(),
-        Some("last-dot") => behind(file.iter().rposition(|byte| *byte == b'.')).unwrap_or_default(),
-        Some("unescape") => url::unescape(file),
-        Some(_) => file.to_vec(),
+    let info = match env(lookup).as_deref() {
+        None | Some("full") => None,
+        Some("first-dot") => behind(file.iter().position(|byte| *byte == b'.')),
+        Some("last-dot") => behind(file.iter().rposition(|byte| *byte == b'.')),
+        Some("unescape") => Some(url::unescape(file)),
+        Some(_) => Some(file.to_vec()),
+    };
+    if let Some(info) = info {
+        lookup.path_info = info;
     }
 }
 

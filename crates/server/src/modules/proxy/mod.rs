@@ -17,7 +17,7 @@ mod unused;
 mod url;
 mod worker;
 
-pub(crate) use forward::{Forward, fixup, resolve};
+pub(crate) use forward::{Forward, find_path_info, fixup, resolve};
 pub(crate) use rows::MODULE;
 pub(crate) use url::{FCGI_PORT, split_socket};
 pub(crate) use worker::Worker;

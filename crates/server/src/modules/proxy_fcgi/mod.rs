@@ -18,7 +18,7 @@ pub(crate) use target::{Named, Target};
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
-use crate::modules::proxy::Group;
+use crate::modules::proxy::{self, Group};
 use crate::phase::{self, Stop};
 use crate::site::builder::Builder;
 use config::Module;
@@ -57,7 +57,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
 }
 
 /// What a handler that names a target is to do.
-fn job(lookup: &Lookup<'_>, named: &Named) -> Result<Handler, Stop> {
+fn job(lookup: &mut Lookup<'_>, named: &Named) -> Result<Handler, Stop> {
     let target = match named.target() {
         Ok(target) => target,
         Err(_) if named.is_group() => {
@@ -69,9 +69,11 @@ fn job(lookup: &Lookup<'_>, named: &Named) -> Result<Handler, Stop> {
             return Err(failure.id(1144).at_error().into());
         }
     };
+    let file = lookup.place.path();
+    proxy::find_path_info(lookup, &file);
     let proxy = &lookup.host.modules.proxy;
     let worker = proxy.has_workers().then(|| {
-        let url = [target.url().as_bytes(), &lookup.place.path()[..]].concat();
+        let url = [target.url().as_bytes(), &file[..]].concat();
         proxy.worker(&url, target.url().len(), target.socket(), None).cloned()
     });
     Ok(Handler::FastCgi(Box::new(Job::new(target.clone(), worker.flatten(), None, false))))
