@@ -130,6 +130,8 @@ impl Configured {
         let index = modules::index_of(&expanded.loaded, &expanded.missing);
         let mut builder = Builder::default();
         builder.server.root = expanded.server_root.clone().into();
+        let runtime_dir = expanded.runtime_dir.as_deref().unwrap_or(RUNTIME_DIR);
+        builder.server.runtime_dir = runtime_dir.into();
         without_absent(&mut builder, &expanded.loaded);
         builder.server.loaded = Some(expanded.loaded.clone());
         builder.server.mpm.kind = kind;

@@ -134,6 +134,8 @@ pub(crate) struct ServerDraft {
     pub(crate) checks_document_root: bool,
     /// The configuration as it was read, for server-info.
     pub(crate) tree: Arc<[Node]>,
+    /// `DefaultRuntimeDir`; empty in a `.htaccess` file.
+    pub(crate) runtime_dir: PathBuf,
     /// Variables, for `.htaccess` files.
     pub(crate) defines: Vec<(String, Option<String>)>,
     pub(crate) aliases: Aliases,

@@ -3,7 +3,7 @@
 use super::Done;
 use super::settings::{
     ErrorDocument, FileEtagChange, Handler, OPTION_WORDS, Options, OptionsChange, PathInfo,
-    Signature,
+    Signature, lower,
 };
 use crate::expression::Text;
 use crate::log::level::Levels;
@@ -149,9 +149,12 @@ pub(super) fn set_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
     let handler = match written.contains(['%', '$', '\\']) {
         true => Handler::Computed(Arc::new(computed(builder, written)?)),
         false => {
-            let name = written.to_ascii_lowercase();
+            let name = lower(written);
             match name.starts_with("proxy:") {
-                true => Handler::Backend(name.clone(), Arc::new(Named::new(&name))),
+                true => {
+                    let named = Named::new(&name, &builder.server.runtime_dir);
+                    Handler::Backend(name, Arc::new(named))
+                }
                 false => Handler::Name(name),
             }
         }

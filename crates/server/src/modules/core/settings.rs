@@ -157,6 +157,14 @@ pub(super) enum Handler {
     Computed(Arc<Text>),
 }
 
+/// The name of a handler in lower case, but for one that names a socket (core_override_type).
+pub(super) fn lower(name: &str) -> String {
+    match name.starts_with("proxy:unix") {
+        true => name.to_owned(),
+        false => name.to_ascii_lowercase(),
+    }
+}
+
 /// The settings that decide how the folders of a path are walked: they are merged for every
 /// folder on the way, so there are few of them.
 #[derive(Clone, Debug, Default)]
@@ -279,7 +287,7 @@ impl Settings {
                     let text = format!("Can't evaluate handler expression: {text}");
                     Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).id(3154).at_error()
                 })?;
-                Cow::Owned(String::from_utf8_lossy(&value).to_ascii_lowercase())
+                Cow::Owned(lower(&String::from_utf8_lossy(&value)))
             }
         };
         Ok(Some(Some(name).filter(|name| !name.eq_ignore_ascii_case("none"))))

@@ -196,9 +196,7 @@ impl Group {
     fn judge(&self, lookup: &Lookup<'_>, member: &Worker, failed: &Failed, work: &Work) -> bool {
         let status = failed.failure.status.code();
         if failed.is_unreachable {
-            if member.may_fail() {
-                member.fail();
-            }
+            member.leave_alone(lookup);
             return true;
         }
         self.fail_on_status(lookup, member, status);

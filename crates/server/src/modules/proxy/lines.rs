@@ -37,6 +37,7 @@ struct PassWords {
 fn add_pass(builder: &mut Builder, call: &Call<'_>, is_match: bool) -> Done {
     builder.check_not_in_folder_or_files(call)?;
     let PassWords { from, is_regex, real, flags, pairs } = read_pass(builder, call, is_match)?;
+    let real = url::with_absolute_socket(&real, &builder.server.runtime_dir);
     let invalid = "ProxyPass|ProxyPassMatch uses an invalid \"unix:\" URL";
     let (socket, url) = url::split_socket(&real).ok_or(invalid)?;
     let url = url.into_owned();
@@ -212,6 +213,7 @@ pub(super) fn balancer_member(builder: &mut Builder, call: &Call<'_>) -> Done {
     let path =
         path.ok_or("BalancerMember must define balancer name when outside <Proxy > section")?;
     let name = name.ok_or("BalancerMember must define remote proxy server")?;
+    let name = url::with_absolute_socket(&name, &builder.server.runtime_dir);
     url::split_socket(&name).ok_or("BalancerMember uses an invalid \"unix:\" URL")?;
     add_member(builder, call, &path, &name, &pairs)
         .map_err(|text| Error::from(format!("BalancerMember {text}")))
@@ -288,7 +290,8 @@ impl Subject {
             return Ok(builder.known_balancer(name).map(Self::Balancer));
         }
         let text = "ProxySet uses an invalid \"unix:\" URL";
-        let (socket, url) = url::split_socket(name).ok_or(text)?;
+        let name = url::with_absolute_socket(name, &builder.server.runtime_dir);
+        let (socket, url) = url::split_socket(&name).ok_or(text)?;
         let known = builder.known_worker(&url, socket.as_deref(), is_match);
         Ok(known.map(Self::Worker))
     }
@@ -301,7 +304,8 @@ impl Subject {
         if Balancer::is_named(name) {
             return builder.balancer(name).map(Self::Balancer);
         }
-        Ok(Self::Worker(builder.add_worker(Worker::new(name, is_match, false)?)))
+        let name = url::with_absolute_socket(name, &builder.server.runtime_dir);
+        Ok(Self::Worker(builder.add_worker(Worker::new(&name, is_match, false)?)))
     }
 
     /// The error comes with the pair that is wrong.

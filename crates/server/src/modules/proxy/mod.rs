@@ -19,7 +19,7 @@ mod worker;
 
 pub(crate) use forward::{Forward, find_path_info, fixup, resolve};
 pub(crate) use rows::MODULE;
-pub(crate) use url::{FCGI_PORT, split_socket};
+pub(crate) use url::{FCGI_PORT, split_socket, with_absolute_socket};
 pub(crate) use worker::Worker;
 
 pub(crate) use balanced::Group;

@@ -2,7 +2,7 @@
 //! together (proxy_util.c). Nothing is looked up and nothing connected to here.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a path keeps as it is, besides letters and digits (enc_path of `ap_proxy_canonenc_ex`).
 const ALLOWED: &[u8] = b"~$-_.+!*'(),;:@&=/";
@@ -28,6 +28,18 @@ pub(crate) fn split_socket(text: &str) -> Option<(Option<PathBuf>, Cow<'_, str>)
         _ => Cow::Borrowed(url),
     };
     Some((Some(path.into()), url))
+}
+
+/// The same text with the path of its socket below the folder for such things, unless it is
+/// absolute (ap_runtime_dir_relative).
+pub(crate) fn with_absolute_socket(text: &str, runtime_dir: &Path) -> String {
+    let is_relative = |path: &Path| path.is_relative() && !path.as_os_str().is_empty();
+    match split_socket(text) {
+        Some((Some(path), url)) if is_relative(&path) => {
+            format!("unix:{}|{url}", runtime_dir.join(path).display())
+        }
+        _ => text.to_owned(),
+    }
 }
 
 /// The parts of a URL, as apr_uri_parse takes it apart.
@@ -169,6 +181,10 @@ mod tests {
             assert_eq!((found, &*rest), (socket.map(PathBuf::from), url), "{text}");
         }
         assert_eq!(split_socket("unix:/s|fcgi"), None);
+        let absolute = |text| with_absolute_socket(text, Path::new("/run"));
+        assert_eq!(absolute("unix:x/s|fcgi://h"), "unix:/run/x/s|fcgi://h");
+        assert_eq!(absolute("unix:/s|fcgi://h"), "unix:/s|fcgi://h");
+        assert_eq!(absolute("fcgi://h"), "fcgi://h");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 use super::parameters::Parameters;
 use super::url::{self, NoUrl};
+use crate::log::level::Level;
+use crate::lookup::Lookup;
 use runtime::clock;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,12 +72,28 @@ impl Worker {
         self.socket.is_none() || socket.is_none() || self.socket.as_deref() == socket
     }
 
-    /// For how many seconds it would be left alone.
-    pub(crate) fn retry_s(&self) -> u64 {
-        self.parameters.retry_ms.unwrap_or(RETRY_MS) / 1000
+    /// It is not there, and left alone for a while if it may be (`ap_proxy_connect_backend`).
+    pub(crate) fn leave_alone(&self, lookup: &Lookup<'_>) {
+        if self.parameters.states.ignores_errors {
+            return;
+        }
+        self.fail();
+        let retry_s = self.parameters.retry_ms.unwrap_or(RETRY_MS) / 1000;
+        let text = format!(
+            "ap_proxy_connect_backend disabling worker for ({}) for {retry_s}s",
+            self.address()
+        );
+        lookup.log(Level::Error, "proxy", Some(959), &text);
     }
 
-    /// It could not be reached, or has failed in a way that counts.
+    /// Host and port of its URL.
+    fn address(&self) -> String {
+        let Ok(parts) = url::parts(&self.name) else { return self.name.clone() };
+        let port = parts.port.or_else(|| url::usual_port(parts.scheme));
+        format!("{}:{}", parts.host, port.unwrap_or(u16::MAX))
+    }
+
+    /// It has failed in a way that counts.
     pub(crate) fn fail(&self) {
         let until_ms = clock::monotonic_ms() + self.parameters.retry_ms.unwrap_or(RETRY_MS);
         self.health.until_ms.store(until_ms.max(1), Relaxed);

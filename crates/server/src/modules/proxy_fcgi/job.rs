@@ -146,7 +146,7 @@ impl Job {
             }
             Err(failed) => {
                 if let Some(worker) = worker.filter(|_| failed.is_unreachable) {
-                    self.leave_alone(lookup, worker);
+                    worker.leave_alone(lookup);
                 }
                 Err(failed.failure.into())
             }
@@ -157,17 +157,6 @@ impl Job {
     fn left_alone(&self) -> Failure {
         let text = format!("FCGI: disabled connection for ({})", self.target.name());
         Failure::new(Status::SERVICE_UNAVAILABLE, "proxy", text).id(940).at_error()
-    }
-
-    /// It is not there, and not asked for a while (`ap_proxy_connect_backend`).
-    fn leave_alone(&self, lookup: &Lookup<'_>, worker: &Worker) {
-        worker.fail();
-        let text = format!(
-            "ap_proxy_connect_backend disabling worker for ({}) for {}s",
-            self.target.name(),
-            worker.retry_s()
-        );
-        lookup.log(Level::Error, "proxy", Some(959), &text);
     }
 
     /// Ask once; a safe request twice, if the application went away before it can have begun.

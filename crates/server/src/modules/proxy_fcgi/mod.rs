@@ -23,6 +23,7 @@ use crate::phase::{self, Stop};
 use crate::site::builder::Builder;
 use config::Module;
 use message::Status;
+use std::path::Path;
 use std::sync::Arc;
 use target::Place;
 
@@ -49,7 +50,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     }
     let target = match lookup.settings.core.backend().filter(|target| target.is_named(&name)) {
         Some(known) => known.clone(),
-        None => Arc::new(Named::new(&name)),
+        None => Arc::new(Named::new(&name, Path::new(""))),
     };
     lookup.mark_personal();
     check_name(lookup)?;

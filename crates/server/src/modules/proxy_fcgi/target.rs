@@ -37,10 +37,12 @@ pub(crate) struct Named {
 }
 
 impl Named {
-    /// Of the name of a handler: `proxy:unix:/path|fcgi://localhost`.
-    pub(crate) fn new(name: &str) -> Self {
+    /// Of the name of a handler: `proxy:unix:/path|fcgi://localhost`. A socket without an absolute
+    /// path is below `runtime_dir`.
+    pub(crate) fn new(name: &str, runtime_dir: &Path) -> Self {
         let url = name.strip_prefix(super::PREFIX).unwrap_or(name);
-        Self { name: name.to_owned(), target: parse(url) }
+        let url = proxy::with_absolute_socket(url, runtime_dir);
+        Self { name: name.to_owned(), target: parse(&url) }
     }
 
     /// Whether it was read from this name.
