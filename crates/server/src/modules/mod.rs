@@ -26,6 +26,7 @@ pub(crate) mod diagnostic;
 pub(crate) mod dir;
 pub(crate) mod env;
 pub(crate) mod expires;
+pub(crate) mod fastcgi;
 pub(crate) mod files;
 pub(crate) mod filter;
 pub(crate) mod headers;
@@ -95,6 +96,7 @@ pub(crate) static MODULES: &[&Module<Builder>] = &[
     &asis::MODULE,
     &proxy::MODULE,
     &proxy_fcgi::MODULE,
+    &fastcgi::MODULE,
     &unique_id::MODULE,
     &status::MODULE,
     &info::MODULE,
@@ -166,6 +168,7 @@ const RESOLVE: &[Row<Resolve>] = &[
     ("trivet_module", diagnostic::resolve),
     ("asis_module", asis::resolve),
     ("proxy_fcgi_module", proxy_fcgi::resolve),
+    ("fastcgi_module", fastcgi::resolve),
     ("negotiation_module", negotiation::hooks::map),
     ("autoindex_module", autoindex::listing::resolve),
     ("actions_module", actions::resolve),

@@ -5,8 +5,9 @@
 
 use crate::modules::{
     access_compat, actions, alias, allowmethods, auth_basic, authn_core, authn_file, authz_core,
-    authz_groupfile, autoindex, core, dir, env, expires, filter, headers, info, logio, mime,
-    negotiation, proxy, proxy_fcgi, remoteip, setenvif, speling, trivet, userdir, vhost_alias,
+    authz_groupfile, autoindex, core, dir, env, expires, fastcgi, filter, headers, info, logio,
+    mime, negotiation, proxy, proxy_fcgi, remoteip, setenvif, speling, trivet, userdir,
+    vhost_alias,
 };
 use message::Method;
 use std::ops::{Deref, DerefMut};
@@ -114,6 +115,7 @@ impl Settings {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
     pub(crate) alias: alias::HostSettings,
+    pub(crate) fastcgi: fastcgi::HostSettings,
     pub(crate) info: info::HostSettings,
     pub(crate) proxy: Sparse<proxy::HostSettings>,
     pub(crate) remoteip: Sparse<remoteip::HostSettings>,
@@ -125,9 +127,10 @@ pub(crate) struct HostSettings {
 impl HostSettings {
     /// Those of a virtual host over those of the main server.
     pub(crate) fn over(&self, main: &Self) -> Self {
-        let Self { alias, info, proxy, remoteip, setenvif, userdir, vhost_alias } = self;
+        let Self { alias, fastcgi, info, proxy, remoteip, setenvif, userdir, vhost_alias } = self;
         Self {
             alias: alias.over(&main.alias),
+            fastcgi: fastcgi.over(&main.fastcgi),
             info: info.over(&main.info),
             proxy: proxy.over(&main.proxy, proxy::HostSettings::over),
             remoteip: remoteip.over(&main.remoteip, remoteip::HostSettings::over),

@@ -59,6 +59,18 @@ impl Worker {
         Ok(Self { name, socket, parameters, is_match, health: Arc::default() })
     }
 
+    /// An application that is named in another way.
+    pub(crate) fn of_server(
+        authority: &str,
+        timeout_ms: u64,
+        connect_ms: Option<u64>,
+    ) -> Result<Self, String> {
+        let mut worker = Self::new(&format!("fcgi://{authority}"), false, false)?;
+        worker.parameters.timeout_ms = Some(timeout_ms);
+        worker.parameters.connect_ms = connect_ms;
+        Ok(worker)
+    }
+
     /// How many bytes of a URL its name covers, if it is the backend of that URL; `host_end` is
     /// where the host of the URL ends, which has to be covered (`worker_matches` of proxy_util.c).
     pub(super) fn covers(&self, url: &[u8], host_end: usize) -> Option<usize> {

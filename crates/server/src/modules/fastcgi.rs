@@ -1,0 +1,222 @@
+//! fastcgi: applications that run already, under the name of a file that need not be there
+//! (`FastCgiExternalServer` of mod_fastcgi). No application is started here. A request that comes
+//! to the name goes the way of `proxy_fcgi`, as the application knows it from mod_fastcgi.
+
+use crate::failure::Failure;
+use crate::handler::{self, Handler};
+use crate::lookup::Lookup;
+use crate::modules::proxy::Worker;
+use crate::modules::proxy_fcgi::{Job, Target};
+use crate::phase::{self, Stop};
+use crate::site::builder::Builder;
+use crate::site::lexical;
+use config::directive::row;
+use config::{Args, Call, Directive, Error, Module, Scope};
+use message::Status;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The module and its table.
+pub(crate) static MODULE: Module<Builder> =
+    Module { name: "fastcgi_module", file: "mod_fastcgi.c", directives: DIRECTIVES };
+
+#[rustfmt::skip]
+static DIRECTIVES: &[Directive<Builder>] = &[
+    row("FastCgiExternalServer", Args::Raw, Scope::RSRC_CONF, "", "a name, and where the application listens that runs under it", external_server),
+    row("FastCgiServer", Args::Raw, Scope::RSRC_CONF, "", "an application that is to be started", not_started),
+    row("FastCgiConfig", Args::Raw, Scope::RSRC_CONF, "", "how applications are started on request", not_started),
+    row("FastCgiIpcDir", Args::One, Scope::RSRC_CONF, "", "a folder for the sockets of applications", not_started),
+    row("FastCgiWrapper", Args::One, Scope::RSRC_CONF, "Off", "a program that starts applications", wrapper),
+];
+
+/// The handler of the module.
+const HANDLER: &str = "fastcgi-script";
+
+/// How long an application may be silent of which nothing else is said (fcgi_config.c).
+const IDLE_MS: u64 = 30_000;
+
+type Done = Result<(), Error>;
+
+/// What a host says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostSettings {
+    servers: Vec<Arc<Server>>,
+}
+
+impl HostSettings {
+    /// Those of a virtual host come before those of the main server.
+    pub(crate) fn over(&self, main: &Self) -> Self {
+        Self { servers: [&self.servers[..], &main.servers].concat() }
+    }
+}
+
+/// A line `FastCgiExternalServer`.
+#[derive(Debug)]
+struct Server {
+    /// The name, absolute and normal.
+    name: PathBuf,
+    target: Target,
+    /// What is known of it as a backend.
+    worker: Arc<Worker>,
+    /// `-pass-header`: fields that scripts do not see otherwise.
+    passed: Vec<String>,
+}
+
+/// The options of a line.
+#[derive(Default)]
+struct Options {
+    socket: Option<PathBuf>,
+    host: Option<String>,
+    idle_ms: Option<u64>,
+    connect_ms: Option<u64>,
+    passed: Vec<String>,
+}
+
+/// fcgi_config.c, `fcgi_config_new_external_server`
+fn external_server(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let mut words = config::lexer::Words::new(call.raw).map(|word| word.text);
+    let name = words.next().filter(|word| !word.is_empty());
+    let name = name.ok_or_else(|| format!("{} requires a pathname or filename", call.name))?;
+    let path = lexical::normal(&builder.server.root.join(&name));
+    let known = &builder.host().modules.fastcgi.servers;
+    if known.iter().any(|server| server.name == path) {
+        let text = format!(
+            "{}: redefinition of previously defined FastCGI server \"{}\"",
+            call.name,
+            path.display()
+        );
+        return Err(text.into());
+    }
+    let options = options(builder, call, &name, words)?;
+    let authority = options.host.as_deref().unwrap_or("localhost");
+    let target = Target::new(options.socket, authority)
+        .map_err(|text| format!("{} {name}: invalid value for -host: {text}", call.name))?;
+    let worker =
+        Worker::of_server(authority, options.idle_ms.unwrap_or(IDLE_MS), options.connect_ms)
+            .map_err(|text| format!("{} {name}: {text}", call.name))?;
+    let server = Server { name: path, target, worker: Arc::new(worker), passed: options.passed };
+    builder.host().modules.fastcgi.servers.push(Arc::new(server));
+    Ok(())
+}
+
+fn options(
+    builder: &Builder,
+    call: &Call<'_>,
+    name: &str,
+    mut words: impl Iterator<Item = String>,
+) -> Result<Options, Error> {
+    let mut options = Options::default();
+    let invalid = |option: &str, why: &str| -> Error {
+        format!("{} {name}: invalid value for {option}: {why}", call.name).into()
+    };
+    while let Some(option) = words.next() {
+        let lower = option.to_ascii_lowercase();
+        if matches!(lower.as_str(), "-flush" | "-nph") {
+            if lower == "-nph" {
+                call.warn(
+                    None,
+                    format!("{option} has no effect: what an application answers is read"),
+                );
+            }
+            continue;
+        }
+        let value = words.next().ok_or_else(|| invalid(&option, "\"(none)\""))?;
+        let seconds = || {
+            let count: u64 =
+                value.parse().map_err(|_| invalid(&option, &format!("\"{value}\"")))?;
+            Ok::<u64, Error>(count.saturating_mul(1000))
+        };
+        match lower.as_str() {
+            "-socket" => options.socket = Some(socket_path(builder, &value)),
+            "-host" if value.rsplit_once(':').is_some() => options.host = Some(value),
+            "-host" => return Err(invalid("-host", "missing port specification")),
+            "-idle-timeout" => options.idle_ms = Some(seconds()?.max(1000)),
+            "-appconntimeout" => options.connect_ms = Some(seconds()?).filter(|ms| *ms > 0),
+            "-pass-header" => options.passed.push(value),
+            "-user" | "-group" => {}
+            _ => return Err(format!("{} {name}: invalid option: {option}", call.name).into()),
+        }
+    }
+    let name = format!("{} {name}", call.name);
+    match (&options.socket, &options.host) {
+        (Some(_), Some(_)) => {
+            let text = "\"-host\" and \"-socket\" are mutually exclusive options";
+            Err(format!("{name}: {text}").into())
+        }
+        (None, None) => Err(format!("{name}: \"-socket\" or \"-host\" option missing").into()),
+        _ => Ok(options),
+    }
+}
+
+/// A socket without an absolute path is in the folder for such things (`FastCgiIpcDir`), which is
+/// that of all files of a running server here.
+fn socket_path(builder: &Builder, path: &str) -> PathBuf {
+    builder.server.runtime_dir.join(path)
+}
+
+fn not_started(_: &mut Builder, call: &Call<'_>) -> Done {
+    let text = format!(
+        "{} has no effect: applications of fastcgi_module are not started here: see \
+         FastCgiExternalServer",
+        call.name
+    );
+    call.warn(None, text);
+    Ok(())
+}
+
+fn wrapper(builder: &mut Builder, call: &Call<'_>) -> Done {
+    if call.arg(0).eq_ignore_ascii_case("off") {
+        return Ok(());
+    }
+    not_started(builder, call)
+}
+
+/// Resolve hook: the name of an application. A file that one would have to be started for is not
+/// sent as it is.
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    if let Some(server) = server(lookup) {
+        lookup.mark_personal();
+        pass_fields(lookup, &server.passed);
+        let worker = Some(server.worker.clone());
+        let job = Job::new(server.target.clone(), worker, None, true);
+        return Ok(Some(Handler::FastCgi(Box::new(job))));
+    }
+    let is_ours = handler::configured(lookup)?.is_some_and(|name| name == HANDLER);
+    if !is_ours || !phase::is_file(lookup) {
+        return Ok(None);
+    }
+    let text = format!(
+        "FastCGI: {} would have to be started, which fastcgi_module does not do here: name the \
+         application with FastCgiExternalServer",
+        lookup.display_path()
+    );
+    Err(Failure::new(Status::INTERNAL_SERVER_ERROR, "fastcgi", text).at_error().into())
+}
+
+/// The application whose name the place is.
+fn server(lookup: &Lookup<'_>) -> Option<Arc<Server>> {
+    let servers = &lookup.host.modules.fastcgi.servers;
+    if servers.is_empty() {
+        return None;
+    }
+    let path = lookup.place.path();
+    servers.iter().find(|server| server.name.as_os_str().as_bytes() == path).cloned()
+}
+
+/// `-pass-header`: under the name of the field, as by mod_fastcgi, and under that of CGI.
+fn pass_fields(lookup: &mut Lookup<'_>, names: &[String]) {
+    for name in names {
+        let Some(value) = lookup.field(name).map(<[u8]>::to_vec) else { continue };
+        let variable: String = name
+            .chars()
+            .map(
+                |letter| {
+                    if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' }
+                },
+            )
+            .collect();
+        lookup.env.set(&format!("HTTP_{variable}"), value.clone());
+        lookup.env.set(name, value);
+    }
+}
