@@ -1,5 +1,6 @@
-//! The old way to PHP-FPM: `FastCgiExternalServer` of mod_fastcgi, with `Action` and `Alias`. Debian
-//! has that module no more, so what scripts see is compared with what the recipe is known for.
+//! The old way to PHP-FPM: `FastCgiExternalServer` of mod_fastcgi, with `Action` and `Alias`.
+//! Debian has that module no more, so what scripts see is compared with what the recipe is known
+//! for.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::HashMap;

@@ -1,5 +1,6 @@
-//! Requests that go to a FastCGI application by their URL: `ProxyPass`, `ProxyPassMatch`, `<Proxy>`.
-//! Beside Apache with the same PHP-FPM: scripts see the same variables, clients the same answers.
+//! Requests that go to a FastCGI application by their URL: `ProxyPass`, `ProxyPassMatch`,
+//! `<Proxy>`. Beside Apache with the same PHP-FPM: scripts see the same variables, clients the same
+//! answers.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::net::TcpListener;

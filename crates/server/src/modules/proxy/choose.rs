@@ -1,5 +1,5 @@
-//! Who of a group is next: the order of sets, spares and standbys (proxy_balancer_get_best_worker of
-//! proxy_util.c), and in it the ways of the lbmethod_* modules. Only arithmetic.
+//! Who of a group is next: the order of sets, spares and standbys (proxy_balancer_get_best_worker
+//! of proxy_util.c), and in it the ways of the lbmethod_* modules. Only arithmetic.
 
 use super::worker::Worker;
 use std::sync::Arc;

@@ -137,8 +137,8 @@ pub(super) fn job(
     let on_disk = if is_full { on_disk(lookup, path)? } else { None };
     find_path_info(lookup, &file);
     let is_on_disk = on_disk.is_some();
-    if let Some((found, info)) = on_disk {
-        (file, lookup.path_info) = (found, info);
+    if let Some(found) = on_disk {
+        (file, lookup.path_info) = (found.file, found.info);
     }
     let url = [target.url().as_bytes(), &file[..]].concat();
     let host_end = target.url().len();
@@ -178,15 +178,21 @@ pub(crate) fn find_path_info(lookup: &mut Lookup<'_>, file: &[u8]) {
     }
 }
 
+/// A file that was found here, and what follows its name.
+struct OnDisk {
+    file: Vec<u8>,
+    info: Vec<u8>,
+}
+
 /// The file that is there, by its whole name or below the document root, and what follows it.
-fn on_disk(lookup: &Lookup<'_>, path: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>, Stop> {
+fn on_disk(lookup: &Lookup<'_>, path: &[u8]) -> Result<Option<OnDisk>, Stop> {
     let path = [b"/", path].concat();
     let below_root = [lookup.host.root.path_bytes(), &path[..]].concat();
     for name in [path, below_root] {
         let mut sub = lookup.sub(name.clone(), None);
         sub.place = alias::place_of(lookup, &name, 0)?;
         if walk::walk(&mut sub).is_ok() && phase::is_file(&sub) {
-            return Ok(Some((sub.place.path(), sub.path_info)));
+            return Ok(Some(OnDisk { file: sub.place.path(), info: sub.path_info }));
         }
     }
     Ok(None)
@@ -196,7 +202,8 @@ fn on_disk(lookup: &Lookup<'_>, path: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)
 /// a `?` wherever it stands.
 fn check_raw(lookup: &Lookup<'_>, path: &[u8]) -> Result<(), Failure> {
     let is_fpm = lookup.settings.proxy_fcgi.may_be_fpm();
-    if path.iter().all(|byte| !byte.is_ascii_control() && !(is_fpm && *byte == b'?')) {
+    let is_bad = |byte: &u8| byte.is_ascii_control() || is_fpm && *byte == b'?';
+    if !path.iter().any(is_bad) {
         return Ok(());
     }
     let mark = if is_fpm { " or '?'" } else { "" };

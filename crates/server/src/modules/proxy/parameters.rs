@@ -1,5 +1,5 @@
-//! `key=value` of backends, with httpd's bounds and words (set_worker_param of mod_proxy.c). What is
-//! kept is what has a use here; the rest is checked.
+//! `key=value` of backends, with httpd's bounds and words (set_worker_param of mod_proxy.c). What
+//! is kept is what has a use here; the rest is checked.
 
 use config::args::{self, Unit};
 
