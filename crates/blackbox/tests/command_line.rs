@@ -158,7 +158,7 @@ fn messages_tell_which_directive_is_meant(mpm: Mpm) {
 
 /// Sections that Trivet does not have, around a line.
 const MISSING_SECTIONS: [(&str, &str); 2] =
-    [("<Proxy *>", "</Proxy>"), ("<ProxyMatch x>", "</ProxyMatch>")];
+    [("<LuaHookFixups x>", "</LuaHookFixups>"), ("<MDomainSet x>", "</MDomainSet>")];
 
 fn an_access_rule_that_would_be_lost_is_refused(mpm: Mpm) {
     for (open, close) in MISSING_SECTIONS {
@@ -175,10 +175,10 @@ fn an_access_rule_that_would_be_lost_is_refused(mpm: Mpm) {
 }
 
 fn a_missing_section_that_protects_nothing_is_a_warning(mpm: Mpm) {
-    let lines = ["<Proxy x>", "AddType text/x-new .txt", "</Proxy>"];
+    let lines = ["<MDomainSet x>", "AddType text/x-new .txt", "</MDomainSet>"];
     let server = plain_site(mpm).directives(&lines).start();
     let text = server.error_text();
-    assert!(text.contains("warning: -c number 2: <Proxy> is not supported yet"), "{text}");
+    assert!(text.contains("warning: -c number 2: <MDomainSet> is not supported yet"), "{text}");
     assert_eq!(server.get("/a.txt").field("Content-Type"), Some("text/plain"));
 }
 
