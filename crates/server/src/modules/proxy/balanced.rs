@@ -197,6 +197,8 @@ impl Group {
         let status = failed.failure.status.code();
         if failed.is_unreachable {
             member.leave_alone(lookup);
+        }
+        if failed.is_unsent {
             return true;
         }
         self.fail_on_status(lookup, member, status);

@@ -11,6 +11,7 @@ use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
 use crate::modules::proxy::Worker;
 use crate::phase::Stop;
+use crate::pool::{Lease, Options};
 use crate::response::Response;
 use crate::script::environment::environment;
 use crate::script::spool::Spool;
@@ -19,8 +20,16 @@ use config::args;
 use fastcgi::{Params, ScriptHead};
 use http1::{BodyLength, Refusal};
 use message::{Method, Status};
+use scoreboard::Cause;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// When an application goes away while it has a request that does no harm and has not answered, it
+/// is asked again after these: at once, since the connection may have been an old one; and when one
+/// that ends has ended, and the next has begun.
+const RETRY_RESTS: [Duration; 3] =
+    [Duration::ZERO, Duration::from_millis(20), Duration::from_millis(100)];
 
 /// The request.
 #[derive(Clone, Debug)]
@@ -46,7 +55,9 @@ pub(crate) struct Work {
 /// A try that came to nothing.
 pub(crate) struct Failed {
     pub(crate) failure: Failure,
-    /// Nothing of the request was sent: it could not even be connected to.
+    /// Nothing of the request was sent.
+    pub(crate) is_unsent: bool,
+    /// It could not even be connected to.
     pub(crate) is_unreachable: bool,
 }
 
@@ -159,35 +170,61 @@ impl Job {
         Failure::new(Status::SERVICE_UNAVAILABLE, "proxy", text).id(940).at_error()
     }
 
-    /// Ask once; a safe request twice, if the application went away before it can have begun.
+    /// Ask for an answer. A request that does no harm is sent again if the application went away
+    /// before it can have begun.
     pub(crate) async fn attempt(
         &self,
         lookup: &mut Lookup<'_>,
         work: &Work,
     ) -> Result<Answer, Failed> {
-        let unreachable = |fault| self.failed(fault, true);
-        let head = self
-            .request(lookup, &work.body)
-            .map_err(|failure| Failed { failure, is_unreachable: false })?;
+        let request = self.request(lookup, &work.body);
+        let head = request.map_err(|failure| Failed {
+            failure,
+            is_unsent: false,
+            is_unreachable: false,
+        })?;
+        let unsent = |fault| self.failed(fault, true);
         let addresses = self.target.addresses(&lookup.request.spent).await;
-        let addresses = addresses.map_err(|error| unreachable(Fault::Unreachable(error)))?;
-        let mut attempts = if work.is_safe { 2 } else { 1 };
+        let addresses = addresses.map_err(|error| unsent(Fault::Unreachable(error)))?;
+        let pool = lookup.context.pool(&addresses[0]);
+        let mut rests = RETRY_RESTS.iter().filter(|_| work.is_safe);
         loop {
-            attempts -= 1;
-            let waits = Waits::new(lookup.request.spent.clone());
-            let talk = self.talk(lookup, work.body().map_err(unreachable)?);
-            let mut relay =
-                Relay::connect(&addresses, head.clone(), talk, waits).await.map_err(unreachable)?;
+            let mut waits = Waits::new(lookup.request.spent.clone());
+            waits.now_for(Some(Cause::BackendConnect));
+            let talk = self.talk(lookup, work.body().map_err(unsent)?);
+            let (options, limit_ms) = self.options(talk.timeout_ms);
+            let lease = Lease::of(&pool, lookup.context.pools(), options, limit_ms).await;
+            let lease = lease.map_err(|full| unsent(Fault::Full(full)))?;
+            let waits = (waits, work.is_safe);
+            let relay = Relay::start(lease, &addresses, head.clone(), talk, waits).await;
+            let mut relay = relay.map_err(unsent)?;
             match relay.head().await {
                 Ok(head) => return Ok(Answer { head, relay }),
-                Err(fault) if attempts > 0 && relay.is_untouched(&fault) => {}
-                Err(fault) => return Err(self.failed(fault, false)),
+                Err(fault) => {
+                    let rest = rests.next().filter(|_| relay.is_untouched(&fault));
+                    let rest = rest.ok_or_else(|| self.failed(fault, false))?;
+                    drop(relay);
+                    runtime::timer::sleep(*rest).await;
+                }
             }
         }
     }
 
-    fn failed(&self, fault: Fault, is_unreachable: bool) -> Failed {
-        Failed { failure: answer::failure(&self.target, fault), is_unreachable }
+    fn failed(&self, fault: Fault, is_unsent: bool) -> Failed {
+        let is_unreachable = is_unsent && !matches!(fault, Fault::Full(_));
+        Failed { failure: answer::failure(&self.target, fault), is_unsent, is_unreachable }
+    }
+
+    /// What is said about connections to it, and how long to wait for one of them.
+    fn options(&self, timeout_ms: u64) -> (Options, u64) {
+        let Some(worker) = &self.worker else { return (Options::default(), timeout_ms) };
+        let own = &worker.parameters;
+        let options = Options {
+            children: own.max.filter(|max| *max > 0),
+            idle_ms: own.ttl_ms,
+            keeps_none: own.reuse == Some(false),
+        };
+        (options, own.acquire_ms.unwrap_or(timeout_ms))
     }
 
     /// How long to wait for what: the backend says, else the host for all of them, else `Timeout`.
@@ -259,7 +296,7 @@ fn max_forwards(lookup: &Lookup<'_>) -> Result<Option<i64>, Failure> {
 
 /// Variables that are too long are left out, with a line in the log, as by httpd.
 fn encode(lookup: &Lookup<'_>, env: &Table) -> (Vec<u8>, fastcgi::Exchange) {
-    let mut params = Params::new(false);
+    let mut params = Params::new(true);
     for (name, value) in env.iter() {
         if let Err(too_long) = params.add(name.as_bytes(), value) {
             let text = too_long.message(name.as_bytes());
