@@ -45,7 +45,9 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     let Some(name) = handler::configured(lookup)?.filter(|name| name.starts_with(PREFIX)) else {
         return Ok(None);
     };
-    if !phase::is_file(lookup) {
+    // The place that `Action ... virtual` leads to need not be there: the script is what follows it.
+    let is_virtual = lookup.notes.has("virtual_script");
+    if !phase::is_file(lookup) && !is_virtual {
         return Ok(None); // nothing to be run: the answer is the same as without a handler
     }
     let target = match lookup.settings.core.backend().filter(|target| target.is_named(&name)) {
