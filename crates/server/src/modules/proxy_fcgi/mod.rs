@@ -14,6 +14,7 @@ pub(crate) use settings::Settings;
 use crate::accounting::{self, Spent, Waits};
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
+use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::phase::{self, Stop};
 use crate::pool::{Lease, Options};
@@ -50,10 +51,10 @@ const NAME: &str = "proxy_fcgi";
 const DEFAULT_PORT: u16 = 8000;
 
 /// When an application goes away while it has a request that does no harm and has not answered, it
-/// is asked again after these: at once, since the connection may have been an old one; and when one
-/// that ends has ended, and the next has begun.
+/// is asked again after these: when one that ends has ended, and the next has begun. (Where the
+/// connection was an old one, another one is tried before that.)
 const RETRY_RESTS: [Duration; 3] =
-    [Duration::ZERO, Duration::from_millis(20), Duration::from_millis(100)];
+    [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(300)];
 
 /// The application that a handler names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,7 +167,8 @@ impl Target {
         let addresses =
             addresses.map_err(|error| answer::failure(self, relay::Fault::Unreachable(error)))?;
         let pool = lookup.context.pool(&addresses[0]);
-        let mut rests = RETRY_RESTS.iter().filter(|_| is_safe);
+        let mut rests = RETRY_RESTS.iter();
+        let mut may_be_kept = is_safe;
         loop {
             let mut waits = Waits::new(lookup.request.spent.clone());
             waits.now_for(Some(Cause::BackendConnect));
@@ -178,17 +180,23 @@ impl Target {
                 timeout_ms,
                 log: answer::Log::of(lookup),
             };
-            let mut relay = Relay::start(lease, &addresses, head.clone(), talk, (waits, is_safe))
-                .await
-                .map_err(|fault| answer::failure(self, fault))?;
+            let mut relay =
+                Relay::start(lease, &addresses, head.clone(), talk, (waits, may_be_kept))
+                    .await
+                    .map_err(|fault| answer::failure(self, fault))?;
             match relay.head().await {
                 Ok(head) => return answer::response(lookup, head, relay).await,
-                Err(fault) => {
-                    let rest = rests.next().filter(|_| relay.is_untouched(&fault));
-                    let rest = rest.ok_or_else(|| answer::failure(self, fault))?;
-                    drop(relay);
-                    runtime::timer::sleep(*rest).await;
+                Err(fault) if is_safe && relay.is_untouched(&fault) => {
+                    if !relay.was_kept() {
+                        let rest = rests.next().ok_or_else(|| answer::failure(self, fault))?;
+                        drop(relay);
+                        runtime::timer::sleep(*rest).await;
+                    }
+                    may_be_kept = false;
+                    let text = format!("{} went away without an answer: once more", self.shown());
+                    lookup.log(Level::Info, NAME, None, &text);
                 }
+                Err(fault) => return Err(answer::failure(self, fault).into()),
             }
         }
     }
@@ -231,7 +239,7 @@ fn encode(lookup: &Lookup<'_>, env: &Table) -> (Vec<u8>, fastcgi::Exchange) {
             let text = too_long.message(name.as_bytes());
             let text = String::from_utf8_lossy(&text);
             let id = Some(fastcgi::DoesNotFit::ID);
-            lookup.log(crate::log::level::Level::Warn, NAME, id, &text);
+            lookup.log(Level::Warn, NAME, id, &text);
         }
     }
     params.finish()
