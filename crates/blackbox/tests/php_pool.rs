@@ -51,7 +51,7 @@ fn a_kept_connection_gives_way_to_whoever_waits(mpm: Mpm) {
     let Some((server, fpm)) = start("a_kept_connection_gives_way", mpm, 2, &[]) else { return };
     let hello = server.root().join("hello.php");
     let sleep = server.root().join("sleep.php");
-    for _ in 0..rounds(5) {
+    for _ in 0..5 {
         let mut client = server.connect();
         assert_eq!(client.get("/hello.php").text(), HELLO);
         assert_eq!(client.get("/hello.php").text(), HELLO);
@@ -116,7 +116,7 @@ fn nobody_waits_longer_than_twice_the_fair_share(mpm: Mpm) {
     // What a request takes on average is the fair share, on this machine at this moment.
     let fair = waits.0.iter().sum::<Duration>() / u32::try_from(waits.0.len()).unwrap();
     let longest = |waits: &[Duration]| *waits.iter().max().unwrap();
-    let slack = Duration::from_millis(60);
+    let slack = Duration::from_millis(300);
     assert!(longest(&waits.0) < fair * 2 + slack, "{:?}, fair: {fair:?}", longest(&waits.0));
     assert!(longest(&waits.1) < fair * 2 + slack, "{:?}, fair: {fair:?}", longest(&waits.1));
 }
@@ -127,7 +127,7 @@ fn reloads_and_restarts_of_fpm_lose_no_request(mpm: Mpm) {
         [("/hello.php", HELLO.as_bytes()), ("/sleep.php?ms=5", b"slept\n")];
     let (_, tally) = under_load(server.address(), &files, 6, |tally| {
         for round in 0..rounds(6) {
-            tally.wait_more(20);
+            tally.wait_more(150);
             if round % 2 == 0 {
                 fpm.reload();
             } else {

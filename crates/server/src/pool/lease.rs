@@ -75,6 +75,7 @@ impl Lease {
     pub(crate) fn connected(&mut self, backend: &Backend) {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.pool.state);
+        state.absent_since_ms = None;
         if self.fresh.is_none() {
             self.fresh = Some(state.fresh.add(now_ms));
             self.pool.show(&mut state, now_ms);

@@ -111,6 +111,8 @@ struct State {
     /// What those were given who have not taken it yet.
     granted: Vec<(u64, Granted)>,
     next_ticket: u64,
+    /// Since when nobody has listened there.
+    absent_since_ms: Option<u64>,
     known: Known,
 }
 
@@ -238,6 +240,12 @@ impl Pool {
         self.grant(state, now_ms);
         self.show(state, now_ms);
         !state.idle.is_empty() || !state.queue.is_empty()
+    }
+
+    /// Nobody listens there: for how long that has been so.
+    pub(crate) fn absent_ms(&self) -> u64 {
+        let now_ms = clock::monotonic_ms();
+        now_ms.saturating_sub(*lock(&self.state).absent_since_ms.get_or_insert(now_ms))
     }
 
     /// Why somebody who has waited for so long may have waited in vain: everybody at work there has

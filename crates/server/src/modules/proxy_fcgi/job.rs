@@ -26,10 +26,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// When an application goes away while it has a request that does no harm and has not answered, it
-/// is asked again after these: at once, since the connection may have been an old one; and when one
-/// that ends has ended, and the next has begun.
+/// is asked again after these: when one that ends has ended, and the next has begun. (Where the
+/// connection was an old one, another one is tried before that.)
 const RETRY_RESTS: [Duration; 3] =
-    [Duration::ZERO, Duration::from_millis(20), Duration::from_millis(100)];
+    [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(300)];
 
 /// The request.
 #[derive(Clone, Debug)]
@@ -187,7 +187,8 @@ impl Job {
         let addresses = self.target.addresses(&lookup.request.spent).await;
         let addresses = addresses.map_err(|error| unsent(Fault::Unreachable(error)))?;
         let pool = lookup.context.pool(&addresses[0]);
-        let mut rests = RETRY_RESTS.iter().filter(|_| work.is_safe);
+        let mut rests = RETRY_RESTS.iter().filter(|_| self.is_patient);
+        let mut may_be_kept = work.is_safe;
         loop {
             let mut waits = Waits::new(lookup.request.spent.clone());
             waits.now_for(Some(Cause::BackendConnect));
@@ -195,17 +196,23 @@ impl Job {
             let (options, limit_ms) = self.options(talk.timeout_ms);
             let lease = Lease::of(&pool, lookup.context.pools(), options, limit_ms).await;
             let lease = lease.map_err(|full| unsent(Fault::Full(full)))?;
-            let waits = (waits, work.is_safe);
+            let waits = (waits, may_be_kept);
             let relay = Relay::start(lease, &addresses, head.clone(), talk, waits).await;
             let mut relay = relay.map_err(unsent)?;
             match relay.head().await {
                 Ok(head) => return Ok(Answer { head, relay }),
-                Err(fault) => {
-                    let rest = rests.next().filter(|_| relay.is_untouched(&fault));
-                    let rest = rest.ok_or_else(|| self.failed(fault, false))?;
-                    drop(relay);
-                    runtime::timer::sleep(*rest).await;
+                Err(fault) if work.is_safe && relay.is_untouched(&fault) => {
+                    if !relay.was_kept() {
+                        let rest = rests.next().ok_or_else(|| self.failed(fault, false))?;
+                        drop(relay);
+                        runtime::timer::sleep(*rest).await;
+                    }
+                    may_be_kept = false;
+                    let shown = self.target.shown();
+                    let text = format!("{shown} went away without an answer: once more");
+                    lookup.log(Level::Info, NAME, None, &text);
                 }
+                Err(fault) => return Err(self.failed(fault, false)),
             }
         }
     }

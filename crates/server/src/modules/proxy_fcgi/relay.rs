@@ -30,9 +30,9 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// An application that is restarted is away for a moment: for so long it is asked again, with such
-/// pauses.
-const ABSENCE_MS: u64 = 300;
+/// An application that is restarted is away for a moment: for so long from the beginning of its
+/// absence it is waited for, with such pauses, and whoever comes later is told at once.
+const ABSENCE_MS: u64 = 1000;
 const ABSENCE_REST: Duration = Duration::from_millis(15);
 
 /// One that goes away within this time without a word has hardly begun: another one may be asked.
@@ -110,7 +110,6 @@ pub(super) struct Relay {
     /// since.
     started_ms: u64,
     has_spoken: bool,
-    /// Whether another request was answered on the connection before.
     was_kept: bool,
     /// What has come of it.
     ready: Vec<u8>,
@@ -169,6 +168,11 @@ impl Relay {
         let is_gone = matches!(fault, Fault::Closed | Fault::Broken(_));
         let age_ms = clock::monotonic_ms().saturating_sub(self.started_ms);
         is_gone && !self.has_spoken && (self.was_kept || age_ms < UNTOUCHED_MS)
+    }
+
+    /// Whether another request was answered on the connection before.
+    pub(super) fn was_kept(&self) -> bool {
+        self.was_kept
     }
 
     /// Wait for the head of the answer.
@@ -354,8 +358,6 @@ impl Relay {
 /// Connect to the application, which may be given a moment if it is away.
 async fn connect(addresses: &[Address], talk: &Talk, pool: &Pool) -> Result<Backend, Fault> {
     let limit_ms = talk.connect_ms;
-    let absence_ms = if talk.is_patient { ABSENCE_MS } else { 0 };
-    let started_ms = clock::monotonic_ms();
     let limit = Duration::from_millis(limit_ms);
     let mut next = addresses.iter().cycle();
     loop {
@@ -368,9 +370,11 @@ async fn connect(addresses: &[Address], talk: &Talk, pool: &Pool) -> Result<Back
             Some(Err(error)) => {
                 let may_return = matches!(
                     error.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+                    io::ErrorKind::NotFound
+                        | io::ErrorKind::ConnectionRefused
+                        | io::ErrorKind::ConnectionReset
                 );
-                if !may_return || clock::monotonic_ms() - started_ms >= absence_ms {
+                if !may_return || !talk.is_patient || pool.absent_ms() > ABSENCE_MS {
                     return Err(Fault::Unreachable(error));
                 }
                 runtime::timer::sleep(ABSENCE_REST).await;
