@@ -320,6 +320,18 @@ fn names_that_mean_something_else_are_refused(mpm: Mpm) {
     }
 }
 
+fn an_application_may_have_urls_for_itself(mpm: Mpm) {
+    let site = Site::new(mpm).file("own/there.txt", "a file");
+    let socket = site.root().join("fpm.sock");
+    let handler = format!("SetHandler \"proxy:unix:{}|fcgi://localhost\"", socket.display());
+    let Some(_fpm) = Fpm::start("an_application_may_have_urls", &socket, 2) else { return };
+    let lines = ["<Location /own>", &handler, "</Location>", "<Files x.own>", &handler, "</Files>"];
+    let server = site.directives(&lines).start();
+    let response = server.get("/own/not/there.php");
+    assert_eq!((response.status, response.text().as_str()), (404, "File not found.\n"));
+    assert_ne!(server.get("/x.own").text(), "File not found.\n");
+}
+
 fn a_client_that_leaves_is_passed_on(mpm: Mpm) {
     let Some((server, fpm)) = start("a_client_that_leaves", mpm, 1, &[]) else { return };
     let mut client = server.connect();
@@ -390,6 +402,7 @@ each_mpm! {
     the_time_of_a_script_is_time_of_a_backend,
     a_folder_is_served_with_the_fpm_that_is_named,
     names_that_mean_something_else_are_refused,
+    an_application_may_have_urls_for_itself,
     a_client_that_leaves_is_passed_on,
     applications_that_talk_nonsense_are_an_error_and_no_more,
 }

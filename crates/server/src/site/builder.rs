@@ -322,6 +322,11 @@ impl Builder {
         })
     }
 
+    /// Whether a line stands directly in a `<Location>` or `<LocationMatch>`.
+    pub(crate) fn is_in_location(&self) -> bool {
+        self.open.last().is_some_and(|open| matches!(open.kind, SectionKind::Location(_)))
+    }
+
     /// The argument of the innermost section that has a path, a name or a URL (`cmd->path`).
     pub(crate) fn section_argument(&self) -> Option<String> {
         self.open.iter().rev().find_map(|section| match &section.kind {

@@ -152,7 +152,8 @@ pub(super) fn set_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
             let name = lower(written);
             match name.starts_with("proxy:") {
                 true => {
-                    let named = Named::new(&name, &builder.server.runtime_dir);
+                    let named =
+                        Named::new(&name, &builder.server.runtime_dir, builder.is_in_location());
                     Handler::Backend(name, Arc::new(named))
                 }
                 false => Handler::Name(name),

@@ -40,20 +40,21 @@ const PREFIX: &str = "proxy:";
 /// The name of the module in the log.
 const NAME: &str = "proxy_fcgi";
 
-/// Resolve hook: the handler of a script that is there.
+/// Resolve hook: the handler of a script that is there, or of URLs that an application has for
+/// itself (`SetHandler` in a `<Location>`).
 pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
     let Some(name) = handler::configured(lookup)?.filter(|name| name.starts_with(PREFIX)) else {
         return Ok(None);
     };
-    // The place that `Action ... virtual` leads to need not be there: the script is what follows it.
-    let is_virtual = lookup.notes.has("virtual_script");
-    if !phase::is_file(lookup) && !is_virtual {
-        return Ok(None); // nothing to be run: the answer is the same as without a handler
-    }
     let target = match lookup.settings.core.backend().filter(|target| target.is_named(&name)) {
         Some(known) => known.clone(),
-        None => Arc::new(Named::new(&name, Path::new(""))),
+        None => Arc::new(Named::new(&name, Path::new(""), false)),
     };
+    // The place that `Action ... virtual` leads to need not be there: the script is what follows it.
+    let may_be_missing = target.owns_urls || lookup.notes.has("virtual_script");
+    if !phase::is_file(lookup) && !may_be_missing {
+        return Ok(None); // nothing to be run: the answer is the same as without a handler
+    }
     lookup.mark_personal();
     check_name(lookup)?;
     job(lookup, &target).map(Some)

@@ -33,16 +33,18 @@ pub(super) enum Place {
 #[derive(Debug)]
 pub(crate) struct Named {
     name: String,
+    /// The application has a part of the URL space for itself: there need not be a file.
+    pub(super) owns_urls: bool,
     target: Result<Target, String>,
 }
 
 impl Named {
     /// Of the name of a handler: `proxy:unix:/path|fcgi://localhost`. A socket without an absolute
     /// path is below `runtime_dir`.
-    pub(crate) fn new(name: &str, runtime_dir: &Path) -> Self {
+    pub(crate) fn new(name: &str, runtime_dir: &Path, owns_urls: bool) -> Self {
         let url = name.strip_prefix(super::PREFIX).unwrap_or(name);
         let url = proxy::with_absolute_socket(url, runtime_dir);
-        Self { name: name.to_owned(), target: parse(&url) }
+        Self { name: name.to_owned(), owns_urls, target: parse(&url) }
     }
 
     /// Whether it was read from this name.
