@@ -3,13 +3,16 @@
 //! answers.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use blackbox::apache::Pair;
 use blackbox::differential::{FRAMING, Set, compare_with};
 use blackbox::fpm::Fpm;
-use blackbox::{Mpm, Server, Site, each_mpm};
+use blackbox::{Client, Mpm, Server, Site, each_mpm};
 
 /// What a script is told, but for what tells the servers and the connections apart.
 const ENVIRONMENT: &str = "<?php
@@ -51,6 +54,11 @@ const SCRIPTS: &[(&str, &str)] = &[
     (
         "fields.php",
         "<?php header('Location: http://localhost/tree/elsewhere'); header('X-One: 1');",
+    ),
+    (
+        "packed/post.php",
+        "<?php header('Content-Type: text/plain'); $body = file_get_contents('php://input'); \
+      echo strlen($body), ' ', md5($body), ' ', $_SERVER['HTTP_CONTENT_ENCODING'] ?? 'none';",
     ),
     ("method.php", "<?php echo $_SERVER['REQUEST_METHOD'], \"\\n\";"),
 ];
@@ -133,6 +141,67 @@ const DIFFERENTIAL: Set = Set {
 fn scripts_and_clients_see_what_they_see_with_apache(mpm: Mpm) {
     let test = "proxy_pass: beside apache2";
     compare_with(test, mpm, &DIFFERENTIAL, |pair| Fpm::start(test, &pair.site.join("fpm.sock"), 4));
+}
+
+/// What gzip makes of it.
+fn packed(content: &[u8]) -> Vec<u8> {
+    let mut gzip = Command::new("gzip");
+    let mut gzip = gzip.arg("-9c").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = gzip.stdin.take().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(move || input.write_all(content).unwrap());
+        let mut output = Vec::new();
+        gzip.stdout.take().unwrap().read_to_end(&mut output).unwrap();
+        gzip.wait().unwrap();
+        output
+    })
+}
+
+fn bodies_are_unpacked_for_scripts(mpm: Mpm) {
+    let test = "bodies_are_unpacked_for_scripts";
+    let Some(pair) = Pair::start(test, mpm, "proxy_pass", SCRIPTS) else { return };
+    let Some(_fpm) = Fpm::start(test, &pair.site.join("fpm.sock"), 4) else { return };
+    let text: String = (0..20_000).map(|number| format!("{number} ")).collect();
+    let good = packed(text.as_bytes());
+    let mut wrong = good.clone();
+    let end = wrong.len();
+    wrong[end - 5] ^= 1;
+    for (what, coding, body) in [
+        ("gzip", "gzip", good.clone()),
+        ("its old name", "X-Gzip", good.clone()),
+        ("one of two", "br, gzip", good.clone()),
+        ("one that does not count", "gzip, identity", good.clone()),
+        ("little", "gzip", packed(b"x")),
+        ("nothing", "gzip", Vec::new()),
+        ("plain text", "identity", text.clone().into_bytes()),
+        ("no coding", "br", b"abc".to_vec()),
+        ("a part", "gzip", good[..end - 100].to_vec()),
+        ("a wrong sum", "gzip", wrong),
+        ("no gzip", "gzip", b"this is no gzip, whatever it says".to_vec()),
+        ("very much of little", "gzip", packed(&vec![0; 2_000_000])),
+        ("too much", "gzip", packed(&(0..3_500_000_u32).map(noise).collect::<Vec<u8>>())),
+    ] {
+        let head = format!(
+            "POST /tree/packed/post.php HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             Content-Encoding: {coding}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let ask = |address| {
+            let mut client = Client::connect(address);
+            client.send([head.as_bytes(), &body].concat());
+            let response = client.response();
+            let text = response.text();
+            (response.status, if response.status == 200 { text } else { String::new() })
+        };
+        let (theirs, ours) = (ask(pair.apache.address()), ask(pair.trivet.address()));
+        assert_eq!(theirs, ours, "{what}");
+    }
+}
+
+/// Bytes that are packed to about half of their length.
+fn noise(number: u32) -> u8 {
+    let mixed = number.wrapping_mul(2_654_435_761);
+    (mixed >> 24) as u8 & 0x0f
 }
 
 /// A site with a script, and PHP-FPM for it; `{}` in the lines is the URL of its folder.
@@ -246,4 +315,5 @@ each_mpm! {
     what_cannot_be_spoken_is_said_once_and_for_each_request,
     nothing_that_a_client_sends_leads_out_of_its_folder,
     several_clients_are_served_at_a_time,
+    bodies_are_unpacked_for_scripts,
 }

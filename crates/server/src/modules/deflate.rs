@@ -67,6 +67,13 @@ pub(crate) struct Inflation {
     ratio_burst: u32,
 }
 
+impl Inflation {
+    /// The bound of an unpacked request body, if it has one of its own.
+    pub(crate) fn limit(&self) -> Option<u64> {
+        Some(self.limit_request_body).filter(|limit| *limit > 0)
+    }
+}
+
 impl Default for Inflation {
     fn default() -> Self {
         Self { limit_request_body: 0, ratio_limit: 200, ratio_burst: 3 }

@@ -3,6 +3,7 @@
 
 use crate::accounting::{self, Spent};
 use crate::incoming::Incoming;
+use crate::modules::filter::input::Unpacker;
 use http1::Refusal;
 use message::Status;
 use scoreboard::Cause;
@@ -35,16 +36,44 @@ impl Spool {
             drop(waiting);
             let Some(piece) = piece else { break };
             spool.length += piece.len() as u64;
-            spool.add(piece, spent).await.map_err(|_| {
-                let why = "there is no room to keep a request body without a length";
-                Refusal::new(Status::INTERNAL_SERVER_ERROR, why)
-            })?;
+            spool.add(piece, spent).await.map_err(|_| no_room())?;
         }
-        if let Some(file) = &mut spool.file {
-            let rewound = file.seek(SeekFrom::Start(0));
-            rewound.map_err(|_| Refusal::bad_request("a request body cannot be read again"))?;
-        }
+        spool.rewind()?;
         Ok(spool)
+    }
+
+    /// The same of a body that is unpacked. A piece is unpacked by whoever is asked for it, so that
+    /// no more than a few of them are there at once.
+    ///
+    /// # Errors
+    /// As above, and what is wrong with the packed body.
+    pub(crate) async fn unpack(
+        incoming: &Incoming,
+        mut unpacker: Unpacker,
+        spent: &Spent,
+    ) -> Result<Self, Refusal> {
+        let mut spool = Self { memory: Vec::new(), file: None, length: 0 };
+        loop {
+            let waiting = spent.wait(Cause::ClientRead);
+            let packed = incoming.read().await?;
+            drop(waiting);
+            let Some(packed) = packed else { break };
+            for part in packed.chunks(unpacker.piece_bytes()) {
+                let mut piece = Vec::new();
+                unpacker.write(part, &mut piece)?;
+                spool.length += piece.len() as u64;
+                spool.add(piece, spent).await.map_err(|_| no_room())?;
+            }
+        }
+        unpacker.finish()?;
+        spool.rewind()?;
+        Ok(spool)
+    }
+
+    fn rewind(&mut self) -> Result<(), Refusal> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let rewound = file.seek(SeekFrom::Start(0)).map(|_| ());
+        rewound.map_err(|_| Refusal::bad_request("a request body cannot be read again"))
     }
 
     async fn add(&mut self, piece: Vec<u8>, spent: &Spent) -> io::Result<()> {
@@ -95,4 +124,9 @@ impl Spool {
         piece.truncate(length);
         Ok((length > 0).then_some(piece))
     }
+}
+
+fn no_room() -> Refusal {
+    let why = "there is no room to keep a request body without a length";
+    Refusal::new(Status::INTERNAL_SERVER_ERROR, why)
 }

@@ -109,21 +109,24 @@ pub(crate) fn is_coded(response: &Response) -> bool {
 /// mod_deflate.c); `false` if it is not.
 pub(crate) fn uncode_gzip(response: &mut Response) -> bool {
     let Some(value) = response.get("Content-Encoding") else { return false };
-    let mut tokens: Vec<&[u8]> =
-        value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).collect();
-    while tokens.pop_if(|t| t.is_empty() || t.eq_ignore_ascii_case(b"identity")).is_some() {}
-    let is_gzip =
-        |t: &mut &[u8]| t.eq_ignore_ascii_case(b"gzip") || t.eq_ignore_ascii_case(b"x-gzip");
-    if tokens.pop_if(is_gzip).is_none() {
-        return false;
-    }
-    let left = tokens.join(&b", "[..]);
+    let Some(left) = without_gzip(value) else { return false };
     if left.is_empty() {
         response.unset("Content-Encoding");
     } else {
         response.set("Content-Encoding", left);
     }
     true
+}
+
+/// The codings without gzip, if that is the outermost one that is any.
+pub(crate) fn without_gzip(codings: &[u8]) -> Option<Vec<u8>> {
+    let mut tokens: Vec<&[u8]> =
+        codings.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).collect();
+    while tokens.pop_if(|t| t.is_empty() || t.eq_ignore_ascii_case(b"identity")).is_some() {}
+    let is_gzip =
+        |t: &mut &[u8]| t.eq_ignore_ascii_case(b"gzip") || t.eq_ignore_ascii_case(b"x-gzip");
+    tokens.pop_if(is_gzip)?;
+    Some(tokens.join(&b", "[..]))
 }
 
 /// The response depends on `Accept-Encoding`, whether or not this one is coded.

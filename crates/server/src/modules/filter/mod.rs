@@ -3,6 +3,7 @@
 //! DEFLATE, INFLATE and BROTLI_COMPRESS; their coders are in `deflate` and `brotli`.
 
 pub(crate) mod coding;
+pub(crate) mod input;
 pub(crate) mod recode;
 pub(crate) mod smart;
 
@@ -64,10 +65,14 @@ pub(crate) fn set_output_filter(builder: &mut Builder, call: &Call<'_>) -> Resul
     Ok(())
 }
 
-/// `SetInputFilter`. No request body passes a filter yet, which must not go unnoticed: a handler
-/// would be given compressed bytes.
+/// `SetInputFilter`. What there is not must not go unnoticed: a handler would be given bytes that
+/// it does not understand.
 pub(crate) fn set_input_filter(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    call.warn(None, "SetInputFilter is not supported yet: the line has no effect");
+    let names = call.arg(0).split(';').map(str::trim).filter(|name| !name.is_empty());
+    for name in names.filter(|name| !input::is_known(name)) {
+        let text = format!("SetInputFilter {name} has no effect: the only input filter is DEFLATE");
+        call.warn(None, text);
+    }
     builder.settings().filter.input = Some(call.arg(0).to_owned());
     Ok(())
 }

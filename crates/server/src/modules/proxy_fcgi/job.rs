@@ -9,6 +9,7 @@ use crate::accounting::Waits;
 use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
+use crate::modules::filter::input::Unpacker;
 use crate::modules::proxy::Worker;
 use crate::phase::Stop;
 use crate::pool::{Lease, Options};
@@ -48,6 +49,8 @@ pub(crate) struct Job {
 /// What all tries of a request have in common.
 pub(crate) struct Work {
     body: Body,
+    /// The body was unpacked, and is still coded with this.
+    unpacked: Option<Option<Vec<u8>>>,
     length: u64,
     is_safe: bool,
 }
@@ -70,7 +73,9 @@ pub(crate) struct Answer {
 impl Work {
     /// Of a request. A body whose length nobody says is read to its end.
     pub(crate) async fn of(lookup: &Lookup<'_>) -> Result<Self, Stop> {
-        let body = body(lookup).await.map_err(Failure::from)?;
+        let unpacker = Unpacker::of(lookup);
+        let unpacked = unpacker.as_ref().map(|unpacker| unpacker.coding_left.clone());
+        let body = body(lookup, unpacker).await.map_err(Failure::from)?;
         // To ask again does no harm, and nothing of the request is lost.
         let is_safe = matches!(body, Body::None)
             && matches!(lookup.method, Some(Method::Get | Method::Head | Method::Options));
@@ -79,7 +84,7 @@ impl Work {
             (_, BodyLength::Length(length)) => length,
             _ => 0,
         };
-        Ok(Self { body, length, is_safe })
+        Ok(Self { body, unpacked, length, is_safe })
     }
 
     /// How long the body is.
@@ -177,7 +182,7 @@ impl Job {
         lookup: &mut Lookup<'_>,
         work: &Work,
     ) -> Result<Answer, Failed> {
-        let request = self.request(lookup, &work.body);
+        let request = self.request(lookup, work);
         let head = request.map_err(|failure| Failed {
             failure,
             is_unsent: false,
@@ -249,12 +254,17 @@ impl Job {
     fn request(
         &self,
         lookup: &mut Lookup<'_>,
-        body: &Body,
+        work: &Work,
     ) -> Result<Rc<(Vec<u8>, fastcgi::Exchange)>, Failure> {
         let settings = lookup.settings.clone();
         let mut env = environment(lookup, settings.core.variables());
-        if let Body::Spooled(spool) = body {
+        if let Body::Spooled(spool) = &work.body {
             env.set("CONTENT_LENGTH", spool.length().to_string());
+        }
+        match &work.unpacked {
+            Some(Some(left)) => env.set("HTTP_CONTENT_ENCODING", left.as_slice()),
+            Some(None) => env.unset("HTTP_CONTENT_ENCODING"),
+            None => {}
         }
         if let Some(left) = max_forwards(lookup)? {
             env.set("HTTP_MAX_FORWARDS", left.to_string());
@@ -274,14 +284,14 @@ impl Job {
 }
 
 /// The body of the request. A script has to be told how long it is.
-async fn body(lookup: &Lookup<'_>) -> Result<Body, Refusal> {
+async fn body(lookup: &Lookup<'_>, unpacker: Option<Unpacker>) -> Result<Body, Refusal> {
     let Some(incoming) = lookup.request.incoming.clone() else { return Ok(Body::None) };
     incoming.want(lookup.settings.core.limit_request_body());
-    match lookup.request.body() {
-        BodyLength::Chunked => {
-            Spool::fill(&incoming, &lookup.request.spent).await.map(Body::Spooled)
-        }
-        _ => Ok(Body::Incoming(incoming)),
+    let spent = &lookup.request.spent;
+    match (unpacker, lookup.request.body()) {
+        (Some(unpacker), _) => Spool::unpack(&incoming, unpacker, spent).await.map(Body::Spooled),
+        (None, BodyLength::Chunked) => Spool::fill(&incoming, spent).await.map(Body::Spooled),
+        (None, _) => Ok(Body::Incoming(incoming)),
     }
 }
 

@@ -1,0 +1,90 @@
+//! What a request body passes before a handler reads it: DEFLATE as an input filter, which
+//! unpacks what came as gzip (deflate_in_filter of mod_deflate.c). Bounds are those of deflate's
+//! directives.
+
+use super::coding;
+use super::recode::Coder;
+use crate::lookup::{Lookup, Purpose};
+use crate::modules;
+use crate::modules::deflate::{Gunzip, Server};
+use http1::Refusal;
+use message::Status;
+
+/// The only input filter there is. In httpd, too, it is called as the output filter that packs.
+const NAME: &str = "DEFLATE";
+
+/// Whether a name is that of an input filter.
+pub(super) fn is_known(name: &str) -> bool {
+    name.eq_ignore_ascii_case(NAME)
+}
+
+/// Unpacks a body.
+pub(crate) struct Unpacker {
+    coder: Gunzip,
+    /// How much may come of it.
+    limit: u64,
+    total: u64,
+    has_begun: bool,
+    /// What the body is coded with besides, if it is.
+    pub(crate) coding_left: Option<Vec<u8>>,
+}
+
+impl Unpacker {
+    /// For the body of a request, if a filter is to unpack it and it is packed.
+    pub(crate) fn of(lookup: &Lookup<'_>) -> Option<Self> {
+        let settings = lookup.settings.clone();
+        let mime = settings.mime.mime(&lookup.site().types, lookup.mime_name());
+        let set = settings.filter.input.as_deref().unwrap_or_default().split(';').map(str::trim);
+        let is_wanted = mime.input_filters.iter().copied().chain(set).any(is_known);
+        let is_first = lookup.purpose == Purpose::Main;
+        let is_there = modules::is_loaded(lookup.site().loaded.as_deref(), "deflate_module");
+        if !is_wanted || !is_first || !is_there || lookup.field("Content-Range").is_some() {
+            return None;
+        }
+        let left = coding::without_gzip(lookup.field("Content-Encoding")?)?;
+        let inflation = settings.filter.inflation.unwrap_or_default();
+        let default = Server::default();
+        let server = settings.filter.deflate.as_ref().unwrap_or(&default);
+        Some(Self {
+            coder: Gunzip::new(server, inflation),
+            limit: inflation.limit().unwrap_or(settings.core.limit_request_body()),
+            total: 0,
+            has_begun: false,
+            coding_left: Some(left).filter(|left| !left.is_empty()),
+        })
+    }
+
+    /// How much of the body it is given at once: bounds what may come of it.
+    pub(crate) fn piece_bytes(&self) -> usize {
+        self.coder.piece_bytes()
+    }
+
+    /// Take in a piece.
+    ///
+    /// # Errors
+    /// 400 for what is no gzip, or becomes suspiciously much; 413 for what becomes too much.
+    pub(crate) fn write(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(), Refusal> {
+        self.has_begun |= !input.is_empty();
+        let before = out.len();
+        self.coder.write(input, out).map_err(|_| Refusal::bad_request(BAD))?;
+        self.total = self.total.saturating_add((out.len() - before) as u64);
+        match self.total > self.limit {
+            true => Err(Refusal::new(Status::CONTENT_TOO_LARGE, LARGE)),
+            false => Ok(()),
+        }
+    }
+
+    /// The body has ended; one of nothing is as good as none.
+    ///
+    /// # Errors
+    /// 400 where the end is missing or wrong.
+    pub(crate) fn finish(&mut self) -> Result<(), Refusal> {
+        match self.has_begun {
+            true => self.coder.finish(&mut Vec::new()).map_err(|_| Refusal::bad_request(BAD)),
+            false => Ok(()),
+        }
+    }
+}
+
+const BAD: &str = "a request body said to be gzip is none, or becomes too much of too little";
+const LARGE: &str = "a request body becomes larger than is allowed when it is unpacked";
