@@ -281,6 +281,11 @@ fn nothing_that_a_client_sends_leads_out_of_its_folder(mpm: Mpm) {
     let script = "<?php echo $_SERVER['SCRIPT_FILENAME'];";
     let Some((server, _fpm)) = start(test, mpm, script, &lines) else { return };
     assert!(server.get("/app/x.php").text().ends_with("/x.php"));
+    // Steps are gone before it is handed on, even where it is handed on as it came.
+    for target in ["/raw/../raw/x.php", "/raw/y/%2e%2e/x.php", "/raw/./x.php"] {
+        let text = server.get(target).text();
+        assert!(text.ends_with("/x.php") && !text.contains("/."), "{target}: {text}");
+    }
     for (target, status) in [
         ("/app/x.php%00", 404),
         ("/app/x.php%3fy", 404),

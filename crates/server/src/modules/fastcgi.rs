@@ -56,7 +56,7 @@ impl HostSettings {
 struct Server {
     /// The name, absolute and normal.
     name: PathBuf,
-    target: Target,
+    target: Arc<Target>,
     /// What is known of it as a backend.
     worker: Arc<Worker>,
     /// `-pass-header`: fields that scripts do not see otherwise.
@@ -95,7 +95,12 @@ fn external_server(builder: &mut Builder, call: &Call<'_>) -> Done {
     let worker =
         Worker::of_server(authority, options.idle_ms.unwrap_or(IDLE_MS), options.connect_ms)
             .map_err(|text| format!("{} {name}: {text}", call.name))?;
-    let server = Server { name: path, target, worker: Arc::new(worker), passed: options.passed };
+    let server = Server {
+        name: path,
+        target: Arc::new(target),
+        worker: Arc::new(worker),
+        passed: options.passed,
+    };
     builder.host().modules.fastcgi.servers.push(Arc::new(server));
     Ok(())
 }

@@ -155,8 +155,8 @@ impl Group {
             Asked::Stop(Failure::new(Status::BAD_REQUEST, "proxy_fcgi", text).id(1059).into())
         })?;
         let path = [base.as_bytes(), &self.path[..]].concat();
-        let job = forward::job(lookup, target, &path, self.is_raw).map_err(Asked::Stop)?;
-        let job = job.of_member(member.clone());
+        let job = forward::member_job(lookup, (member, target), &path, self.is_raw);
+        let job = job.map_err(Asked::Stop)?;
         let answer = job.attempt(lookup, work).await.map_err(Asked::Failed)?;
         member.recover();
         self.fail_on_status(lookup, member, answer.status().code());

@@ -6,6 +6,7 @@ use super::balanced::Group;
 use super::balancer::Balancer;
 use super::pass::Pass;
 use super::url;
+use super::worker::Worker;
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::log::level::Level;
@@ -113,13 +114,41 @@ pub(crate) fn no_protocol(lookup: &Lookup<'_>, scheme: &str) -> Failure {
     Failure::new(Status::INTERNAL_SERVER_ERROR, "proxy", text).id(1144).level(Level::Warn)
 }
 
-/// What a backend is asked for: `path` stands behind the host and the slash.
-pub(super) fn job(
+/// What the backend of a URL is asked for: `path` stands behind the host and the slash.
+fn job(lookup: &mut Lookup<'_>, target: Target, path: &[u8], is_raw: bool) -> Result<Job, Stop> {
+    let (file, is_on_disk) = script(lookup, path, is_raw)?;
+    let url = [target.url().as_bytes(), &file[..]].concat();
+    let host_end = target.url().len();
+    let pass = lookup.forward.as_ref().map(|forward| forward.pass.clone());
+    let own = pass.as_ref().and_then(|pass| pass.worker.as_deref());
+    let hosts = &lookup.host.modules.proxy;
+    let worker = hosts.worker(&url, host_end, target.socket(), own).cloned();
+    show(lookup, url);
+    Ok(Job::new(Arc::new(target), worker, Some(file), is_on_disk))
+}
+
+/// The same of a member of a group.
+pub(super) fn member_job(
     lookup: &mut Lookup<'_>,
-    target: Target,
+    (member, target): (&Arc<Worker>, Target),
     path: &[u8],
     is_raw: bool,
 ) -> Result<Job, Stop> {
+    let (file, is_on_disk) = script(lookup, path, is_raw)?;
+    show(lookup, [target.url().as_bytes(), &file[..]].concat());
+    let job = Job::new(Arc::new(target), Some(member.clone()), Some(file), is_on_disk);
+    Ok(job.of_member())
+}
+
+/// From here on the request is known by the URL that the application is told.
+fn show(lookup: &mut Lookup<'_>, url: Vec<u8>) {
+    if let Some(forward) = &mut lookup.forward {
+        Rc::make_mut(forward).url = url;
+    }
+}
+
+/// The name of the script behind the host, and whether it is that of a file that was found here.
+fn script(lookup: &mut Lookup<'_>, path: &[u8], is_raw: bool) -> Result<(Vec<u8>, bool), Stop> {
     let encoded = match is_raw {
         true => {
             check_raw(lookup, path)?;
@@ -132,24 +161,13 @@ pub(super) fn job(
             })?
         }
     };
-    let mut file = [b"/", &encoded[..]].concat();
+    let file = [b"/", &encoded[..]].concat();
     let is_full = env(lookup).as_deref() == Some("full");
     let on_disk = if is_full { on_disk(lookup, path)? } else { None };
     find_path_info(lookup, &file);
-    let is_on_disk = on_disk.is_some();
-    if let Some(found) = on_disk {
-        (file, lookup.path_info) = (found.file, found.info);
-    }
-    let url = [target.url().as_bytes(), &file[..]].concat();
-    let host_end = target.url().len();
-    let hosts = &lookup.host.modules.proxy;
-    let pass = lookup.forward.as_ref().map(|forward| forward.pass.clone());
-    let own = pass.as_ref().and_then(|pass| pass.worker.as_deref());
-    let worker = hosts.worker(&url, host_end, target.socket(), own).cloned();
-    if let Some(forward) = &mut lookup.forward {
-        Rc::make_mut(forward).url = url;
-    }
-    Ok(Job::new(target, worker, Some(file), is_on_disk))
+    let Some(found) = on_disk else { return Ok((file, false)) };
+    lookup.path_info = found.info;
+    Ok((found.file, true))
 }
 
 /// How `PATH_INFO` is to be found (`proxy-fcgi-pathinfo`).

@@ -179,12 +179,13 @@ impl Settings {
 pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> {
     lookup.forward = None;
     let of_host = &lookup.host.modules.proxy.passes;
-    let settings = lookup.settings.clone();
-    let of_section = settings.proxy.pass.as_ref();
     let is_path = lookup.path.first() == Some(&b'/');
-    if !is_path || of_host.is_empty() && of_section.is_none() || lookup.env.has("no-proxy") {
+    let says_nothing = of_host.is_empty() && lookup.settings.proxy.pass.is_none();
+    if says_nothing || !is_path || lookup.env.has("no-proxy") {
         return Ok(None);
     }
+    let settings = lookup.settings.clone();
+    let of_section = settings.proxy.pass.as_ref();
     for pass in of_section.into_iter().chain(of_host) {
         match pass.apply(lookup)? {
             Passed::No => {}

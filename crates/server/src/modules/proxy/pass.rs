@@ -1,6 +1,7 @@
 //! One line `ProxyPass` or `ProxyPassMatch`: whether it covers a URL path, and which URL it makes
 //! of it (`ap_proxy_trans_match` of mod_proxy.c).
 
+use super::url;
 use crate::failure::Failure;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
@@ -62,9 +63,10 @@ impl Pass {
             true => interpolated(text, &lookup.env),
             false => text.as_bytes().to_vec(),
         };
-        let sent = sent(lookup);
-        let path = if self.flags.maps_encoded { without_query(&sent) } else { &lookup.path };
-        let raw = self.flags.is_raw.then_some(&sent);
+        let Flags { is_raw, maps_encoded, .. } = self.flags;
+        let sent = if is_raw || maps_encoded { sent(lookup) } else { Vec::new() };
+        let path = if maps_encoded { without_query(&sent) } else { &lookup.path };
+        let raw = is_raw.then_some(&sent);
         match &self.from {
             From::Prefix(prefix) => {
                 let prefix = fill(prefix);
@@ -128,15 +130,18 @@ impl Pass {
     }
 }
 
-/// The target as the client sent it. A request that does not come from a client has none but its
-/// path.
+/// The target as the client sent it, if it means the path of the request: one that does not come
+/// from a client has none. A target with steps up or in place is not handed on as it is, other than
+/// by httpd: it could lead out of the folder that the line names, and into it again.
 fn sent(lookup: &Lookup<'_>) -> Vec<u8> {
     let target = lookup.request.view().request_line();
     let target = target.split(|byte| *byte == b' ').nth(1).unwrap_or_default();
     let mut decoded = Vec::new();
     let slashes = lookup.host.encoded_slashes;
     let path = without_query(target);
+    let is_step = |part: &[u8]| matches!(&*url::unescape(part), b"." | b"..");
     let is_same = target.starts_with(b"/")
+        && !path.split(|byte| *byte == b'/').any(is_step)
         && decode_with(path, &mut decoded, lookup.host.merge_slashes, slashes).is_ok()
         && decoded == lookup.path;
     if is_same { target.to_vec() } else { lookup.path.clone() }

@@ -35,7 +35,7 @@ const RETRY_RESTS: [Duration; 3] =
 /// The request.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
-    target: Target,
+    target: Arc<Target>,
     /// What the configuration says about the backend.
     worker: Option<Arc<Worker>>,
     /// The script behind the host of the URL; `None` where it is the file of the look-up.
@@ -130,22 +130,22 @@ impl Answer {
 impl Job {
     /// For the script `file`, else that of the look-up.
     pub(crate) fn new(
-        target: Target,
+        target: Arc<Target>,
         worker: Option<Arc<Worker>>,
         file: Option<Vec<u8>>,
         is_on_disk: bool,
     ) -> Self {
         let own = |worker: &Arc<Worker>| worker.socket.clone();
         let target = match worker.as_ref().and_then(own) {
-            Some(socket) if target.socket().is_none() => target.at_socket(socket),
+            Some(socket) if target.socket().is_none() => Arc::new(target.at_socket(socket)),
             _ => target,
         };
         Self { target, worker, file, is_on_disk, is_patient: true }
     }
 
     /// The same for a member of a group: others can be asked if it is away.
-    pub(crate) fn of_member(self, worker: Arc<Worker>) -> Self {
-        Self { worker: Some(worker), is_patient: false, ..self }
+    pub(crate) fn of_member(self) -> Self {
+        Self { is_patient: false, ..self }
     }
 
     /// Have the script run, and answer with what it says.

@@ -8,6 +8,7 @@ use scoreboard::Cause;
 use std::io;
 use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The application that a handler names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub(crate) struct Named {
     name: String,
     /// The application has a part of the URL space for itself: there need not be a file.
     pub(super) owns_urls: bool,
-    target: Result<Target, String>,
+    target: Result<Arc<Target>, String>,
 }
 
 impl Named {
@@ -44,7 +45,7 @@ impl Named {
     pub(crate) fn new(name: &str, runtime_dir: &Path, owns_urls: bool) -> Self {
         let url = name.strip_prefix(super::PREFIX).unwrap_or(name);
         let url = proxy::with_absolute_socket(url, runtime_dir);
-        Self { name: name.to_owned(), owns_urls, target: parse(&url) }
+        Self { name: name.to_owned(), owns_urls, target: parse(&url).map(Arc::new) }
     }
 
     /// Whether it was read from this name.
@@ -62,7 +63,7 @@ impl Named {
     }
 
     /// The target, or what is wrong with the name.
-    pub(super) fn target(&self) -> Result<&Target, &str> {
+    pub(super) fn target(&self) -> Result<&Arc<Target>, &str> {
         self.target.as_ref().map_err(String::as_str)
     }
 }
@@ -136,8 +137,8 @@ impl Target {
     }
 
     /// The same application, at a socket.
-    pub(super) fn at_socket(self, socket: PathBuf) -> Self {
-        Self { place: Place::Socket(socket), ..self }
+    pub(super) fn at_socket(&self, socket: PathBuf) -> Self {
+        Self { place: Place::Socket(socket), ..self.clone() }
     }
 
     /// Its socket, if it has one.
