@@ -5,7 +5,8 @@ use rustix::net::{RecvFlags, recv, sockopt};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::thread::ThreadId;
@@ -24,6 +25,12 @@ pub enum Address {
     Unix(PathBuf),
     /// A port.
     Tcp(SocketAddr),
+}
+
+/// Whether two paths lead to the same file, a socket perhaps: `/var/run` is `/run` as a rule.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    let file = |path| std::fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
+    file(one).is_some_and(|one| file(other) == Some(one))
 }
 
 /// A connection to a backend.
