@@ -160,7 +160,10 @@ impl Pool {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.state);
         let state = &mut *state;
-        if self.at.is_none() || state.options.keeps_none || self.others_wait(state, now_ms) {
+        if self.at.is_none() || state.options.keeps_none {
+            return false;
+        }
+        if self.others_wait(state, now_ms).is_some() {
             return false;
         }
         !state.queue.is_empty() || self.may_keep(state, now_ms)
