@@ -3,6 +3,7 @@
 
 use super::fresh::Epoch;
 use super::{Granted, Idle, KNOWN_MS, Known, Options, Pool, Waiter, Watch, fpm, lock};
+use crate::descriptors::Held;
 use runtime::backend::Kept;
 use runtime::backlog::Backlog;
 use runtime::{Backend, clock};
@@ -16,6 +17,8 @@ use std::time::Duration;
 pub(crate) struct Lease {
     pool: Arc<Pool>,
     watch: Watch,
+    /// Its descriptor counts as that of a file does: fewer clients are let in.
+    _held: Held,
     kept: Option<Kept>,
     /// When the connection was made, while nothing has come on it.
     fresh: Option<Epoch>,
@@ -46,7 +49,7 @@ impl Lease {
                 Granted::Kept(kept) => (Some(kept), None),
                 Granted::New(made) => (None, Some(made)),
             };
-            Self { pool: pool.clone(), watch: watch.clone(), kept, fresh }
+            Self { pool: pool.clone(), watch: watch.clone(), _held: watch.hold(), kept, fresh }
         };
         let ticket = match pool.enter(options) {
             Ok(granted) => return Ok(new(granted)),
