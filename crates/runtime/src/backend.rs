@@ -1,5 +1,6 @@
 //! Connections to other servers on behalf of a request: over a socket in the file system or TCP.
 
+use crate::timer::Timer;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv, sockopt};
 use std::io;
@@ -36,6 +37,8 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
 /// A connection to a backend.
 pub struct Backend {
     socket: Socket,
+    /// Stays armed from one request to the next.
+    timer: Timer,
 }
 
 enum Socket {
@@ -61,7 +64,7 @@ impl Backend {
                     if let Socket::Tcp(socket) = &socket {
                         sockopt::set_tcp_nodelay(socket, true)?;
                     }
-                    return Ok(Self { socket });
+                    return Ok(Self { socket, timer: Timer::new() });
                 }
                 // connect(2): the queue is full.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -71,6 +74,11 @@ impl Backend {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// When it is given up. A connection that was kept has one for a new task.
+    pub fn timer(&mut self) -> &mut Timer {
+        &mut self.timer
     }
 
     /// Read what is there into `buffer`; ready with 0 at the end of the stream.
@@ -137,7 +145,7 @@ impl Backend {
             Socket::Unix(socket) => Socket::Unix(UnixStream::from_std(socket.into_std()?)?),
             Socket::Tcp(socket) => Socket::Tcp(TcpStream::from_std(socket.into_std()?)?),
         };
-        Ok(Self { socket })
+        Ok(Self { socket, timer: Timer::new() })
     }
 }
 
@@ -169,7 +177,11 @@ impl Kept {
     /// When the executor has no room to watch it.
     pub fn wake(self) -> io::Result<Backend> {
         match self.thread == std::thread::current().id() {
-            true => Ok(self.backend),
+            true => {
+                let mut backend = self.backend;
+                backend.timer.pass_on();
+                Ok(backend)
+            }
             false => self.backend.adopt(),
         }
     }

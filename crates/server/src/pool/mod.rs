@@ -134,6 +134,8 @@ struct Known {
 enum Granted {
     Kept(Kept),
     New(Epoch),
+    /// Nothing: it has waited for too long.
+    Nothing,
 }
 
 struct Idle {
@@ -143,6 +145,8 @@ struct Idle {
 
 struct Waiter {
     ticket: u64,
+    /// When it gives up.
+    until_ms: u64,
     waker: Waker,
 }
 
@@ -239,6 +243,7 @@ impl Pool {
             }
         }
         self.grant(state, now_ms);
+        state.dismiss(now_ms);
         self.show(state, now_ms);
         !state.idle.is_empty() || !state.queue.is_empty()
     }
@@ -295,6 +300,20 @@ impl State {
         let granted = self.grant(kept, now_ms);
         self.granted.push((waiter.ticket, granted));
         waiter.waker.wake();
+    }
+
+    /// Those give up who have waited for too long. They are few, and most of those who wait longest
+    /// are in front.
+    fn dismiss(&mut self, now_ms: u64) {
+        let (queue, granted) = (&mut self.queue, &mut self.granted);
+        queue.retain(|waiter| {
+            let waits_on = now_ms < waiter.until_ms;
+            if !waits_on {
+                granted.push((waiter.ticket, Granted::Nothing));
+                waiter.waker.wake_by_ref();
+            }
+            waits_on
+        });
     }
 
     /// One more request has a connection.
