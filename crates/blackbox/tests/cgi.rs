@@ -561,6 +561,69 @@ fn without_exec_cgi_nothing_runs(mpm: Mpm) {
     assert_eq!(server.get("/cgi-bin/x.sh").text(), "ran\n");
 }
 
+/// A user that nobody has.
+const SOMEBODY: u32 = 54_321;
+
+fn a_script_of_another_user_runs_as_he_if_nobody_else_could_have_written_it(mpm: Mpm) {
+    if !process::am_root() {
+        return blackbox::outside::not_run("cgi: suexec", "the tests do not run as root");
+    }
+    let body = with_head("id -u; id -g; echo $0; env | grep -c -e LD_ -e FROM; echo $PATH");
+    let names = ["fine", "others", "open", "setuid", "small"];
+    let scripts: Vec<(&str, &str)> = names.iter().map(|name| (*name, body.as_str())).collect();
+    let site = site(mpm, &scripts);
+    let folder = site.root().join("bin");
+    let mode = |name: &str, bits| {
+        fs::set_permissions(folder.join(name), fs::Permissions::from_mode(bits)).unwrap();
+    };
+    for name in ["", "fine", "open", "setuid", "small"] {
+        std::os::unix::fs::chown(folder.join(name), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+    }
+    [("", 0o755), ("open", 0o775), ("setuid", 0o4755), ("small", 0o644)]
+        .iter()
+        .for_each(|row| mode(row.0, row.1));
+    std::os::unix::fs::symlink("fine", folder.join("link")).unwrap();
+    let user = format!("SuexecUserGroup #{SOMEBODY} #{SOMEBODY}");
+    let server = site.directives(&[&user, "SetEnv LD_PRELOAD x", "SetEnv FROM x"]).start();
+    let expected = format!("{SOMEBODY}\n{SOMEBODY}\nfine\n0\n/usr/local/bin:/usr/bin:/bin\n");
+    assert_eq!(server.get("/cgi-bin/fine").text(), expected);
+    for (name, reason) in [
+        ("others", "target uid/gid mismatch with directory or program"),
+        ("open", "file is writable by others"),
+        ("setuid", "file is either setuid or setgid"),
+        ("small", "file has no execute permission"),
+        ("link", "cannot stat program"),
+    ] {
+        assert_eq!(server.get(&format!("/cgi-bin/{name}")).status, 500, "{name}");
+        let log = server.error_text();
+        let text = format!("suexec policy violation: {reason}");
+        assert!(log.contains(&text), "{name}: {log}");
+    }
+    mode("", 0o777);
+    assert_eq!(server.get("/cgi-bin/fine").status, 500);
+    assert!(server.error_text().contains("directory is writable by others"));
+}
+
+fn scripts_outside_of_the_documents_and_users_of_the_system_are_refused(mpm: Mpm) {
+    if !process::am_root() {
+        return blackbox::outside::not_run("cgi: suexec", "the tests do not run as root");
+    }
+    let outside = open_folder();
+    let body = format!("#!/bin/sh\n{}", with_head("echo ran"));
+    let path = outside.write("x", body);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    for (user, reason) in [("#54321", "command not in docroot"), ("#33", "forbidden uid")] {
+        let lines = [
+            format!("SuexecUserGroup {user} #54321"),
+            format!("ScriptAlias /out/ {}/", outside.path().display()),
+        ];
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let server = Site::new(mpm).file("a", "").directives(&lines).start();
+        assert_eq!(server.get("/out/x").status, 500);
+        assert!(server.error_text().contains(reason), "{}", server.error_text());
+    }
+}
+
 each_mpm! {
     scripts_and_clients_see_what_they_see_with_apache,
     a_script_answers_while_it_runs,
@@ -588,4 +651,6 @@ each_mpm! {
     a_graceful_restart_lets_a_script_finish,
     with_the_server_its_scripts_end,
     without_exec_cgi_nothing_runs,
+    a_script_of_another_user_runs_as_he_if_nobody_else_could_have_written_it,
+    scripts_outside_of_the_documents_and_users_of_the_system_are_refused,
 }

@@ -11,9 +11,11 @@ mod launch;
 mod order;
 mod program;
 mod report;
+mod trust;
 
 pub use desk::{Asked, Control, Desk, Orders};
 pub use launch::{Launch, end_group, launch};
 pub use order::{Identity, Limit, Limits, Malformed, ORDER_BYTES_MAX, Order, fuzz_order};
 pub use program::{Program, Stream};
 pub use report::{Refusal, Report, Step};
+pub use trust::trust;

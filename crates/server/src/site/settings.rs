@@ -6,7 +6,7 @@
 use crate::modules::{
     access_compat, actions, alias, allowmethods, auth_basic, authn_core, authn_file, authz_core,
     authz_groupfile, autoindex, cgi, core, dir, env, expires, filter, headers, info, logio, mime,
-    negotiation, proxy_fcgi, remoteip, setenvif, speling, trivet, userdir, vhost_alias,
+    negotiation, proxy_fcgi, remoteip, setenvif, speling, suexec, trivet, userdir, vhost_alias,
 };
 use message::Method;
 use std::ops::{Deref, DerefMut};
@@ -118,6 +118,7 @@ pub(crate) struct HostSettings {
     pub(crate) info: info::HostSettings,
     pub(crate) remoteip: Sparse<remoteip::HostSettings>,
     pub(crate) setenvif: setenvif::Settings,
+    pub(crate) suexec: suexec::HostSettings,
     pub(crate) userdir: userdir::HostSettings,
     pub(crate) vhost_alias: Sparse<vhost_alias::HostSettings>,
 }
@@ -125,13 +126,14 @@ pub(crate) struct HostSettings {
 impl HostSettings {
     /// Those of a virtual host over those of the main server.
     pub(crate) fn over(&self, main: &Self) -> Self {
-        let Self { alias, cgi, info, remoteip, setenvif, userdir, vhost_alias } = self;
+        let Self { alias, cgi, info, remoteip, setenvif, suexec, userdir, vhost_alias } = self;
         Self {
             alias: alias.over(&main.alias),
             cgi: cgi.over(&main.cgi),
             info: info.over(&main.info),
             remoteip: remoteip.over(&main.remoteip, remoteip::HostSettings::over),
             setenvif: setenvif.over(&main.setenvif),
+            suexec: suexec.over(&main.suexec),
             userdir: userdir.over(&main.userdir),
             vhost_alias: vhost_alias.over(&main.vhost_alias, vhost_alias::HostSettings::over),
         }
