@@ -126,7 +126,8 @@ fn a_manager_that_dies_takes_its_scripts_along_and_is_replaced(mpm: Mpm) {
     client.send("GET /cgi-bin/wait HTTP/1.1\r\nHost: a\r\n\r\n");
     let (pid, manager) = (wait_for_pid(&pid), managers(&server));
     process::signal(manager[0], libc::SIGKILL);
-    assert_eq!(client.response().status, 500);
+    // It may not have said yet that the script runs.
+    assert!(matches!(client.response().status, 500 | 503));
     wait_for("the end of the script", 10, || !process::alive(pid));
     assert_eq!(server.get("/cgi-bin/fine").text(), "fine\n");
     assert_ne!(managers(&server), manager);
