@@ -9,6 +9,7 @@ pub mod apache;
 pub mod application;
 pub mod binary;
 pub mod cases;
+pub mod cgi;
 pub mod client;
 pub mod differential;
 pub mod fpm;

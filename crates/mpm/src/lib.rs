@@ -33,6 +33,7 @@ mod pulse;
 mod ration;
 mod reports;
 mod restart;
+mod scripts;
 mod steward;
 mod supervisor;
 mod tide;

@@ -4,7 +4,7 @@ use crate::byterange;
 use crate::connection::boxed;
 use crate::lookup::Lookup;
 use crate::modules::diagnostic::load::Load;
-use crate::modules::{autoindex, diagnostic, files, info, proxy, proxy_fcgi, status};
+use crate::modules::{autoindex, cgi, diagnostic, files, info, proxy, proxy_fcgi, status};
 use crate::phase::Stop;
 use crate::representation::Representation;
 use crate::request::Request;
@@ -32,6 +32,8 @@ pub(crate) enum Handler {
     FastCgi(Box<proxy_fcgi::Job>),
     /// The same by one of several.
     Balanced(Box<proxy::Group>),
+    /// A script that is a program of its own.
+    Cgi(&'static cgi::Flavor),
     /// Takes as long as is asked for.
     Load(Load),
 }
@@ -94,7 +96,7 @@ impl Handler {
     /// Answer.
     pub(crate) async fn run(self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         // Applications answer OPTIONS themselves.
-        let is_script = matches!(self, Self::FastCgi(_) | Self::Balanced(_));
+        let is_script = matches!(self, Self::FastCgi(_) | Self::Balanced(_) | Self::Cgi(_));
         if lookup.method == Some(Method::Options) && !is_script {
             return Ok(self.options(lookup));
         }
@@ -112,6 +114,7 @@ impl Handler {
             }
             Self::FastCgi(job) => boxed(|| job.respond(lookup)).await,
             Self::Balanced(group) => boxed(|| group.respond(lookup)).await,
+            Self::Cgi(flavor) => boxed(|| flavor.respond(lookup)).await,
             Self::Load(load) => Ok(boxed(|| load.respond(lookup)).await?),
         }
     }
@@ -141,6 +144,7 @@ impl Handler {
             Self::Info => "server-info",
             Self::Diagnostic => "trivet-diagnostic",
             Self::FastCgi(_) | Self::Balanced(_) => "proxy-server",
+            Self::Cgi(_) => "cgi-script",
             Self::Load(load) => load.name(),
         }
     }

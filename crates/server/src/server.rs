@@ -16,6 +16,7 @@ use crate::site::world::{self, System};
 use config::index::Found;
 use config::{Diagnostic, Index, Node, Severity, Source, Start, Tree};
 use runtime::process::User;
+use runtime::programs::Orders;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ pub struct Server {
     pub(crate) accounts: Accounts,
     pub(crate) pools: Pools,
     descriptors: OnceLock<Descriptors>,
+    orders: Option<Arc<Orders>>,
 }
 
 impl Server {
@@ -42,6 +44,7 @@ impl Server {
             accounts: Accounts::default(),
             pools: Pools::default(),
             descriptors: OnceLock::new(),
+            orders: None,
         })
     }
 }
@@ -101,6 +104,17 @@ impl Server {
         self.site.user.as_ref()
     }
 
+    /// Whom the scripts of a row of the configuration run as, and the folders that they must be in.
+    pub fn script_user(&self, row: u32) -> Option<(&User, Vec<PathBuf>)> {
+        let row = self.site.script_users.get(usize::try_from(row).ok()?)?;
+        Some((&row.0, row.1.clone()))
+    }
+
+    /// Whether scripts in homes run as the users that these belong to.
+    pub fn runs_as_others(&self) -> bool {
+        self.site.runs_as_others
+    }
+
     /// The folder that is served, for the banner.
     pub fn document_root(&self) -> &std::path::Path {
         self.site.main().root.path()
@@ -115,6 +129,22 @@ impl Server {
         let links = crate::resolve::Policies::Uniform(crate::resolve::LinkPolicy::Refuse);
         crate::resolve::status_of(std::os::fd::AsFd::as_fd(&root), b".", &links)?;
         Ok(())
+    }
+
+    /// Whether a request may have a program run.
+    pub fn may_run_programs(&self) -> bool {
+        let loaded = self.site.loaded.as_deref();
+        modules::RUN_PROGRAMS.iter().any(|symbol| modules::is_loaded(loaded, symbol))
+    }
+
+    /// The way to the process that starts programs.
+    pub fn give_orders_to(&mut self, orders: Arc<Orders>) {
+        self.orders = Some(orders);
+    }
+
+    /// The same for a handler that has to run one.
+    pub(crate) fn orders(&self) -> Option<&Orders> {
+        self.orders.as_deref()
     }
 
     /// The programs that read logs, for the parent to look after.
@@ -233,6 +263,10 @@ impl Server {
 
     /// Log what modules have to say when the server begins to serve.
     pub fn note_modules(&self) {
+        if self.site.runs_as_others {
+            let text = "suEXEC mechanism enabled (wrapper: the process that starts scripts)";
+            self.log(Level::Notice, "suexec", Some(1232), None, text.as_bytes());
+        }
         for (id, text) in self.site.proxy_protocol.notices() {
             self.log(Level::Notice, "remoteip", Some(id), None, text.as_bytes());
         }

@@ -20,6 +20,7 @@ pub(crate) mod authz_owner;
 pub(crate) mod authz_user;
 pub(crate) mod autoindex;
 pub(crate) mod brotli;
+pub(crate) mod cgi;
 pub(crate) mod core;
 pub(crate) mod deflate;
 pub(crate) mod diagnostic;
@@ -44,6 +45,7 @@ pub(crate) mod reqtimeout;
 pub(crate) mod setenvif;
 pub(crate) mod speling;
 pub(crate) mod status;
+pub(crate) mod suexec;
 pub(crate) mod trivet;
 pub(crate) mod unique_id;
 pub(crate) mod unixd;
@@ -97,6 +99,9 @@ pub(crate) static MODULES: &[&Module<Builder>] = &[
     &proxy::MODULE,
     &proxy_fcgi::MODULE,
     &fastcgi::MODULE,
+    &cgi::DAEMON_MODULE,
+    &cgi::MODULE,
+    &suexec::MODULE,
     &unique_id::MODULE,
     &status::MODULE,
     &info::MODULE,
@@ -112,7 +117,10 @@ const READ: &[Row<Hook>] = &[
 ];
 
 /// Modules that do something by being there: they count only where `LoadModule` names them.
-const UNASKED: &[&str] = &["unique_id_module"];
+const UNASKED: &[&str] = &["suexec_module", "unique_id_module"];
+
+/// Modules that have programs run for a request: where none of these is there, nobody starts any.
+pub(crate) const RUN_PROGRAMS: &[&str] = &["cgi_module", "cgid_module", "fcgid_module"];
 
 /// From a URL path to a place: the first that answers decides, else it is the document root.
 const TRANSLATE: &[Row<Translate>] = &[
@@ -169,6 +177,8 @@ const RESOLVE: &[Row<Resolve>] = &[
     ("asis_module", asis::resolve),
     ("proxy_fcgi_module", proxy_fcgi::resolve),
     ("fastcgi_module", fastcgi::resolve),
+    ("cgid_module", cgi::resolve_by_daemon),
+    ("cgi_module", cgi::resolve),
     ("negotiation_module", negotiation::hooks::map),
     ("autoindex_module", autoindex::listing::resolve),
     ("actions_module", actions::resolve),

@@ -66,6 +66,9 @@ fn request_fields(lookup: &Lookup<'_>, rules: Rules, env: &mut Table) {
 
 fn inherited(env: &mut Table) {
     for (name, default) in INHERITED {
+        if env.has(name) {
+            continue; // what the configuration says comes first (`env2env`)
+        }
         let own = std::env::var_os(name);
         if let Some(value) = own.as_deref().map(OsStrExt::as_bytes).or(default) {
             env.put(name, value);

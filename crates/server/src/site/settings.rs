@@ -5,9 +5,9 @@
 
 use crate::modules::{
     access_compat, actions, alias, allowmethods, auth_basic, authn_core, authn_file, authz_core,
-    authz_groupfile, autoindex, core, dir, env, expires, fastcgi, filter, headers, info, logio,
-    mime, negotiation, proxy, proxy_fcgi, remoteip, setenvif, speling, trivet, userdir,
-    vhost_alias,
+    authz_groupfile, autoindex, cgi, core, dir, env, expires, fastcgi, filter, headers, info,
+    logio, mime, negotiation, proxy, proxy_fcgi, remoteip, setenvif, speling, suexec, trivet,
+    userdir, vhost_alias,
 };
 use message::Method;
 use std::ops::{Deref, DerefMut};
@@ -26,6 +26,7 @@ pub(crate) struct Settings {
     pub(crate) authz_core: authz_core::Settings,
     pub(crate) authz_groupfile: authz_groupfile::Settings,
     pub(crate) autoindex: Sparse<autoindex::Options>,
+    pub(crate) cgi: cgi::Settings,
     pub(crate) core: Sparse<core::Settings>,
     pub(crate) dir: Sparse<dir::Settings>,
     pub(crate) env: env::Settings,
@@ -67,6 +68,7 @@ impl Settings {
             authz_core,
             authz_groupfile,
             autoindex,
+            cgi,
             core,
             dir,
             env,
@@ -94,6 +96,7 @@ impl Settings {
             authz_groupfile: authz_groupfile.over(&outer.authz_groupfile),
             autoindex: autoindex
                 .over(&outer.autoindex, |inner, outer| autoindex::Options::merge(outer, inner)),
+            cgi: cgi.over(&outer.cgi),
             core: core.over(&outer.core, core::Settings::over),
             dir: dir.over(&outer.dir, dir::Settings::over),
             env: env.over(&outer.env),
@@ -116,10 +119,12 @@ impl Settings {
 pub(crate) struct HostSettings {
     pub(crate) alias: alias::HostSettings,
     pub(crate) fastcgi: fastcgi::HostSettings,
+    pub(crate) cgi: cgi::HostSettings,
     pub(crate) info: info::HostSettings,
     pub(crate) proxy: Sparse<proxy::HostSettings>,
     pub(crate) remoteip: Sparse<remoteip::HostSettings>,
     pub(crate) setenvif: setenvif::Settings,
+    pub(crate) suexec: suexec::HostSettings,
     pub(crate) userdir: userdir::HostSettings,
     pub(crate) vhost_alias: Sparse<vhost_alias::HostSettings>,
 }
@@ -127,14 +132,27 @@ pub(crate) struct HostSettings {
 impl HostSettings {
     /// Those of a virtual host over those of the main server.
     pub(crate) fn over(&self, main: &Self) -> Self {
-        let Self { alias, fastcgi, info, proxy, remoteip, setenvif, userdir, vhost_alias } = self;
+        let Self {
+            alias,
+            cgi,
+            fastcgi,
+            info,
+            proxy,
+            remoteip,
+            setenvif,
+            suexec,
+            userdir,
+            vhost_alias,
+        } = self;
         Self {
             alias: alias.over(&main.alias),
+            cgi: cgi.over(&main.cgi),
             fastcgi: fastcgi.over(&main.fastcgi),
             info: info.over(&main.info),
             proxy: proxy.over(&main.proxy, proxy::HostSettings::over),
             remoteip: remoteip.over(&main.remoteip, remoteip::HostSettings::over),
             setenvif: setenvif.over(&main.setenvif),
+            suexec: suexec.over(&main.suexec),
             userdir: userdir.over(&main.userdir),
             vhost_alias: vhost_alias.over(&main.vhost_alias, vhost_alias::HostSettings::over),
         }

@@ -2,7 +2,7 @@
 //! what came of that.
 
 use super::answer;
-use super::relay::{Body, Fault, Relay, Talk};
+use super::relay::{Fault, Relay, Talk};
 use super::settings::BackendType;
 use super::{NAME, Target};
 use crate::accounting::Waits;
@@ -14,12 +14,12 @@ use crate::modules::proxy::Worker;
 use crate::phase::Stop;
 use crate::pool::{Lease, Options};
 use crate::response::Response;
+use crate::script::body::Body;
 use crate::script::environment::environment;
-use crate::script::spool::Spool;
 use crate::table::Table;
 use config::args;
 use fastcgi::{Params, ScriptHead};
-use http1::{BodyLength, Refusal};
+use http1::BodyLength;
 use message::{Method, Status};
 use scoreboard::Cause;
 use std::rc::Rc;
@@ -75,7 +75,7 @@ impl Work {
     pub(crate) async fn of(lookup: &Lookup<'_>) -> Result<Self, Stop> {
         let unpacker = Unpacker::of(lookup);
         let unpacked = unpacker.as_ref().map(|unpacker| unpacker.coding_left.clone());
-        let body = body(lookup, unpacker).await.map_err(Failure::from)?;
+        let body = Body::through(lookup, unpacker).await.map_err(Failure::from)?;
         // To ask again does no harm, and nothing of the request is lost.
         let is_safe = matches!(body, Body::None)
             && matches!(lookup.method, Some(Method::Get | Method::Head | Method::Options));
@@ -280,18 +280,6 @@ impl Job {
         lookup.env = env;
         settings.proxy_fcgi.fix(lookup);
         Ok(Rc::new(encode(lookup, &lookup.env)))
-    }
-}
-
-/// The body of the request. A script has to be told how long it is.
-async fn body(lookup: &Lookup<'_>, unpacker: Option<Unpacker>) -> Result<Body, Refusal> {
-    let Some(incoming) = lookup.request.incoming.clone() else { return Ok(Body::None) };
-    incoming.want(lookup.settings.core.limit_request_body());
-    let spent = &lookup.request.spent;
-    match (unpacker, lookup.request.body()) {
-        (Some(unpacker), _) => Spool::unpack(&incoming, unpacker, spent).await.map(Body::Spooled),
-        (None, BodyLength::Chunked) => Spool::fill(&incoming, spent).await.map(Body::Spooled),
-        (None, _) => Ok(Body::Incoming(incoming)),
     }
 }
 
