@@ -26,6 +26,7 @@ pub(crate) mod diagnostic;
 pub(crate) mod dir;
 pub(crate) mod env;
 pub(crate) mod expires;
+pub(crate) mod fcgid;
 pub(crate) mod files;
 pub(crate) mod filter;
 pub(crate) mod headers;
@@ -93,6 +94,7 @@ pub(crate) static MODULES: &[&Module<Builder>] = &[
     &remoteip::MODULE,
     &asis::MODULE,
     &proxy_fcgi::MODULE,
+    &fcgid::MODULE,
     &unique_id::MODULE,
     &status::MODULE,
     &info::MODULE,
@@ -161,6 +163,7 @@ const RESOLVE: &[Row<Resolve>] = &[
     ("trivet_module", diagnostic::resolve),
     ("asis_module", asis::resolve),
     ("proxy_fcgi_module", proxy_fcgi::resolve),
+    ("fcgid_module", fcgid::resolve),
     ("negotiation_module", negotiation::hooks::map),
     ("autoindex_module", autoindex::listing::resolve),
     ("actions_module", actions::resolve),

@@ -5,7 +5,7 @@
 
 use crate::modules::{
     access_compat, actions, alias, allowmethods, auth_basic, authn_core, authn_file, authz_core,
-    authz_groupfile, autoindex, core, dir, env, expires, filter, headers, info, logio, mime,
+    authz_groupfile, autoindex, core, dir, env, expires, fcgid, filter, headers, info, logio, mime,
     negotiation, proxy_fcgi, remoteip, setenvif, speling, trivet, userdir, vhost_alias,
 };
 use message::Method;
@@ -29,6 +29,7 @@ pub(crate) struct Settings {
     pub(crate) dir: Sparse<dir::Settings>,
     pub(crate) env: env::Settings,
     pub(crate) expires: Sparse<expires::Settings>,
+    pub(crate) fcgid: Sparse<fcgid::Settings>,
     pub(crate) filter: Sparse<filter::Settings>,
     pub(crate) headers: Sparse<headers::Settings>,
     pub(crate) logio: logio::Settings,
@@ -68,6 +69,7 @@ impl Settings {
             dir,
             env,
             expires,
+            fcgid,
             filter,
             headers,
             logio,
@@ -94,6 +96,7 @@ impl Settings {
             dir: dir.over(&outer.dir, dir::Settings::over),
             env: env.over(&outer.env),
             expires: expires.over(&outer.expires, expires::Settings::over),
+            fcgid: fcgid.over_or_same(&outer.fcgid, fcgid::Settings::over),
             filter: filter.over_or_same(&outer.filter, filter::Settings::over),
             headers: headers.over(&outer.headers, headers::Settings::over),
             logio: logio.over(&outer.logio),
@@ -111,6 +114,7 @@ impl Settings {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
     pub(crate) alias: alias::HostSettings,
+    pub(crate) fcgid: Sparse<fcgid::HostSettings>,
     pub(crate) info: info::HostSettings,
     pub(crate) remoteip: Sparse<remoteip::HostSettings>,
     pub(crate) setenvif: setenvif::Settings,
@@ -121,9 +125,10 @@ pub(crate) struct HostSettings {
 impl HostSettings {
     /// Those of a virtual host over those of the main server.
     pub(crate) fn over(&self, main: &Self) -> Self {
-        let Self { alias, info, remoteip, setenvif, userdir, vhost_alias } = self;
+        let Self { alias, fcgid, info, remoteip, setenvif, userdir, vhost_alias } = self;
         Self {
             alias: alias.over(&main.alias),
+            fcgid: fcgid.over(&main.fcgid, fcgid::HostSettings::over),
             info: info.over(&main.info),
             remoteip: remoteip.over(&main.remoteip, remoteip::HostSettings::over),
             setenvif: setenvif.over(&main.setenvif),
@@ -208,6 +213,20 @@ impl Unset for actions::Settings {
 impl Unset for auth_basic::Settings {
     fn unset() -> &'static LazyLock<Self> {
         static UNSET: LazyLock<auth_basic::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for fcgid::Settings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<fcgid::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for fcgid::HostSettings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<fcgid::HostSettings> = LazyLock::new(Default::default);
         &UNSET
     }
 }
