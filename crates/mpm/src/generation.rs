@@ -1,6 +1,7 @@
 //! One configuration and what was opened for it; a graceful restart makes a new one.
 
 use crate::ballast::Ballast;
+use crate::scripts::Scripts;
 use crate::{Listeners, Plan, steward};
 use runtime::memory::Gauge;
 use runtime::net::Queueing;
@@ -22,6 +23,8 @@ pub struct Generation {
     pub board: Arc<Board>,
     /// 0 for the first.
     pub number: u32,
+    /// The way to its script manager, if it may have to run programs.
+    pub(crate) scripts: Option<Scripts>,
     /// Made last, and kept as long as children may be forked.
     _ballast: Ballast,
 }
@@ -44,7 +47,7 @@ impl Generation {
     ///
     /// # Errors
     /// One sentence for the administrator.
-    pub fn new(server: Server, number: u32, kept: &Listeners) -> Result<Self, Failure> {
+    pub fn new(mut server: Server, number: u32, kept: &Listeners) -> Result<Self, Failure> {
         let settings = server.mpm();
         let queueing = Queueing {
             backlog: settings.listen_backlog,
@@ -74,13 +77,25 @@ impl Generation {
             .map_err(|error| format!("cannot create the scoreboard: {error}"))?;
         board.set_generation(number);
         steward::begin(&mut Gauge::default(), &plan, &board);
+        let scripts = match server.may_run_programs() {
+            true => Some(Scripts::new().map_err(|error| format!("no socket pair: {error}"))?),
+            false => None,
+        };
+        if let Some(scripts) = &scripts {
+            server.give_orders_to(scripts.orders.clone());
+        }
         let (server, board) = (Arc::new(server), Arc::new(board));
         // Only where there are many children it gains more than it costs.
         let ballast = match plan.kind {
             MpmKind::Prefork => Ballast::take(),
             MpmKind::Worker | MpmKind::Event => Ballast::default(),
         };
-        Ok(Self { server, listeners, plan, board, number, _ballast: ballast })
+        Ok(Self { server, listeners, plan, board, number, scripts, _ballast: ballast })
+    }
+
+    /// A child orders programs, and takes no orders.
+    pub(crate) fn leave_desk(&self) {
+        self.scripts.as_ref().inspect(|scripts| scripts.desk.close());
     }
 }
 

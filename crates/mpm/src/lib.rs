@@ -34,6 +34,7 @@ mod pulse;
 mod ration;
 mod reports;
 mod restart;
+mod scripts;
 mod steward;
 mod supervisor;
 mod tide;

@@ -140,6 +140,9 @@ impl Parent<'_> {
     fn switch(&mut self, starting: Starting) {
         let before = std::mem::replace(&mut self.current, starting.crew);
         self.pulse_of_other(before.number(), before.generation.board.clone(), starting.order);
+        if starting.order == Order::Drain {
+            self.leave_script_manager(&before.generation);
+        }
         drop(before);
         self.steward.follow(&self.current);
         if let Err(message) = self.write_pid_file() {

@@ -17,12 +17,14 @@ use crate::plan::Plan;
 use crate::pulse::Pulse;
 use crate::reports::Reports;
 use crate::restart::{Starting, Wanted};
+use crate::scripts::Keepers;
 use crate::steward::Steward;
 use runtime::process::{self, Ending, Order};
 use runtime::signals::{Signal, Signals};
-use runtime::{Bell, Channel, Manager, clock};
+use runtime::{Bell, Channel, Manager, clock, wake};
 use server::{Occasion, Server};
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,7 +56,7 @@ pub struct Parent<'a> {
     pub(crate) loader: &'a Loader<'a>,
     /// Where HUP means that the terminal is gone, and WINCH that its window changed its size.
     attached_to_terminal: bool,
-    signals: Signals,
+    pub(crate) signals: Signals,
     /// Rung by children whose state has changed.
     bell: Arc<Bell>,
     /// What serves.
@@ -70,6 +72,7 @@ pub struct Parent<'a> {
     pub(crate) stop: Option<Stop>,
     pub(crate) reports: Reports,
     pub(crate) pulse: Pulse,
+    pub(crate) keepers: Keepers,
     pid_file: Option<PidFile>,
 }
 
@@ -113,6 +116,7 @@ pub fn run(
         stop: None,
         reports: Reports::new(notifier),
         pulse: Pulse::new(),
+        keepers: Keepers::default(),
         pid_file: None,
     };
     parent.write_pid_file()?;
@@ -164,8 +168,7 @@ impl Parent<'_> {
 
     /// Sleep until there is something to do, and do it. Only the start of the server can fail.
     fn turn(&mut self) -> Result<(), String> {
-        self.signals.wait(&self.bell, self.tick());
-        self.bell.silence();
+        self.sleep(self.tick());
         self.handle_signals();
         self.see_who_serves();
         self.reap();
@@ -177,6 +180,7 @@ impl Parent<'_> {
         self.maintain();
         self.replace_worn();
         self.fill_up();
+        self.start_script_managers();
         for crew in self.live() {
             crew.generation.server.restart_log_programs();
         }
@@ -184,6 +188,15 @@ impl Parent<'_> {
         self.beat();
         self.report_to_manager();
         Ok(())
+    }
+
+    /// Sleep until a signal is there, the bell rings, somebody wants a script, or the time is over.
+    pub(crate) fn sleep(&self, limit: Duration) {
+        let orders = self.unread_orders();
+        let mut watched = vec![self.signals.as_fd(), self.bell.as_fd()];
+        watched.extend(orders.iter().map(AsFd::as_fd));
+        wake::readable(&watched, limit);
+        self.bell.silence();
     }
 
     fn kill_overdue(&mut self) {
@@ -255,7 +268,7 @@ impl Parent<'_> {
     }
 
     /// The crew that starts, if any, and the one that serves.
-    fn live(&self) -> impl Iterator<Item = &Crew> {
+    pub(crate) fn live(&self) -> impl Iterator<Item = &Crew> {
         let starting = self.starting.as_ref().map(|starting| &starting.crew);
         let is_same = |crew: &&Crew| crew.number() != self.current.number();
         starting.filter(is_same).into_iter().chain([&self.current])
@@ -293,12 +306,8 @@ impl Parent<'_> {
         let birth = Birth { slot, parent, is_quiet, bell: self.bell.clone(), logs };
         match process::fork()? {
             process::Fork::Child => {
-                // The child must not hold sockets, logs and folders of other generations open.
-                self.current = Crew::new(generation.clone(), 1, Pace::new());
-                self.starting = None;
-                self.children.forget();
-                self.reports.leave_to_parent();
-                self.pulse.leave_to_parent();
+                self.leave_to_parent(generation);
+                generation.leave_desk();
                 drop(own_logs);
                 process::exit_now(Child::main(generation, birth))
             }
@@ -316,6 +325,17 @@ impl Parent<'_> {
         }
     }
 
+    /// A process of `generation` was forked: it must not hold sockets, logs and folders of other
+    /// generations open.
+    pub(crate) fn leave_to_parent(&mut self, generation: &Arc<Generation>) {
+        self.current = Crew::new(generation.clone(), 1, Pace::new());
+        self.starting = None;
+        self.children.forget();
+        self.keepers.forget();
+        self.reports.leave_to_parent();
+        self.pulse.leave_to_parent();
+    }
+
     fn report(&self) -> Started {
         Started {
             addresses: self.current.generation.listeners.addresses(),
@@ -324,13 +344,14 @@ impl Parent<'_> {
         }
     }
 
-    fn reap(&mut self) {
+    pub(crate) fn reap(&mut self) {
         while let Some((pid, ending)) = process::reap() {
             match self.children.remove(pid) {
                 Some(record) => {
                     self.bury(&record, ending);
                     self.fold();
                 }
+                None if self.script_manager_ended(pid, ending) => {}
                 None => self.note_other_end(pid),
             }
         }
@@ -445,13 +466,13 @@ impl Parent<'_> {
         let now_ms = clock::monotonic_ms();
         self.children.order(Order::Stop, now_ms, STOP_PATIENCE_MS, |_| true);
         self.wait_for_all(|_| false);
+        self.end_script_managers();
     }
 
     /// Wait until no child is left or `enough`. Only a harder stop still counts meanwhile.
     fn wait_for_all(&mut self, enough: impl Fn(&Self) -> bool) {
         while !self.children.is_empty() && !enough(self) {
-            self.signals.wait(&self.bell, self.tick());
-            self.bell.silence();
+            self.sleep(self.tick());
             while let Some(signal) = self.signals.pending() {
                 let is_hup_at_terminal = signal == Signal::Hup && self.attached_to_terminal;
                 if is_hup_at_terminal || matches!(signal, Signal::Term | Signal::Int) {
@@ -459,6 +480,9 @@ impl Parent<'_> {
                 }
             }
             self.reap();
+            if self.stop != Some(Stop::Now) {
+                self.start_script_managers();
+            }
             self.kill_overdue();
         }
     }

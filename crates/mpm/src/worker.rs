@@ -10,7 +10,7 @@ use crate::child::EndOnPanic;
 use crate::lane::{Lane, Pause};
 use crate::tide;
 use runtime::signals::{Signal, Signals};
-use runtime::{Bell, Flag};
+use runtime::{Bell, Flag, wake};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -97,7 +97,7 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
 fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
     let mut is_serving = false;
     while stages.running.load(Ordering::Acquire) > 0 {
-        signals.wait(&stages.news, LOOK);
+        wake::readable(&[signals.as_fd(), stages.news.as_fd()], LOOK);
         stages.news.silence();
         while let Some(signal) = signals.pending() {
             if signal == Signal::Term {

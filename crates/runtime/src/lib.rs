@@ -18,6 +18,7 @@ pub mod manager;
 pub mod memory;
 pub mod net;
 pub mod process;
+pub mod programs;
 pub mod run_queue;
 pub mod signals;
 pub mod sys;

@@ -1,7 +1,7 @@
 //! Processes: starting, ending and reaping them, and what they may do.
 
 pub use crate::sys::{
-    Fork, User, cpu_ns, ended_cpu_us, exit_now, fork, group_by_id, group_by_name, groups_of,
+    Fork, User, cpu_ns, ended, ended_cpu_us, exit_now, fork, group_by_id, group_by_name, groups_of,
     grow_heap, shrink_heap, user_by_id, user_by_name,
 };
 use rustix::fs::{Mode, OFlags, RawDir};
@@ -145,6 +145,12 @@ pub fn thread_id() -> i32 {
 /// Whether this process runs as root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+/// Give this process a name of its own for those who list processes; its command line stays what
+/// it is. The kernel keeps 15 bytes of it.
+pub fn set_name(name: &std::ffi::CStr) {
+    let _ = rustix::thread::set_name(name);
 }
 
 /// Ask the kernel to end this process when `parent` dies. Call it after the change of user, which

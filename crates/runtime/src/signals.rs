@@ -1,12 +1,9 @@
 //! Signals as things to read: the parent polls them between ticks, a child awaits them.
 
-use crate::Bell;
 use crate::sys;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
 use tokio::io::unix::AsyncFd;
 
 /// The signals that httpd gives a meaning, and the end of a child.
@@ -65,18 +62,6 @@ impl Signals {
     pub fn pending(&mut self) -> Option<Signal> {
         let number = sys::next_signal(&mut self.descriptor)?;
         SIGNALS.iter().find(|row| row.0 == number).map(|row| row.1)
-    }
-
-    /// Sleep until a signal is there, `bell` rings or `limit` has passed (the parent's tick).
-    pub fn wait(&self, bell: &Bell, limit: Duration) {
-        let signals = PollFd::new(&self.descriptor, PollFlags::IN);
-        let mut descriptors = [signals, PollFd::new(bell, PollFlags::IN)];
-        let limit = Timespec {
-            tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(limit.subsec_nanos()),
-        };
-        // An interrupted poll is an early tick, which does no harm.
-        let _ = poll(&mut descriptors, Some(&limit));
     }
 
     /// A source of the same signals that a task can await. Whoever asks first gets each.

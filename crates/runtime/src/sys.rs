@@ -1,9 +1,12 @@
 //! The system calls that have no safe wrapper elsewhere: all `unsafe` of this crate is here.
 
 mod local_time;
+mod program;
 mod usage;
 
 pub use local_time::{LocalTime, local_time};
+pub use program::ended;
+pub(crate) use program::{close_on_execute, execute};
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
 use std::io::{self, Read};
@@ -170,6 +173,15 @@ pub fn ignore_signal(signal: i32) {
 pub fn default_signal(signal: i32) {
     // SAFETY: SIG_DFL is a valid disposition and installs no code.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
+/// Let all signals reach this process again and do what they do by default, as a program expects
+/// that is about to be executed: what is ignored or blocked would stay so.
+pub(crate) fn restore_signals() {
+    for signal in [libc::SIGPIPE, libc::SIGXFSZ, libc::SIGCHLD] {
+        default_signal(signal);
+    }
+    set_blocked_signals(&[]);
 }
 
 /// A descriptor that becomes readable when one of the (blocked) `signals` arrives.

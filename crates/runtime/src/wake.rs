@@ -1,8 +1,9 @@
 //! A bell that one process or thread rings for another.
 
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 /// An event descriptor. After a fork both sides have it: children ring, the parent hears.
 pub struct Bell {
@@ -35,5 +36,24 @@ impl Bell {
 impl AsFd for Bell {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
+    }
+}
+
+/// Sleep until one of `descriptors` can be read, or has come to its end, or until `limit` has
+/// passed: which of them, by their places in the list. For processes without an executor.
+pub fn readable(descriptors: &[BorrowedFd<'_>], limit: Duration) -> Vec<usize> {
+    let all =
+        descriptors.iter().map(|descriptor| PollFd::from_borrowed_fd(*descriptor, PollFlags::IN));
+    let mut all: Vec<PollFd<'_>> = all.collect();
+    let limit = Timespec {
+        tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(limit.subsec_nanos()),
+    };
+    // An interrupted poll is an early end, which does no harm.
+    match poll(&mut all, Some(&limit)) {
+        Ok(_) => {
+            (0..).zip(&all).filter(|row| !row.1.revents().is_empty()).map(|row| row.0).collect()
+        }
+        Err(_) => Vec::new(),
     }
 }

@@ -15,6 +15,7 @@ use crate::site::world::{self, System};
 use config::index::Found;
 use config::{Diagnostic, Index, Node, Severity, Source, Start, Tree};
 use runtime::process::User;
+use runtime::programs::Orders;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ pub struct Server {
     pub(crate) files: Files,
     pub(crate) accounts: Accounts,
     descriptors: OnceLock<Descriptors>,
+    orders: Option<Arc<Orders>>,
 }
 
 impl Server {
@@ -39,6 +41,7 @@ impl Server {
             files: Files::default(),
             accounts: Accounts::default(),
             descriptors: OnceLock::new(),
+            orders: None,
         })
     }
 }
@@ -112,6 +115,22 @@ impl Server {
         let links = crate::resolve::Policies::Uniform(crate::resolve::LinkPolicy::Refuse);
         crate::resolve::status_of(std::os::fd::AsFd::as_fd(&root), b".", &links)?;
         Ok(())
+    }
+
+    /// Whether a request may have a program run.
+    pub fn may_run_programs(&self) -> bool {
+        let loaded = self.site.loaded.as_deref();
+        modules::RUN_PROGRAMS.iter().any(|symbol| modules::is_loaded(loaded, symbol))
+    }
+
+    /// The way to the process that starts programs.
+    pub fn give_orders_to(&mut self, orders: Arc<Orders>) {
+        self.orders = Some(orders);
+    }
+
+    /// The same for a handler that has to run one.
+    pub(crate) fn orders(&self) -> Option<&Orders> {
+        self.orders.as_deref()
     }
 
     /// The programs that read logs, for the parent to look after.

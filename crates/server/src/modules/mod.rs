@@ -112,6 +112,9 @@ const READ: &[Row<Hook>] = &[
 /// Modules that do something by being there: they count only where `LoadModule` names them.
 const UNASKED: &[&str] = &["unique_id_module"];
 
+/// Modules that have programs run for a request: where none of these is there, nobody starts any.
+pub(crate) const RUN_PROGRAMS: &[&str] = &["cgi_module", "cgid_module", "fcgid_module"];
+
 /// From a URL path to a place: the first that answers decides, else it is the document root.
 const TRANSLATE: &[Row<Translate>] = &[
     ("alias_module", alias::translate),

@@ -1,0 +1,95 @@
+//! One program that the script manager has started, from its start to its end.
+
+use runtime::programs::{Control, Launch, Report, end_group};
+use runtime::{clock, process};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// How long a program may take to end that was told to (httpd's APR_KILL_AFTER_TIMEOUT).
+const PATIENCE_MS: u64 = 3000;
+
+/// A program, or what is about to become one.
+pub(super) struct Running {
+    pid: i32,
+    /// By its end it says that the program runs.
+    launch: Option<OwnedFd>,
+    /// Whoever ordered it; `None` once he is gone.
+    control: Option<Control>,
+    /// When it is killed, once it was told to end.
+    kill_ms: Option<u64>,
+}
+
+impl Running {
+    pub(super) fn new(pid: i32, launch: OwnedFd, control: Control) -> Self {
+        Self { pid, launch: Some(launch), control: Some(control), kill_ms: None }
+    }
+
+    pub(super) fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// What it is to be looked at for.
+    pub(super) fn watched(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let launch = self.launch.as_ref().map(AsFd::as_fd);
+        launch.into_iter().chain(self.control.as_ref().map(AsFd::as_fd))
+    }
+
+    /// Something has happened to one of these.
+    pub(super) fn look(&mut self) {
+        if let Some(launch) = &self.launch
+            && !runtime::wake::readable(&[launch.as_fd()], std::time::Duration::ZERO).is_empty()
+        {
+            self.settle();
+        }
+        if self.control.as_ref().is_some_and(Control::is_over) {
+            self.control = None;
+            self.end();
+        }
+    }
+
+    /// Tell it to end, if nobody has. It is killed after a while.
+    pub(super) fn end(&mut self) {
+        if self.kill_ms.is_none() {
+            end_group(self.pid, false);
+            self.kill_ms = Some(clock::monotonic_ms() + PATIENCE_MS);
+        }
+    }
+
+    /// When [`Self::kill_if_overdue`] has something to do.
+    pub(super) fn due_ms(&self) -> u64 {
+        self.kill_ms.unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn kill_if_overdue(&mut self, now_ms: u64) {
+        if self.kill_ms.is_some_and(|kill_ms| now_ms >= kill_ms) {
+            end_group(self.pid, true);
+            self.kill_ms = Some(now_ms + PATIENCE_MS);
+        }
+    }
+
+    /// The process has ended, and has not been waited for yet. What is left of the group of a
+    /// program that was told to end goes with it; else what it has left behind is its own affair,
+    /// as it is to httpd.
+    pub(super) fn bury(mut self) {
+        let has_run = self.settle();
+        if self.kill_ms.is_some() {
+            end_group(self.pid, true);
+        }
+        let ending = process::wait_for(self.pid);
+        if let (Some(control), Some(ending), true) = (&self.control, ending, has_run) {
+            control.report(Report::Ended(ending));
+        }
+    }
+
+    /// Report how the start went, unless that is done; says whether the program runs or ran. Only
+    /// called when that is known, so that this does not wait.
+    fn settle(&mut self) -> bool {
+        let Some(launch) = self.launch.take() else { return true };
+        let failure = Launch::failure(&launch);
+        let report = match failure {
+            None => Report::Started(self.pid),
+            Some((step, errno)) => Report::Failed { step, errno },
+        };
+        self.control.as_ref().inspect(|control| control.report(report));
+        failure.is_none()
+    }
+}

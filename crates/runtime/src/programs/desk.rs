@@ -1,0 +1,302 @@
+//! The two ends of the socket that orders go through, and the socket that each order brings along.
+//! Nothing here waits, but for [`Orders::send`] while the queue is full.
+
+use super::order::{Malformed, ORDER_BYTES_MAX, Order};
+use super::report::{REPORT_BYTES, Report};
+use rustix::fs::{MemfdFlags, fcntl_get_seals, memfd_create};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, recvmsg, send, sendmsg,
+    socketpair, sockopt,
+};
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Bytes of what is sent through the socket itself: the length of the order, which is in a file in
+/// memory, because an environment may be larger than what a socket takes.
+const LENGTH_BYTES: usize = 8;
+
+/// Descriptors that go with an order: the order, its control socket, the standard streams.
+const DESCRIPTORS: usize = 5;
+
+/// How long to wait until a full queue is tried again, at first and at most.
+const QUEUE_REST: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
+
+fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
+}
+
+/// The end of those who order. All serving processes have the same one.
+pub struct Orders {
+    socket: Mutex<Option<OwnedFd>>,
+}
+
+impl Orders {
+    /// Both ends.
+    ///
+    /// # Errors
+    /// When descriptors are used up.
+    pub fn pair() -> io::Result<(Self, Desk)> {
+        let (orders, desk) = pair()?;
+        let orders = Self { socket: Mutex::new(Some(orders)) };
+        Ok((orders, Desk { socket: Mutex::new(Some(desk)) }))
+    }
+
+    /// Close this process's copy. When all are closed, the manager may go.
+    pub fn close(&self) {
+        drop(self.lock().take());
+    }
+
+    /// Send an order. This waits while the queue is full, for as long as the caller lets it.
+    ///
+    /// # Errors
+    /// When there is no manager any more, or descriptors are used up.
+    pub(super) async fn send(
+        &self,
+        order: &Order,
+        streams: [BorrowedFd<'_>; 3],
+    ) -> io::Result<OwnedFd> {
+        let bytes = order.encode();
+        if bytes.len() > ORDER_BYTES_MAX {
+            return Err(io::Error::from_raw_os_error(libc::E2BIG));
+        }
+        let mut file = File::from(memfd_create(c"order", MemfdFlags::CLOEXEC)?);
+        file.write_all(&bytes)?;
+        let (own, control) = pair()?;
+        let length = (bytes.len() as u64).to_le_bytes();
+        let [input, output, error] = streams;
+        let descriptors = [file.as_fd(), control.as_fd(), input, output, error];
+        let mut rest = QUEUE_REST[0];
+        loop {
+            match self.send_once(&length, &descriptors) {
+                Ok(()) => return Ok(own),
+                // The kernel tells nobody when there is room for descriptors on their way.
+                Err(Errno::AGAIN | Errno::TOOMANYREFS | Errno::NOBUFS) => {
+                    crate::timer::sleep(rest).await;
+                    rest = (rest * 2).min(QUEUE_REST[1]);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn send_once(
+        &self,
+        length: &[u8; LENGTH_BYTES],
+        descriptors: &[BorrowedFd<'_>; DESCRIPTORS],
+    ) -> rustix::io::Result<()> {
+        let socket = self.lock();
+        let socket = socket.as_ref().ok_or(Errno::PIPE)?;
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
+        sendmsg(socket, &[IoSlice::new(length)], &mut ancillary, SendFlags::NOSIGNAL)?;
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<OwnedFd>> {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The manager's end.
+pub struct Desk {
+    socket: Mutex<Option<OwnedFd>>,
+}
+
+/// What was asked for.
+pub enum Asked {
+    /// A program; `order` is an error if it cannot be read.
+    Program {
+        /// What it is.
+        order: Result<Order, Malformed>,
+        /// Where reports about it go.
+        control: Control,
+        /// Its standard input, output and error.
+        streams: [File; 3],
+    },
+    /// Something that makes no sense: it was dropped.
+    Nonsense,
+    /// There is nothing at present.
+    Nothing,
+    /// Nobody is left who could ask.
+    Closed,
+}
+
+impl Desk {
+    /// Close this process's copy.
+    pub fn close(&self) {
+        drop(self.lock().take());
+    }
+
+    /// Another descriptor of the same end, to be watched; `None` once it is closed.
+    pub fn watched(&self) -> Option<OwnedFd> {
+        self.lock().as_ref().and_then(|socket| socket.try_clone().ok())
+    }
+
+    /// The next order.
+    pub fn next(&self) -> Asked {
+        let socket = self.lock();
+        let Some(socket) = socket.as_ref() else { return Asked::Closed };
+        let mut bytes = [0; LENGTH_BYTES];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let into = &mut [IoSliceMut::new(&mut bytes)];
+        let received = match recvmsg(socket, into, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+            Ok(received) => received.bytes,
+            Err(_) => return Asked::Nothing,
+        };
+        let descriptors: Vec<OwnedFd> = ancillary
+            .drain()
+            .filter_map(|message| match message {
+                RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        if received == 0 && descriptors.is_empty() {
+            return Asked::Closed;
+        }
+        let Ok([order, control, input, output, error]) =
+            <[OwnedFd; DESCRIPTORS]>::try_from(descriptors)
+        else {
+            return Asked::Nonsense;
+        };
+        let Some(control) = Control::of(control).filter(|_| received == LENGTH_BYTES) else {
+            return Asked::Nonsense;
+        };
+        let order = read(&File::from(order), u64::from_le_bytes(bytes));
+        Asked::Program { order, control, streams: [input, output, error].map(File::from) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<OwnedFd>> {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Read an order out of a file in memory. Only such a file has seals; any other might keep the
+/// reader waiting for as long as its sender likes.
+fn read(file: &File, length: u64) -> Result<Order, Malformed> {
+    fcntl_get_seals(file).map_err(|_| Malformed)?;
+    let length = usize::try_from(length).map_err(|_| Malformed)?;
+    if length > ORDER_BYTES_MAX {
+        return Err(Malformed);
+    }
+    let mut bytes = vec![0; length];
+    file.read_exact_at(&mut bytes, 0).map_err(|_| Malformed)?;
+    Order::decode(&bytes)
+}
+
+/// Where the manager reports to, and by whose end it learns that a program is to end.
+pub struct Control {
+    socket: OwnedFd,
+}
+
+impl Control {
+    /// Only a socket of this kind never keeps the manager waiting.
+    fn of(socket: OwnedFd) -> Option<Self> {
+        let is_packets = sockopt::socket_type(&socket) == Ok(SocketType::SEQPACKET);
+        let is_local = sockopt::socket_domain(&socket) == Ok(AddressFamily::UNIX);
+        (is_packets && is_local).then_some(Self { socket })
+    }
+
+    /// Say how it goes. Who does not listen, or is gone, is not told.
+    pub fn report(&self, report: Report) {
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        let _ = send(&self.socket, &report.encode(), flags);
+    }
+
+    /// Whether the other end is gone, or says anything: it has nothing to say.
+    pub fn is_over(&self) -> bool {
+        let mut bytes = [0; REPORT_BYTES];
+        !matches!(recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT), Err(Errno::AGAIN))
+    }
+}
+
+impl AsFd for Control {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Thread;
+    use crate::blocking::Blocking;
+
+    fn order() -> Order {
+        let path = c"/bin/true".to_owned();
+        let (folder, arguments) = (c"/".to_owned(), vec![path.clone()]);
+        Order { folder, program: path, arguments, ..Order::default() }
+    }
+
+    fn null() -> File {
+        File::options().read(true).write(true).open("/dev/null").unwrap()
+    }
+
+    fn send(orders: &Orders, order: &Order) -> io::Result<OwnedFd> {
+        let null = null();
+        let streams = [null.as_fd(); 3];
+        Thread::new(Blocking::Inline).unwrap().block_on(orders.send(order, streams))
+    }
+
+    #[test]
+    fn an_order_arrives_with_its_streams_and_a_way_to_answer() {
+        let (orders, desk) = Orders::pair().unwrap();
+        assert!(matches!(desk.next(), Asked::Nothing));
+        let own = send(&orders, &order()).unwrap();
+        let Asked::Program { order: received, control, .. } = desk.next() else { panic!() };
+        assert_eq!(received, Ok(order()));
+        control.report(Report::Started(7));
+        let mut bytes = [0; 64];
+        let (length, _) = recv(&own, &mut bytes[..], RecvFlags::DONTWAIT).unwrap();
+        assert_eq!(Report::decode(&bytes[..length]), Some(Report::Started(7)));
+        assert!(!control.is_over());
+        drop(own);
+        assert!(control.is_over());
+        orders.close();
+        assert!(matches!(desk.next(), Asked::Closed));
+    }
+
+    #[test]
+    fn a_long_environment_fits_and_one_without_bounds_does_not() {
+        let (orders, desk) = Orders::pair().unwrap();
+        let with = |bytes: usize| {
+            let long = std::ffi::CString::new(vec![b'x'; bytes]).unwrap();
+            Order { environment: vec![long], ..order() }
+        };
+        let _own = send(&orders, &with(1 << 20)).unwrap();
+        let Asked::Program { order, .. } = desk.next() else { panic!() };
+        assert_eq!(order.unwrap().environment[0].as_bytes().len(), 1 << 20);
+        let error = send(&orders, &with(ORDER_BYTES_MAX)).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::E2BIG));
+    }
+
+    #[test]
+    fn what_could_keep_the_manager_waiting_is_not_touched() {
+        let (orders, desk) = Orders::pair().unwrap();
+        let (reader, _writer) = rustix::pipe::pipe().unwrap();
+        let (_, control) = pair().unwrap();
+        let (null, length) = (null(), 4_u64.to_le_bytes());
+        let zero = File::open("/dev/zero").unwrap();
+        let fds = |order, control| [order, control, null.as_fd(), null.as_fd(), null.as_fd()];
+        for no_memory in [reader.as_fd(), zero.as_fd()] {
+            orders.send_once(&length, &fds(no_memory, control.as_fd())).unwrap();
+            let Asked::Program { order, .. } = desk.next() else { panic!() };
+            assert_eq!(order, Err(Malformed));
+        }
+        orders.send_once(&length, &fds(null.as_fd(), reader.as_fd())).unwrap();
+        assert!(matches!(desk.next(), Asked::Nonsense));
+        let socket = orders.lock();
+        rustix::net::send(socket.as_ref().unwrap(), b"hello", SendFlags::empty()).unwrap();
+        assert!(matches!(desk.next(), Asked::Nonsense));
+    }
+}
