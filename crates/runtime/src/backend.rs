@@ -3,6 +3,7 @@
 use rustix::net::sockopt;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -61,6 +62,15 @@ impl Backend {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// A connection that was made already: a socket that never waits.
+    ///
+    /// # Errors
+    /// When the executor does not take it.
+    pub fn connected(socket: OwnedFd) -> io::Result<Self> {
+        let socket = UnixStream::from_std(socket.into())?;
+        Ok(Self { socket: Socket::Unix(socket) })
     }
 
     /// Read what is there into `buffer`; ready with 0 at the end of the stream.

@@ -7,12 +7,16 @@
 //! known here, and no HTTP and no configuration may live here.
 
 mod desk;
+mod doorway;
 mod launch;
+mod lease;
 mod order;
 mod program;
 mod report;
 
 pub use desk::{Asked, Control, Desk, Orders};
+pub use doorway::{Doorway, discard, log_pipe, say_no_more};
+pub use lease::{Counter, Denial, Tenant, Wanted, Word};
 pub use launch::{Launch, end_group, launch};
 pub use order::{Identity, Limit, Limits, Malformed, ORDER_BYTES_MAX, Order, fuzz_order};
 pub use program::{Program, Stream};

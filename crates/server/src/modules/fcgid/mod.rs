@@ -2,8 +2,10 @@
 //! (mod_fcgid).
 
 mod directives;
+mod manage;
 mod settings;
 
+pub use manage::Severity;
 pub use settings::{Scores, Terms};
 pub(crate) use settings::{HostSettings, ServerSettings, Settings};
 
