@@ -354,9 +354,12 @@ impl Wire {
         held: &mut Held,
     ) -> Written {
         let mut head = Vec::with_capacity(512);
-        write_head(&self.context, self.host(), &response, told, delimiter, persist, &mut head);
+        if !response.is_raw {
+            let (context, host) = (&self.context, self.host());
+            write_head(context, host, &response, told, delimiter, persist, &mut head);
+        }
         let mut body = std::mem::take(&mut response.body);
-        if is_head || response.status.is_bodyless() {
+        if (is_head || response.status.is_bodyless()) && !response.is_raw {
             body.pieces.clear();
         }
         let logs = !self.host().logs.is_empty();

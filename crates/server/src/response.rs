@@ -29,6 +29,8 @@ pub(crate) struct Response {
     pub(crate) body: Body,
     /// Whether it is one of the server's own pages: those pass no filters.
     pub(crate) is_canned: bool,
+    /// Whether the body is all that is sent: whoever made it writes the head, too.
+    pub(crate) is_raw: bool,
     /// The second that `Date` tells; that of sending if nobody says.
     pub(crate) date_s: Option<i64>,
     /// What filters leave for the access log; of a stream it is complete when that has been sent.
@@ -133,6 +135,7 @@ impl Delimiter {
     /// to GET would be chunked.
     pub(crate) fn of(response: &Response, is_head: bool, version: Version) -> Self {
         match response.body.len() {
+            _ if response.is_raw => Self::Close,
             _ if response.status.is_bodyless() => Self::Nothing,
             Some(length) => Self::Length(length),
             None if is_head => Self::Nothing,
@@ -156,6 +159,7 @@ impl Response {
             content_type: None,
             body: Body::default(),
             is_canned: false,
+            is_raw: false,
             date_s: None,
             notes: None,
         }
@@ -276,6 +280,11 @@ impl Response {
         page.content_type = Some(content_type.into());
         page.body = Body::bytes(body);
         page
+    }
+
+    /// What a script sends that writes its own head. It is no page, but passes no filters either.
+    pub(crate) fn raw() -> Self {
+        Self { is_canned: true, is_raw: true, ..Self::new(Status::OK) }
     }
 
     /// httpd's page for `status`.

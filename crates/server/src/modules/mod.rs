@@ -20,6 +20,7 @@ pub(crate) mod authz_owner;
 pub(crate) mod authz_user;
 pub(crate) mod autoindex;
 pub(crate) mod brotli;
+pub(crate) mod cgi;
 pub(crate) mod core;
 pub(crate) mod deflate;
 pub(crate) mod diagnostic;
@@ -95,6 +96,8 @@ pub(crate) static MODULES: &[&Module<Builder>] = &[
     &asis::MODULE,
     &proxy_fcgi::MODULE,
     &fcgid::MODULE,
+    &cgi::DAEMON_MODULE,
+    &cgi::MODULE,
     &unique_id::MODULE,
     &status::MODULE,
     &info::MODULE,
@@ -167,6 +170,8 @@ const RESOLVE: &[Row<Resolve>] = &[
     ("asis_module", asis::resolve),
     ("proxy_fcgi_module", proxy_fcgi::resolve),
     ("fcgid_module", fcgid::resolve),
+    ("cgid_module", cgi::resolve_by_daemon),
+    ("cgi_module", cgi::resolve),
     ("negotiation_module", negotiation::hooks::map),
     ("autoindex_module", autoindex::listing::resolve),
     ("actions_module", actions::resolve),

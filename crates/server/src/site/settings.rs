@@ -5,7 +5,7 @@
 
 use crate::modules::{
     access_compat, actions, alias, allowmethods, auth_basic, authn_core, authn_file, authz_core,
-    authz_groupfile, autoindex, core, dir, env, expires, fcgid, filter, headers, info, logio, mime,
+    authz_groupfile, autoindex, cgi, core, dir, env, expires, fcgid, filter, headers, info, logio, mime,
     negotiation, proxy_fcgi, remoteip, setenvif, speling, trivet, userdir, vhost_alias,
 };
 use message::Method;
@@ -25,6 +25,7 @@ pub(crate) struct Settings {
     pub(crate) authz_core: authz_core::Settings,
     pub(crate) authz_groupfile: authz_groupfile::Settings,
     pub(crate) autoindex: Sparse<autoindex::Options>,
+    pub(crate) cgi: cgi::Settings,
     pub(crate) core: Sparse<core::Settings>,
     pub(crate) dir: Sparse<dir::Settings>,
     pub(crate) env: env::Settings,
@@ -65,6 +66,7 @@ impl Settings {
             authz_core,
             authz_groupfile,
             autoindex,
+            cgi,
             core,
             dir,
             env,
@@ -92,6 +94,7 @@ impl Settings {
             authz_groupfile: authz_groupfile.over(&outer.authz_groupfile),
             autoindex: autoindex
                 .over(&outer.autoindex, |inner, outer| autoindex::Options::merge(outer, inner)),
+            cgi: cgi.over(&outer.cgi),
             core: core.over(&outer.core, core::Settings::over),
             dir: dir.over(&outer.dir, dir::Settings::over),
             env: env.over(&outer.env),
@@ -115,6 +118,7 @@ impl Settings {
 pub(crate) struct HostSettings {
     pub(crate) alias: alias::HostSettings,
     pub(crate) fcgid: Sparse<fcgid::HostSettings>,
+    pub(crate) cgi: cgi::HostSettings,
     pub(crate) info: info::HostSettings,
     pub(crate) remoteip: Sparse<remoteip::HostSettings>,
     pub(crate) setenvif: setenvif::Settings,
@@ -125,9 +129,10 @@ pub(crate) struct HostSettings {
 impl HostSettings {
     /// Those of a virtual host over those of the main server.
     pub(crate) fn over(&self, main: &Self) -> Self {
-        let Self { alias, fcgid, info, remoteip, setenvif, userdir, vhost_alias } = self;
+        let Self { alias, cgi, fcgid, info, remoteip, setenvif, userdir, vhost_alias } = self;
         Self {
             alias: alias.over(&main.alias),
+            cgi: cgi.over(&main.cgi),
             fcgid: fcgid.over(&main.fcgid, fcgid::HostSettings::over),
             info: info.over(&main.info),
             remoteip: remoteip.over(&main.remoteip, remoteip::HostSettings::over),

@@ -5,6 +5,7 @@
 mod connection;
 mod folder;
 mod hosts;
+mod rlimit;
 mod sections;
 mod settings;
 mod unused;
@@ -113,9 +114,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("DefaultType", Args::One, Scope::OR_FILEINFO, "none", "the default media type for otherwise untyped files (DEPRECATED)", default_type),
     row("CGIPassAuth", Args::Flag, Scope::OR_AUTHCFG, "Off", "Controls whether HTTP authorization headers, normally hidden, will be passed to scripts", folder::cgi_pass_auth),
     row("CGIVar", Args::Two, Scope::OR_FILEINFO, "", "Controls how some CGI variables are set", folder::cgi_var),
-    row("RLimitCPU", Args::OneOrTwo, Scope::OR_ALL, "", "Soft/hard limits for max CPU usage in seconds", accept),
-    row("RLimitMEM", Args::OneOrTwo, Scope::OR_ALL, "", "Soft/hard limits for max memory usage per process", accept),
-    row("RLimitNPROC", Args::OneOrTwo, Scope::OR_ALL, "", "soft/hard limits for max number of processes per uid", accept),
+    row("RLimitCPU", Args::OneOrTwo, Scope::OR_ALL, "", "Soft/hard limits for max CPU usage in seconds", rlimit::cpu),
+    row("RLimitMEM", Args::OneOrTwo, Scope::OR_ALL, "", "Soft/hard limits for max memory usage per process", rlimit::memory),
+    row("RLimitNPROC", Args::OneOrTwo, Scope::OR_ALL, "", "soft/hard limits for max number of processes per uid", rlimit::processes),
     row("Mutex", Args::Any, SERVER, "default", "mutex (or \"default\") and mechanism", unused::mutex),
     row("RegexDefaultOptions", Args::Raw, SERVER, "DOTALL DOLLAR_ENDONLY", "default options for regexes (prefixed by '+' to add, '-' to del)", regex_default_options),
     row("SeeRequestTail", Args::Flag, SERVER, "Off", "For extended status, \"On\" to see the last 63 chars of the request line, \"Off\" (default) to see the first 63", super::status::see_request_tail),
@@ -133,7 +134,7 @@ pub(crate) fn finish(lookup: &mut Lookup<'_>, response: &mut Response) -> Result
 }
 
 /// Accepted without effect: what it would change does not exist here (memory-mapped files, locks
-/// between processes), has one right value, or is about scripts, which nothing runs yet.
+/// between processes), or has one right value.
 fn accept(_: &mut Builder, _: &Call<'_>) -> Done {
     Ok(())
 }

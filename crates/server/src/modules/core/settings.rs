@@ -15,6 +15,7 @@ use config::Scope;
 use fastcgi::environment::PassAuth;
 use message::Status;
 use message::range::RangeLimits;
+use runtime::programs::Limits;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -136,6 +137,8 @@ pub(crate) struct Settings {
     pub(super) use_canonical_physical_port: Option<bool>,
     pub(super) content_digest: Option<bool>,
     pub(super) qualify_redirect_url: Option<bool>,
+    /// `RLimitCPU`, `RLimitMEM`, `RLimitNPROC`
+    pub(super) limits: Limits,
     /// `CGIPassAuth`
     pub(super) passes_authorization: Option<bool>,
     /// `CGIVar REQUEST_URI`
@@ -238,6 +241,11 @@ impl Settings {
                 .use_canonical_physical_port
                 .or(outer.use_canonical_physical_port),
             content_digest: self.content_digest.or(outer.content_digest),
+            limits: Limits {
+                cpu: self.limits.cpu.or(outer.limits.cpu),
+                memory: self.limits.memory.or(outer.limits.memory),
+                processes: self.limits.processes.or(outer.limits.processes),
+            },
             passes_authorization: self.passes_authorization.or(outer.passes_authorization),
             has_current_uri: self.has_current_uri.or(outer.has_current_uri),
             qualify_redirect_url: self.qualify_redirect_url.or(outer.qualify_redirect_url),
@@ -301,6 +309,16 @@ impl Settings {
     /// `Options MultiViews`.
     pub(crate) fn has_multi_views(&self) -> bool {
         self.options().has(Options::MULTI_VIEWS)
+    }
+
+    /// `Options ExecCGI`.
+    pub(crate) fn may_execute(&self) -> bool {
+        self.options().has(Options::EXEC_CGI)
+    }
+
+    /// What a program may use.
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// Which symbolic links may be followed.

@@ -8,13 +8,12 @@ use crate::log::errors::Message;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
-use crate::representation::{http_date, parse_http_date};
 use crate::response::{Body, Response};
+use crate::script::answer;
 use crate::server::Server;
 use fastcgi::ScriptHead;
 use fastcgi::record::Kind;
 use message::Status;
-use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -125,17 +124,7 @@ pub(super) async fn response(
     head: ScriptHead,
     mut relay: Relay,
 ) -> Result<Response, Stop> {
-    let mut response = Response::new(head.status());
-    response.status_line = head.status.as_ref().map(|status| status.line().into_owned());
-    let content_type = head.content_type.as_deref();
-    response.content_type = content_type.map(|text| String::from_utf8_lossy(text).into_owned());
-    response.fields.extend(head.fields.into_iter().filter_map(field));
-    let now_s = lookup.request.start_us.div_euclid(1_000_000);
-    let modified = head.last_modified.iter().filter_map(|text| parse_http_date(text));
-    if let Some(modified_s) = modified.max() {
-        response.set("Last-Modified", http_date(modified_s.min(now_s)));
-    }
-    lookup.always.extend(head.lasting.into_iter().filter_map(field));
+    let mut response = answer::begin(lookup, head, NAME)?;
     let has_body = !response.status.is_bodyless() && !lookup.request.is_head();
     if !has_body {
         // The script runs to its end, as it would for anybody else.
@@ -150,9 +139,4 @@ pub(super) async fn response(
         None => Body::stream(relay),
     };
     Ok(response)
-}
-
-/// The parser has made sure that names are tokens.
-fn field((name, value): fastcgi::Field) -> Option<crate::response::Field> {
-    Some((Cow::Owned(String::from_utf8(name).ok()?), value))
 }

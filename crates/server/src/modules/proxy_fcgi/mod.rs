@@ -17,15 +17,14 @@ use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
 use crate::phase::{self, Stop};
 use crate::response::Response;
+use crate::script::body::Body;
 use crate::script::environment::environment;
-use crate::script::spool::Spool;
 use crate::site::builder::Builder;
 use crate::table::Table;
 use config::Module;
 use fastcgi::Params;
-use http1::{BodyLength, Refusal};
 use message::{Method, Status};
-use relay::{Body, Relay, Talk};
+use relay::{Relay, Talk};
 use runtime::backend::Address;
 use scoreboard::Cause;
 use settings::BackendType;
@@ -148,7 +147,7 @@ impl Target {
     /// Have the script run, and answer with what it says.
     pub(crate) async fn respond(&self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         check_name(lookup)?;
-        let mut body = body(lookup).await.map_err(Failure::from)?;
+        let mut body = Body::of(lookup).await.map_err(Failure::from)?;
         let head = self.request(lookup, &body);
         // To ask again does no harm, and nothing of the request is lost.
         let is_safe = matches!(body, Body::None)
@@ -192,18 +191,6 @@ impl Target {
         lookup.env = env;
         settings.proxy_fcgi.fix(lookup);
         Rc::new(encode(lookup, &lookup.env))
-    }
-}
-
-/// The body of the request. A script has to be told how long it is.
-async fn body(lookup: &Lookup<'_>) -> Result<Body, Refusal> {
-    let Some(incoming) = lookup.request.incoming.clone() else { return Ok(Body::None) };
-    incoming.want(lookup.settings.core.limit_request_body());
-    match lookup.request.body() {
-        BodyLength::Chunked => {
-            Spool::fill(&incoming, &lookup.request.spent).await.map(Body::Spooled)
-        }
-        _ => Ok(Body::Incoming(incoming)),
     }
 }
 

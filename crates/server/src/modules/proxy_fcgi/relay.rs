@@ -3,9 +3,8 @@
 
 use super::answer::Log;
 use crate::accounting::Waits;
-use crate::incoming::Incoming;
 use crate::response::Source;
-use crate::script::spool::Spool;
+use crate::script::body::{Body, BodyFault};
 use fastcgi::{Complete, Event, Exchange, ScriptFault, ScriptHead, ScriptHeadParser};
 use http1::Refusal;
 use runtime::backend::Address;
@@ -47,22 +46,11 @@ pub(super) enum Fault {
     Request(Refusal),
 }
 
-/// Where the body of the request comes from.
-pub(super) enum Body {
-    /// There is none.
-    None,
-    /// From the client, as it sends it.
-    Incoming(Rc<Incoming>),
-    /// It is here already.
-    Spooled(Spool),
-}
-
-impl Body {
-    fn poll_next(&mut self) -> Poll<Result<Option<Vec<u8>>, Fault>> {
-        match self {
-            Self::None => Poll::Ready(Ok(None)),
-            Self::Incoming(incoming) => incoming.poll_read().map_err(Fault::Request),
-            Self::Spooled(spool) => Poll::Ready(spool.next().map_err(Fault::Broken)),
+impl From<BodyFault> for Fault {
+    fn from(fault: BodyFault) -> Self {
+        match fault {
+            BodyFault::Refused(refusal) => Self::Request(refusal),
+            BodyFault::Lost(error) => Self::Broken(error),
         }
     }
 }

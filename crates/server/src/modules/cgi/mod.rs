@@ -1,0 +1,418 @@
+//! cgi: scripts that are programs of their own (mod_cgi and mod_cgid, of which the one speaks that
+//! was loaded).
+//!
+//! A process beside this one starts them (`runtime::programs`). `relay.rs` carries bytes both ways,
+//! `arguments.rs` is their command line, `log.rs` and `script_log.rs` are what logs hear of them.
+
+mod arguments;
+mod log;
+mod relay;
+mod script_log;
+mod settings;
+
+pub(crate) use settings::{HostSettings, Settings};
+
+use crate::accounting::Waits;
+use crate::failure::Failure;
+use crate::handler::{self, Handler};
+use crate::log::errors::os_error_text;
+use crate::lookup::Lookup;
+use crate::modules::alias::SCRIPT_HANDLER;
+use crate::modules::core::PathInfo;
+use crate::phase::{self, Stop};
+use crate::representation;
+use crate::response::{Body, Response};
+use crate::script::answer;
+use crate::script::body::Body as RequestBody;
+use crate::script::environment::environment;
+use crate::site::builder::Builder;
+use crate::table::Table;
+use config::Module;
+use fastcgi::{Redirect, ScriptFault, ScriptHead};
+use log::Log;
+use message::{Method, Status};
+use relay::{Fault, Relay, Talk};
+use runtime::file::{Errno, Kind};
+use runtime::programs::{Order, Program, Report, Step};
+use scoreboard::Cause;
+use script_log::Entry;
+use std::ffi::CString;
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// mod_cgi and its table.
+pub(crate) static MODULE: Module<Builder> =
+    Module { name: "cgi_module", file: "mod_cgi.c", directives: settings::CGI_DIRECTIVES };
+
+/// mod_cgid and its table, with what both have.
+pub(crate) static DAEMON_MODULE: Module<Builder> =
+    Module { name: "cgid_module", file: "mod_cgid.c", directives: settings::CGID_DIRECTIVES };
+
+/// The media type that is a handler, too (CGI_MAGIC_TYPE).
+const MAGIC_TYPE: &str = "application/x-httpd-cgi";
+
+/// How long a script is waited for whose answer cannot be used: what it complains about may say
+/// why.
+const SOAK: Duration = Duration::from_secs(1);
+
+/// What the two modules of httpd call things.
+#[derive(Debug)]
+pub(crate) struct Flavor {
+    /// The name in the log.
+    name: &'static str,
+    is_daemon: bool,
+    /// The numbers of their messages.
+    exec_off: u32,
+    missing: u32,
+    folder: u32,
+    path_info: u32,
+    body: u32,
+}
+
+static CGI: Flavor = Flavor {
+    name: "cgi",
+    is_daemon: false,
+    exec_off: 2809,
+    missing: 2811,
+    folder: 2812,
+    path_info: 2813,
+    body: 1225,
+};
+
+static CGID: Flavor = Flavor {
+    name: "cgid",
+    is_daemon: true,
+    exec_off: 1262,
+    missing: 1264,
+    folder: 1265,
+    path_info: 1266,
+    body: 1270,
+};
+
+/// Resolve hook of mod_cgi.
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    resolve_as(lookup, &CGI)
+}
+
+/// Resolve hook of mod_cgid.
+pub(crate) fn resolve_by_daemon(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    resolve_as(lookup, &CGID)
+}
+
+fn resolve_as(lookup: &mut Lookup<'_>, flavor: &'static Flavor) -> Result<Option<Handler>, Stop> {
+    let name = handler::effective(lookup)?;
+    if !name.is_some_and(|name| name == SCRIPT_HANDLER || name == MAGIC_TYPE) {
+        return Ok(None);
+    }
+    lookup.mark_personal();
+    Ok(Some(Handler::Cgi(flavor)))
+}
+
+impl Flavor {
+    /// Have the script run, and answer with what it says.
+    pub(crate) async fn respond(&'static self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
+        self.check(lookup).await?;
+        let is_raw = lookup.file_name().starts_with(b"nph-");
+        let body = RequestBody::of(lookup).await.map_err(|refusal| self.bad_body(refusal))?;
+        let order = order(lookup, &body);
+        let timeout_ms = lookup.settings.cgi.timeout_ms(self.is_daemon);
+        let timeout_ms = timeout_ms.unwrap_or(lookup.host.timing.timeout_ms);
+        let mut waits = Waits::new(lookup.request.spent.clone());
+        waits.now_for(Some(Cause::BackendConnect));
+        let program = self.start(lookup, order, Duration::from_millis(timeout_ms)).await?;
+        let has_log = lookup.host.modules.cgi.log().is_some();
+        let kept_bytes = if has_log { lookup.host.modules.cgi.buffer() } else { 0 };
+        let talk = Talk { body, timeout_ms, log: Log::of(lookup, self), kept_bytes };
+        let mut relay = Relay::new(program, talk, waits);
+        if is_raw {
+            return Ok(Response { body: Body::stream(relay), ..Response::raw() });
+        }
+        match relay.head().await {
+            Ok(head) => self.answer(lookup, head, relay).await,
+            Err(fault) => Err(self.failed(lookup, fault, relay).await.into()),
+        }
+    }
+
+    /// What has to hold before anything runs, in httpd's order.
+    async fn check(&self, lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+        let is_script_alias = lookup.mapped.handler == Some(SCRIPT_HANDLER);
+        if !lookup.settings.core.may_execute() && !is_script_alias {
+            let text = "Options ExecCGI is off in this directory";
+            return Err(self.refuse(lookup, Status::FORBIDDEN, self.exec_off, text).await);
+        }
+        match &lookup.found {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => {
+                let text = "script not found or unable to stat";
+                return Err(self.refuse(lookup, Status::NOT_FOUND, self.missing, text).await);
+            }
+            Err(errno) => return Err(phase::open_failure(lookup, *errno).into()),
+            Ok(entry) if entry.status.kind == Kind::Directory => {
+                let text = "attempt to invoke directory as script";
+                return Err(self.refuse(lookup, Status::FORBIDDEN, self.folder, text).await);
+            }
+            Ok(_) => {}
+        }
+        if lookup.settings.core.accept_path_info() == PathInfo::Reject
+            && !lookup.path_info.is_empty()
+        {
+            let text = "AcceptPathInfo off disallows user's path";
+            return Err(self.refuse(lookup, Status::NOT_FOUND, self.path_info, text).await);
+        }
+        let entry = std::mem::replace(&mut lookup.found, Err(Errno::NOENT));
+        lookup.status = entry.ok().map(|entry| entry.status);
+        Ok(())
+    }
+
+    /// cgi_common.h, `log_scripterror`.
+    async fn refuse(&self, lookup: &Lookup<'_>, status: Status, id: u32, text: &str) -> Stop {
+        script_log::write(lookup, Entry::Error(status, text)).await;
+        self.complaint(lookup, status, id, text).into()
+    }
+
+    fn complaint(&self, lookup: &Lookup<'_>, status: Status, id: u32, text: &str) -> Failure {
+        let slash = if lookup.is_folder() && lookup.path.ends_with(b"/") { "/" } else { "" };
+        let path = lookup.display_path();
+        let text = format!("stderr from {}{slash}: {text}", path.trim_end_matches('/'));
+        Failure::new(status, self.name, text).id(id).at_error()
+    }
+
+    fn bad_body(&self, refusal: http1::Refusal) -> Failure {
+        let mut failure = Failure::from(refusal);
+        (failure.module, failure.id) = (self.name, Some(self.body));
+        failure.text = format!("Error reading request entity data: {}", refusal.why);
+        failure.at_error()
+    }
+
+    /// Have the program started.
+    async fn start(
+        &self,
+        lookup: &Lookup<'_>,
+        order: Order,
+        limit: Duration,
+    ) -> Result<Program, Stop> {
+        let server = lookup.context.server();
+        let started = async {
+            let orders = server.orders().ok_or(io::ErrorKind::NotFound)?;
+            let mut program = orders.start(&order).await?;
+            let report = program.report().await?;
+            Ok::<_, io::Error>((program, report))
+        };
+        let (error, report) = match runtime::timer::timeout(limit, started).await {
+            Some(Ok((program, Report::Started(_)))) => return Ok(program),
+            Some(Ok((_, report))) => (None, Some(report)),
+            Some(Err(error)) => (Some(error), None),
+            None => (None, None),
+        };
+        Err(match (error.and_then(|error| error.raw_os_error()), report) {
+            (Some(errno), _) if errno == Errno::TOOBIG.raw_os_error() => {
+                self.cannot_run(lookup, &Report::Failed { step: Step::Execute, errno })
+            }
+            (Some(errno), _) if errno != Errno::PIPE.raw_os_error() => {
+                let status = Status::SERVICE_UNAVAILABLE;
+                let text = "could not create pipe for stderr";
+                self.complaint(lookup, status, 10176, text).os_error(errno).into()
+            }
+            (_, Some(report)) => self.cannot_run(lookup, &report),
+            _ => {
+                let text = "unable to connect to cgi daemon after multiple tries";
+                self.refuse(lookup, Status::SERVICE_UNAVAILABLE, 1257, text).await
+            }
+        })
+    }
+
+    /// The program could not be started. To httpd that is a script without an answer, whose last
+    /// words are the reason.
+    fn cannot_run(&self, lookup: &Lookup<'_>, report: &Report) -> Stop {
+        let path = lookup.display_path();
+        let (text, errno) = match report {
+            Report::Failed { step, errno } => (step_text(*step, &path), Some(*errno)),
+            Report::Refused(refusal) => {
+                (format!("suexec policy violation: {}", refusal.text()), None)
+            }
+            other => (format!("{other:?}"), None),
+        };
+        let (id, text, errno) = match (self.is_daemon, errno) {
+            (true, errno) => (1241, text, errno),
+            (false, Some(errno)) => {
+                let error = os_error_text(errno);
+                (1215, format!("stderr from {path}: ({errno}){error}: {text}"), None)
+            }
+            (false, None) => (1215, format!("stderr from {path}: {text}"), None),
+        };
+        let said = Failure::at(crate::log::level::Level::Error, self.name, Some(id), &text);
+        let said = match errno {
+            Some(errno) if errno != 0 => said.os_error(errno),
+            _ => said,
+        };
+        lookup.context.log_failure(&said, lookup);
+        let fault = fastcgi::ScriptHeadParser::new().end_of_output();
+        self.of_script(lookup, &fault).into()
+    }
+
+    fn of_script(&self, lookup: &Lookup<'_>, fault: &ScriptFault) -> Failure {
+        let text = fault.message(lookup.file_name());
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let module = if fault.id().is_some() { "http" } else { self.name };
+        let mut failure = Failure::new(fault.status(), module, text).at_error();
+        failure.id = fault.id();
+        failure
+    }
+
+    /// The script has not answered. Before the next one runs, what it complains about is logged.
+    async fn failed(&self, lookup: &Lookup<'_>, fault: Fault, mut relay: Relay) -> Failure {
+        let fault = match fault {
+            Fault::Request(refusal) => return self.bad_body(refusal),
+            Fault::TimedOut => {
+                if !self.is_daemon {
+                    relay.log().timed_out();
+                }
+                ScriptFault::TimedOut
+            }
+            Fault::Script(fault) => fault,
+            Fault::Broken => fastcgi::ScriptHeadParser::new().end_of_output(),
+        };
+        let failure = self.of_script(lookup, &fault);
+        let mut said = Vec::new();
+        if fault != ScriptFault::TimedOut
+            && let Some(Ok(rest)) = runtime::timer::timeout(SOAK, relay.finish()).await
+        {
+            said = rest;
+        }
+        let (body, status) = (relay.kept().to_vec(), failure.status);
+        drop(relay);
+        let reason = fault.message(lookup.file_name());
+        script_log::write(lookup, Entry::Script { status, body, reason, said }).await;
+        failure
+    }
+
+    /// The response that a script has begun. Its body follows as it comes, unless it is there
+    /// already.
+    async fn answer(
+        &self,
+        lookup: &mut Lookup<'_>,
+        head: ScriptHead,
+        mut relay: Relay,
+    ) -> Result<Response, Stop> {
+        for text in &head.invalid_statuses {
+            let name = String::from_utf8_lossy(lookup.file_name()).into_owned();
+            let text = String::from_utf8_lossy(text);
+            let text = format!("Invalid status line from script '{name}': {text}");
+            lookup.log(crate::log::level::Level::Error, self.name, None, &text);
+        }
+        if let Some(redirect) = head.redirect() {
+            // Whatever else it says is dropped, but it may finish its work.
+            let _ = relay.finish().await;
+            let stop = redirected(lookup, redirect);
+            lookup.always.extend(answer::fields(head.lasting));
+            return Err(stop);
+        }
+        let mut response = answer::begin(lookup, head, self.name)?;
+        if response.content_type.is_none() {
+            response.content_type = representation::content_type(lookup);
+        }
+        let is_head = lookup.request.is_head();
+        if response.status.is_bodyless() || is_head {
+            // The script runs to its end, as it would for anybody else.
+            let _ = relay.finish().await;
+            if is_head {
+                response.body = Body::stream(relay); // nobody says how long it would be
+            }
+            return Ok(response);
+        }
+        response.body = match relay.whole_body() {
+            Some(body) => Body::bytes(body),
+            None => Body::stream(relay),
+        };
+        Ok(response)
+    }
+}
+
+/// What httpd's library says where it fails (apr_proc_create).
+fn step_text(step: Step, path: &str) -> String {
+    match step {
+        Step::Execute => format!("exec of '{path}' failed"),
+        Step::Folder => "change of working directory failed".into(),
+        Step::User => "setuid failed".into(),
+        Step::Limits => "setting of resource limits failed".into(),
+        Step::Fork => format!("couldn't create child process: {path}"),
+        Step::Order | Step::Group | Step::Streams => {
+            format!("couldn't set child process attributes: {path}")
+        }
+    }
+}
+
+/// Where the script sends the client, or the request (cgi_common.h, `cgi_handle_response`).
+fn redirected(lookup: &mut Lookup<'_>, redirect: Redirect<'_>) -> Stop {
+    let path = match redirect {
+        Redirect::Client(url) => return Failure::redirect(Status::FOUND, url).into(),
+        Redirect::Local(path) => path,
+    };
+    // The body of the request was for the script.
+    let fields = lookup.request.view();
+    let others = fields.fields().filter(|field| !field.0.eq_ignore_ascii_case(b"Content-Length"));
+    let others = others
+        .map(|(name, value)| (String::from_utf8_lossy(name).into_owned().into(), value.to_vec()));
+    let others: Vec<_> = others.collect();
+    if fields.get_name(b"Content-Length").is_some()
+        && let Some(request) = lookup.request.with_fields(&others)
+    {
+        lookup.request = Rc::new(request);
+    }
+    lookup.method = Some(Method::Get);
+    phase::internal(lookup, path)
+}
+
+/// What is to be started.
+fn order(lookup: &mut Lookup<'_>, body: &RequestBody) -> Order {
+    let settings = lookup.settings.clone();
+    let mut env = environment(lookup, settings.core.variables());
+    if let RequestBody::Spooled(spool) = body {
+        env.set("CONTENT_LENGTH", spool.length().to_string());
+    }
+    lookup.env = env;
+    let path = lookup.place.path();
+    let folder = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let words = arguments::words(lookup.query.as_deref());
+    let arguments = [path.clone()].into_iter().chain(words).filter_map(|it| CString::new(it).ok());
+    Order {
+        identity: runtime::programs::Identity::Server,
+        limits: settings.core.limits(),
+        folder: CString::new(&path[..folder]).unwrap_or_default(),
+        arguments: arguments.collect(),
+        environment: variables(&lookup.env),
+        program: CString::new(path).unwrap_or_default(),
+    }
+}
+
+/// `NAME=value`, with names that a shell can use (util_script.c, `ap_create_environment`).
+fn variables(env: &Table) -> Vec<CString> {
+    let variable = |(name, value): (&str, &[u8])| {
+        let letter = |(nth, byte): (usize, u8)| match byte {
+            b'0'..=b'9' if nth == 0 => b'_',
+            byte if byte.is_ascii_alphanumeric() => byte,
+            _ => b'_',
+        };
+        let mut line: Vec<u8> = name.bytes().enumerate().map(letter).collect();
+        line.push(b'=');
+        line.extend_from_slice(value);
+        CString::new(line).ok()
+    };
+    env.iter().filter_map(variable).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_have_names_that_a_shell_can_use() {
+        let mut env = Table::default();
+        for (name, value) in [("A", "b"), ("1x-y.z", ""), ("é", "="), ("NUL", "a\0b")] {
+            env.set(name, value);
+        }
+        let all = variables(&env);
+        let all: Vec<_> = all.iter().map(|line| line.to_str().unwrap()).collect();
+        assert_eq!(all, ["A=b", "_x_y_z=", "__=="]);
+    }
+}

@@ -1,0 +1,57 @@
+//! From the head that a program has written to a response without its body.
+
+use crate::failure::Failure;
+use crate::lookup::Lookup;
+use crate::modules::files;
+use crate::phase::Stop;
+use crate::representation::{http_date, parse_http_date};
+use crate::response::{Field, Response};
+use fastcgi::ScriptHead;
+use message::condition::{Outcome, Validators, evaluate};
+use message::{Method, Status};
+use std::borrow::Cow;
+
+/// The response that a program has begun. If it says no status of its own, the conditions of the
+/// request are looked at (util_script.c, `ap_scan_script_header_err_core_ex`).
+///
+/// # Errors
+/// The failure that such a condition asks for, of this module.
+pub(crate) fn begin(
+    lookup: &mut Lookup<'_>,
+    head: ScriptHead,
+    module: &'static str,
+) -> Result<Response, Stop> {
+    let has_status = head.status.is_some();
+    let mut response = Response::new(head.status());
+    response.status_line = head.status.as_ref().map(|status| status.line().into_owned());
+    let content_type = head.content_type.as_deref();
+    response.content_type = content_type.map(|text| String::from_utf8_lossy(text).into_owned());
+    response.fields.extend(fields(head.fields));
+    let now_s = lookup.request.start_us.div_euclid(1_000_000);
+    let modified = head.last_modified.iter().filter_map(|text| parse_http_date(text));
+    let modified_s = modified.max().map(|modified_s| modified_s.min(now_s));
+    if let Some(modified_s) = modified_s {
+        response.set("Last-Modified", http_date(modified_s));
+    }
+    lookup.always.extend(fields(head.lasting));
+    if has_status || !lookup.method.is_some_and(Method::is_get_or_head) {
+        return Ok(response);
+    }
+    let view = lookup.request.view();
+    let validators = Validators { etag: response.get("ETag"), last_modified_s: modified_s };
+    match evaluate(&files::conditions(&view, now_s), &validators, true) {
+        Outcome::Proceed => {}
+        Outcome::NotModified => response.status = Status::NOT_MODIFIED,
+        Outcome::PreconditionFailed => {
+            return Err(Failure::new(Status::PRECONDITION_FAILED, module, "").into());
+        }
+    }
+    Ok(response)
+}
+
+/// The parser has made sure that names are tokens.
+pub(crate) fn fields(fields: Vec<fastcgi::Field>) -> impl Iterator<Item = Field> {
+    let field =
+        |(name, value): fastcgi::Field| Some((Cow::Owned(String::from_utf8(name).ok()?), value));
+    fields.into_iter().filter_map(field)
+}
