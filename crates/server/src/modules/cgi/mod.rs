@@ -343,7 +343,7 @@ fn step_text(step: Step, path: &str) -> String {
 }
 
 /// Where the script sends the client, or the request (cgi_common.h, `cgi_handle_response`).
-fn redirected(lookup: &mut Lookup<'_>, redirect: Redirect<'_>) -> Stop {
+pub(crate) fn redirected(lookup: &mut Lookup<'_>, redirect: Redirect<'_>) -> Stop {
     let path = match redirect {
         Redirect::Client(url) => return Failure::redirect(Status::FOUND, url).into(),
         Redirect::Local(path) => path,

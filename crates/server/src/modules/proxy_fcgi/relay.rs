@@ -29,7 +29,7 @@ const UNTOUCHED_MS: u64 = 1000;
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// Nobody listens.
     Unreachable(io::Error),
     /// It did not accept, or said nothing, for so many milliseconds.
@@ -56,15 +56,15 @@ impl From<BodyFault> for Fault {
 }
 
 /// What is needed besides the connection.
-pub(super) struct Talk {
-    pub(super) body: Body,
+pub(crate) struct Talk {
+    pub(crate) body: Body,
     /// How long the application may be silent.
-    pub(super) timeout_ms: u64,
-    pub(super) log: Log,
+    pub(crate) timeout_ms: u64,
+    pub(crate) log: Log,
 }
 
 /// The relay.
-pub(super) struct Relay {
+pub(crate) struct Relay {
     backend: Backend,
     exchange: Exchange,
     talk: Talk,
@@ -91,7 +91,7 @@ pub(super) struct Relay {
 
 impl Relay {
     /// Connect to the application, which is given a moment if it is away.
-    pub(super) async fn connect(
+    pub(crate) async fn connect(
         addresses: &[Address],
         head: Rc<(Vec<u8>, Exchange)>,
         talk: Talk,
@@ -121,6 +121,16 @@ impl Relay {
             }
         };
         waits.now_for(None);
+        Ok(Self { started_ms, ..Self::on(backend, head, talk, waits) })
+    }
+
+    /// Begin on a connection that is there.
+    pub(crate) fn on(
+        backend: Backend,
+        head: Rc<(Vec<u8>, Exchange)>,
+        talk: Talk,
+        waits: Waits,
+    ) -> Self {
         let (bytes, exchange) = Rc::unwrap_or_clone(head);
         let mut relay = Self {
             backend,
@@ -128,7 +138,7 @@ impl Relay {
             is_body_out: false,
             is_deaf: false,
             is_ended: false,
-            started_ms,
+            started_ms: clock::monotonic_ms(),
             has_spoken: false,
             talk,
             out: (bytes, 0),
@@ -139,18 +149,23 @@ impl Relay {
             cause: Cause::BackendFirstByte,
         };
         relay.heard();
-        Ok(relay)
+        relay
+    }
+
+    /// Whether the answer has come to its end.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.is_ended
     }
 
     /// Whether the application has gone away before it can have done anything.
-    pub(super) fn is_untouched(&self, fault: &Fault) -> bool {
+    pub(crate) fn is_untouched(&self, fault: &Fault) -> bool {
         let is_gone = matches!(fault, Fault::Closed | Fault::Broken(_));
         let age_ms = clock::monotonic_ms().saturating_sub(self.started_ms);
         is_gone && !self.has_spoken && age_ms < UNTOUCHED_MS
     }
 
     /// Wait for the head of the answer.
-    pub(super) async fn head(&mut self) -> Result<ScriptHead, Fault> {
+    pub(crate) async fn head(&mut self) -> Result<ScriptHead, Fault> {
         let mut parser = ScriptHeadParser::new();
         loop {
             let Some(bytes) = poll_fn(|task| self.poll_answer(task)).await? else {
@@ -166,12 +181,12 @@ impl Relay {
     }
 
     /// What has come of the body, if that is all of it.
-    pub(super) fn whole_body(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn whole_body(&mut self) -> Option<Vec<u8>> {
         self.is_ended.then(|| std::mem::take(&mut self.ready))
     }
 
     /// Wait until the application has ended, whatever it says.
-    pub(super) async fn finish(&mut self) -> Result<(), Fault> {
+    pub(crate) async fn finish(&mut self) -> Result<(), Fault> {
         while poll_fn(|task| self.poll_answer(task)).await?.is_some() {}
         Ok(())
     }
