@@ -128,7 +128,8 @@ impl<K: Ord + Clone> Broker<K> {
     /// A request needs a process of `class`.
     pub(crate) fn ask(&mut self, request: RequestId, class: K, terms: Terms, now_ms: u64) {
         self.forget_classes(now_ms);
-        self.classes.entry(class.clone()).or_insert_with(|| Class::new(terms, now_ms)).terms = terms;
+        self.classes.entry(class.clone()).or_insert_with(|| Class::new(terms, now_ms)).terms =
+            terms;
         self.waiting.push_back(Waiting { request, class, since_ms: now_ms });
     }
 
@@ -273,7 +274,9 @@ impl<K: Ord + Clone> Broker<K> {
 
     fn refuse_overdue(&mut self, now_ms: u64) -> Option<Order<K>> {
         let is_due = |waiting: &Waiting<K>| {
-            self.classes.get(&waiting.class).is_none_or(|class| patience_ms(waiting, class) <= now_ms)
+            self.classes
+                .get(&waiting.class)
+                .is_none_or(|class| patience_ms(waiting, class) <= now_ms)
         };
         let nth = self.waiting.iter().position(is_due)?;
         let request = self.waiting.remove(nth)?.request;
@@ -367,8 +370,13 @@ impl<K: Ord + Clone> Broker<K> {
             known.is_charged(&self.scores, now_ms);
         }
         let state = State::Starting;
-        let new =
-            Process { class: class.clone(), state, started_ms: now_ms, since_ms: now_ms, requests: 0 };
+        let new = Process {
+            class: class.clone(),
+            state,
+            started_ms: now_ms,
+            since_ms: now_ms,
+            requests: 0,
+        };
         self.processes.insert(process, new);
         Order::Start { process, class }
     }

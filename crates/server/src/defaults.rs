@@ -116,9 +116,9 @@ pub(crate) fn text(serve: &Serve) -> Result<String, String> {
         text.push_str("<FilesMatch \"\\.(?:php|phtml|phar)$\">\n");
         text.push_str(&match php {
             Php::Handler(handler) => format!("SetHandler \"{handler}\"\n"),
-            Php::Program(program) => format!(
-                "SetHandler fcgid-script\nOptions +ExecCGI\nFcgidWrapper \"{program}\"\n"
-            ),
+            Php::Program(program) => {
+                format!("SetHandler fcgid-script\nOptions +ExecCGI\nFcgidWrapper \"{program}\"\n")
+            }
         });
         text.push_str("</FilesMatch>\n");
     }

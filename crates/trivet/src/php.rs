@@ -28,7 +28,8 @@ pub(crate) fn parse(value: &str) -> Result<Option<Runner>, Problem> {
     match value {
         "off" => Ok(None),
         "cgi" => php_cgi().map(Some).ok_or_else(|| {
-            let text = "--php cgi finds no php-cgi in PATH: install it (Debian: apt install php-cgi)";
+            let text =
+                "--php cgi finds no php-cgi in PATH: install it (Debian: apt install php-cgi)";
             Problem::Failed(text.into())
         }),
         "auto" => {
@@ -68,7 +69,8 @@ fn find_program(folders: impl Iterator<Item = PathBuf>) -> Option<String> {
             return plain(own);
         }
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        let numbered = entries.filter_map(|entry| Some((version(&entry.file_name())?, entry.path())));
+        let numbered =
+            entries.filter_map(|entry| Some((version(&entry.file_name())?, entry.path())));
         others.extend(numbered.filter(|row| is_program(&row.1)));
     }
     others.into_iter().max_by(|one, other| one.0.cmp(&other.0)).and_then(|row| plain(row.1))
@@ -201,9 +203,12 @@ mod tests {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
         };
         assert_eq!(found(), None);
-        for (name, mode) in
-            [("php-cgi8.10", 0o755), ("php-cgi8.9", 0o755), ("php-cgi99", 0o644), ("php-cgi.x", 0o755)]
-        {
+        for (name, mode) in [
+            ("php-cgi8.10", 0o755),
+            ("php-cgi8.9", 0o755),
+            ("php-cgi99", 0o644),
+            ("php-cgi.x", 0o755),
+        ] {
             add(&first.join(name), mode);
         }
         assert_eq!(found().as_deref(), first.join("php-cgi8.10").to_str());

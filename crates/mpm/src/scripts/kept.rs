@@ -8,7 +8,8 @@ use crate::broker::{Broker, Order, Outcome, ProcessId, RequestId};
 use process::{Event, Process, exit_line};
 use runtime::clock;
 use runtime::programs::{
-    Counter, Denial, Doorway, Launch, Limits, Malformed, Report, Step, Wanted, Word, log_pipe,
+    Counter, Denial, Doorway, Heard, Launch, Limits, Malformed, Report, Step, Wanted, Word,
+    log_pipe,
 };
 use server::{Server, Severity};
 use std::collections::BTreeMap;
@@ -120,13 +121,13 @@ impl<'a> Kept<'a> {
     /// A tenant says something, or is gone.
     fn hear(&mut self, request: RequestId, now_ms: u64) {
         let Some(tenant) = self.tenants.get(&request) else { return };
-        let Some(word) = tenant.counter.word() else { return };
+        let Some(heard) = tenant.counter.hear() else { return };
         let Some(Tenant { process, .. }) = self.tenants.remove(&request) else { return };
         let Some(id) = process else { return self.broker.leave(request) };
-        let outcome = match word {
-            Some(Word::Answered) => Outcome::Answered,
-            Some(Word::Abandoned) => Outcome::Abandoned,
-            None => Outcome::Suspect,
+        let outcome = match heard {
+            Heard::Word(Word::Answered) => Outcome::Answered,
+            Heard::Word(Word::Abandoned) | Heard::NeverTaken => Outcome::Abandoned,
+            Heard::Gone => Outcome::Suspect,
         };
         if let Some(process) = self.processes.get_mut(&id) {
             process.is_left(outcome);
@@ -167,7 +168,8 @@ impl<'a> Kept<'a> {
             errno: error.raw_os_error().unwrap_or(0),
         };
         let user = suexec::user(self.server, &class.order).map_err(Report::Refused)?;
-        let (doorway, socket) = Doorway::open(&self.folder).map_err(failed)?;
+        let doorway = Doorway::open(&self.folder).or_else(|_| Doorway::open(&std::env::temp_dir()));
+        let (doorway, socket) = doorway.map_err(failed)?;
         let (said, errors) = log_pipe().map_err(failed)?;
         let program = class.order.program.to_string_lossy();
         let environment = self.server.kept_environment(class.host, &program);

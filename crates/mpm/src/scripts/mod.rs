@@ -129,7 +129,8 @@ impl Manager<'_> {
         let readable = wake::readable(&watched, limit);
         let kept = readable.iter().filter_map(|at| concerns.get(at.checked_sub(kept_at)?));
         let kept: Vec<Concern> = kept.copied().collect();
-        let mut concerned: Vec<usize> = readable.iter().filter_map(|at| *owners.get(*at)?).collect();
+        let mut concerned: Vec<usize> =
+            readable.iter().filter_map(|at| *owners.get(*at)?).collect();
         concerned.dedup();
         for index in concerned {
             self.running[index].look();

@@ -40,7 +40,8 @@ impl Doorway {
 
     fn open_in(private: &OwnedFd) -> io::Result<(Self, File)> {
         // Not blocking would be seen by the program, which shares the state of the socket.
-        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        let socket =
+            socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         // Names of sockets are short; that of a folder need not be.
         let name = format!("/proc/self/fd/{}/socket", private.as_raw_fd());
         bind(&socket, &SocketAddrUnix::new(name.as_str())?)?;

@@ -69,6 +69,17 @@ pub enum Word {
     Abandoned = 2,
 }
 
+/// What the manager hears of whoever has a process, or waits for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// It has done with it.
+    Word(Word),
+    /// It is gone, or says nonsense.
+    Gone,
+    /// It was gone before it took what it was granted.
+    NeverTaken,
+}
+
 /// Why there is no process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denial {
@@ -115,10 +126,7 @@ impl Orders {
 /// Process id and connection, or why there is none.
 type Answer = Result<(i32, OwnedFd), Denial>;
 
-fn poll_answer(
-    control: &AsyncFd<OwnedFd>,
-    context: &mut Context<'_>,
-) -> Poll<io::Result<Answer>> {
+fn poll_answer(control: &AsyncFd<OwnedFd>, context: &mut Context<'_>) -> Poll<io::Result<Answer>> {
     loop {
         let mut ready = ready!(control.poll_read_ready(context))?;
         let mut bytes = [0; ANSWER_BYTES];
@@ -185,15 +193,16 @@ impl Counter {
         };
     }
 
-    /// What was said about the process: the outer `None` is nothing yet, the inner one is that
-    /// whoever had it is gone, or says nonsense.
-    pub fn word(&self) -> Option<Option<Word>> {
+    /// What was said about the process; `None` is nothing yet.
+    pub fn hear(&self) -> Option<Heard> {
         let mut bytes = [0; 2];
         match recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT) {
             Err(rustix::io::Errno::AGAIN) => None,
-            Ok((1, _)) if bytes[0] == Word::Answered as u8 => Some(Some(Word::Answered)),
-            Ok((1, _)) if bytes[0] == Word::Abandoned as u8 => Some(Some(Word::Abandoned)),
-            Ok(_) | Err(_) => Some(None),
+            Ok((1, _)) if bytes[0] == Word::Answered as u8 => Some(Heard::Word(Word::Answered)),
+            Ok((1, _)) if bytes[0] == Word::Abandoned as u8 => Some(Heard::Word(Word::Abandoned)),
+            // unix(7): the other end was closed while something was there to be read.
+            Err(rustix::io::Errno::CONNRESET) => Some(Heard::NeverTaken),
+            Ok(_) | Err(_) => Some(Heard::Gone),
         }
     }
 }
@@ -253,12 +262,12 @@ mod tests {
             });
             assert_eq!(tenant.pid, 77);
             let (counter, _theirs) = manager.join().unwrap();
-            assert_eq!(counter.word(), None);
+            assert_eq!(counter.hear(), None);
             match word {
                 Some(word) => tenant.leave(word),
                 None => drop(tenant),
             }
-            assert_eq!(counter.word(), Some(word));
+            assert_eq!(counter.hear(), Some(word.map_or(Heard::Gone, Heard::Word)));
         }
     }
 
@@ -271,9 +280,20 @@ mod tests {
             assert!(crate::timer::timeout(limit, orders.lease(&wanted())).await.is_none());
         });
         let (_, counter) = counter(&desk);
-        assert_eq!(counter.word(), Some(None));
+        assert_eq!(counter.hear(), Some(Heard::Gone));
         let (ours, _theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         assert!(counter.grant(1, ours.as_fd()).is_err());
+    }
+
+    #[test]
+    fn what_was_granted_to_nobody_was_never_taken() {
+        let (own, control) = super::super::desk::pair().unwrap();
+        let counter = Counter::new(control);
+        let (ours, _theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        counter.grant(1, ours.as_fd()).unwrap();
+        assert_eq!(counter.hear(), None);
+        drop(own);
+        assert_eq!(counter.hear(), Some(Heard::NeverTaken));
     }
 
     #[test]

@@ -16,8 +16,8 @@ mod report;
 
 pub use desk::{Asked, Control, Desk, Orders};
 pub use doorway::{Doorway, discard, log_pipe, say_no_more};
-pub use lease::{Counter, Denial, Tenant, Wanted, Word};
 pub use launch::{Launch, end_group, launch};
+pub use lease::{Counter, Denial, Heard, Tenant, Wanted, Word};
 pub use order::{Identity, Limit, Limits, Malformed, ORDER_BYTES_MAX, Order, fuzz_order};
 pub use program::{Program, Stream};
 pub use report::{Refusal, Report, Step};

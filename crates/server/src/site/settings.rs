@@ -5,8 +5,8 @@
 
 use crate::modules::{
     access_compat, actions, alias, allowmethods, auth_basic, authn_core, authn_file, authz_core,
-    authz_groupfile, autoindex, cgi, core, dir, env, expires, fcgid, filter, headers, info, logio, mime,
-    negotiation, proxy_fcgi, remoteip, setenvif, speling, trivet, userdir, vhost_alias,
+    authz_groupfile, autoindex, cgi, core, dir, env, expires, fcgid, filter, headers, info, logio,
+    mime, negotiation, proxy_fcgi, remoteip, setenvif, speling, trivet, userdir, vhost_alias,
 };
 use message::Method;
 use std::ops::{Deref, DerefMut};

@@ -304,7 +304,7 @@ impl Flavor {
             // Whatever else it says is dropped, but it may finish its work.
             let _ = relay.finish().await;
             let stop = redirected(lookup, redirect);
-            lookup.always.extend(answer::fields(head.lasting));
+            answer::keep(lookup, head.lasting);
             return Err(stop);
         }
         let mut response = answer::begin(lookup, head, self.name)?;

@@ -73,7 +73,9 @@ impl Server {
             all.retain(|row| !row.0.eq_ignore_ascii_case(name.as_bytes()));
             all.push((name.into_bytes(), value.into_bytes()));
         }
-        all.into_iter().filter_map(|(name, value)| CString::new([name, value].join(&b'=')).ok()).collect()
+        all.into_iter()
+            .filter_map(|(name, value)| CString::new([name, value].join(&b'=')).ok())
+            .collect()
     }
 
     /// The name of a host, for the log.
@@ -107,6 +109,9 @@ mod tests {
         assert_eq!(max(64, 16 * GB), 204);
         assert_eq!(max(2, GB), 12);
         assert_eq!(max(1, 0), 4);
-        assert_eq!(max(usize::MAX, u64::MAX), usize::try_from(u64::MAX / 100 / PROCESS_BYTES).unwrap());
+        assert_eq!(
+            max(usize::MAX, u64::MAX),
+            usize::try_from(u64::MAX / 100 / PROCESS_BYTES).unwrap()
+        );
     }
 }

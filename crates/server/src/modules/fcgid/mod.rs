@@ -12,8 +12,8 @@ mod request;
 mod settings;
 
 pub use manage::Severity;
-pub use settings::{Scores, Terms};
 pub(crate) use settings::{HostSettings, ServerSettings, Settings};
+pub use settings::{Scores, Terms};
 
 use crate::accounting::Waits;
 use crate::failure::Failure;
@@ -46,11 +46,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> = Module {
-    name: "fcgid_module",
-    file: "mod_fcgid.c",
-    directives: directives::DIRECTIVES,
-};
+pub(crate) static MODULE: Module<Builder> =
+    Module { name: "fcgid_module", file: "mod_fcgid.c", directives: directives::DIRECTIVES };
 
 /// The name of the module in the log.
 const NAME: &str = "fcgid";
@@ -113,11 +110,11 @@ pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
 /// What has to hold before anything runs, in mod_fcgid's order (fcgid_handler).
 fn check(lookup: &mut Lookup<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
     let path = lookup.display_path();
-    let refuse = |status, text: &str| Failure::new(status, NAME, format!("{text}: {path}")).at_error();
+    let refuse = |status, text: &str| Failure::new(status, NAME, format!("{text}: {path}"));
     let is_script_alias = lookup.mapped.handler == Some(SCRIPT_HANDLER);
     if !lookup.settings.core.may_execute() && !is_script_alias {
-        let text = "mod_fcgid: Options ExecCGI is off in this directory";
-        return Err(refuse(Status::FORBIDDEN, text).into());
+        let text = format!("mod_fcgid: location of script {path} does not have ExecCGI enabled");
+        return Err(Failure::new(Status::FORBIDDEN, NAME, text).at_error().into());
     }
     let rejects = lookup.settings.core.accept_path_info() == PathInfo::Reject;
     if rejects && !lookup.path_info.is_empty() {
@@ -180,7 +177,8 @@ fn with_errno(failure: Failure, error: &io::Error) -> Failure {
     }
 }
 
-/// No process became free in time, or there is none.
+/// No process became free in time, or there is none. To httpd a program that cannot be started is
+/// one that does not answer.
 fn no_process(
     lookup: &Lookup<'_>,
     wrapper: Option<&Wrapper>,
@@ -188,39 +186,43 @@ fn no_process(
     why: Option<Report>,
 ) -> Failure {
     let program = wanted.order.program.to_string_lossy();
+    let text = format!("mod_fcgid: can't run {program}");
     let said = match why {
         Some(Report::Failed { errno, .. }) => {
-            let text = format!("mod_fcgid: can't run {program}");
-            Some(Failure::at(Level::Error, NAME, None, &text).os_error(errno))
+            Failure::at(Level::Error, NAME, None, &text).os_error(errno)
         }
         Some(Report::Refused(refusal)) => {
-            let text = format!("mod_fcgid: can't run {program}: {}", refusal.text());
-            Some(Failure::at(Level::Error, NAME, None, &text))
+            Failure::at(Level::Error, NAME, None, &format!("{text}: {}", refusal.text()))
         }
-        _ => None,
+        _ => {
+            let line = wrapper.map_or(&*program, |wrapper| &wrapper.line);
+            let text = format!("mod_fcgid: can't apply process slot for {line}");
+            return Failure::new(Status::SERVICE_UNAVAILABLE, NAME, text).level(Level::Warn);
+        }
     };
-    said.inspect(|said| lookup.context.log_failure(said, lookup));
-    let line = wrapper.map_or(&*program, |wrapper| &wrapper.line);
-    let text = format!("mod_fcgid: can't apply process slot for {line}");
-    Failure::new(Status::SERVICE_UNAVAILABLE, NAME, text).level(Level::Warn)
+    lookup.context.log_failure(&said, lookup);
+    of_script(lookup, &fastcgi::ScriptHeadParser::new().end_of_output())
 }
 
 /// There is no answer.
 fn failed(lookup: &Lookup<'_>, fault: Fault) -> Failure {
-    let fault = match fault {
-        Fault::Request(refusal) => return Failure::from(refusal),
-        Fault::Script(fault) => fault,
+    match fault {
+        Fault::Request(refusal) => Failure::from(refusal),
+        Fault::Script(fault) => of_script(lookup, &fault),
+        // A process that is silent is as good as one that is gone (fcgid_bridge.c,
+        // getsfunc_fcgid_BRIGADE), so that this is no 504.
         other => {
             Log::of(lookup, Voice::Fcgid).broken_off(&other);
-            match other {
-                Fault::TimedOut(_) => ScriptFault::TimedOut,
-                _ => fastcgi::ScriptHeadParser::new().end_of_output(),
-            }
+            of_script(lookup, &fastcgi::ScriptHeadParser::new().end_of_output())
         }
-    };
+    }
+}
+
+/// What it says is no answer: httpd's library complains, and not the module.
+fn of_script(lookup: &Lookup<'_>, fault: &ScriptFault) -> Failure {
     let text = fault.message(lookup.file_name());
     let text = String::from_utf8_lossy(&text).into_owned();
-    let module = if fault.id().is_some() { "http" } else { NAME };
+    let module = if fault.id().is_some() { "http" } else { "core" };
     let mut failure = Failure::new(fault.status(), module, text).at_error();
     failure.id = fault.id();
     failure
@@ -236,7 +238,7 @@ async fn response(
         // Whatever else it says is dropped, but it may finish its work.
         managed.finish().await;
         let stop = cgi::redirected(lookup, redirect);
-        lookup.always.extend(answer::fields(head.lasting));
+        answer::keep(lookup, head.lasting);
         return Err(stop);
     }
     let mut response = answer::begin(lookup, head, NAME)?;

@@ -8,6 +8,7 @@ use crate::script::body::Body;
 use crate::script::environment::environment;
 use crate::table::Table;
 use fastcgi::{Exchange, Params};
+use http1::BodyLength;
 use runtime::programs::{Identity, Limits, Order, Wanted};
 use std::ffi::CString;
 use std::rc::Rc;
@@ -20,9 +21,13 @@ const HOP_BY_HOP: [&str; 5] =
 pub(super) fn head(lookup: &mut Lookup<'_>, body: &Body) -> Rc<(Vec<u8>, Exchange)> {
     let settings = lookup.settings.clone();
     let mut env = environment(lookup, settings.core.variables());
-    if let Body::Spooled(spool) = body {
-        env.set("CONTENT_LENGTH", spool.length().to_string());
-    }
+    // Debian's mod_fcgid has read the body by now, and says its length even if there is none.
+    let length = match (body, lookup.request.body()) {
+        (Body::Spooled(spool), _) => spool.length(),
+        (Body::Incoming(_), BodyLength::Length(length)) => length,
+        _ => 0,
+    };
+    env.set("CONTENT_LENGTH", length.to_string());
     pass_headers(lookup, &mut env);
     if lookup.site().fcgid.fixes_path_info() {
         fix_path_info(&mut env);

@@ -67,30 +67,42 @@ impl Log {
                 let text = format!("Error dispatching request to : ({})", words(fault));
                 self.write(Some(1075), text.as_bytes());
             }
-            Voice::Fcgid => self.write(None, fcgid_words(fault).as_bytes()),
+            Voice::Fcgid => {
+                let (os_error, text) = fcgid_words(fault);
+                self.write_with(None, os_error, text.as_bytes());
+            }
         }
     }
 
     fn write(&self, id: Option<u32>, text: &[u8]) {
+        self.write_with(id, None, text);
+    }
+
+    fn write_with(&self, id: Option<u32>, os_error: Option<i32>, text: &[u8]) {
         let Some(host) = self.server.site.hosts.get(self.host) else { return };
         let (name, level) = match self.voice {
             Voice::Proxy => (NAME, Level::Error),
             Voice::Fcgid => ("fcgid", Level::Warn),
         };
         let message = Message::new(name, level, id, text).about(Some(self.client));
-        host.error_log.write(None, &message);
+        host.error_log.write(None, &Message { os_error, ..message });
     }
 }
 
 /// What mod_fcgid says where there is no more of an answer (fcgid_proc_unix.c, proc_read_ipc).
-fn fcgid_words(fault: &Fault) -> String {
-    match fault {
+fn fcgid_words(fault: &Fault) -> (Option<i32>, String) {
+    let text = match fault {
         Fault::TimedOut(ms) => format!("mod_fcgid: read data timeout in {} seconds", ms / 1000),
         Fault::Closed => {
             "mod_fcgid: error reading data, FastCGI server closed connection".to_owned()
         }
+        Fault::Broken(error) if error.raw_os_error().is_some() => {
+            let text = "mod_fcgid: error reading data from FastCGI server".to_owned();
+            return (error.raw_os_error(), text);
+        }
         other => format!("mod_fcgid: error reading data from FastCGI server: {}", words(other)),
-    }
+    };
+    (None, text)
 }
 
 fn words(fault: &Fault) -> String {
