@@ -155,6 +155,36 @@ fn scripts_and_clients_see_what_they_see_with_apache(mpm: Mpm) {
     compare_with(test, mpm, &DIFFERENTIAL, |_| Some(()));
 }
 
+/// A user that nobody has.
+const SOMEBODY: u32 = 54_321;
+
+fn processes_of_another_user_run_his_wrapper_if_nobody_else_could_have_written_it(mpm: Mpm) {
+    let Some(program) = php_cgi("php_managed: suexec") else { return };
+    if !process::am_root() {
+        return outside::not_run("php_managed: suexec", "the tests do not run as root");
+    }
+    let site = Site::new(mpm).steady().file("bin/php", "");
+    let site = site.file("who.php", "<?php echo posix_geteuid(), ' ', getenv('INITIAL');");
+    let folder = site.root().join("bin");
+    let wrapper = folder.join("php");
+    let text = format!("#!/bin/sh\nexec {program} -n -d extension=posix\n");
+    fs::write(&wrapper, text).unwrap();
+    for path in [&folder, &wrapper] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        std::os::unix::fs::chown(path, Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+    }
+    let user = format!("SuexecUserGroup #{SOMEBODY} #{SOMEBODY}");
+    let line = format!("FcgidWrapper {}", wrapper.display());
+    let server = start_with(site, &line, &[&user, "FcgidInitialEnv INITIAL x"]);
+    assert_eq!(server.get("/who.php").text(), format!("{SOMEBODY} x"));
+    assert_eq!(process::user(pid(&server)), Some(SOMEBODY));
+    process::signal(pid(&server), libc::SIGKILL);
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o775)).unwrap();
+    wait_for("a refusal", 10, || server.get("/who.php").status == 500);
+    let log = server.error_text();
+    assert!(log.contains("can't run") && log.contains("file is writable by others"), "{log}");
+}
+
 /// A site with the scripts, run by kept processes.
 fn start(test: &str, mpm: Mpm, lines: &[&str]) -> Option<Server> {
     let program = php_cgi(test)?;
@@ -502,6 +532,7 @@ fn a_folder_is_served_with_php_cgi(mpm: Mpm) {
 
 each_mpm! {
     scripts_and_clients_see_what_they_see_with_apache,
+    processes_of_another_user_run_his_wrapper_if_nobody_else_could_have_written_it,
     one_process_serves_one_request_after_the_other,
     a_body_of_ten_megabytes_arrives_whole,
     more_requests_than_processes_wait_for_their_turn,

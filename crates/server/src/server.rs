@@ -101,6 +101,17 @@ impl Server {
         self.site.user.as_ref()
     }
 
+    /// Whom the scripts of a row of the configuration run as, and the folders that they must be in.
+    pub fn script_user(&self, row: u32) -> Option<(&User, Vec<PathBuf>)> {
+        let row = self.site.script_users.get(usize::try_from(row).ok()?)?;
+        Some((&row.0, row.1.clone()))
+    }
+
+    /// Whether scripts in homes run as the users that these belong to.
+    pub fn runs_as_others(&self) -> bool {
+        self.site.runs_as_others
+    }
+
     /// The folder that is served, for the banner.
     pub fn document_root(&self) -> &std::path::Path {
         self.site.main().root.path()
@@ -249,6 +260,10 @@ impl Server {
 
     /// Log what modules have to say when the server begins to serve.
     pub fn note_modules(&self) {
+        if self.site.runs_as_others {
+            let text = "suEXEC mechanism enabled (wrapper: the process that starts scripts)";
+            self.log(Level::Notice, "suexec", Some(1232), None, text.as_bytes());
+        }
         for (id, text) in self.site.proxy_protocol.notices() {
             self.log(Level::Notice, "remoteip", Some(id), None, text.as_bytes());
         }

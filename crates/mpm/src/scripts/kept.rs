@@ -8,8 +8,8 @@ use crate::broker::{Broker, Order, Outcome, ProcessId, RequestId};
 use process::{Event, Process, exit_line};
 use runtime::clock;
 use runtime::programs::{
-    Counter, Denial, Doorway, Heard, Launch, Limits, Malformed, Report, Step, Wanted, Word,
-    log_pipe,
+    Counter, Denial, Doorway, Heard, Identity, Launch, Limits, Malformed, Report, Step, Wanted,
+    Word, log_pipe,
 };
 use server::{Server, Severity};
 use std::collections::BTreeMap;
@@ -167,17 +167,23 @@ impl<'a> Kept<'a> {
             step: Step::Fork,
             errno: error.raw_os_error().unwrap_or(0),
         };
-        let user = suexec::user(self.server, &class.order).map_err(Report::Refused)?;
+        // Whoever asks has no say in its variables.
+        let mut order = runtime::programs::Order { environment: Vec::new(), ..class.order.clone() };
+        let (user, open_folder) = suexec::user(self.server, &mut order).map_err(Report::Refused)?;
         let doorway = Doorway::open(&self.folder).or_else(|_| Doorway::open(&std::env::temp_dir()));
         let (doorway, socket) = doorway.map_err(failed)?;
         let (said, errors) = log_pipe().map_err(failed)?;
         let program = class.order.program.to_string_lossy();
-        let environment = self.server.kept_environment(class.host, &program);
+        // What suEXEC drops of variables was said by somebody else than this configuration.
+        let of_server = class.order.identity == Identity::Server;
+        let mut environment = std::mem::take(&mut order.environment);
+        environment.extend(self.server.kept_environment(class.host, &program, of_server));
         let launch = Launch {
-            program: &class.order.program,
-            arguments: &class.order.arguments,
+            program: &order.program,
+            arguments: &order.arguments,
             environment: &environment,
-            folder: &class.order.folder,
+            folder: &order.folder,
+            open_folder: open_folder.as_ref(),
             limits: Limits::default(),
             user: user.as_deref(),
             streams: [&socket, &errors, &errors],

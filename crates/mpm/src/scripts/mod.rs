@@ -15,8 +15,7 @@ pub(crate) use keeper::Keepers;
 use crate::Generation;
 use kept::{Concern, Kept};
 use running::Running;
-use runtime::programs::{Asked, Control, Desk, Launch, Limits, Malformed, Order, Orders};
-use runtime::programs::{Report, Step};
+use runtime::programs::{Asked, Desk, Launch, Malformed, Order, Orders, Report, Step};
 use runtime::signals::{Signal, Signals};
 use runtime::{clock, process, wake};
 use server::Server;
@@ -161,7 +160,7 @@ impl Manager<'_> {
             match self.desk.next() {
                 Asked::Program { order, control, streams } => match self.start(order, &streams) {
                     Ok((pid, launch)) => self.running.push(Running::new(pid, launch, control)),
-                    Err(report) => refuse(&control, report),
+                    Err(report) => control.report(report),
                 },
                 Asked::Process { wanted, counter } => self.kept.ask(wanted, counter),
                 Asked::Nonsense => {}
@@ -180,13 +179,14 @@ impl Manager<'_> {
         [input, output, errors]: &[File; 3],
     ) -> Result<(i32, std::os::fd::OwnedFd), Report> {
         let failed = |step: Step, errno: i32| Report::Failed { step, errno };
-        let order = order.map_err(|Malformed| failed(Step::Order, 0))?;
-        let user = suexec::user(self.server, &order).map_err(Report::Refused)?;
+        let mut order = order.map_err(|Malformed| failed(Step::Order, 0))?;
+        let (user, open_folder) = suexec::user(self.server, &mut order).map_err(Report::Refused)?;
         let Order { folder, program, arguments, environment, limits, .. } = &order;
-        let limits: Limits = *limits;
+        let limits = *limits;
         let streams = [input, output, errors];
-        let user = user.as_deref();
-        let launch = Launch { program, arguments, environment, folder, limits, user, streams };
+        let (user, open_folder) = (user.as_deref(), open_folder.as_ref());
+        let launch =
+            Launch { program, arguments, environment, folder, open_folder, limits, user, streams };
         runtime::programs::launch(&launch)
             .map_err(|error| failed(Step::Fork, error.raw_os_error().unwrap_or(0)))
     }
@@ -202,8 +202,4 @@ impl Manager<'_> {
             }
         }
     }
-}
-
-fn refuse(control: &Control, report: Report) {
-    control.report(report);
 }

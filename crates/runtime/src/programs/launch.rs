@@ -26,6 +26,8 @@ pub struct Launch<'a> {
     pub environment: &'a [CString],
     /// Where it starts.
     pub folder: &'a CStr,
+    /// The same, open: the program is a name within it then.
+    pub open_folder: Option<&'a OwnedFd>,
     /// What it may use.
     pub limits: Limits,
     /// Whom it becomes; `None` to stay who the manager is.
@@ -96,7 +98,11 @@ impl Launch<'_> {
             process::become_user(user).map_err(|error| (Step::User, error))?;
         }
         process::die_with_parent(parent);
-        rustix::process::chdir(self.folder).map_err(at(Step::Folder))
+        match self.open_folder {
+            Some(folder) => rustix::process::fchdir(folder),
+            None => rustix::process::chdir(self.folder),
+        }
+        .map_err(at(Step::Folder))
     }
 }
 

@@ -13,6 +13,7 @@ mod lease;
 mod order;
 mod program;
 mod report;
+mod trust;
 
 pub use desk::{Asked, Control, Desk, Orders};
 pub use doorway::{Doorway, discard, log_pipe, say_no_more};
@@ -21,3 +22,4 @@ pub use lease::{Counter, Denial, Heard, Tenant, Wanted, Word};
 pub use order::{Identity, Limit, Limits, Malformed, ORDER_BYTES_MAX, Order, fuzz_order};
 pub use program::{Program, Stream};
 pub use report::{Refusal, Report, Step};
+pub use trust::trust;

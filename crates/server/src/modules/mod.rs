@@ -44,6 +44,7 @@ pub(crate) mod reqtimeout;
 pub(crate) mod setenvif;
 pub(crate) mod speling;
 pub(crate) mod status;
+pub(crate) mod suexec;
 pub(crate) mod trivet;
 pub(crate) mod unique_id;
 pub(crate) mod unixd;
@@ -98,6 +99,7 @@ pub(crate) static MODULES: &[&Module<Builder>] = &[
     &fcgid::MODULE,
     &cgi::DAEMON_MODULE,
     &cgi::MODULE,
+    &suexec::MODULE,
     &unique_id::MODULE,
     &status::MODULE,
     &info::MODULE,
@@ -113,7 +115,7 @@ const READ: &[Row<Hook>] = &[
 ];
 
 /// Modules that do something by being there: they count only where `LoadModule` names them.
-const UNASKED: &[&str] = &["unique_id_module"];
+const UNASKED: &[&str] = &["suexec_module", "unique_id_module"];
 
 /// Modules that have programs run for a request: where none of these is there, nobody starts any.
 pub(crate) const RUN_PROGRAMS: &[&str] = &["cgi_module", "cgid_module", "fcgid_module"];

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::lookup::{Lookup, Mapped, Place};
-use crate::modules::alias;
+use crate::modules::{alias, suexec};
 use crate::phase::Stop;
 use crate::site::builder::Builder;
 use config::lexer::Words;
@@ -175,6 +175,7 @@ pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> 
         if is_last || file::status_at(file::CURRENT_FOLDER, &folder).is_ok() {
             let own = alias::parents(word.as_bytes());
             let place = alias::place_of(lookup, &[&folder, rest].concat(), own)?;
+            lookup.notes.set(suexec::USER_NOTE, user);
             let prefix = path[..path.len() - rest.len()].to_vec();
             let context_root = Some(folder);
             lookup.mapped = Mapped { prefix, context_root, ..Mapped::default() };

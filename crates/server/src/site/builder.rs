@@ -114,6 +114,8 @@ pub(crate) struct ServerDraft {
     pub(crate) listen: Vec<SocketAddr>,
     pub(crate) mpm: crate::MpmSettings,
     pub(crate) user: Option<String>,
+    /// `SuexecUserGroup`: user and group.
+    pub(crate) script_users: Vec<(String, String)>,
     pub(crate) group: Option<String>,
     pub(crate) types_config: Option<PathBuf>,
     pub(crate) tokens: crate::identity::Tokens,

@@ -23,6 +23,7 @@ use crate::log::errors::ErrorLog;
 use crate::log::sink::Sink;
 use crate::modules;
 use crate::modules::mime::Types;
+use crate::modules::suexec;
 use crate::phase::Phases;
 use crate::proxy_protocol::ProxyProtocol;
 use crate::resolve::{Root, Roots};
@@ -46,6 +47,10 @@ pub(crate) struct Site {
     pub(crate) listen: Vec<SocketAddr>,
     pub(crate) mpm: crate::MpmSettings,
     pub(crate) user: Option<User>,
+    /// Whom scripts run as, each with the folders that theirs must be in.
+    pub(crate) script_users: Vec<(User, Vec<PathBuf>)>,
+    /// Whether scripts in homes run as the users that these belong to.
+    pub(crate) runs_as_others: bool,
     pub(crate) error_log: Arc<ErrorLog>,
     pub(crate) types: Types,
     pub(crate) tokens: Tokens,
@@ -109,6 +114,8 @@ impl Site {
         Ok(Self {
             listen,
             user: find_user(user.as_deref(), group.as_deref())?,
+            script_users: script_users(&server.script_users, &hosts)?,
+            runs_as_others: modules::is_loaded(loaded, "suexec_module") && process::is_root(),
             error_log: hosts[0].error_log.clone(),
             types: read_types(server.types_config.as_deref())?,
             tokens,
@@ -328,6 +335,20 @@ fn read_types(path: Option<&Path>) -> Result<Types, String> {
         format!("AH01597: could not open mime types config file {}: {error}", path.display())
     })?;
     Ok(Types::parse(&String::from_utf8_lossy(&text)))
+}
+
+/// Whom scripts run as; theirs are where the hosts have their documents that name them.
+fn script_users(
+    names: &[(String, String)],
+    hosts: &[Host],
+) -> Result<Vec<(User, Vec<PathBuf>)>, String> {
+    let row = |(number, (user, group)): (u32, &(String, String))| {
+        let user = find_user(Some(user), Some(group))?.ok_or("only root can run scripts so")?;
+        let own = hosts.iter().filter(|host| host.modules.suexec.row == Some(number));
+        let roots = own.map(|host| host.root.path().to_owned());
+        Ok((user, roots.chain([PathBuf::from(suexec::ROOT)]).collect()))
+    };
+    (0..).zip(names).map(row).collect()
 }
 
 /// Whom children become. A number is written `#33`. Not root: nobody else, as in httpd.

@@ -6,7 +6,8 @@
 use crate::modules::{
     access_compat, actions, alias, allowmethods, auth_basic, authn_core, authn_file, authz_core,
     authz_groupfile, autoindex, cgi, core, dir, env, expires, fcgid, filter, headers, info, logio,
-    mime, negotiation, proxy_fcgi, remoteip, setenvif, speling, trivet, userdir, vhost_alias,
+    mime, negotiation, proxy_fcgi, remoteip, setenvif, speling, suexec, trivet, userdir,
+    vhost_alias,
 };
 use message::Method;
 use std::ops::{Deref, DerefMut};
@@ -122,6 +123,7 @@ pub(crate) struct HostSettings {
     pub(crate) info: info::HostSettings,
     pub(crate) remoteip: Sparse<remoteip::HostSettings>,
     pub(crate) setenvif: setenvif::Settings,
+    pub(crate) suexec: suexec::HostSettings,
     pub(crate) userdir: userdir::HostSettings,
     pub(crate) vhost_alias: Sparse<vhost_alias::HostSettings>,
 }
@@ -129,7 +131,8 @@ pub(crate) struct HostSettings {
 impl HostSettings {
     /// Those of a virtual host over those of the main server.
     pub(crate) fn over(&self, main: &Self) -> Self {
-        let Self { alias, cgi, fcgid, info, remoteip, setenvif, userdir, vhost_alias } = self;
+        let Self { alias, cgi, fcgid, info, remoteip, setenvif, suexec, userdir, vhost_alias } =
+            self;
         Self {
             alias: alias.over(&main.alias),
             cgi: cgi.over(&main.cgi),
@@ -137,6 +140,7 @@ impl HostSettings {
             info: info.over(&main.info),
             remoteip: remoteip.over(&main.remoteip, remoteip::HostSettings::over),
             setenvif: setenvif.over(&main.setenvif),
+            suexec: suexec.over(&main.suexec),
             userdir: userdir.over(&main.userdir),
             vhost_alias: vhost_alias.over(&main.vhost_alias, vhost_alias::HostSettings::over),
         }

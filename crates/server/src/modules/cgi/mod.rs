@@ -19,6 +19,7 @@ use crate::log::errors::os_error_text;
 use crate::lookup::Lookup;
 use crate::modules::alias::SCRIPT_HANDLER;
 use crate::modules::core::PathInfo;
+use crate::modules::suexec;
 use crate::phase::{self, Stop};
 use crate::representation;
 use crate::response::{Body, Response};
@@ -376,7 +377,7 @@ fn order(lookup: &mut Lookup<'_>, body: &RequestBody) -> Order {
     let words = arguments::words(lookup.query.as_deref());
     let arguments = [path.clone()].into_iter().chain(words).filter_map(|it| CString::new(it).ok());
     Order {
-        identity: runtime::programs::Identity::Server,
+        identity: suexec::identity(lookup),
         limits: settings.core.limits(),
         folder: CString::new(&path[..folder]).unwrap_or_default(),
         arguments: arguments.collect(),

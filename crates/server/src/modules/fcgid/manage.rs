@@ -63,11 +63,12 @@ impl Server {
         Some(host.modules.fcgid.terms(program))
     }
 
-    /// The variables that such a process begins with.
-    pub fn kept_environment(&self, host: u32, program: &str) -> Vec<CString> {
-        let mut all: Vec<(Vec<u8>, Vec<u8>)> = environment::inherited_variables()
-            .map(|(name, value)| (name.as_bytes().to_vec(), value))
-            .collect();
+    /// The variables that such a process begins with, besides those of any process of another user
+    /// than the server's.
+    pub fn kept_environment(&self, host: u32, program: &str, of_server: bool) -> Vec<CString> {
+        let inherited = environment::inherited_variables().filter(|_| of_server);
+        let mut all: Vec<(Vec<u8>, Vec<u8>)> =
+            inherited.map(|(name, value)| (name.as_bytes().to_vec(), value)).collect();
         let host = usize::try_from(host).ok().and_then(|host| self.site.hosts.get(host));
         for (name, value) in host.into_iter().flat_map(|it| it.modules.fcgid.environment(program)) {
             all.retain(|row| !row.0.eq_ignore_ascii_case(name.as_bytes()));

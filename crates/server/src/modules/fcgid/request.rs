@@ -4,12 +4,13 @@ use super::NAME;
 use super::settings::Wrapper;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
+use crate::modules::suexec;
 use crate::script::body::Body;
 use crate::script::environment::environment;
 use crate::table::Table;
 use fastcgi::{Exchange, Params};
 use http1::BodyLength;
-use runtime::programs::{Identity, Limits, Order, Wanted};
+use runtime::programs::{Limits, Order, Wanted};
 use std::ffi::CString;
 use std::rc::Rc;
 
@@ -99,7 +100,7 @@ pub(super) fn wanted(lookup: &Lookup<'_>, wrapper: Option<&Wrapper>) -> Wanted {
     let folder = program.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash.max(1));
     let text = |bytes: &[u8]| CString::new(bytes).unwrap_or_default();
     let order = Order {
-        identity: Identity::Server,
+        identity: suexec::identity(lookup),
         limits: Limits::default(),
         folder: text(&program[..folder]),
         program: text(&program),

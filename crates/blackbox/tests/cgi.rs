@@ -1,0 +1,656 @@
+//! CGI scripts: what they are told, what becomes of what they say, and that they end. Beside Apache
+//! with mod_cgid: scripts see the same variables, clients the same answers.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use blackbox::differential::{FRAMING, Set, compare_with};
+use blackbox::scratch::Scratch;
+use blackbox::{Client, Mpm, Response, Server, Site, each_mpm, process, wait_for};
+
+/// What a script is told, but for what tells the servers and the connections apart. It reads its
+/// body, because mod_cgid gives up an answer whose script has not.
+const ENVIRONMENT: &str = "#!/bin/sh
+cat >/dev/null
+printf 'Content-Type: text/plain\\n\\n'
+env | grep -v -e REMOTE_PORT -e SERVER_SOFTWARE -e SERVER_PORT -e '^PATH=' -e SIGNATURE | sort
+echo \"$# $*\"
+pwd
+";
+
+const SCRIPTS: &[(&str, &str)] = &[
+    ("bin/env.sh", ENVIRONMENT),
+    ("exec/env.sh", ENVIRONMENT),
+    ("set/env", ENVIRONMENT),
+    ("closed/env.sh", ENVIRONMENT),
+    ("bin/rejecting.sh", ENVIRONMENT),
+    ("bin/hello", "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\nhello\\n'\n"),
+    ("bin/typeless.sh", "#!/bin/sh\nprintf 'X-A: b\\n\\ntypeless\\n'\n"),
+    (
+        "bin/print.pl",
+        "#!/usr/bin/perl\n1 while <STDIN>; $_ = $ENV{QUERY_STRING}; s/%(..)/chr hex $1/ge; print;\n",
+    ),
+    ("bin/cat.sh", "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\ncat\n"),
+    ("bin/deaf.sh", "#!/bin/sh\nexec <&-\nprintf 'Content-Type: text/plain\\n\\ndeaf\\n'\n"),
+    ("bin/silent.sh", "#!/bin/sh\n"),
+    ("bin/nph-own.sh", "#!/bin/sh\nprintf 'HTTP/1.1 299 Own\\r\\nX-A: b\\r\\n\\r\\nown\\n'\n"),
+    ("bin/nobody.sh", "#!/no/such/program\n"),
+    ("bin/noformat.sh", "no format\n"),
+    ("bin/notexecutable", "#!/bin/sh\n"),
+    ("bin/folder/", ""),
+    ("page.txt", "a page\n"),
+    ("page.run", "what an Action is for\n"),
+];
+
+/// A request of `print.pl`, which says what is asked for.
+const DIFFERENTIAL: Set = Set {
+    config: "cgi",
+    files: SCRIPTS,
+    ignored: FRAMING,
+    requests: &[
+        "GET /cgi-bin/hello HTTP/1.1",
+        "HEAD /cgi-bin/hello HTTP/1.1",
+        "GET /cgi-bin/hello HTTP/1.0",
+        "OPTIONS /cgi-bin/hello HTTP/1.1",
+        "BREW /cgi-bin/hello HTTP/1.1",
+        "GET /cgi-bin/env.sh HTTP/1.1",
+        "GET /cgi-bin/env.sh?a=1&b=%20 HTTP/1.1",
+        "GET /cgi-bin/env.sh?a+b%20c+d;e%00f HTTP/1.1",
+        "GET /cgi-bin/env.sh?+ HTTP/1.1",
+        "GET /cgi-bin/env.sh? HTTP/1.1",
+        "GET /cgi-bin/env.sh/path/info HTTP/1.1",
+        "GET /cgi-bin/env.sh//path//info?q HTTP/1.1",
+        "GET /cgi-bin/rejecting.sh HTTP/1.1",
+        "GET /cgi-bin/rejecting.sh/path HTTP/1.1",
+        "GET /exec/env.sh HTTP/1.1",
+        "GET /exec/env.sh/x HTTP/1.1",
+        "GET /set/env HTTP/1.1",
+        "GET /set/ HTTP/1.1",
+        "GET /set/missing HTTP/1.1",
+        "GET /match/env HTTP/1.1",
+        "GET /match/env/x HTTP/1.1",
+        "GET /closed/env.sh HTTP/1.1",
+        "GET /page.run HTTP/1.1",
+        "POST /page.run/x?y HTTP/1.1\nContent-Length: 3\n\nabc",
+        "POST /cgi-bin/env.sh HTTP/1.1\nContent-Type: text/x\nContent-Length: 3\n\nabc",
+        "GET /cgi-bin/env.sh HTTP/1.1\nAccept-Language: de\nX-Two: 1\nX-Two: 2",
+        "GET /cgi-bin/env.sh HTTP/1.1\nProxy: http://evil/",
+        "GET /cgi-bin/env.sh HTTP/1.1\nAuthorization: Basic dXNlcjpzZWNyZXQ=",
+        "GET /cgi-bin/env.sh HTTP/1.1\nRemote_User: admin\nRemote.User: admin\nX_Y: 1",
+        "POST /cgi-bin/cat.sh HTTP/1.1\nContent-Length: 5\n\nhello",
+        "POST /cgi-bin/cat.sh HTTP/1.1\nContent-Length: 0",
+        "POST /cgi-bin/cat.sh HTTP/1.1\nTransfer-Encoding: chunked\n\n5\r\nhello\r\n0\r\n\r\n",
+        "PUT /cgi-bin/cat.sh HTTP/1.1\nContent-Length: 2\n\nab",
+        "GET /cgi-bin/deaf.sh HTTP/1.1",
+        "GET /cgi-bin/typeless.sh HTTP/1.1",
+        "GET /cgi-bin/silent.sh HTTP/1.1",
+        "GET /cgi-bin/nobody.sh HTTP/1.1",
+        "GET /cgi-bin/noformat.sh HTTP/1.1",
+        "GET /cgi-bin/notexecutable HTTP/1.1",
+        "GET /cgi-bin/missing HTTP/1.1",
+        "GET /cgi-bin/missing/x HTTP/1.1",
+        "GET /cgi-bin/folder HTTP/1.1",
+        "GET /cgi-bin/folder/ HTTP/1.1",
+        "GET /cgi-bin/ HTTP/1.1",
+        "GET /cgi-bin/print.pl?Status:%20404%20Gone%20Fishing%0a%0abody HTTP/1.1",
+        "GET /cgi-bin/print.pl?Status:%20410%0a%0a HTTP/1.1",
+        "GET /cgi-bin/print.pl?Status:%20299%20Odd%0aX:%20y%0a%0abody HTTP/1.1",
+        "GET /cgi-bin/print.pl?Status:%20200%20OK%0aLocation:%20/page.txt%0a%0abody HTTP/1.1",
+        "GET /cgi-bin/print.pl?Status:%20301%20Gone%0aLocation:%20http://x/%0a%0abody HTTP/1.1",
+        "GET /cgi-bin/print.pl?Status:%20204%20No%0a%0a HTTP/1.1",
+        "GET /cgi-bin/print.pl?Status:%20oh%0a%0a HTTP/1.1",
+        "GET /cgi-bin/print.pl?Location:%20/page.txt%0a%0abody HTTP/1.1",
+        "HEAD /cgi-bin/print.pl?Location:%20/page.txt%0a%0abody HTTP/1.1",
+        "GET /cgi-bin/print.pl?Location:%20/cgi-bin/env.sh?x=1%0aX-A:%20b%0a%0abody HTTP/1.1",
+        "POST /cgi-bin/print.pl?Location:%20/cgi-bin/cat.sh%0a%0a HTTP/1.1\n\
+         Content-Length: 3\n\nabc",
+        "GET /cgi-bin/print.pl?Location:%20/missing%0a%0abody HTTP/1.1",
+        "GET /cgi-bin/print.pl?Location:%20http://example.com/%0aX-A:%20b%0a%0abody HTTP/1.1",
+        "GET /cgi-bin/print.pl?Location:%20x%0a%0abody HTTP/1.1",
+        "GET /cgi-bin/print.pl?ETag:%20%22x%22%0aX-A:%20b%0aContent-Type:%20a/b%0a%0abody HTTP/1.1\n\
+         If-None-Match: \"x\"",
+        "GET /cgi-bin/print.pl?ETag:%20%22x%22%0a%0abody HTTP/1.1\nIf-Match: \"y\"",
+        "GET /cgi-bin/print.pl?Last-Modified:%20Sun,%2006%20Nov%201994%2008:49:37%20GMT%0a%0abody \
+         HTTP/1.1\nIf-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT",
+        "GET /cgi-bin/print.pl?Status:%20200%20OK%0aETag:%20%22x%22%0a%0abody HTTP/1.1\n\
+         If-None-Match: \"x\"",
+        "GET /cgi-bin/print.pl?Set-Cookie:%20a%0aSet-Cookie:%20b%0aX:%201%0aX:%202%0a%0a HTTP/1.1",
+        "GET /cgi-bin/print.pl?A:%20b HTTP/1.1",
+        "GET /cgi-bin/print.pl?hello%0a%0abody HTTP/1.1",
+        "GET /cgi-bin/print.pl?Content-Length:%202%0aContent-Type:%20a/b%0a%0abody HTTP/1.1",
+        "GET /cgi-bin/nph-own.sh HTTP/1.1",
+        "GET /page.txt HTTP/1.1",
+    ],
+    different: &[(
+        "POST /cgi-bin/env.sh HTTP/1.1\nTransfer-Encoding: chunked\n\n1\r\nx\r\n0\r\n\r\n",
+        "a script is told how long its body is, and need not guess where it ends",
+    )],
+};
+
+fn make_executable(folder: &Path) {
+    for (name, _) in SCRIPTS.iter().filter(|row| row.1.starts_with("#!") || row.0.contains(".sh")) {
+        if *name != "bin/notexecutable" {
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(folder.join(name), mode).unwrap();
+        }
+    }
+}
+
+fn scripts_and_clients_see_what_they_see_with_apache(mpm: Mpm) {
+    compare_with("cgi: beside apache2", mpm, &DIFFERENTIAL, |pair| {
+        make_executable(pair.site.path());
+        Some(())
+    });
+}
+
+/// A folder with scripts, each of which is the body of a shell script.
+fn site(mpm: Mpm, scripts: &[(&str, &str)]) -> Site {
+    let mut site = Site::new(mpm).steady().file("page.txt", "a page\n");
+    for (name, body) in scripts {
+        site = site.file(format!("bin/{name}"), format!("#!/bin/sh\n{body}\n"));
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(site.root().join(format!("bin/{name}")), mode).unwrap();
+    }
+    let alias = format!("ScriptAlias /cgi-bin/ {}/", site.root().join("bin").display());
+    site.directive(alias)
+}
+
+fn start(mpm: Mpm, scripts: &[(&str, &str)]) -> Server {
+    site(mpm, scripts).start()
+}
+
+/// What begins the answer of most of them.
+const HEAD: &str = "printf 'Content-Type: text/plain\\n\\n'";
+
+fn with_head(body: &str) -> String {
+    format!("{HEAD}\n{body}")
+}
+
+/// A folder that scripts can write to, whoever they run as.
+fn open_folder() -> Scratch {
+    let folder = Scratch::new();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    folder
+}
+
+/// The process that starts scripts, if there is one.
+fn managers(server: &Server) -> Vec<i32> {
+    let name = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let all = process::children(server.pid());
+    all.into_iter().filter(|pid| name(pid) == "trivet: scripts\n").collect()
+}
+
+fn pid_in(path: &Path) -> Option<i32> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// Wait until a script has written its process id.
+fn wait_for_pid(path: &Path) -> i32 {
+    wait_for("the script to run", 10, || pid_in(path).is_some());
+    pid_in(path).unwrap()
+}
+
+fn a_script_answers_while_it_runs(mpm: Mpm) {
+    let body = with_head("echo first; sleep 1; echo last");
+    let server = start(mpm, &[("slow", &body)]);
+    let mut client = server.connect();
+    let begun = Instant::now();
+    client.send("GET /cgi-bin/slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    let mut start = Vec::new();
+    while !start.ends_with(b"first\n\r\n") {
+        start.extend(client.read_some(1));
+    }
+    assert!(begun.elapsed() < Duration::from_millis(900), "the first part came with the last");
+    let rest = client.read_to_end();
+    assert!(rest.windows(5).any(|part| part == b"last\n"), "{}", rest.escape_ascii());
+}
+
+fn a_long_body_goes_in_while_the_answer_comes_out(mpm: Mpm) {
+    const BYTES: usize = 8 << 20;
+    let server = start(mpm, &[("cat", &with_head("cat"))]);
+    let client = server.connect();
+    let mut writer = client.stream().try_clone().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            use std::io::Write;
+            let head = format!(
+                "POST /cgi-bin/cat HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\
+                 Content-Length: {BYTES}\r\n\r\n"
+            );
+            writer.write_all(head.as_bytes()).unwrap();
+            let piece = vec![b'x'; 1 << 16];
+            for _ in 0..BYTES >> 16 {
+                writer.write_all(&piece).unwrap();
+            }
+        });
+        let mut client = client;
+        assert_eq!(client.response().body.len(), BYTES);
+    });
+}
+
+fn a_body_without_a_length_is_measured_before_the_script_is_told(mpm: Mpm) {
+    let body = with_head("echo $CONTENT_LENGTH; wc -c");
+    let server = start(mpm, &[("count", &body)]);
+    for length in [0, 1, 70_000, 3_000_000] {
+        let mut client = server.connect();
+        client
+            .send("POST /cgi-bin/count HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+        if length > 0 {
+            client.send(format!("{length:x}\r\n{}\r\n", "x".repeat(length)));
+        }
+        client.send("0\r\n\r\n");
+        assert_eq!(client.response().text(), format!("{length}\n{length}\n"));
+    }
+}
+
+fn a_script_need_not_read_its_body(mpm: Mpm) {
+    let body = with_head("exec <&-; echo deaf");
+    let server = start(mpm, &[("deaf", &body)]);
+    let mut client = server.connect();
+    let bytes = 300_000;
+    client
+        .send(format!("POST /cgi-bin/deaf HTTP/1.1\r\nHost: a\r\nContent-Length: {bytes}\r\n\r\n"));
+    client.send(vec![b'x'; bytes]);
+    assert_eq!(client.response().text(), "deaf\n");
+    wait_for("the line", 10, || server.error_text().contains("AH02651"));
+}
+
+fn what_a_script_complains_about_is_logged_with_its_client(mpm: Mpm) {
+    let body = with_head("echo one >&2; printf 'two\\r\\nthree' >&2; echo done");
+    let server = start(mpm, &[("complain", &body), ("die", "echo why >&2; exit 1")]);
+    assert_eq!(server.get("/cgi-bin/complain").text(), "done\n");
+    assert_eq!(server.get("/cgi-bin/die").status, 500);
+    let log = server.error_text();
+    for line in ["complain: one", "complain: two", "complain: three", "die: why"] {
+        let found = log.lines().find(|text| text.ends_with(&format!("/bin/{line}")));
+        let found = found.unwrap_or_else(|| panic!("{line} in {log}"));
+        assert!(found.contains("[client 127.0.0.1:") && found.contains("AH01215: stderr from /"));
+    }
+    assert!(log.contains("End of script output before headers: die"), "{log}");
+}
+
+fn a_flood_of_complaints_neither_fills_the_log_nor_stops_the_clock(mpm: Mpm) {
+    let flood = with_head("yes complaint | head -c 5000000 >&2; echo done");
+    let scripts = [("flood", flood.as_str()), ("endless", "exec yes complaint >&2")];
+    let server = site(mpm, &scripts).directive("Timeout 2").start();
+    assert_eq!(server.get("/cgi-bin/flood").text(), "done\n");
+    let log = server.error_text();
+    assert!(log.contains("the rest is not logged"), "{} bytes", log.len());
+    let lines = log.lines().filter(|line| line.ends_with("complaint")).count();
+    assert!(lines < 110_000, "{lines}");
+    assert_eq!(server.get("/cgi-bin/endless").status, 504);
+}
+
+fn a_script_that_is_silent_for_too_long_is_504_and_ended(mpm: Mpm) {
+    let folder = open_folder();
+    let pid = folder.join("pid");
+    let sleep = format!("echo $$ > {}; exec sleep 100", pid.display());
+    let server = site(mpm, &[("sleep", &sleep)]).directive("CGIDScriptTimeout 1").start();
+    let begun = Instant::now();
+    assert_eq!(server.get("/cgi-bin/sleep").status, 504);
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    let text = "Script timed out before returning headers: sleep";
+    assert!(server.error_text().contains(text), "{}", server.error_text());
+    let pid = wait_for_pid(&pid);
+    wait_for("the end of the script", 10, || !process::alive(pid));
+}
+
+/// A script that writes its process id, and what comes then.
+fn endless(pid: &Path, then: &str) -> String {
+    format!("echo $$ > {}\n{}\n{then}", pid.display(), with_head("echo begin"))
+}
+
+fn a_client_that_leaves_ends_its_script_and_what_that_has_started(mpm: Mpm) {
+    let folder = open_folder();
+    let (pid, other) = (folder.join("pid"), folder.join("other"));
+    let then =
+        format!("sleep 100 &\necho $! > {}\nwhile :; do echo x; sleep 1; done", other.display());
+    let server = start(mpm, &[("endless", &endless(&pid, &then))]);
+    let mut client = server.connect();
+    client.send("GET /cgi-bin/endless HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.read_some(10);
+    let (pid, other) = (wait_for_pid(&pid), wait_for_pid(&other));
+    client.reset_on_drop();
+    drop(client);
+    wait_for("the end of the script", 15, || !process::alive(pid) && !process::alive(other));
+}
+
+fn a_script_that_does_not_want_to_end_is_killed(mpm: Mpm) {
+    let folder = open_folder();
+    let pid = folder.join("pid");
+    let script = format!("trap '' TERM\necho $$ > {}\nwhile :; do sleep 1; done", pid.display());
+    let server = site(mpm, &[("stubborn", &script)]).directive("Timeout 1").start();
+    assert_eq!(server.get("/cgi-bin/stubborn").status, 504);
+    let pid = wait_for_pid(&pid);
+    wait_for("the end of the script", 15, || !process::alive(pid));
+}
+
+fn what_a_script_leaves_behind_may_stay(mpm: Mpm) {
+    let folder = open_folder();
+    let pid = folder.join("pid");
+    let then = format!("sleep 30 >/dev/null 2>&1 & echo $! > {}", pid.display());
+    let server = start(mpm, &[("leave", &with_head(&then))]);
+    assert_eq!(server.get("/cgi-bin/leave").status, 200);
+    assert_eq!(server.get("/page.txt").status, 200);
+    let pid = wait_for_pid(&pid);
+    assert!(process::alive(pid), "it was ended with its script");
+    process::signal(pid, libc::SIGKILL);
+}
+
+fn no_descriptor_of_the_server_reaches_a_script(mpm: Mpm) {
+    let body = with_head("exec ls /proc/self/fd");
+    let server = start(mpm, &[("descriptors", &body)]);
+    let (first, second) = (server.get("/cgi-bin/descriptors"), server.get("/cgi-bin/descriptors"));
+    // The last one is the folder that is listed.
+    let expected = "0\n1\n2\n3\n".to_owned();
+    assert_eq!([first.text(), second.text()], [expected.clone(), expected]);
+}
+
+fn signals_are_to_a_script_what_they_are_to_all(mpm: Mpm) {
+    let body = with_head("exec grep -e SigBlk -e SigIgn /proc/self/status");
+    let server = start(mpm, &[("signals", &body)]);
+    let text = server.get("/cgi-bin/signals").text();
+    let sets: Vec<u64> =
+        text.split_whitespace().filter_map(|word| u64::from_str_radix(word, 16).ok()).collect();
+    let bit = |signal: i32| 1_u64 << (signal - 1);
+    assert_eq!(sets[0], 0, "{text}");
+    assert_eq!(
+        sets[1] & (bit(libc::SIGPIPE) | bit(libc::SIGXFSZ) | bit(libc::SIGTERM)),
+        0,
+        "{text}"
+    );
+}
+
+fn limits_hold_for_scripts(mpm: Mpm) {
+    let body = with_head("ulimit -S -t; ulimit -H -t; ulimit -S -v; ulimit -n");
+    let lines = ["RLimitCPU 5 7", "RLimitMEM 1073741824", "RLimitNPROC max"];
+    let server = site(mpm, &[("limits", &body)]).directives(&lines).start();
+    let text = server.get("/cgi-bin/limits").text();
+    let found: Vec<&str> = text.lines().collect();
+    assert_eq!(found[..3], ["5", "7", "1048576"]);
+    assert!(found[3].parse::<u32>().unwrap() <= 8192, "{found:?}");
+}
+
+fn a_script_runs_as_the_user_of_the_server(mpm: Mpm) {
+    if !process::am_root() {
+        return blackbox::outside::not_run("cgi: user", "the tests do not run as root");
+    }
+    let body = with_head("id -un; id -gn; ps -o comm= -p $PPID");
+    let server = site(mpm, &[("who", &body)]).directives(&["User www-data"]).start();
+    let response = server.get("/cgi-bin/who");
+    assert_eq!(response.text(), "www-data\nwww-data\ntrivet: scripts\n");
+}
+
+fn a_script_writes_its_own_head(mpm: Mpm) {
+    let own = "printf 'HTTP/1.1 299 Own\\r\\nX: y\\r\\n\\r\\n'; echo $REQUEST_METHOD";
+    let server = start(mpm, &[("nph-own", own)]);
+    for method in ["GET", "HEAD", "POST"] {
+        let mut client = server.connect();
+        client.send(format!("{method} /cgi-bin/nph-own HTTP/1.1\r\nHost: a\r\n\r\n"));
+        let answer = client.read_to_end();
+        let expected = format!("HTTP/1.1 299 Own\r\nX: y\r\n\r\n{method}\n");
+        assert_eq!(
+            answer.escape_ascii().to_string(),
+            expected.as_bytes().escape_ascii().to_string()
+        );
+    }
+}
+
+fn a_redirect_within_the_server_is_no_way_to_run_a_page(mpm: Mpm) {
+    let redirect = "printf 'Location: /page.txt\\n\\n'";
+    let site = site(mpm, &[("redirect", redirect)]);
+    fs::set_permissions(site.root().join("page.txt"), fs::Permissions::from_mode(0o755)).unwrap();
+    let server = site.start();
+    assert_eq!(server.get("/cgi-bin/redirect").text(), "a page\n");
+    let mut client = server.connect();
+    client.send("POST /cgi-bin/redirect HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nab");
+    assert_eq!(client.response().text(), "a page\n");
+    // The body is not taken for a request.
+    assert_eq!(client.get("/page.txt").text(), "a page\n");
+}
+
+fn scripts_that_redirect_to_themselves_end(mpm: Mpm) {
+    let server = start(mpm, &[("round", "printf 'Location: /cgi-bin/round\\n\\n'")]);
+    assert_eq!(server.get("/cgi-bin/round").status, 500);
+    assert!(server.error_text().contains("AH00124"), "{}", server.error_text());
+}
+
+fn answers_that_are_none_are_an_error_and_no_more(mpm: Mpm) {
+    let scripts = [
+        ("empty", "", 500, "End of script output before headers: empty"),
+        ("cut", "printf 'A: b\\n'", 500, "Premature end of script headers: cut"),
+        ("none", "echo hello", 500, "malformed header from script 'none': Bad header: hello"),
+        ("control", "printf 'A: \\001\\n\\n'", 502, "AH02430"),
+        ("nul", "printf 'A: \\000\\n\\n'", 502, "NUL within the headers"),
+        ("early", "printf 'Status: 100\\n\\n'", 502, "status 100"),
+        ("endless", "exec yes 'A: b'", 502, "headers"),
+    ];
+    let bodies: Vec<(&str, &str)> = scripts.iter().map(|row| (row.0, row.1)).collect();
+    let server = start(mpm, &bodies);
+    for (name, _, status, line) in scripts {
+        assert_eq!(server.get(&format!("/cgi-bin/{name}")).status, status, "{name}");
+        assert!(server.error_text().contains(line), "{name}: {}", server.error_text());
+    }
+}
+
+fn a_program_that_cannot_be_run_is_500_with_the_reason(mpm: Mpm) {
+    let site = site(mpm, &[("fine", &with_head("echo fine"))]);
+    for (name, text, mode) in
+        [("plain", "#!/bin/sh\n", 0o644), ("format", "x\n", 0o755), ("gone", "#!/no/such\n", 0o755)]
+    {
+        let path = site.root().join("bin").join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let server = site.start();
+    for (name, reason) in [
+        ("plain", "(13)Permission denied: "),
+        ("format", "(8)Exec format error: "),
+        ("gone", "(2)No such file or directory: "),
+    ] {
+        assert_eq!(server.get(&format!("/cgi-bin/{name}")).status, 500, "{name}");
+        let log = server.error_text();
+        let line = log.lines().find(|line| line.ends_with(&format!("/bin/{name}' failed")));
+        assert!(line.is_some_and(|line| line.contains(reason)), "{name}: {log}");
+        assert!(log.contains(&format!("End of script output before headers: {name}")), "{log}");
+    }
+    assert_eq!(server.get("/cgi-bin/fine").text(), "fine\n");
+}
+
+fn the_log_of_scripts_shows_what_was_asked_and_answered(mpm: Mpm) {
+    let site = site(mpm, &[("bad", "cat >/dev/null; printf 'hello\\nworld\\n'")]);
+    let folder = open_folder();
+    let log = folder.join("script.log");
+    let line = format!("ScriptLog {}", log.display());
+    let server = site.directives(&[&line, "ScriptLogBuffer 3"]).start();
+    let request = "POST /cgi-bin/bad?q HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\
+                   Connection: close\r\n\r\n12345";
+    assert_eq!(server.exchange(request).status, 500);
+    wait_for("the entry", 10, || fs::read_to_string(&log).is_ok_and(|text| !text.is_empty()));
+    let text = fs::read_to_string(&log).unwrap();
+    for part in [
+        "] POST /cgi-bin/bad?q HTTP/1.1\n%% 500 /",
+        "%request\nHost: a\nContent-Length: 5\nConnection: close\n\n123\n%response\n",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert_eq!(server.get("/cgi-bin/missing").status, 404);
+    wait_for("the entry", 10, || {
+        let text = fs::read_to_string(&log).unwrap();
+        text.contains("%error\nscript not found or unable to stat\n")
+    });
+}
+
+fn many_scripts_run_at_once(mpm: Mpm) {
+    let server = start(mpm, &[("wait", &with_head("sleep 0.3; echo $QUERY_STRING"))]);
+    let count = if mpm.is_one_connection_a_thread() { 6 } else { 40 };
+    let mut clients: Vec<Client> = (0..count).map(|_| server.connect()).collect();
+    for (number, client) in clients.iter_mut().enumerate() {
+        client.send(format!("GET /cgi-bin/wait?{number} HTTP/1.1\r\nHost: a\r\n\r\n"));
+    }
+    for (number, client) in clients.iter_mut().enumerate() {
+        assert_eq!(client.response().text(), format!("{number}\n"));
+    }
+    assert_eq!(managers(&server).len(), 1);
+}
+
+fn a_manager_that_dies_takes_its_scripts_along_and_is_replaced(mpm: Mpm) {
+    let folder = open_folder();
+    let pid = folder.join("pid");
+    let waits = format!("echo $$ > {}; exec sleep 100", pid.display());
+    let server = start(mpm, &[("wait", &waits), ("fine", &with_head("echo fine"))]);
+    assert_eq!(managers(&server), [], "none is there before it is asked for");
+    let mut client = server.connect();
+    client.send("GET /cgi-bin/wait HTTP/1.1\r\nHost: a\r\n\r\n");
+    let (pid, manager) = (wait_for_pid(&pid), managers(&server));
+    process::signal(manager[0], libc::SIGKILL);
+    assert_eq!(client.response().status, 500);
+    wait_for("the end of the script", 10, || !process::alive(pid));
+    assert_eq!(server.get("/cgi-bin/fine").text(), "fine\n");
+    assert_ne!(managers(&server), manager);
+}
+
+fn a_graceful_restart_lets_a_script_finish(mpm: Mpm) {
+    let folder = open_folder();
+    let (pid, go) = (folder.join("pid"), folder.join("go"));
+    let then = format!("while [ ! -e {} ]; do sleep 0.05; done; echo end", go.display());
+    let server = start(mpm, &[("wait", &endless(&pid, &then)), ("fine", &with_head("echo fine"))]);
+    let mut client = server.connect();
+    client.send("GET /cgi-bin/wait HTTP/1.1\r\nHost: a\r\n\r\n");
+    wait_for_pid(&pid);
+    let before = managers(&server);
+    server.signal(libc::SIGUSR1);
+    wait_for("another manager", 20, || {
+        server.get("/cgi-bin/fine").text() == "fine\n" && managers(&server).len() == 2
+    });
+    fs::write(&go, "").unwrap();
+    assert_eq!(client.response().text(), "begin\nend\n");
+    drop(client);
+    wait_for("the end of the old one", 20, || managers(&server).len() == 1);
+    assert_ne!(managers(&server), before);
+}
+
+fn with_the_server_its_scripts_end(mpm: Mpm) {
+    let folder = open_folder();
+    for (signal, trap) in
+        [(libc::SIGTERM, ""), (libc::SIGTERM, "trap '' TERM;"), (libc::SIGKILL, "")]
+    {
+        let pid = folder.join(format!("pid{signal}{}", trap.len()));
+        let then = format!("{trap} while :; do sleep 1; done");
+        let mut server = start(mpm, &[("endless", &endless(&pid, &then))]);
+        let mut client = server.connect();
+        client.send("GET /cgi-bin/endless HTTP/1.1\r\nHost: a\r\n\r\n");
+        let pid = wait_for_pid(&pid);
+        let manager = managers(&server)[0];
+        server.signal(signal);
+        server.wait_exit(15);
+        wait_for("the end of both", 10, || !process::alive(pid) && !process::alive(manager));
+    }
+}
+
+fn without_exec_cgi_nothing_runs(mpm: Mpm) {
+    let site = site(mpm, &[("x.sh", &with_head("echo ran"))]);
+    let server = site.directives(&["AddHandler cgi-script .sh"]).start();
+    let refused: Response = server.get("/bin/x.sh");
+    assert_eq!(refused.status, 403);
+    assert!(server.error_text().contains("Options ExecCGI is off in this directory"));
+    assert_eq!(server.get("/cgi-bin/x.sh").text(), "ran\n");
+}
+
+/// A user that nobody has.
+const SOMEBODY: u32 = 54_321;
+
+fn a_script_of_another_user_runs_as_he_if_nobody_else_could_have_written_it(mpm: Mpm) {
+    if !process::am_root() {
+        return blackbox::outside::not_run("cgi: suexec", "the tests do not run as root");
+    }
+    let body = with_head("id -u; id -g; echo $0; env | grep -c -e LD_ -e FROM; echo $PATH");
+    let names = ["fine", "others", "open", "setuid", "small"];
+    let scripts: Vec<(&str, &str)> = names.iter().map(|name| (*name, body.as_str())).collect();
+    let site = site(mpm, &scripts);
+    let folder = site.root().join("bin");
+    let mode = |name: &str, bits| {
+        fs::set_permissions(folder.join(name), fs::Permissions::from_mode(bits)).unwrap();
+    };
+    for name in ["", "fine", "open", "setuid", "small"] {
+        std::os::unix::fs::chown(folder.join(name), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
+    }
+    [("", 0o755), ("open", 0o775), ("setuid", 0o4755), ("small", 0o644)]
+        .iter()
+        .for_each(|row| mode(row.0, row.1));
+    std::os::unix::fs::symlink("fine", folder.join("link")).unwrap();
+    let user = format!("SuexecUserGroup #{SOMEBODY} #{SOMEBODY}");
+    let server = site.directives(&[&user, "SetEnv LD_PRELOAD x", "SetEnv FROM x"]).start();
+    let expected = format!("{SOMEBODY}\n{SOMEBODY}\nfine\n0\n/usr/local/bin:/usr/bin:/bin\n");
+    assert_eq!(server.get("/cgi-bin/fine").text(), expected);
+    for (name, reason) in [
+        ("others", "target uid/gid mismatch with directory or program"),
+        ("open", "file is writable by others"),
+        ("setuid", "file is either setuid or setgid"),
+        ("small", "file has no execute permission"),
+        ("link", "cannot stat program"),
+    ] {
+        assert_eq!(server.get(&format!("/cgi-bin/{name}")).status, 500, "{name}");
+        let log = server.error_text();
+        let text = format!("suexec policy violation: {reason}");
+        assert!(log.contains(&text), "{name}: {log}");
+    }
+    mode("", 0o777);
+    assert_eq!(server.get("/cgi-bin/fine").status, 500);
+    assert!(server.error_text().contains("directory is writable by others"));
+}
+
+fn scripts_outside_of_the_documents_and_users_of_the_system_are_refused(mpm: Mpm) {
+    if !process::am_root() {
+        return blackbox::outside::not_run("cgi: suexec", "the tests do not run as root");
+    }
+    let outside = open_folder();
+    let body = format!("#!/bin/sh\n{}", with_head("echo ran"));
+    let path = outside.write("x", body);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    for (user, reason) in [("#54321", "command not in docroot"), ("#33", "forbidden uid")] {
+        let lines = [
+            format!("SuexecUserGroup {user} #54321"),
+            format!("ScriptAlias /out/ {}/", outside.path().display()),
+        ];
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let server = Site::new(mpm).file("a", "").directives(&lines).start();
+        assert_eq!(server.get("/out/x").status, 500);
+        assert!(server.error_text().contains(reason), "{}", server.error_text());
+    }
+}
+
+each_mpm! {
+    scripts_and_clients_see_what_they_see_with_apache,
+    a_script_answers_while_it_runs,
+    a_long_body_goes_in_while_the_answer_comes_out,
+    a_body_without_a_length_is_measured_before_the_script_is_told,
+    a_script_need_not_read_its_body,
+    what_a_script_complains_about_is_logged_with_its_client,
+    a_flood_of_complaints_neither_fills_the_log_nor_stops_the_clock,
+    a_script_that_is_silent_for_too_long_is_504_and_ended,
+    a_client_that_leaves_ends_its_script_and_what_that_has_started,
+    a_script_that_does_not_want_to_end_is_killed,
+    what_a_script_leaves_behind_may_stay,
+    no_descriptor_of_the_server_reaches_a_script,
+    signals_are_to_a_script_what_they_are_to_all,
+    limits_hold_for_scripts,
+    a_script_runs_as_the_user_of_the_server,
+    a_script_writes_its_own_head,
+    a_redirect_within_the_server_is_no_way_to_run_a_page,
+    scripts_that_redirect_to_themselves_end,
+    answers_that_are_none_are_an_error_and_no_more,
+    a_program_that_cannot_be_run_is_500_with_the_reason,
+    the_log_of_scripts_shows_what_was_asked_and_answered,
+    many_scripts_run_at_once,
+    a_manager_that_dies_takes_its_scripts_along_and_is_replaced,
+    a_graceful_restart_lets_a_script_finish,
+    with_the_server_its_scripts_end,
+    without_exec_cgi_nothing_runs,
+    a_script_of_another_user_runs_as_he_if_nobody_else_could_have_written_it,
+    scripts_outside_of_the_documents_and_users_of_the_system_are_refused,
+}

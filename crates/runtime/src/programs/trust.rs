@@ -1,0 +1,260 @@
+//! Whether a program may run as a user other than that of the server: what suEXEC checks
+//! (support/suexec.c of httpd), of a folder that stays open from the check to the start.
+
+use super::order::Order;
+use super::report::Refusal;
+use crate::process::User;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
+use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The least numbers of users and groups for programs (AP_UID_MIN and AP_GID_MIN of Debian).
+const ID_MIN: u32 = 100;
+
+/// Where suEXEC looks for programs (AP_SAFE_PATH of Debian).
+const SAFE_PATH: &CStr = c"PATH=/usr/local/bin:/usr/bin:/bin";
+
+/// Variables that begin so reach the program.
+const SAFE_BEGINNINGS: &[&str] = &["HTTP_", "SSL_"];
+
+/// Variables with these names do (`safe_env_lst`). What a `.htaccess` file of somebody else sets
+/// does not.
+const SAFE_NAMES: &[&str] = &[
+    "AUTH_TYPE",
+    "CONTENT_LENGTH",
+    "CONTENT_TYPE",
+    "CONTEXT_DOCUMENT_ROOT",
+    "CONTEXT_PREFIX",
+    "DATE_GMT",
+    "DATE_LOCAL",
+    "DOCUMENT_ARGS",
+    "DOCUMENT_NAME",
+    "DOCUMENT_PATH_INFO",
+    "DOCUMENT_ROOT",
+    "DOCUMENT_URI",
+    "GATEWAY_INTERFACE",
+    "HTTPS",
+    "LAST_MODIFIED",
+    "PATH_INFO",
+    "PATH_TRANSLATED",
+    "QUERY_STRING",
+    "QUERY_STRING_UNESCAPED",
+    "REDIRECT_ERROR_NOTES",
+    "REDIRECT_HANDLER",
+    "REDIRECT_QUERY_STRING",
+    "REDIRECT_REMOTE_USER",
+    "REDIRECT_SCRIPT_FILENAME",
+    "REDIRECT_STATUS",
+    "REDIRECT_URL",
+    "REMOTE_ADDR",
+    "REMOTE_HOST",
+    "REMOTE_IDENT",
+    "REMOTE_PORT",
+    "REMOTE_USER",
+    "REQUEST_METHOD",
+    "REQUEST_SCHEME",
+    "REQUEST_URI",
+    "SCRIPT_FILENAME",
+    "SCRIPT_NAME",
+    "SCRIPT_URI",
+    "SCRIPT_URL",
+    "SERVER_ADDR",
+    "SERVER_ADMIN",
+    "SERVER_NAME",
+    "SERVER_PORT",
+    "SERVER_PROTOCOL",
+    "SERVER_SIGNATURE",
+    "SERVER_SOFTWARE",
+    "TZ",
+    "UNIQUE_ID",
+    "USER_NAME",
+];
+
+/// Let `order` be run as `user`, below one of `roots`. What is left of it is what suEXEC leaves: a
+/// name within the folder, which is the result, and harmless variables.
+///
+/// # Errors
+/// Why it may not be run so.
+pub fn trust(
+    order: &mut Order,
+    user: &User,
+    roots: &[impl AsRef<Path>],
+) -> Result<OwnedFd, Refusal> {
+    check_ids(user)?;
+    let name = name_within(&order.folder, &order.program).ok_or(Refusal::NotInFolder)?;
+    // It is only looked at: no permission is needed for that, and nothing is waited for.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = openat(CWD, &*order.folder, flags, Mode::empty()).map_err(|_| Refusal::Missing)?;
+    let path = path_of(&folder).ok_or(Refusal::Missing)?;
+    let is_below = |root: &Path| root.canonicalize().is_ok_and(|root| path.starts_with(root));
+    if !roots.iter().any(|root| is_below(root.as_ref())) {
+        return Err(Refusal::OutsideOfRoot);
+    }
+    let of_folder = fstat(&folder).map_err(|_| Refusal::Missing)?;
+    let of_program = statat(&folder, &*name, AtFlags::SYMLINK_NOFOLLOW);
+    judge(&Facts::of(&of_folder), &Facts::of(&of_program.map_err(|_| Refusal::Missing)?), user)?;
+    order.environment.retain(is_safe);
+    order.environment.insert(0, SAFE_PATH.to_owned());
+    if let Some(own_name) = order.arguments.first_mut() {
+        own_name.clone_from(&name);
+    }
+    order.program = name;
+    Ok(folder)
+}
+
+fn check_ids(user: &User) -> Result<(), Refusal> {
+    match user {
+        User { uid: ..ID_MIN, .. } => Err(Refusal::UserTooSmall),
+        User { gid: ..ID_MIN, .. } => Err(Refusal::GroupTooSmall),
+        _ => Ok(()),
+    }
+}
+
+/// The name of a program that is in the folder itself.
+fn name_within(folder: &CStr, program: &CStr) -> Option<CString> {
+    let name = program.to_bytes().strip_prefix(folder.to_bytes())?;
+    let name = name.strip_prefix(b"/").unwrap_or(name);
+    let is_name = !name.is_empty() && !name.contains(&b'/') && name != b"." && name != b"..";
+    CString::new(name).ok().filter(|_| is_name)
+}
+
+/// Where an open folder really is.
+fn path_of(folder: &OwnedFd) -> Option<PathBuf> {
+    let link = format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd());
+    let path = readlinkat(CWD, link, Vec::new()).ok()?;
+    Some(PathBuf::from(OsStr::from_bytes(path.as_bytes())))
+}
+
+fn is_safe(variable: &CString) -> bool {
+    let text = variable.as_bytes();
+    let name = text.split(|byte| *byte == b'=').next().unwrap_or_default();
+    SAFE_BEGINNINGS.iter().any(|begin| name.starts_with(begin.as_bytes()))
+        || SAFE_NAMES.iter().any(|safe| name == safe.as_bytes())
+}
+
+/// What counts of a file.
+#[derive(Clone, Copy, Debug)]
+struct Facts {
+    kind: FileType,
+    mode: u32,
+    uid: u32,
+    gid: u32,
+}
+
+impl Facts {
+    fn of(stat: &Stat) -> Self {
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        Self { kind, mode: stat.st_mode, uid: stat.st_uid, gid: stat.st_gid }
+    }
+
+    fn is_writable_by_others(&self) -> bool {
+        self.mode & 0o022 != 0
+    }
+
+    fn belongs_to(&self, user: &User) -> bool {
+        self.uid == user.uid && self.gid == user.gid
+    }
+}
+
+/// In the order of suEXEC.
+fn judge(folder: &Facts, program: &Facts, user: &User) -> Result<(), Refusal> {
+    let rules = [
+        (folder.is_writable_by_others(), Refusal::FolderWritable),
+        (program.kind != FileType::RegularFile, Refusal::Missing),
+        (program.is_writable_by_others(), Refusal::ProgramWritable),
+        (program.mode & 0o6000 != 0, Refusal::SetUser),
+        (!folder.belongs_to(user) || !program.belongs_to(user), Refusal::Owner),
+        (program.mode & 0o100 == 0, Refusal::NotExecutable),
+    ];
+    rules.iter().find(|rule| rule.0).map_or(Ok(()), |rule| Err(rule.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(uid: u32, gid: u32) -> User {
+        User { name: "bob".into(), uid, gid, groups: Vec::new(), home: PathBuf::new() }
+    }
+
+    #[test]
+    fn all_of_suexecs_rules_are_checked() {
+        let folder = Facts { kind: FileType::Directory, mode: 0o755, uid: 1000, gid: 1000 };
+        let program = Facts { kind: FileType::RegularFile, ..folder };
+        let bob = user(1000, 1000);
+        assert_eq!(judge(&folder, &program, &bob), Ok(()));
+        for mode in [0o775, 0o757] {
+            let open = Facts { mode, ..folder };
+            assert_eq!(judge(&open, &program, &bob), Err(Refusal::FolderWritable));
+            let open = Facts { mode, ..program };
+            assert_eq!(judge(&folder, &open, &bob), Err(Refusal::ProgramWritable));
+        }
+        for (program, refusal) in [
+            (Facts { kind: FileType::Symlink, ..program }, Refusal::Missing),
+            (Facts { mode: 0o4755, ..program }, Refusal::SetUser),
+            (Facts { mode: 0o2755, ..program }, Refusal::SetUser),
+            (Facts { uid: 0, ..program }, Refusal::Owner),
+            (Facts { gid: 0, ..program }, Refusal::Owner),
+            (Facts { mode: 0o655, ..program }, Refusal::NotExecutable),
+        ] {
+            assert_eq!(judge(&folder, &program, &bob), Err(refusal), "{program:?}");
+        }
+        let foreign = Facts { uid: 1001, ..folder };
+        assert_eq!(judge(&foreign, &program, &bob), Err(Refusal::Owner));
+    }
+
+    #[test]
+    fn users_of_the_system_run_nothing() {
+        assert_eq!(check_ids(&user(0, 1000)), Err(Refusal::UserTooSmall));
+        assert_eq!(check_ids(&user(99, 1000)), Err(Refusal::UserTooSmall));
+        assert_eq!(check_ids(&user(100, 99)), Err(Refusal::GroupTooSmall));
+        assert_eq!(check_ids(&user(100, 100)), Ok(()));
+    }
+
+    #[test]
+    fn a_program_is_in_its_folder_itself() {
+        for (folder, program, name) in [
+            (c"/srv/", c"/srv/x", Some("x")),
+            (c"/srv", c"/srv/x", Some("x")),
+            (c"/srv/", c"/srv/a/x", None),
+            (c"/srv/", c"/srv/../x", None),
+            (c"/srv/", c"/srv/..", None),
+            (c"/srv/", c"/srv/", None),
+            (c"/srv/", c"/other/x", None),
+        ] {
+            let found = name_within(folder, program);
+            assert_eq!(found.as_deref().map(|it| it.to_str().unwrap()), name, "{program:?}");
+        }
+    }
+
+    #[test]
+    fn only_harmless_variables_are_left() {
+        for (variable, expected) in [
+            (c"HTTP_ACCEPT=x", true),
+            (c"QUERY_STRING=", true),
+            (c"QUERY_STRINGS=", false),
+            (c"LD_PRELOAD=/x", false),
+            (c"PATH=/evil", false),
+            (c"FROM_CONFIG=x", false),
+            (c"", false),
+        ] {
+            assert_eq!(is_safe(&variable.to_owned()), expected, "{variable:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_outside_of_all_roots_is_refused() {
+        let order = || Order {
+            folder: c"/usr/bin/".to_owned(),
+            program: c"/usr/bin/env".to_owned(),
+            arguments: vec![c"env".to_owned()],
+            ..Order::default()
+        };
+        let bob = user(1000, 1000);
+        let within = |roots: &[&str]| trust(&mut order(), &bob, roots).err();
+        assert_eq!(within(&["/var/www", "/no/such"]), Some(Refusal::OutsideOfRoot));
+        assert_eq!(within(&["/usr"]), Some(Refusal::Owner));
+    }
+}
