@@ -387,6 +387,24 @@ fn a_script_that_is_silent_for_too_long_is_500(mpm: Mpm) {
     }
 }
 
+fn a_client_that_sends_slowly_keeps_no_process(mpm: Mpm) {
+    let Some(server) = start("a_client_that_sends", mpm, &["FcgidMaxProcesses 1"]) else { return };
+    let mut slow = server.connect();
+    slow.send("POST /post.php HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhel");
+    let first = pid(&server);
+    slow.send("lo");
+    assert!(slow.response().text().starts_with("5 "));
+    assert_eq!(pid(&server), first);
+    let lines = ["FcgidMaxRequestLen 4"];
+    let Some(server) = start("a_client_that_sends", mpm, &lines) else { return };
+    assert_eq!(
+        [post(&server, "/post.php", "1234"), post(&server, "/post.php", "12345")],
+        [200, 500]
+    );
+    let text = "mod_fcgid: HTTP request length 5 (so far) exceeds MaxRequestLen (4)";
+    assert!(server.error_text().contains(text));
+}
+
 fn a_client_that_leaves_costs_no_process(mpm: Mpm) {
     let Some(server) = start("a_client_that_leaves", mpm, &["FcgidMaxProcesses 1"]) else { return };
     let first = pid(&server);
@@ -544,6 +562,7 @@ each_mpm! {
     a_process_that_dies_while_it_idles_is_not_missed,
     a_process_that_dies_at_work_costs_a_safe_request_nothing,
     a_script_that_is_silent_for_too_long_is_500,
+    a_client_that_sends_slowly_keeps_no_process,
     a_client_that_leaves_costs_no_process,
     a_program_that_is_not_there_is_500_and_no_more,
     a_program_that_ends_at_once_is_500_and_started_a_few_times_only,

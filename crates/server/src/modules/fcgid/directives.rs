@@ -40,7 +40,7 @@ pub(super) static DIRECTIVES: &[Directive<Builder>] = &[
     row("FcgidIOTimeout", Args::One, Scope::RSRC_CONF, "40", "Communication timeout to fastcgi server", io_timeout),
     row("FcgidConnectTimeout", Args::One, Scope::RSRC_CONF, "64", "Connect timeout to fastcgi server", connect_timeout),
     row("FcgidMaxProcesses", Args::One, Scope::SERVER, "chosen by memory and cores", "Max total process count", processes_max),
-    row("FcgidMaxRequestInMem", Args::One, Scope::RSRC_CONF, "65536", "The part of HTTP request which greater than this limit will swap to disk", interval),
+    row("FcgidMaxRequestInMem", Args::One, Scope::RSRC_CONF, "65536", "The part of HTTP request which greater than this limit will swap to disk", request_in_memory),
     row("FcgidMaxRequestLen", Args::One, Scope::RSRC_CONF, "unlimited", "Max HTTP request length in byte", request_max),
     row("FcgidMaxRequestsPerProcess", Args::One, Scope::RSRC_CONF, "0", "Max requests handled by each fastcgi application", requests_max),
     row("FcgidOutputBufferSize", Args::One, Scope::RSRC_CONF, "65536", "CGI output buffer size", interval),
@@ -74,7 +74,7 @@ pub(super) static DIRECTIVES: &[Directive<Builder>] = &[
     row("IPCCommTimeout", Args::One, Scope::RSRC_CONF, "", "Deprecated - Use 'FcgidIOTimeout' instead", io_timeout),
     row("IPCConnectTimeout", Args::One, Scope::RSRC_CONF, "", "Deprecated - Use 'FcgidConnectTimeout' instead", connect_timeout),
     row("MaxProcessCount", Args::One, Scope::SERVER, "", "Deprecated - Use 'FcgidMaxProcesses' instead", processes_max),
-    row("MaxRequestInMem", Args::One, Scope::RSRC_CONF, "", "Deprecated - Use 'FcgidMaxRequestInMem' instead", interval),
+    row("MaxRequestInMem", Args::One, Scope::RSRC_CONF, "", "Deprecated - Use 'FcgidMaxRequestInMem' instead", request_in_memory),
     row("MaxRequestLen", Args::One, Scope::RSRC_CONF, "", "Deprecated - Use 'FcgidMaxRequestLen' instead", request_max),
     row("MaxRequestsPerProcess", Args::One, Scope::RSRC_CONF, "", "Deprecated - Use 'FcgidMaxRequestsPerProcess' instead", requests_max),
     row("OutputBufferSize", Args::One, Scope::RSRC_CONF, "", "Deprecated - Use 'FcgidOutputBufferSize' instead", interval),
@@ -97,8 +97,8 @@ fn nothing(_: &mut Builder, _: &Call<'_>) -> Done {
     Ok(())
 }
 
-/// A number that has no meaning here: processes are looked after when it is time, bodies are passed
-/// on as they come, and so are answers.
+/// A number that has no meaning here: processes are looked after when it is time, and answers are
+/// passed on as they come.
 #[expect(clippy::unnecessary_wraps, reason = "as all rows")]
 fn interval(_: &mut Builder, call: &Call<'_>) -> Done {
     read_number(call, 0);
@@ -168,6 +168,12 @@ fn request_max(builder: &mut Builder, call: &Call<'_>) -> Done {
     let bytes = call.arg(0).parse::<u64>().ok().filter(|bytes| i64::try_from(*bytes).is_ok());
     let text = "FcgidMaxRequestLen requires a non-negative integer.";
     host(builder).request_bytes_max = Some(bytes.ok_or_else(|| Error::argument(0, text))?);
+    Ok(())
+}
+
+fn request_in_memory(builder: &mut Builder, call: &Call<'_>) -> Done {
+    let bytes = u64::try_from(read_number(call, 0)).unwrap_or(0);
+    host(builder).request_bytes_kept = Some(bytes);
     Ok(())
 }
 

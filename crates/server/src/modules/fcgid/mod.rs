@@ -30,6 +30,7 @@ use crate::representation;
 use crate::response::{Body, Response};
 use crate::script::answer;
 use crate::script::body::Body as RequestBody;
+use crate::script::spool::Spool;
 use crate::site::builder::Builder;
 use config::Module;
 use fastcgi::{ScriptFault, ScriptHead};
@@ -70,13 +71,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
 /// Have a process of the application answer.
 pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
     let wrapper = check(lookup)?;
-    if let BodyLength::Length(length) = lookup.request.body() {
-        check_length(lookup, Some(length))?;
-    }
-    let mut body = RequestBody::of(lookup).await.map_err(Failure::from)?;
-    if let RequestBody::Spooled(spool) = &body {
-        check_length(lookup, Some(spool.length()))?;
-    }
+    let mut body = request_body(lookup).await?;
     let head = request::head(lookup, &body);
     let wanted = request::wanted(lookup, wrapper.as_deref());
     let program = wanted.order.program.to_string_lossy();
@@ -139,10 +134,32 @@ fn check(lookup: &mut Lookup<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
     }
 }
 
+/// The body of the request: all of it, if it is small or does not say how long it is.
+async fn request_body(lookup: &Lookup<'_>) -> Result<RequestBody, Failure> {
+    let settings = &lookup.host.modules.fcgid;
+    let said = match lookup.request.body() {
+        BodyLength::Length(length) => Some(length),
+        BodyLength::None | BodyLength::Chunked => None,
+    };
+    said.map_or(Ok(()), |length| check_length(lookup, length))?;
+    let body = RequestBody::of(lookup).await?;
+    let is_small = said.is_some_and(|length| length <= settings.request_bytes_kept());
+    let body = match body {
+        RequestBody::Incoming(incoming) if is_small => {
+            RequestBody::Spooled(Spool::fill(&incoming, &lookup.request.spent).await?)
+        }
+        body => body,
+    };
+    if let RequestBody::Spooled(spool) = &body {
+        check_length(lookup, spool.length())?;
+    }
+    Ok(body)
+}
+
 /// `FcgidMaxRequestLen`, where somebody has set it.
-fn check_length(lookup: &Lookup<'_>, length: Option<u64>) -> Result<(), Failure> {
-    let Some(most) = lookup.host.modules.fcgid.request_bytes_max() else { return Ok(()) };
-    let Some(length) = length.filter(|length| *length > most) else { return Ok(()) };
+fn check_length(lookup: &Lookup<'_>, length: u64) -> Result<(), Failure> {
+    let most = lookup.host.modules.fcgid.request_bytes_max();
+    let Some(most) = most.filter(|most| length > *most) else { return Ok(()) };
     let text =
         format!("mod_fcgid: HTTP request length {length} (so far) exceeds MaxRequestLen ({most})");
     Err(Failure::new(Status::INTERNAL_SERVER_ERROR, NAME, text).level(Level::Warn))

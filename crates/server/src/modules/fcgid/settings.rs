@@ -166,6 +166,8 @@ pub(crate) struct HostSettings {
     pub(super) pass_headers: Vec<String>,
     /// `FcgidMaxRequestLen`
     pub(super) request_bytes_max: Option<u64>,
+    /// `FcgidMaxRequestInMem`
+    pub(super) request_bytes_kept: Option<u64>,
     /// By program.
     options: Vec<(String, Arc<Options>)>,
 }
@@ -180,6 +182,7 @@ impl HostSettings {
             environment,
             pass_headers: [&main.pass_headers[..], &self.pass_headers].concat(),
             request_bytes_max: self.request_bytes_max.or(main.request_bytes_max),
+            request_bytes_kept: self.request_bytes_kept.or(main.request_bytes_kept),
             options: [&self.options[..], &main.options].concat(),
         }
     }
@@ -226,6 +229,12 @@ impl HostSettings {
     /// Fields of a request that processes see under their own names, too.
     pub(crate) fn pass_headers(&self) -> &[String] {
         &self.pass_headers
+    }
+
+    /// Bodies up to this are here before a process is asked for, so that a client that sends
+    /// slowly keeps none. mod_fcgid waits for all of every body.
+    pub(crate) fn request_bytes_kept(&self) -> u64 {
+        self.request_bytes_kept.unwrap_or(64 << 10)
     }
 
     /// `FcgidMaxRequestLen`
