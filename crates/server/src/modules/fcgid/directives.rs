@@ -8,7 +8,7 @@ use config::args::{leading_int, read_number};
 use config::directive::row;
 use config::lexer::Words;
 use config::{Args, Call, Directive, Error, Scope};
-use std::path::Path;
+use runtime::file;
 use std::sync::Arc;
 
 type Done = Result<(), Error>;
@@ -260,7 +260,8 @@ fn wrapper(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 /// missing_file_msg
 fn exists(what: &str, program: &str) -> Done {
-    std::fs::metadata(Path::new(program)).map(drop).map_err(|error| {
+    file::facts(program.as_bytes(), true).map(drop).map_err(|errno| {
+        let error = std::io::Error::from(errno);
         let text = error.to_string();
         let reason = text.split(" (os error").next().unwrap_or_default();
         let number = error.raw_os_error().unwrap_or(0);

@@ -2,11 +2,10 @@
 //! speaks in the log.
 
 use super::settings::{Scores, Terms};
-use crate::Machine;
 use crate::log::level::Level;
-use crate::mpm_settings::SHARE_PERCENT;
 use crate::script::environment;
 use crate::server::Server;
+use crate::{Machine, SHARE_PERCENT};
 use std::ffi::CString;
 use std::path::PathBuf;
 
