@@ -296,9 +296,12 @@ fn command_options(builder: &mut Builder, call: &Call<'_>) -> Done {
     Ok(())
 }
 
+/// Where a number belongs.
+type Slot = fn(&mut Options) -> &mut Option<i64>;
+
 /// One option with its value.
 fn option(options: &mut Options, name: &str, words: &mut impl Iterator<Item = String>) -> Done {
-    let slots: [(&str, fn(&mut Options) -> &mut Option<i64>); 7] = [
+    let slots: [(&str, Slot); 7] = [
         ("ConnectTimeout", |options| &mut options.terms.connect_s),
         ("IdleTimeout", |options| &mut options.terms.idle_s),
         ("IOTimeout", |options| &mut options.terms.io_s),
