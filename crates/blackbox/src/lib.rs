@@ -8,6 +8,7 @@
 pub mod apache;
 pub mod binary;
 pub mod cases;
+pub mod cgi;
 pub mod client;
 pub mod differential;
 pub mod fpm;

@@ -1,4 +1,4 @@
-//! CGI scripts: what they are told, what becomes of what they say, and that they end. Beside Apache
+//! CGI scripts: what they are told, and what becomes of what they say. Beside Apache
 //! with mod_cgid: scripts see the same variables, clients the same answers.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -8,9 +8,9 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use blackbox::cgi::{open_folder, site, start, with_head};
 use blackbox::differential::{FRAMING, Set, compare_with};
-use blackbox::scratch::Scratch;
-use blackbox::{Client, Mpm, Response, Server, Site, each_mpm, process, wait_for};
+use blackbox::{Mpm, Response, each_mpm, wait_for};
 
 /// What a script is told, but for what tells the servers and the connections apart. It reads its
 /// body, because mod_cgid gives up an answer whose script has not.
@@ -32,7 +32,8 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("bin/typeless.sh", "#!/bin/sh\nprintf 'X-A: b\\n\\ntypeless\\n'\n"),
     (
         "bin/print.pl",
-        "#!/usr/bin/perl\n1 while <STDIN>; $_ = $ENV{QUERY_STRING}; s/%(..)/chr hex $1/ge; print;\n",
+        "#!/usr/bin/perl\n1 while <STDIN>; $_ = $ENV{QUERY_STRING};\n\
+         s/%(..)/chr hex $1/ge; print;\n",
     ),
     ("bin/cat.sh", "#!/bin/sh\nprintf 'Content-Type: text/plain\\n\\n'\ncat\n"),
     ("bin/deaf.sh", "#!/bin/sh\nexec <&-\nprintf 'Content-Type: text/plain\\n\\ndeaf\\n'\n"),
@@ -111,7 +112,8 @@ const DIFFERENTIAL: Set = Set {
         "GET /cgi-bin/print.pl?Location:%20/missing%0a%0abody HTTP/1.1",
         "GET /cgi-bin/print.pl?Location:%20http://example.com/%0aX-A:%20b%0a%0abody HTTP/1.1",
         "GET /cgi-bin/print.pl?Location:%20x%0a%0abody HTTP/1.1",
-        "GET /cgi-bin/print.pl?ETag:%20%22x%22%0aX-A:%20b%0aContent-Type:%20a/b%0a%0abody HTTP/1.1\n\
+        "GET /cgi-bin/print.pl?ETag:%20%22x%22%0aX-A:%20b%0aContent-Type:%20a/b%0a%0abody \
+         HTTP/1.1\n\
          If-None-Match: \"x\"",
         "GET /cgi-bin/print.pl?ETag:%20%22x%22%0a%0abody HTTP/1.1\nIf-Match: \"y\"",
         "GET /cgi-bin/print.pl?Last-Modified:%20Sun,%2006%20Nov%201994%2008:49:37%20GMT%0a%0abody \
@@ -145,53 +147,6 @@ fn scripts_and_clients_see_what_they_see_with_apache(mpm: Mpm) {
         make_executable(pair.site.path());
         Some(())
     });
-}
-
-/// A folder with scripts, each of which is the body of a shell script.
-fn site(mpm: Mpm, scripts: &[(&str, &str)]) -> Site {
-    let mut site = Site::new(mpm).steady().file("page.txt", "a page\n");
-    for (name, body) in scripts {
-        site = site.file(format!("bin/{name}"), format!("#!/bin/sh\n{body}\n"));
-        let mode = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(site.root().join(format!("bin/{name}")), mode).unwrap();
-    }
-    let alias = format!("ScriptAlias /cgi-bin/ {}/", site.root().join("bin").display());
-    site.directive(alias)
-}
-
-fn start(mpm: Mpm, scripts: &[(&str, &str)]) -> Server {
-    site(mpm, scripts).start()
-}
-
-/// What begins the answer of most of them.
-const HEAD: &str = "printf 'Content-Type: text/plain\\n\\n'";
-
-fn with_head(body: &str) -> String {
-    format!("{HEAD}\n{body}")
-}
-
-/// A folder that scripts can write to, whoever they run as.
-fn open_folder() -> Scratch {
-    let folder = Scratch::new();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    folder
-}
-
-/// The process that starts scripts, if there is one.
-fn managers(server: &Server) -> Vec<i32> {
-    let name = |pid: &i32| fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    let all = process::children(server.pid());
-    all.into_iter().filter(|pid| name(pid) == "trivet: scripts\n").collect()
-}
-
-fn pid_in(path: &Path) -> Option<i32> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
-}
-
-/// Wait until a script has written its process id.
-fn wait_for_pid(path: &Path) -> i32 {
-    wait_for("the script to run", 10, || pid_in(path).is_some());
-    pid_in(path).unwrap()
 }
 
 fn a_script_answers_while_it_runs(mpm: Mpm) {
@@ -283,106 +238,6 @@ fn a_flood_of_complaints_neither_fills_the_log_nor_stops_the_clock(mpm: Mpm) {
     let lines = log.lines().filter(|line| line.ends_with("complaint")).count();
     assert!(lines < 110_000, "{lines}");
     assert_eq!(server.get("/cgi-bin/endless").status, 504);
-}
-
-fn a_script_that_is_silent_for_too_long_is_504_and_ended(mpm: Mpm) {
-    let folder = open_folder();
-    let pid = folder.join("pid");
-    let sleep = format!("echo $$ > {}; exec sleep 100", pid.display());
-    let server = site(mpm, &[("sleep", &sleep)]).directive("CGIDScriptTimeout 1").start();
-    let begun = Instant::now();
-    assert_eq!(server.get("/cgi-bin/sleep").status, 504);
-    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
-    let text = "Script timed out before returning headers: sleep";
-    assert!(server.error_text().contains(text), "{}", server.error_text());
-    let pid = wait_for_pid(&pid);
-    wait_for("the end of the script", 10, || !process::alive(pid));
-}
-
-/// A script that writes its process id, and what comes then.
-fn endless(pid: &Path, then: &str) -> String {
-    format!("echo $$ > {}\n{}\n{then}", pid.display(), with_head("echo begin"))
-}
-
-fn a_client_that_leaves_ends_its_script_and_what_that_has_started(mpm: Mpm) {
-    let folder = open_folder();
-    let (pid, other) = (folder.join("pid"), folder.join("other"));
-    let then =
-        format!("sleep 100 &\necho $! > {}\nwhile :; do echo x; sleep 1; done", other.display());
-    let server = start(mpm, &[("endless", &endless(&pid, &then))]);
-    let mut client = server.connect();
-    client.send("GET /cgi-bin/endless HTTP/1.1\r\nHost: a\r\n\r\n");
-    client.read_some(10);
-    let (pid, other) = (wait_for_pid(&pid), wait_for_pid(&other));
-    client.reset_on_drop();
-    drop(client);
-    wait_for("the end of the script", 15, || !process::alive(pid) && !process::alive(other));
-}
-
-fn a_script_that_does_not_want_to_end_is_killed(mpm: Mpm) {
-    let folder = open_folder();
-    let pid = folder.join("pid");
-    let script = format!("trap '' TERM\necho $$ > {}\nwhile :; do sleep 1; done", pid.display());
-    let server = site(mpm, &[("stubborn", &script)]).directive("Timeout 1").start();
-    assert_eq!(server.get("/cgi-bin/stubborn").status, 504);
-    let pid = wait_for_pid(&pid);
-    wait_for("the end of the script", 15, || !process::alive(pid));
-}
-
-fn what_a_script_leaves_behind_may_stay(mpm: Mpm) {
-    let folder = open_folder();
-    let pid = folder.join("pid");
-    let then = format!("sleep 30 >/dev/null 2>&1 & echo $! > {}", pid.display());
-    let server = start(mpm, &[("leave", &with_head(&then))]);
-    assert_eq!(server.get("/cgi-bin/leave").status, 200);
-    assert_eq!(server.get("/page.txt").status, 200);
-    let pid = wait_for_pid(&pid);
-    assert!(process::alive(pid), "it was ended with its script");
-    process::signal(pid, libc::SIGKILL);
-}
-
-fn no_descriptor_of_the_server_reaches_a_script(mpm: Mpm) {
-    let body = with_head("exec ls /proc/self/fd");
-    let server = start(mpm, &[("descriptors", &body)]);
-    let (first, second) = (server.get("/cgi-bin/descriptors"), server.get("/cgi-bin/descriptors"));
-    // The last one is the folder that is listed.
-    let expected = "0\n1\n2\n3\n".to_owned();
-    assert_eq!([first.text(), second.text()], [expected.clone(), expected]);
-}
-
-fn signals_are_to_a_script_what_they_are_to_all(mpm: Mpm) {
-    let body = with_head("exec grep -e SigBlk -e SigIgn /proc/self/status");
-    let server = start(mpm, &[("signals", &body)]);
-    let text = server.get("/cgi-bin/signals").text();
-    let sets: Vec<u64> =
-        text.split_whitespace().filter_map(|word| u64::from_str_radix(word, 16).ok()).collect();
-    let bit = |signal: i32| 1_u64 << (signal - 1);
-    assert_eq!(sets[0], 0, "{text}");
-    assert_eq!(
-        sets[1] & (bit(libc::SIGPIPE) | bit(libc::SIGXFSZ) | bit(libc::SIGTERM)),
-        0,
-        "{text}"
-    );
-}
-
-fn limits_hold_for_scripts(mpm: Mpm) {
-    let body = with_head("ulimit -S -t; ulimit -H -t; ulimit -S -v; ulimit -n");
-    let lines = ["RLimitCPU 5 7", "RLimitMEM 1073741824", "RLimitNPROC max"];
-    let server = site(mpm, &[("limits", &body)]).directives(&lines).start();
-    let text = server.get("/cgi-bin/limits").text();
-    let found: Vec<&str> = text.lines().collect();
-    assert_eq!(found[..3], ["5", "7", "1048576"]);
-    assert!(found[3].parse::<u32>().unwrap() <= 8192, "{found:?}");
-}
-
-fn a_script_runs_as_the_user_of_the_server(mpm: Mpm) {
-    if !process::am_root() {
-        return blackbox::outside::not_run("cgi: user", "the tests do not run as root");
-    }
-    let body = with_head("id -un; id -gn; ps -o comm= -p $PPID");
-    let server = site(mpm, &[("who", &body)]).directives(&["User www-data"]).start();
-    let response = server.get("/cgi-bin/who");
-    assert_eq!(response.text(), "www-data\nwww-data\ntrivet: scripts\n");
 }
 
 fn a_script_writes_its_own_head(mpm: Mpm) {
@@ -485,73 +340,6 @@ fn the_log_of_scripts_shows_what_was_asked_and_answered(mpm: Mpm) {
     });
 }
 
-fn many_scripts_run_at_once(mpm: Mpm) {
-    let server = start(mpm, &[("wait", &with_head("sleep 0.3; echo $QUERY_STRING"))]);
-    let count = if mpm.is_one_connection_a_thread() { 6 } else { 40 };
-    let mut clients: Vec<Client> = (0..count).map(|_| server.connect()).collect();
-    for (number, client) in clients.iter_mut().enumerate() {
-        client.send(format!("GET /cgi-bin/wait?{number} HTTP/1.1\r\nHost: a\r\n\r\n"));
-    }
-    for (number, client) in clients.iter_mut().enumerate() {
-        assert_eq!(client.response().text(), format!("{number}\n"));
-    }
-    assert_eq!(managers(&server).len(), 1);
-}
-
-fn a_manager_that_dies_takes_its_scripts_along_and_is_replaced(mpm: Mpm) {
-    let folder = open_folder();
-    let pid = folder.join("pid");
-    let waits = format!("echo $$ > {}; exec sleep 100", pid.display());
-    let server = start(mpm, &[("wait", &waits), ("fine", &with_head("echo fine"))]);
-    assert_eq!(managers(&server), [], "none is there before it is asked for");
-    let mut client = server.connect();
-    client.send("GET /cgi-bin/wait HTTP/1.1\r\nHost: a\r\n\r\n");
-    let (pid, manager) = (wait_for_pid(&pid), managers(&server));
-    process::signal(manager[0], libc::SIGKILL);
-    assert_eq!(client.response().status, 500);
-    wait_for("the end of the script", 10, || !process::alive(pid));
-    assert_eq!(server.get("/cgi-bin/fine").text(), "fine\n");
-    assert_ne!(managers(&server), manager);
-}
-
-fn a_graceful_restart_lets_a_script_finish(mpm: Mpm) {
-    let folder = open_folder();
-    let (pid, go) = (folder.join("pid"), folder.join("go"));
-    let then = format!("while [ ! -e {} ]; do sleep 0.05; done; echo end", go.display());
-    let server = start(mpm, &[("wait", &endless(&pid, &then)), ("fine", &with_head("echo fine"))]);
-    let mut client = server.connect();
-    client.send("GET /cgi-bin/wait HTTP/1.1\r\nHost: a\r\n\r\n");
-    wait_for_pid(&pid);
-    let before = managers(&server);
-    server.signal(libc::SIGUSR1);
-    wait_for("another manager", 20, || {
-        server.get("/cgi-bin/fine").text() == "fine\n" && managers(&server).len() == 2
-    });
-    fs::write(&go, "").unwrap();
-    assert_eq!(client.response().text(), "begin\nend\n");
-    drop(client);
-    wait_for("the end of the old one", 20, || managers(&server).len() == 1);
-    assert_ne!(managers(&server), before);
-}
-
-fn with_the_server_its_scripts_end(mpm: Mpm) {
-    let folder = open_folder();
-    for (signal, trap) in
-        [(libc::SIGTERM, ""), (libc::SIGTERM, "trap '' TERM;"), (libc::SIGKILL, "")]
-    {
-        let pid = folder.join(format!("pid{signal}{}", trap.len()));
-        let then = format!("{trap} while :; do sleep 1; done");
-        let mut server = start(mpm, &[("endless", &endless(&pid, &then))]);
-        let mut client = server.connect();
-        client.send("GET /cgi-bin/endless HTTP/1.1\r\nHost: a\r\n\r\n");
-        let pid = wait_for_pid(&pid);
-        let manager = managers(&server)[0];
-        server.signal(signal);
-        server.wait_exit(15);
-        wait_for("the end of both", 10, || !process::alive(pid) && !process::alive(manager));
-    }
-}
-
 fn without_exec_cgi_nothing_runs(mpm: Mpm) {
     let site = site(mpm, &[("x.sh", &with_head("echo ran"))]);
     let server = site.directives(&["AddHandler cgi-script .sh"]).start();
@@ -559,69 +347,6 @@ fn without_exec_cgi_nothing_runs(mpm: Mpm) {
     assert_eq!(refused.status, 403);
     assert!(server.error_text().contains("Options ExecCGI is off in this directory"));
     assert_eq!(server.get("/cgi-bin/x.sh").text(), "ran\n");
-}
-
-/// A user that nobody has.
-const SOMEBODY: u32 = 54_321;
-
-fn a_script_of_another_user_runs_as_he_if_nobody_else_could_have_written_it(mpm: Mpm) {
-    if !process::am_root() {
-        return blackbox::outside::not_run("cgi: suexec", "the tests do not run as root");
-    }
-    let body = with_head("id -u; id -g; echo $0; env | grep -c -e LD_ -e FROM; echo $PATH");
-    let names = ["fine", "others", "open", "setuid", "small"];
-    let scripts: Vec<(&str, &str)> = names.iter().map(|name| (*name, body.as_str())).collect();
-    let site = site(mpm, &scripts);
-    let folder = site.root().join("bin");
-    let mode = |name: &str, bits| {
-        fs::set_permissions(folder.join(name), fs::Permissions::from_mode(bits)).unwrap();
-    };
-    for name in ["", "fine", "open", "setuid", "small"] {
-        std::os::unix::fs::chown(folder.join(name), Some(SOMEBODY), Some(SOMEBODY)).unwrap();
-    }
-    [("", 0o755), ("open", 0o775), ("setuid", 0o4755), ("small", 0o644)]
-        .iter()
-        .for_each(|row| mode(row.0, row.1));
-    std::os::unix::fs::symlink("fine", folder.join("link")).unwrap();
-    let user = format!("SuexecUserGroup #{SOMEBODY} #{SOMEBODY}");
-    let server = site.directives(&[&user, "SetEnv LD_PRELOAD x", "SetEnv FROM x"]).start();
-    let expected = format!("{SOMEBODY}\n{SOMEBODY}\nfine\n0\n/usr/local/bin:/usr/bin:/bin\n");
-    assert_eq!(server.get("/cgi-bin/fine").text(), expected);
-    for (name, reason) in [
-        ("others", "target uid/gid mismatch with directory or program"),
-        ("open", "file is writable by others"),
-        ("setuid", "file is either setuid or setgid"),
-        ("small", "file has no execute permission"),
-        ("link", "cannot stat program"),
-    ] {
-        assert_eq!(server.get(&format!("/cgi-bin/{name}")).status, 500, "{name}");
-        let log = server.error_text();
-        let text = format!("suexec policy violation: {reason}");
-        assert!(log.contains(&text), "{name}: {log}");
-    }
-    mode("", 0o777);
-    assert_eq!(server.get("/cgi-bin/fine").status, 500);
-    assert!(server.error_text().contains("directory is writable by others"));
-}
-
-fn scripts_outside_of_the_documents_and_users_of_the_system_are_refused(mpm: Mpm) {
-    if !process::am_root() {
-        return blackbox::outside::not_run("cgi: suexec", "the tests do not run as root");
-    }
-    let outside = open_folder();
-    let body = format!("#!/bin/sh\n{}", with_head("echo ran"));
-    let path = outside.write("x", body);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    for (user, reason) in [("#54321", "command not in docroot"), ("#33", "forbidden uid")] {
-        let lines = [
-            format!("SuexecUserGroup {user} #54321"),
-            format!("ScriptAlias /out/ {}/", outside.path().display()),
-        ];
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let server = Site::new(mpm).file("a", "").directives(&lines).start();
-        assert_eq!(server.get("/out/x").status, 500);
-        assert!(server.error_text().contains(reason), "{}", server.error_text());
-    }
 }
 
 each_mpm! {
@@ -632,25 +357,11 @@ each_mpm! {
     a_script_need_not_read_its_body,
     what_a_script_complains_about_is_logged_with_its_client,
     a_flood_of_complaints_neither_fills_the_log_nor_stops_the_clock,
-    a_script_that_is_silent_for_too_long_is_504_and_ended,
-    a_client_that_leaves_ends_its_script_and_what_that_has_started,
-    a_script_that_does_not_want_to_end_is_killed,
-    what_a_script_leaves_behind_may_stay,
-    no_descriptor_of_the_server_reaches_a_script,
-    signals_are_to_a_script_what_they_are_to_all,
-    limits_hold_for_scripts,
-    a_script_runs_as_the_user_of_the_server,
     a_script_writes_its_own_head,
     a_redirect_within_the_server_is_no_way_to_run_a_page,
     scripts_that_redirect_to_themselves_end,
     answers_that_are_none_are_an_error_and_no_more,
     a_program_that_cannot_be_run_is_500_with_the_reason,
     the_log_of_scripts_shows_what_was_asked_and_answered,
-    many_scripts_run_at_once,
-    a_manager_that_dies_takes_its_scripts_along_and_is_replaced,
-    a_graceful_restart_lets_a_script_finish,
-    with_the_server_its_scripts_end,
     without_exec_cgi_nothing_runs,
-    a_script_of_another_user_runs_as_he_if_nobody_else_could_have_written_it,
-    scripts_outside_of_the_documents_and_users_of_the_system_are_refused,
 }

@@ -21,10 +21,9 @@ use crate::scripts::Keepers;
 use crate::steward::Steward;
 use runtime::process::{self, Ending, Order};
 use runtime::signals::{Signal, Signals};
-use runtime::{Bell, Channel, Manager, clock, wake};
+use runtime::{Bell, Channel, Manager, clock};
 use server::{Occasion, Server};
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,7 +57,7 @@ pub struct Parent<'a> {
     attached_to_terminal: bool,
     pub(crate) signals: Signals,
     /// Rung by children whose state has changed.
-    bell: Arc<Bell>,
+    pub(crate) bell: Arc<Bell>,
     /// What serves.
     pub(crate) current: Crew,
     /// What is to serve next; at the start of the server the same as `current`.
@@ -188,15 +187,6 @@ impl Parent<'_> {
         self.beat();
         self.report_to_manager();
         Ok(())
-    }
-
-    /// Sleep until a signal is there, the bell rings, somebody wants a script, or the time is over.
-    pub(crate) fn sleep(&self, limit: Duration) {
-        let orders = self.unread_orders();
-        let mut watched = vec![self.signals.as_fd(), self.bell.as_fd()];
-        watched.extend(orders.iter().map(AsFd::as_fd));
-        wake::readable(&watched, limit);
-        self.bell.silence();
     }
 
     fn kill_overdue(&mut self) {

@@ -19,7 +19,8 @@ impl Lookup<'_> {
             UseCanonicalName::Off => self
                 .request
                 .host_name()
-                .map(|name| String::from_utf8_lossy(name).into_owned())
+                // vhost.c, fix_hostname_non_v6: a name is in lower case from there on.
+                .map(|name| String::from_utf8_lossy(name).to_ascii_lowercase())
                 .or(canonical)
                 .unwrap_or_else(local),
         }

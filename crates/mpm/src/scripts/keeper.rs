@@ -7,6 +7,7 @@ use crate::generation::Generation;
 use crate::supervisor::{Parent, Stop};
 use runtime::clock;
 use runtime::process::{self, Ending, Fork, Order};
+use runtime::wake;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,8 +50,17 @@ impl Keepers {
 }
 
 impl Parent<'_> {
-    /// The sockets of orders that nobody reads, for the parent to be woken by.
-    pub(crate) fn unread_orders(&self) -> Vec<OwnedFd> {
+    /// Sleep until a signal is there, the bell rings, somebody wants a script, or the time is over.
+    pub(crate) fn sleep(&self, limit: Duration) {
+        let orders = self.unread_orders();
+        let mut watched = vec![self.signals.as_fd(), self.bell.as_fd()];
+        watched.extend(orders.iter().map(AsFd::as_fd));
+        wake::readable(&watched, limit);
+        self.bell.silence();
+    }
+
+    /// The sockets of orders that nobody reads.
+    fn unread_orders(&self) -> Vec<OwnedFd> {
         if self.stop == Some(Stop::Now) || clock::monotonic_ms() < self.keepers.rest_ms {
             return Vec::new();
         }
@@ -68,11 +78,10 @@ impl Parent<'_> {
                 continue;
             };
             let desk = generation.scripts.as_ref().and_then(|scripts| scripts.desk.watched());
-            let has_orders = desk.is_some_and(|desk| {
-                !runtime::wake::readable(&[desk.as_fd()], Duration::ZERO).is_empty()
-            });
+            let has_orders = desk
+                .is_some_and(|desk| !wake::readable(&[desk.as_fd()], Duration::ZERO).is_empty());
             if has_orders && !self.keepers.serves(number) {
-                self.start_script_manager(generation);
+                self.start_script_manager(&generation);
             }
         }
     }
@@ -80,16 +89,16 @@ impl Parent<'_> {
     /// A generation gives way to another, and its children may order programs to the last moment.
     pub(crate) fn leave_script_manager(&mut self, generation: &Arc<Generation>) {
         if generation.scripts.is_some() && !self.keepers.serves(generation.number) {
-            self.start_script_manager(generation.clone());
+            self.start_script_manager(generation);
         }
     }
 
-    fn start_script_manager(&mut self, generation: Arc<Generation>) {
+    fn start_script_manager(&mut self, generation: &Arc<Generation>) {
         let parent = process::id();
         match process::fork() {
             Ok(Fork::Child) => {
-                self.leave_to_parent(&generation);
-                process::exit_now(super::serve(&generation, parent))
+                self.leave_to_parent(generation);
+                process::exit_now(super::serve(generation, parent))
             }
             Ok(Fork::Parent(pid)) => {
                 self.keepers.live.push(Keeper { pid, generation: generation.number });

@@ -1,9 +1,10 @@
 //! The script manager: a process that starts programs for those that serve, and owns them.
 //!
-//! It has one thread, serves nobody, and reads nothing that comes from the network. What it is asked
-//! for comes from processes that do, and is trusted as little: `runtime::programs` bounds it, and
-//! whom a program runs as is decided here. A program lives no longer than the control socket that
-//! came with its order, nor longer than this process. `keeper.rs` is what the parent does about it.
+//! It has one thread, serves nobody, and reads nothing that comes from the network. What it is
+//! asked for comes from processes that do, and is trusted as little: `runtime::programs` bounds it,
+//! and whom a program runs as is decided here. A program lives no longer than the control socket
+//! that came with its order, nor longer than this process. `keeper.rs` is what the parent does
+//! about it.
 
 mod keeper;
 mod kept;

@@ -1,5 +1,5 @@
-//! Whom a program runs as. That of the server needs no permission: whoever orders runs as he does.
-//! Others are rows of the configuration, or users with a home, and what suEXEC asks for has to hold.
+//! Whom a program runs as. The user of the server needs no permission: whoever orders is the same.
+//! Others are rows of the configuration or users with a home, and what suEXEC asks for must hold.
 
 use runtime::process::{self, User};
 use runtime::programs::{Identity, Order, Refusal, trust};

@@ -1,10 +1,10 @@
 //! Starting programs by way of another process, the script manager, which owns them.
 //!
-//! A serving process sends an [`Order`] through [`Orders`], a socket that it has inherited, and gets
-//! a [`Program`]: pipes, and a control socket on which a [`Report`] says how it goes. As long as
-//! that is open the program may run: when it is dropped, the manager ends the program. The manager
-//! takes orders from its [`Desk`] and carries them out by [`launch`]. What it makes of them is not
-//! known here, and no HTTP and no configuration may live here.
+//! A serving process sends an [`Order`] through [`Orders`], a socket that it has inherited, and
+//! gets a [`Program`]: pipes, and a control socket on which a [`Report`] says how it goes. As long
+//! as that is open the program may run: when it is dropped, the manager ends the program. The
+//! manager takes orders from its [`Desk`] and carries them out by [`launch`]. What it makes of them
+//! is not known here, and no HTTP and no configuration may live here.
 
 mod desk;
 mod doorway;

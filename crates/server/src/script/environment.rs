@@ -69,7 +69,12 @@ pub(crate) fn inherited_variables() -> impl Iterator<Item = (&'static str, Vec<u
 }
 
 fn inherited(env: &mut Table) {
-    inherited_variables().for_each(|(name, value)| env.set(name, value));
+    for (name, value) in inherited_variables() {
+        // What the configuration says comes first (`env2env`).
+        if !env.has(name) {
+            env.set(name, value);
+        }
+    }
 }
 
 fn server(lookup: &Lookup<'_>, env: &mut Table) {

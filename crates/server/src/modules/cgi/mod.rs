@@ -39,6 +39,7 @@ use scoreboard::Cause;
 use script_log::Entry;
 use std::ffi::CString;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -124,7 +125,7 @@ impl Flavor {
         let program = self.start(lookup, order, Duration::from_millis(timeout_ms)).await?;
         let has_log = lookup.host.modules.cgi.log().is_some();
         let kept_bytes = if has_log { lookup.host.modules.cgi.buffer() } else { 0 };
-        let talk = Talk { body, timeout_ms, log: Log::of(lookup, self), kept_bytes };
+        let talk = Talk { body, timeout_ms, log: Log::of(lookup, self), has_log, kept_bytes };
         let mut relay = Relay::new(program, talk, waits);
         if is_raw {
             return Ok(Response { body: Body::stream(relay), ..Response::raw() });
@@ -280,10 +281,8 @@ impl Flavor {
         {
             said = rest;
         }
-        let (body, status) = (relay.kept().to_vec(), failure.status);
-        drop(relay);
-        let reason = fault.message(lookup.file_name());
-        script_log::write(lookup, Entry::Script { status, body, reason, said }).await;
+        let ((body, output), status) = (relay.into_kept(), failure.status);
+        script_log::write(lookup, Entry::Script { status, body, output, said }).await;
         failure
     }
 
@@ -386,20 +385,23 @@ fn order(lookup: &mut Lookup<'_>, body: &RequestBody) -> Order {
     }
 }
 
-/// `NAME=value`, with names that a shell can use (util_script.c, `ap_create_environment`).
+/// `NAME=value`, with names that a shell can use (util_script.c, `ap_create_environment`). One that
+/// becomes the name of another is left out: nothing that the server says can be replaced so.
 fn variables(env: &Table) -> Vec<CString> {
     let variable = |(name, value): (&str, &[u8])| {
-        let letter = |(nth, byte): (usize, u8)| match byte {
-            b'0'..=b'9' if nth == 0 => b'_',
-            byte if byte.is_ascii_alphanumeric() => byte,
-            _ => b'_',
+        let letter = |(nth, letter): (usize, char)| match letter {
+            '0'..='9' if nth == 0 => '_',
+            letter if letter.is_ascii_alphanumeric() => letter,
+            _ => '_',
         };
-        let mut line: Vec<u8> = name.bytes().enumerate().map(letter).collect();
-        line.push(b'=');
-        line.extend_from_slice(value);
-        CString::new(line).ok()
+        let usable: String = name.chars().enumerate().map(letter).collect();
+        let is_taken = usable != name && env.has(&usable);
+        let line = [usable.as_bytes(), b"=", value].concat();
+        CString::new(line).ok().filter(|_| !is_taken)
     };
-    env.iter().filter_map(variable).collect()
+    let zone = std::env::var_os("TZ").filter(|_| !env.has("TZ"));
+    let zone = zone.and_then(|zone| CString::new([b"TZ=", zone.as_bytes()].concat()).ok());
+    zone.into_iter().chain(env.iter().filter_map(variable)).collect()
 }
 
 #[cfg(test)]
@@ -409,11 +411,14 @@ mod tests {
     #[test]
     fn variables_have_names_that_a_shell_can_use() {
         let mut env = Table::default();
-        for (name, value) in [("A", "b"), ("1x-y.z", ""), ("é", "="), ("NUL", "a\0b")] {
+        let rows =
+            [("A", "b"), ("1x-y.z", ""), ("é", "="), ("NUL", "a\0b"), ("A_B", "x"), ("a?b", "y")];
+        for (name, value) in rows {
             env.set(name, value);
         }
         let all = variables(&env);
-        let all: Vec<_> = all.iter().map(|line| line.to_str().unwrap()).collect();
-        assert_eq!(all, ["A=b", "_x_y_z=", "__=="]);
+        let all = all.iter().map(|line| line.to_str().unwrap());
+        let all: Vec<_> = all.filter(|line| !line.starts_with("TZ=")).collect();
+        assert_eq!(all, ["A=b", "_x_y_z=", "_==", "A_B=x"]);
     }
 }

@@ -1,7 +1,7 @@
 //! A script that runs: the body of the request goes in and the answer comes out at the same time,
-//! and nobody is given more than he takes. httpd sends the whole body first (`cgi_handle_request` of
-//! cgi_common.h), so that a script that answers while it reads may wait for the server, which waits
-//! for the script.
+//! and nobody is given more than he takes. httpd sends the whole body first (`cgi_handle_request`
+//! of cgi_common.h), so that a script that answers while it reads may wait for the server, which
+//! waits for the script.
 
 use super::log::Log;
 use crate::accounting::Waits;
@@ -44,7 +44,8 @@ pub(super) struct Talk {
     /// How long it may be silent.
     pub(super) timeout_ms: u64,
     pub(super) log: Log,
-    /// So much of the body is kept for the log of scripts.
+    /// Whether there is a log of scripts, and how much of the body is kept for it.
+    pub(super) has_log: bool,
     pub(super) kept_bytes: usize,
 }
 
@@ -64,9 +65,11 @@ pub(super) struct Relay {
     /// What has come of its answer.
     ready: Vec<u8>,
     buffer: Vec<u8>,
-    /// The beginning of the body.
-    kept: Vec<u8>,
+    /// The beginning of the body, and what has come before the answer was found to be none.
+    kept: (Vec<u8>, Vec<u8>),
     timer: Timer,
+    /// Whether the client was waited for, and nothing was read.
+    is_paused: bool,
     waits: Waits,
     /// What is waited for while it is silent.
     cause: Cause,
@@ -84,8 +87,9 @@ impl Relay {
             is_ended: false,
             ready: Vec::new(),
             buffer: vec![0; READ_BYTES],
-            kept: Vec::new(),
+            kept: (Vec::new(), Vec::new()),
             timer: Timer::new(),
+            is_paused: false,
             waits,
             cause: Cause::BackendFirstByte,
         };
@@ -100,6 +104,10 @@ impl Relay {
             let Some(bytes) = poll_fn(|task| self.poll_answer(task)).await? else {
                 return Err(Fault::Script(parser.end_of_output()));
             };
+            if self.talk.has_log {
+                let room = KEPT_BYTES.saturating_sub(self.kept.1.len());
+                self.kept.1.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            }
             let complete = parser.advance(&bytes).map_err(Fault::Script)?;
             if let Some(Complete { head, used }) = complete {
                 self.ready.splice(0..0, bytes[used..].iter().copied());
@@ -124,9 +132,10 @@ impl Relay {
         Ok(said)
     }
 
-    /// The beginning of the request's body.
-    pub(super) fn kept(&self) -> &[u8] {
-        &self.kept
+    /// End it. The result is for the log of scripts: the beginnings of the request's body and of
+    /// what the script has said instead of a head.
+    pub(super) fn into_kept(self) -> (Vec<u8>, Vec<u8>) {
+        self.kept
     }
 
     fn is_over(&self) -> bool {
@@ -199,8 +208,8 @@ impl Relay {
     }
 
     fn keep_and_send(&mut self, piece: Vec<u8>) {
-        let room = self.talk.kept_bytes.saturating_sub(self.kept.len());
-        self.kept.extend_from_slice(&piece[..piece.len().min(room)]);
+        let room = self.talk.kept_bytes.saturating_sub(self.kept.0.len());
+        self.kept.0.extend_from_slice(&piece[..piece.len().min(room)]);
         self.out = (piece, 0);
     }
 
@@ -264,9 +273,13 @@ impl Relay {
 impl Source for Relay {
     fn pause(&mut self) {
         self.waits.now_for(None);
+        self.is_paused = true;
     }
 
     fn poll_next(&mut self, task: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
+        if std::mem::take(&mut self.is_paused) {
+            self.heard(); // it could not have said anything meanwhile
+        }
         self.poll_answer(task).map_err(|fault| {
             if matches!(fault, Fault::TimedOut) {
                 self.talk.log.timed_out();

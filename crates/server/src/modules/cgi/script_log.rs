@@ -21,8 +21,8 @@ pub(super) enum Entry<'a> {
         status: Status,
         /// The beginning of the request's body.
         body: Vec<u8>,
-        /// What is wrong.
-        reason: Vec<u8>,
+        /// What it has said until that could not be used.
+        output: Vec<u8>,
         /// The rest of what it has said.
         said: Vec<u8>,
     },
@@ -62,7 +62,7 @@ fn text(lookup: &Lookup<'_>, entry: &Entry<'_>) -> Vec<u8> {
     put(&[b"%% ", status.code().to_string().as_bytes(), b" ", &script, b"\n"]);
     match entry {
         Entry::Error(_, text) => put(&[b"%error\n", text.as_bytes(), b"\n"]),
-        Entry::Script { body, reason, said, .. } => {
+        Entry::Script { body, output, said, .. } => {
             put(&[b"%request\n"]);
             view.fields().for_each(|(name, value)| put(&[name, b": ", value, b"\n"]));
             let has_body = matches!(lookup.method, Some(Method::Post | Method::Put));
@@ -73,7 +73,7 @@ fn text(lookup: &Lookup<'_>, entry: &Entry<'_>) -> Vec<u8> {
             for (name, value) in &lookup.always {
                 put(&[name.as_bytes(), b": ", value, b"\n"]);
             }
-            put(&[reason, b"\n"]);
+            put(&[output, b"\n"]);
             if !said.is_empty() {
                 put(&[b"%stdout\n", said, b"\n"]);
             }

@@ -1,5 +1,5 @@
 //! Directives of core whose arguments are checked as httpd checks them, and that have no effect
-//! here: what they would change does not exist, or is about scripts, which nothing runs yet.
+//! here: what they would change does not exist.
 
 use super::Done;
 use crate::site::builder::Builder;
