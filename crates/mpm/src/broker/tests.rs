@@ -275,7 +275,7 @@ struct World {
 }
 
 impl World {
-    fn new(processes_max: usize, class_max: usize) -> Self {
+    fn new(processes_max: usize, class_max: usize, scores: Scores) -> Self {
         let terms = Terms {
             processes_max: class_max,
             processes_min: 0,
@@ -283,7 +283,7 @@ impl World {
             idle_ms: Some(500),
             ..TERMS
         };
-        let broker = Broker::new(processes_max, FREE);
+        let broker = Broker::new(processes_max, scores);
         let (alive, busy) = (BTreeMap::new(), BTreeMap::new());
         let (waiting, now_ms, asked, chance) = (Vec::new(), 0, 0, 1);
         Self { broker, now_ms, terms, processes_max, alive, busy, waiting, asked, chance }
@@ -398,10 +398,10 @@ impl World {
         }
     }
 
-    /// From now on all is well: everybody is served.
+    /// From now on all is well: everybody is served, or turned away when his time is over.
     fn settle(&mut self) {
         self.chance = 1;
-        for _ in 0..1000 {
+        for _ in 0..3000 {
             self.broker.processes_max = self.broker.processes_max.max(1);
             let ended: Vec<ProcessId> =
                 self.alive.iter().filter(|row| row.1.1).map(|row| *row.0).collect();
@@ -419,7 +419,6 @@ impl World {
             if self.waiting.is_empty() {
                 return;
             }
-            // No pause after failures is longer than the time that is left.
             self.now_ms += 10;
         }
         panic!("somebody waits for ever");
@@ -432,8 +431,9 @@ proptest! {
         events in events(),
         processes_max in 1..6_usize,
         class_max in 1..4_usize,
+        scores in prop_oneof![Just(FREE), Just(SCORES)],
     ) {
-        let mut world = World::new(processes_max, class_max);
+        let mut world = World::new(processes_max, class_max, scores);
         events.iter().for_each(|event| world.happen(event));
         world.settle();
     }
