@@ -144,10 +144,11 @@ fn restarts_under_load_lose_nothing(mpm: Mpm) {
         }
     });
     // Those of the generations before end with them.
-    let now: BTreeSet<i32> = (0..4).map(|_| pid(&server)).collect();
-    wait_for("the end of the others", 20, || {
-        processes(&server).len() <= 4 && processes(&server).iter().any(|pid| now.contains(pid))
-    });
+    let keepers = || -> BTreeSet<i32> {
+        processes(&server).into_iter().filter_map(|pid| Some(process::stat(pid)?.parent)).collect()
+    };
+    wait_for("the end of the others", 20, || keepers().len() == 1);
+    assert_eq!(keepers(), [process::stat(pid(&server)).unwrap().parent].into());
 }
 
 fn nothing_is_left_when_the_server_ends(mpm: Mpm) {
