@@ -117,6 +117,12 @@ impl ScriptHeadParser {
         Ok(None)
     }
 
+    /// What the lines so far have said, for those who use what they have understood. Nobody has
+    /// checked it.
+    pub fn so_far(self) -> ScriptHead {
+        self.head
+    }
+
     /// What is wrong when the output ends here.
     pub fn end_of_output(&self) -> ScriptFault {
         ScriptFault::NoEnd { is_begun: self.lines > 0 }

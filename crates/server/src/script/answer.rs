@@ -22,6 +22,24 @@ pub(crate) fn begin(
     module: &'static str,
 ) -> Result<Response, Stop> {
     let has_status = head.status.is_some();
+    let (response, modified_s) = describe(lookup, head);
+    if has_status || !lookup.method.is_some_and(Method::is_get_or_head) {
+        return Ok(response);
+    }
+    let view = lookup.request.view();
+    let validators = Validators { etag: response.get("ETag"), last_modified_s: modified_s };
+    let now_s = lookup.request.start_us.div_euclid(1_000_000);
+    match evaluate(&files::conditions(&view, now_s), &validators, true) {
+        Outcome::Proceed => Ok(response),
+        Outcome::NotModified => Ok(Response { status: Status::NOT_MODIFIED, ..response }),
+        Outcome::PreconditionFailed => {
+            Err(Failure::new(Status::PRECONDITION_FAILED, module, "").into())
+        }
+    }
+}
+
+/// The same whatever the request asks, and when that was modified.
+pub(crate) fn describe(lookup: &mut Lookup<'_>, head: ScriptHead) -> (Response, Option<i64>) {
     let mut response = Response::new(head.status());
     response.status_line = head.status.as_ref().map(|status| status.line().into_owned());
     let content_type = head.content_type.as_deref();
@@ -34,19 +52,7 @@ pub(crate) fn begin(
         response.set("Last-Modified", http_date(modified_s));
     }
     keep(lookup, head.lasting);
-    if has_status || !lookup.method.is_some_and(Method::is_get_or_head) {
-        return Ok(response);
-    }
-    let view = lookup.request.view();
-    let validators = Validators { etag: response.get("ETag"), last_modified_s: modified_s };
-    match evaluate(&files::conditions(&view, now_s), &validators, true) {
-        Outcome::Proceed => {}
-        Outcome::NotModified => response.status = Status::NOT_MODIFIED,
-        Outcome::PreconditionFailed => {
-            return Err(Failure::new(Status::PRECONDITION_FAILED, module, "").into());
-        }
-    }
-    Ok(response)
+    (response, modified_s)
 }
 
 /// Fields for this response and all that come in its place. Where there are such fields already,
