@@ -1,7 +1,8 @@
 //! The real PHP-FPM, with a pool of its own in a temporary folder.
 
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -14,6 +15,7 @@ use crate::{outside, process};
 #[derive(Debug)]
 pub struct Fpm {
     master: Child,
+    program: PathBuf,
     folder: Scratch,
     socket: PathBuf,
 }
@@ -34,18 +36,56 @@ impl Fpm {
             folder = folder.path().display(),
             socket = socket.display(),
         );
-        let file = folder.write("fpm.conf", config);
-        let mut command = Command::new(program);
-        // As it is without any php.ini, and under the user that runs the tests.
-        command.args(["-n", "-d", "extension=posix", "-F", "-y"]).arg(file);
-        if process::am_root() {
-            command.arg("-R");
-        }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let master = process::lead_group(&mut command).spawn().expect("php-fpm can be started");
-        let fpm = Self { master, folder, socket: socket.to_owned() };
+        folder.write("fpm.conf", config);
+        let master = run(&program, &folder);
+        let fpm = Self { master, program, folder, socket: socket.to_owned() };
         fpm.wait_until_it_serves();
         Some(fpm)
+    }
+
+    /// Has it read its configuration again, which replaces all its children.
+    pub fn reload(&self) {
+        let starts = self.starts();
+        process::signal(self.pid(), libc::SIGUSR2);
+        wait_for("php-fpm to start again", 20, || self.starts() > starts);
+    }
+
+    /// Ends it and starts another one.
+    pub fn restart(&mut self) {
+        let starts = self.starts();
+        process::signal(self.pid(), libc::SIGTERM);
+        let _ = self.master.wait();
+        self.master = run(&self.program, &self.folder);
+        wait_for("php-fpm to start again", 20, || self.starts() > starts);
+    }
+
+    fn starts(&self) -> usize {
+        self.log().matches("ready to handle connections").count()
+    }
+
+    /// Another client of it: what a script answers, head and body.
+    pub fn ask(&self, script: &Path, query: &str) -> String {
+        let script = script.to_str().expect("a path of ASCII");
+        let variables =
+            [("REQUEST_METHOD", "GET"), ("SCRIPT_FILENAME", script), ("QUERY_STRING", query)];
+        let mut params = Vec::new();
+        for (name, value) in variables {
+            for text in [name, value] {
+                let length = u32::try_from(text.len()).expect("a short text");
+                params.extend((length | 1 << 31).to_be_bytes());
+            }
+            params.extend([name.as_bytes(), value.as_bytes()].concat());
+        }
+        let mut stream = UnixStream::connect(&self.socket).expect("php-fpm listens");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout can be set");
+        let begin = [0, 1, 0, 0, 0, 0, 0, 0]; // a responder; the connection ends with the answer
+        let records = [(1, &begin[..]), (4, &params), (4, &[]), (5, &[])];
+        let request: Vec<u8> =
+            records.iter().flat_map(|(kind, content)| record(*kind, content)).collect();
+        stream.write_all(&request).expect("php-fpm reads");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("php-fpm answers");
+        stdout(&answer)
     }
 
     /// Its process.
@@ -66,7 +106,7 @@ impl Fpm {
     /// Waits until it accepts connections.
     pub fn wait_until_it_serves(&self) {
         wait_for("php-fpm to serve", 20, || {
-            let Ok(mut stream) = std::os::unix::net::UnixStream::connect(&self.socket) else {
+            let Ok(mut stream) = UnixStream::connect(&self.socket) else {
                 return false;
             };
             // A child that accepts waits for a request; nobody hangs up.
@@ -74,6 +114,36 @@ impl Fpm {
             stream.read(&mut [0]).is_err() && self.log().contains("ready to handle connections")
         });
     }
+}
+
+/// A process of it, as it is without any php.ini, and under the user that runs the tests.
+fn run(program: &Path, folder: &Scratch) -> Child {
+    let mut command = Command::new(program);
+    command.args(["-n", "-d", "extension=posix", "-F", "-y"]).arg(folder.join("fpm.conf"));
+    if process::am_root() {
+        command.arg("-R");
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    process::lead_group(&mut command).spawn().expect("php-fpm can be started")
+}
+
+/// A record of request 1.
+fn record(kind: u8, content: &[u8]) -> Vec<u8> {
+    let [high, low] = u16::try_from(content.len()).expect("a short record").to_be_bytes();
+    [&[1, kind, 0, 1, high, low, 0, 0], content].concat()
+}
+
+/// What the records of an answer carry for the client.
+fn stdout(mut answer: &[u8]) -> String {
+    let mut text = Vec::new();
+    while let [_, kind, _, _, high, low, padding, _, rest @ ..] = answer {
+        let length = usize::from(u16::from_be_bytes([*high, *low]));
+        if *kind == 6 {
+            text.extend_from_slice(&rest[..length]);
+        }
+        answer = &rest[length + usize::from(*padding)..];
+    }
+    String::from_utf8(text).expect("text")
 }
 
 impl Drop for Fpm {

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use crate::wait::wait_for;
+
 /// One line of `/proc/PID/stat`, as far as the tests need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
@@ -108,6 +110,23 @@ pub fn signal(pid: i32, signal: i32) -> bool {
     assert!(pid != 0 && pid != -1, "only a known process or group is signalled");
     // SAFETY: kill takes two integers and touches no memory of this process.
     unsafe { libc::kill(pid, signal) == 0 }
+}
+
+/// Stops a process, and waits until none of its threads runs any more: the signal reaches one of
+/// them, which stops the others when it is its turn, and until then they do what they are for.
+pub fn stop(pid: i32) {
+    assert!(signal(pid, libc::SIGSTOP), "process {pid} is gone");
+    wait_for("all threads to stop", 5, || {
+        let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+        let texts = threads.filter_map(|it| fs::read_to_string(it.ok()?.path().join("stat")).ok());
+        texts.filter_map(|text| state_of(&text)).all(|state| state == 'T' || state == 't')
+    });
+}
+
+/// The state in a line of a `stat` file. The name in parentheses may hold spaces and parentheses:
+/// the last one ends it.
+fn state_of(text: &str) -> Option<char> {
+    text.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
 /// Makes a command the leader of a process group, with SIGINT as a terminal's shell leaves it: a

@@ -152,7 +152,7 @@ fn a_stopped_child_delays_its_own_requests_and_loses_none(mpm: Mpm) {
         for _ in 0..rounds(2) {
             tally.wait_more(10);
             let victim = choose(&server.children(), &mut seed);
-            process::signal(victim, libc::SIGSTOP);
+            process::stop(victim);
             for _ in 0..5 {
                 let start = Instant::now();
                 // Nobody else waits for it; it may have accepted this one before it stopped.

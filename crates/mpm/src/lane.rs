@@ -76,7 +76,7 @@ impl Lane {
 
     /// Sleep until there is something to do; if that is a connection, serve it to its end.
     pub(crate) fn turn(&self) -> Pause {
-        match self.door.wait(LOOK) {
+        match self.wait() {
             Ok(Came::Connection(stream, peer)) => self.serve(stream, peer),
             Ok(Came::Wake) => return Pause::Woken,
             Ok(Came::Nothing) => return Pause::Quiet,
@@ -87,6 +87,17 @@ impl Lane {
             }
         }
         Pause::Served
+    }
+
+    /// Sleep, and look meanwhile after what must not be kept for long: no task runs here.
+    fn wait(&self) -> io::Result<Came> {
+        while let Some(rest) = self.context.rest() {
+            match self.door.wait(rest)? {
+                Came::Nothing => self.context.look(),
+                came => return Ok(came),
+            }
+        }
+        self.door.wait(LOOK)
     }
 
     /// Before this lane leaves: whom it was woken for at the moment in which it was told to drain.

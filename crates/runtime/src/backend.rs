@@ -1,12 +1,14 @@
 //! Connections to other servers on behalf of a request: over a socket in the file system or TCP.
 
-use rustix::net::sockopt;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv, sockopt};
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::thread::ThreadId;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
@@ -100,6 +102,81 @@ impl Backend {
     }
 }
 
+/// A connection that is kept for another request. The executor of the thread that kept it goes on
+/// watching it; any other thread may use it as well.
+pub struct Kept {
+    backend: Backend,
+    thread: ThreadId,
+}
+
+impl Backend {
+    /// Keep the connection for another request.
+    pub fn keep(self) -> Kept {
+        Kept { backend: self, thread: std::thread::current().id() }
+    }
+
+    /// The process that listens at the other end, if it is one of this machine.
+    pub fn listener_pid(&self) -> Option<i32> {
+        match &self.socket {
+            Socket::Unix(socket) => {
+                let credentials = sockopt::socket_peercred(socket).ok()?;
+                Some(credentials.pid.as_raw_nonzero().get())
+            }
+            Socket::Tcp(_) => None,
+        }
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        match &self.socket {
+            Socket::Unix(socket) => socket.as_fd(),
+            Socket::Tcp(socket) => socket.as_fd(),
+        }
+    }
+
+    /// Have the executor of this thread watch it, and no other.
+    fn adopt(self) -> io::Result<Self> {
+        let socket = match self.socket {
+            Socket::Unix(socket) => Socket::Unix(UnixStream::from_std(socket.into_std()?)?),
+            Socket::Tcp(socket) => Socket::Tcp(TcpStream::from_std(socket.into_std()?)?),
+        };
+        Ok(Self { socket })
+    }
+}
+
+impl Kept {
+    /// Whether nothing has come: neither its end, nor what nobody has asked for.
+    pub fn is_quiet(&self) -> bool {
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        let peeked = recv(self.backend.descriptor(), &mut [0; 1], flags);
+        peeked.is_err_and(|errno| errno == Errno::AGAIN)
+    }
+
+    /// The same as far as the executor of this thread has heard, which costs nothing. A thread that
+    /// has slept elsewhere since then knows nothing new.
+    pub fn seems_quiet(&self) -> bool {
+        if self.thread != std::thread::current().id() {
+            return self.is_quiet();
+        }
+        // Nothing is read while the executor has not heard that there is something to read.
+        let read = match &self.backend.socket {
+            Socket::Unix(socket) => socket.try_read(&mut [0; 1]),
+            Socket::Tcp(socket) => socket.try_read(&mut [0; 1]),
+        };
+        read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    /// Use it again, on this thread.
+    ///
+    /// # Errors
+    /// When the executor has no room to watch it.
+    pub fn wake(self) -> io::Result<Backend> {
+        match self.thread == std::thread::current().id() {
+            true => Ok(self.backend),
+            false => self.backend.adopt(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +224,37 @@ mod tests {
         let server = std::thread::spawn(move || answer(listener.accept().unwrap().0));
         assert_eq!(speak(&address), b"pong pong");
         server.join().unwrap();
+    }
+
+    #[test]
+    fn a_kept_connection_serves_on_any_thread_and_tells_when_it_has_ended() {
+        let path = std::env::temp_dir().join(format!("trivet-kept-{}", std::process::id()));
+        let listener = UnixListener::bind(&path).unwrap();
+        let address = Address::Unix(path.clone());
+        let first = Thread::new(Blocking::Inline).unwrap();
+        let connect = async { Backend::connect(&address).await.unwrap().keep() };
+        let kept = first.block_on(connect);
+        let mut other = listener.accept().unwrap().0;
+        let ping = |kept: Kept, other: &mut std::os::unix::net::UnixStream| {
+            assert!(kept.is_quiet() && kept.seems_quiet());
+            Thread::new(Blocking::Inline).unwrap().block_on(async {
+                let mut backend = kept.wake().unwrap();
+                assert_eq!(backend.listener_pid(), i32::try_from(std::process::id()).ok());
+                poll_fn(|task| backend.poll_write(task, b"ping")).await.unwrap();
+                let mut asked = [0; 4];
+                other.read_exact(&mut asked).unwrap();
+                other.write_all(b"pong").unwrap();
+                let mut answer = [0; 8];
+                assert_eq!(poll_fn(|task| backend.poll_read(task, &mut answer)).await.unwrap(), 4);
+            });
+        };
+        std::thread::scope(|scope| scope.spawn(|| ping(kept, &mut other)).join().unwrap());
+        let kept = first.block_on(async { Backend::connect(&address).await.unwrap().keep() });
+        let other = listener.accept().unwrap().0;
+        assert!(kept.is_quiet());
+        drop(other);
+        assert!(!kept.is_quiet(), "it has ended");
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

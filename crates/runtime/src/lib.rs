@@ -6,6 +6,7 @@
 //! `unsafe`. No HTTP and no configuration may live here.
 
 pub mod backend;
+pub mod backlog;
 pub mod blocking;
 pub mod channel;
 pub mod clock;

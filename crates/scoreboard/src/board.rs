@@ -1,6 +1,7 @@
 //! The mapping: a memfd with a header, process rows and worker rows. All `unsafe` is here.
 
 use crate::account::AccountRow;
+use crate::pool::PoolSums;
 use crate::pulse::{Pulse, Sums, Totals};
 use crate::row::{ProcessRow, RowState, WorkerRow};
 use crate::sizing::{Pressure, SharedSizing, Sizing};
@@ -17,7 +18,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 const MAGIC: u64 = u64::from_le_bytes(*b"TRVTSCBD");
 
 /// Layout version: raised whenever a row changes, so that a monitor of another build says so.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// Process rows at most: httpd's bound of ServerLimit (prefork.c), and as many again for processes
 /// that finish. So no product overflows.
@@ -213,6 +214,16 @@ impl Board {
             let Some(process) = self.process(index) else { continue };
             let rows = (0..self.rows_per_process).filter_map(|row| self.worker(index, row));
             sums.add(process, rows);
+        }
+        sums
+    }
+
+    /// What all processes have to do with the application of `key`, as process `own` sees it.
+    pub fn pool_sums(&self, key: u16, own: usize) -> PoolSums {
+        let mut sums = PoolSums::default();
+        for index in 0..self.used() {
+            let Some(process) = self.process(index) else { continue };
+            sums.add(process.pools(), key, index, own);
         }
         sums
     }

@@ -7,6 +7,7 @@
 
 mod account;
 mod board;
+mod pool;
 mod pulse;
 mod row;
 mod sizing;
@@ -18,6 +19,7 @@ pub use account::{
     WALL_BOUNDS_US, WALL_CLASSES, Writers,
 };
 pub use board::{Board, Ledger, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
+pub use pool::{POOLS, PoolRow, PoolSums, PoolView};
 pub use pulse::{AtLimit, BEATS_SHOWN, Beat, Older, Pulse, Sums, Totals};
 pub use row::{ProcessRow, ProcessState, RowState, WorkerRow};
 pub use sizing::{Basis, Pressure, Sizing};

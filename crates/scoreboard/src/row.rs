@@ -1,6 +1,7 @@
 //! The rows: one per process and one per request slot, written by one thread each.
 
 use crate::account::Cause;
+use crate::pool::{POOLS, PoolRow, PoolView};
 use crate::tally::Tally;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -249,6 +250,7 @@ pub struct ProcessRow {
     accounts: AtomicU32,
     /// Written by the parent alone.
     is_to_drain: AtomicBool,
+    pools: [PoolRow; POOLS],
 }
 
 impl ProcessRow {
@@ -260,6 +262,7 @@ impl ProcessRow {
         self.writing.store(0, Relaxed);
         self.queued.store(0, Relaxed);
         self.is_to_drain.store(false, Relaxed);
+        self.pools.iter().for_each(|row| row.set(PoolView::default()));
         self.state.store(ProcessState::Dead as u8, Relaxed);
     }
 
@@ -352,6 +355,11 @@ impl ProcessRow {
     /// The child: so many accounts are in use.
     pub fn set_accounts(&self, count: usize) {
         self.accounts.store(u32::try_from(count).unwrap_or(u32::MAX), Relaxed);
+    }
+
+    /// The applications that this process hands requests on to; those in use come first.
+    pub fn pools(&self) -> &[PoolRow; POOLS] {
+        &self.pools
     }
 
     pub(crate) fn view(&self) -> crate::ProcessView {

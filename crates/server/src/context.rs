@@ -11,6 +11,7 @@ use crate::log::sink::local_time;
 use crate::lookup::Lookup;
 use crate::modules::auth_text::Texts;
 use crate::modules::log_config::TimeCache;
+use crate::pool::{Pool, Watch};
 use crate::question::{self, Known};
 use crate::representation::http_date;
 use crate::server::Server;
@@ -20,6 +21,7 @@ use crate::site::htaccess::Htaccess;
 use crate::site::locate::Merged;
 use crate::slots::Slots;
 use http1::HeadParser;
+use runtime::backend::Address;
 use runtime::{clock, process};
 use scoreboard::{AccountRow, Board, OTHER_ACCOUNT, Pressure, ProcessRow, RowState, Writers};
 use std::cell::{Cell, RefCell};
@@ -84,6 +86,7 @@ pub struct Context {
     pub(crate) coders: crate::modules::filter::recode::Budget,
     pub(crate) setenvif: RefCell<crate::modules::setenvif::Memo>,
     pub(crate) unique_ids: RefCell<crate::modules::unique_id::Source>,
+    pools: Watch,
     date: RefCell<(i64, String)>,
     draining: Cell<bool>,
     connections: Cell<u32>,
@@ -169,6 +172,7 @@ impl Context {
             coders: crate::modules::filter::recode::Budget::default(),
             setenvif: RefCell::default(),
             unique_ids: RefCell::new(crate::modules::unique_id::Source::new()),
+            pools: Watch::new(server.clone()),
             date: RefCell::new((0, String::new())),
             draining: Cell::new(false),
             connections: Cell::new(0),
@@ -187,6 +191,26 @@ impl Context {
     /// The site, for work on another thread.
     pub(crate) fn server(&self) -> Arc<Server> {
         self.server.clone()
+    }
+
+    /// What this process has to do with the application that listens there.
+    pub(crate) fn pool(&self, address: &Address) -> Arc<Pool> {
+        self.server.pools.of(address, &self.board, self.process)
+    }
+
+    /// This thread's part in looking after all of them.
+    pub(crate) fn pools(&self) -> &Watch {
+        &self.pools
+    }
+
+    /// How long a thread may sleep at most, outside of its executor, until it calls [`Self::look`].
+    pub fn rest(&self) -> Option<Duration> {
+        self.pools.rest()
+    }
+
+    /// Look after what is kept for the next request.
+    pub fn look(&self) {
+        self.pools.look();
     }
 
     pub(crate) fn site(&self) -> &Site {

@@ -38,6 +38,7 @@ mod number;
 mod outbox;
 mod own_url;
 mod phase;
+mod pool;
 mod proxy_protocol;
 mod question;
 pub mod reference;

@@ -9,6 +9,7 @@ use crate::log::level::Level;
 use crate::log::program::Program;
 use crate::modules;
 use crate::mpm_settings::{MpmKind, MpmSettings, Occasion};
+use crate::pool::Pools;
 use crate::site::Site;
 use crate::site::builder::Builder;
 use crate::site::world::{self, System};
@@ -26,6 +27,7 @@ pub struct Server {
     pub(crate) site: Site,
     pub(crate) files: Files,
     pub(crate) accounts: Accounts,
+    pub(crate) pools: Pools,
     descriptors: OnceLock<Descriptors>,
     orders: Option<Arc<Orders>>,
 }
@@ -40,6 +42,7 @@ impl Server {
             site: Site::open(builder, index)?,
             files: Files::default(),
             accounts: Accounts::default(),
+            pools: Pools::default(),
             descriptors: OnceLock::new(),
             orders: None,
         })

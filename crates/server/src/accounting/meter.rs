@@ -8,11 +8,15 @@ use std::cell::Cell;
 /// Of requests on the fast path, one in so many is measured.
 const FAST_GAP: u32 = 16;
 
-/// Of quick requests that take the long way.
+/// Of quick requests that take the long way, and of those that come together.
 const LONG_GAP: u32 = 8;
 
-/// What takes longer than this can bear to be measured every time.
+/// What takes longer than this can bear to be measured, but for many in a row: it may have waited
+/// for most of the time, and used less of the processor than to measure it takes.
 const QUICK_NS: u64 = 500_000;
+
+/// Of what is slow one is measured in so many milliseconds, and of the others one in several.
+const TICK_MS: u64 = 4;
 
 /// Paths that are remembered by whether they were quick.
 const PATHS: usize = 256;
@@ -22,7 +26,8 @@ const PATHS: usize = 256;
 enum Pace {
     Unknown,
     Quick,
-    Slow,
+    /// One was measured in this tick, of which the last bits are kept.
+    Slow(u8),
 }
 
 /// The clocks when a turn began.
@@ -42,6 +47,9 @@ pub(crate) struct Meter {
     fast_left: Cell<u32>,
     /// The turn that is measured.
     turn: Cell<Option<Start>>,
+    /// What a turn had used when it turned out to be for the long way, the last time that was
+    /// measured.
+    turn_cpu_ns: Cell<u64>,
     seed: Cell<u64>,
     paces: Box<[Cell<Pace>; PATHS]>,
 }
@@ -59,6 +67,7 @@ impl Meter {
             writers,
             fast_left: Cell::new(0),
             turn: Cell::new(None),
+            turn_cpu_ns: Cell::new(0),
             // Any number but 0 will do; threads that begin together are to differ.
             seed: Cell::new(clock::monotonic_ns() | 1),
             paces: Box::new([const { Cell::new(Pace::Unknown) }; PATHS]),
@@ -115,10 +124,16 @@ impl Meter {
         Some(Times { wall_ns, cpu_ns, run_queue_ns, ..Times::default() })
     }
 
-    /// A request takes the long way: what it has used of the processor so far, if that is known.
+    /// A request takes the long way: what it has used of the processor so far. Measured now and
+    /// then, since one is about as long as the other.
     pub(crate) fn leave_fast(&self) -> u64 {
-        let start = self.turn.take();
-        start.map_or(0, |start| clock::thread_cpu_ns().saturating_sub(start.cpu_ns))
+        if let Some(start) = self.turn.take() {
+            self.turn_cpu_ns.set(clock::thread_cpu_ns().saturating_sub(start.cpu_ns));
+            self.fast_left.set(self.random(2 * FAST_GAP - 1));
+        } else {
+            self.fast_left.set(self.fast_left.get().saturating_sub(1));
+        }
+        self.turn_cpu_ns.get()
     }
 
     /// What stands for the path of a request line; others may have the same.
@@ -130,18 +145,32 @@ impl Meter {
     }
 
     /// Whether a request for a path of this hash, which takes the long way, is to be measured.
-    pub(crate) fn chooses(&self, path_hash: u8) -> bool {
+    /// `now_ms` is of the coarse monotonic clock.
+    pub(crate) fn chooses(&self, path_hash: u8, now_ms: u64) -> bool {
         if !self.is_on {
             return self.is_always;
         }
-        let is_quick = self.paces[usize::from(path_hash)].get() == Pace::Quick;
-        !is_quick || self.is_always || self.random(LONG_GAP) == 0
+        let pace = &self.paces[usize::from(path_hash)];
+        let [tick, ..] = (now_ms / TICK_MS).to_le_bytes();
+        let is_due = match pace.get() {
+            Pace::Unknown => true,
+            Pace::Quick => false,
+            Pace::Slow(last) => last != tick,
+        };
+        if is_due && pace.get() != Pace::Unknown {
+            pace.set(Pace::Slow(tick));
+        }
+        is_due || self.is_always || self.random(LONG_GAP) == 0
     }
 
     /// How long it took.
     pub(crate) fn saw(&self, path_hash: u8, wall_ns: u64) {
-        let pace = if wall_ns < QUICK_NS { Pace::Quick } else { Pace::Slow };
-        self.paces[usize::from(path_hash)].set(pace);
+        let pace = &self.paces[usize::from(path_hash)];
+        match (wall_ns < QUICK_NS, pace.get()) {
+            (true, _) => pace.set(Pace::Quick),
+            (false, Pace::Slow(_)) => {}
+            (false, _) => pace.set(Pace::Slow(0)),
+        }
     }
 
     /// A number below `end` (Marsaglia's xorshift).
@@ -179,21 +208,37 @@ mod tests {
             always.begin_turn();
             // Two requests of one turn.
             assert!(always.end_of_fast().is_some() && always.end_of_fast().is_some());
-            assert!(always.so_far().is_some() && always.chooses(0));
+            assert!(always.so_far().is_some() && always.chooses(0, 0));
             off.begin_turn();
-            assert!(off.so_far().is_none() && !off.chooses(0));
+            assert!(off.so_far().is_none() && !off.chooses(0, 0));
             assert!(off.end_of_fast().is_none());
         }
     }
 
     #[test]
-    fn what_is_slow_is_measured_each_time_and_what_is_quick_now_and_then() {
+    fn what_is_slow_is_measured_once_in_a_while_and_what_is_quick_now_and_then() {
         let meter = Meter::new(true, false, Writers::One);
-        assert!(meter.chooses(7), "nothing is known yet");
+        assert!(meter.chooses(7, 5), "nothing is known yet");
         meter.saw(7, QUICK_NS);
-        assert!((0..100).all(|_| meter.chooses(7)));
+        assert!((1..=100).all(|tick| meter.chooses(7, tick * TICK_MS)));
+        let in_one_tick = |ms| (0..1500).filter(|_| meter.chooses(7, ms)).count();
+        assert!((100..300).contains(&in_one_tick(2000)));
+        meter.saw(7, QUICK_NS);
+        assert!(meter.chooses(7, 2100), "slow as before");
         meter.saw(7, QUICK_NS - 1);
-        let chosen = (0..1500).filter(|_| meter.chooses(7)).count();
-        assert!((100..300).contains(&chosen), "{chosen}");
+        assert!((100..300).contains(&in_one_tick(3000)));
+    }
+
+    #[test]
+    fn what_was_used_before_the_long_way_is_measured_now_and_then() {
+        let meter = Meter::new(true, false, Writers::One);
+        let is_measured = |_: &i32| {
+            meter.begin_turn();
+            let is_measured = meter.turn.get().is_some();
+            assert!(meter.leave_fast() > 0, "the last one stands for it");
+            is_measured
+        };
+        let measured = (0..1600).filter(is_measured).count();
+        assert!((60..160).contains(&measured), "{measured}");
     }
 }

@@ -92,7 +92,7 @@ impl Log {
 /// What mod_fcgid says where there is no more of an answer (fcgid_proc_unix.c, proc_read_ipc).
 fn fcgid_words(fault: &Fault) -> (Option<i32>, String) {
     let text = match fault {
-        Fault::TimedOut(ms) => format!("mod_fcgid: read data timeout in {} seconds", ms / 1000),
+        Fault::TimedOut(ms, _) => format!("mod_fcgid: read data timeout in {} seconds", ms / 1000),
         Fault::Closed => {
             "mod_fcgid: error reading data, FastCGI server closed connection".to_owned()
         }
@@ -108,7 +108,14 @@ fn fcgid_words(fault: &Fault) -> (Option<i32>, String) {
 fn words(fault: &Fault) -> String {
     match fault {
         Fault::Unreachable(error) | Fault::Broken(error) => error.to_string(),
-        Fault::TimedOut(ms) => format!("silent for {} s", ms / 1000),
+        Fault::Full(full) => {
+            let crowd = full.crowd.as_deref().unwrap_or("no connection became free");
+            format!("{crowd}; waited for {} s", full.waited_ms.div_ceil(1000))
+        }
+        Fault::TimedOut(ms, crowd) => {
+            let crowd = crowd.as_ref().map(|crowd| format!("; {crowd}")).unwrap_or_default();
+            format!("silent for {} s{crowd}", ms / 1000)
+        }
         Fault::Closed => {
             "the application closed the connection: it was ended, or has crashed".into()
         }
@@ -138,10 +145,15 @@ pub(super) fn failure(target: &Target, fault: Fault) -> Failure {
                 None => failure,
             }
         }
-        Fault::TimedOut(ms) => {
+        Fault::Full(_) => {
+            // To httpd it is an application that is silent: it would have connected and waited.
+            let text = format!("FCGI: failed to acquire connection for ({shown}): {text}");
+            new(Status::GATEWAY_TIMEOUT, 941, text)
+        }
+        Fault::TimedOut(ms, crowd) => {
+            let why = crowd.unwrap_or_else(|| "the script takes longer than Timeout".to_owned());
             let text = format!(
-                "Error dispatching request to {shown}: (polling) silent for {} s; the script \
-                 takes longer than Timeout, or all children of the pool are busy",
+                "Error dispatching request to {shown}: (polling) silent for {} s; {why}",
                 ms / 1000
             );
             new(Status::GATEWAY_TIMEOUT, 1075, text)

@@ -14,8 +14,10 @@ pub(crate) use settings::Settings;
 use crate::accounting::{self, Spent, Waits};
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
+use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::phase::{self, Stop};
+use crate::pool::{Lease, Options};
 use crate::response::Response;
 use crate::script::body::Body;
 use crate::script::environment::environment;
@@ -32,6 +34,7 @@ use std::io;
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::Duration;
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> = Module {
@@ -45,6 +48,12 @@ const NAME: &str = "proxy_fcgi";
 
 /// The port of FastCGI where a URL names none (`fcgi_canon` of mod_proxy_fcgi.c).
 const DEFAULT_PORT: u16 = 8000;
+
+/// When an application goes away while it has a request that does no harm and has not answered, it
+/// is asked again after these: when one that ends has ended, and the next has begun. (Where the
+/// connection was an old one, another one is tried before that.)
+const RETRY_RESTS: [Duration; 3] =
+    [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(300)];
 
 /// The application that a handler names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,21 +165,36 @@ impl Target {
         let addresses = self.addresses(&lookup.request.spent).await;
         let addresses =
             addresses.map_err(|error| answer::failure(self, relay::Fault::Unreachable(error)))?;
-        let mut attempts = if is_safe { 2 } else { 1 };
+        let pool = lookup.context.pool(&addresses[0]);
+        let mut rests = RETRY_RESTS.iter();
+        let mut may_be_kept = is_safe;
         loop {
-            attempts -= 1;
-            let waits = Waits::new(lookup.request.spent.clone());
+            let mut waits = Waits::new(lookup.request.spent.clone());
+            waits.now_for(Some(Cause::BackendConnect));
+            let watch = lookup.context.pools();
+            let lease = Lease::of(&pool, watch, Options::default(), timeout_ms).await;
+            let lease = lease.map_err(|full| answer::failure(self, relay::Fault::Full(full)))?;
             let talk = Talk {
                 body: std::mem::replace(&mut body, Body::None),
                 timeout_ms,
                 log: answer::Log::of(lookup, answer::Voice::Proxy),
             };
-            let mut relay = Relay::connect(&addresses, head.clone(), talk, waits)
-                .await
-                .map_err(|fault| answer::failure(self, fault))?;
+            let mut relay =
+                Relay::start(lease, &addresses, head.clone(), talk, (waits, may_be_kept))
+                    .await
+                    .map_err(|fault| answer::failure(self, fault))?;
             match relay.head().await {
                 Ok(head) => return answer::response(lookup, head, relay).await,
-                Err(fault) if attempts > 0 && relay.is_untouched(&fault) => {}
+                Err(fault) if is_safe && relay.is_untouched(&fault) => {
+                    if !relay.was_kept() {
+                        let rest = rests.next().ok_or_else(|| answer::failure(self, fault))?;
+                        drop(relay);
+                        runtime::timer::sleep(*rest).await;
+                    }
+                    may_be_kept = false;
+                    let text = format!("{} went away without an answer: once more", self.shown());
+                    lookup.log(Level::Info, NAME, None, &text);
+                }
                 Err(fault) => return Err(answer::failure(self, fault).into()),
             }
         }
@@ -196,13 +220,13 @@ impl Target {
 
 /// Variables that are too long are left out, with a line in the log, as by httpd.
 fn encode(lookup: &Lookup<'_>, env: &Table) -> (Vec<u8>, fastcgi::Exchange) {
-    let mut params = Params::new(false);
+    let mut params = Params::new(true);
     for (name, value) in env.iter() {
         if let Err(too_long) = params.add(name.as_bytes(), value) {
             let text = too_long.message(name.as_bytes());
             let text = String::from_utf8_lossy(&text);
             let id = Some(fastcgi::DoesNotFit::ID);
-            lookup.log(crate::log::level::Level::Warn, NAME, id, &text);
+            lookup.log(Level::Warn, NAME, id, &text);
         }
     }
     params.finish()

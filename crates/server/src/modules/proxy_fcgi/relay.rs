@@ -3,6 +3,7 @@
 
 use super::answer::Log;
 use crate::accounting::Waits;
+use crate::pool::{Full, Lease, Pool};
 use crate::response::Source;
 use crate::script::body::{Body, BodyFault};
 use fastcgi::{Complete, Event, Exchange, ScriptFault, ScriptHead, ScriptHeadParser};
@@ -10,6 +11,7 @@ use http1::Refusal;
 use runtime::backend::Address;
 use runtime::{Backend, Timer, clock};
 use scoreboard::Cause;
+use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
@@ -19,9 +21,17 @@ use std::time::Duration;
 /// Bytes that are read of an answer at a time.
 const READ_BYTES: usize = 32 * 1024;
 
-/// An application that is restarted is away for a moment: for so long it is asked again, with such
-/// pauses.
-const ABSENCE_MS: u64 = 300;
+/// No more of the body is taken from the client while so much is on its way to the application.
+const OUT_BYTES: usize = 16 * 1024;
+
+thread_local! {
+    /// Where they are read into. What waits needs none, and there may be thousands that do.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An application that is restarted is away for a moment: for so long from the beginning of its
+/// absence it is waited for, with such pauses, and whoever comes later is told at once.
+const ABSENCE_MS: u64 = 1000;
 const ABSENCE_REST: Duration = Duration::from_millis(15);
 
 /// One that goes away within this time without a word has hardly begun: another one may be asked.
@@ -32,8 +42,11 @@ const UNTOUCHED_MS: u64 = 1000;
 pub(crate) enum Fault {
     /// Nobody listens.
     Unreachable(io::Error),
-    /// It did not accept, or said nothing, for so many milliseconds.
-    TimedOut(u64),
+    /// Nobody gave up a connection for us.
+    Full(Full),
+    /// It did not accept, or said nothing, for so many milliseconds; and what it does meanwhile, if
+    /// that is known.
+    TimedOut(u64, Option<String>),
     /// The connection ended before the answer did.
     Closed,
     /// The connection broke.
@@ -65,7 +78,8 @@ pub(crate) struct Talk {
 
 /// The relay.
 pub(crate) struct Relay {
-    backend: Backend,
+    /// The connection and, of one of a pool, the right to it, until the answer has ended.
+    link: Option<(Backend, Option<Lease>)>,
     exchange: Exchange,
     talk: Talk,
     /// What goes out next, and how much of it has.
@@ -80,9 +94,9 @@ pub(crate) struct Relay {
     /// since.
     started_ms: u64,
     has_spoken: bool,
+    was_kept: bool,
     /// What has come of it.
     ready: Vec<u8>,
-    buffer: Vec<u8>,
     timer: Timer,
     waits: Waits,
     /// What is waited for while the application is silent.
@@ -90,60 +104,56 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// Connect to the application, which is given a moment if it is away.
-    pub(crate) async fn connect(
+    /// Begin on a connection that was kept, if there is one and `may_be_kept` says that it will do:
+    /// the application may have given it up in this moment. Else on a new one.
+    pub(crate) async fn start(
+        mut lease: Lease,
         addresses: &[Address],
         head: Rc<(Vec<u8>, Exchange)>,
         talk: Talk,
-        mut waits: Waits,
+        (mut waits, may_be_kept): (Waits, bool),
     ) -> Result<Self, Fault> {
-        waits.now_for(Some(Cause::BackendConnect));
+        let kept = lease.kept().filter(|_| may_be_kept);
+        let was_kept = kept.is_some();
         let started_ms = clock::monotonic_ms();
-        let limit = Duration::from_millis(talk.timeout_ms);
-        let mut next = addresses.iter().cycle();
-        let backend = loop {
-            let Some(address) = next.next() else {
-                return Err(Fault::Unreachable(io::ErrorKind::NotFound.into()));
-            };
-            match runtime::timer::timeout(limit, Backend::connect(address)).await {
-                None => return Err(Fault::TimedOut(talk.timeout_ms)),
-                Some(Ok(backend)) => break backend,
-                Some(Err(error)) => {
-                    let may_return = matches!(
-                        error.kind(),
-                        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
-                    );
-                    if !may_return || clock::monotonic_ms() - started_ms > ABSENCE_MS {
-                        return Err(Fault::Unreachable(error));
-                    }
-                    runtime::timer::sleep(ABSENCE_REST).await;
-                }
+        let backend = match kept {
+            Some(backend) => backend,
+            None => {
+                waits.now_for(Some(Cause::BackendConnect));
+                let backend = connect(addresses, talk.timeout_ms, lease.pool()).await?;
+                lease.connected(&backend);
+                waits.now_for(None);
+                backend
             }
         };
-        waits.now_for(None);
-        Ok(Self { started_ms, ..Self::on(backend, head, talk, waits) })
+        let link = Some((backend, Some(lease)));
+        Ok(Self { link, started_ms, was_kept, ..Self::new(head, talk, waits) })
     }
 
-    /// Begin on a connection that is there.
+    /// Begin on a connection that is nobody else's.
     pub(crate) fn on(
         backend: Backend,
         head: Rc<(Vec<u8>, Exchange)>,
         talk: Talk,
         waits: Waits,
     ) -> Self {
+        Self { link: Some((backend, None)), ..Self::new(head, talk, waits) }
+    }
+
+    fn new(head: Rc<(Vec<u8>, Exchange)>, talk: Talk, waits: Waits) -> Self {
         let (bytes, exchange) = Rc::unwrap_or_clone(head);
         let mut relay = Self {
-            backend,
+            link: None,
             exchange,
             is_body_out: false,
             is_deaf: false,
             is_ended: false,
             started_ms: clock::monotonic_ms(),
             has_spoken: false,
+            was_kept: false,
             talk,
             out: (bytes, 0),
             ready: Vec::new(),
-            buffer: vec![0; READ_BYTES],
             timer: Timer::new(),
             waits,
             cause: Cause::BackendFirstByte,
@@ -161,7 +171,12 @@ impl Relay {
     pub(crate) fn is_untouched(&self, fault: &Fault) -> bool {
         let is_gone = matches!(fault, Fault::Closed | Fault::Broken(_));
         let age_ms = clock::monotonic_ms().saturating_sub(self.started_ms);
-        is_gone && !self.has_spoken && age_ms < UNTOUCHED_MS
+        is_gone && !self.has_spoken && (self.was_kept || age_ms < UNTOUCHED_MS)
+    }
+
+    /// Whether another request was answered on the connection before.
+    pub(crate) fn was_kept(&self) -> bool {
+        self.was_kept
     }
 
     /// Wait for the head of the answer.
@@ -216,7 +231,7 @@ impl Relay {
                         return Poll::Pending; // its own limits hold for a slow client
                     }
                     ready!(self.timer.poll_expired(task));
-                    return Poll::Ready(Err(Fault::TimedOut(self.talk.timeout_ms)));
+                    return Poll::Ready(Err(self.timed_out()));
                 }
             }
         }
@@ -225,8 +240,10 @@ impl Relay {
     /// Send what there is to send; says whether the client has to send more first.
     fn poll_send(&mut self, task: &mut task::Context<'_>) -> Result<bool, Fault> {
         loop {
+            let is_for_client = self.fill_out()?;
             while self.out.1 < self.out.0.len() && !self.is_deaf {
-                match self.backend.poll_write(task, &self.out.0[self.out.1..]) {
+                let Some((backend, _)) = &mut self.link else { return Ok(false) };
+                match backend.poll_write(task, &self.out.0[self.out.1..]) {
                     Poll::Ready(Ok(length)) if length > 0 => {
                         self.out.1 += length;
                         self.heard();
@@ -238,9 +255,16 @@ impl Relay {
             }
             self.out.0.clear();
             self.out.1 = 0;
-            if self.is_body_out || self.is_deaf {
-                return Ok(false);
+            if is_for_client || self.is_body_out || self.is_deaf {
+                return Ok(is_for_client && !self.is_deaf);
             }
+        }
+    }
+
+    /// Put what there is of the body behind what goes out, but not too much at a time; says whether
+    /// the client has to send more first.
+    fn fill_out(&mut self) -> Result<bool, Fault> {
+        while !self.is_body_out && !self.is_deaf && self.out.0.len() < OUT_BYTES {
             let next = match self.talk.body.poll_next() {
                 // It answers, so that it need not know.
                 Poll::Ready(Err(_)) if self.cause == Cause::BackendBody => {
@@ -258,34 +282,107 @@ impl Relay {
                 Poll::Pending => return Ok(true),
             }
         }
+        Ok(false)
     }
 
     /// Receive once, and keep what is for the client.
     fn poll_receive(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Fault>> {
-        let length = match ready!(self.backend.poll_read(task, &mut self.buffer)) {
-            Ok(0) => return Poll::Ready(Err(Fault::Closed)),
-            Ok(length) => length,
-            Err(error) => return Poll::Ready(Err(Fault::Broken(error))),
-        };
+        BUFFER.with_borrow_mut(|buffer| {
+            buffer.resize(READ_BYTES, 0);
+            let length = match ready!(self.poll_read(task, buffer)) {
+                Ok(0) => return Poll::Ready(Err(Fault::Closed)),
+                Ok(length) => length,
+                Err(error) => return Poll::Ready(Err(Fault::Broken(error))),
+            };
+            Poll::Ready(self.take_in(&buffer[..length]))
+        })
+    }
+
+    fn poll_read(
+        &mut self,
+        task: &mut task::Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        let Some((backend, lease)) = &mut self.link else { return Poll::Ready(Ok(0)) };
+        let read = ready!(backend.poll_read(task, buffer));
+        if read.as_ref().is_ok_and(|length| *length > 0) {
+            lease.iter_mut().for_each(Lease::heard);
+        }
+        Poll::Ready(read)
+    }
+
+    /// What has come: for the client, or for the log.
+    fn take_in(&mut self, input: &[u8]) -> Result<(), Fault> {
         self.heard();
         self.has_spoken = true;
         let mut at = 0;
         loop {
-            let step = self.exchange.receive(&self.buffer[at..length]).map_err(Fault::Protocol)?;
+            let step = self.exchange.receive(&input[at..]).map_err(Fault::Protocol)?;
             at += step.used;
             match step.event {
                 Some(Event::Stdout(bytes)) => self.ready.extend_from_slice(bytes),
                 Some(Event::Stderr(text)) => self.talk.log.error(text),
                 Some(Event::Unknown(kind)) => self.talk.log.unknown(kind),
                 Some(Event::StdoutEnd | Event::End(_)) => self.is_ended = true,
-                None => return Poll::Ready(Ok(())),
+                None => break,
             }
         }
+        if self.is_ended {
+            self.let_go();
+        }
+        Ok(())
+    }
+
+    /// The answer has ended, and what came with its end was read: another request may have the
+    /// connection, if nothing of this one is left on it.
+    fn let_go(&mut self) {
+        let is_sent = self.out.0.is_empty() && !self.is_deaf;
+        if let Some((backend, Some(lease))) = self.link.take()
+            && is_sent
+            && self.exchange.may_reuse()
+        {
+            lease.give_back(backend);
+        }
+    }
+
+    /// Nothing has come for too long.
+    fn timed_out(&self) -> Fault {
+        let waited_ms = self.talk.timeout_ms;
+        let crowd = self.link.as_ref().filter(|_| !self.has_spoken);
+        let crowd = crowd.and_then(|(_, lease)| lease.as_ref()?.pool().crowd(waited_ms));
+        Fault::TimedOut(waited_ms, crowd)
     }
 
     /// Something has moved: the application may be silent from now on for as long as before.
     fn heard(&mut self) {
         self.timer.set(clock::monotonic_ms(), self.talk.timeout_ms);
+    }
+}
+
+/// Connect to the application, which is given a moment if it is away.
+async fn connect(addresses: &[Address], limit_ms: u64, pool: &Pool) -> Result<Backend, Fault> {
+    let limit = Duration::from_millis(limit_ms);
+    let mut next = addresses.iter().cycle();
+    loop {
+        let Some(address) = next.next() else {
+            return Err(Fault::Unreachable(io::ErrorKind::NotFound.into()));
+        };
+        match runtime::timer::timeout(limit, Backend::connect(address)).await {
+            None => return Err(Fault::TimedOut(limit_ms, pool.crowd(limit_ms))),
+            Some(Ok(backend)) => return Ok(backend),
+            Some(Err(error)) => {
+                let may_return = matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound
+                        | io::ErrorKind::ConnectionRefused
+                        | io::ErrorKind::ConnectionReset
+                );
+                if !may_return || pool.absent_ms() > ABSENCE_MS {
+                    return Err(Fault::Unreachable(error));
+                }
+                runtime::timer::sleep(ABSENCE_REST).await;
+            }
+        }
     }
 }
 

@@ -1,0 +1,164 @@
+//! Connections to PHP-FPM that are kept for the next request: as many as help, and none that keeps
+//! somebody else waiting. Beside us another client asks the same PHP-FPM.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::collections::HashSet;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use blackbox::fpm::Fpm;
+use blackbox::load::{rounds, under_load};
+use blackbox::{Mpm, Server, Site, each_mpm, wait_for};
+
+const HELLO: &str = "Hello\n";
+
+/// What tells connections apart: the sockets that the child has open.
+const SOCKETS: &str = "<?php foreach (glob('/proc/self/fd/*') as $one) { \
+    $to = @readlink($one); if (str_starts_with($to, 'socket:')) echo $to; }";
+
+/// A site with some scripts, and PHP-FPM for them.
+fn start(test: &str, mpm: Mpm, children: usize, lines: &[&str]) -> Option<(Server, Fpm)> {
+    let site = Site::new(mpm)
+        .steady()
+        .directives(lines)
+        .file("hello.php", "<?php echo \"Hello\\n\";")
+        .file("sleep.php", "<?php usleep((int) $_GET['ms'] * 1000); echo \"slept\\n\";")
+        .file("sockets.php", SOCKETS)
+        .file("post.php", "<?php echo strlen(file_get_contents('php://input'));");
+    let socket = site.root().join("fpm.sock");
+    let handler = format!("SetHandler \"proxy:unix:{}|fcgi://localhost\"", socket.display());
+    let fpm = Fpm::start(test, &socket, children)?;
+    let lines = ["<FilesMatch \"\\.php$\">", &handler, "</FilesMatch>"];
+    Some((site.directives(&lines).start(), fpm))
+}
+
+fn requests_of_a_client_share_a_connection(mpm: Mpm) {
+    let Some((server, _fpm)) = start("requests_of_a_client", mpm, 4, &[]) else { return };
+    let mut client = server.connect();
+    let mut connections = HashSet::new();
+    for number in 0..200 {
+        connections.insert(client.get("/sockets.php").text());
+        if number % 10 == 0 {
+            client.send("POST /post.php HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
+            assert_eq!(client.response().text(), "3");
+        }
+    }
+    // Requests that change something have connections of their own, and may end one that is kept.
+    assert!(connections.len() < 40, "{} connections for 200 requests", connections.len());
+}
+
+fn a_kept_connection_gives_way_to_whoever_waits(mpm: Mpm) {
+    let Some((server, fpm)) = start("a_kept_connection_gives_way", mpm, 2, &[]) else { return };
+    let hello = server.root().join("hello.php");
+    let sleep = server.root().join("sleep.php");
+    for _ in 0..5 {
+        let mut client = server.connect();
+        assert_eq!(client.get("/hello.php").text(), HELLO);
+        assert_eq!(client.get("/hello.php").text(), HELLO);
+        thread::scope(|scope| {
+            // One child is busy, the other one has the connection that is kept.
+            let sleeper = scope.spawn(|| fpm.ask(&sleep, "ms=900"));
+            thread::yield_now();
+            let begun = Instant::now();
+            assert!(fpm.ask(&hello, "").ends_with(HELLO));
+            assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+            sleeper.join().unwrap();
+        });
+    }
+}
+
+fn a_single_child_is_kept_from_nobody(mpm: Mpm) {
+    let Some((server, fpm)) = start("a_single_child", mpm, 1, &[]) else { return };
+    let hello = server.root().join("hello.php");
+    let mut client = server.connect();
+    for _ in 0..20 {
+        assert_eq!(client.get("/hello.php").text(), HELLO);
+        let begun = Instant::now();
+        assert!(fpm.ask(&hello, "").ends_with(HELLO));
+        assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+    }
+}
+
+/// 48 of ours and one beside us want 4 children, each for 10 ms: a fair share is one child in
+/// twelve, 130 ms. On a busy machine all of that takes longer, for everybody.
+fn nobody_waits_longer_than_twice_the_fair_share(mpm: Mpm) {
+    const CLIENTS: usize = 48;
+    let Some((server, fpm)) = start("nobody_waits_longer", mpm, 4, &[]) else { return };
+    // One connection is one process or thread there: fewer of them are enough of a crowd.
+    let clients = if mpm.is_one_connection_a_thread() { 8 } else { CLIENTS };
+    let sleep = server.root().join("sleep.php");
+    let asked = 20;
+    let waits = thread::scope(|scope| {
+        let ours: Vec<_> = (0..clients)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut client = server.connect();
+                    let ask = |_| {
+                        let begun = Instant::now();
+                        assert_eq!(client.get("/sleep.php?ms=10").text(), "slept\n");
+                        begun.elapsed()
+                    };
+                    (0..asked).map(ask).collect::<Vec<Duration>>()
+                })
+            })
+            .collect();
+        let beside = scope.spawn(|| {
+            let ask = |_| {
+                let begun = Instant::now();
+                assert!(fpm.ask(&sleep, "ms=10").ends_with("slept\n"));
+                begun.elapsed()
+            };
+            (0..asked).map(ask).collect::<Vec<Duration>>()
+        });
+        let ours: Vec<Duration> = ours.into_iter().flat_map(|it| it.join().unwrap()).collect();
+        (ours, beside.join().unwrap())
+    });
+    // What a request takes on average is the fair share, on this machine at this moment.
+    let fair = waits.0.iter().sum::<Duration>() / u32::try_from(waits.0.len()).unwrap();
+    let longest = |waits: &[Duration]| *waits.iter().max().unwrap();
+    let slack = Duration::from_millis(300);
+    assert!(longest(&waits.0) < fair * 2 + slack, "{:?}, fair: {fair:?}", longest(&waits.0));
+    assert!(longest(&waits.1) < fair * 2 + slack, "{:?}, fair: {fair:?}", longest(&waits.1));
+}
+
+fn reloads_and_restarts_of_fpm_lose_no_request(mpm: Mpm) {
+    let Some((server, mut fpm)) = start("reloads_and_restarts", mpm, 4, &[]) else { return };
+    let files: [(&str, &[u8]); 2] =
+        [("/hello.php", HELLO.as_bytes()), ("/sleep.php?ms=5", b"slept\n")];
+    let (_, tally) = under_load(server.address(), &files, 6, |tally| {
+        for round in 0..rounds(6) {
+            tally.wait_more(150);
+            if round % 2 == 0 {
+                fpm.reload();
+            } else {
+                fpm.restart();
+            }
+        }
+        tally.wait_more(20);
+    });
+    tally.assert_nothing_lost(100);
+}
+
+fn the_log_says_that_all_children_are_busy(mpm: Mpm) {
+    let lines = ["Timeout 1"];
+    let Some((server, _fpm)) = start("the_log_says", mpm, 2, &lines) else { return };
+    assert_eq!(server.get("/hello.php").text(), HELLO);
+    let mut sleepers = [server.connect(), server.connect(), server.connect()];
+    for client in &mut sleepers {
+        client.send("GET /sleep.php?ms=3000 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    }
+    for client in &mut sleepers {
+        assert_eq!(client.response().status, 504);
+    }
+    let busy = "PHP-FPM pool: all 2 children busy for ";
+    wait_for("the cause", 5, || server.error_text().contains(busy));
+}
+
+each_mpm! {
+    requests_of_a_client_share_a_connection,
+    a_kept_connection_gives_way_to_whoever_waits,
+    a_single_child_is_kept_from_nobody,
+    nobody_waits_longer_than_twice_the_fair_share,
+    reloads_and_restarts_of_fpm_lose_no_request,
+    the_log_says_that_all_children_are_busy,
+}

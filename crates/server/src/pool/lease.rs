@@ -1,0 +1,221 @@
+//! What a request holds that may have a connection to an application: the right to it, and the
+//! connection if one was kept.
+
+use super::fresh::Epoch;
+use super::{Granted, Idle, KNOWN_MS, Known, Options, Pool, Waiter, Watch, fpm, lock};
+use runtime::backend::Kept;
+use runtime::backlog::Backlog;
+use runtime::{Backend, clock};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{self, Poll};
+use std::time::Duration;
+
+/// The right of one request to one connection. It ends with this value, which the connection may
+/// outlive.
+pub(crate) struct Lease {
+    pool: Arc<Pool>,
+    watch: Watch,
+    kept: Option<Kept>,
+    /// When the connection was made, while nothing has come on it.
+    fresh: Option<Epoch>,
+}
+
+/// Nobody gave up a connection in time.
+#[derive(Debug)]
+pub(crate) struct Full {
+    /// For so long it was waited.
+    pub(crate) waited_ms: u64,
+    /// What the others do meanwhile, if that is known.
+    pub(crate) crowd: Option<String>,
+}
+
+impl Lease {
+    /// Wait until it is our turn.
+    ///
+    /// # Errors
+    /// When it is not within `limit_ms`.
+    pub(crate) async fn of(
+        pool: &Arc<Pool>,
+        watch: &Watch,
+        options: Options,
+        limit_ms: u64,
+    ) -> Result<Self, Full> {
+        let new = |granted| {
+            let (kept, fresh) = match granted {
+                Granted::Kept(kept) => (Some(kept), None),
+                Granted::New(made) => (None, Some(made)),
+            };
+            Self { pool: pool.clone(), watch: watch.clone(), kept, fresh }
+        };
+        let ticket = match pool.enter(options) {
+            Ok(granted) => return Ok(new(granted)),
+            Err(ticket) => ticket,
+        };
+        watch.start();
+        let waiting = Waiting { pool, ticket };
+        let turn = poll_fn(|task| waiting.poll(task));
+        match runtime::timer::timeout(Duration::from_millis(limit_ms), turn).await {
+            Some(granted) => Ok(new(granted)),
+            None => Err(Full { waited_ms: limit_ms, crowd: pool.crowd(limit_ms) }),
+        }
+    }
+
+    /// The pool that it is of.
+    pub(crate) fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// The connection that was kept, if there is one and it still is one.
+    pub(crate) fn kept(&mut self) -> Option<Backend> {
+        self.kept.take().and_then(|kept| kept.wake().ok())
+    }
+
+    /// A new connection is used: find out who is at its other end, unless that is known.
+    pub(crate) fn connected(&mut self, backend: &Backend) {
+        let now_ms = clock::monotonic_ms();
+        let mut state = lock(&self.pool.state);
+        state.absent_since_ms = None;
+        if self.fresh.is_none() {
+            self.fresh = Some(state.fresh.add(now_ms));
+            self.pool.show(&mut state, now_ms);
+        }
+        let age_ms = state.known.since_ms.map(|since| now_ms.saturating_sub(since));
+        if age_ms.is_some_and(|age| age < KNOWN_MS) || self.pool.at.is_none() {
+            return;
+        }
+        state.known.since_ms = Some(now_ms);
+        drop(state);
+        let (pool, master) = (self.pool.clone(), backend.listener_pid());
+        drop(runtime::thread::spawn(async move {
+            let address = pool.address.clone();
+            let look_up =
+                move || (fpm::find(&address, master), Backlog::find(&address).ok().flatten());
+            let Ok((fpm, backlog)) = runtime::blocking(look_up).await else { return };
+            let known = &mut lock(&pool.state).known;
+            *known = Known { fpm, backlog, ..std::mem::take(known) };
+        }));
+    }
+
+    /// Something has come: the connection was accepted.
+    pub(crate) fn heard(&mut self) {
+        let Some(made) = self.fresh.take() else { return };
+        let mut state = lock(&self.pool.state);
+        state.fresh.remove(made);
+        let idle = u32::try_from(state.idle.len()).unwrap_or(u32::MAX);
+        let speaking = state.busy.saturating_sub(state.fresh.all()).saturating_add(idle);
+        state.seen = state.seen.max(speaking);
+        self.pool.show(&mut state, clock::monotonic_ms());
+    }
+
+    /// The request has ended as it should have: another one may have the connection.
+    pub(crate) fn give_back(mut self, backend: Backend) {
+        self.heard();
+        if !self.pool.takes_back() {
+            return;
+        }
+        if self.pool.take_back(backend.keep()) {
+            self.watch.start();
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let now_ms = clock::monotonic_ms();
+        let mut state = lock(&self.pool.state);
+        state.end(self.fresh);
+        self.pool.grant(&mut state, now_ms);
+        self.pool.show(&mut state, now_ms);
+    }
+}
+
+impl Pool {
+    /// A request wants a connection: it may have one, perhaps one that is kept, or gets a ticket.
+    fn enter(&self, options: Options) -> Result<Granted, u64> {
+        let now_ms = clock::monotonic_ms();
+        let mut state = lock(&self.state);
+        let state = &mut *state;
+        state.options = options;
+        state.busy += 1; // it is wanted
+        let may_enter = state.queue.is_empty() && state.busy <= self.busy_max(state, now_ms);
+        let result = if may_enter {
+            state.busy -= 1; // it is counted with the others
+            let kept = state.take_idle(now_ms);
+            Ok(state.grant(kept, now_ms))
+        } else {
+            state.busy -= 1;
+            state.known.full_since_ms.get_or_insert(now_ms);
+            state.next_ticket += 1;
+            let (ticket, waker) = (state.next_ticket, task::Waker::noop().clone());
+            state.queue.push_back(Waiter { ticket, waker });
+            Err(state.next_ticket)
+        };
+        self.show(state, now_ms);
+        result
+    }
+
+    /// Whether it is worth anything to keep a connection now.
+    fn takes_back(&self) -> bool {
+        let now_ms = clock::monotonic_ms();
+        let mut state = lock(&self.state);
+        let state = &mut *state;
+        if self.at.is_none() || state.options.keeps_none || self.others_wait(state, now_ms) {
+            return false;
+        }
+        !state.queue.is_empty() || self.may_keep(state, now_ms)
+    }
+
+    /// Take the connection of a request that has ended, which still counts: for whoever waits, or
+    /// for later. Says whether it is kept for later.
+    fn take_back(&self, kept: Kept) -> bool {
+        let now_ms = clock::monotonic_ms();
+        let mut state = lock(&self.state);
+        let state = &mut *state;
+        // The place of the one that ends is as good as free.
+        if !state.queue.is_empty() && state.busy <= self.busy_max(state, now_ms) {
+            state.give(Some(kept), now_ms);
+            return false;
+        }
+        state.idle.push(Idle { kept, since_ms: now_ms });
+        true
+    }
+}
+
+/// A place in the queue.
+struct Waiting<'p> {
+    pool: &'p Arc<Pool>,
+    ticket: u64,
+}
+
+impl Waiting<'_> {
+    fn poll(&self, task: &task::Context<'_>) -> Poll<Granted> {
+        let mut state = lock(&self.pool.state);
+        let granted = state.granted.iter().position(|(ticket, _)| *ticket == self.ticket);
+        if let Some(at) = granted {
+            return Poll::Ready(state.granted.swap_remove(at).1);
+        }
+        if let Some(waiter) = state.queue.iter_mut().find(|it| it.ticket == self.ticket) {
+            waiter.waker.clone_from(task.waker());
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let now_ms = clock::monotonic_ms();
+        let mut state = lock(&self.pool.state);
+        state.queue.retain(|waiter| waiter.ticket != self.ticket);
+        let granted = state.granted.iter().position(|(ticket, _)| *ticket == self.ticket);
+        if let Some(at) = granted {
+            // It was given to nobody.
+            match state.granted.swap_remove(at).1 {
+                Granted::Kept(_) => state.end(None),
+                Granted::New(made) => state.end(Some(made)),
+            }
+        }
+        self.pool.grant(&mut state, now_ms);
+        self.pool.show(&mut state, now_ms);
+    }
+}

@@ -1,0 +1,87 @@
+//! Who may have how many connections to an application, and who keeps them: decisions only, from
+//! numbers. Time and sockets are not known here.
+//!
+//! PHP-FPM has a child for each open connection, whether there is a request on it or not: a
+//! connection that is kept for later keeps everybody else from that child. So no more is kept than
+//! half of the children, and nothing while anybody waits.
+
+use scoreboard::PoolSums;
+
+/// How many connections with a request a process may have, when the application has so many
+/// children and this process wants so many: its share of what all processes want, but always one,
+/// so that it gets on. More would wait in the application's queue and hold up whoever else asks it;
+/// in ours they are as well off.
+pub(super) fn busy_max(children: Option<u32>, wanted: u32, sums: &PoolSums) -> u32 {
+    let Some(children) = children else { return u32::MAX };
+    let all = u64::from(sums.wanted.max(wanted).max(1));
+    let share = (u64::from(children) * u64::from(wanted)).div_ceil(all);
+    u32::try_from(share).unwrap_or(u32::MAX).max(1)
+}
+
+/// How many connections all processes may keep together. Where the number of children is not known
+/// there were at least `seen` at once, which have answered.
+pub(super) fn idle_max(children: Option<u32>, seen: u32) -> u32 {
+    children.unwrap_or(seen) / 2
+}
+
+/// Whether somebody waits at the application's socket beside those connections of ours that may
+/// not have been accepted yet.
+pub(super) fn others_wait(waiting: Option<u32>, sums: &PoolSums) -> bool {
+    waiting.is_some_and(|waiting| waiting > sums.fresh)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(wanted: u32) -> PoolSums {
+        PoolSums { wanted, ..PoolSums::default() }
+    }
+
+    #[test]
+    fn children_are_shared_as_they_are_wanted() {
+        let rows = [
+            (Some(4), 0, 0, 1),
+            (Some(4), 1, 1, 4),
+            (Some(4), 128, 256, 2),
+            (Some(4), 255, 256, 4),
+            (Some(4), 1, 256, 1),
+            (Some(5), 128, 256, 3),
+            (Some(1), 3, 100, 1),
+            (None, 3, 100, u32::MAX),
+        ];
+        for (children, wanted, all, expected) in rows {
+            let found = busy_max(children, wanted, &sums(all));
+            assert_eq!(found, expected, "{children:?} {wanted} of {all}");
+        }
+    }
+
+    #[test]
+    fn half_of_the_children_are_for_others() {
+        let rows = [(Some(5), 0, 2), (Some(1), 9, 0), (None, 8, 4), (None, 1, 0)];
+        for (children, seen, expected) in rows {
+            assert_eq!(idle_max(children, seen), expected);
+        }
+    }
+
+    #[test]
+    fn connections_of_our_own_are_not_others() {
+        let fresh = |fresh| PoolSums { fresh, ..PoolSums::default() };
+        assert!(others_wait(Some(1), &fresh(0)));
+        assert!(!others_wait(Some(2), &fresh(2)));
+        assert!(others_wait(Some(3), &fresh(2)));
+        assert!(!others_wait(None, &fresh(0)), "nothing is known");
+    }
+
+    #[test]
+    fn all_processes_together_have_hardly_more_than_there_are_children() {
+        let wants: [&[u32]; 5] = [&[1], &[7, 300], &[1, 1, 1, 1], &[499, 0, 3], &[20; 39]];
+        for (wanted, children) in wants.iter().flat_map(|it| (1..200).map(move |at| (it, at))) {
+            let all = sums(wanted.iter().sum());
+            let shares = wanted.iter().filter(|wanted| **wanted > 0);
+            let total: u32 = shares.map(|wanted| busy_max(Some(children), *wanted, &all)).sum();
+            let processes = wanted.len() as u32;
+            assert!((children..=children + processes).contains(&total), "{wanted:?} {children}");
+        }
+    }
+}

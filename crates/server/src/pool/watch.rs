@@ -1,0 +1,46 @@
+//! Looking after the pools of a process: from time to time, on a thread that has kept a connection
+//! or waits for one, and only as long as there is a reason.
+
+use super::LOOK_MS;
+use crate::server::Server;
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One thread's part in it.
+#[derive(Clone)]
+pub(crate) struct Watch {
+    server: Arc<Server>,
+    is_on: Rc<Cell<bool>>,
+}
+
+impl Watch {
+    pub(crate) fn new(server: Arc<Server>) -> Self {
+        Self { server, is_on: Rc::default() }
+    }
+
+    /// From now on this thread looks after the pools, until there is nothing to look after.
+    pub(super) fn start(&self) {
+        if self.is_on.replace(true) {
+            return;
+        }
+        let watch = self.clone();
+        drop(runtime::thread::spawn(async move {
+            while watch.is_on.get() {
+                runtime::timer::sleep(Duration::from_millis(LOOK_MS)).await;
+                watch.look();
+            }
+        }));
+    }
+
+    /// How long a thread may sleep outside of its executor until it has to look.
+    pub(crate) fn rest(&self) -> Option<Duration> {
+        self.is_on.get().then_some(Duration::from_millis(LOOK_MS))
+    }
+
+    /// Look once.
+    pub(crate) fn look(&self) {
+        self.is_on.set(self.server.pools.tend());
+    }
+}
