@@ -9,7 +9,7 @@ mod class;
 
 use class::Class;
 use server::{Scores, Terms};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A process. Never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,28 +70,31 @@ pub(crate) enum Outcome {
     Suspect,
 }
 
+/// A class, as the broker numbers them.
+type ClassId = u64;
+
 /// A request that waits.
-#[derive(Clone, Debug)]
-struct Waiting<K> {
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
     request: RequestId,
-    class: K,
+    class: ClassId,
     since_ms: u64,
 }
 
 #[derive(Debug)]
-enum State<K> {
+enum State {
     Starting,
     Idle,
-    Busy(Waiting<K>),
+    Busy(Waiting),
     /// It goes on with a request that nobody waits for.
     Finishing,
     Ending(Why),
 }
 
 #[derive(Debug)]
-struct Process<K> {
-    class: K,
-    state: State<K>,
+struct Process {
+    class: ClassId,
+    state: State,
     started_ms: u64,
     /// When it began what it does; of one that finishes when it got the request.
     since_ms: u64,
@@ -103,10 +106,12 @@ struct Process<K> {
 pub(crate) struct Broker<K> {
     processes_max: usize,
     scores: Scores,
-    classes: BTreeMap<K, Class>,
-    processes: BTreeMap<ProcessId, Process<K>>,
-    waiting: VecDeque<Waiting<K>>,
+    ids: BTreeMap<K, ClassId>,
+    classes: BTreeMap<ClassId, Class<K>>,
+    processes: BTreeMap<ProcessId, Process>,
+    waiting: VecDeque<Waiting>,
     orders: VecDeque<Order<K>>,
+    next_class: ClassId,
     next_process: u64,
     is_draining: bool,
 }
@@ -116,10 +121,12 @@ impl<K: Ord + Clone> Broker<K> {
         Self {
             processes_max,
             scores,
+            ids: BTreeMap::new(),
             classes: BTreeMap::new(),
             processes: BTreeMap::new(),
             waiting: VecDeque::new(),
             orders: VecDeque::new(),
+            next_class: 0,
             next_process: 0,
             is_draining: false,
         }
@@ -128,8 +135,12 @@ impl<K: Ord + Clone> Broker<K> {
     /// A request needs a process of `class`.
     pub(crate) fn ask(&mut self, request: RequestId, class: K, terms: Terms, now_ms: u64) {
         self.forget_classes(now_ms);
-        self.classes.entry(class.clone()).or_insert_with(|| Class::new(terms, now_ms)).terms =
-            terms;
+        let class = *self.ids.entry(class).or_insert_with_key(|key| {
+            self.next_class += 1;
+            self.classes.insert(self.next_class, Class::new(key.clone(), terms, now_ms));
+            self.next_class
+        });
+        self.classes.entry(class).and_modify(|known| known.terms = terms);
         self.waiting.push_back(Waiting { request, class, since_ms: now_ms });
     }
 
@@ -152,9 +163,9 @@ impl<K: Ord + Clone> Broker<K> {
         if self.processes.values().any(|process| process.class == class) {
             return;
         }
-        let of_it = |waiting: &&Waiting<K>| waiting.class == class;
+        let of_it = |waiting: &&Waiting| waiting.class == class;
         let refuse =
-            |waiting: &Waiting<K>| Order::Refuse { request: waiting.request, is_hopeless: true };
+            |waiting: &Waiting| Order::Refuse { request: waiting.request, is_hopeless: true };
         self.orders.extend(self.waiting.iter().filter(of_it).map(refuse));
         self.waiting.retain(|waiting| waiting.class != class);
     }
@@ -239,7 +250,9 @@ impl<K: Ord + Clone> Broker<K> {
             let patience_ms = class.map(|class| patience_ms(waiting, class));
             [patience_ms, blocked_ms.filter(|ms| *ms > now_ms)]
         });
-        let ends = self.processes.values().map(|process| self.overdue(process).map(|row| row.0));
+        let counts = self.counts();
+        let ends = self.processes.values();
+        let ends = ends.map(|process| self.overdue(process, &counts).map(|row| row.0));
         waiting.chain(ends).flatten().min()
     }
 
@@ -273,7 +286,7 @@ impl<K: Ord + Clone> Broker<K> {
     }
 
     fn refuse_overdue(&mut self, now_ms: u64) -> Option<Order<K>> {
-        let is_due = |waiting: &Waiting<K>| {
+        let is_due = |waiting: &Waiting| {
             self.classes
                 .get(&waiting.class)
                 .is_none_or(|class| patience_ms(waiting, class) <= now_ms)
@@ -284,8 +297,9 @@ impl<K: Ord + Clone> Broker<K> {
     }
 
     fn end_overdue(&mut self, now_ms: u64) -> Option<Order<K>> {
+        let counts = self.counts();
         let due = self.processes.iter().find_map(|(id, process)| {
-            let (due_ms, why) = self.overdue(process)?;
+            let (due_ms, why) = self.overdue(process, &counts)?;
             (due_ms <= now_ms).then_some((*id, why))
         });
         let (process, why) = due?;
@@ -294,7 +308,7 @@ impl<K: Ord + Clone> Broker<K> {
     }
 
     /// When a process is to be ended, and why (scan_idlelist and scan_busylist of fcgid_pm_main.c).
-    fn overdue(&self, process: &Process<K>) -> Option<(u64, Why)> {
+    fn overdue(&self, process: &Process, counts: &Counts) -> Option<(u64, Why)> {
         let terms = self.classes.get(&process.class)?.terms;
         let at = |limit_ms: Option<u64>, since_ms: u64, why| {
             limit_ms.map(|limit_ms| (since_ms.saturating_add(limit_ms), why))
@@ -304,10 +318,9 @@ impl<K: Ord + Clone> Broker<K> {
                 at(terms.busy_ms, process.since_ms, Why::BusyTimeout)
             }
             State::Idle if self.is_draining => {
-                let is_wanted = self.waiting.iter().any(|waiting| waiting.class == process.class);
-                (!is_wanted).then_some((0, Why::ShuttingDown))
+                (!counts.is_wanted(process.class)).then_some((0, Why::ShuttingDown))
             }
-            State::Idle if self.staying(&process.class) > terms.processes_min => {
+            State::Idle if counts.staying(process.class) > terms.processes_min => {
                 let idle = at(terms.idle_ms, process.since_ms, Why::IdleTimeout);
                 let old = at(terms.life_ms, process.started_ms, Why::LifetimeExpired);
                 [idle, old].into_iter().flatten().min_by_key(|row| row.0)
@@ -316,15 +329,17 @@ impl<K: Ord + Clone> Broker<K> {
         }
     }
 
-    /// Processes of a class, until they are gone.
-    fn alive(&self, class: &K) -> usize {
-        self.processes.values().filter(|process| process.class == *class).count()
-    }
-
-    /// The same without those that have been told to end.
-    fn staying(&self, class: &K) -> usize {
-        let stays = |process: &&Process<K>| !matches!(process.state, State::Ending(_));
-        self.processes.values().filter(stays).filter(|process| process.class == *class).count()
+    fn counts(&self) -> Counts {
+        let mut classes: BTreeMap<ClassId, (usize, bool)> = BTreeMap::new();
+        for process in self.processes.values() {
+            if !matches!(process.state, State::Ending(_)) {
+                classes.entry(process.class).or_default().0 += 1;
+            }
+        }
+        for waiting in &self.waiting {
+            classes.entry(waiting.class).or_default().1 = true;
+        }
+        Counts { classes }
     }
 
     /// Go through those who wait, in order. Each claims what will be its own, so that nobody who
@@ -335,15 +350,15 @@ impl<K: Ord + Clone> Broker<K> {
         }
         let mut claims = Claims::of(&self.processes);
         for nth in 0..self.waiting.len() {
-            let class = &self.waiting[nth].class;
+            let class = self.waiting[nth].class;
             if let Some(process) = claims.idle(class) {
                 return self.lease(nth, process, now_ms);
             }
-            if claims.starting(class) || !self.may_start(class, now_ms) {
+            if claims.starting(class) || !claims.may_start(class, || self.room(class, now_ms)) {
                 continue;
             }
             if self.processes.len() < self.processes_max {
-                return Some(self.start(class.clone(), now_ms));
+                return self.start(class, now_ms);
             }
             if !claims.ending()
                 && let Some(process) = claims.longest_idle()
@@ -363,31 +378,27 @@ impl<K: Ord + Clone> Broker<K> {
         Some(Order::Lease { process, request })
     }
 
-    fn start(&mut self, class: K, now_ms: u64) -> Order<K> {
+    fn start(&mut self, class: ClassId, now_ms: u64) -> Option<Order<K>> {
+        let known = self.classes.get_mut(&class)?;
+        known.is_charged(&self.scores, now_ms);
+        let key = known.key.clone();
         let process = ProcessId(self.next_process);
         self.next_process += 1;
-        if let Some(known) = self.classes.get_mut(&class) {
-            known.is_charged(&self.scores, now_ms);
-        }
         let state = State::Starting;
-        let new = Process {
-            class: class.clone(),
-            state,
-            started_ms: now_ms,
-            since_ms: now_ms,
-            requests: 0,
-        };
+        let new = Process { class, state, started_ms: now_ms, since_ms: now_ms, requests: 0 };
         self.processes.insert(process, new);
-        Order::Start { process, class }
+        Some(Order::Start { process, class: key })
     }
 
-    /// Whether the class may have one more, apart from the room for it (is_spawn_allowed of
-    /// fcgid_spawn_ctl.c).
-    fn may_start(&self, class: &K, now_ms: u64) -> bool {
-        let Some(known) = self.classes.get(class) else { return false };
-        // mod_fcgid looks at the limit of a class that had a process before.
-        self.alive(class) < known.terms.processes_max.max(1)
-            && known.opens_ms(&self.scores, now_ms).is_some_and(|ms| ms <= now_ms)
+    /// How many processes the class may have now, apart from the room for them
+    /// (is_spawn_allowed of fcgid_spawn_ctl.c).
+    fn room(&self, class: ClassId, now_ms: u64) -> usize {
+        let Some(known) = self.classes.get(&class) else { return 0 };
+        match known.opens_ms(&self.scores, now_ms).is_some_and(|ms| ms <= now_ms) {
+            // mod_fcgid looks at the limit of a class that had a process before.
+            true => known.terms.processes_max.max(1),
+            false => 0,
+        }
     }
 
     /// Classes come from files and may be many: what is nobody's and owes nothing goes.
@@ -396,51 +407,85 @@ impl<K: Ord + Clone> Broker<K> {
         if self.classes.len() < CLASSES_MAX {
             return;
         }
-        let Self { classes, processes, waiting, scores, .. } = self;
-        classes.retain(|key, class| {
-            !class.is_square(scores, now_ms)
-                || processes.values().any(|process| process.class == *key)
-                || waiting.iter().any(|waiting| waiting.class == *key)
-        });
+        let Self { ids, classes, processes, waiting, scores, .. } = self;
+        let mut needed: BTreeSet<ClassId> = waiting.iter().map(|waiting| waiting.class).collect();
+        needed.extend(processes.values().map(|process| process.class));
+        classes.retain(|id, class| needed.contains(id) || !class.is_square(scores, now_ms));
+        ids.retain(|_, id| classes.contains_key(id));
     }
 }
 
-fn patience_ms<K>(waiting: &Waiting<K>, class: &Class) -> u64 {
+fn patience_ms<K>(waiting: &Waiting, class: &Class<K>) -> u64 {
     waiting.since_ms.saturating_add(class.terms.connect_ms)
 }
 
+/// Of each class how many processes have not been told to end, and whether somebody waits for one.
+struct Counts {
+    classes: BTreeMap<ClassId, (usize, bool)>,
+}
+
+impl Counts {
+    fn staying(&self, class: ClassId) -> usize {
+        self.classes.get(&class).map_or(0, |row| row.0)
+    }
+
+    fn is_wanted(&self, class: ClassId) -> bool {
+        self.classes.get(&class).is_some_and(|row| row.1)
+    }
+}
+
 /// What is there that has not been promised to anybody.
-struct Claims<'a, K> {
-    /// Those that idle, of a class the one that began last at the end.
-    idle: Vec<(&'a K, u64, ProcessId)>,
-    starting: Vec<&'a K>,
+struct Claims {
+    classes: BTreeMap<ClassId, ClassClaims>,
     ending: usize,
 }
 
-impl<'a, K: PartialEq> Claims<'a, K> {
-    fn of(processes: &'a BTreeMap<ProcessId, Process<K>>) -> Self {
-        let (mut idle, mut starting, mut ending) = (Vec::new(), Vec::new(), 0);
+/// The same of a class.
+#[derive(Default)]
+struct ClassClaims {
+    /// Those that idle, the one that began last at the end.
+    idle: Vec<(u64, ProcessId)>,
+    starting: usize,
+    /// All of them, until they are gone.
+    alive: usize,
+    /// Whether there may be one more, once that was asked.
+    may_start: Option<bool>,
+}
+
+impl Claims {
+    fn of(processes: &BTreeMap<ProcessId, Process>) -> Self {
+        let mut claims = Self { classes: BTreeMap::new(), ending: 0 };
         for (id, process) in processes {
+            let class = claims.classes.entry(process.class).or_default();
+            class.alive += 1;
             match process.state {
-                State::Idle => idle.push((&process.class, process.since_ms, *id)),
-                State::Starting => starting.push(&process.class),
-                State::Ending(_) => ending += 1,
+                State::Idle => class.idle.push((process.since_ms, *id)),
+                State::Starting => class.starting += 1,
+                State::Ending(_) => claims.ending += 1,
                 State::Busy(_) | State::Finishing => {}
             }
         }
-        idle.sort_by_key(|row| (row.1, row.2));
-        Self { idle, starting, ending }
+        claims.classes.values_mut().for_each(|class| class.idle.sort_unstable());
+        claims
     }
 
     /// The one that was used last, so that the others may be ended one day.
-    fn idle(&mut self, class: &K) -> Option<ProcessId> {
-        let nth = self.idle.iter().rposition(|row| row.0 == class)?;
-        Some(self.idle.remove(nth).2)
+    fn idle(&mut self, class: ClassId) -> Option<ProcessId> {
+        self.classes.get_mut(&class)?.idle.pop().map(|row| row.1)
     }
 
-    fn starting(&mut self, class: &K) -> bool {
-        let nth = self.starting.iter().position(|starting| *starting == class);
-        nth.map(|nth| self.starting.swap_remove(nth)).is_some()
+    fn starting(&mut self, class: ClassId) -> bool {
+        let Some(class) = self.classes.get_mut(&class) else { return false };
+        let is_there = class.starting > 0;
+        class.starting = class.starting.saturating_sub(1);
+        is_there
+    }
+
+    /// Whether the class may have one more, if it may have `room()`.
+    fn may_start(&mut self, class: ClassId, room: impl FnOnce() -> usize) -> bool {
+        let class = self.classes.entry(class).or_default();
+        let alive = class.alive;
+        *class.may_start.get_or_insert_with(|| alive < room())
     }
 
     /// Whether a place becomes free soon.
@@ -451,7 +496,8 @@ impl<'a, K: PartialEq> Claims<'a, K> {
     }
 
     fn longest_idle(&self) -> Option<ProcessId> {
-        self.idle.first().map(|row| row.2)
+        let first = self.classes.values().filter_map(|class| class.idle.first());
+        first.min().map(|row| row.1)
     }
 }
 

@@ -9,7 +9,9 @@ const PAUSE_MS: [u64; 2] = [100, 2000];
 
 /// A class.
 #[derive(Clone, Debug)]
-pub(super) struct Class {
+pub(super) struct Class<K> {
+    /// What it is called outside.
+    pub(super) key: K,
     pub(super) terms: Terms,
     /// What starting processes has cost; each second gives some of it back.
     score: i64,
@@ -20,9 +22,9 @@ pub(super) struct Class {
     resume_ms: u64,
 }
 
-impl Class {
-    pub(super) fn new(terms: Terms, now_ms: u64) -> Self {
-        Self { terms, score: 0, scored_ms: now_ms, failures: 0, resume_ms: 0 }
+impl<K> Class<K> {
+    pub(super) fn new(key: K, terms: Terms, now_ms: u64) -> Self {
+        Self { key, terms, score: 0, scored_ms: now_ms, failures: 0, resume_ms: 0 }
     }
 
     /// A process of it has answered.
@@ -94,7 +96,7 @@ mod tests {
 
     const SCORES: Scores = Scores { spawn: 1, termination: 2, second: 1, limit: 10 };
 
-    fn class() -> Class {
+    fn class() -> Class<()> {
         let terms = Terms {
             idle_ms: None,
             busy_ms: None,
@@ -105,7 +107,7 @@ mod tests {
             processes_min: 0,
             requests_max: None,
         };
-        Class::new(terms, 500)
+        Class::new((), terms, 500)
     }
 
     #[test]

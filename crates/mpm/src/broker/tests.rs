@@ -389,9 +389,10 @@ impl World {
         assert!(self.broker.due_ms(self.now_ms).is_none_or(|due_ms| due_ms > self.now_ms));
         for waiting in &self.waiting {
             assert!(self.now_ms < waiting.2 + self.terms.connect_ms, "forgotten");
-            let idles = |(id, process): (&ProcessId, &Process<u8>)| {
+            let class = self.broker.ids[&waiting.1];
+            let idles = |(id, process): (&ProcessId, &Process)| {
                 matches!(process.state, State::Idle)
-                    && process.class == waiting.1
+                    && process.class == class
                     && self.alive.contains_key(id)
             };
             assert!(!self.broker.processes.iter().any(idles), "an idle process and a request");

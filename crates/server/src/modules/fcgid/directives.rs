@@ -241,8 +241,8 @@ fn wrapper(builder: &mut Builder, call: &Call<'_>) -> Done {
     {
         return Err(Error::argument(1, "Invalid wrapper file extension"));
     }
-    let words = target::words(call.arg(0));
-    let Some(program) = words.first().filter(|program| !program.is_empty()) else {
+    let mut words = target::words(call.arg(0));
+    let Some(program) = words.first_mut().filter(|program| !program.is_empty()) else {
         return Err(Error::argument(0, "Invalid wrapper config"));
     };
     exists("Wrapper", program)?;
@@ -251,6 +251,12 @@ fn wrapper(builder: &mut Builder, call: &Call<'_>) -> Done {
     }
     if call.arg(0).len() >= COMMAND_BYTES_MAX {
         return Err(Error::argument(0, "Command line length exceeds compiled-in limit"));
+    }
+    // Whoever starts it is in no folder of ours.
+    if let Ok(path) = std::path::absolute(&*program)
+        && let Some(path) = path.to_str()
+    {
+        path.clone_into(program);
     }
     let line = call.arg(0).to_owned();
     let wrapper = Arc::new(Wrapper { line, words, is_virtual: flag.is_some() });
