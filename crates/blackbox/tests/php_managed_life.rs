@@ -225,6 +225,21 @@ fn a_program_that_ends_at_once_is_500_and_started_a_few_times_only(mpm: Mpm) {
     assert!((1..20).contains(&started), "{started} processes were started");
 }
 
+fn a_serving_process_that_dies_takes_its_script_along(mpm: Mpm) {
+    let Some(server) = start("a_serving_process_that_dies", mpm, &[]) else { return };
+    let mut client = server.connect();
+    client.send("GET /sleep.php?ms=20000 HTTP/1.1\r\nHost: a\r\n\r\n");
+    wait_for("the script", 10, || !processes(&server).is_empty());
+    let script = processes(&server)[0];
+    let keeper = process::stat(script).unwrap().parent;
+    for child in server.children().into_iter().filter(|child| *child != keeper) {
+        process::signal(child, libc::SIGKILL);
+    }
+    wait_for("the end of the script", 10, || !process::alive(script));
+    wait_for("an answer", 10, || server.get("/hello.php").status == 200);
+    assert_eq!(process::stat(processes(&server)[0]).unwrap().parent, keeper);
+}
+
 each_mpm! {
     more_requests_than_processes_wait_for_their_turn,
     who_gets_no_process_in_time_is_told_503,
@@ -237,6 +252,7 @@ each_mpm! {
     restarts_under_load_lose_nothing,
     nothing_is_left_when_the_server_ends,
     a_keeper_that_dies_is_replaced,
+    a_serving_process_that_dies_takes_its_script_along,
     a_program_that_is_not_there_is_500_and_no_more,
     a_program_that_ends_at_once_is_500_and_started_a_few_times_only,
 }
