@@ -3,14 +3,17 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use blackbox::apache::Pair;
 use blackbox::cgi::{open_folder, site, start, with_head};
 use blackbox::differential::{FRAMING, Set, compare_with};
-use blackbox::{Mpm, Response, each_mpm, wait_for};
+use blackbox::httpd::Root;
+use blackbox::{Client, Mpm, Response, each_mpm, wait_for};
 
 /// What a script is told, but for what tells the servers and the connections apart. It reads its
 /// body, because mod_cgid gives up an answer whose script has not.
@@ -42,6 +45,12 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("bin/nobody.sh", "#!/no/such/program\n"),
     ("bin/noformat.sh", "no format\n"),
     ("bin/notexecutable", "#!/bin/sh\n"),
+    (
+        "bin/complain.sh",
+        "#!/bin/sh\necho one >&2; printf 'two\\r\\n' >&2\nprintf 'A: b\\n\\nx\\n'\n",
+    ),
+    ("bin/why.sh", "#!/bin/sh\necho why >&2; exit 1\n"),
+    ("bin/sleep.sh", "#!/bin/sh\nexec sleep 3\n"),
     ("bin/folder/", ""),
     ("page.txt", "a page\n"),
     ("page.run", "what an Action is for\n"),
@@ -147,6 +156,70 @@ fn scripts_and_clients_see_what_they_see_with_apache(mpm: Mpm) {
         make_executable(pair.site.path());
         Some(())
     });
+}
+
+/// Requests whose script, or the lack of it, is told to the error log.
+const TOLD: &[&str] = &[
+    "/cgi-bin/complain.sh",
+    "/cgi-bin/why.sh",
+    "/cgi-bin/silent.sh",
+    "/cgi-bin/nobody.sh",
+    "/cgi-bin/noformat.sh",
+    "/cgi-bin/notexecutable",
+    "/cgi-bin/missing",
+    "/cgi-bin/missing/x",
+    "/cgi-bin/folder/",
+    "/cgi-bin/",
+    "/closed/env.sh",
+    "/cgi-bin/rejecting.sh/path",
+    "/cgi-bin/print.pl?A:%20b%0a",
+    "/cgi-bin/print.pl?hello%0a%0abody",
+    "/cgi-bin/print.pl?Status:%20oh%0a%0a",
+    "/cgi-bin/sleep.sh",
+];
+
+fn the_error_log_says_what_apaches_says(mpm: Mpm) {
+    let Some(pair) = Pair::start("cgi: error logs", mpm, "cgi_log", SCRIPTS) else { return };
+    make_executable(pair.site.path());
+    // The other one of the pair does not ask which modules are loaded.
+    let modules = ["alias", "mime"].map(|name| format!("LoadModule {name}_module mod_{name}.so\n"));
+    let site = format!("Define SITE {}\n", pair.site.path().display());
+    let lines = include_str!("../configs/cgi_log.conf");
+    let root = Root::under(mpm, &[&modules.concat(), &site, lines].map(String::from).concat());
+    root.start();
+    let sides = [
+        (pair.apache.home().join("errors"), pair.apache.address()),
+        (root.folder.join("errors"), root.address),
+    ];
+    let mut wrong = String::new();
+    for target in TOLD {
+        let [theirs, ours] = sides.each_ref().map(|(log, address)| told(log, *address, target));
+        assert!(!theirs.is_empty(), "{target}");
+        if theirs != ours {
+            wrong += &format!("\n== {target}\n-- apache2\n{theirs}\n-- trivet\n{ours}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// What a log is told about a request, sorted: what a script says itself may come before or behind
+/// what is said of it.
+fn told(log: &Path, address: SocketAddr, target: &str) -> String {
+    let text = || fs::read_to_string(log).unwrap_or_default();
+    let before = text().len();
+    let request = format!("GET {target} HTTP/1.0\r\n\r\n");
+    Client::connect(address).send(request).read_to_end();
+    wait_for("a line", 10, || text().len() > before && text().ends_with('\n'));
+    let text = text()[before..].to_owned();
+    let about_it = text.lines().filter(|line| line.starts_with("[cgi:"));
+    let mut lines: Vec<String> = about_it
+        .map(|line| {
+            let (start, rest) = line.split_once("127.0.0.1:").unwrap_or((line, ""));
+            format!("{start}{}", rest.trim_start_matches(|letter: char| letter.is_ascii_digit()))
+        })
+        .collect();
+    lines.sort();
+    lines.join("\n")
 }
 
 fn a_script_answers_while_it_runs(mpm: Mpm) {
@@ -351,6 +424,7 @@ fn without_exec_cgi_nothing_runs(mpm: Mpm) {
 
 each_mpm! {
     scripts_and_clients_see_what_they_see_with_apache,
+    the_error_log_says_what_apaches_says,
     a_script_answers_while_it_runs,
     a_long_body_goes_in_while_the_answer_comes_out,
     a_body_without_a_length_is_measured_before_the_script_is_told,

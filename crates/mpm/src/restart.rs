@@ -140,9 +140,7 @@ impl Parent<'_> {
     fn switch(&mut self, starting: Starting) {
         let before = std::mem::replace(&mut self.current, starting.crew);
         self.pulse_of_other(before.number(), before.generation.board.clone(), starting.order);
-        if starting.order == Order::Drain {
-            self.leave_script_manager(&before.generation);
-        }
+        self.let_order_to_the_end(&before.generation);
         drop(before);
         self.steward.follow(&self.current);
         if let Err(message) = self.write_pid_file() {
@@ -176,6 +174,7 @@ impl Parent<'_> {
             .order(Order::Drain, now_ms, patience_ms, |record| of_it(record) && record.has_served);
         let board = starting.crew.generation.board.clone();
         self.pulse_of_other(number, board, Order::Drain);
+        self.let_order_to_the_end(&starting.crew.generation);
         self.complain(20, &format!("{failed}; the old configuration stays"));
     }
 }

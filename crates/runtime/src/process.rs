@@ -2,7 +2,7 @@
 
 pub use crate::sys::{
     Fork, User, cpu_ns, ended, ended_cpu_us, exit_now, fork, group_by_id, group_by_name, groups_of,
-    grow_heap, shrink_heap, user_by_id, user_by_name,
+    grow_heap, shrink_heap, user_by_id, user_by_name, was_killed,
 };
 use rustix::fs::{Mode, OFlags, RawDir};
 use rustix::process::{

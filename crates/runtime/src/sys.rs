@@ -5,8 +5,8 @@ mod program;
 mod usage;
 
 pub use local_time::{LocalTime, local_time};
-pub use program::ended;
 pub(crate) use program::{close_on_execute, execute};
+pub use program::{ended, was_killed};
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
 use std::io::{self, Read};

@@ -9,7 +9,7 @@ use runtime::clock;
 use runtime::process::{self, Ending, Fork, Order};
 use runtime::wake;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// How long the next one waits after one has died.
@@ -21,13 +21,16 @@ const STOP_PATIENCE_MS: u64 = 4000;
 /// A script manager.
 struct Keeper {
     pid: i32,
-    generation: u32,
+    /// Not by its number: that of a restart that failed is used again.
+    generation: Weak<Generation>,
 }
 
 /// All of them.
 #[derive(Default)]
 pub(crate) struct Keepers {
     live: Vec<Keeper>,
+    /// Generations that have given way to others, and have children still, which may order.
+    draining: Vec<Arc<Generation>>,
     /// No new one is started before.
     rest_ms: u64,
 }
@@ -36,17 +39,22 @@ impl Keepers {
     /// A child has none.
     pub(crate) fn forget(&mut self) {
         self.live.clear();
+        self.draining.clear();
     }
 
-    fn serves(&self, generation: u32) -> bool {
-        self.live.iter().any(|keeper| keeper.generation == generation)
+    fn serves(&self, generation: &Arc<Generation>) -> bool {
+        self.live.iter().any(|keeper| is_same(&keeper.generation, generation))
     }
 
     /// The process has ended: its generation, if it was one of them.
-    fn remove(&mut self, pid: i32) -> Option<u32> {
+    fn remove(&mut self, pid: i32) -> Option<Weak<Generation>> {
         let index = self.live.iter().position(|keeper| keeper.pid == pid)?;
         Some(self.live.swap_remove(index).generation)
     }
+}
+
+fn is_same(one: &Weak<Generation>, other: &Arc<Generation>) -> bool {
+    std::ptr::eq(one.as_ptr(), Arc::as_ptr(other))
 }
 
 impl Parent<'_> {
@@ -64,32 +72,39 @@ impl Parent<'_> {
         if self.stop == Some(Stop::Now) || clock::monotonic_ms() < self.keepers.rest_ms {
             return Vec::new();
         }
-        let unread = self.live().filter(|crew| !self.keepers.serves(crew.number()));
-        unread.filter_map(|crew| crew.generation.scripts.as_ref()?.desk.watched()).collect()
+        let unread = self.ordering().filter(|it| !self.keepers.serves(it));
+        unread.filter_map(|it| it.scripts.as_ref()?.desk.watched()).collect()
+    }
+
+    /// The generations whose children may order programs.
+    fn ordering(&self) -> impl Iterator<Item = &Arc<Generation>> {
+        self.live().map(|crew| &crew.generation).chain(&self.keepers.draining)
     }
 
     /// Start the managers that are asked for.
     pub(crate) fn start_script_managers(&mut self) {
+        let children = &self.children;
+        self.keepers.draining.retain(|it| children.of(it.number).next().is_some());
         if clock::monotonic_ms() < self.keepers.rest_ms {
             return;
         }
-        for number in self.live_numbers() {
-            let Some(generation) = self.crew(number).map(|crew| crew.generation.clone()) else {
-                continue;
-            };
+        let has_orders = |generation: &&Arc<Generation>| {
             let desk = generation.scripts.as_ref().and_then(|scripts| scripts.desk.watched());
-            let has_orders = desk
-                .is_some_and(|desk| !wake::readable(&[desk.as_fd()], Duration::ZERO).is_empty());
-            if has_orders && !self.keepers.serves(number) {
-                self.start_script_manager(&generation);
-            }
+            desk.is_some_and(|desk| !wake::readable(&[desk.as_fd()], Duration::ZERO).is_empty())
+        };
+        let waiting = self.ordering().filter(|it| !self.keepers.serves(it));
+        // One at a time: a child inherits what the stack holds.
+        let first = waiting.filter(has_orders).map(Arc::clone).next();
+        if let Some(generation) = first {
+            self.start_script_manager(&generation);
         }
     }
 
     /// A generation gives way to another, and its children may order programs to the last moment.
-    pub(crate) fn leave_script_manager(&mut self, generation: &Arc<Generation>) {
-        if generation.scripts.is_some() && !self.keepers.serves(generation.number) {
-            self.start_script_manager(generation);
+    pub(crate) fn let_order_to_the_end(&mut self, generation: &Arc<Generation>) {
+        if generation.scripts.is_some() {
+            generation.listeners.close();
+            self.keepers.draining.push(generation.clone());
         }
     }
 
@@ -101,7 +116,7 @@ impl Parent<'_> {
                 process::exit_now(super::serve(generation, parent))
             }
             Ok(Fork::Parent(pid)) => {
-                self.keepers.live.push(Keeper { pid, generation: generation.number });
+                self.keepers.live.push(Keeper { pid, generation: Arc::downgrade(generation) });
             }
             Err(error) => {
                 self.keepers.rest_ms = clock::monotonic_ms() + REST_MS;
@@ -114,7 +129,9 @@ impl Parent<'_> {
     /// A process has ended: says whether it was a script manager.
     pub(crate) fn script_manager_ended(&mut self, pid: i32, ending: Ending) -> bool {
         let Some(generation) = self.keepers.remove(pid) else { return false };
-        if self.stop.is_none() && self.crew(generation).is_some() {
+        // It ends by itself only when nobody is left who could order.
+        let is_needed = self.ordering().any(|it| is_same(&generation, it));
+        if self.stop.is_none() && is_needed {
             self.keepers.rest_ms = clock::monotonic_ms() + REST_MS;
             let text = format!("the process that starts scripts has died: pid {pid} {ending}");
             self.complain(1239, &text);

@@ -99,7 +99,7 @@ impl Manager<'_> {
             self.take_orders();
             self.see_who_has_ended();
             let now_ms = clock::monotonic_ms();
-            self.running.iter_mut().for_each(|program| program.kill_if_overdue(now_ms));
+            self.running.iter_mut().for_each(|program| program.end_if_overdue(now_ms));
             self.kept.act();
         }
     }

@@ -7,6 +7,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// How long a program may take to end that was told to (httpd's APR_KILL_AFTER_TIMEOUT).
 const PATIENCE_MS: u64 = 3000;
 
+/// How long it has to end by itself when nobody listens any more. Its streams end before it does,
+/// and an answer ends with them: what such a program leaves behind is not to be ended with it.
+const GRACE_MS: u64 = 50;
+
 /// A program, or what is about to become one.
 pub(super) struct Running {
     pid: i32,
@@ -14,13 +18,15 @@ pub(super) struct Running {
     launch: Option<OwnedFd>,
     /// Whoever ordered it; `None` once he is gone.
     control: Option<Control>,
+    /// When it is told to end, once nobody listens.
+    end_ms: Option<u64>,
     /// When it is killed, once it was told to end.
     kill_ms: Option<u64>,
 }
 
 impl Running {
     pub(super) fn new(pid: i32, launch: OwnedFd, control: Control) -> Self {
-        Self { pid, launch: Some(launch), control: Some(control), kill_ms: None }
+        Self { pid, launch: Some(launch), control: Some(control), end_ms: None, kill_ms: None }
     }
 
     pub(super) fn pid(&self) -> i32 {
@@ -42,24 +48,28 @@ impl Running {
         }
         if self.control.as_ref().is_some_and(Control::is_over) {
             self.control = None;
-            self.end();
+            self.end_ms = Some(clock::monotonic_ms() + GRACE_MS);
         }
     }
 
     /// Tell it to end, if nobody has. It is killed after a while.
     pub(super) fn end(&mut self) {
+        self.end_ms = None;
         if self.kill_ms.is_none() {
             end_group(self.pid, false);
             self.kill_ms = Some(clock::monotonic_ms() + PATIENCE_MS);
         }
     }
 
-    /// When [`Self::kill_if_overdue`] has something to do.
+    /// When [`Self::end_if_overdue`] has something to do.
     pub(super) fn due_ms(&self) -> u64 {
-        self.kill_ms.unwrap_or(u64::MAX)
+        self.end_ms.or(self.kill_ms).unwrap_or(u64::MAX)
     }
 
-    pub(super) fn kill_if_overdue(&mut self, now_ms: u64) {
+    pub(super) fn end_if_overdue(&mut self, now_ms: u64) {
+        if self.end_ms.is_some_and(|end_ms| now_ms >= end_ms) {
+            self.end();
+        }
         if self.kill_ms.is_some_and(|kill_ms| now_ms >= kill_ms) {
             end_group(self.pid, true);
             self.kill_ms = Some(now_ms + PATIENCE_MS);
@@ -67,11 +77,12 @@ impl Running {
     }
 
     /// The process has ended, and has not been waited for yet. What is left of the group of a
-    /// program that was told to end goes with it; else what it has left behind is its own affair,
-    /// as it is to httpd.
+    /// program that was told to end goes with it, and of one that died of having no reader; else
+    /// what it has left behind is its own affair, as it is to httpd.
     pub(super) fn bury(mut self) {
         let has_run = self.settle();
-        if self.kill_ms.is_some() {
+        let has_no_reader = self.end_ms.is_some() && process::was_killed(self.pid);
+        if self.kill_ms.is_some() || has_no_reader {
             end_group(self.pid, true);
         }
         let ending = process::wait_for(self.pid);

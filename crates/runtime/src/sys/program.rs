@@ -31,12 +31,23 @@ pub(crate) fn close_on_execute() {
 /// A child that has ended, if there is one; it is waited for still, so that its number and that of
 /// its group are nobody else's until then.
 pub fn ended() -> Option<i32> {
+    look_at_end(libc::P_ALL, 0).map(|(pid, _)| pid)
+}
+
+/// Whether a child has ended by a signal; it is waited for still.
+pub fn was_killed(pid: i32) -> bool {
+    let found = look_at_end(libc::P_PID, pid.cast_unsigned());
+    found.is_some_and(|(_, code)| matches!(code, libc::CLD_KILLED | libc::CLD_DUMPED))
+}
+
+/// Which child has ended, and in which way.
+fn look_at_end(kind: libc::idtype_t, id: libc::id_t) -> Option<(i32, i32)> {
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: all-zero is a valid siginfo_t, and means that no child has ended.
     let mut info: libc::siginfo_t = unsafe { MaybeUninit::zeroed().assume_init() };
     // SAFETY: the pointer is to a record of that type; the other parameters are numbers.
-    let code = unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, options) };
+    let result = unsafe { libc::waitid(kind, id, &raw mut info, options) };
     // SAFETY: the call has filled the record for the end of a child, or left it zero.
     let pid = unsafe { info.si_pid() };
-    (code == 0 && pid > 0).then_some(pid)
+    (result == 0 && pid > 0).then_some((pid, info.si_code))
 }

@@ -150,7 +150,8 @@ fn log_flaws(
         lookup.log(Level::Error, "asis", None, &text);
         return Ok(());
     }
-    let mut failure = Failure::new(fault.status(), "http", text).at_error();
+    // No gateway is at fault here: the file is the server's own.
+    let mut failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "http", text).at_error();
     failure.id = fault.id();
     Err(failure)
 }

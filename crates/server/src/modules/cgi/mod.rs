@@ -33,7 +33,7 @@ use fastcgi::{Redirect, ScriptFault, ScriptHead};
 use log::Log;
 use message::{Method, Status};
 use relay::{Fault, Relay, Talk};
-use runtime::file::{Errno, Kind};
+use runtime::file::{self, Errno, Kind};
 use runtime::programs::{Order, Program, Report, Step};
 use scoreboard::Cause;
 use script_log::Entry;
@@ -148,6 +148,8 @@ impl Flavor {
                 let text = "script not found or unable to stat";
                 return Err(self.refuse(lookup, Status::NOT_FOUND, self.missing, text).await);
             }
+            // To run a program nobody has to read it, least of all one of another user.
+            Err(Errno::ACCESS) if is_unreadable_file(lookup) => {}
             Err(errno) => return Err(phase::open_failure(lookup, *errno).into()),
             Ok(entry) if entry.status.kind == Kind::Directory => {
                 let text = "attempt to invoke directory as script";
@@ -326,6 +328,12 @@ impl Flavor {
         };
         Ok(response)
     }
+}
+
+/// Whether there is a file that this process may not read, on a way that it may go.
+fn is_unreadable_file(lookup: &Lookup<'_>) -> bool {
+    let status = file::status_at(file::CURRENT_FOLDER, &lookup.place.path());
+    status.is_ok_and(|status| status.kind == Kind::File)
 }
 
 /// What httpd's library says where it fails (apr_proc_create).

@@ -43,10 +43,14 @@ impl Settings {
         }
     }
 
-    /// For mod_cgid if `of_daemon`, else for mod_cgi; `None` is `Timeout`.
+    /// For mod_cgid if `of_daemon`, else for mod_cgi; `None` is `Timeout`. Where nobody has said
+    /// which of the two there is, either line counts.
     pub(super) fn timeout_ms(&self, of_daemon: bool) -> Option<u64> {
-        let own = if of_daemon { self.timeout_of_daemon_ms } else { self.timeout_ms };
-        own.filter(|timeout_ms| *timeout_ms > 0)
+        let (own, other) = match of_daemon {
+            true => (self.timeout_of_daemon_ms, self.timeout_ms),
+            false => (self.timeout_ms, self.timeout_of_daemon_ms),
+        };
+        own.or(other).filter(|timeout_ms| *timeout_ms > 0)
     }
 }
 
