@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::application::record;
 use crate::scratch::Scratch;
 use crate::wait::wait_for;
 use crate::{outside, process};
@@ -125,12 +126,6 @@ fn run(program: &Path, folder: &Scratch) -> Child {
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     process::lead_group(&mut command).spawn().expect("php-fpm can be started")
-}
-
-/// A record of request 1.
-fn record(kind: u8, content: &[u8]) -> Vec<u8> {
-    let [high, low] = u16::try_from(content.len()).expect("a short record").to_be_bytes();
-    [&[1, kind, 0, 1, high, low, 0, 0], content].concat()
 }
 
 /// What the records of an answer carry for the client.

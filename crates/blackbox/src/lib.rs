@@ -6,6 +6,7 @@
 //! every MPM. A function that is missing from the list is dead code, which clippy refuses.
 
 pub mod apache;
+pub mod application;
 pub mod binary;
 pub mod cases;
 pub mod cgi;

@@ -10,6 +10,9 @@ use message::limits;
 /// Lengths below this take one byte, others four.
 const SHORT_LENGTHS: usize = 0x80;
 
+/// Room for the variables of most requests.
+const USUAL_BYTES: usize = 2048;
+
 /// Marks a length of four bytes.
 const LONG_LENGTH: u8 = 0x80;
 
@@ -53,7 +56,7 @@ impl Params {
     /// The beginning of a request to a responder. `keep_conn` asks it to leave the connection open
     /// behind its answer.
     pub fn new(keep_conn: bool) -> Self {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(USUAL_BYTES);
         let length = HEADER_BYTES as u16;
         bytes.extend_from_slice(&Header::new(Kind::BEGIN_REQUEST, REQUEST_ID, length).encode());
         bytes.extend_from_slice(&BeginRequest { role: Role::RESPONDER, keep_conn }.encode());

@@ -1,11 +1,13 @@
 //! Connections to other servers on behalf of a request: over a socket in the file system or TCP.
 
+use crate::timer::Timer;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv, sockopt};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::thread::ThreadId;
@@ -26,9 +28,17 @@ pub enum Address {
     Tcp(SocketAddr),
 }
 
+/// Whether two paths lead to the same file, a socket perhaps: `/var/run` is `/run` as a rule.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    let file = |path| std::fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
+    file(one).is_some_and(|one| file(other) == Some(one))
+}
+
 /// A connection to a backend.
 pub struct Backend {
     socket: Socket,
+    /// Stays armed from one request to the next.
+    timer: Timer,
 }
 
 enum Socket {
@@ -54,7 +64,7 @@ impl Backend {
                     if let Socket::Tcp(socket) = &socket {
                         sockopt::set_tcp_nodelay(socket, true)?;
                     }
-                    return Ok(Self { socket });
+                    return Ok(Self { socket, timer: Timer::new() });
                 }
                 // connect(2): the queue is full.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -72,7 +82,12 @@ impl Backend {
     /// When the executor does not take it.
     pub fn connected(socket: OwnedFd) -> io::Result<Self> {
         let socket = UnixStream::from_std(socket.into())?;
-        Ok(Self { socket: Socket::Unix(socket) })
+        Ok(Self { socket: Socket::Unix(socket), timer: Timer::new() })
+    }
+
+    /// When it is given up. A connection that was kept has one for a new task.
+    pub fn timer(&mut self) -> &mut Timer {
+        &mut self.timer
     }
 
     /// Read what is there into `buffer`; ready with 0 at the end of the stream.
@@ -139,7 +154,7 @@ impl Backend {
             Socket::Unix(socket) => Socket::Unix(UnixStream::from_std(socket.into_std()?)?),
             Socket::Tcp(socket) => Socket::Tcp(TcpStream::from_std(socket.into_std()?)?),
         };
-        Ok(Self { socket })
+        Ok(Self { socket, timer: Timer::new() })
     }
 }
 
@@ -171,7 +186,11 @@ impl Kept {
     /// When the executor has no room to watch it.
     pub fn wake(self) -> io::Result<Backend> {
         match self.thread == std::thread::current().id() {
-            true => Ok(self.backend),
+            true => {
+                let mut backend = self.backend;
+                backend.timer.pass_on();
+                Ok(backend)
+            }
             false => self.backend.adopt(),
         }
     }

@@ -51,7 +51,16 @@ const TCP_QUEUE_AT: usize = 4 + 48 + 4;
 /// Bytes that are received at a time.
 const RECEIVE_BYTES: usize = 32 * 1024;
 
-/// The queue of one listening socket.
+/// Connections that wait to be accepted, and how many may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Queue {
+    /// So many wait.
+    pub waiting: u32,
+    /// The next one behind these is told to come again later, or not told anything.
+    pub most: u32,
+}
+
+/// The queue of one listening socket, to be asked for.
 #[derive(Debug)]
 pub struct Backlog {
     netlink: OwnedFd,
@@ -76,17 +85,17 @@ impl Backlog {
             },
         };
         let mut found = Self { netlink, question };
-        Ok(found.waiting().is_some().then_some(found))
+        Ok(found.queue().is_some().then_some(found))
     }
 
-    /// Connections that wait now; `None` when nobody listens any more.
-    pub fn waiting(&mut self) -> Option<u32> {
+    /// The queue now; `None` when nobody listens any more.
+    pub fn queue(&mut self) -> Option<Queue> {
         send(&self.netlink, &self.question, SendFlags::empty()).ok()?;
         let mut buffer = [0; 512];
         let (_, length) = recv(&self.netlink, &mut buffer, RecvFlags::DONTWAIT).ok()?;
         let (kind, body, _) = split_message(buffer.get(..length)?)?;
         match kind {
-            BY_FAMILY => waiting_in(body),
+            BY_FAMILY => queue_in(body),
             _ => None,
         }
     }
@@ -175,13 +184,14 @@ fn listens_at(body: &[u8], path: &Path, file: u64) -> Option<u32> {
     (is_file && Path::new(name).file_name() == path.file_name()).then_some(inode)
 }
 
-/// Connections in the queue of the socket in `body`.
-fn waiting_in(body: &[u8]) -> Option<u32> {
-    match *body.first()? {
-        UNIX => number(attribute(body, QUEUE)?, 0),
-        INET | INET6 if body.get(1) == Some(&LISTENING) => number(body, TCP_QUEUE_AT),
-        _ => None,
-    }
+/// The queue of the socket in `body`.
+fn queue_in(body: &[u8]) -> Option<Queue> {
+    let numbers = match *body.first()? {
+        UNIX => attribute(body, QUEUE)?,
+        INET | INET6 if body.get(1) == Some(&LISTENING) => body.get(TCP_QUEUE_AT..)?,
+        _ => return None,
+    };
+    Some(Queue { waiting: number(numbers, 0)?, most: number(numbers, 4)? })
 }
 
 /// The first message: its kind, its content, and what is behind it.
@@ -219,9 +229,10 @@ mod tests {
 
     fn waits_for(backlog: &mut Backlog, count: u32) {
         let deadline = Instant::now() + Duration::from_secs(5);
-        while backlog.waiting() != Some(count) {
-            assert!(Instant::now() < deadline, "{:?} wait, not {count}", backlog.waiting());
+        while backlog.queue().map(|queue| queue.waiting) != Some(count) {
+            assert!(Instant::now() < deadline, "{:?}, not {count}", backlog.queue());
         }
+        assert!(backlog.queue().unwrap().most >= 100, "{:?}", backlog.queue());
     }
 
     #[test]
@@ -238,7 +249,7 @@ mod tests {
         let accepted = listener.accept().unwrap();
         waits_for(&mut backlog, 2);
         drop((listener, clients, accepted));
-        assert_eq!(backlog.waiting(), None);
+        assert_eq!(backlog.queue(), None);
         std::fs::remove_file(&path).unwrap();
     }
 
@@ -255,7 +266,7 @@ mod tests {
             let client = TcpStream::connect(address).unwrap();
             waits_for(&mut backlog, 1);
             drop((listener, client));
-            assert_eq!(backlog.waiting(), None);
+            assert_eq!(backlog.queue(), None);
         }
     }
 
@@ -266,7 +277,7 @@ mod tests {
             assert!(split_message(&whole[..length]).is_none(), "{length}");
         }
         for body in [&[][..], &[UNIX], &[UNIX; 16], &[0xFF; 40], &[INET, LISTENING, 0, 0]] {
-            assert_eq!(waiting_in(body), None, "{body:?}");
+            assert_eq!(queue_in(body), None, "{body:?}");
         }
     }
 }

@@ -23,6 +23,10 @@ pub struct Timer {
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
+/// Set in `armed_ms` while the task that is to be woken has not asked yet: there is one of these
+/// timers for each connection, and no room for more.
+const PASSED_ON: u64 = 1 << 63;
+
 impl Default for Timer {
     fn default() -> Self {
         Self::new()
@@ -45,12 +49,27 @@ impl Timer {
         self.deadline_ms
     }
 
-    /// Ready once the deadline has passed. Must be polled by the task that waits, always the same.
+    /// From now on another task polls it. (It remains armed as it is: that is what costs.)
+    pub fn pass_on(&mut self) {
+        if self.armed_ms != u64::MAX {
+            self.armed_ms |= PASSED_ON;
+        }
+    }
+
+    /// Ready once the deadline has passed. Must be polled by the task that waits, always the same
+    /// until it is passed on.
     pub fn poll_expired(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let fired = self.sleep.as_ref().is_some_and(|sleep| sleep.is_elapsed());
+            let is_passed_on = self.armed_ms != u64::MAX && self.armed_ms & PASSED_ON != 0;
+            if is_passed_on {
+                self.armed_ms &= !PASSED_ON;
+            }
             if self.armed_ms <= self.deadline_ms && self.armed_ms != u64::MAX && !fired {
-                return Poll::Pending; // armed for no later than the deadline: it will wake us
+                // Armed for no later than the deadline: it will wake us.
+                if !is_passed_on || self.poll_sleep(context).is_pending() {
+                    return Poll::Pending;
+                }
             }
             let now_ms = clock::monotonic_ms();
             if now_ms >= self.deadline_ms {
@@ -60,14 +79,17 @@ impl Timer {
                 return Poll::Pending;
             }
             self.arm(now_ms);
-            let Some(sleep) = self.sleep.as_mut() else { return Poll::Pending };
-            // A task that has done much in this turn would be told to come back, and nobody would
-            // have heard of the deadline.
-            let unconstrained = std::pin::pin!(tokio::task::unconstrained(sleep.as_mut()));
-            if unconstrained.poll(context).is_pending() {
+            if self.poll_sleep(context).is_pending() {
                 return Poll::Pending;
             }
         }
+    }
+
+    fn poll_sleep(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(sleep) = self.sleep.as_mut() else { return Poll::Pending };
+        // A task that has done much in this turn would be told to come back, and nobody would
+        // have heard of the deadline.
+        std::pin::pin!(tokio::task::unconstrained(sleep.as_mut())).poll(context)
     }
 
     /// Wait until the deadline.
@@ -94,4 +116,34 @@ pub async fn sleep(duration: Duration) {
 /// Let `future` run for at most `duration`.
 pub async fn timeout<F: Future>(duration: Duration, future: F) -> Option<F::Output> {
     tokio::time::timeout(duration, future).await.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Thread;
+    use crate::blocking::Blocking;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    #[test]
+    fn a_timer_that_is_passed_on_wakes_the_task_that_has_it() {
+        let executor = Thread::new(Blocking::Inline).unwrap();
+        executor.block_on(async {
+            let timer = Rc::new(RefCell::new(Timer::new()));
+            let (first, begun_ms) = (timer.clone(), clock::monotonic_ms());
+            first.borrow_mut().set(begun_ms, 50);
+            let other = crate::thread::spawn(async move {
+                std::future::poll_fn(|task| first.borrow_mut().poll_expired(task)).await;
+            });
+            crate::thread::yield_now().await;
+            other.cancel();
+            crate::thread::yield_now().await;
+            timer.borrow_mut().pass_on();
+            timer.borrow_mut().set(clock::monotonic_ms(), 50);
+            std::future::poll_fn(|task| timer.borrow_mut().poll_expired(task)).await;
+            let waited_ms = clock::monotonic_ms() - begun_ms;
+            assert!((40..5000).contains(&waited_ms), "{waited_ms}");
+        });
+    }
 }

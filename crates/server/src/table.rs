@@ -2,11 +2,12 @@
 //! environment variables, notes and fields.
 
 use crate::modules::log_config::Fields;
+use std::borrow::Cow;
 
 /// A small ordered list; a request has few of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
-    rows: Vec<(String, Vec<u8>)>,
+    rows: Vec<(Cow<'static, str>, Vec<u8>)>,
 }
 
 impl Table {
@@ -22,10 +23,28 @@ impl Table {
 
     /// Set `name`, whatever it was.
     pub(crate) fn set(&mut self, name: &str, value: impl Into<Vec<u8>>) {
-        match self.rows.iter_mut().find(|row| row.0.eq_ignore_ascii_case(name)) {
-            Some(row) => row.1 = value.into(),
-            None => self.rows.push((name.to_owned(), value.into())),
+        match self.find(name) {
+            Some(row) => *row = value.into(),
+            None => self.rows.push((name.to_owned().into(), value.into())),
         }
+    }
+
+    /// The same for a name that the program has: it need not be copied.
+    pub(crate) fn put(&mut self, name: &'static str, value: impl Into<Vec<u8>>) {
+        match self.find(name) {
+            Some(row) => *row = value.into(),
+            None => self.rows.push((name.into(), value.into())),
+        }
+    }
+
+    /// There are going to be about so many more.
+    pub(crate) fn reserve(&mut self, count: usize) {
+        self.rows.reserve(count);
+    }
+
+    fn find(&mut self, name: &str) -> Option<&mut Vec<u8>> {
+        let row = self.rows.iter_mut().find(|row| row.0.eq_ignore_ascii_case(name))?;
+        Some(&mut row.1)
     }
 
     /// Forget `name`.
@@ -35,7 +54,7 @@ impl Table {
 
     /// All rows in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.rows.iter().map(|row| (row.0.as_str(), row.1.as_slice()))
+        self.rows.iter().map(|row| (row.0.as_ref(), row.1.as_slice()))
     }
 
     /// Whether there is no row.

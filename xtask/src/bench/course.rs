@@ -12,11 +12,11 @@ use super::lab::{Lab, Running, cores};
 use super::load::Load;
 use super::peers::Server;
 use super::scenarios::Work::{
-    Closing, Computing, Gallery, Idle, KeepAlive, Logged, Memory, Sections, Stairs, StairsClosing,
-    Start, Waiting, WaitingClosing,
+    Closing, Computing, Gallery, Idle, KeepAlive, Logged, Memory, Php, PhpWhole, Sections, Stairs,
+    StairsClosing, Start, Waiting, WaitingClosing,
 };
 use super::scenarios::{SECTIONS_CONNECTIONS, Scenario};
-use super::{Options, figures, http, idle, load, mpm, procs, stairs, waits};
+use super::{Options, figures, http, idle, load, mpm, php, procs, stairs, waits};
 
 /// Bytes of a megabyte, as memory is shown.
 pub(super) const MEGABYTE: f64 = 1e6;
@@ -115,7 +115,9 @@ fn verify(running: &Running, lab: &Lab, path: &str) -> Result<(), String> {
     if mpm::is_handled(path) {
         return verify_time(path, begin).map_err(|error| format!("{name}: {error}"));
     }
-    if answer.body != lab.file(path)? {
+    let is_script = path.ends_with(".php");
+    let expected = if is_script { php::HELLO_ANSWER.to_vec() } else { lab.file(path)? };
+    if answer.body != expected {
         return Err(format!("{name} sends wrong bytes for {path}"));
     }
     Ok(())
@@ -139,9 +141,11 @@ fn load_once(
     round: u32,
     seconds: u32,
 ) -> Result<Run, String> {
-    let before = procs::cpu_ns(running.pid);
+    let with_fpm = running.fpm.filter(|_| matches!(scenario.work, PhpWhole(_)));
+    let used = || procs::cpu_ns(running.pid) + with_fpm.map_or(0, procs::cpu_ns);
+    let before = used();
     let load = load_of(scenario, running, lab, seconds)?;
-    let cpu_ns = procs::cpu_ns(running.pid).saturating_sub(before);
+    let cpu_ns = used().saturating_sub(before);
     let cost = cpu_ns as f64 / 1000.0 / load.requests.max(1) as f64;
     let (scenario, server) = (scenario.name, running.server.name);
     Ok(Run { scenario, server, round, cost, ..loaded(load) })
@@ -155,7 +159,9 @@ fn load_of(
 ) -> Result<Load, String> {
     let url = url(scenario, running);
     match scenario.work {
-        KeepAlive(connections) | Logged(connections) => load::wrk(connections, seconds, &url),
+        KeepAlive(connections) | Logged(connections) | Php(connections) | PhpWhole(connections) => {
+            load::wrk(connections, seconds, &url)
+        }
         Closing(connections) => load::ab(connections, seconds, &url),
         Computing(connections) => {
             let requests = COMPUTATIONS_PER_SECOND * seconds * cores() as u32;

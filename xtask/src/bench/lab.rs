@@ -13,7 +13,7 @@ use super::http;
 use super::keeper::Keeper;
 use super::mpm::{self, Mpm, Pool};
 use super::peers::{Server, Site};
-use super::{procs, setup};
+use super::{php, procs, setup};
 
 /// The served files and their sizes. The first is text, the rest is random, so that nothing can
 /// be compressed on its way and a wrong byte shows.
@@ -57,6 +57,8 @@ pub(super) struct Needs {
     pub(super) queued: u32,
     /// Paths at which trivet takes its time.
     pub(super) handlers: bool,
+    /// A PHP-FPM for scripts.
+    pub(super) php: bool,
 }
 
 /// See the module's text.
@@ -75,6 +77,8 @@ pub(super) struct Running {
     pub(super) pid: u32,
     pub(super) port: u16,
     pub(super) log: Option<PathBuf>,
+    /// Its PHP-FPM.
+    pub(super) fpm: Option<u32>,
     /// It listens on 127.0.0.1 up to 127.0.0.this.
     pub(super) addresses: u8,
     /// From its start to its first answer.
@@ -110,7 +114,7 @@ impl Lab {
         server: &'static Server,
         needs: Needs,
     ) -> Result<Running, String> {
-        let Needs { logged, idle, sections, hosts, pool, queued, handlers } = needs;
+        let Needs { logged, idle, sections, hosts, pool, queued, handlers, php } = needs;
         let longest = longest_queue()?;
         let addresses = addresses(queued, longest).ok_or("net.core.somaxconn is too small")?;
         let port = self.free_port()?;
@@ -121,6 +125,7 @@ impl Lab {
             write(log, b"")?; // some servers open it only after they have become www-data
             permit(log, 0o666)?;
         }
+        let fpm = php.then(|| php::start(&mut self.keeper, &home)).transpose()?;
         let (docroot, cores, root) = (self.docroot(), self.cores, self.root);
         let (docroot, log_file) = (docroot.as_path(), log.as_deref());
         let home = home.as_path();
@@ -137,6 +142,7 @@ impl Lab {
             pool,
             addresses: u32::from(addresses),
             handlers,
+            fpm: fpm.as_ref().map(|(_, socket)| socket.as_path()),
             root,
         };
         let file = home.join("server.conf");
@@ -150,12 +156,14 @@ impl Lab {
         if let (Some(mpm), Pool::Standing) = (server.mpm, pool) {
             wait_for_workers(mpm, pid).map_err(|error| complaint(server, home, &error))?;
         }
-        Ok(Running { server, pid, port, log: log.map(Path::to_owned), addresses, ready_after })
+        let (log, fpm) = (log.map(Path::to_owned), fpm.as_ref().map(|(pid, _)| *pid));
+        Ok(Running { server, pid, port, log, fpm, addresses, ready_after })
     }
 
     /// Stops a server; its files stay until the end.
     pub(super) fn stop(&mut self, running: &Running) -> Result<(), String> {
-        self.keeper.stop(running.pid)
+        self.keeper.stop(running.pid)?;
+        running.fpm.map_or(Ok(()), |fpm| self.keeper.stop(fpm))
     }
 
     fn program(&self, server: &Server) -> String {
@@ -179,6 +187,7 @@ impl Lab {
         let docroot = self.docroot();
         make_folder(&docroot)?;
         write(&docroot.join("index.html"), INDEX.as_bytes())?;
+        write(&docroot.join(php::HELLO.0), php::HELLO.1.as_bytes())?;
         for (name, size) in FILES {
             write(&docroot.join(name), &random(*size)?)?;
         }

@@ -54,6 +54,8 @@ pub(super) struct Site<'a> {
     pub(super) pool: Pool,
     pub(super) addresses: u32,
     pub(super) handlers: bool,
+    /// Where the PHP-FPM listens that runs scripts; only trivet and nginx know of it.
+    pub(super) fpm: Option<&'a Path>,
     /// Whether the server can become www-data.
     pub(super) root: bool,
 }
@@ -182,6 +184,9 @@ fn trivet_args(site: &Site<'_>, _: &str) -> Vec<String> {
     if let Some(log) = site.log {
         args.extend(["-c".into(), format!("CustomLog {} combined", log.display())]);
     }
+    if let Some(socket) = site.fpm {
+        args.extend(["--php".into(), format!("unix:{}", socket.display())]);
+    }
     if site.idle {
         args.extend(words(&["-c", "KeepAliveTimeout 300"]));
     }
@@ -193,6 +198,7 @@ fn nginx_config(site: &Site<'_>) -> String {
     let (home, docroot) = (site.home.display(), site.docroot.display());
     let user = if site.root { "user www-data;" } else { "" };
     let log = site.log.map_or("off".into(), |file| format!("{} combined", file.display()));
+    let (upstream, location) = site.fpm.map(nginx_fpm).unwrap_or_default();
     format!(
         "daemon off; {user} worker_processes {cores}; worker_rlimit_nofile 20000;
 pid {home}/pid; error_log {home}/error.log;
@@ -203,10 +209,21 @@ http {{
     fastcgi_temp_path {home}/fastcgi; uwsgi_temp_path {home}/uwsgi; scgi_temp_path {home}/scgi;
     access_log {log}; sendfile on; tcp_nopush on;
     keepalive_timeout 300; keepalive_requests 1000000000;
-    server {{ listen 127.0.0.1:{port} backlog=4096; root {docroot}; index index.html; }}
+    {upstream}
+    server {{ listen 127.0.0.1:{port} backlog=4096; root {docroot}; index index.html; {location} }}
 }}
 "
     )
+}
+
+/// Each worker keeps as many connections as make eight with two workers, as many as there are
+/// children: more would keep them from each other.
+fn nginx_fpm(socket: &Path) -> (String, String) {
+    let upstream = format!("upstream fpm {{ server unix:{}; keepalive 4; }}", socket.display());
+    let location = "location ~ \\.php$ { include /etc/nginx/fastcgi_params; \
+        fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name; \
+        fastcgi_keep_conn on; fastcgi_pass fpm; }";
+    (upstream, location.into())
 }
 
 /// All 8 x 128 threads exist from the start and stay. With smaller children event closes
@@ -323,6 +340,7 @@ pub(super) mod tests {
             pool: Pool::Standing,
             addresses: 1,
             handlers: false,
+            fpm: None,
             root: true,
         }
     }

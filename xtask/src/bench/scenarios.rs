@@ -40,6 +40,10 @@ pub(super) enum Work {
     Gallery(u32),
     /// KeepAlive, and what memory the server has when each of its workers has served.
     Memory(u32),
+    /// As many requests for a PHP script as it answers (wrk): what the server uses.
+    Php(u32),
+    /// The same: what it and its PHP-FPM use.
+    PhpWhole(u32),
     /// Requests that wait, and what memory each of them takes.
     Waiting(u32),
     /// Requests that wait, each on a connection of its own.
@@ -53,8 +57,8 @@ pub(super) enum Work {
 }
 
 use Work::{
-    Closing, Computing, Gallery, Idle, KeepAlive, Logged, Memory, Sections, Stairs, StairsClosing,
-    Start, Waiting, WaitingClosing,
+    Closing, Computing, Gallery, Idle, KeepAlive, Logged, Memory, Php, PhpWhole, Sections, Stairs,
+    StairsClosing, Start, Waiting, WaitingClosing,
 };
 
 const ALL: &[&str] = &["trivet", "nginx", "apache", "lighttpd", "h2o"];
@@ -71,6 +75,7 @@ const GALLERIES: &[&str] = &[
     "trivet-worker",
     "apache-worker",
 ];
+const FRONT_ENDS: &[&str] = &["trivet", "nginx"];
 const EVENT: &[&str] = &["trivet-event"];
 const EVERY_MPM: &[&str] = &["trivet-prefork", "trivet-worker", "trivet-event"];
 
@@ -99,6 +104,11 @@ const PAGES: &[Target] = &[
     Outruns("trivet-prefork", "apache-prefork", 2.0),
     Outruns("trivet-worker", "apache-worker", 2.0),
 ];
+
+/// A script that says hello.
+const SCRIPT: &str = "/hello.php";
+const FRONT: &[Target] = &[Cpu("nginx", 0.6)];
+const WITH_FPM: &[Target] = &[Cpu("nginx", 0.85)];
 
 /// A request that waits for 200 ms, a fifth of a second: five of them a second on each connection.
 const WAIT: &str = "/wait?ms=200";
@@ -169,6 +179,18 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         "memory of 256 workers, each of which has served"),
     row("gallery-30", Gallery(30), GALLERY, GALLERIES, PAGES,
         "a page with 240 images, 30 users (siege -b)"),
+    row("php-4", Php(4), SCRIPT, FRONT_ENDS, FRONT,
+        "a PHP script through PHP-FPM, kept connections, 4 clients: the server alone"),
+    row("php-32", Php(32), SCRIPT, FRONT_ENDS, FRONT,
+        "the same, 32 clients"),
+    row("php-256", Php(256), SCRIPT, FRONT_ENDS, FRONT,
+        "the same, 256 clients"),
+    row("php-whole-4", PhpWhole(4), SCRIPT, FRONT_ENDS, WITH_FPM,
+        "a PHP script through PHP-FPM, kept connections, 4 clients: server and PHP-FPM"),
+    row("php-whole-32", PhpWhole(32), SCRIPT, FRONT_ENDS, WITH_FPM,
+        "the same, 32 clients"),
+    row("php-whole-256", PhpWhole(256), SCRIPT, FRONT_ENDS, WITH_FPM,
+        "the same, 256 clients"),
     row("wait-256", Waiting(256), WAIT, EVENT, &waits(256.0, 0.9),
         "requests that wait for 200 ms, 256 connections"),
     row("wait-512", Waiting(512), WAIT, EVENT, &waits(512.0, 0.9),
@@ -232,6 +254,7 @@ impl Scenario {
             Logged(_) => Needs { logged: true, ..usual },
             Idle(_) => Needs { idle: true, ..usual },
             Sections(sections) => Needs { sections, ..usual },
+            Php(_) | PhpWhole(_) => Needs { php: true, ..usual },
             Start(hosts) => Needs { hosts, ..usual },
             Waiting(count) => Needs { pool: Pool::Slots(count), ..usual },
             Stairs => Needs { pool: Pool::Slots(STAIRS_SLOTS), queued, ..usual },
@@ -250,6 +273,7 @@ impl Scenario {
             | Memory(count)
             | Waiting(count)
             | WaitingClosing(count) => count,
+            Php(count) | PhpWhole(count) => 2 * count,
             Sections(_) => SECTIONS_CONNECTIONS,
             // Apache has a descriptor for each log of each host.
             Start(hosts) => 2 * hosts,

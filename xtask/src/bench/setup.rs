@@ -6,12 +6,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::Options;
 use super::lab::cores;
 use super::peers::Server;
+use super::{Options, php};
 
-/// The load generators and their packages.
-const TOOLS: &[(&str, &str)] = &[("wrk", "wrk"), ("ab", "apache2-utils"), ("siege", "siege")];
+/// The load generators, what runs scripts, and their packages.
+const TOOLS: &[(&str, &str)] =
+    &[("wrk", "wrk"), ("ab", "apache2-utils"), ("siege", "siege"), php::FPM];
 
 /// Where Debian keeps servers, which is often not in a user's PATH.
 const SERVER_FOLDERS: [&str; 2] = ["/usr/sbin", "/sbin"];

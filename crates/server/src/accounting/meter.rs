@@ -8,8 +8,11 @@ use std::cell::Cell;
 /// Of requests on the fast path, one in so many is measured.
 const FAST_GAP: u32 = 16;
 
-/// Of quick requests that take the long way, and of those that come together.
+/// Of quick requests that take the long way.
 const LONG_GAP: u32 = 8;
+
+/// Of slow ones that come in a crowd.
+const CROWD_GAP: u32 = 32;
 
 /// What takes longer than this can bear to be measured, but for many in a row: it may have waited
 /// for most of the time, and used less of the processor than to measure it takes.
@@ -154,13 +157,14 @@ impl Meter {
         let [tick, ..] = (now_ms / TICK_MS).to_le_bytes();
         let is_due = match pace.get() {
             Pace::Unknown => true,
-            Pace::Quick => false,
-            Pace::Slow(last) => last != tick,
+            Pace::Quick => self.random(LONG_GAP) == 0,
+            Pace::Slow(last) if last == tick => self.random(CROWD_GAP) == 0,
+            Pace::Slow(_) => {
+                pace.set(Pace::Slow(tick));
+                true
+            }
         };
-        if is_due && pace.get() != Pace::Unknown {
-            pace.set(Pace::Slow(tick));
-        }
-        is_due || self.is_always || self.random(LONG_GAP) == 0
+        is_due || self.is_always
     }
 
     /// How long it took.
@@ -222,7 +226,7 @@ mod tests {
         meter.saw(7, QUICK_NS);
         assert!((1..=100).all(|tick| meter.chooses(7, tick * TICK_MS)));
         let in_one_tick = |ms| (0..1500).filter(|_| meter.chooses(7, ms)).count();
-        assert!((100..300).contains(&in_one_tick(2000)));
+        assert!((20..100).contains(&in_one_tick(2000)));
         meter.saw(7, QUICK_NS);
         assert!(meter.chooses(7, 2100), "slow as before");
         meter.saw(7, QUICK_NS - 1);

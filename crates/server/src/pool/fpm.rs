@@ -2,7 +2,7 @@
 //! many children it may have. That is read, never guessed: a pool whose files cannot be found or
 //! read is one of unknown size.
 
-use runtime::backend::Address;
+use runtime::backend::{self, Address};
 use std::fs::File;
 use std::io::Read;
 use std::net::IpAddr;
@@ -61,9 +61,8 @@ fn in_text(text: &str, address: &Address) -> Option<FpmPool> {
 fn listens_at(listen: &str, address: &Address) -> bool {
     match address {
         Address::Unix(path) => {
-            let real = |path: &Path| std::fs::canonicalize(path).ok();
             let listen = Path::new(listen);
-            listen == path || real(listen).is_some_and(|listen| real(path) == Some(listen))
+            listen == path || backend::is_same_file(listen, path)
         }
         // Elsewhere somebody else may listen at a port of that number.
         Address::Tcp(address) if address.ip().is_loopback() => {

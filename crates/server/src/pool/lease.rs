@@ -3,19 +3,21 @@
 
 use super::fresh::Epoch;
 use super::{Granted, Idle, KNOWN_MS, Known, Options, Pool, Waiter, Watch, fpm, lock};
+use crate::descriptors::Held;
 use runtime::backend::Kept;
 use runtime::backlog::Backlog;
 use runtime::{Backend, clock};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{self, Poll};
-use std::time::Duration;
 
 /// The right of one request to one connection. It ends with this value, which the connection may
 /// outlive.
 pub(crate) struct Lease {
     pool: Arc<Pool>,
     watch: Watch,
+    /// Its descriptor counts as that of a file does: fewer clients are let in.
+    _held: Held,
     kept: Option<Kept>,
     /// When the connection was made, while nothing has come on it.
     fresh: Option<Epoch>,
@@ -41,24 +43,22 @@ impl Lease {
         options: Options,
         limit_ms: u64,
     ) -> Result<Self, Full> {
-        let new = |granted| {
-            let (kept, fresh) = match granted {
-                Granted::Kept(kept) => (Some(kept), None),
-                Granted::New(made) => (None, Some(made)),
-            };
-            Self { pool: pool.clone(), watch: watch.clone(), kept, fresh }
+        let granted = match pool.enter(options, limit_ms) {
+            Ok(granted) => granted,
+            Err(ticket) => {
+                watch.start();
+                let mut waiting = Waiting { pool, ticket, is_over: false };
+                poll_fn(|task| waiting.poll(task)).await
+            }
         };
-        let ticket = match pool.enter(options) {
-            Ok(granted) => return Ok(new(granted)),
-            Err(ticket) => ticket,
+        let (kept, fresh) = match granted {
+            Granted::Kept(kept) => (Some(kept), None),
+            Granted::New(made) => (None, Some(made)),
+            Granted::Nothing => {
+                return Err(Full { waited_ms: limit_ms, crowd: pool.crowd(limit_ms) });
+            }
         };
-        watch.start();
-        let waiting = Waiting { pool, ticket };
-        let turn = poll_fn(|task| waiting.poll(task));
-        match runtime::timer::timeout(Duration::from_millis(limit_ms), turn).await {
-            Some(granted) => Ok(new(granted)),
-            None => Err(Full { waited_ms: limit_ms, crowd: pool.crowd(limit_ms) }),
-        }
+        Ok(Self { pool: pool.clone(), watch: watch.clone(), _held: watch.hold(), kept, fresh })
     }
 
     /// The pool that it is of.
@@ -132,7 +132,7 @@ impl Drop for Lease {
 
 impl Pool {
     /// A request wants a connection: it may have one, perhaps one that is kept, or gets a ticket.
-    fn enter(&self, options: Options) -> Result<Granted, u64> {
+    fn enter(&self, options: Options, limit_ms: u64) -> Result<Granted, u64> {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.state);
         let state = &mut *state;
@@ -148,7 +148,11 @@ impl Pool {
             state.known.full_since_ms.get_or_insert(now_ms);
             state.next_ticket += 1;
             let (ticket, waker) = (state.next_ticket, task::Waker::noop().clone());
-            state.queue.push_back(Waiter { ticket, waker });
+            state.queue.push_back(Waiter {
+                ticket,
+                waker,
+                until_ms: now_ms.saturating_add(limit_ms),
+            });
             Err(state.next_ticket)
         };
         self.show(state, now_ms);
@@ -160,7 +164,10 @@ impl Pool {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.state);
         let state = &mut *state;
-        if self.at.is_none() || state.options.keeps_none || self.others_wait(state, now_ms) {
+        if self.at.is_none() || state.options.keeps_none {
+            return false;
+        }
+        if self.others_wait(state, now_ms).is_some() {
             return false;
         }
         !state.queue.is_empty() || self.may_keep(state, now_ms)
@@ -186,16 +193,18 @@ impl Pool {
 struct Waiting<'p> {
     pool: &'p Arc<Pool>,
     ticket: u64,
+    is_over: bool,
 }
 
 impl Waiting<'_> {
-    fn poll(&self, task: &task::Context<'_>) -> Poll<Granted> {
+    fn poll(&mut self, task: &task::Context<'_>) -> Poll<Granted> {
         let mut state = lock(&self.pool.state);
         let granted = state.granted.iter().position(|(ticket, _)| *ticket == self.ticket);
         if let Some(at) = granted {
+            self.is_over = true;
             return Poll::Ready(state.granted.swap_remove(at).1);
         }
-        if let Some(waiter) = state.queue.iter_mut().find(|it| it.ticket == self.ticket) {
+        if let Some(waiter) = state.queue.iter_mut().rfind(|it| it.ticket == self.ticket) {
             waiter.waker.clone_from(task.waker());
         }
         Poll::Pending
@@ -204,6 +213,9 @@ impl Waiting<'_> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.pool.state);
         state.queue.retain(|waiter| waiter.ticket != self.ticket);
@@ -213,6 +225,7 @@ impl Drop for Waiting<'_> {
             match state.granted.swap_remove(at).1 {
                 Granted::Kept(_) => state.end(None),
                 Granted::New(made) => state.end(Some(made)),
+                Granted::Nothing => {}
             }
         }
         self.pool.grant(&mut state, now_ms);

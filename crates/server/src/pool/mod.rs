@@ -18,7 +18,7 @@ pub(crate) use watch::Watch;
 use fpm::FpmPool;
 use fresh::{Epoch, Fresh};
 use runtime::backend::{Address, Kept};
-use runtime::backlog::Backlog;
+use runtime::backlog::{Backlog, Queue};
 use runtime::clock;
 use scoreboard::{Board, POOLS, PoolSums, PoolView};
 use std::collections::VecDeque;
@@ -124,7 +124,7 @@ struct Known {
     /// When it was looked up, if it was.
     since_ms: Option<u64>,
     /// When it was last asked whether others wait, and the answer.
-    others_wait: (u64, bool),
+    others_wait: (u64, Option<Queue>),
     sums: (u64, PoolSums),
     /// Since when there has been a queue.
     full_since_ms: Option<u64>,
@@ -134,6 +134,8 @@ struct Known {
 enum Granted {
     Kept(Kept),
     New(Epoch),
+    /// Nothing: it has waited for too long.
+    Nothing,
 }
 
 struct Idle {
@@ -143,6 +145,8 @@ struct Idle {
 
 struct Waiter {
     ticket: u64,
+    /// When it gives up.
+    until_ms: u64,
     waker: Waker,
 }
 
@@ -164,9 +168,10 @@ impl Pool {
         let (children, wanted) = (state.children(), state.wanted());
         // One that wants one has it, whatever the others want.
         if children.is_none() || self.at.is_none() || wanted <= 1 {
-            return share::busy_max(None, wanted, &PoolSums::default());
+            return u32::MAX;
         }
-        share::busy_max(children, wanted, &self.sums(state, now_ms))
+        let others = self.others_wait(state, now_ms);
+        share::busy_max(children, wanted, &self.sums(state, now_ms), others)
     }
 
     /// What all processes have, as of this tick of the clock.
@@ -177,15 +182,15 @@ impl Pool {
         state.known.sums.1
     }
 
-    /// Whether somebody else waits for the application, as of this tick of the clock.
-    fn others_wait(&self, state: &mut State, now_ms: u64) -> bool {
+    /// The application's queue, if somebody else waits there, as of this tick of the clock.
+    fn others_wait(&self, state: &mut State, now_ms: u64) -> Option<Queue> {
         if state.known.others_wait.0 != now_ms {
-            let waiting = state.known.backlog.as_mut().map(Backlog::waiting);
-            if waiting == Some(None) {
+            let queue = state.known.backlog.as_mut().map(Backlog::queue);
+            if queue == Some(None) {
                 state.known = Known { sums: state.known.sums, ..Known::default() }; // it has gone
             }
             let sums = self.sums(state, now_ms);
-            state.known.others_wait = (now_ms, share::others_wait(waiting.flatten(), &sums));
+            state.known.others_wait = (now_ms, share::others_wait(queue.flatten(), &sums));
         }
         state.known.others_wait.1
     }
@@ -229,7 +234,7 @@ impl Pool {
             let idle_ms = state.options.idle_ms.unwrap_or(IDLE_MS);
             state.idle.retain(|idle| now_ms.saturating_sub(idle.since_ms) < idle_ms);
             let most = share::idle_max(state.children(), state.seen);
-            if self.others_wait(state, now_ms) {
+            if self.others_wait(state, now_ms).is_some() {
                 state.idle.clear();
             } else {
                 // Those of the first rows stay, should too many have been kept at the same moment.
@@ -238,6 +243,7 @@ impl Pool {
             }
         }
         self.grant(state, now_ms);
+        state.dismiss(now_ms);
         self.show(state, now_ms);
         !state.idle.is_empty() || !state.queue.is_empty()
     }
@@ -253,8 +259,8 @@ impl Pool {
     pub(crate) fn crowd(&self, waited_ms: u64) -> Option<String> {
         let mut state = lock(&self.state);
         let is_queued = state.known.full_since_ms.is_some();
-        let waiting = state.known.backlog.as_mut().and_then(Backlog::waiting).unwrap_or(0);
-        if !is_queued && waiting == 0 {
+        let queue = state.known.backlog.as_mut().and_then(Backlog::queue).unwrap_or_default();
+        if !is_queued && queue.waiting == 0 {
             return None;
         }
         let since_ms = state.known.full_since_ms.unwrap_or(u64::MAX);
@@ -294,6 +300,20 @@ impl State {
         let granted = self.grant(kept, now_ms);
         self.granted.push((waiter.ticket, granted));
         waiter.waker.wake();
+    }
+
+    /// Those give up who have waited for too long. They are few, and most of those who wait longest
+    /// are in front.
+    fn dismiss(&mut self, now_ms: u64) {
+        let (queue, granted) = (&mut self.queue, &mut self.granted);
+        queue.retain(|waiter| {
+            let waits_on = now_ms < waiter.until_ms;
+            if !waits_on {
+                granted.push((waiter.ticket, Granted::Nothing));
+                waiter.waker.wake_by_ref();
+            }
+            waits_on
+        });
     }
 
     /// One more request has a connection.

@@ -5,17 +5,31 @@
 //! connection that is kept for later keeps everybody else from that child. So no more is kept than
 //! half of the children, and nothing while anybody waits.
 
+use runtime::backlog::Queue;
 use scoreboard::PoolSums;
 
 /// How many connections with a request a process may have, when the application has so many
 /// children and this process wants so many: its share of what all processes want, but always one,
 /// so that it gets on. More would wait in the application's queue and hold up whoever else asks it;
-/// in ours they are as well off.
-pub(super) fn busy_max(children: Option<u32>, wanted: u32, sums: &PoolSums) -> u32 {
+/// in ours they are as well off. But where others wait in that queue, so do we.
+pub(super) fn busy_max(
+    children: Option<u32>,
+    wanted: u32,
+    sums: &PoolSums,
+    others: Option<Queue>,
+) -> u32 {
     let Some(children) = children else { return u32::MAX };
+    let places = children.saturating_add(others.map_or(0, places_among));
     let all = u64::from(sums.wanted.max(wanted).max(1));
-    let share = (u64::from(children) * u64::from(wanted)).div_ceil(all);
+    let share = (u64::from(places) * u64::from(wanted)).div_ceil(all);
     u32::try_from(share).unwrap_or(u32::MAX).max(1)
+}
+
+/// How many of ours may wait in a queue in which others wait: three for each of them, which is
+/// three quarters of all. So it comes to nothing when the others are gone, and a queue is never
+/// filled by us.
+fn places_among(queue: Queue) -> u32 {
+    (queue.waiting.saturating_mul(3) / 4).min(queue.most / 2)
 }
 
 /// How many connections all processes may keep together. Where the number of children is not known
@@ -26,8 +40,8 @@ pub(super) fn idle_max(children: Option<u32>, seen: u32) -> u32 {
 
 /// Whether somebody waits at the application's socket beside those connections of ours that may
 /// not have been accepted yet.
-pub(super) fn others_wait(waiting: Option<u32>, sums: &PoolSums) -> bool {
-    waiting.is_some_and(|waiting| waiting > sums.fresh)
+pub(super) fn others_wait(queue: Option<Queue>, sums: &PoolSums) -> Option<Queue> {
+    queue.filter(|queue| queue.waiting > sums.fresh)
 }
 
 #[cfg(test)]
@@ -51,7 +65,7 @@ mod tests {
             (None, 3, 100, u32::MAX),
         ];
         for (children, wanted, all, expected) in rows {
-            let found = busy_max(children, wanted, &sums(all));
+            let found = busy_max(children, wanted, &sums(all), None);
             assert_eq!(found, expected, "{children:?} {wanted} of {all}");
         }
     }
@@ -67,10 +81,32 @@ mod tests {
     #[test]
     fn connections_of_our_own_are_not_others() {
         let fresh = |fresh| PoolSums { fresh, ..PoolSums::default() };
-        assert!(others_wait(Some(1), &fresh(0)));
-        assert!(!others_wait(Some(2), &fresh(2)));
-        assert!(others_wait(Some(3), &fresh(2)));
-        assert!(!others_wait(None, &fresh(0)), "nothing is known");
+        let waits = |waiting, ours| {
+            let queue = Queue { waiting, most: 128 };
+            others_wait(Some(queue), &fresh(ours)).is_some()
+        };
+        assert!(waits(1, 0));
+        assert!(!waits(2, 2));
+        assert!(waits(3, 2));
+        assert!(others_wait(None, &fresh(0)).is_none(), "nothing is known");
+    }
+
+    /// Four children, four others who wait, and 256 of ours: as many of ours come to wait there as
+    /// are entitled to it, and none when the others have gone.
+    #[test]
+    fn where_others_wait_so_do_we() {
+        let settle = |others: u32, mut ours: u32, most| {
+            for _ in 0..100 {
+                let waiting = others + ours.saturating_sub(4);
+                let queue = (waiting > 0).then_some(Queue { waiting, most });
+                ours = busy_max(Some(4), 256, &sums(256), queue).min(256);
+            }
+            ours
+        };
+        assert!((12..=16).contains(&settle(4, 4, 511)), "{}", settle(4, 4, 511));
+        assert!(settle(64, 4, 4096) > 150, "{}", settle(64, 4, 4096));
+        assert_eq!(settle(500, 4, 400), 4 + 200, "half of the queue is for the others");
+        assert_eq!(settle(0, 200, 511), 4);
     }
 
     #[test]
@@ -79,7 +115,8 @@ mod tests {
         for (wanted, children) in wants.iter().flat_map(|it| (1..200).map(move |at| (it, at))) {
             let all = sums(wanted.iter().sum());
             let shares = wanted.iter().filter(|wanted| **wanted > 0);
-            let total: u32 = shares.map(|wanted| busy_max(Some(children), *wanted, &all)).sum();
+            let total: u32 =
+                shares.map(|wanted| busy_max(Some(children), *wanted, &all, None)).sum();
             let processes = wanted.len() as u32;
             assert!((children..=children + processes).contains(&total), "{wanted:?} {children}");
         }

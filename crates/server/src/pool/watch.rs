@@ -2,6 +2,7 @@
 //! or waits for one, and only as long as there is a reason.
 
 use super::LOOK_MS;
+use crate::descriptors::Held;
 use crate::server::Server;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -32,6 +33,11 @@ impl Watch {
                 watch.look();
             }
         }));
+    }
+
+    /// Stands for the descriptor of a connection.
+    pub(super) fn hold(&self) -> Held {
+        Held::new(self.server.clone())
     }
 
     /// How long a thread may sleep outside of its executor until it has to look.

@@ -20,6 +20,9 @@ const DEFAULT_PATH: &[u8] = b"/bin:/usr/bin:/usr/ucb:/usr/bsd:/usr/local/bin";
 const INHERITED: [(&str, Option<&[u8]>); 2] =
     [("PATH", Some(DEFAULT_PATH)), ("LD_LIBRARY_PATH", None)];
 
+/// About as many as there are, with those of a browser's fields.
+const VARIABLES: usize = 48;
+
 /// What httpd says where there is no ServerAdmin (DEFAULT_ADMIN of core.c).
 const NO_ADMIN: &str = "[no address given]";
 
@@ -35,6 +38,7 @@ pub(crate) struct Rules {
 /// All variables for the script that answers `lookup`.
 pub(crate) fn environment(lookup: &Lookup<'_>, rules: Rules) -> Table {
     let mut env = lookup.env.clone();
+    env.reserve(VARIABLES);
     request_fields(lookup, rules, &mut env);
     inherited(&mut env);
     server(lookup, &mut env);
@@ -80,50 +84,50 @@ fn inherited(env: &mut Table) {
 fn server(lookup: &Lookup<'_>, env: &mut Table) {
     let mut name = Vec::new();
     html_escape(lookup.url_host().as_bytes(), &mut name);
-    env.set("SERVER_SIGNATURE", error_document::signature(lookup, ""));
-    env.set("SERVER_SOFTWARE", identity::banner(lookup.site().tokens));
-    env.set("SERVER_NAME", name);
-    env.set("SERVER_ADDR", lookup.request.local_ip().to_string());
-    env.set("SERVER_PORT", lookup.server_port().to_string());
+    env.put("SERVER_SIGNATURE", error_document::signature(lookup, ""));
+    env.put("SERVER_SOFTWARE", identity::banner(lookup.site().tokens));
+    env.put("SERVER_NAME", name);
+    env.put("SERVER_ADDR", lookup.request.local_ip().to_string());
+    env.put("SERVER_PORT", lookup.server_port().to_string());
     let root = expression::document_root(lookup);
-    env.set("DOCUMENT_ROOT", root.as_slice());
-    env.set("REQUEST_SCHEME", "http");
-    env.set("CONTEXT_PREFIX", lookup.mapped.prefix.as_slice());
+    env.put("DOCUMENT_ROOT", root.as_slice());
+    env.put("REQUEST_SCHEME", "http");
+    env.put("CONTEXT_PREFIX", lookup.mapped.prefix.as_slice());
     let context_root = lookup.mapped.context_root.as_deref();
-    env.set("CONTEXT_DOCUMENT_ROOT", context_root.unwrap_or(&root));
+    env.put("CONTEXT_DOCUMENT_ROOT", context_root.unwrap_or(&root));
     let admin = lookup.host.server_admin.as_deref();
-    env.set("SERVER_ADMIN", admin.unwrap_or(NO_ADMIN));
+    env.put("SERVER_ADMIN", admin.unwrap_or(NO_ADMIN));
 }
 
 fn client(lookup: &Lookup<'_>, env: &mut Table) {
     let client = lookup.client();
     if let Some(name) = lookup.request.names.get(End::Client(client)) {
-        env.set("REMOTE_HOST", name.to_string());
+        env.put("REMOTE_HOST", name.to_string());
     }
-    env.set("REMOTE_ADDR", client.to_string());
-    env.set("REMOTE_PORT", lookup.request.client.port().to_string());
+    env.put("REMOTE_ADDR", client.to_string());
+    env.put("REMOTE_PORT", lookup.request.client.port().to_string());
     let before = lookup.original.as_ref().and_then(|original| original.user.as_deref());
     match (&lookup.user, before) {
-        (Some(user), _) => env.set("REMOTE_USER", user.as_slice()),
-        (None, Some(user)) => env.set("REDIRECT_REMOTE_USER", user),
+        (Some(user), _) => env.put("REMOTE_USER", user.as_slice()),
+        (None, Some(user)) => env.put("REDIRECT_REMOTE_USER", user),
         (None, None) => {}
     }
     if let Some(kind) = lookup.auth_type {
-        env.set("AUTH_TYPE", kind);
+        env.put("AUTH_TYPE", kind);
     }
 }
 
 fn request(lookup: &Lookup<'_>, rules: Rules, env: &mut Table) {
     let view = lookup.request.view();
-    env.set("GATEWAY_INTERFACE", "CGI/1.1");
-    env.set("SERVER_PROTOCOL", view.protocol());
-    env.set("REQUEST_METHOD", expression::method(lookup).into_owned());
-    env.set("QUERY_STRING", lookup.query.clone().unwrap_or_default());
+    env.put("GATEWAY_INTERFACE", "CGI/1.1");
+    env.put("SERVER_PROTOCOL", view.protocol());
+    env.put("REQUEST_METHOD", expression::method(lookup).into_owned());
+    env.put("QUERY_STRING", lookup.query.clone().unwrap_or_default());
     let uri = match rules.has_current_uri {
         true => lookup.path.as_slice(),
         false => target(view.request_line()),
     };
-    env.set("REQUEST_URI", uri);
+    env.put("REQUEST_URI", uri);
 }
 
 /// What stands between the first and the next blank of a request line.
@@ -133,19 +137,19 @@ fn target(request_line: &[u8]) -> &[u8] {
 }
 
 fn script(lookup: &Lookup<'_>, env: &mut Table) {
-    env.set("SCRIPT_FILENAME", lookup.place.path());
+    env.put("SCRIPT_FILENAME", lookup.place.path());
     let info = lookup.path_info.as_slice();
     // The two may differ in slashes, of which several are as good as one.
     let start = common_end(&lookup.path, info);
-    env.set("SCRIPT_NAME", &lookup.path[..start]);
+    env.put("SCRIPT_NAME", &lookup.path[..start]);
     env.unset("PATH_INFO");
     env.unset("PATH_TRANSLATED");
     if info.is_empty() {
         return;
     }
-    env.set("PATH_INFO", info);
+    env.put("PATH_INFO", info);
     if let Ok(found) = phase::look_up(lookup, info, None) {
-        env.set("PATH_TRANSLATED", [found.place.path(), found.path_info].concat());
+        env.put("PATH_TRANSLATED", [found.place.path(), found.path_info].concat());
     }
 }
 

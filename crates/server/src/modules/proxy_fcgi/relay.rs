@@ -9,7 +9,7 @@ use crate::script::body::{Body, BodyFault};
 use fastcgi::{Complete, Event, Exchange, ScriptFault, ScriptHead, ScriptHeadParser};
 use http1::Refusal;
 use runtime::backend::Address;
-use runtime::{Backend, Timer, clock};
+use runtime::{Backend, clock};
 use scoreboard::Cause;
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -97,7 +97,6 @@ pub(crate) struct Relay {
     was_kept: bool,
     /// What has come of it.
     ready: Vec<u8>,
-    timer: Timer,
     waits: Waits,
     /// What is waited for while the application is silent.
     cause: Cause,
@@ -154,7 +153,6 @@ impl Relay {
             talk,
             out: (bytes, 0),
             ready: Vec::new(),
-            timer: Timer::new(),
             waits,
             cause: Cause::BackendFirstByte,
         };
@@ -230,7 +228,10 @@ impl Relay {
                     if is_for_client {
                         return Poll::Pending; // its own limits hold for a slow client
                     }
-                    ready!(self.timer.poll_expired(task));
+                    let Some((backend, _)) = &mut self.link else {
+                        return Poll::Ready(Err(Fault::Closed));
+                    };
+                    ready!(backend.timer().poll_expired(task));
                     return Poll::Ready(Err(self.timed_out()));
                 }
             }
@@ -355,7 +356,9 @@ impl Relay {
 
     /// Something has moved: the application may be silent from now on for as long as before.
     fn heard(&mut self) {
-        self.timer.set(clock::monotonic_ms(), self.talk.timeout_ms);
+        if let Some((backend, _)) = &mut self.link {
+            backend.timer().set(clock::monotonic_ms(), self.talk.timeout_ms);
+        }
     }
 }
 
