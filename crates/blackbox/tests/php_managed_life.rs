@@ -154,12 +154,14 @@ fn restarts_under_load_lose_nothing(mpm: Mpm) {
 fn nothing_is_left_when_the_server_ends(mpm: Mpm) {
     for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGKILL] {
         let Some(mut server) = start("nothing_is_left", mpm, &[]) else { return };
+        let mut clients = [server.connect(), server.connect()];
+        for client in &mut clients {
+            client.send("GET /sleep.php?ms=10000 HTTP/1.1\r\nHost: a\r\n\r\n");
+        }
+        wait_for("both scripts", 10, || processes(&server).len() == 2);
         let idle = pid(&server);
-        let mut client = server.connect();
-        client.send("GET /sleep.php?ms=10000 HTTP/1.1\r\nHost: a\r\n\r\n");
-        wait_for("the script", 10, || server.get("/pid.php").text() != idle.to_string());
         let all = processes(&server);
-        assert!(all.len() >= 2, "{all:?}");
+        assert!(all.len() == 3 && all.contains(&idle), "{all:?}");
         server.signal(signal);
         server.wait_exit(10);
         wait_for("the end of all processes", 10, || !all.iter().any(|pid| process::alive(*pid)));
