@@ -4,7 +4,7 @@ use crate::byterange;
 use crate::connection::boxed;
 use crate::lookup::Lookup;
 use crate::modules::diagnostic::load::Load;
-use crate::modules::{autoindex, cgi, diagnostic, files, info, proxy_fcgi, status};
+use crate::modules::{autoindex, cgi, diagnostic, fcgid, files, info, proxy_fcgi, status};
 use crate::phase::Stop;
 use crate::representation::Representation;
 use crate::request::Request;
@@ -30,6 +30,8 @@ pub(crate) enum Handler {
     Diagnostic,
     /// A script that a FastCGI application runs.
     FastCgi(Box<proxy_fcgi::Target>),
+    /// A script for a FastCGI application that this server keeps.
+    Managed,
     /// A script that is a program of its own.
     Cgi(&'static cgi::Flavor),
     /// Takes as long as is asked for.
@@ -93,7 +95,7 @@ pub(crate) fn from_file(request: &Request, source: &Rc<Representation>) -> Resul
 impl Handler {
     /// Answer.
     pub(crate) async fn run(self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
-        let is_script = matches!(self, Self::FastCgi(_) | Self::Cgi(_));
+        let is_script = matches!(self, Self::FastCgi(_) | Self::Managed | Self::Cgi(_));
         if lookup.method == Some(Method::Options) && !is_script {
             return Ok(self.options(lookup));
         }
@@ -110,6 +112,7 @@ impl Handler {
                 Ok(boxed(|| diagnostic::respond(&lookup.request, limit)).await?)
             }
             Self::FastCgi(target) => boxed(|| target.respond(lookup)).await,
+            Self::Managed => boxed(|| fcgid::respond(lookup)).await,
             Self::Cgi(flavor) => boxed(|| flavor.respond(lookup)).await,
             Self::Load(load) => Ok(boxed(|| load.respond(lookup)).await?),
         }
@@ -140,6 +143,7 @@ impl Handler {
             Self::Info => "server-info",
             Self::Diagnostic => "trivet-diagnostic",
             Self::FastCgi(_) => "proxy-server",
+            Self::Managed => fcgid::HANDLER,
             Self::Cgi(_) => "cgi-script",
             Self::Load(load) => load.name(),
         }

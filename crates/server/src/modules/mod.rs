@@ -27,6 +27,7 @@ pub(crate) mod diagnostic;
 pub(crate) mod dir;
 pub(crate) mod env;
 pub(crate) mod expires;
+pub(crate) mod fcgid;
 pub(crate) mod files;
 pub(crate) mod filter;
 pub(crate) mod headers;
@@ -95,6 +96,7 @@ pub(crate) static MODULES: &[&Module<Builder>] = &[
     &remoteip::MODULE,
     &asis::MODULE,
     &proxy_fcgi::MODULE,
+    &fcgid::MODULE,
     &cgi::DAEMON_MODULE,
     &cgi::MODULE,
     &suexec::MODULE,
@@ -169,6 +171,7 @@ const RESOLVE: &[Row<Resolve>] = &[
     ("trivet_module", diagnostic::resolve),
     ("asis_module", asis::resolve),
     ("proxy_fcgi_module", proxy_fcgi::resolve),
+    ("fcgid_module", fcgid::resolve),
     ("cgid_module", cgi::resolve_by_daemon),
     ("cgi_module", cgi::resolve),
     ("negotiation_module", negotiation::hooks::map),

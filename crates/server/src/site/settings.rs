@@ -5,8 +5,9 @@
 
 use crate::modules::{
     access_compat, actions, alias, allowmethods, auth_basic, authn_core, authn_file, authz_core,
-    authz_groupfile, autoindex, cgi, core, dir, env, expires, filter, headers, info, logio, mime,
-    negotiation, proxy_fcgi, remoteip, setenvif, speling, suexec, trivet, userdir, vhost_alias,
+    authz_groupfile, autoindex, cgi, core, dir, env, expires, fcgid, filter, headers, info, logio,
+    mime, negotiation, proxy_fcgi, remoteip, setenvif, speling, suexec, trivet, userdir,
+    vhost_alias,
 };
 use message::Method;
 use std::ops::{Deref, DerefMut};
@@ -30,6 +31,7 @@ pub(crate) struct Settings {
     pub(crate) dir: Sparse<dir::Settings>,
     pub(crate) env: env::Settings,
     pub(crate) expires: Sparse<expires::Settings>,
+    pub(crate) fcgid: Sparse<fcgid::Settings>,
     pub(crate) filter: Sparse<filter::Settings>,
     pub(crate) headers: Sparse<headers::Settings>,
     pub(crate) logio: logio::Settings,
@@ -70,6 +72,7 @@ impl Settings {
             dir,
             env,
             expires,
+            fcgid,
             filter,
             headers,
             logio,
@@ -97,6 +100,7 @@ impl Settings {
             dir: dir.over(&outer.dir, dir::Settings::over),
             env: env.over(&outer.env),
             expires: expires.over(&outer.expires, expires::Settings::over),
+            fcgid: fcgid.over_or_same(&outer.fcgid, fcgid::Settings::over),
             filter: filter.over_or_same(&outer.filter, filter::Settings::over),
             headers: headers.over(&outer.headers, headers::Settings::over),
             logio: logio.over(&outer.logio),
@@ -114,6 +118,7 @@ impl Settings {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
     pub(crate) alias: alias::HostSettings,
+    pub(crate) fcgid: Sparse<fcgid::HostSettings>,
     pub(crate) cgi: cgi::HostSettings,
     pub(crate) info: info::HostSettings,
     pub(crate) remoteip: Sparse<remoteip::HostSettings>,
@@ -126,10 +131,12 @@ pub(crate) struct HostSettings {
 impl HostSettings {
     /// Those of a virtual host over those of the main server.
     pub(crate) fn over(&self, main: &Self) -> Self {
-        let Self { alias, cgi, info, remoteip, setenvif, suexec, userdir, vhost_alias } = self;
+        let Self { alias, cgi, fcgid, info, remoteip, setenvif, suexec, userdir, vhost_alias } =
+            self;
         Self {
             alias: alias.over(&main.alias),
             cgi: cgi.over(&main.cgi),
+            fcgid: fcgid.over(&main.fcgid, fcgid::HostSettings::over),
             info: info.over(&main.info),
             remoteip: remoteip.over(&main.remoteip, remoteip::HostSettings::over),
             setenvif: setenvif.over(&main.setenvif),
@@ -215,6 +222,20 @@ impl Unset for actions::Settings {
 impl Unset for auth_basic::Settings {
     fn unset() -> &'static LazyLock<Self> {
         static UNSET: LazyLock<auth_basic::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for fcgid::Settings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<fcgid::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for fcgid::HostSettings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<fcgid::HostSettings> = LazyLock::new(Default::default);
         &UNSET
     }
 }

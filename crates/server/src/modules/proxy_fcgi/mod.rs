@@ -5,8 +5,8 @@
 //! the URL is PATH_INFO, and the application never has to guess. `relay.rs` carries bytes both
 //! ways, `answer.rs` makes a response of what comes back.
 
-mod answer;
-mod relay;
+pub(crate) mod answer;
+pub(crate) mod relay;
 mod settings;
 
 pub(crate) use settings::Settings;
@@ -177,7 +177,7 @@ impl Target {
             let talk = Talk {
                 body: std::mem::replace(&mut body, Body::None),
                 timeout_ms,
-                log: answer::Log::of(lookup),
+                log: answer::Log::of(lookup, answer::Voice::Proxy),
             };
             let mut relay =
                 Relay::start(lease, &addresses, head.clone(), talk, (waits, may_be_kept))
