@@ -15,6 +15,7 @@ pub mod differential;
 pub mod fpm;
 pub mod group;
 pub mod httpd;
+pub mod kept;
 pub mod load;
 pub mod outside;
 pub mod process;

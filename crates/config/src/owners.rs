@@ -58,6 +58,8 @@ pub static MUTEXES: &[(&str, &str)] = &[
     ("authn_socache_module", "authn-socache"),
     ("cache_socache_module", "cache-socache"),
     ("ldap_module", "ldap-cache"),
+    ("fcgid_module", "fcgid-pipe"),
+    ("fcgid_module", "fcgid-proctbl"),
 ];
 
 /// Sorted by symbol.

@@ -11,6 +11,7 @@
 //! learn which MPM runs them: this crate knows the server by [`server::serve`] and its context.
 
 mod ballast;
+mod broker;
 mod child;
 mod children;
 mod command_line;

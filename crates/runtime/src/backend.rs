@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv, sockopt};
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -74,6 +74,15 @@ impl Backend {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// A connection that was made already: a socket that never waits.
+    ///
+    /// # Errors
+    /// When the executor does not take it.
+    pub fn connected(socket: OwnedFd) -> io::Result<Self> {
+        let socket = UnixStream::from_std(socket.into())?;
+        Ok(Self { socket: Socket::Unix(socket), timer: Timer::new() })
     }
 
     /// When it is given up. A connection that was kept has one for a new task.

@@ -23,12 +23,21 @@ pub struct Serve {
     pub listen: Vec<SocketAddr>,
     /// `--mpm`, which wins over every `LoadModule`.
     pub mpm: Option<MpmKind>,
-    /// `--php`: the handler of scripts; without one they are not run.
-    pub php: Option<String>,
+    /// `--php`: who runs scripts; without one they are not run.
+    pub php: Option<Php>,
     /// `-c` lines, in order; applied last.
     pub directives: Vec<String>,
     /// Whether a person watches: one short line per request goes to standard output.
     pub prints_requests: bool,
+}
+
+/// Who runs scripts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Php {
+    /// What this handler names.
+    Handler(String),
+    /// Processes of this program, which the server keeps.
+    Program(String),
 }
 
 impl Serve {
@@ -103,10 +112,15 @@ pub(crate) fn text(serve: &Serve) -> Result<String, String> {
          Require local\n\
          </Location>\n"
     ));
-    if let Some(handler) = &serve.php {
-        text.push_str(&format!(
-            "<FilesMatch \"\\.(?:php|phtml|phar)$\">\nSetHandler \"{handler}\"\n</FilesMatch>\n"
-        ));
+    if let Some(php) = &serve.php {
+        text.push_str("<FilesMatch \"\\.(?:php|phtml|phar)$\">\n");
+        text.push_str(&match php {
+            Php::Handler(handler) => format!("SetHandler \"{handler}\"\n"),
+            Php::Program(program) => {
+                format!("SetHandler fcgid-script\nOptions +ExecCGI\nFcgidWrapper \"{program}\"\n")
+            }
+        });
+        text.push_str("</FilesMatch>\n");
     }
     if serve.prints_requests {
         text.push_str("CustomLog - \"%{%H:%M:%S}t %a %>s %m %U%q %B bytes %{ms}T ms\"\n");

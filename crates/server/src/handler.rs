@@ -4,7 +4,7 @@ use crate::byterange;
 use crate::connection::boxed;
 use crate::lookup::Lookup;
 use crate::modules::diagnostic::load::Load;
-use crate::modules::{autoindex, cgi, diagnostic, files, info, proxy, proxy_fcgi, status};
+use crate::modules::{autoindex, cgi, diagnostic, fcgid, files, info, proxy, proxy_fcgi, status};
 use crate::phase::Stop;
 use crate::representation::Representation;
 use crate::request::Request;
@@ -32,6 +32,8 @@ pub(crate) enum Handler {
     FastCgi(Box<proxy_fcgi::Job>),
     /// The same by one of several.
     Balanced(Box<proxy::Group>),
+    /// A script for a FastCGI application that this server keeps.
+    Managed,
     /// A script that is a program of its own.
     Cgi(&'static cgi::Flavor),
     /// Takes as long as is asked for.
@@ -96,7 +98,8 @@ impl Handler {
     /// Answer.
     pub(crate) async fn run(self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         // Applications answer OPTIONS themselves.
-        let is_script = matches!(self, Self::FastCgi(_) | Self::Balanced(_) | Self::Cgi(_));
+        let is_script =
+            matches!(self, Self::FastCgi(_) | Self::Balanced(_) | Self::Managed | Self::Cgi(_));
         if lookup.method == Some(Method::Options) && !is_script {
             return Ok(self.options(lookup));
         }
@@ -114,6 +117,7 @@ impl Handler {
             }
             Self::FastCgi(job) => boxed(|| job.respond(lookup)).await,
             Self::Balanced(group) => boxed(|| group.respond(lookup)).await,
+            Self::Managed => boxed(|| fcgid::respond(lookup)).await,
             Self::Cgi(flavor) => boxed(|| flavor.respond(lookup)).await,
             Self::Load(load) => Ok(boxed(|| load.respond(lookup)).await?),
         }
@@ -144,6 +148,7 @@ impl Handler {
             Self::Info => "server-info",
             Self::Diagnostic => "trivet-diagnostic",
             Self::FastCgi(_) | Self::Balanced(_) => "proxy-server",
+            Self::Managed => fcgid::HANDLER,
             Self::Cgi(_) => "cgi-script",
             Self::Load(load) => load.name(),
         }

@@ -58,8 +58,9 @@ mod walk;
 pub use configuration::{Configured, Facts, Httpd, Refused};
 pub use connection::serve;
 pub use context::{Carries, Context};
-pub use defaults::Serve;
+pub use defaults::{Php, Serve};
 pub use identity::{IDENTITY, built};
+pub use modules::fcgid::{Scores, Severity, Terms};
 pub use modules::status::{holders, status_line};
 pub use modules::{Documented, STATIC_MODULES, directives, directives_under};
 pub use mpm_settings::{

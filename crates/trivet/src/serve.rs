@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// What the command line asked for.
 enum Asked {
-    /// And what runs scripts, as people call it.
+    /// And a line about what runs scripts.
     Serve(Serve, Option<String>),
     /// The help, as a whole or about a topic.
     Help(Option<String>),
@@ -69,7 +69,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
             other => return Err(other.unexpected().into()),
         }
     }
-    serve.php = php.as_ref().map(|fpm: &php::Fpm| fpm.handler.clone());
+    serve.php = php.as_ref().and_then(|runner: &php::Runner| runner.php.clone());
     if let Some(file) = &mut serve.file {
         if php.is_some() {
             let text = "--config says how scripts are run: leave --php out, or the file";
@@ -89,7 +89,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
         let text = format!("cannot serve {}: it is not a folder", folder.display());
         return Err(Problem::Failed(text));
     }
-    Ok(Asked::Serve(serve, php.map(|fpm| fpm.shown)))
+    Ok(Asked::Serve(serve, php.map(|runner| runner.shown)))
 }
 
 /// `--help TOPIC` or `--help=TOPIC`.
@@ -175,7 +175,7 @@ fn banner(folder: &std::path::Path, php: Option<&str>, started: &Started) -> Str
         plan.workers_max(),
     ));
     if let Some(php) = php {
-        text.push_str(&format!("PHP scripts are run by the PHP-FPM at {php}.\n"));
+        text.push_str(&format!("{php}\n"));
     }
     text.push_str("Ctrl-C ends it.\n");
     text

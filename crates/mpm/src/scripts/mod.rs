@@ -7,12 +7,14 @@
 //! about it.
 
 mod keeper;
+mod kept;
 mod running;
 mod suexec;
 
 pub(crate) use keeper::Keepers;
 
 use crate::Generation;
+use kept::{Concern, Kept};
 use running::Running;
 use runtime::programs::{Asked, Desk, Launch, Malformed, Order, Orders, Report, Step};
 use runtime::signals::{Signal, Signals};
@@ -64,7 +66,8 @@ pub(crate) fn serve(generation: &Generation, parent: i32) -> i32 {
     // Without its own copy it sees when nobody is left who could order.
     scripts.orders.close();
     let (server, desk) = (&*generation.server, &scripts.desk);
-    Manager { server, desk, signals, running: Vec::new(), state: State::Serves }.run();
+    let (running, kept) = (Vec::new(), Kept::new(server));
+    Manager { server, desk, signals, running, kept, state: State::Serves }.run();
     0
 }
 
@@ -84,18 +87,20 @@ struct Manager<'a> {
     desk: &'a Desk,
     signals: Signals,
     running: Vec<Running>,
+    kept: Kept<'a>,
     state: State,
 }
 
 impl Manager<'_> {
     fn run(&mut self) {
-        while self.state == State::Serves || !self.running.is_empty() {
+        while self.state == State::Serves || !self.running.is_empty() || !self.kept.is_empty() {
             self.wait();
             self.obey();
             self.take_orders();
             self.see_who_has_ended();
             let now_ms = clock::monotonic_ms();
             self.running.iter_mut().for_each(|program| program.end_if_overdue(now_ms));
+            self.kept.act();
         }
     }
 
@@ -103,6 +108,7 @@ impl Manager<'_> {
     fn wait(&mut self) {
         let now_ms = clock::monotonic_ms();
         let due_ms = self.running.iter().map(Running::due_ms).min().unwrap_or(u64::MAX);
+        let due_ms = due_ms.min(self.kept.due_ms());
         let limit = Duration::from_millis(due_ms.saturating_sub(now_ms)).min(TICK);
         let desk = if self.has_room() { self.desk.watched() } else { None };
         let mut watched = vec![self.signals.as_fd()];
@@ -117,12 +123,19 @@ impl Manager<'_> {
             watched.push(desk.as_fd());
             owners.push(None);
         }
+        let kept_at = watched.len();
+        let (concerns, kept): (Vec<_>, Vec<_>) = self.kept.watched().unzip();
+        watched.extend(kept);
         let readable = wake::readable(&watched, limit);
-        let mut concerned: Vec<usize> = readable.iter().filter_map(|at| owners[*at]).collect();
+        let kept = readable.iter().filter_map(|at| concerns.get(at.checked_sub(kept_at)?));
+        let kept: Vec<Concern> = kept.copied().collect();
+        let mut concerned: Vec<usize> =
+            readable.iter().filter_map(|at| *owners.get(*at)?).collect();
         concerned.dedup();
         for index in concerned {
             self.running[index].look();
         }
+        kept.into_iter().for_each(|concern| self.kept.look(concern));
     }
 
     fn has_room(&self) -> bool {
@@ -135,6 +148,7 @@ impl Manager<'_> {
             if signal == Signal::Term {
                 self.state = State::Stops;
                 self.running.iter_mut().for_each(Running::end);
+                self.kept.end_all();
             }
         }
     }
@@ -149,9 +163,13 @@ impl Manager<'_> {
                     Ok((pid, launch)) => self.running.push(Running::new(pid, launch, control)),
                     Err(report) => control.report(report),
                 },
+                Asked::Process { wanted, counter } => self.kept.ask(wanted, counter),
                 Asked::Nonsense => {}
                 Asked::Nothing => return,
-                Asked::Closed => self.state = State::Closes,
+                Asked::Closed => {
+                    self.state = State::Closes;
+                    self.kept.drain();
+                }
             }
         }
     }
@@ -179,6 +197,7 @@ impl Manager<'_> {
             let index = self.running.iter().position(|program| program.pid() == pid);
             match index {
                 Some(index) => self.running.swap_remove(index).bury(),
+                None if self.kept.bury(pid) => {}
                 // A child of a program that has ended is not this process's; nobody else is.
                 None => drop(process::wait_for(pid)),
             }

@@ -1,6 +1,7 @@
 //! The two ends of the socket that orders go through, and the socket that each order brings along.
 //! Nothing here waits, but for [`Orders::send`] while the queue is full.
 
+use super::lease::{Counter, Wanted};
 use super::order::{Malformed, ORDER_BYTES_MAX, Order};
 use super::report::{REPORT_BYTES, Report};
 use rustix::fs::{MemfdFlags, fcntl_get_seals, memfd_create};
@@ -28,7 +29,7 @@ const DESCRIPTORS: usize = 5;
 /// How long to wait until a full queue is tried again, at first and at most.
 const QUEUE_REST: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
 
-fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
 }
@@ -63,16 +64,23 @@ impl Orders {
         order: &Order,
         streams: [BorrowedFd<'_>; 3],
     ) -> io::Result<OwnedFd> {
-        let bytes = order.encode();
+        self.send_bytes(&order.encode(), &streams).await
+    }
+
+    /// Ask for a kept process.
+    pub(super) async fn send_wanted(&self, bytes: &[u8]) -> io::Result<OwnedFd> {
+        self.send_bytes(bytes, &[]).await
+    }
+
+    async fn send_bytes(&self, bytes: &[u8], streams: &[BorrowedFd<'_>]) -> io::Result<OwnedFd> {
         if bytes.len() > ORDER_BYTES_MAX {
             return Err(io::Error::from_raw_os_error(libc::E2BIG));
         }
         let mut file = File::from(memfd_create(c"order", MemfdFlags::CLOEXEC)?);
-        file.write_all(&bytes)?;
+        file.write_all(bytes)?;
         let (own, control) = pair()?;
         let length = (bytes.len() as u64).to_le_bytes();
-        let [input, output, error] = streams;
-        let descriptors = [file.as_fd(), control.as_fd(), input, output, error];
+        let descriptors = [&[file.as_fd(), control.as_fd()], streams].concat();
         let mut rest = QUEUE_REST[0];
         loop {
             match self.send_once(&length, &descriptors) {
@@ -90,7 +98,7 @@ impl Orders {
     fn send_once(
         &self,
         length: &[u8; LENGTH_BYTES],
-        descriptors: &[BorrowedFd<'_>; DESCRIPTORS],
+        descriptors: &[BorrowedFd<'_>],
     ) -> rustix::io::Result<()> {
         let socket = self.lock();
         let socket = socket.as_ref().ok_or(Errno::PIPE)?;
@@ -121,6 +129,13 @@ pub enum Asked {
         control: Control,
         /// Its standard input, output and error.
         streams: [File; 3],
+    },
+    /// A kept process.
+    Process {
+        /// Of which kind; an error if that cannot be read.
+        wanted: Result<Wanted, Malformed>,
+        /// Where it is handed over, and comes back.
+        counter: Counter,
     },
     /// Something that makes no sense: it was dropped.
     Nonsense,
@@ -153,7 +168,7 @@ impl Desk {
             Ok(received) => received.bytes,
             Err(_) => return Asked::Nothing,
         };
-        let descriptors: Vec<OwnedFd> = ancillary
+        let mut descriptors: Vec<OwnedFd> = ancillary
             .drain()
             .filter_map(|message| match message {
                 RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
@@ -164,15 +179,24 @@ impl Desk {
         if received == 0 && descriptors.is_empty() {
             return Asked::Closed;
         }
-        let Ok([order, control, input, output, error]) =
-            <[OwnedFd; DESCRIPTORS]>::try_from(descriptors)
-        else {
+        if received != LENGTH_BYTES || descriptors.len() < 2 {
+            return Asked::Nonsense;
+        }
+        let length = u64::from_le_bytes(bytes);
+        let streams = descriptors.split_off(2);
+        let Ok([order, control]) = <[OwnedFd; 2]>::try_from(descriptors) else {
             return Asked::Nonsense;
         };
-        let Some(control) = Control::of(control).filter(|_| received == LENGTH_BYTES) else {
+        let Some(control) = Control::of(control) else { return Asked::Nonsense };
+        let bytes = read(&File::from(order), length);
+        if streams.is_empty() {
+            let wanted = bytes.and_then(|bytes| Wanted::decode(&bytes));
+            return Asked::Process { wanted, counter: Counter::new(control.socket) };
+        }
+        let Ok([input, output, error]) = <[OwnedFd; 3]>::try_from(streams) else {
             return Asked::Nonsense;
         };
-        let order = read(&File::from(order), u64::from_le_bytes(bytes));
+        let order = bytes.and_then(|bytes| Order::decode(&bytes));
         Asked::Program { order, control, streams: [input, output, error].map(File::from) }
     }
 
@@ -183,7 +207,7 @@ impl Desk {
 
 /// Read an order out of a file in memory. Only such a file has seals; any other might keep the
 /// reader waiting for as long as its sender likes.
-fn read(file: &File, length: u64) -> Result<Order, Malformed> {
+fn read(file: &File, length: u64) -> Result<Vec<u8>, Malformed> {
     fcntl_get_seals(file).map_err(|_| Malformed)?;
     let length = usize::try_from(length).map_err(|_| Malformed)?;
     if length > ORDER_BYTES_MAX {
@@ -191,7 +215,7 @@ fn read(file: &File, length: u64) -> Result<Order, Malformed> {
     }
     let mut bytes = vec![0; length];
     file.read_exact_at(&mut bytes, 0).map_err(|_| Malformed)?;
-    Order::decode(&bytes)
+    Ok(bytes)
 }
 
 /// Where the manager reports to, and by whose end it learns that a program is to end.

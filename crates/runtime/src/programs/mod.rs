@@ -7,14 +7,18 @@
 //! is not known here, and no HTTP and no configuration may live here.
 
 mod desk;
+mod doorway;
 mod launch;
+mod lease;
 mod order;
 mod program;
 mod report;
 mod trust;
 
 pub use desk::{Asked, Control, Desk, Orders};
+pub use doorway::{Doorway, discard, log_pipe, say_no_more};
 pub use launch::{Launch, end_group, launch};
+pub use lease::{Counter, Denial, Heard, Tenant, Wanted, Word};
 pub use order::{Identity, Limit, Limits, Malformed, ORDER_BYTES_MAX, Order, fuzz_order};
 pub use program::{Program, Stream};
 pub use report::{Refusal, Report, Step};

@@ -15,7 +15,7 @@ const ROW: u32 = 1;
 const HOME: u32 = 2;
 
 /// Whom a program is to run as.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Identity {
     /// The user of the server.
     #[default]
@@ -27,7 +27,7 @@ pub enum Identity {
 }
 
 /// A soft and a hard limit; `u64::MAX` is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Limit {
     /// What holds at first.
     pub soft: u64,
@@ -36,7 +36,7 @@ pub struct Limit {
 }
 
 /// What a program may use. Nothing can be raised above what the manager has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Limits {
     /// Seconds of processor time.
     pub cpu: Option<Limit>,
@@ -53,7 +53,7 @@ impl Limits {
 }
 
 /// A program to be started. No string may hold a zero byte.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Order {
     /// Whom it runs as.
     pub identity: Identity,

@@ -84,7 +84,7 @@ impl Command {
 
 /// Words as apr_tokenize_to_argv takes them apart: blanks separate, quotes of either kind keep
 /// blanks together, and a backslash takes the special meaning of a blank, quote or backslash.
-fn words(text: &str) -> Vec<String> {
+pub(crate) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = text.trim_start_matches([' ', '\t']);
     while !rest.is_empty() {

@@ -28,6 +28,7 @@ pub(crate) mod dir;
 pub(crate) mod env;
 pub(crate) mod expires;
 pub(crate) mod fastcgi;
+pub(crate) mod fcgid;
 pub(crate) mod files;
 pub(crate) mod filter;
 pub(crate) mod headers;
@@ -99,6 +100,7 @@ pub(crate) static MODULES: &[&Module<Builder>] = &[
     &proxy::MODULE,
     &proxy_fcgi::MODULE,
     &fastcgi::MODULE,
+    &fcgid::MODULE,
     &cgi::DAEMON_MODULE,
     &cgi::MODULE,
     &suexec::MODULE,
@@ -177,6 +179,7 @@ const RESOLVE: &[Row<Resolve>] = &[
     ("asis_module", asis::resolve),
     ("proxy_fcgi_module", proxy_fcgi::resolve),
     ("fastcgi_module", fastcgi::resolve),
+    ("fcgid_module", fcgid::resolve),
     ("cgid_module", cgi::resolve_by_daemon),
     ("cgi_module", cgi::resolve),
     ("negotiation_module", negotiation::hooks::map),

@@ -51,8 +51,22 @@ pub(crate) fn describe(lookup: &mut Lookup<'_>, head: ScriptHead) -> (Response, 
     if let Some(modified_s) = modified_s {
         response.set("Last-Modified", http_date(modified_s));
     }
-    lookup.always.extend(fields(head.lasting));
+    keep(lookup, head.lasting);
     (response, modified_s)
+}
+
+/// Fields for this response and all that come in its place. Where there are such fields already,
+/// of a script that has sent the request here, those of one name become one.
+pub(crate) fn keep(lookup: &mut Lookup<'_>, lasting: Vec<fastcgi::Field>) {
+    let before = lookup.always.len();
+    for (name, value) in fields(lasting) {
+        let is_cookie = name.eq_ignore_ascii_case("Set-Cookie");
+        let mut known = lookup.always[..before].iter_mut();
+        match known.find(|field| !is_cookie && field.0.eq_ignore_ascii_case(&name)) {
+            Some(field) => field.1 = [&field.1[..], b", ", &value].concat(),
+            None => lookup.always.push((name, value)),
+        }
+    }
 }
 
 /// The parser has made sure that names are tokens.

@@ -11,7 +11,7 @@ use crate::phase;
 use crate::table::Table;
 use fastcgi::environment::PassAuth;
 use message::escape::html_escape;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
 
 /// What a script finds programs in if this process does not know better (DEFAULT_PATH of httpd.h).
 const DEFAULT_PATH: &[u8] = b"/bin:/usr/bin:/usr/ucb:/usr/bsd:/usr/local/bin";
@@ -64,14 +64,19 @@ fn request_fields(lookup: &Lookup<'_>, rules: Rules, env: &mut Table) {
     fields.iter().for_each(|(name, value)| env.set(name, value));
 }
 
+/// Variables of this process that every program may see, or what httpd takes instead.
+pub(crate) fn inherited_variables() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
+    INHERITED.iter().filter_map(|(name, default)| {
+        let own = std::env::var_os(name).map(OsStringExt::into_vec);
+        Some((*name, own.or_else(|| default.map(<[u8]>::to_vec))?))
+    })
+}
+
 fn inherited(env: &mut Table) {
-    for (name, default) in INHERITED {
-        if env.has(name) {
-            continue; // what the configuration says comes first (`env2env`)
-        }
-        let own = std::env::var_os(name);
-        if let Some(value) = own.as_deref().map(OsStrExt::as_bytes).or(default) {
-            env.put(name, value);
+    for (name, value) in inherited_variables() {
+        // What the configuration says comes first (`env2env`).
+        if !env.has(name) {
+            env.set(name, value);
         }
     }
 }

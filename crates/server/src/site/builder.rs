@@ -146,6 +146,8 @@ pub(crate) struct ServerDraft {
     /// `RemoteIPProxyProtocol`
     pub(crate) proxy_protocol: crate::proxy_protocol::ProxyProtocol,
     pub(crate) status: crate::modules::status::Settings,
+    /// Processes that are managed.
+    pub(crate) fcgid: crate::modules::fcgid::ServerSettings,
 }
 
 /// Providers with settings of their own, by name (`<AuthnProviderAlias>`,

@@ -77,6 +77,8 @@ pub(crate) struct Site {
     pub(crate) logs_times: bool,
     pub(crate) proxy_protocol: ProxyProtocol,
     pub(crate) status: modules::status::Settings,
+    /// Processes that are managed.
+    pub(crate) fcgid: modules::fcgid::ServerSettings,
 }
 
 impl Site {
@@ -125,6 +127,7 @@ impl Site {
             logs_times: hosts.iter().flat_map(|host| host.logs.iter()).any(shows_times),
             proxy_protocol: server.proxy_protocol.clone(),
             status: server.status,
+            fcgid: server.fcgid.clone(),
             hosts,
             phases: modules::phases(loaded),
             tree: server.tree.clone(),

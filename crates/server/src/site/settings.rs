@@ -5,8 +5,8 @@
 
 use crate::modules::{
     access_compat, actions, alias, allowmethods, auth_basic, authn_core, authn_file, authz_core,
-    authz_groupfile, autoindex, cgi, core, dir, env, expires, fastcgi, filter, headers, info,
-    logio, mime, negotiation, proxy, proxy_fcgi, remoteip, setenvif, speling, suexec, trivet,
+    authz_groupfile, autoindex, cgi, core, dir, env, expires, fastcgi, fcgid, filter, headers,
+    info, logio, mime, negotiation, proxy, proxy_fcgi, remoteip, setenvif, speling, suexec, trivet,
     userdir, vhost_alias,
 };
 use message::Method;
@@ -31,6 +31,7 @@ pub(crate) struct Settings {
     pub(crate) dir: Sparse<dir::Settings>,
     pub(crate) env: env::Settings,
     pub(crate) expires: Sparse<expires::Settings>,
+    pub(crate) fcgid: Sparse<fcgid::Settings>,
     pub(crate) filter: Sparse<filter::Settings>,
     pub(crate) headers: Sparse<headers::Settings>,
     pub(crate) logio: logio::Settings,
@@ -73,6 +74,7 @@ impl Settings {
             dir,
             env,
             expires,
+            fcgid,
             filter,
             headers,
             logio,
@@ -101,6 +103,7 @@ impl Settings {
             dir: dir.over(&outer.dir, dir::Settings::over),
             env: env.over(&outer.env),
             expires: expires.over(&outer.expires, expires::Settings::over),
+            fcgid: fcgid.over_or_same(&outer.fcgid, fcgid::Settings::over),
             filter: filter.over_or_same(&outer.filter, filter::Settings::over),
             headers: headers.over(&outer.headers, headers::Settings::over),
             logio: logio.over(&outer.logio),
@@ -119,6 +122,7 @@ impl Settings {
 pub(crate) struct HostSettings {
     pub(crate) alias: alias::HostSettings,
     pub(crate) fastcgi: fastcgi::HostSettings,
+    pub(crate) fcgid: Sparse<fcgid::HostSettings>,
     pub(crate) cgi: cgi::HostSettings,
     pub(crate) info: info::HostSettings,
     pub(crate) proxy: Sparse<proxy::HostSettings>,
@@ -136,6 +140,7 @@ impl HostSettings {
             alias,
             cgi,
             fastcgi,
+            fcgid,
             info,
             proxy,
             remoteip,
@@ -148,6 +153,7 @@ impl HostSettings {
             alias: alias.over(&main.alias),
             cgi: cgi.over(&main.cgi),
             fastcgi: fastcgi.over(&main.fastcgi),
+            fcgid: fcgid.over(&main.fcgid, fcgid::HostSettings::over),
             info: info.over(&main.info),
             proxy: proxy.over(&main.proxy, proxy::HostSettings::over),
             remoteip: remoteip.over(&main.remoteip, remoteip::HostSettings::over),
@@ -248,6 +254,20 @@ impl Unset for actions::Settings {
 impl Unset for auth_basic::Settings {
     fn unset() -> &'static LazyLock<Self> {
         static UNSET: LazyLock<auth_basic::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for fcgid::Settings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<fcgid::Settings> = LazyLock::new(Default::default);
+        &UNSET
+    }
+}
+
+impl Unset for fcgid::HostSettings {
+    fn unset() -> &'static LazyLock<Self> {
+        static UNSET: LazyLock<fcgid::HostSettings> = LazyLock::new(Default::default);
         &UNSET
     }
 }

@@ -306,7 +306,7 @@ impl Flavor {
             // Whatever else it says is dropped, but it may finish its work.
             let _ = relay.finish().await;
             let stop = redirected(lookup, redirect);
-            lookup.always.extend(answer::fields(head.lasting));
+            answer::keep(lookup, head.lasting);
             return Err(stop);
         }
         let mut response = answer::begin(lookup, head, self.name)?;
@@ -351,7 +351,7 @@ fn step_text(step: Step, path: &str) -> String {
 }
 
 /// Where the script sends the client, or the request (cgi_common.h, `cgi_handle_response`).
-fn redirected(lookup: &mut Lookup<'_>, redirect: Redirect<'_>) -> Stop {
+pub(crate) fn redirected(lookup: &mut Lookup<'_>, redirect: Redirect<'_>) -> Stop {
     let path = match redirect {
         Redirect::Client(url) => return Failure::redirect(Status::FOUND, url).into(),
         Redirect::Local(path) => path,

@@ -18,38 +18,91 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Where lines go that come while the answer is on its way.
-pub(super) struct Log {
+pub(crate) struct Log {
     server: Arc<Server>,
     host: usize,
     client: SocketAddr,
+    voice: Voice,
+}
+
+/// In whose words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Voice {
+    /// mod_proxy_fcgi's.
+    Proxy,
+    /// mod_fcgid's.
+    Fcgid,
 }
 
 impl Log {
-    pub(super) fn of(lookup: &Lookup<'_>) -> Self {
+    pub(crate) fn of(lookup: &Lookup<'_>, voice: Voice) -> Self {
         let client = SocketAddr::new(lookup.client(), lookup.request.client.port());
-        Self { server: lookup.context.server(), host: lookup.host.index, client }
+        Self { server: lookup.context.server(), host: lookup.host.index, client, voice }
     }
 
     /// What the application has written to its standard error.
-    pub(super) fn error(&self, text: &[u8]) {
-        self.write(Some(1071), &[b"Got error '", text, b"'"].concat());
+    pub(crate) fn error(&self, text: &[u8]) {
+        match self.voice {
+            Voice::Proxy => self.write(Some(1071), &[b"Got error '", text, b"'"].concat()),
+            Voice::Fcgid => {
+                // fcgid_bucket.c, fcgid_header_bucket_read
+                let lines = text.split(|byte| matches!(byte, b'\r' | b'\n'));
+                for line in lines.filter(|line| !line.is_empty()) {
+                    self.write(None, &[b"mod_fcgid: stderr: ", line].concat());
+                }
+            }
+        }
     }
 
-    pub(super) fn unknown(&self, kind: Kind) {
-        self.write(Some(1072), format!("Got bogus record {}", kind.0).as_bytes());
+    pub(crate) fn unknown(&self, kind: Kind) {
+        if self.voice == Voice::Proxy {
+            self.write(Some(1072), format!("Got bogus record {}", kind.0).as_bytes());
+        }
     }
 
     /// The answer ends before its end.
-    pub(super) fn broken_off(&self, fault: &Fault) {
-        let text = format!("Error dispatching request to : ({})", words(fault));
-        self.write(Some(1075), text.as_bytes());
+    pub(crate) fn broken_off(&self, fault: &Fault) {
+        match self.voice {
+            Voice::Proxy => {
+                let text = format!("Error dispatching request to : ({})", words(fault));
+                self.write(Some(1075), text.as_bytes());
+            }
+            Voice::Fcgid => {
+                let (os_error, text) = fcgid_words(fault);
+                self.write_with(None, os_error, text.as_bytes());
+            }
+        }
     }
 
     fn write(&self, id: Option<u32>, text: &[u8]) {
-        let Some(host) = self.server.site.hosts.get(self.host) else { return };
-        let message = Message::new(NAME, Level::Error, id, text).about(Some(self.client));
-        host.error_log.write(None, &message);
+        self.write_with(id, None, text);
     }
+
+    fn write_with(&self, id: Option<u32>, os_error: Option<i32>, text: &[u8]) {
+        let Some(host) = self.server.site.hosts.get(self.host) else { return };
+        let (name, level) = match self.voice {
+            Voice::Proxy => (NAME, Level::Error),
+            Voice::Fcgid => ("fcgid", Level::Warn),
+        };
+        let message = Message::new(name, level, id, text).about(Some(self.client));
+        host.error_log.write(None, &Message { os_error, ..message });
+    }
+}
+
+/// What mod_fcgid says where there is no more of an answer (fcgid_proc_unix.c, proc_read_ipc).
+fn fcgid_words(fault: &Fault) -> (Option<i32>, String) {
+    let text = match fault {
+        Fault::TimedOut(ms, _) => format!("mod_fcgid: read data timeout in {} seconds", ms / 1000),
+        Fault::Closed => {
+            "mod_fcgid: error reading data, FastCGI server closed connection".to_owned()
+        }
+        Fault::Broken(error) if error.raw_os_error().is_some() => {
+            let text = "mod_fcgid: error reading data from FastCGI server".to_owned();
+            return (error.raw_os_error(), text);
+        }
+        other => format!("mod_fcgid: error reading data from FastCGI server: {}", words(other)),
+    };
+    (None, text)
 }
 
 fn words(fault: &Fault) -> String {

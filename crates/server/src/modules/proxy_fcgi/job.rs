@@ -246,7 +246,7 @@ impl Job {
         let timeout_ms = own.and_then(|own| own.timeout_ms).or(of_host);
         let timeout_ms = timeout_ms.unwrap_or(lookup.host.timing.timeout_ms);
         let connect_ms = own.and_then(|own| own.connect_ms).unwrap_or(timeout_ms);
-        let log = answer::Log::of(lookup);
+        let log = answer::Log::of(lookup, answer::Voice::Proxy);
         Talk { body, timeout_ms, connect_ms, is_patient: self.is_patient, log }
     }
 

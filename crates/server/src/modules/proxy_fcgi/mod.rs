@@ -5,9 +5,9 @@
 //! the URL is PATH_INFO, and the application never has to guess. `relay.rs` carries bytes both
 //! ways, `answer.rs` makes a response of what comes back.
 
-mod answer;
+pub(crate) mod answer;
 mod job;
-mod relay;
+pub(crate) mod relay;
 mod settings;
 mod target;
 

@@ -39,7 +39,7 @@ const UNTOUCHED_MS: u64 = 1000;
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// Nobody listens.
     Unreachable(io::Error),
     /// Nobody gave up a connection for us.
@@ -69,21 +69,21 @@ impl From<BodyFault> for Fault {
 }
 
 /// What is needed besides the connection.
-pub(super) struct Talk {
-    pub(super) body: Body,
+pub(crate) struct Talk {
+    pub(crate) body: Body,
     /// How long the application may be silent.
-    pub(super) timeout_ms: u64,
+    pub(crate) timeout_ms: u64,
     /// How long connecting to it may take.
-    pub(super) connect_ms: u64,
+    pub(crate) connect_ms: u64,
     /// Whether it is given a moment if it is away.
-    pub(super) is_patient: bool,
-    pub(super) log: Log,
+    pub(crate) is_patient: bool,
+    pub(crate) log: Log,
 }
 
 /// The relay.
-pub(super) struct Relay {
-    /// The connection and the right to it, until the answer has ended.
-    link: Option<(Backend, Lease)>,
+pub(crate) struct Relay {
+    /// The connection and, of one of a pool, the right to it, until the answer has ended.
+    link: Option<(Backend, Option<Lease>)>,
     exchange: Exchange,
     talk: Talk,
     /// What goes out next, and how much of it has.
@@ -109,7 +109,7 @@ pub(super) struct Relay {
 impl Relay {
     /// Begin on a connection that was kept, if there is one and `may_be_kept` says that it will do:
     /// the application may have given it up in this moment. Else on a new one.
-    pub(super) async fn start(
+    pub(crate) async fn start(
         mut lease: Lease,
         addresses: &[Address],
         head: Rc<(Vec<u8>, Exchange)>,
@@ -129,16 +129,31 @@ impl Relay {
                 backend
             }
         };
+        let link = Some((backend, Some(lease)));
+        Ok(Self { link, started_ms, was_kept, ..Self::new(head, talk, waits) })
+    }
+
+    /// Begin on a connection that is nobody else's.
+    pub(crate) fn on(
+        backend: Backend,
+        head: Rc<(Vec<u8>, Exchange)>,
+        talk: Talk,
+        waits: Waits,
+    ) -> Self {
+        Self { link: Some((backend, None)), ..Self::new(head, talk, waits) }
+    }
+
+    fn new(head: Rc<(Vec<u8>, Exchange)>, talk: Talk, waits: Waits) -> Self {
         let (bytes, exchange) = Rc::unwrap_or_clone(head);
         let mut relay = Self {
-            link: Some((backend, lease)),
+            link: None,
             exchange,
             is_body_out: false,
             is_deaf: false,
             is_ended: false,
-            started_ms,
+            started_ms: clock::monotonic_ms(),
             has_spoken: false,
-            was_kept,
+            was_kept: false,
             talk,
             out: (bytes, 0),
             ready: Vec::new(),
@@ -146,23 +161,28 @@ impl Relay {
             cause: Cause::BackendFirstByte,
         };
         relay.heard();
-        Ok(relay)
+        relay
+    }
+
+    /// Whether the answer has come to its end.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.is_ended
     }
 
     /// Whether the application has gone away before it can have done anything.
-    pub(super) fn is_untouched(&self, fault: &Fault) -> bool {
+    pub(crate) fn is_untouched(&self, fault: &Fault) -> bool {
         let is_gone = matches!(fault, Fault::Closed | Fault::Broken(_));
         let age_ms = clock::monotonic_ms().saturating_sub(self.started_ms);
         is_gone && !self.has_spoken && (self.was_kept || age_ms < UNTOUCHED_MS)
     }
 
     /// Whether another request was answered on the connection before.
-    pub(super) fn was_kept(&self) -> bool {
+    pub(crate) fn was_kept(&self) -> bool {
         self.was_kept
     }
 
     /// Wait for the head of the answer.
-    pub(super) async fn head(&mut self) -> Result<ScriptHead, Fault> {
+    pub(crate) async fn head(&mut self) -> Result<ScriptHead, Fault> {
         let mut parser = ScriptHeadParser::new();
         loop {
             let Some(bytes) = poll_fn(|task| self.poll_answer(task)).await? else {
@@ -178,12 +198,12 @@ impl Relay {
     }
 
     /// What has come of the body, if that is all of it.
-    pub(super) fn whole_body(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn whole_body(&mut self) -> Option<Vec<u8>> {
         self.is_ended.then(|| std::mem::take(&mut self.ready))
     }
 
     /// Wait until the application has ended, whatever it says.
-    pub(super) async fn finish(&mut self) -> Result<(), Fault> {
+    pub(crate) async fn finish(&mut self) -> Result<(), Fault> {
         while poll_fn(|task| self.poll_answer(task)).await?.is_some() {}
         Ok(())
     }
@@ -291,7 +311,7 @@ impl Relay {
         let Some((backend, lease)) = &mut self.link else { return Poll::Ready(Ok(0)) };
         let read = ready!(backend.poll_read(task, buffer));
         if read.as_ref().is_ok_and(|length| *length > 0) {
-            lease.heard();
+            lease.iter_mut().for_each(Lease::heard);
         }
         Poll::Ready(read)
     }
@@ -322,7 +342,7 @@ impl Relay {
     /// connection, if nothing of this one is left on it.
     fn let_go(&mut self) {
         let is_sent = self.out.0.is_empty() && !self.is_deaf;
-        if let Some((backend, lease)) = self.link.take()
+        if let Some((backend, Some(lease))) = self.link.take()
             && is_sent
             && self.exchange.may_reuse()
         {
@@ -334,7 +354,7 @@ impl Relay {
     fn timed_out(&self) -> Fault {
         let waited_ms = self.talk.timeout_ms;
         let crowd = self.link.as_ref().filter(|_| !self.has_spoken);
-        let crowd = crowd.and_then(|(_, lease)| lease.pool().crowd(waited_ms));
+        let crowd = crowd.and_then(|(_, lease)| lease.as_ref()?.pool().crowd(waited_ms));
         Fault::TimedOut(waited_ms, crowd)
     }
 

@@ -1,0 +1,263 @@
+//! The FastCGI processes that the script manager keeps, and whoever has or wants one. What is to
+//! happen the broker decides; this is where it happens.
+
+mod process;
+
+use super::suexec;
+use crate::broker::{Broker, Order, Outcome, ProcessId, RequestId};
+use process::{Event, Process, exit_line};
+use runtime::clock;
+use runtime::programs::{
+    Counter, Denial, Doorway, Heard, Identity, Launch, Limits, Malformed, Report, Step, Wanted,
+    Word, log_pipe,
+};
+use server::{Server, Severity};
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// Requests that have or want a process: more than there are slots for. What is beyond that comes
+/// from nobody who serves.
+const TENANTS_MAX: usize = 1 << 16;
+
+/// Somebody who has a process, or wants one.
+struct Tenant {
+    counter: Counter,
+    process: Option<ProcessId>,
+}
+
+/// Whom a descriptor concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Concern {
+    Tenant(RequestId),
+    Process(ProcessId, Event),
+}
+
+/// All of them.
+pub(super) struct Kept<'a> {
+    server: &'a Server,
+    broker: Broker<Rc<Wanted>>,
+    folder: PathBuf,
+    tenants: BTreeMap<RequestId, Tenant>,
+    processes: BTreeMap<ProcessId, Process>,
+    next_request: RequestId,
+    /// Why the last one could not be started.
+    failure: Report,
+}
+
+impl<'a> Kept<'a> {
+    pub(super) fn new(server: &'a Server) -> Self {
+        Self {
+            server,
+            broker: Broker::new(server.kept_processes_max(), server.kept_scores()),
+            folder: server.kept_folder(),
+            tenants: BTreeMap::new(),
+            processes: BTreeMap::new(),
+            next_request: 0,
+            failure: Report::Failed { step: Step::Order, errno: 0 },
+        }
+    }
+
+    /// Whether there is neither a process nor anybody who waits for one.
+    pub(super) fn is_empty(&self) -> bool {
+        self.processes.is_empty() && self.broker.is_empty()
+    }
+
+    /// What is to be watched, and whom it concerns.
+    pub(super) fn watched(&self) -> impl Iterator<Item = (Concern, BorrowedFd<'_>)> {
+        let tenants = self.tenants.iter();
+        let tenants = tenants.map(|(id, tenant)| (Concern::Tenant(*id), tenant.counter.as_fd()));
+        let processes = self.processes.iter().flat_map(|(id, process)| {
+            process.watched().map(|(event, descriptor)| (Concern::Process(*id, event), descriptor))
+        });
+        tenants.chain(processes)
+    }
+
+    /// When [`Self::act`] has something to do although nothing happens.
+    pub(super) fn due_ms(&self) -> u64 {
+        let kills = self.processes.values().map(Process::kill_ms);
+        let broker = self.broker.due_ms(clock::monotonic_ms());
+        kills.chain(broker).min().unwrap_or(u64::MAX)
+    }
+
+    /// Somebody wants a process.
+    pub(super) fn ask(&mut self, wanted: Result<Wanted, Malformed>, counter: Counter) {
+        let Ok(wanted) = wanted else {
+            return counter.deny(Denial::Report(Report::Failed { step: Step::Order, errno: 0 }));
+        };
+        let program = wanted.order.program.to_string_lossy().into_owned();
+        let terms = self.server.kept_terms(wanted.host, &program);
+        let Some(terms) = terms.filter(|_| self.tenants.len() < TENANTS_MAX) else {
+            return counter.deny(Denial::NoSlot);
+        };
+        self.next_request += 1;
+        self.tenants.insert(self.next_request, Tenant { counter, process: None });
+        self.broker.ask(self.next_request, Rc::new(wanted), terms, clock::monotonic_ms());
+    }
+
+    /// Something has happened.
+    pub(super) fn look(&mut self, concern: Concern) {
+        let now_ms = clock::monotonic_ms();
+        match concern {
+            Concern::Tenant(request) => self.hear(request, now_ms),
+            Concern::Process(id, event) => {
+                let Some(process) = self.processes.get_mut(&id) else { return };
+                match event {
+                    Event::Launched => match process.launched() {
+                        None => self.broker.started(id, now_ms),
+                        Some(failure) => self.has_failed(id, failure),
+                    },
+                    Event::Speaks => process.log(self.server),
+                    Event::Finishes if process.has_finished() => {
+                        self.broker.finished(id, now_ms);
+                    }
+                    Event::Finishes => {}
+                }
+            }
+        }
+    }
+
+    /// A tenant says something, or is gone.
+    fn hear(&mut self, request: RequestId, now_ms: u64) {
+        let Some(tenant) = self.tenants.get(&request) else { return };
+        let Some(heard) = tenant.counter.hear() else { return };
+        let Some(Tenant { process, .. }) = self.tenants.remove(&request) else { return };
+        let Some(id) = process else { return self.broker.leave(request) };
+        let outcome = match heard {
+            Heard::Word(Word::Answered) => Outcome::Answered,
+            Heard::Word(Word::Abandoned) | Heard::NeverTaken => Outcome::Abandoned,
+            Heard::Gone => Outcome::Suspect,
+        };
+        if let Some(process) = self.processes.get_mut(&id) {
+            process.is_left(outcome);
+        }
+        self.broker.done(id, outcome, now_ms);
+    }
+
+    /// Do all that is to be done.
+    pub(super) fn act(&mut self) {
+        let now_ms = clock::monotonic_ms();
+        while let Some(order) = self.broker.next(now_ms) {
+            match order {
+                Order::Start { process, class } => {
+                    if let Err(report) = self.start(process, &class) {
+                        self.has_failed(process, report);
+                    }
+                }
+                Order::Lease { process, request } => self.lease(process, request, now_ms),
+                Order::End { process, why } => {
+                    let process = self.processes.get_mut(&process);
+                    process.into_iter().for_each(|process| process.end(Some(why), now_ms));
+                }
+                Order::Refuse { request, is_hopeless } => {
+                    let Some(tenant) = self.tenants.remove(&request) else { continue };
+                    tenant.counter.deny(match is_hopeless {
+                        true => Denial::Report(self.failure),
+                        false => Denial::NoSlot,
+                    });
+                }
+            }
+        }
+        self.processes.values_mut().for_each(|process| process.kill_if_overdue(now_ms));
+    }
+
+    fn start(&mut self, id: ProcessId, class: &Rc<Wanted>) -> Result<(), Report> {
+        let failed = |error: std::io::Error| Report::Failed {
+            step: Step::Fork,
+            errno: error.raw_os_error().unwrap_or(0),
+        };
+        // Whoever asks has no say in its variables.
+        let mut order = runtime::programs::Order { environment: Vec::new(), ..class.order.clone() };
+        let (user, open_folder) = suexec::user(self.server, &mut order).map_err(Report::Refused)?;
+        let doorway = Doorway::open(&self.folder).or_else(|_| Doorway::open(&std::env::temp_dir()));
+        let (doorway, socket) = doorway.map_err(failed)?;
+        let (said, errors) = log_pipe().map_err(failed)?;
+        let program = class.order.program.to_string_lossy();
+        // What suEXEC drops of variables was said by somebody else than this configuration.
+        let of_server = class.order.identity == Identity::Server;
+        let mut environment = std::mem::take(&mut order.environment);
+        environment.extend(self.server.kept_environment(class.host, &program, of_server));
+        let launch = Launch {
+            program: &order.program,
+            arguments: &order.arguments,
+            environment: &environment,
+            folder: &order.folder,
+            open_folder: open_folder.as_ref(),
+            limits: Limits::default(),
+            user: user.as_deref(),
+            streams: [&socket, &errors, &errors],
+        };
+        let (pid, launch) = runtime::programs::launch(&launch).map_err(failed)?;
+        let text = format!(
+            "mod_fcgid: server {}:{program}({pid}) started",
+            self.server.kept_host_name(class.host)
+        );
+        self.server.tell_of_processes(Severity::Info, text.as_bytes());
+        self.processes.insert(id, Process::new(pid, class.clone(), (launch, doorway, said)));
+        Ok(())
+    }
+
+    /// A process could not be started. If there is one already it ends by itself.
+    fn has_failed(&mut self, id: ProcessId, report: Report) {
+        self.failure = report;
+        self.broker.failed(id, clock::monotonic_ms());
+    }
+
+    fn lease(&mut self, id: ProcessId, request: RequestId, now_ms: u64) {
+        let Some(process) = self.processes.get_mut(&id) else {
+            return self.broker.unreachable(id, now_ms);
+        };
+        let pid = process.pid;
+        let Ok(connection) = process.connect() else {
+            return self.broker.unreachable(id, now_ms);
+        };
+        let granted = match self.tenants.get_mut(&request) {
+            Some(tenant) => {
+                tenant.process = Some(id);
+                tenant.counter.grant(pid, connection.as_fd()).is_ok()
+            }
+            None => false,
+        };
+        if !granted {
+            self.tenants.remove(&request);
+            process.is_left(Outcome::Abandoned);
+            self.broker.done(id, Outcome::Abandoned, now_ms);
+        }
+    }
+
+    /// Keep no process that nobody has.
+    pub(super) fn drain(&mut self) {
+        self.broker.drain();
+    }
+
+    /// End all of them, and turn those away who wait.
+    pub(super) fn end_all(&mut self) {
+        let now_ms = clock::monotonic_ms();
+        self.processes.values_mut().for_each(|process| process.end(None, now_ms));
+        let waiting: Vec<RequestId> = self.tenants.keys().copied().collect();
+        waiting.into_iter().for_each(|request| self.broker.leave(request));
+        self.tenants.clear();
+        self.broker.drain();
+    }
+
+    /// A process has ended and has not been waited for: says whether it was one of these.
+    pub(super) fn bury(&mut self, pid: i32) -> bool {
+        let Some((id, _)) = self.processes.iter().find(|row| row.1.pid == pid) else {
+            return false;
+        };
+        let id = *id;
+        let Some(mut process) = self.processes.remove(&id) else { return false };
+        process.log(self.server);
+        if let Some(failure) = process.launched() {
+            self.has_failed(id, failure);
+        }
+        let why = self.broker.exited(id, clock::monotonic_ms());
+        let why = why.map(crate::broker::Why::words).or(process.why());
+        if let Some(ending) = process.bury() {
+            let (severity, text) = exit_line(&process.class.order.program, pid, why, ending);
+            self.server.tell_of_processes(severity, text.as_bytes());
+        }
+        true
+    }
+}

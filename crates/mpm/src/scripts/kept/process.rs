@@ -1,0 +1,246 @@
+//! One FastCGI process: how it is reached, what it says, and how it ends.
+
+use crate::broker::{Outcome, Why};
+use runtime::process::{self, Ending};
+use runtime::programs::{Doorway, Launch, Report, Wanted, discard, end_group, say_no_more};
+use server::{Server, Severity};
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::rc::Rc;
+
+/// How long a process may take to end that was told to, as any other program.
+const PATIENCE_MS: u64 = 3000;
+
+/// Bytes of an answer that nobody wants which are taken before the connection is closed.
+const UNWANTED_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes that are read at a time of what a process says.
+const PIECE_BYTES: usize = 8192;
+
+/// What a descriptor of a process tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::scripts) enum Event {
+    /// Whether it could be started.
+    Launched,
+    /// It has written to its standard output or error.
+    Speaks,
+    /// It goes on with a request that nobody waits for.
+    Finishes,
+}
+
+/// A process.
+pub(super) struct Process {
+    pub(super) pid: i32,
+    pub(super) class: Rc<Wanted>,
+    /// Until it is known whether it runs.
+    launch: Option<OwnedFd>,
+    doorway: Doorway,
+    /// What it says, and the beginning of a line.
+    said: Option<File>,
+    line: Vec<u8>,
+    /// The other copy of what the one has who uses it.
+    connection: Option<OwnedFd>,
+    /// Nobody uses it any more; so much of its answer was thrown away.
+    unwanted: Option<usize>,
+    kill_ms: Option<u64>,
+    why: Option<&'static str>,
+}
+
+impl Process {
+    pub(super) fn new(
+        pid: i32,
+        class: Rc<Wanted>,
+        (launch, doorway, said): (OwnedFd, Doorway, File),
+    ) -> Self {
+        Self {
+            pid,
+            class,
+            launch: Some(launch),
+            doorway,
+            said: Some(said),
+            line: Vec::new(),
+            connection: None,
+            unwanted: None,
+            kill_ms: None,
+            why: None,
+        }
+    }
+
+    pub(super) fn watched(&self) -> impl Iterator<Item = (Event, BorrowedFd<'_>)> {
+        let launch = self.launch.as_ref().map(|launch| (Event::Launched, launch.as_fd()));
+        let said = self.said.as_ref().map(|said| (Event::Speaks, said.as_fd()));
+        let connection = self.connection.as_ref().filter(|_| self.unwanted.is_some());
+        let connection = connection.map(|connection| (Event::Finishes, connection.as_fd()));
+        launch.into_iter().chain(said).chain(connection)
+    }
+
+    /// It is known now whether it runs: why it does not.
+    pub(super) fn launched(&mut self) -> Option<Report> {
+        let launch = self.launch.take()?;
+        let (step, errno) = Launch::failure(&launch)?;
+        Some(Report::Failed { step, errno })
+    }
+
+    /// A connection for a request, which whoever serves that gets a copy of.
+    pub(super) fn connect(&mut self) -> io::Result<&OwnedFd> {
+        self.unwanted = None;
+        let connection = self.doorway.connect()?;
+        Ok(self.connection.insert(connection))
+    }
+
+    /// Nobody uses it any more. If it still does something for whoever it was, it gets no more of
+    /// the request, and shows by closing the connection when it has done with it.
+    pub(super) fn is_left(&mut self, outcome: Outcome) {
+        match (outcome, &self.connection) {
+            (Outcome::Abandoned, Some(connection)) => {
+                say_no_more(connection);
+                self.unwanted = Some(0);
+            }
+            _ => self.connection = None,
+        }
+    }
+
+    /// Whether it has done with a request that nobody waits for. One that writes much of an answer
+    /// finds out that nobody reads.
+    pub(super) fn has_finished(&mut self) -> bool {
+        let (Some(connection), Some(before)) = (&self.connection, self.unwanted) else {
+            return false;
+        };
+        let (bytes, is_over) = discard(connection, PIECE_BYTES);
+        let sum = before + bytes;
+        self.unwanted = Some(sum);
+        if !is_over && sum < UNWANTED_BYTES_MAX {
+            return false;
+        }
+        (self.connection, self.unwanted) = (None, None);
+        true
+    }
+
+    /// Write the lines to the log that it has said.
+    pub(super) fn log(&mut self, server: &Server) {
+        let Some(said) = &mut self.said else { return };
+        let mut piece = [0; PIECE_BYTES];
+        match said.read(&mut piece) {
+            Ok(0) => self.said = None,
+            Ok(length) => self.line.extend_from_slice(&piece[..length]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+            Err(_) => self.said = None,
+        }
+        let is_over = self.said.is_none() || self.line.len() >= 2 * PIECE_BYTES;
+        while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
+            let rest = self.line.split_off(end + 1);
+            tell(server, &self.line[..end]);
+            self.line = rest;
+        }
+        if is_over {
+            tell(server, &std::mem::take(&mut self.line));
+        }
+    }
+
+    /// Tell it to end, if nobody has. It is killed after a while.
+    pub(super) fn end(&mut self, why: Option<Why>, now_ms: u64) {
+        if self.kill_ms.is_none() {
+            end_group(self.pid, false);
+            self.kill_ms = Some(now_ms + PATIENCE_MS);
+            self.why = Some(why.unwrap_or(Why::ShuttingDown).words());
+        }
+    }
+
+    /// When it is to be killed.
+    pub(super) fn kill_ms(&self) -> u64 {
+        self.kill_ms.unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn kill_if_overdue(&mut self, now_ms: u64) {
+        if self.kill_ms.is_some_and(|kill_ms| now_ms >= kill_ms) {
+            end_group(self.pid, true);
+            self.kill_ms = Some(now_ms + PATIENCE_MS);
+        }
+    }
+
+    /// Why it was told to end.
+    pub(super) fn why(&self) -> Option<&'static str> {
+        self.why
+    }
+
+    /// It has ended, and has not been waited for: whatever it has started goes with it.
+    pub(super) fn bury(&self) -> Option<Ending> {
+        end_group(self.pid, true);
+        process::wait_for(self.pid)
+    }
+}
+
+/// As mod_fcgid writes what comes in a stream of errors.
+fn tell(server: &Server, line: &[u8]) {
+    if !line.is_empty() {
+        server.tell_of_processes(Severity::Warning, &[b"mod_fcgid: stderr: ", line].concat());
+    }
+}
+
+/// What the log says about the end of a process (fcgid_proc_unix.c, proc_print_exit_info).
+pub(super) fn exit_line(
+    program: &CStr,
+    pid: i32,
+    why: Option<&str>,
+    ending: Ending,
+) -> (Severity, String) {
+    /// SIGTERM, SIGHUP, SIGUSR1 and SIGKILL.
+    const STOPS: [i32; 4] = [15, 1, 10, 9];
+    let (severity, how) = match ending {
+        Ending::Exit(code) => {
+            let how = format!("terminated by calling exit(), return code: {code}");
+            (Severity::Info, how)
+        }
+        Ending::Signal(number) if STOPS.contains(&number) => {
+            (Severity::Info, format!("get stop signal {number}"))
+        }
+        Ending::Signal(number) => (Severity::Error, format!("get unexpected signal {number}")),
+    };
+    let why = match (why, ending) {
+        (Some("connect error"), Ending::Exit(_)) => "server exited",
+        (why, _) => why.unwrap_or("normal exit"),
+    };
+    let program = program.to_string_lossy();
+    (severity, format!("mod_fcgid: process {program}({pid}) exit({why}), {how}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_process_is_told_in_mod_fcgids_words() {
+        for (why, ending, severity, text) in [
+            (
+                None,
+                Ending::Exit(3),
+                Severity::Info,
+                "exit(normal exit), terminated by calling exit(), return code: 3",
+            ),
+            (
+                Some("idle timeout"),
+                Ending::Signal(15),
+                Severity::Info,
+                "exit(idle timeout), get stop signal 15",
+            ),
+            (
+                Some("connect error"),
+                Ending::Exit(0),
+                Severity::Info,
+                "exit(server exited), terminated by calling exit(), return code: 0",
+            ),
+            (
+                None,
+                Ending::Signal(11),
+                Severity::Error,
+                "exit(normal exit), get unexpected signal 11",
+            ),
+        ] {
+            let (level, line) = exit_line(c"/bin/x", 7, why, ending);
+            assert_eq!(line, format!("mod_fcgid: process /bin/x(7) {text}"));
+            assert_eq!(level, severity);
+        }
+    }
+}

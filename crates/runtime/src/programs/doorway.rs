@@ -1,0 +1,166 @@
+//! Sockets at which kept programs listen: without a name, so that nobody connects to them but
+//! whoever made them.
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
+};
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
+
+/// Connections that may wait: there is one at a time, and those that were given up.
+const QUEUE: i32 = 16;
+
+/// Names that are tried for the folder.
+const NAMES: u32 = 100;
+
+/// Where a program can be reached.
+pub struct Doorway {
+    /// The socket in the file system. Its name is gone.
+    inode: OwnedFd,
+}
+
+impl Doorway {
+    /// A doorway, and the listening socket behind it, which is to be the standard input of a
+    /// program. `folder` holds its name for a moment, in a folder that nobody else may enter.
+    ///
+    /// # Errors
+    /// When the folder cannot be used, or descriptors are used up.
+    pub fn open(folder: &Path) -> io::Result<(Self, File)> {
+        let (path, private) = private_folder(folder)?;
+        let opened = Self::open_in(&private);
+        // The folder is empty again, unless something went wrong before.
+        let _ = rustix::fs::unlinkat(&private, c"socket", AtFlags::empty());
+        let _ = rustix::fs::unlinkat(CWD, path.as_path(), AtFlags::REMOVEDIR);
+        opened
+    }
+
+    fn open_in(private: &OwnedFd) -> io::Result<(Self, File)> {
+        // Not blocking would be seen by the program, which shares the state of the socket.
+        let socket =
+            socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        // Names of sockets are short; that of a folder need not be.
+        let name = format!("/proc/self/fd/{}/socket", private.as_raw_fd());
+        bind(&socket, &SocketAddrUnix::new(name.as_str())?)?;
+        listen(&socket, QUEUE)?;
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let inode = rustix::fs::openat(private, c"socket", flags, Mode::empty())?;
+        Ok((Self { inode }, File::from(socket)))
+    }
+
+    /// Connect. The connection never waits, and neither does this.
+    ///
+    /// # Errors
+    /// When the program listens no more, or has not accepted many connections.
+    pub fn connect(&self) -> io::Result<OwnedFd> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        let name = format!("/proc/self/fd/{}", self.inode.as_raw_fd());
+        connect(&socket, &SocketAddrUnix::new(name.as_str())?)?;
+        Ok(socket)
+    }
+}
+
+/// A new folder below `folder` that nobody else may enter, and is this user's own.
+fn private_folder(folder: &Path) -> io::Result<(std::path::PathBuf, OwnedFd)> {
+    let id = std::process::id();
+    for nth in 0..NAMES {
+        let path = folder.join(format!(".trivet-{id}-{nth}"));
+        match rustix::fs::mkdirat(CWD, path.as_path(), Mode::RWXU) {
+            Err(rustix::io::Errno::EXIST) => continue,
+            made => made?,
+        }
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(CWD, path.as_path(), flags, Mode::empty())?;
+        let status = rustix::fs::fstat(&opened)?;
+        let is_ours = status.st_uid == rustix::process::geteuid().as_raw();
+        return match is_ours && status.st_mode & 0o077 == 0 {
+            true => Ok((path, opened)),
+            false => Err(io::ErrorKind::PermissionDenied.into()),
+        };
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// A pipe for what a program says besides its answers: the end that is read never waits.
+///
+/// # Errors
+/// When descriptors are used up.
+pub fn log_pipe() -> io::Result<(File, File)> {
+    let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+    // Only this end: the program expects a pipe that waits.
+    let flags = rustix::fs::fcntl_getfl(&reader)? | OFlags::NONBLOCK;
+    rustix::fs::fcntl_setfl(&reader, flags)?;
+    Ok((File::from(reader), File::from(writer)))
+}
+
+/// Send no more over a connection: whoever reads at its other end comes to the end.
+pub fn say_no_more(connection: impl AsFd) {
+    // One that has broken has no other end.
+    let _ = rustix::net::shutdown(connection, rustix::net::Shutdown::Write);
+}
+
+/// Read what has come and throw it away, up to `most` bytes: how many there were, and whether that
+/// was all there will ever be.
+pub fn discard(connection: impl AsFd, most: usize) -> (usize, bool) {
+    let (mut sum, mut buffer) = (0, [0; 16 * 1024]);
+    while sum < most {
+        match rustix::io::read(&connection, &mut buffer[..]) {
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return (sum, false),
+            Ok(0) | Err(_) => return (sum, true),
+            Ok(length) => sum += length,
+        }
+    }
+    (sum, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    #[test]
+    fn a_program_is_reached_without_a_name() {
+        let deep = std::env::temp_dir().join(format!("trivet-doorway-{}", std::process::id()));
+        let folder = deep.join("x".repeat(120));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (doorway, socket) = Doorway::open(&folder).unwrap();
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+        let listener = UnixListener::from(OwnedFd::from(socket));
+        let mut ours = UnixStream::from(doorway.connect().unwrap());
+        let (mut theirs, _) = listener.accept().unwrap();
+        ours.write_all(b"hello").unwrap();
+        say_no_more(&ours);
+        let mut said = String::new();
+        theirs.read_to_string(&mut said).unwrap();
+        assert_eq!(said, "hello");
+        assert_eq!(discard(&ours, 100), (0, false));
+        theirs.write_all(b"answer").unwrap();
+        assert_eq!(discard(&ours, 100), (6, false));
+        drop(theirs);
+        assert_eq!(discard(&ours, 100), (0, true));
+        drop(listener);
+        let error = doorway.connect().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+        std::fs::remove_dir_all(&deep).unwrap();
+    }
+
+    #[test]
+    fn a_queue_that_is_full_keeps_nobody_waiting() {
+        let (doorway, _socket) = Doorway::open(&std::env::temp_dir()).unwrap();
+        let mut connections = Vec::new();
+        let error = loop {
+            match doorway.connect() {
+                Ok(connection) => connections.push(connection),
+                Err(error) => break error,
+            }
+            assert!(connections.len() < 100);
+        };
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        assert!(Doorway::open(Path::new("/nonexistent")).is_err());
+    }
+}

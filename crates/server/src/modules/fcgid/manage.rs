@@ -1,0 +1,117 @@
+//! What the process that keeps FastCGI processes has to know of the configuration, and how it
+//! speaks in the log.
+
+use super::settings::{Scores, Terms};
+use crate::log::level::Level;
+use crate::script::environment;
+use crate::server::Server;
+use crate::{Machine, SHARE_PERCENT};
+use std::ffi::CString;
+use std::path::PathBuf;
+
+/// What a process is taken to need where nobody says how many there may be: what PHP has with an
+/// application of some size.
+const PROCESS_BYTES: u64 = 64 << 20;
+
+/// Processes for each core: more of them would mostly wait for each other.
+const PROCESSES_PER_CORE: usize = 32;
+
+/// Not fewer, however small the machine is.
+const PROCESSES_LEAST: usize = 4;
+
+/// The name of the module in the log.
+const NAME: &str = "fcgid";
+
+/// How important a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// What happens as a rule.
+    Info,
+    /// What should be looked at.
+    Warning,
+    /// What is wrong.
+    Error,
+}
+
+/// Processes at most, on this machine.
+fn processes_max(machine: &Machine) -> usize {
+    let bytes = machine.available_bytes.saturating_mul(SHARE_PERCENT) / 100;
+    let of_memory = usize::try_from(bytes / PROCESS_BYTES).unwrap_or(usize::MAX);
+    of_memory.min(machine.cores.saturating_mul(PROCESSES_PER_CORE)).max(PROCESSES_LEAST)
+}
+
+impl Server {
+    /// `FcgidMaxProcesses`, or what this machine is good for.
+    pub fn kept_processes_max(&self) -> usize {
+        self.site.fcgid.processes_max().unwrap_or_else(|| processes_max(&Machine::here()))
+    }
+
+    /// What starting processes costs.
+    pub fn kept_scores(&self) -> Scores {
+        self.site.fcgid.scores()
+    }
+
+    /// Where the sockets of processes have a name for a moment.
+    pub fn kept_folder(&self) -> PathBuf {
+        self.site.fcgid.socket_folder().cloned().unwrap_or_else(std::env::temp_dir)
+    }
+
+    /// What holds for processes of `program` on a host; `None` if there is no such host.
+    pub fn kept_terms(&self, host: u32, program: &str) -> Option<Terms> {
+        let host = self.site.hosts.get(usize::try_from(host).ok()?)?;
+        Some(host.modules.fcgid.terms(program))
+    }
+
+    /// The variables that such a process begins with, besides those of any process of another user
+    /// than the server's.
+    pub fn kept_environment(&self, host: u32, program: &str, of_server: bool) -> Vec<CString> {
+        let inherited = environment::inherited_variables().filter(|_| of_server);
+        let mut all: Vec<(Vec<u8>, Vec<u8>)> =
+            inherited.map(|(name, value)| (name.as_bytes().to_vec(), value)).collect();
+        let host = usize::try_from(host).ok().and_then(|host| self.site.hosts.get(host));
+        for (name, value) in host.into_iter().flat_map(|it| it.modules.fcgid.environment(program)) {
+            all.retain(|row| !row.0.eq_ignore_ascii_case(name.as_bytes()));
+            all.push((name.into_bytes(), value.into_bytes()));
+        }
+        all.into_iter()
+            .filter_map(|(name, value)| CString::new([name, value].join(&b'=')).ok())
+            .collect()
+    }
+
+    /// The name of a host, for the log.
+    pub fn kept_host_name(&self, host: u32) -> &str {
+        let host = usize::try_from(host).ok().and_then(|host| self.site.hosts.get(host));
+        host.and_then(|host| host.name()).unwrap_or("(unknown)")
+    }
+
+    /// A line in the log about processes.
+    pub fn tell_of_processes(&self, severity: Severity, text: &[u8]) {
+        let level = match severity {
+            Severity::Info => Level::Info,
+            Severity::Warning => Level::Warn,
+            Severity::Error => Level::Error,
+        };
+        self.log(level, NAME, None, None, text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_and_cores_bound_the_number_of_processes() {
+        const GB: u64 = 1 << 30;
+        let max = |cores, available_bytes| {
+            processes_max(&Machine { cores, total_bytes: available_bytes, available_bytes })
+        };
+        assert_eq!(max(2, 16 * GB), 64);
+        assert_eq!(max(64, 16 * GB), 204);
+        assert_eq!(max(2, GB), 12);
+        assert_eq!(max(1, 0), 4);
+        assert_eq!(
+            max(usize::MAX, u64::MAX),
+            usize::try_from(u64::MAX / 100 / PROCESS_BYTES).unwrap()
+        );
+    }
+}

@@ -1,0 +1,281 @@
+//! fcgid: scripts for FastCGI applications that this server starts, keeps and ends itself
+//! (mod_fcgid).
+//!
+//! Another process keeps them and says who gets which (`runtime::programs`); `manage.rs` is what it
+//! has to know. `request.rs` is what an application is told, `managed.rs` one that has a request.
+//! Bytes are carried by the relay of proxy_fcgi.
+
+mod directives;
+mod manage;
+mod managed;
+mod request;
+mod settings;
+
+pub use manage::Severity;
+pub(crate) use settings::{HostSettings, ServerSettings, Settings};
+pub use settings::{Scores, Terms};
+
+use crate::accounting::Waits;
+use crate::failure::Failure;
+use crate::handler::{self, Handler};
+use crate::log::level::Level;
+use crate::lookup::Lookup;
+use crate::modules::alias::SCRIPT_HANDLER;
+use crate::modules::cgi;
+use crate::modules::core::PathInfo;
+use crate::modules::proxy_fcgi::answer::{Log, Voice};
+use crate::modules::proxy_fcgi::relay::{Fault, Relay, Talk};
+use crate::phase::{self, Stop};
+use crate::representation;
+use crate::response::{Body, Response};
+use crate::script::answer;
+use crate::script::body::Body as RequestBody;
+use crate::script::spool::Spool;
+use crate::site::builder::Builder;
+use config::Module;
+use fastcgi::{ScriptFault, ScriptHead};
+use http1::BodyLength;
+use managed::Managed;
+use message::{Method, Status};
+use runtime::Backend;
+use runtime::file::{Errno, Kind};
+use runtime::programs::{Denial, Report, Tenant, Wanted};
+use scoreboard::Cause;
+use settings::Wrapper;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The module and its table.
+pub(crate) static MODULE: Module<Builder> =
+    Module { name: "fcgid_module", file: "mod_fcgid.c", directives: directives::DIRECTIVES };
+
+/// The name of the module in the log.
+const NAME: &str = "fcgid";
+
+/// The handler that scripts have.
+pub(crate) const HANDLER: &str = "fcgid-script";
+
+/// How much longer than it says the keeper of processes may take to answer: it is being replaced.
+const GRACE_MS: u64 = 5000;
+
+/// Resolve hook.
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    let is_ours = handler::effective(lookup)?.is_some_and(|name| name == HANDLER);
+    if is_ours {
+        lookup.mark_personal();
+    }
+    Ok(is_ours.then_some(Handler::Managed))
+}
+
+/// Have a process of the application answer.
+pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
+    let wrapper = check(lookup)?;
+    let mut body = request_body(lookup).await?;
+    let head = request::head(lookup, &body);
+    let wanted = request::wanted(lookup, wrapper.as_deref());
+    let program = wanted.order.program.to_string_lossy();
+    let terms = lookup.host.modules.fcgid.terms(&program);
+    // To ask again does no harm, and nothing of the request is lost.
+    let is_safe = matches!(body, RequestBody::None)
+        && matches!(lookup.method, Some(Method::Get | Method::Head | Method::Options));
+    let mut attempts = if is_safe { 2 } else { 1 };
+    loop {
+        attempts -= 1;
+        let mut waits = Waits::new(lookup.request.spent.clone());
+        waits.now_for(Some(Cause::BackendConnect));
+        let leased = lease(lookup, &wanted, &terms).await;
+        let (tenant, backend) =
+            leased.map_err(|why| no_process(lookup, wrapper.as_deref(), &wanted, why))?;
+        waits.now_for(None);
+        let talk = Talk {
+            body: std::mem::replace(&mut body, RequestBody::None),
+            timeout_ms: terms.io_ms,
+            connect_ms: terms.io_ms,
+            is_patient: false,
+            log: Log::of(lookup, Voice::Fcgid),
+        };
+        let mut managed = Managed::new(Relay::on(backend, head.clone(), talk, waits), tenant);
+        match managed.head().await {
+            Ok(head) => return response(lookup, head, managed).await,
+            Err(fault) if attempts > 0 && managed.is_untouched(&fault) => {}
+            Err(fault) => return Err(failed(lookup, fault).into()),
+        }
+    }
+}
+
+/// What has to hold before anything runs, in mod_fcgid's order (fcgid_handler).
+fn check(lookup: &mut Lookup<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
+    let path = lookup.display_path();
+    let refuse = |status, text: &str| Failure::new(status, NAME, format!("{text}: {path}"));
+    let is_script_alias = lookup.mapped.handler == Some(SCRIPT_HANDLER);
+    if !lookup.settings.core.may_execute() && !is_script_alias {
+        let text = format!("mod_fcgid: location of script {path} does not have ExecCGI enabled");
+        return Err(Failure::new(Status::FORBIDDEN, NAME, text).at_error().into());
+    }
+    let rejects = lookup.settings.core.accept_path_info() == PathInfo::Reject;
+    if rejects && !lookup.path_info.is_empty() {
+        let text = "mod_fcgid: AcceptPathInfo off disallows user's path";
+        return Err(refuse(Status::NOT_FOUND, text).into());
+    }
+    let wrapper = lookup.settings.fcgid.wrapper(&lookup.place.path()).cloned();
+    if wrapper.as_ref().is_some_and(|wrapper| wrapper.is_virtual) {
+        return Ok(wrapper);
+    }
+    match &lookup.found {
+        Err(errno) => Err(phase::open_failure(lookup, *errno).into()),
+        Ok(entry) if entry.status.kind == Kind::Directory => {
+            Err(refuse(Status::FORBIDDEN, "mod_fcgid: attempt to run a directory").into())
+        }
+        Ok(_) => {
+            // The application opens it; nobody here has to keep it open.
+            let entry = std::mem::replace(&mut lookup.found, Err(Errno::NOENT));
+            lookup.status = entry.ok().map(|entry| entry.status);
+            Ok(wrapper)
+        }
+    }
+}
+
+/// The body of the request: all of it, if it is small or does not say how long it is.
+async fn request_body(lookup: &Lookup<'_>) -> Result<RequestBody, Failure> {
+    let settings = &lookup.host.modules.fcgid;
+    let said = match lookup.request.body() {
+        BodyLength::Length(length) => Some(length),
+        BodyLength::None | BodyLength::Chunked => None,
+    };
+    said.map_or(Ok(()), |length| check_length(lookup, length))?;
+    let body = RequestBody::of(lookup).await?;
+    let is_small = said.is_some_and(|length| length <= settings.request_bytes_kept());
+    let body = match body {
+        RequestBody::Incoming(incoming) if is_small => {
+            RequestBody::Spooled(Spool::fill(&incoming, &lookup.request.spent).await?)
+        }
+        body => body,
+    };
+    if let RequestBody::Spooled(spool) = &body {
+        check_length(lookup, spool.length())?;
+    }
+    Ok(body)
+}
+
+/// `FcgidMaxRequestLen`, where somebody has set it.
+fn check_length(lookup: &Lookup<'_>, length: u64) -> Result<(), Failure> {
+    let most = lookup.host.modules.fcgid.request_bytes_max();
+    let Some(most) = most.filter(|most| length > *most) else { return Ok(()) };
+    let text =
+        format!("mod_fcgid: HTTP request length {length} (so far) exceeds MaxRequestLen ({most})");
+    Err(Failure::new(Status::INTERNAL_SERVER_ERROR, NAME, text).level(Level::Warn))
+}
+
+/// Wait for a process.
+async fn lease(
+    lookup: &Lookup<'_>,
+    wanted: &Wanted,
+    terms: &Terms,
+) -> Result<(Tenant, Backend), Option<Report>> {
+    let server = lookup.context.server();
+    let orders = server.orders().ok_or(None)?;
+    let limit = Duration::from_millis(terms.connect_ms.saturating_add(GRACE_MS));
+    match runtime::timer::timeout(limit, orders.lease(wanted)).await {
+        Some(Ok(Ok(leased))) => Ok(leased),
+        Some(Ok(Err(Denial::Report(report)))) => Err(Some(report)),
+        Some(Ok(Err(Denial::NoSlot))) | None => Err(None),
+        Some(Err(error)) => {
+            let text = "mod_fcgid: the process that starts applications does not answer";
+            let said = Failure::at(Level::Error, NAME, None, text);
+            lookup.context.log_failure(&with_errno(said, &error), lookup);
+            Err(None)
+        }
+    }
+}
+
+fn with_errno(failure: Failure, error: &io::Error) -> Failure {
+    match error.raw_os_error() {
+        Some(number) => failure.os_error(number),
+        None => failure,
+    }
+}
+
+/// No process became free in time, or there is none. To httpd a program that cannot be started is
+/// one that does not answer.
+fn no_process(
+    lookup: &Lookup<'_>,
+    wrapper: Option<&Wrapper>,
+    wanted: &Wanted,
+    why: Option<Report>,
+) -> Failure {
+    let program = wanted.order.program.to_string_lossy();
+    let text = format!("mod_fcgid: can't run {program}");
+    let said = match why {
+        Some(Report::Failed { errno, .. }) => {
+            Failure::at(Level::Error, NAME, None, &text).os_error(errno)
+        }
+        Some(Report::Refused(refusal)) => {
+            Failure::at(Level::Error, NAME, None, &format!("{text}: {}", refusal.text()))
+        }
+        _ => {
+            let line = wrapper.map_or(&*program, |wrapper| &wrapper.line);
+            let text = format!("mod_fcgid: can't apply process slot for {line}");
+            return Failure::new(Status::SERVICE_UNAVAILABLE, NAME, text).level(Level::Warn);
+        }
+    };
+    lookup.context.log_failure(&said, lookup);
+    of_script(lookup, &fastcgi::ScriptHeadParser::new().end_of_output())
+}
+
+/// There is no answer.
+fn failed(lookup: &Lookup<'_>, fault: Fault) -> Failure {
+    match fault {
+        Fault::Request(refusal) => Failure::from(refusal),
+        Fault::Script(fault) => of_script(lookup, &fault),
+        // A process that is silent is as good as one that is gone (fcgid_bridge.c,
+        // getsfunc_fcgid_BRIGADE), so that this is no 504.
+        other => {
+            Log::of(lookup, Voice::Fcgid).broken_off(&other);
+            of_script(lookup, &fastcgi::ScriptHeadParser::new().end_of_output())
+        }
+    }
+}
+
+/// What it says is no answer: httpd's library complains, and not the module.
+fn of_script(lookup: &Lookup<'_>, fault: &ScriptFault) -> Failure {
+    let text = fault.message(lookup.file_name());
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let module = if fault.id().is_some() { "http" } else { "core" };
+    let mut failure = Failure::new(fault.status(), module, text).at_error();
+    failure.id = fault.id();
+    failure
+}
+
+/// The response that a script has begun. Its body follows as it comes, unless it is there already.
+async fn response(
+    lookup: &mut Lookup<'_>,
+    head: ScriptHead,
+    mut managed: Managed,
+) -> Result<Response, Stop> {
+    if let Some(redirect) = head.redirect() {
+        // Whatever else it says is dropped, but it may finish its work.
+        managed.finish().await;
+        let stop = cgi::redirected(lookup, redirect);
+        answer::keep(lookup, head.lasting);
+        return Err(stop);
+    }
+    let mut response = answer::begin(lookup, head, NAME)?;
+    if response.content_type.is_none() {
+        response.content_type = representation::content_type(lookup);
+    }
+    let is_head = lookup.request.is_head();
+    if response.status.is_bodyless() || is_head {
+        // The script runs to its end, as it would for anybody else.
+        managed.finish().await;
+        if is_head {
+            response.body = Body::stream(managed); // nobody says how long it would be
+        }
+        return Ok(response);
+    }
+    response.body = match managed.whole_body() {
+        Some(body) => Body::bytes(body),
+        None => Body::stream(managed),
+    };
+    Ok(response)
+}

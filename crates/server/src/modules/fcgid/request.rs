@@ -1,0 +1,111 @@
+//! What an application is told about a request, and what kind of process it needs.
+
+use super::NAME;
+use super::settings::Wrapper;
+use crate::log::level::Level;
+use crate::lookup::Lookup;
+use crate::modules::suexec;
+use crate::script::body::Body;
+use crate::script::environment::environment;
+use crate::table::Table;
+use fastcgi::{Exchange, Params};
+use http1::BodyLength;
+use runtime::programs::{Limits, Order, Wanted};
+use std::ffi::CString;
+use std::rc::Rc;
+
+/// Fields that are about the connection to the client (fcgid_handler).
+const HOP_BY_HOP: [&str; 5] =
+    ["HTTP_KEEP_ALIVE", "HTTP_TE", "HTTP_TRAILER", "HTTP_TRANSFER_ENCODING", "HTTP_UPGRADE"];
+
+/// What is sent first, and what it makes of the answer.
+pub(super) fn head(lookup: &mut Lookup<'_>, body: &Body) -> Rc<(Vec<u8>, Exchange)> {
+    let settings = lookup.settings.clone();
+    let mut env = environment(lookup, settings.core.variables());
+    // Debian's mod_fcgid has read the body by now, and says its length even if there is none.
+    let length = match (body, lookup.request.body()) {
+        (Body::Spooled(spool), _) => spool.length(),
+        (Body::Incoming(_), BodyLength::Length(length)) => length,
+        _ => 0,
+    };
+    env.set("CONTENT_LENGTH", length.to_string());
+    pass_headers(lookup, &mut env);
+    if lookup.site().fcgid.fixes_path_info() {
+        fix_path_info(&mut env);
+    }
+    HOP_BY_HOP.iter().for_each(|name| env.unset(name));
+    // Said as mod_fcgid says it: an application must not keep the connection.
+    env.set("HTTP_CONNECTION", "close");
+    lookup.env = env;
+    Rc::new(encode(lookup, &lookup.env))
+}
+
+/// `FcgidPassHeader`: under the name that is written, and under that of any field.
+fn pass_headers(lookup: &Lookup<'_>, env: &mut Table) {
+    for name in lookup.host.modules.fcgid.pass_headers() {
+        let Some(value) = lookup.field(name).map(<[u8]>::to_vec) else { continue };
+        env.set(name, value.as_slice());
+        let letter = |byte: u8| match byte.is_ascii_alphanumeric() {
+            true => char::from(byte.to_ascii_uppercase()),
+            false => '_',
+        };
+        let variable: String = "HTTP_".chars().chain(name.bytes().map(letter)).collect();
+        env.set(&variable, value);
+    }
+}
+
+/// `FcgidFixPathinfo`: for a PHP that cuts DOCUMENT_ROOT off SCRIPT_NAME.
+fn fix_path_info(env: &mut Table) {
+    let (root, name) = (env.get("DOCUMENT_ROOT"), env.get("SCRIPT_NAME"));
+    // apr_filepath_merge: an absolute path takes the place of the root.
+    if let (Some(root), Some(name)) = (root, name)
+        && !name.starts_with(b"/")
+    {
+        let merged = [root, b"/", name].concat();
+        env.set("SCRIPT_NAME", merged);
+    }
+}
+
+/// Variables as records, with names that a shell can use (ap_create_environment). What is too long
+/// is left out.
+fn encode(lookup: &Lookup<'_>, env: &Table) -> (Vec<u8>, Exchange) {
+    let mut params = Params::new(false);
+    for (name, value) in env.iter() {
+        let letter = |(nth, byte): (usize, u8)| match byte {
+            b'0'..=b'9' if nth == 0 => b'_',
+            byte if byte.is_ascii_alphanumeric() => byte,
+            _ => b'_',
+        };
+        let name: Vec<u8> = name.bytes().enumerate().map(letter).collect();
+        if let Err(too_long) = params.add(&name, value) {
+            let text = String::from_utf8_lossy(&too_long.message(&name)).into_owned();
+            lookup.log(Level::Warn, NAME, None, &text);
+        }
+    }
+    params.finish()
+}
+
+/// The process that a script needs: of the wrapper, or of the script itself if that is a program.
+pub(super) fn wanted(lookup: &Lookup<'_>, wrapper: Option<&Wrapper>) -> Wanted {
+    let (arguments, file) = match wrapper {
+        Some(wrapper) => {
+            (wrapper.words.iter().map(|word| word.clone().into_bytes()).collect(), (0, 0))
+        }
+        None => {
+            let identity = lookup.status.map_or((0, 0), |status| status.identity);
+            (vec![lookup.place.path()], identity)
+        }
+    };
+    let program = arguments.first().cloned().unwrap_or_default();
+    let folder = program.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash.max(1));
+    let text = |bytes: &[u8]| CString::new(bytes).unwrap_or_default();
+    let order = Order {
+        identity: suexec::identity(lookup),
+        limits: Limits::default(),
+        folder: text(&program[..folder]),
+        program: text(&program),
+        arguments: arguments.iter().map(|argument| text(argument)).collect(),
+        environment: Vec::new(),
+    };
+    Wanted { host: u32::try_from(lookup.host.index).unwrap_or(u32::MAX), file, order }
+}
