@@ -154,11 +154,28 @@ fn the_log_says_that_all_children_are_busy(mpm: Mpm) {
     wait_for("the cause", 5, || server.error_text().contains(busy));
 }
 
+fn a_backend_has_no_more_connections_than_it_is_said_to_take(mpm: Mpm) {
+    let lines = ["<Proxy \"fcgi://localhost/\">", "ProxySet max=1 acquire=300", "</Proxy>"];
+    let Some((server, _fpm)) = start("no_more_connections", mpm, 8, &lines) else { return };
+    let mut clients: Vec<_> = (0..8).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        client.send("GET /sleep.php?ms=1500 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    }
+    let statuses: Vec<u16> = clients.iter_mut().map(|client| client.response().status).collect();
+    let served = statuses.iter().filter(|status| **status == 200).count();
+    // Each process gets on with one; there is one for each core.
+    let most = thread::available_parallelism().unwrap().get();
+    assert!((1..=most).contains(&served), "{statuses:?}");
+    assert!(statuses.iter().all(|status| [200, 503].contains(status)), "{statuses:?}");
+    wait_for("the cause", 5, || server.error_text().contains("all 1 connections of max=1 busy"));
+}
+
 each_mpm! {
     requests_of_a_client_share_a_connection,
     a_kept_connection_gives_way_to_whoever_waits,
     a_single_child_is_kept_from_nobody,
     nobody_waits_longer_than_twice_the_fair_share,
     reloads_and_restarts_of_fpm_lose_no_request,
-    the_log_says_that_all_children_are_busy,
+    the_log_says_that_all_children_are_busy;
+    event: a_backend_has_no_more_connections_than_it_is_said_to_take,
 }

@@ -265,9 +265,9 @@ impl Pool {
         }
         let since_ms = state.known.full_since_ms.unwrap_or(u64::MAX);
         let full_ms = clock::monotonic_ms().saturating_sub(since_ms).max(waited_ms);
-        let who = match (&state.known.fpm, state.options.children) {
-            (Some(fpm), _) => format!("PHP-FPM {}: all {} children", fpm.name, fpm.children),
-            (None, Some(max)) => format!("all {max} connections of max={max}"),
+        let who = match (state.options.children, &state.known.fpm) {
+            (Some(max), _) => format!("all {max} connections of max={max}"),
+            (None, Some(fpm)) => format!("PHP-FPM {}: all {} children", fpm.name, fpm.children),
             (None, None) => "all children".to_owned(),
         };
         Some(format!("{who} busy for {} s", full_ms.div_ceil(1000)))

@@ -108,7 +108,7 @@ fn fcgid_words(fault: &Fault) -> (Option<i32>, String) {
 fn words(fault: &Fault) -> String {
     match fault {
         Fault::Unreachable(error) | Fault::Broken(error) => error.to_string(),
-        Fault::Full(full) => {
+        Fault::Full(full, _) => {
             let crowd = full.crowd.as_deref().unwrap_or("no connection became free");
             format!("{crowd}; waited for {} s", full.waited_ms.div_ceil(1000))
         }
@@ -145,10 +145,9 @@ pub(super) fn failure(target: &Target, fault: Fault) -> Failure {
                 None => failure,
             }
         }
-        Fault::Full(_) => {
-            // To httpd it is an application that is silent: it would have connected and waited.
+        Fault::Full(_, status) => {
             let text = format!("FCGI: failed to acquire connection for ({shown}): {text}");
-            new(Status::GATEWAY_TIMEOUT, 941, text)
+            new(status, 941, text)
         }
         Fault::TimedOut(ms, crowd) => {
             let why = crowd.unwrap_or_else(|| "the script takes longer than Timeout".to_owned());

@@ -198,9 +198,14 @@ impl Job {
             let mut waits = Waits::new(lookup.request.spent.clone());
             waits.now_for(Some(Cause::BackendConnect));
             let talk = self.talk(lookup, work.body().map_err(unsent)?);
-            let (options, limit_ms) = self.options(talk.timeout_ms);
+            let (options, acquire_ms) = self.options();
+            // Without a limit of its own httpd would have connected and waited for an answer.
+            let (limit_ms, status) = match acquire_ms {
+                Some(limit_ms) => (limit_ms, Status::SERVICE_UNAVAILABLE),
+                None => (talk.timeout_ms, Status::GATEWAY_TIMEOUT),
+            };
             let lease = Lease::of(&pool, lookup.context.pools(), options, limit_ms).await;
-            let lease = lease.map_err(|full| unsent(Fault::Full(full)))?;
+            let lease = lease.map_err(|full| unsent(Fault::Full(full, status)))?;
             let waits = (waits, may_be_kept);
             let relay = Relay::start(lease, &addresses, head.clone(), talk, waits).await;
             let mut relay = relay.map_err(unsent)?;
@@ -223,20 +228,20 @@ impl Job {
     }
 
     fn failed(&self, fault: Fault, is_unsent: bool) -> Failed {
-        let is_unreachable = is_unsent && !matches!(fault, Fault::Full(_));
+        let is_unreachable = is_unsent && !matches!(fault, Fault::Full(..));
         Failed { failure: answer::failure(&self.target, fault), is_unsent, is_unreachable }
     }
 
     /// What is said about connections to it, and how long to wait for one of them.
-    fn options(&self, timeout_ms: u64) -> (Options, u64) {
-        let Some(worker) = &self.worker else { return (Options::default(), timeout_ms) };
+    fn options(&self) -> (Options, Option<u64>) {
+        let Some(worker) = &self.worker else { return (Options::default(), None) };
         let own = &worker.parameters;
         let options = Options {
             children: own.max.filter(|max| *max > 0),
             idle_ms: own.ttl_ms,
             keeps_none: own.reuse == Some(false),
         };
-        (options, own.acquire_ms.unwrap_or(timeout_ms))
+        (options, own.acquire_ms)
     }
 
     /// How long to wait for what: the backend says, else the host for all of them, else `Timeout`.

@@ -8,6 +8,7 @@ use crate::response::Source;
 use crate::script::body::{Body, BodyFault};
 use fastcgi::{Complete, Event, Exchange, ScriptFault, ScriptHead, ScriptHeadParser};
 use http1::Refusal;
+use message::Status;
 use runtime::backend::Address;
 use runtime::{Backend, clock};
 use scoreboard::Cause;
@@ -42,8 +43,8 @@ const UNTOUCHED_MS: u64 = 1000;
 pub(crate) enum Fault {
     /// Nobody listens.
     Unreachable(io::Error),
-    /// Nobody gave up a connection for us.
-    Full(Full),
+    /// Nobody gave up a connection for us; and what that is for the client.
+    Full(Full, Status),
     /// It did not accept, or said nothing, for so many milliseconds; and what it does meanwhile, if
     /// that is known.
     TimedOut(u64, Option<String>),
