@@ -17,7 +17,7 @@ pub(crate) struct Lease {
     pool: Arc<Pool>,
     watch: Watch,
     /// Its descriptor counts as that of a file does: fewer clients are let in.
-    _held: Held,
+    held: Option<Held>,
     kept: Option<Kept>,
     /// When the connection was made, while nothing has come on it.
     fresh: Option<Epoch>,
@@ -58,7 +58,7 @@ impl Lease {
                 return Err(Full { waited_ms: limit_ms, crowd: pool.crowd(limit_ms) });
             }
         };
-        Ok(Self { pool: pool.clone(), watch: watch.clone(), _held: watch.hold(), kept, fresh })
+        Ok(Self { pool: pool.clone(), watch: watch.clone(), held: Some(watch.hold()), kept, fresh })
     }
 
     /// The pool that it is of.
@@ -114,7 +114,8 @@ impl Lease {
         if !self.pool.takes_back() {
             return;
         }
-        if self.pool.take_back(backend.keep()) {
+        let held = self.held.take();
+        if self.pool.take_back(backend.keep(), held) {
             self.watch.start();
         }
     }
@@ -175,7 +176,7 @@ impl Pool {
 
     /// Take the connection of a request that has ended, which still counts: for whoever waits, or
     /// for later. Says whether it is kept for later.
-    fn take_back(&self, kept: Kept) -> bool {
+    fn take_back(&self, kept: Kept, held: Option<Held>) -> bool {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.state);
         let state = &mut *state;
@@ -184,7 +185,7 @@ impl Pool {
             state.give(Some(kept), now_ms);
             return false;
         }
-        state.idle.push(Idle { kept, since_ms: now_ms });
+        state.idle.push(Idle { kept, since_ms: now_ms, _held: held });
         true
     }
 }

@@ -15,6 +15,7 @@ mod watch;
 pub(crate) use lease::{Full, Lease};
 pub(crate) use watch::Watch;
 
+use crate::descriptors::Held;
 use fpm::FpmPool;
 use fresh::{Epoch, Fresh};
 use runtime::backend::{Address, Kept};
@@ -141,6 +142,7 @@ enum Granted {
 struct Idle {
     kept: Kept,
     since_ms: u64,
+    _held: Option<Held>,
 }
 
 struct Waiter {
@@ -285,7 +287,7 @@ impl State {
 
     /// The connection that was used last: the others are nearer to their end.
     fn take_idle(&mut self, now_ms: u64) -> Option<Kept> {
-        while let Some(Idle { kept, since_ms }) = self.idle.pop() {
+        while let Some(Idle { kept, since_ms, .. }) = self.idle.pop() {
             let is_recent = now_ms.saturating_sub(since_ms) < LOOK_MS;
             if if is_recent { kept.seems_quiet() } else { kept.is_quiet() } {
                 return Some(kept);

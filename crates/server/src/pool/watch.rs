@@ -14,16 +14,19 @@ use std::time::Duration;
 pub(crate) struct Watch {
     server: Arc<Server>,
     is_on: Rc<Cell<bool>>,
+    /// Whether a task of the executor looks; it may be held up while the thread sleeps elsewhere.
+    has_task: Rc<Cell<bool>>,
 }
 
 impl Watch {
     pub(crate) fn new(server: Arc<Server>) -> Self {
-        Self { server, is_on: Rc::default() }
+        Self { server, is_on: Rc::default(), has_task: Rc::default() }
     }
 
     /// From now on this thread looks after the pools, until there is nothing to look after.
     pub(super) fn start(&self) {
-        if self.is_on.replace(true) {
+        self.is_on.set(true);
+        if self.has_task.replace(true) {
             return;
         }
         let watch = self.clone();
@@ -32,6 +35,7 @@ impl Watch {
                 runtime::timer::sleep(Duration::from_millis(LOOK_MS)).await;
                 watch.look();
             }
+            watch.has_task.set(false);
         }));
     }
 

@@ -174,7 +174,7 @@ impl Relay {
     pub(crate) fn is_untouched(&self, fault: &Fault) -> bool {
         let is_gone = matches!(fault, Fault::Closed | Fault::Broken(_));
         let age_ms = clock::monotonic_ms().saturating_sub(self.started_ms);
-        is_gone && !self.has_spoken && (self.was_kept || age_ms < UNTOUCHED_MS)
+        is_gone && !self.has_spoken && age_ms < UNTOUCHED_MS
     }
 
     /// Whether another request was answered on the connection before.
@@ -369,30 +369,43 @@ impl Relay {
 
 /// Connect to the application, which may be given a moment if it is away.
 async fn connect(addresses: &[Address], talk: &Talk, pool: &Pool) -> Result<Backend, Fault> {
-    let limit_ms = talk.connect_ms;
-    let limit = Duration::from_millis(limit_ms);
-    let mut next = addresses.iter().cycle();
     loop {
-        let Some(address) = next.next() else {
-            return Err(Fault::Unreachable(io::ErrorKind::NotFound.into()));
+        let (fault, may_return) = match connect_to_any(addresses, talk.connect_ms).await {
+            Ok(backend) => return Ok(backend),
+            Err(fault) => fault,
         };
+        match fault {
+            Fault::TimedOut(ms, _) => return Err(Fault::TimedOut(ms, pool.crowd(ms))),
+            _ if may_return && talk.is_patient && pool.absent_ms() <= ABSENCE_MS => {
+                runtime::timer::sleep(ABSENCE_REST).await;
+            }
+            fault => return Err(fault),
+        }
+    }
+}
+
+/// Connect to the first of its addresses at which somebody listens. An error comes with whether
+/// somebody may listen there soon.
+async fn connect_to_any(addresses: &[Address], limit_ms: u64) -> Result<Backend, (Fault, bool)> {
+    let mut fault = Fault::Unreachable(io::ErrorKind::NotFound.into());
+    let mut may_return = false;
+    for address in addresses {
+        let limit = Duration::from_millis(limit_ms);
         match runtime::timer::timeout(limit, Backend::connect(address)).await {
-            None => return Err(Fault::TimedOut(limit_ms, pool.crowd(limit_ms))),
             Some(Ok(backend)) => return Ok(backend),
+            None => fault = Fault::TimedOut(limit_ms, None),
             Some(Err(error)) => {
-                let may_return = matches!(
+                may_return |= matches!(
                     error.kind(),
                     io::ErrorKind::NotFound
                         | io::ErrorKind::ConnectionRefused
                         | io::ErrorKind::ConnectionReset
                 );
-                if !may_return || !talk.is_patient || pool.absent_ms() > ABSENCE_MS {
-                    return Err(Fault::Unreachable(error));
-                }
-                runtime::timer::sleep(ABSENCE_REST).await;
+                fault = Fault::Unreachable(error);
             }
         }
     }
+    Err((fault, may_return))
 }
 
 impl Source for Relay {
@@ -405,5 +418,29 @@ impl Source for Relay {
             self.talk.log.broken_off(&fault);
             io::Error::from(io::ErrorKind::ConnectionReset)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runtime::Thread;
+    use runtime::blocking::Blocking;
+    use std::net::TcpListener;
+
+    #[test]
+    fn all_addresses_of_a_host_are_tried_before_it_is_given_up() {
+        let nobody = || {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            Address::Tcp(listener.local_addr().unwrap())
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let somebody = Address::Tcp(listener.local_addr().unwrap());
+        Thread::new(Blocking::Inline).unwrap().block_on(async {
+            let both = [nobody(), Address::Unix("/nonexistent".into()), somebody];
+            assert!(connect_to_any(&both, 5000).await.is_ok());
+            let (fault, may_return) = connect_to_any(&both[..2], 5000).await.err().unwrap();
+            assert!(matches!(fault, Fault::Unreachable(_)) && may_return, "{fault:?}");
+        });
     }
 }

@@ -177,7 +177,10 @@ impl Target {
             return Ok(vec![Address::Tcp(address)]);
         }
         let look_up = move || host.to_socket_addrs().map(Iterator::collect::<Vec<_>>);
-        let found = accounting::blocking(spent, Cause::Helper, look_up).await??;
+        let mut found = accounting::blocking(spent, Cause::Helper, look_up).await??;
+        // What is said about the first holds for the application; of this machine it is rarely the
+        // one that `localhost` has as ::1.
+        found.sort_by_key(|address| address.ip().is_loopback() && address.is_ipv6());
         match found.is_empty() {
             true => Err(io::ErrorKind::NotFound.into()),
             false => Ok(found.into_iter().map(Address::Tcp).collect()),
