@@ -152,6 +152,7 @@ fn the_log_says_that_all_children_are_busy(mpm: Mpm) {
     }
     let busy = "PHP-FPM pool: all 2 children busy for ";
     wait_for("the cause", 5, || server.error_text().contains(busy));
+    assert!(server.error_text().contains("/sleep.php, after 1."), "{}", server.error_text());
 }
 
 fn a_backend_has_no_more_connections_than_it_is_said_to_take(mpm: Mpm) {

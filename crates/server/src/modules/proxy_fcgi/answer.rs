@@ -14,6 +14,7 @@ use crate::server::Server;
 use fastcgi::ScriptHead;
 use fastcgi::record::Kind;
 use message::Status;
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -125,9 +126,26 @@ fn words(fault: &Fault) -> String {
     }
 }
 
+/// What was tried.
+pub(super) struct Tried<'a> {
+    pub(super) target: &'a Target,
+    /// The path of the script.
+    pub(super) script: Vec<u8>,
+    /// For so long.
+    pub(super) elapsed_ms: u64,
+}
+
+impl fmt::Display for Tried<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let script = String::from_utf8_lossy(&self.script);
+        write!(f, "{script}, after {:.1} s", self.elapsed_ms as f64 / 1000.0)
+    }
+}
+
 /// The answer to a request that could not be handed on, or came to nothing (the table of
 /// mod_proxy_fcgi's statuses).
-pub(super) fn failure(target: &Target, fault: Fault) -> Failure {
+pub(super) fn failure(tried: &Tried<'_>, fault: Fault) -> Failure {
+    let target = tried.target;
     let shown = target.shown();
     let text = words(&fault);
     let new = |status, id, text: String| Failure::new(status, NAME, text).id(id).at_error();
@@ -146,25 +164,26 @@ pub(super) fn failure(target: &Target, fault: Fault) -> Failure {
             }
         }
         Fault::Full(_, status) => {
-            let text = format!("FCGI: failed to acquire connection for ({shown}): {text}");
+            let text =
+                format!("FCGI: failed to acquire connection for ({shown}): {text} [{tried}]");
             new(status, 941, text)
         }
         Fault::TimedOut(ms, crowd) => {
             let why = crowd.unwrap_or_else(|| "the script takes longer than Timeout".to_owned());
             let text = format!(
-                "Error dispatching request to {shown}: (polling) silent for {} s; {why}",
+                "Error dispatching request to {shown}: (polling) silent for {} s; {why} [{tried}]",
                 ms / 1000
             );
             new(Status::GATEWAY_TIMEOUT, 1075, text)
         }
         Fault::Closed | Fault::Broken(_) => {
-            let text = format!("Failed to read FastCGI header from {shown}: {text}");
+            let text = format!("Failed to read FastCGI header from {shown}: {text} [{tried}]");
             new(Status::SERVICE_UNAVAILABLE, 1067, text)
         }
         Fault::Protocol(fault) => new(
             Status::SERVICE_UNAVAILABLE,
             fault.id().unwrap_or(1075),
-            format!("{text} ({shown})"),
+            format!("{text} ({shown}) [{tried}]"),
         ),
         Fault::Script(fault) => new(fault.status(), fault.id().unwrap_or(1070), text),
     }

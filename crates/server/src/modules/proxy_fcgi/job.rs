@@ -21,6 +21,7 @@ use config::args;
 use fastcgi::{Params, ScriptHead};
 use http1::BodyLength;
 use message::{Method, Status};
+use runtime::clock;
 use scoreboard::Cause;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -188,7 +189,13 @@ impl Job {
             is_unsent: false,
             is_unreachable: false,
         })?;
-        let unsent = |fault| self.failed(fault, true);
+        let (lookup, began_ms) = (&*lookup, clock::monotonic_ms());
+        let failed = |fault, is_unsent| {
+            let script = self.file.clone().unwrap_or_else(|| lookup.place.path());
+            let elapsed_ms = clock::monotonic_ms().saturating_sub(began_ms);
+            failed(&answer::Tried { target: &self.target, script, elapsed_ms }, fault, is_unsent)
+        };
+        let unsent = |fault| failed(fault, true);
         let addresses = self.target.addresses(&lookup.request.spent).await;
         let addresses = addresses.map_err(|error| unsent(Fault::Unreachable(error)))?;
         let pool = lookup.context.pool(&addresses[0]);
@@ -213,7 +220,7 @@ impl Job {
                 Ok(head) => return Ok(Answer { head, relay }),
                 Err(fault) if work.is_safe && relay.is_untouched(&fault) => {
                     if !relay.was_kept() {
-                        let rest = rests.next().ok_or_else(|| self.failed(fault, false))?;
+                        let rest = rests.next().ok_or_else(|| failed(fault, false))?;
                         drop(relay);
                         runtime::timer::sleep(*rest).await;
                     }
@@ -222,14 +229,9 @@ impl Job {
                     let text = format!("{shown} went away without an answer: once more");
                     lookup.log(Level::Info, NAME, None, &text);
                 }
-                Err(fault) => return Err(self.failed(fault, false)),
+                Err(fault) => return Err(failed(fault, false)),
             }
         }
-    }
-
-    fn failed(&self, fault: Fault, is_unsent: bool) -> Failed {
-        let is_unreachable = is_unsent && !matches!(fault, Fault::Full(..));
-        Failed { failure: answer::failure(&self.target, fault), is_unsent, is_unreachable }
     }
 
     /// What is said about connections to it, and how long to wait for one of them.
@@ -286,6 +288,11 @@ impl Job {
         settings.proxy_fcgi.fix(lookup);
         Ok(Rc::new(encode(lookup, &lookup.env)))
     }
+}
+
+fn failed(tried: &answer::Tried<'_>, fault: Fault, is_unsent: bool) -> Failed {
+    let is_unreachable = is_unsent && !matches!(fault, Fault::Full(..));
+    Failed { failure: answer::failure(tried, fault), is_unsent, is_unreachable }
 }
 
 /// How many more proxies the request may pass: one less than the client says, else what
