@@ -59,6 +59,28 @@ fn what_a_script_leaves_behind_may_stay(mpm: Mpm) {
     process::signal(pid, libc::SIGKILL);
 }
 
+fn an_answer_ends_where_the_script_says_so_and_not_with_the_script(mpm: Mpm) {
+    let folder = open_folder();
+    let (pid, go) = (folder.join("pid"), folder.join("go"));
+    let (pid_at, go_at) = (pid.display(), go.display());
+    let then = format!(
+        "echo done; exec >&-; echo $$ > {pid_at}\n\
+         while [ ! -e {go_at} ]; do sleep 0.05; done; echo 'late words' >&2; exec sleep 100"
+    );
+    let server =
+        site(mpm, &[("early", &with_head(&then))]).directive("CGIDScriptTimeout 4").start();
+    let mut client = server.connect();
+    let response = client.get("/cgi-bin/early");
+    assert_eq!((response.status, response.text()), (200, "done\n".to_owned()));
+    assert_eq!(client.get("/page.txt").status, 200, "the connection is as good as before");
+    drop(client);
+    fs::write(&go, "").unwrap();
+    let told = || server.error_text().contains("late words");
+    wait_for("what it says after its answer", 10, told);
+    let pid = wait_for_pid(&pid);
+    wait_for("the end of the script, which is silent for too long", 20, || !process::alive(pid));
+}
+
 fn no_descriptor_of_the_server_reaches_a_script(mpm: Mpm) {
     let body = with_head("exec ls /proc/self/fd");
     let server = start(mpm, &[("descriptors", &body)]);
@@ -240,6 +262,7 @@ each_mpm! {
     a_script_that_is_silent_for_too_long_is_504_and_ended,
     a_client_that_leaves_ends_its_script_and_what_that_has_started,
     a_script_that_does_not_want_to_end_is_killed,
+    an_answer_ends_where_the_script_says_so_and_not_with_the_script,
     what_a_script_leaves_behind_may_stay,
     no_descriptor_of_the_server_reaches_a_script,
     signals_are_to_a_script_what_they_are_to_all,
