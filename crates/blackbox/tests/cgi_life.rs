@@ -81,6 +81,38 @@ fn an_answer_ends_where_the_script_says_so_and_not_with_the_script(mpm: Mpm) {
     wait_for("the end of the script, which is silent for too long", 20, || !process::alive(pid));
 }
 
+/// Sockets of packets that the serving processes have: what orders of programs go through.
+fn ways_to_order(server: &blackbox::Server) -> usize {
+    let table = fs::read_to_string("/proc/net/unix").unwrap();
+    let packets: Vec<String> = table
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|columns| columns.get(4) == Some(&"0005"))
+        .map(|columns| format!("socket:[{}]", columns[6]))
+        .collect();
+    let child = process::children(server.pid())[0];
+    let open = fs::read_dir(format!("/proc/{child}/fd")).unwrap();
+    let open = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+    open.filter(|link| packets.iter().any(|name| link.as_os_str() == name.as_str())).count()
+}
+
+fn only_where_scripts_may_run_has_a_serving_process_a_way_to_order_them(mpm: Mpm) {
+    let all = |line: &str| format!("<Directory />\n{line}\n</Directory>");
+    for (line, expected) in [
+        (all("Options Indexes"), false),
+        (all("Options -ExecCGI"), false),
+        (all("AllowOverride Options=Indexes FileInfo"), false),
+        (all("Options +ExecCGI"), true),
+        (all("AllowOverride Options"), true),
+        (all("AllowOverrideList Options"), true),
+        ("ScriptAliasMatch ^/x/(.*) /nowhere/$1".to_owned(), true),
+    ] {
+        let server = Site::new(mpm).file("page.txt", "a page\n").directive(&*line).start();
+        assert_eq!(server.get("/page.txt").status, 200);
+        assert_eq!(ways_to_order(&server) > 0, expected, "{line}");
+    }
+}
+
 fn no_descriptor_of_the_server_reaches_a_script(mpm: Mpm) {
     let body = with_head("exec ls /proc/self/fd");
     let server = start(mpm, &[("descriptors", &body)]);
@@ -264,6 +296,7 @@ each_mpm! {
     a_script_that_does_not_want_to_end_is_killed,
     an_answer_ends_where_the_script_says_so_and_not_with_the_script,
     what_a_script_leaves_behind_may_stay,
+    only_where_scripts_may_run_has_a_serving_process_a_way_to_order_them,
     no_descriptor_of_the_server_reaches_a_script,
     signals_are_to_a_script_what_they_are_to_all,
     limits_hold_for_scripts,

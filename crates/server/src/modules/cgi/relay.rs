@@ -162,6 +162,7 @@ impl Relay {
     async fn attend(mut self) {
         self.end_input();
         self.talk.body = Body::None;
+        self.timer = Timer::new(); // another task waits for it now
         self.heard();
         poll_fn(|task| {
             self.poll_end(task);
