@@ -129,8 +129,8 @@ impl Parent<'_> {
         }
     }
 
-    /// Children have ended: a generation that has none left orders nothing. This is found out before
-    /// its number is used again, as that of a restart that failed is.
+    /// Children have ended: a generation that has none left orders nothing. This is found out
+    /// before its number is used again, as that of a restart that failed is.
     pub(crate) fn forget_who_orders_no_more(&mut self) {
         let children = &self.children;
         self.keepers.draining.retain(|it| children.of(it.number).next().is_some());

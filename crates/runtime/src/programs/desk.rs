@@ -223,7 +223,8 @@ fn is_hung_up(socket: &OwnedFd) -> bool {
     poll(&mut watched, Some(&now)).is_ok() && watched[0].revents().intersects(ended)
 }
 
-/// Closing a socket may wait for what is on its way (SO_LINGER): nobody is to have the manager wait.
+/// Closing a socket may wait for what is on its way (SO_LINGER): nobody is to have the manager
+/// wait.
 fn never_linger(descriptor: &OwnedFd) {
     let _ = sockopt::set_socket_linger(descriptor, None); // of what is no socket, nothing is to do
 }
