@@ -78,7 +78,7 @@ pub(super) struct Relay {
     timer: Timer,
     /// Since when its answer is over, and until when its end is waited for with the answer.
     farewell: Timer,
-    /// Whether the end of the answer is not enough.
+    /// Whether the end of the answer is not enough: until there is one, and where it is dropped.
     is_to_end: bool,
     /// Whether the client was waited for, and nothing was read.
     is_paused: bool,
@@ -102,7 +102,7 @@ impl Relay {
             kept: (Vec::new(), Vec::new()),
             timer: Timer::new(),
             farewell: Timer::new(),
-            is_to_end: false,
+            is_to_end: true,
             is_paused: false,
             waits,
             cause: Cause::BackendFirstByte,
