@@ -59,6 +59,63 @@ fn what_a_script_leaves_behind_may_stay(mpm: Mpm) {
     process::signal(pid, libc::SIGKILL);
 }
 
+fn an_answer_ends_where_the_script_says_so_and_not_with_the_script(mpm: Mpm) {
+    let folder = open_folder();
+    let (pid, go) = (folder.join("pid"), folder.join("go"));
+    let (pid_at, go_at) = (pid.display(), go.display());
+    let then = format!(
+        "echo done; exec >&-; echo $$ > {pid_at}\n\
+         while [ ! -e {go_at} ]; do sleep 0.05; done; echo 'late words' >&2; exec sleep 100"
+    );
+    let server =
+        site(mpm, &[("early", &with_head(&then))]).directive("CGIDScriptTimeout 4").start();
+    let mut client = server.connect();
+    let response = client.get("/cgi-bin/early");
+    assert_eq!((response.status, response.text()), (200, "done\n".to_owned()));
+    assert_eq!(client.get("/page.txt").status, 200, "the connection is as good as before");
+    drop(client);
+    fs::write(&go, "").unwrap();
+    let told = || server.error_text().contains("late words");
+    wait_for("what it says after its answer", 10, told);
+    let pid = wait_for_pid(&pid);
+    wait_for("the end of the script, which is silent for too long", 20, || !process::alive(pid));
+}
+
+/// Sockets of packets that a serving process has: what orders of programs go through, and whatever
+/// else there is on any server.
+fn sockets_of_packets(server: &blackbox::Server) -> usize {
+    let table = fs::read_to_string("/proc/net/unix").unwrap();
+    let packets: Vec<String> = table
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|columns| columns.get(4) == Some(&"0005"))
+        .map(|columns| format!("socket:[{}]", columns[6]))
+        .collect();
+    let child = process::children(server.pid())[0];
+    let open = fs::read_dir(format!("/proc/{child}/fd")).unwrap();
+    let open = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+    open.filter(|link| packets.iter().any(|name| link.as_os_str() == name.as_str())).count()
+}
+
+fn only_where_scripts_may_run_has_a_serving_process_a_way_to_order_them(mpm: Mpm) {
+    let all = |line: &str| format!("<Directory />\n{line}\n</Directory>");
+    let mut usual = None;
+    for (line, expected) in [
+        (all("Options Indexes"), false),
+        (all("Options -ExecCGI"), false),
+        (all("AllowOverride Options=Indexes FileInfo"), false),
+        (all("Options +ExecCGI"), true),
+        (all("AllowOverride Options"), true),
+        (all("AllowOverrideList Options"), true),
+        ("ScriptAliasMatch ^/x/(.*) /nowhere/$1".to_owned(), true),
+    ] {
+        let server = Site::new(mpm).file("page.txt", "a page\n").directive(&*line).start();
+        assert_eq!(server.get("/page.txt").status, 200);
+        let found = sockets_of_packets(&server);
+        assert_eq!(found > *usual.get_or_insert(found), expected, "{line}");
+    }
+}
+
 fn no_descriptor_of_the_server_reaches_a_script(mpm: Mpm) {
     let body = with_head("exec ls /proc/self/fd");
     let server = start(mpm, &[("descriptors", &body)]);
@@ -240,7 +297,9 @@ each_mpm! {
     a_script_that_is_silent_for_too_long_is_504_and_ended,
     a_client_that_leaves_ends_its_script_and_what_that_has_started,
     a_script_that_does_not_want_to_end_is_killed,
+    an_answer_ends_where_the_script_says_so_and_not_with_the_script,
     what_a_script_leaves_behind_may_stay,
+    only_where_scripts_may_run_has_a_serving_process_a_way_to_order_them,
     no_descriptor_of_the_server_reaches_a_script,
     signals_are_to_a_script_what_they_are_to_all,
     limits_hold_for_scripts,

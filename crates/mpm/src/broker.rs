@@ -13,6 +13,11 @@ use class::Class;
 use server::{Scores, Terms};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+/// Classes that are known before those are forgotten that nobody needs, and at most: each may be
+/// named by some 64 KiB.
+const CLASSES_KEPT: usize = 1024;
+const CLASSES_MAX: usize = 2048;
+
 /// A process. Never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ProcessId(u64);
@@ -137,6 +142,10 @@ impl<K: Ord + Clone> Broker<K> {
     /// A request needs a process of `class`.
     pub(crate) fn ask(&mut self, request: RequestId, class: K, terms: Terms, now_ms: u64) {
         self.forget_classes(now_ms);
+        if self.classes.len() >= CLASSES_MAX && !self.ids.contains_key(&class) {
+            self.orders.push_back(Order::Refuse { request, is_hopeless: false });
+            return;
+        }
         let class = *self.ids.entry(class).or_insert_with_key(|key| {
             self.next_class += 1;
             self.classes.insert(self.next_class, Class::new(key.clone(), terms, now_ms));
@@ -405,8 +414,7 @@ impl<K: Ord + Clone> Broker<K> {
 
     /// Classes come from files and may be many: what is nobody's and owes nothing goes.
     fn forget_classes(&mut self, now_ms: u64) {
-        const CLASSES_MAX: usize = 1024;
-        if self.classes.len() < CLASSES_MAX {
+        if self.classes.len() < CLASSES_KEPT {
             return;
         }
         let Self { ids, classes, processes, waiting, scores, .. } = self;

@@ -89,15 +89,26 @@ impl Lane {
         Pause::Served
     }
 
-    /// Sleep, and look meanwhile after what must not be kept for long: no task runs here.
+    /// Sleep, and look meanwhile after what must not be kept for long: no task runs here but in
+    /// between.
     fn wait(&self) -> io::Result<Came> {
         while let Some(rest) = self.context.rest() {
             match self.door.wait(rest)? {
-                Came::Nothing => self.context.look(),
+                Came::Nothing => self.look(),
                 came => return Ok(came),
             }
         }
         self.door.wait(LOOK)
+    }
+
+    fn look(&self) {
+        self.context.look();
+        if self.context.goes_on() {
+            self.executor.block_on(async {
+                thread::yield_now().await; // what has come is found out now,
+                thread::yield_now().await; // and done
+            });
+        }
     }
 
     /// Before this lane leaves: whom it was woken for at the moment in which it was told to drain.

@@ -345,6 +345,7 @@ impl Parent<'_> {
                 None => self.note_other_end(pid),
             }
         }
+        self.forget_who_orders_no_more();
     }
 
     /// A process is gone that was no child: a program that reads a log, which is started again.

@@ -5,6 +5,7 @@ use crate::accounting::{Account, Asked, Meter};
 use crate::cache::{self, Cache};
 use crate::descriptors::{Descriptors, Held};
 use crate::failure::{Details, Failure};
+use crate::going_on::GoingOn;
 use crate::log::errors::{Message, OnConnection, OnRequest};
 use crate::log::level::Level;
 use crate::log::sink::local_time;
@@ -87,6 +88,7 @@ pub struct Context {
     pub(crate) setenvif: RefCell<crate::modules::setenvif::Memo>,
     pub(crate) unique_ids: RefCell<crate::modules::unique_id::Source>,
     pools: Watch,
+    going_on: GoingOn,
     date: RefCell<(i64, String)>,
     draining: Cell<bool>,
     connections: Cell<u32>,
@@ -173,6 +175,7 @@ impl Context {
             setenvif: RefCell::default(),
             unique_ids: RefCell::new(crate::modules::unique_id::Source::new()),
             pools: Watch::new(server.clone()),
+            going_on: GoingOn::default(),
             date: RefCell::new((0, String::new())),
             draining: Cell::new(false),
             connections: Cell::new(0),
@@ -205,12 +208,24 @@ impl Context {
 
     /// How long a thread may sleep at most, outside of its executor, until it calls [`Self::look`].
     pub fn rest(&self) -> Option<Duration> {
-        self.pools.rest()
+        self.pools.rest().or_else(|| self.going_on.rest())
+    }
+
+    /// Whether tasks go on that need the executor, although no connection is served.
+    pub fn goes_on(&self) -> bool {
+        self.going_on.rest().is_some()
+    }
+
+    /// The tasks of this thread whose requests are over.
+    pub(crate) fn going_on(&self) -> &GoingOn {
+        &self.going_on
     }
 
     /// Look after what is kept for the next request.
     pub fn look(&self) {
-        self.pools.look();
+        if self.pools.rest().is_some() {
+            self.pools.look();
+        }
     }
 
     pub(crate) fn site(&self) -> &Site {

@@ -60,19 +60,23 @@ impl Files {
     }
 }
 
-/// Stands for one of them.
-pub(crate) struct Held(Arc<Server>);
+/// Stands for one of them, or for several descriptors.
+pub(crate) struct Held(Arc<Server>, u64);
 
 impl Held {
     pub(crate) fn new(server: Arc<Server>) -> Self {
-        server.files.0.fetch_add(1, Relaxed);
-        Self(server)
+        Self::several(server, 1)
+    }
+
+    pub(crate) fn several(server: Arc<Server>, count: u64) -> Self {
+        server.files.0.fetch_add(count, Relaxed);
+        Self(server, count)
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.0.files.0.fetch_sub(1, Relaxed);
+        self.0.files.0.fetch_sub(self.1, Relaxed);
     }
 }
 

@@ -25,6 +25,7 @@ mod expression;
 mod failure;
 mod fast;
 mod fields;
+mod going_on;
 mod handler;
 mod identity;
 mod incoming;

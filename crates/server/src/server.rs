@@ -131,10 +131,12 @@ impl Server {
         Ok(())
     }
 
-    /// Whether a request may have a program run.
+    /// Whether a request may have a program run. Where none may, no serving process is given a way
+    /// to have one run either, whoever has taken it over.
     pub fn may_run_programs(&self) -> bool {
         let loaded = self.site.loaded.as_deref();
-        modules::RUN_PROGRAMS.iter().any(|symbol| modules::is_loaded(loaded, symbol))
+        let has_module = || modules::RUN_PROGRAMS.iter().any(|it| modules::is_loaded(loaded, it));
+        self.site.may_run_programs && has_module()
     }
 
     /// The way to the process that starts programs.

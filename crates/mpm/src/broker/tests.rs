@@ -439,3 +439,15 @@ proptest! {
         world.settle();
     }
 }
+
+#[test]
+fn so_many_commands_are_known_and_no_more() {
+    let mut broker: Broker<u64> = Broker::new(0, SCORES);
+    let most = u64::try_from(CLASSES_MAX).unwrap();
+    (0..most).for_each(|nth| broker.ask(nth, nth, TERMS, 0));
+    assert_eq!(broker.next(0), None);
+    broker.ask(most, most, TERMS, 0);
+    assert_eq!(broker.next(0), Some(Order::Refuse { request: most, is_hopeless: false }));
+    broker.ask(most + 1, 0, TERMS, 0);
+    assert_eq!(broker.next(0), None);
+}

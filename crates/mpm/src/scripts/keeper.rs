@@ -12,8 +12,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// How long the next one waits after one has died.
+/// How long the next one waits after one has died: twice as long each time if it died early.
 const REST_MS: u64 = 500;
+const REST_MS_MAX: u64 = 60_000;
+
+/// How long one has to live so that its end says nothing about the next one's.
+const GOOD_LIFE_MS: u64 = 60_000;
 
 /// How long they may take to end at the end of the server: longer than they give their programs.
 const STOP_PATIENCE_MS: u64 = 4000;
@@ -21,6 +25,7 @@ const STOP_PATIENCE_MS: u64 = 4000;
 /// A script manager.
 struct Keeper {
     pid: i32,
+    since_ms: u64,
     /// Not by its number: that of a restart that failed is used again.
     generation: Weak<Generation>,
 }
@@ -33,6 +38,8 @@ pub(crate) struct Keepers {
     draining: Vec<Arc<Generation>>,
     /// No new one is started before.
     rest_ms: u64,
+    /// Managers in a row that died early.
+    early_ends: u32,
 }
 
 impl Keepers {
@@ -46,11 +53,25 @@ impl Keepers {
         self.live.iter().any(|keeper| is_same(&keeper.generation, generation))
     }
 
-    /// The process has ended: its generation, if it was one of them.
-    fn remove(&mut self, pid: i32) -> Option<Weak<Generation>> {
+    /// The process has ended: what it was, if it was one of them.
+    fn remove(&mut self, pid: i32) -> Option<Keeper> {
         let index = self.live.iter().position(|keeper| keeper.pid == pid)?;
-        Some(self.live.swap_remove(index).generation)
+        Some(self.live.swap_remove(index))
     }
+
+    /// One has died that had begun at `since_ms`, or could not be started.
+    fn rest(&mut self, since_ms: u64) {
+        let now_ms = clock::monotonic_ms();
+        if now_ms.saturating_sub(since_ms) >= GOOD_LIFE_MS {
+            self.early_ends = 0;
+        }
+        self.rest_ms = now_ms + rest_ms(self.early_ends);
+        self.early_ends = self.early_ends.saturating_add(1);
+    }
+}
+
+fn rest_ms(early_ends: u32) -> u64 {
+    REST_MS.saturating_mul(1 << early_ends.min(16)).min(REST_MS_MAX)
 }
 
 fn is_same(one: &Weak<Generation>, other: &Arc<Generation>) -> bool {
@@ -83,8 +104,6 @@ impl Parent<'_> {
 
     /// Start the managers that are asked for.
     pub(crate) fn start_script_managers(&mut self) {
-        let children = &self.children;
-        self.keepers.draining.retain(|it| children.of(it.number).next().is_some());
         if clock::monotonic_ms() < self.keepers.rest_ms {
             return;
         }
@@ -105,7 +124,16 @@ impl Parent<'_> {
         if generation.scripts.is_some() {
             generation.listeners.close();
             self.keepers.draining.push(generation.clone());
+            // What was wrong with its orders says nothing about those of others.
+            (self.keepers.rest_ms, self.keepers.early_ends) = (0, 0);
         }
+    }
+
+    /// Children have ended: a generation that has none left orders nothing. This is found out
+    /// before its number is used again, as that of a restart that failed is.
+    pub(crate) fn forget_who_orders_no_more(&mut self) {
+        let children = &self.children;
+        self.keepers.draining.retain(|it| children.of(it.number).next().is_some());
     }
 
     fn start_script_manager(&mut self, generation: &Arc<Generation>) {
@@ -116,10 +144,11 @@ impl Parent<'_> {
                 process::exit_now(super::serve(generation, parent))
             }
             Ok(Fork::Parent(pid)) => {
-                self.keepers.live.push(Keeper { pid, generation: Arc::downgrade(generation) });
+                let (since_ms, generation) = (clock::monotonic_ms(), Arc::downgrade(generation));
+                self.keepers.live.push(Keeper { pid, since_ms, generation });
             }
             Err(error) => {
-                self.keepers.rest_ms = clock::monotonic_ms() + REST_MS;
+                self.keepers.rest(clock::monotonic_ms());
                 let text = format!("cannot fork the process that starts scripts: {error}");
                 generation.server.complain(1242, &text);
             }
@@ -128,11 +157,13 @@ impl Parent<'_> {
 
     /// A process has ended: says whether it was a script manager.
     pub(crate) fn script_manager_ended(&mut self, pid: i32, ending: Ending) -> bool {
-        let Some(generation) = self.keepers.remove(pid) else { return false };
+        let Some(Keeper { since_ms, generation, .. }) = self.keepers.remove(pid) else {
+            return false;
+        };
         // It ends by itself only when nobody is left who could order.
         let is_needed = self.ordering().any(|it| is_same(&generation, it));
         if self.stop.is_none() && is_needed {
-            self.keepers.rest_ms = clock::monotonic_ms() + REST_MS;
+            self.keepers.rest(since_ms);
             let text = format!("the process that starts scripts has died: pid {pid} {ending}");
             self.complain(1239, &text);
         }
@@ -154,5 +185,17 @@ impl Parent<'_> {
         for pid in pids(&self.keepers) {
             process::order(pid, Order::Kill);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn managers_that_die_early_rest_for_longer_each_time() {
+        let rests: Vec<u64> = (0..9).map(rest_ms).collect();
+        assert_eq!(rests, [500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
+        assert_eq!(rest_ms(u32::MAX), 60_000);
     }
 }

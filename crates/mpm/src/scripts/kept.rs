@@ -108,7 +108,7 @@ impl<'a> Kept<'a> {
                         None => self.broker.started(id, now_ms),
                         Some(failure) => self.has_failed(id, failure),
                     },
-                    Event::Speaks => process.log(self.server),
+                    Event::Speaks => drop(process.log(self.server)),
                     Event::Finishes if process.has_finished() => {
                         self.broker.finished(id, now_ms);
                     }
@@ -248,7 +248,7 @@ impl<'a> Kept<'a> {
         };
         let id = *id;
         let Some(mut process) = self.processes.remove(&id) else { return false };
-        process.log(self.server);
+        process.log_last_words(self.server);
         if let Some(failure) = process.launched() {
             self.has_failed(id, failure);
         }

@@ -16,6 +16,7 @@ pub(crate) use keeper::Keepers;
 use crate::Generation;
 use kept::{Concern, Kept};
 use running::Running;
+use runtime::file::Errno;
 use runtime::programs::{Asked, Desk, Launch, Malformed, Order, Orders, Report, Step};
 use runtime::signals::{Signal, Signals};
 use runtime::{clock, process, wake};
@@ -30,7 +31,7 @@ const NAME: &std::ffi::CStr = c"trivet: scripts";
 
 /// Programs at once. Each belongs to a request or to a kept process, which have bounds of their
 /// own; this one keeps whoever has taken over a serving process from filling the machine. Further
-/// orders wait.
+/// ones are refused: what comes behind them may ask for a kept process.
 const PROGRAMS_MAX: usize = 4096;
 
 /// Orders that are taken before anything else is looked after.
@@ -110,7 +111,7 @@ impl Manager<'_> {
         let due_ms = self.running.iter().map(Running::due_ms).min().unwrap_or(u64::MAX);
         let due_ms = due_ms.min(self.kept.due_ms());
         let limit = Duration::from_millis(due_ms.saturating_sub(now_ms)).min(TICK);
-        let desk = if self.has_room() { self.desk.watched() } else { None };
+        let desk = if self.takes_orders() { self.desk.watched() } else { None };
         let mut watched = vec![self.signals.as_fd()];
         let mut owners = vec![None];
         for (index, program) in self.running.iter().enumerate() {
@@ -138,8 +139,8 @@ impl Manager<'_> {
         kept.into_iter().for_each(|concern| self.kept.look(concern));
     }
 
-    fn has_room(&self) -> bool {
-        self.state == State::Serves && self.running.len() < PROGRAMS_MAX
+    fn takes_orders(&self) -> bool {
+        self.state == State::Serves
     }
 
     /// The terminal sends its signals to all processes of the group: the parent decides.
@@ -155,7 +156,7 @@ impl Manager<'_> {
 
     fn take_orders(&mut self) {
         for _ in 0..ORDERS_PER_TURN {
-            if !self.has_room() {
+            if !self.takes_orders() {
                 return;
             }
             match self.desk.next() {
@@ -181,6 +182,9 @@ impl Manager<'_> {
     ) -> Result<(i32, std::os::fd::OwnedFd), Report> {
         let failed = |step: Step, errno: i32| Report::Failed { step, errno };
         let mut order = order.map_err(|Malformed| failed(Step::Order, 0))?;
+        if self.running.len() >= PROGRAMS_MAX {
+            return Err(failed(Step::Fork, Errno::AGAIN.raw_os_error()));
+        }
         let (user, open_folder) = suexec::user(self.server, &mut order).map_err(Report::Refused)?;
         let Order { folder, program, arguments, environment, limits, .. } = &order;
         let limits = *limits;

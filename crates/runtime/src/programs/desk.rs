@@ -4,6 +4,7 @@
 use super::lease::{Counter, Wanted};
 use super::order::{Malformed, ORDER_BYTES_MAX, Order};
 use super::report::{REPORT_BYTES, Report};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, fcntl_get_seals, memfd_create};
 use rustix::io::Errno;
 use rustix::net::{
@@ -25,6 +26,10 @@ const LENGTH_BYTES: usize = 8;
 
 /// Descriptors that go with an order: the order, its control socket, the standard streams.
 const DESCRIPTORS: usize = 5;
+
+/// Descriptors that a packet can bring (SCM_MAX_FD of Linux). The kernel closes those that there is
+/// no room for, and may wait for what is left in a socket: this process has to see all of them.
+const DESCRIPTORS_EVER: usize = 253;
 
 /// How long to wait until a full queue is tried again, at first and at most.
 const QUEUE_REST: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
@@ -161,7 +166,7 @@ impl Desk {
         let socket = self.lock();
         let Some(socket) = socket.as_ref() else { return Asked::Closed };
         let mut bytes = [0; LENGTH_BYTES];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_EVER))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let into = &mut [IoSliceMut::new(&mut bytes)];
         let received = match recvmsg(socket, into, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
@@ -176,7 +181,8 @@ impl Desk {
             })
             .flatten()
             .collect();
-        if received == 0 && descriptors.is_empty() {
+        descriptors.iter().for_each(never_linger);
+        if received == 0 && descriptors.is_empty() && is_hung_up(socket) {
             return Asked::Closed;
         }
         if received != LENGTH_BYTES || descriptors.len() < 2 {
@@ -196,6 +202,9 @@ impl Desk {
         let Ok([input, output, error]) = <[OwnedFd; 3]>::try_from(streams) else {
             return Asked::Nonsense;
         };
+        if [&input, &output, &error].into_iter().any(is_of_network) {
+            return Asked::Nonsense;
+        }
         let order = bytes.and_then(|bytes| Order::decode(&bytes));
         Asked::Program { order, control, streams: [input, output, error].map(File::from) }
     }
@@ -203,6 +212,26 @@ impl Desk {
     fn lock(&self) -> MutexGuard<'_, Option<OwnedFd>> {
         self.socket.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether nothing can come any more. An empty packet is read like the end: one process of those
+/// that serve must not be able to end the manager for all.
+fn is_hung_up(socket: &OwnedFd) -> bool {
+    let ended = PollFlags::HUP | PollFlags::RDHUP;
+    let mut watched = [PollFd::new(socket, PollFlags::RDHUP)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut watched, Some(&now)).is_ok() && watched[0].revents().intersects(ended)
+}
+
+/// Closing a socket may wait for what is on its way (SO_LINGER): nobody is to have the manager
+/// wait.
+fn never_linger(descriptor: &OwnedFd) {
+    let _ = sockopt::set_socket_linger(descriptor, None); // of what is no socket, nothing is to do
+}
+
+/// Whether it is a socket that reaches farther than this machine.
+fn is_of_network(descriptor: &OwnedFd) -> bool {
+    sockopt::socket_domain(descriptor).is_ok_and(|domain| domain != AddressFamily::UNIX)
 }
 
 /// Read an order out of a file in memory. Only such a file has seals; any other might keep the
@@ -322,5 +351,35 @@ mod tests {
         let socket = orders.lock();
         rustix::net::send(socket.as_ref().unwrap(), b"hello", SendFlags::empty()).unwrap();
         assert!(matches!(desk.next(), Asked::Nonsense));
+    }
+
+    #[test]
+    fn an_empty_packet_is_not_the_end() {
+        let (orders, desk) = Orders::pair().unwrap();
+        let send = |bytes: &[u8]| {
+            let socket = orders.lock();
+            rustix::net::send(socket.as_ref().unwrap(), bytes, SendFlags::empty()).unwrap();
+        };
+        send(b"");
+        assert!(matches!(desk.next(), Asked::Nonsense));
+        assert!(matches!(desk.next(), Asked::Nothing));
+        send(b"");
+        orders.close();
+        assert!(matches!(desk.next(), Asked::Closed));
+    }
+
+    #[test]
+    fn a_stream_that_would_be_waited_for_at_its_end_is_refused() {
+        let (orders, desk) = Orders::pair().unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let slow = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let hour = Duration::from_secs(3600);
+        sockopt::set_socket_linger(&slow, Some(hour)).unwrap();
+        let file = File::from(memfd_create(c"order", MemfdFlags::CLOEXEC).unwrap());
+        let (_own, control) = pair().unwrap();
+        let descriptors = [file.as_fd(), control.as_fd(), slow.as_fd(), slow.as_fd(), slow.as_fd()];
+        orders.send_once(&0_u64.to_le_bytes(), &descriptors).unwrap();
+        assert!(matches!(desk.next(), Asked::Nonsense));
+        assert_eq!(sockopt::socket_linger(&slow), Ok(None));
     }
 }

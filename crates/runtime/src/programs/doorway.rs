@@ -7,15 +7,15 @@ use rustix::net::{
 };
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
 /// Connections that may wait: there is one at a time, and those that were given up.
 const QUEUE: i32 = 16;
 
-/// Names that are tried for the folder.
-const NAMES: u32 = 100;
+/// Bytes of the name of the folder that are drawn: nobody can have taken it before.
+const NAME_BYTES: usize = 16;
 
 /// Where a program can be reached.
 pub struct Doorway {
@@ -66,23 +66,18 @@ impl Doorway {
 
 /// A new folder below `folder` that nobody else may enter, and is this user's own.
 fn private_folder(folder: &Path) -> io::Result<(std::path::PathBuf, OwnedFd)> {
-    let id = std::process::id();
-    for nth in 0..NAMES {
-        let path = folder.join(format!(".trivet-{id}-{nth}"));
-        match rustix::fs::mkdirat(CWD, path.as_path(), Mode::RWXU) {
-            Err(rustix::io::Errno::EXIST) => continue,
-            made => made?,
-        }
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(CWD, path.as_path(), flags, Mode::empty())?;
-        let status = rustix::fs::fstat(&opened)?;
-        let is_ours = status.st_uid == rustix::process::geteuid().as_raw();
-        return match is_ours && status.st_mode & 0o077 == 0 {
-            true => Ok((path, opened)),
-            false => Err(io::ErrorKind::PermissionDenied.into()),
-        };
+    let mut drawn = [0; NAME_BYTES];
+    File::open("/dev/urandom")?.read_exact(&mut drawn)?;
+    let path = folder.join(format!(".trivet-{:032x}", u128::from_be_bytes(drawn)));
+    rustix::fs::mkdirat(CWD, path.as_path(), Mode::RWXU)?;
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(CWD, path.as_path(), flags, Mode::empty())?;
+    let status = rustix::fs::fstat(&opened)?;
+    let is_ours = status.st_uid == rustix::process::geteuid().as_raw();
+    match is_ours && status.st_mode & 0o077 == 0 {
+        true => Ok((path, opened)),
+        false => Err(io::ErrorKind::PermissionDenied.into()),
     }
-    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 /// A pipe for what a program says besides its answers: the end that is read never waits.

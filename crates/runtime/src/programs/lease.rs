@@ -21,6 +21,9 @@ use tokio::io::unix::AsyncFd;
 /// What stands before the order: the host, and which file the program was.
 const HEAD_BYTES: usize = 4 + 8 + 8;
 
+/// Bytes of what is wanted at most: the manager keeps it for as long as it knows of such processes.
+const WANTED_BYTES_MAX: usize = 64 << 10;
+
 /// What the manager says when it has none.
 const NO_SLOT: u8 = 0;
 
@@ -50,10 +53,16 @@ impl Wanted {
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        if bytes.len() > WANTED_BYTES_MAX {
+            return Err(Malformed);
+        }
         let (host, rest) = bytes.split_first_chunk().ok_or(Malformed)?;
         let (device, rest) = rest.split_first_chunk().ok_or(Malformed)?;
         let (inode, rest) = rest.split_first_chunk().ok_or(Malformed)?;
         let order = Order::decode(rest)?;
+        if !order.environment.is_empty() {
+            return Err(Malformed);
+        }
         let file = (u64::from_le_bytes(*device), u64::from_le_bytes(*inode));
         Ok(Self { host: u32::from_le_bytes(*host), file, order })
     }
@@ -303,5 +312,17 @@ mod tests {
         for length in 0..bytes.len() {
             assert_eq!(Wanted::decode(&bytes[..length]), Err(Malformed), "{length}");
         }
+    }
+
+    #[test]
+    fn what_says_more_than_is_kept_is_no_request() {
+        let with = |change: fn(&mut Order)| {
+            let mut wanted = wanted();
+            change(&mut wanted.order);
+            Wanted::decode(&wanted.encode())
+        };
+        assert_eq!(with(|order| order.environment.push(c"A=B".into())), Err(Malformed));
+        let long = |order: &mut Order| order.arguments = vec![c"0123456789".into(); 10_000];
+        assert_eq!(with(long), Err(Malformed));
     }
 }

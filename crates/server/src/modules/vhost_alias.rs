@@ -92,6 +92,7 @@ impl HostSettings {
 }
 
 fn virtual_script_alias(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    builder.server.may_run_programs = true;
     builder.host().modules.vhost_alias.scripts = Some(map(call, false)?);
     Ok(())
 }
@@ -102,6 +103,7 @@ fn virtual_document_root(builder: &mut Builder, call: &Call<'_>) -> Result<(), E
 }
 
 fn virtual_script_alias_ip(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    builder.server.may_run_programs = true;
     builder.host().modules.vhost_alias.scripts = Some(map(call, true)?);
     Ok(())
 }

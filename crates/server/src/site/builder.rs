@@ -126,6 +126,9 @@ pub(crate) struct ServerDraft {
     /// `ExtendedStatus`; `None` is On where there is a status page (mod_status.c,
     /// status_pre_config).
     pub(crate) extended_status: Option<bool>,
+    /// Whether a script may run anywhere: `ScriptAlias`, `Options ExecCGI`, or a `.htaccess` file
+    /// that may say the latter.
+    pub(crate) may_run_programs: bool,
     /// Modules that are there, in the order of loading; `None` is all of them.
     pub(crate) loaded: Option<Vec<&'static str>>,
     /// Modules of httpd that were asked for and are not there.

@@ -59,6 +59,8 @@ pub(crate) struct Site {
     pub(crate) hosts: Vec<Host>,
     pub(crate) choice: HostChoice,
     pub(crate) phases: Phases,
+    /// Whether a script may run anywhere.
+    pub(crate) may_run_programs: bool,
     /// Modules that are there; `None` is all.
     pub(crate) loaded: Option<Vec<&'static str>>,
     /// The configuration as it was read, for server-info; empty where nobody can ask for it.
@@ -132,6 +134,7 @@ impl Site {
             phases: modules::phases(loaded),
             tree: server.tree.clone(),
             server_root: server.root.clone(),
+            may_run_programs: server.may_run_programs,
             loaded: server.loaded.clone(),
             language: Language::new(index, server, mpm.kind, root),
             slash,

@@ -19,6 +19,9 @@ const UNWANTED_BYTES_MAX: usize = 1 << 20;
 /// Bytes that are read at a time of what a process says.
 const PIECE_BYTES: usize = 8192;
 
+/// Such pieces that are read when it has ended: what a pipe holds.
+const LAST_PIECES: usize = 16;
+
 /// What a descriptor of a process tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::scripts) enum Event {
@@ -118,14 +121,25 @@ impl Process {
         true
     }
 
-    /// Write the lines to the log that it has said.
-    pub(super) fn log(&mut self, server: &Server) {
-        let Some(said) = &mut self.said else { return };
+    /// Write to the log what it has said to the last, as far as that is there now: whatever it has
+    /// started may go on.
+    pub(super) fn log_last_words(&mut self, server: &Server) {
+        for _ in 0..LAST_PIECES {
+            if !self.log(server) {
+                break;
+            }
+        }
+        tell(server, &std::mem::take(&mut self.line));
+    }
+
+    /// Write the lines to the log that it has said; says whether there may be more.
+    pub(super) fn log(&mut self, server: &Server) -> bool {
+        let Some(said) = &mut self.said else { return false };
         let mut piece = [0; PIECE_BYTES];
         match said.read(&mut piece) {
             Ok(0) => self.said = None,
             Ok(length) => self.line.extend_from_slice(&piece[..length]),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
             Err(_) => self.said = None,
         }
         let is_over = self.said.is_none() || self.line.len() >= 2 * PIECE_BYTES;
@@ -137,6 +151,7 @@ impl Process {
         if is_over {
             tell(server, &std::mem::take(&mut self.line));
         }
+        self.said.is_some()
     }
 
     /// Tell it to end, if nobody has. It is killed after a while.

@@ -51,6 +51,7 @@ fn script_alias(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 /// mod_alias.c, add_alias
 fn add_alias(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> Done {
+    builder.server.may_run_programs |= is_script;
     let [from, real] = call.args else { return location_alias(builder, call, is_script) };
     check_context(builder, call)?;
     warn_of_overlap(builder, call, from);
@@ -142,6 +143,7 @@ fn script_alias_match(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn add_alias_match(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> Done {
+    builder.server.may_run_programs |= is_script;
     check_context(builder, call)?;
     let from = Pattern::Regex(compile(builder, call, 0)?);
     let real = call.arg(1).to_owned();

@@ -13,6 +13,7 @@ mod settings;
 pub(crate) use settings::{HostSettings, Settings};
 
 use crate::accounting::Waits;
+use crate::descriptors::Held;
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::errors::os_error_text;
@@ -32,7 +33,7 @@ use config::Module;
 use fastcgi::{Redirect, ScriptFault, ScriptHead};
 use log::Log;
 use message::{Method, Status};
-use relay::{Fault, Relay, Talk};
+use relay::{Answer, Fault, Relay, Talk};
 use runtime::file::{self, Errno, Kind};
 use runtime::programs::{Order, Program, Report, Step};
 use scoreboard::Cause;
@@ -53,6 +54,9 @@ pub(crate) static DAEMON_MODULE: Module<Builder> =
 
 /// The media type that is a handler, too (CGI_MAGIC_TYPE).
 const MAGIC_TYPE: &str = "application/x-httpd-cgi";
+
+/// What this process has open for a script: three pipes and a control socket.
+const DESCRIPTORS: u64 = 4;
 
 /// How long a script is waited for whose answer cannot be used: what it complains about may say
 /// why.
@@ -122,13 +126,19 @@ impl Flavor {
         let timeout_ms = timeout_ms.unwrap_or(lookup.host.timing.timeout_ms);
         let mut waits = Waits::new(lookup.request.spent.clone());
         waits.now_for(Some(Cause::BackendConnect));
+        let descriptors = Held::several(lookup.context.server(), DESCRIPTORS);
         let program = self.start(lookup, order, Duration::from_millis(timeout_ms)).await?;
         let has_log = lookup.host.modules.cgi.log().is_some();
         let kept_bytes = if has_log { lookup.host.modules.cgi.buffer() } else { 0 };
-        let talk = Talk { body, timeout_ms, log: Log::of(lookup, self), has_log, kept_bytes };
+        let log = Log::of(lookup, self);
+        let talk = Talk { body, timeout_ms, log, has_log, kept_bytes, _descriptors: descriptors };
         let mut relay = Relay::new(program, talk, waits);
         if is_raw {
-            return Ok(Response { body: Body::stream(relay), ..Response::raw() });
+            let going_on = lookup.context.going_on().clone();
+            return Ok(Response {
+                body: Body::stream(Answer::of(relay, going_on)),
+                ..Response::raw()
+            });
         }
         match relay.head().await {
             Ok(head) => self.answer(lookup, head, relay).await,
@@ -313,18 +323,20 @@ impl Flavor {
         if response.content_type.is_none() {
             response.content_type = representation::content_type(lookup);
         }
+        let going_on = lookup.context.going_on().clone();
         let is_head = lookup.request.is_head();
         if response.status.is_bodyless() || is_head {
             // The script runs to its end, as it would for anybody else.
             let _ = relay.finish().await;
             if is_head {
-                response.body = Body::stream(relay); // nobody says how long it would be
+                // Nobody says how long it would be.
+                response.body = Body::stream(Answer::of(relay, going_on));
             }
             return Ok(response);
         }
         response.body = match relay.whole_body() {
             Some(body) => Body::bytes(body),
-            None => Body::stream(relay),
+            None => Body::stream(Answer::of(relay, going_on)),
         };
         Ok(response)
     }

@@ -5,6 +5,8 @@
 
 use super::log::Log;
 use crate::accounting::Waits;
+use crate::descriptors::Held;
+use crate::going_on::GoingOn;
 use crate::response::Source;
 use crate::script::body::{Body, BodyFault};
 use fastcgi::{Complete, ScriptFault, ScriptHead, ScriptHeadParser};
@@ -21,6 +23,10 @@ const READ_BYTES: usize = 32 * 1024;
 
 /// How often its standard error is read before anything else is looked after.
 const ERROR_READS: usize = 4;
+
+/// How long the rest of a script that has ended its answer is waited for before the client is told:
+/// of most the end follows at once, and what they complain about is logged by then.
+const FAREWELL_MS: u64 = 50;
 
 /// Bytes of the body of a request that are kept for the log of scripts, and of what a script says.
 const KEPT_BYTES: usize = 64 * 1024;
@@ -47,6 +53,8 @@ pub(super) struct Talk {
     /// Whether there is a log of scripts, and how much of the body is kept for it.
     pub(super) has_log: bool,
     pub(super) kept_bytes: usize,
+    /// Its pipes and its control socket.
+    pub(super) _descriptors: Held,
 }
 
 /// The script.
@@ -68,6 +76,10 @@ pub(super) struct Relay {
     /// The beginning of the body, and what has come before the answer was found to be none.
     kept: (Vec<u8>, Vec<u8>),
     timer: Timer,
+    /// Since when its answer is over, and until when its end is waited for with the answer.
+    farewell: Timer,
+    /// Whether the end of the answer is not enough: until there is one, and where it is dropped.
+    is_to_end: bool,
     /// Whether the client was waited for, and nothing was read.
     is_paused: bool,
     waits: Waits,
@@ -89,6 +101,8 @@ impl Relay {
             buffer: vec![0; READ_BYTES],
             kept: (Vec::new(), Vec::new()),
             timer: Timer::new(),
+            farewell: Timer::new(),
+            is_to_end: true,
             is_paused: false,
             waits,
             cause: Cause::BackendFirstByte,
@@ -125,6 +139,7 @@ impl Relay {
     /// Wait until the script has ended. The result is the beginning of what it says meanwhile.
     pub(super) async fn finish(&mut self) -> Result<Vec<u8>, Fault> {
         let mut said = Vec::new();
+        self.is_to_end = true;
         while let Some(bytes) = poll_fn(|task| self.poll_answer(task)).await? {
             let room = KEPT_BYTES.saturating_sub(said.len());
             said.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -140,6 +155,25 @@ impl Relay {
 
     fn is_over(&self) -> bool {
         self.is_output_over && (self.are_errors_over || self.is_ended)
+    }
+
+    /// Let a script that has answered go on for as long as it may be silent, and log what it
+    /// complains about. httpd reads that, too, when the client has its answer (`log_script`).
+    async fn attend(mut self) {
+        self.end_input();
+        self.talk.body = Body::None;
+        self.timer = Timer::new(); // another task waits for it now
+        self.heard();
+        poll_fn(|task| {
+            self.poll_end(task);
+            self.poll_errors(task);
+            match self.is_over() {
+                true => Poll::Ready(()),
+                false => self.timer.poll_expired(task),
+            }
+        })
+        .await;
+        self.talk.log.end_of_errors();
     }
 
     /// The next piece of the answer; `None` when the script has ended, or says no more.
@@ -160,6 +194,11 @@ impl Relay {
         }
         if self.is_over() {
             self.talk.log.end_of_errors();
+            self.waits.now_for(None);
+            return Poll::Ready(Ok(None));
+        }
+        if self.is_output_over && !self.is_to_end {
+            ready!(self.farewell.poll_expired(task));
             self.waits.now_for(None);
             return Poll::Ready(Ok(None));
         }
@@ -222,7 +261,10 @@ impl Relay {
     /// Read once, and keep what is for the client.
     fn poll_output(&mut self, task: &mut task::Context<'_>) -> Result<(), Fault> {
         match self.program.poll_read(Stream::Output, task, &mut self.buffer) {
-            Poll::Ready(Ok(0)) => self.is_output_over = true,
+            Poll::Ready(Ok(0)) => {
+                self.is_output_over = true;
+                self.farewell.set(clock::monotonic_ms(), FAREWELL_MS);
+            }
             Poll::Ready(Ok(length)) => {
                 self.ready.extend_from_slice(&self.buffer[..length]);
                 self.heard();
@@ -270,21 +312,44 @@ impl Relay {
     }
 }
 
-impl Source for Relay {
+/// The answer of a script as the body of a response.
+pub(super) struct Answer {
+    relay: Option<Relay>,
+    going_on: GoingOn,
+}
+
+impl Answer {
+    pub(super) fn of(mut relay: Relay, going_on: GoingOn) -> Self {
+        relay.is_to_end = false;
+        Self { relay: Some(relay), going_on }
+    }
+}
+
+impl Source for Answer {
     fn pause(&mut self) {
-        self.waits.now_for(None);
-        self.is_paused = true;
+        if let Some(relay) = &mut self.relay {
+            relay.waits.now_for(None);
+            relay.is_paused = true;
+        }
     }
 
     fn poll_next(&mut self, task: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
-        if std::mem::take(&mut self.is_paused) {
-            self.heard(); // it could not have said anything meanwhile
+        let Some(relay) = &mut self.relay else { return Poll::Ready(Ok(None)) };
+        if std::mem::take(&mut relay.is_paused) {
+            relay.heard(); // it could not have said anything meanwhile
         }
-        self.poll_answer(task).map_err(|fault| {
+        let next = ready!(relay.poll_answer(task)).map_err(|fault| {
             if matches!(fault, Fault::TimedOut) {
-                self.talk.log.timed_out();
+                relay.talk.log.timed_out();
             }
             io::Error::from(io::ErrorKind::ConnectionReset)
-        })
+        });
+        if matches!(next, Ok(None))
+            && let Some(relay) = self.relay.take()
+            && !relay.is_over()
+        {
+            self.going_on.start(relay.attend());
+        }
+        Poll::Ready(next)
     }
 }

@@ -31,6 +31,7 @@ pub(super) fn options(builder: &mut Builder, call: &Call<'_>) -> Done {
             result.add |= bits;
         }
     }
+    builder.server.may_run_programs |= result.add & Options::EXEC_CGI.0 != 0;
     builder.settings().core.options = Some(result);
     Ok(())
 }
@@ -74,6 +75,9 @@ pub(super) fn allow_override(builder: &mut Builder, call: &Call<'_>) -> Done {
             _ => return Err(Error::argument(nth, format!("Illegal override option {name}"))),
         }
     }
+    let may_change_options = all.classes.meets(Scope::HTACCESS_OPTIONS);
+    let may_execute = may_change_options && all.options & Options::EXEC_CGI.0 != 0;
+    builder.server.may_run_programs |= may_execute;
     builder.settings().core.overrides = Some(all);
     Ok(())
 }
@@ -128,6 +132,8 @@ pub(super) fn allow_override_list(builder: &mut Builder, call: &Call<'_>) -> Don
             Some(_) => list.push(word.clone()),
         }
     }
+    let may_execute = list.iter().any(|name| name.eq_ignore_ascii_case("Options"));
+    builder.server.may_run_programs |= may_execute;
     builder.settings().core.override_list = Some(list);
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! A process that has a request: the relay of its answer, and what is said about it in the end.
 
+use crate::descriptors::Held;
 use crate::modules::proxy_fcgi::relay::{Fault, Relay};
 use crate::response::Source;
 use fastcgi::ScriptHead;
@@ -13,11 +14,13 @@ pub(super) struct Managed {
     tenant: Option<Tenant>,
     /// The process is not to be trusted with another request.
     is_suspect: bool,
+    _descriptors: Held,
 }
 
 impl Managed {
-    pub(super) fn new(relay: Relay, tenant: Tenant) -> Self {
-        Self { relay: Some(relay), tenant: Some(tenant), is_suspect: false }
+    pub(super) fn new(relay: Relay, tenant: Tenant, descriptors: Held) -> Self {
+        let (relay, tenant) = (Some(relay), Some(tenant));
+        Self { relay, tenant, is_suspect: false, _descriptors: descriptors }
     }
 
     /// Wait for the head of the answer.

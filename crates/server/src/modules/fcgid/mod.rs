@@ -16,6 +16,7 @@ pub(crate) use settings::{HostSettings, ServerSettings, Settings};
 pub use settings::{Scores, Terms};
 
 use crate::accounting::Waits;
+use crate::descriptors::Held;
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::level::Level;
@@ -56,6 +57,10 @@ const NAME: &str = "fcgid";
 /// The handler that scripts have.
 pub(crate) const HANDLER: &str = "fcgid-script";
 
+/// What this process has open for a request: the connection, and the socket by which it was asked
+/// for.
+const DESCRIPTORS: u64 = 2;
+
 /// How much longer than it says the keeper of processes may take to answer: it is being replaced.
 const GRACE_MS: u64 = 5000;
 
@@ -84,6 +89,7 @@ pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         attempts -= 1;
         let mut waits = Waits::new(lookup.request.spent.clone());
         waits.now_for(Some(Cause::BackendConnect));
+        let descriptors = Held::several(lookup.context.server(), DESCRIPTORS);
         let leased = lease(lookup, &wanted, &terms).await;
         let (tenant, backend) =
             leased.map_err(|why| no_process(lookup, wrapper.as_deref(), &wanted, why))?;
@@ -95,7 +101,8 @@ pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
             is_patient: false,
             log: Log::of(lookup, Voice::Fcgid),
         };
-        let mut managed = Managed::new(Relay::on(backend, head.clone(), talk, waits), tenant);
+        let relay = Relay::on(backend, head.clone(), talk, waits);
+        let mut managed = Managed::new(relay, tenant, descriptors);
         match managed.head().await {
             Ok(head) => return response(lookup, head, managed).await,
             Err(fault) if attempts > 0 && managed.is_untouched(&fault) => {}
