@@ -210,8 +210,11 @@ fn other_sockets_are_bound_and_one_that_nobody_wants_is_a_warning(mpm: Mpm) {
     let (address, other) = (wanted.local_addr().unwrap(), unwanted.local_addr().unwrap());
     let site = plain_site(mpm).pass(&unwanted).pass(&wanted).listen("127.0.0.1:0");
     let server = site.directive(format!("Listen {address}")).start();
+    // A line for each address, read as they come.
+    wait_for("the line of the address", 10, || {
+        server.banner().contains(&format!("http://{address}/"))
+    });
     let banner = server.banner();
-    assert!(banner.contains(&format!("http://{address}/")), "{banner}");
     assert!(!banner.contains(&other.to_string()), "{banner}");
     assert_eq!(server.get("/a.txt").text(), FILE);
     let mut client = blackbox::Client::connect(address);
