@@ -1,0 +1,1 @@
+//! What: requests with their variables, order and weights.

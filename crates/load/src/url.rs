@@ -1,0 +1,1 @@
+//! Absolute http and https URLs, and references within a page.
