@@ -1,0 +1,199 @@
+//! Joins the four: starts the threads, collects their books, ends them.
+
+mod options;
+mod routes;
+mod shared;
+mod user;
+mod worker;
+
+pub use options::{Options, REDIRECTS_MAX};
+pub use routes::Unresolved;
+
+use crate::pacer::Pacer;
+use crate::plan::Plan;
+use crate::recorder::Window;
+use runtime::{clock, process, sys};
+use shared::Shared;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+use worker::Report;
+
+/// Descriptors that are needed beside those of the connections.
+const DESCRIPTORS_BESIDE: u64 = 64;
+
+/// Threads begin together, so much after they were started.
+const HEAD_START_NS: u64 = 2_000_000;
+
+/// How soon a signal is heard.
+const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+
+/// What is to be done.
+pub struct Job {
+    /// What is asked.
+    pub plan: Plan,
+    /// When.
+    pub pacer: Pacer,
+    /// How.
+    pub options: Options,
+}
+
+/// Why a run could not begin.
+#[derive(Debug)]
+pub enum Problem {
+    /// A host has no address.
+    Unresolved(Unresolved),
+    /// Fewer descriptors than connections.
+    Descriptors {
+        /// How many it would take.
+        wanted: u64,
+        /// How many this process may have.
+        allowed: u64,
+    },
+    /// The system refused something.
+    System(&'static str, io::Error),
+}
+
+/// One second of a run.
+#[derive(Debug)]
+pub struct Second {
+    /// When it ended, in nanoseconds since counting began; negative within the warm-up.
+    pub until_ns: i64,
+    /// How long it was: the last one is shorter as a rule.
+    pub length_ns: u64,
+    /// What was counted.
+    pub window: Window,
+}
+
+impl Second {
+    /// Whether it does not count.
+    pub const fn is_warm_up(&self) -> bool {
+        self.until_ns <= 0
+    }
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Everything that counts.
+    pub total: Window,
+    /// Nanoseconds for which it was counted.
+    pub elapsed_ns: u64,
+    /// Microseconds since 1970 at the beginning.
+    pub begun_unix_us: i64,
+    /// It was ended by a signal.
+    pub was_interrupted: bool,
+}
+
+/// Somebody who is told of a run as it goes on.
+pub trait Witness {
+    /// The run begins.
+    fn begins(&mut self) {}
+
+    /// A second has passed; `so_far` is everything that counted until now.
+    fn second(&mut self, second: &Second, so_far: &Window);
+}
+
+/// Does the job; returns when it is done.
+///
+/// # Errors
+/// When it could not begin.
+pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
+    let peak = if job.pacer.is_rate() { job.options.connections_max } else { job.pacer.peak_users() };
+    check_descriptors(u64::from(peak))?;
+    let routes = routes::resolve(&job.plan, &job.options).map_err(Problem::Unresolved)?;
+    let signals = [libc_signals::INT, libc_signals::TERM];
+    sys::set_blocked_signals(&signals);
+    let signals = sys::signal_descriptor(&signals).map_err(|error| system("signalfd", error))?;
+    let begun_unix_us = clock::unix_us();
+    let begun_ns = clock::monotonic_ns() + HEAD_START_NS;
+    let shared = Arc::new(Shared::new(job.plan, job.pacer, job.options, routes, begun_ns));
+    let reports = start_threads(&shared);
+    witness.begins();
+    let mut ledger = Ledger::new(&shared);
+    let was_interrupted = collect(&shared, &reports, signals, &mut ledger, witness);
+    Ok(Outcome {
+        elapsed_ns: ledger.elapsed_ns(),
+        total: ledger.total,
+        begun_unix_us,
+        was_interrupted,
+    })
+}
+
+fn system(what: &'static str, error: io::Error) -> Problem {
+    Problem::System(what, error)
+}
+
+fn check_descriptors(connections: u64) -> Result<(), Problem> {
+    let wanted = connections + DESCRIPTORS_BESIDE;
+    let allowed = process::raise_descriptor_limit();
+    if wanted > allowed { Err(Problem::Descriptors { wanted, allowed }) } else { Ok(()) }
+}
+
+fn start_threads(shared: &Arc<Shared>) -> Receiver<(usize, io::Result<Report>)> {
+    let (out, reports) = channel();
+    for index in 0..shared.options.threads {
+        let (shared, out): (_, Sender<_>) = (shared.clone(), out.clone());
+        let name = format!("bench-{index}");
+        let failed = out.clone();
+        let body = move || {
+            let send = |report| out.send((index, Ok(report))).is_ok();
+            if let Err(error) = worker::run(shared, index, &send) {
+                // Nobody hears it if the run has ended, and then it does not matter.
+                let _ = out.send((index, Err(error)));
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name(name).spawn(body) {
+            let _ = failed.send((index, Err(error)));
+        }
+    }
+    reports
+}
+
+/// Takes in reports until all threads have ended; true if a signal ended them.
+fn collect(
+    shared: &Shared,
+    reports: &Receiver<(usize, io::Result<Report>)>,
+    mut signals: File,
+    ledger: &mut Ledger,
+    witness: &mut dyn Witness,
+) -> bool {
+    let mut was_interrupted = false;
+    while ledger.is_open() {
+        if sys::next_signal(&mut signals).is_some() {
+            if was_interrupted {
+                return true;
+            }
+            was_interrupted = true;
+            shared.stop();
+        }
+        match reports.recv_timeout(SIGNAL_CHECK) {
+            Ok((index, Ok(report))) => ledger.enter(index, report),
+            Ok((index, Err(_))) => ledger.lose(index),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return was_interrupted,
+        }
+        while let Some(second) = ledger.close_second() {
+            if !second.is_warm_up() {
+                ledger.total.add(&second.window);
+            }
+            witness.second(&second, &ledger.total);
+        }
+    }
+    was_interrupted
+}
+
+/// The books of all threads, second by second.
+struct Ledger {
+    total: Window,
+    /// Seconds that not all threads have reported yet, and how many have.
+    pending: std::collections::VecDeque<(u64, Window)>,
+    /// For each thread the second it will report next, unless it has ended.
+    next: Vec<Option<usize>>,
+    closed: usize,
+    warm_up_ns: u64,
+    last_until_ns: u64,
+    entries: usize,
+}

@@ -1,0 +1,335 @@
+//! One thread of a run: its users, its share of the schedule, its books.
+
+use super::shared::Shared;
+use super::user::User;
+use crate::client::Tools;
+use crate::pacer::Pacer;
+use crate::recorder::{Recorder, Window};
+use runtime::blocking::Blocking;
+use runtime::{Alarm, Thread, clock, run_queue, thread};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::task::{Poll, Waker};
+
+/// Books are handed over this often.
+pub(crate) const WINDOW_NS: u64 = 1_000_000_000;
+
+/// An arrival that waited longer than this for a free connection was late.
+const LATE_NS: u64 = 1_000_000;
+
+/// Books of one thread over one second.
+pub(crate) struct Report {
+    /// Which second of the run.
+    pub(crate) second: usize,
+    /// When it ended, in nanoseconds since the run began.
+    pub(crate) until_ns: u64,
+    pub(crate) window: Window,
+    /// The thread has ended: there will be no more of it.
+    pub(crate) is_last: bool,
+}
+
+/// A thread's share of a run.
+pub(crate) struct Worker {
+    pub(crate) shared: Arc<Shared>,
+    /// Which of the threads this is.
+    index: usize,
+    pub(crate) tools: Tools,
+    pub(crate) recorder: RefCell<Recorder>,
+    /// Arrivals that nobody has taken yet: when they were due.
+    arrivals: RefCell<VecDeque<u64>>,
+    /// Users that wait for an arrival.
+    parked: RefCell<VecDeque<Waker>>,
+    /// Which of this thread's users there are.
+    present: RefCell<Vec<bool>>,
+    /// Users of the whole run that there should be.
+    wanted: Cell<u32>,
+    live: Cell<u32>,
+    pub(crate) in_flight: Cell<u32>,
+    /// Requests that this thread may still begin without asking.
+    tickets: Cell<u64>,
+    /// Nothing more will be begun.
+    is_spent: Cell<bool>,
+    /// Wakes the main task of the thread.
+    waker: RefCell<Option<Waker>>,
+    /// When the last request ended.
+    last_end_ns: Cell<u64>,
+}
+
+/// Runs until the end of the run; the books go out as they are closed.
+///
+/// # Errors
+/// When the executor cannot be made.
+pub(crate) fn run(shared: Arc<Shared>, index: usize, out: &Sender<Report>) -> io::Result<()> {
+    let executor = Thread::new(Blocking::Pool { threads: 1 })?;
+    executor.block_on(async {
+        let worker = Rc::new(Worker::new(shared, index));
+        let books = Books { alarm: Alarm::new()?, second: 0, cpu_ns: 0, run_queue_ns: 0 };
+        let pace = Alarm::new()?;
+        let host = worker.clone();
+        let pacing = thread::spawn(async move { host.keep_pace(&pace).await });
+        worker.keep_books(books, out).await?;
+        pacing.cancel();
+        Ok(())
+    })
+}
+
+/// The state of the books of a thread.
+struct Books {
+    alarm: Alarm,
+    second: usize,
+    cpu_ns: u64,
+    run_queue_ns: u64,
+}
+
+impl Worker {
+    fn new(shared: Arc<Shared>, index: usize) -> Self {
+        let entries = shared.plan.entries.len();
+        let keeps_service = shared.pacer.is_rate() || shared.options.keeps_service;
+        Self {
+            tools: Tools::new(entries),
+            recorder: RefCell::new(Recorder::new(entries, keeps_service)),
+            shared,
+            index,
+            arrivals: RefCell::default(),
+            parked: RefCell::default(),
+            present: RefCell::default(),
+            wanted: Cell::new(0),
+            live: Cell::new(0),
+            in_flight: Cell::new(0),
+            tickets: Cell::new(0),
+            is_spent: Cell::new(false),
+            waker: RefCell::default(),
+            last_end_ns: Cell::new(0),
+        }
+    }
+
+    /// Nanoseconds of the schedule: it begins when the warm-up has ended.
+    fn schedule_ns(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.shared.begun_ns + self.shared.options.warm_up_ns)
+    }
+
+    /// Users of the whole run, as far as this thread knows.
+    pub(crate) fn users(&self) -> u32 {
+        match self.shared.pacer.is_rate() {
+            true => self.live.get() * self.shared.options.threads as u32,
+            false => self.wanted.get(),
+        }
+    }
+
+    pub(crate) fn ended(&self, end_ns: u64) {
+        self.last_end_ns.set(self.last_end_ns.get().max(end_ns));
+    }
+
+    // --- when -----------------------------------------------------------------------------------
+
+    async fn keep_pace(self: &Rc<Self>, alarm: &Alarm) {
+        match self.shared.pacer.is_rate() {
+            true => self.let_arrive(alarm).await,
+            false => self.keep_users(alarm).await,
+        }
+    }
+
+    /// As many users as the pattern has at each moment.
+    async fn keep_users(self: &Rc<Self>, alarm: &Alarm) {
+        loop {
+            let now_ns = self.schedule_ns(clock::monotonic_ns());
+            self.wanted.set(self.shared.pacer.users(now_ns));
+            self.call_users();
+            let Some(next_ns) = self.shared.pacer.next_change(now_ns) else { return };
+            let origin_ns = self.shared.begun_ns + self.shared.options.warm_up_ns;
+            if alarm.ring_at(origin_ns + next_ns).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Starts the users of this thread that are wanted and not there.
+    fn call_users(self: &Rc<Self>) {
+        let threads = self.shared.options.threads;
+        for place in 0.. {
+            let id = (place * threads + self.index) as u32;
+            if id >= self.wanted.get() {
+                return;
+            }
+            let mut present = self.present.borrow_mut();
+            if present.len() <= place {
+                present.push(false);
+            }
+            if !std::mem::replace(&mut present[place], true) {
+                self.call_user(id);
+            }
+        }
+    }
+
+    fn call_user(self: &Rc<Self>, id: u32) {
+        self.live.set(self.live.get() + 1);
+        let worker = self.clone();
+        thread::spawn(async move {
+            User::new(&worker, id).live().await;
+            worker.leave(id);
+        });
+    }
+
+    fn leave(&self, id: u32) {
+        self.live.set(self.live.get() - 1);
+        let place = id as usize / self.shared.options.threads;
+        if let Some(present) = self.present.borrow_mut().get_mut(place) {
+            *present = false;
+        }
+        self.wake_main();
+    }
+
+    /// Lets requests arrive when they are due, whether or not somebody is free to send them.
+    async fn let_arrive(self: &Rc<Self>, alarm: &Alarm) {
+        let (options, pacer) = (&self.shared.options, &self.shared.pacer);
+        let origin_ns = self.shared.begun_ns + options.warm_up_ns;
+        let mut number = self.index as u64;
+        while options.requests.is_none_or(|requests| number < requests)
+            && let Some(due_ns) = pacer.due(number)
+        {
+            let due_ns = origin_ns + due_ns;
+            if due_ns > clock::monotonic_ns() && alarm.ring_at(due_ns).await.is_err() {
+                break;
+            }
+            self.arrive(due_ns);
+            number += options.threads as u64;
+        }
+        self.is_spent.set(true);
+        self.parked.borrow_mut().drain(..).for_each(Waker::wake);
+        self.wake_main();
+    }
+
+    fn arrive(self: &Rc<Self>, due_ns: u64) {
+        self.arrivals.borrow_mut().push_back(due_ns);
+        if let Some(waker) = self.parked.borrow_mut().pop_front() {
+            return waker.wake();
+        }
+        let share = (self.shared.options.connections_max as usize).div_ceil(self.shared.options.threads);
+        if (self.live.get() as usize) < share.max(1) {
+            let mut present = self.present.borrow_mut();
+            let place = present.iter().position(|is_present| !is_present).unwrap_or(present.len());
+            if place == present.len() {
+                present.push(false);
+            }
+            present[place] = true;
+            drop(present);
+            self.call_user((place * self.shared.options.threads + self.index) as u32);
+        }
+    }
+
+    /// The moment when a user's next request should be sent, or `None` if there is none.
+    pub(crate) async fn next_turn(&self, id: u32) -> Option<u64> {
+        if self.shared.is_stopping() {
+            return None;
+        }
+        if !self.shared.pacer.is_rate() {
+            let may_go_on = id < self.wanted.get() && self.take_ticket();
+            return may_go_on.then(clock::monotonic_ns);
+        }
+        let due_ns = poll_fn(|context| match self.arrivals.borrow_mut().pop_front() {
+            Some(due_ns) => Poll::Ready(Some(due_ns)),
+            None if self.is_spent.get() => Poll::Ready(None),
+            None => {
+                self.parked.borrow_mut().push_back(context.waker().clone());
+                Poll::Pending
+            }
+        });
+        let due_ns = due_ns.await?;
+        if clock::monotonic_ns().saturating_sub(due_ns) > LATE_NS {
+            self.recorder.borrow_mut().window().late += 1;
+        }
+        Some(due_ns)
+    }
+
+    fn take_ticket(&self) -> bool {
+        if self.shared.options.requests.is_none() {
+            return true;
+        }
+        if self.tickets.get() == 0 {
+            self.tickets.set(self.shared.take_tickets());
+        }
+        let left = self.tickets.get();
+        self.tickets.set(left.saturating_sub(1));
+        if left == 0 {
+            self.is_spent.set(true);
+        }
+        left > 0
+    }
+
+    // --- count ----------------------------------------------------------------------------------
+
+    fn wake_main(&self) {
+        if let Some(waker) = self.waker.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+
+    /// Nothing is under way and nothing will begin.
+    fn is_done(&self) -> bool {
+        self.live.get() == 0 && self.is_spent.get() && self.arrivals.borrow().is_empty()
+            || self.shared.is_stopping()
+    }
+
+    /// Hands the books over each second until the run is over.
+    async fn keep_books(&self, mut books: Books, out: &Sender<Report>) -> io::Result<()> {
+        let shared = &self.shared;
+        loop {
+            let close_ns = shared.begun_ns + WINDOW_NS * (books.second as u64 + 1);
+            let end_ns = shared.end_ns().unwrap_or(u64::MAX);
+            let is_over = self.wait_until(&mut books, close_ns.min(end_ns)).await?;
+            let now_ns = clock::monotonic_ns();
+            let is_last = is_over || now_ns >= end_ns || shared.is_stopping();
+            let until_ns = match is_over && !shared.is_stopping() && self.last_end_ns.get() > 0 {
+                true => self.last_end_ns.get(),
+                false => now_ns.min(end_ns),
+            };
+            let window = self.close_books(&mut books, is_last);
+            let until_ns = until_ns.saturating_sub(shared.begun_ns);
+            let report = Report { second: books.second, until_ns, window, is_last };
+            books.second += 1;
+            if out.send(report).is_err() || is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits for a moment; true if the run was over before it.
+    async fn wait_until(&self, books: &mut Books, at_ns: u64) -> io::Result<bool> {
+        let mut ring = Box::pin(books.alarm.ring_at(at_ns));
+        poll_fn(|context| {
+            if self.is_done() {
+                return Poll::Ready(Ok(true));
+            }
+            *self.waker.borrow_mut() = Some(context.waker().clone());
+            ring.as_mut().poll(context).map_ok(|()| false)
+        })
+        .await
+    }
+
+    fn close_books(&self, books: &mut Books, is_last: bool) -> Window {
+        let mut window = self.recorder.borrow_mut().take();
+        let (cpu_ns, run_queue_ns) = (clock::thread_cpu_ns(), run_queue::run_queue_ns());
+        let run_queue_ns = run_queue_ns.unwrap_or(books.run_queue_ns);
+        window.cpu_ns = cpu_ns - std::mem::replace(&mut books.cpu_ns, cpu_ns);
+        window.run_queue_ns =
+            run_queue_ns - std::mem::replace(&mut books.run_queue_ns, run_queue_ns);
+        window.users = self.live.get();
+        if is_last {
+            window.aborted = u64::from(self.in_flight.get());
+        }
+        window
+    }
+}
+
+/// Whether requests come by the clock.
+impl Pacer {
+    /// As opposed to users who send the next request when they have the answer to the last.
+    pub(crate) fn is_rate(&self) -> bool {
+        !matches!(self, Self::Users(_))
+    }
+}
