@@ -15,4 +15,5 @@
 pub mod pacer;
 pub mod pattern;
 pub mod plan;
+pub mod text;
 pub mod url;
