@@ -1,5 +1,6 @@
 //! Joins the four: starts the threads, collects their books, ends them.
 
+mod ledger;
 mod options;
 mod routes;
 mod shared;
@@ -12,9 +13,10 @@ pub use routes::Unresolved;
 use crate::pacer::Pacer;
 use crate::plan::Plan;
 use crate::recorder::Window;
-use runtime::{clock, process, sys};
+use runtime::signals::Interrupts;
+use runtime::{clock, process};
+use ledger::Ledger;
 use shared::Shared;
-use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -104,26 +106,20 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
     let peak = if job.pacer.is_rate() { job.options.connections_max } else { job.pacer.peak_users() };
     check_descriptors(u64::from(peak))?;
     let routes = routes::resolve(&job.plan, &job.options).map_err(Problem::Unresolved)?;
-    let signals = [libc_signals::INT, libc_signals::TERM];
-    sys::set_blocked_signals(&signals);
-    let signals = sys::signal_descriptor(&signals).map_err(|error| system("signalfd", error))?;
+    let interrupts = Interrupts::take().map_err(|error| Problem::System("signalfd", error))?;
     let begun_unix_us = clock::unix_us();
     let begun_ns = clock::monotonic_ns() + HEAD_START_NS;
     let shared = Arc::new(Shared::new(job.plan, job.pacer, job.options, routes, begun_ns));
     let reports = start_threads(&shared);
     witness.begins();
     let mut ledger = Ledger::new(&shared);
-    let was_interrupted = collect(&shared, &reports, signals, &mut ledger, witness);
+    let was_interrupted = collect(&shared, &reports, interrupts, &mut ledger, witness);
     Ok(Outcome {
         elapsed_ns: ledger.elapsed_ns(),
         total: ledger.total,
         begun_unix_us,
         was_interrupted,
     })
-}
-
-fn system(what: &'static str, error: io::Error) -> Problem {
-    Problem::System(what, error)
 }
 
 fn check_descriptors(connections: u64) -> Result<(), Problem> {
@@ -156,13 +152,13 @@ fn start_threads(shared: &Arc<Shared>) -> Receiver<(usize, io::Result<Report>)> 
 fn collect(
     shared: &Shared,
     reports: &Receiver<(usize, io::Result<Report>)>,
-    mut signals: File,
+    mut interrupts: Interrupts,
     ledger: &mut Ledger,
     witness: &mut dyn Witness,
 ) -> bool {
     let mut was_interrupted = false;
     while ledger.is_open() {
-        if sys::next_signal(&mut signals).is_some() {
+        if interrupts.came() {
             if was_interrupted {
                 return true;
             }
@@ -185,15 +181,3 @@ fn collect(
     was_interrupted
 }
 
-/// The books of all threads, second by second.
-struct Ledger {
-    total: Window,
-    /// Seconds that not all threads have reported yet, and how many have.
-    pending: std::collections::VecDeque<(u64, Window)>,
-    /// For each thread the second it will report next, unless it has ended.
-    next: Vec<Option<usize>>,
-    closed: usize,
-    warm_up_ns: u64,
-    last_until_ns: u64,
-    entries: usize,
-}

@@ -1,6 +1,5 @@
 //! What a run is told besides when and what.
 
-use crate::client::Failure;
 use std::net::IpAddr;
 
 /// How many redirects in a row are followed: as many as curl and browsers do, roughly.
@@ -35,10 +34,12 @@ pub struct Options {
     pub faults_statuses: bool,
     /// Addresses to come from, in turn.
     pub from: Vec<IpAddr>,
+    /// Close connections with a reset, so that their ports are free at once.
+    pub resets: bool,
+    /// Keep the time between sending and the end apart from the latency.
+    pub keeps_service: bool,
     /// Bytes of socket buffers; 0 is the system's choice.
     pub buffer_bytes: usize,
-    /// End the run at the first failure of one of these kinds.
-    pub stops_at: Vec<Failure>,
     /// End the run after so many failures.
     pub failures_max: Option<u64>,
     /// Seed of everything that is left to chance.
@@ -61,8 +62,9 @@ impl Default for Options {
             same_length: false,
             faults_statuses: true,
             from: Vec::new(),
+            resets: false,
+            keeps_service: false,
             buffer_bytes: 0,
-            stops_at: Vec::new(),
             failures_max: None,
             seed: 0,
         }

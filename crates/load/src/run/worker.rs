@@ -13,11 +13,13 @@ use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::task::{Poll, Waker};
 
 /// Books are handed over this often.
 pub(crate) const WINDOW_NS: u64 = 1_000_000_000;
+
+/// How soon a thread hears that the run is to end.
+const STOP_CHECK_NS: u64 = 50_000_000;
 
 /// An arrival that waited longer than this for a free connection was late.
 const LATE_NS: u64 = 1_000_000;
@@ -64,7 +66,11 @@ pub(crate) struct Worker {
 ///
 /// # Errors
 /// When the executor cannot be made.
-pub(crate) fn run(shared: Arc<Shared>, index: usize, out: &Sender<Report>) -> io::Result<()> {
+pub(crate) fn run(
+    shared: Arc<Shared>,
+    index: usize,
+    out: &dyn Fn(Report) -> bool,
+) -> io::Result<()> {
     let executor = Thread::new(Blocking::Pool { threads: 1 })?;
     executor.block_on(async {
         let worker = Rc::new(Worker::new(shared, index));
@@ -72,9 +78,9 @@ pub(crate) fn run(shared: Arc<Shared>, index: usize, out: &Sender<Report>) -> io
         let pace = Alarm::new()?;
         let host = worker.clone();
         let pacing = thread::spawn(async move { host.keep_pace(&pace).await });
-        worker.keep_books(books, out).await?;
+        let kept = worker.keep_books(books, out).await;
         pacing.cancel();
-        Ok(())
+        kept
     })
 }
 
@@ -261,6 +267,12 @@ impl Worker {
         left > 0
     }
 
+    /// How many requests are sent at once with the one that a user has been given.
+    pub(crate) fn take_more(&self) -> u32 {
+        let wanted = self.shared.options.pipeline;
+        1 + (1..wanted).take_while(|_| self.take_ticket()).count() as u32
+    }
+
     // --- count ----------------------------------------------------------------------------------
 
     fn wake_main(&self) {
@@ -272,43 +284,55 @@ impl Worker {
     /// Nothing is under way and nothing will begin.
     fn is_done(&self) -> bool {
         self.live.get() == 0 && self.is_spent.get() && self.arrivals.borrow().is_empty()
-            || self.shared.is_stopping()
     }
 
     /// Hands the books over each second until the run is over.
-    async fn keep_books(&self, mut books: Books, out: &Sender<Report>) -> io::Result<()> {
+    async fn keep_books(
+        &self,
+        mut books: Books,
+        out: &dyn Fn(Report) -> bool,
+    ) -> io::Result<()> {
         let shared = &self.shared;
+        let end_ns = shared.end_ns().unwrap_or(u64::MAX);
+        // Seconds are counted from the end of the warm-up, which may be no whole number of them.
+        let mut close_ns = shared.begun_ns + shared.options.warm_up_ns % WINDOW_NS;
         loop {
-            let close_ns = shared.begun_ns + WINDOW_NS * (books.second as u64 + 1);
-            let end_ns = shared.end_ns().unwrap_or(u64::MAX);
-            let is_over = self.wait_until(&mut books, close_ns.min(end_ns)).await?;
-            let now_ns = clock::monotonic_ns();
-            let is_last = is_over || now_ns >= end_ns || shared.is_stopping();
-            let until_ns = match is_over && !shared.is_stopping() && self.last_end_ns.get() > 0 {
-                true => self.last_end_ns.get(),
-                false => now_ns.min(end_ns),
-            };
+            close_ns += if close_ns > shared.begun_ns && books.second == 0 { 0 } else { WINDOW_NS };
+            let until_ns = self.wait_until(&books.alarm, close_ns.min(end_ns)).await?;
+            let is_last = until_ns < close_ns || until_ns >= end_ns;
             let window = self.close_books(&mut books, is_last);
             let until_ns = until_ns.saturating_sub(shared.begun_ns);
             let report = Report { second: books.second, until_ns, window, is_last };
             books.second += 1;
-            if out.send(report).is_err() || is_last {
+            if !out(report) || is_last {
                 return Ok(());
             }
         }
     }
 
-    /// Waits for a moment; true if the run was over before it.
-    async fn wait_until(&self, books: &mut Books, at_ns: u64) -> io::Result<bool> {
-        let mut ring = Box::pin(books.alarm.ring_at(at_ns));
-        poll_fn(|context| {
-            if self.is_done() {
-                return Poll::Ready(Ok(true));
+    /// Waits for a moment and gives it back, or an earlier one at which the run was over.
+    async fn wait_until(&self, alarm: &Alarm, at_ns: u64) -> io::Result<u64> {
+        loop {
+            let now_ns = clock::monotonic_ns();
+            if self.shared.is_stopping() {
+                return Ok(now_ns.min(at_ns));
             }
-            *self.waker.borrow_mut() = Some(context.waker().clone());
-            ring.as_mut().poll(context).map_ok(|()| false)
-        })
-        .await
+            if now_ns >= at_ns {
+                return Ok(at_ns);
+            }
+            let mut ring = std::pin::pin!(alarm.ring_at(at_ns.min(now_ns + STOP_CHECK_NS)));
+            let is_done = poll_fn(|context| {
+                if self.is_done() {
+                    return Poll::Ready(Ok(true));
+                }
+                *self.waker.borrow_mut() = Some(context.waker().clone());
+                ring.as_mut().poll(context).map_ok(|()| false)
+            });
+            if is_done.await? {
+                let last_ns = self.last_end_ns.get();
+                return Ok(if last_ns > 0 { last_ns } else { now_ns }.min(at_ns));
+            }
+        }
     }
 
     fn close_books(&self, books: &mut Books, is_last: bool) -> Window {
