@@ -12,8 +12,21 @@
 //! `run` joins them, the commands differ in how they make the four and in what they print. Nothing
 //! here may depend on the server: a load generator must not share the faults that it looks for.
 
+mod client;
+pub mod command;
+pub mod cookies;
 pub mod pacer;
+#[cfg(test)]
+mod pacer_tests;
 pub mod pattern;
+#[cfg(test)]
+mod pattern_tests;
 pub mod plan;
+mod recorder;
+pub mod report;
+pub mod run;
 pub mod text;
 pub mod url;
+
+pub use client::Failure;
+pub use recorder::{First, Histogram, PerEntry, Window};

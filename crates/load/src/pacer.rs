@@ -93,6 +93,14 @@ impl Pacer {
         }
     }
 
+    /// Users at the most, at any moment.
+    pub fn users_max(&self) -> u32 {
+        match &self.source {
+            Source::Users(pattern) => rounded(pattern.peak()),
+            Source::Rate(..) | Source::Recorded(_) => 0,
+        }
+    }
+
     /// The first moment after `t_ns` with another number of users than at `t_ns`.
     pub fn next_change(&self, t_ns: u64) -> Option<u64> {
         let Source::Users(pattern) = &self.source else { return None };

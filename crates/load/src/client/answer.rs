@@ -198,7 +198,7 @@ impl Reader {
         parser.reset();
         match parser.advance(input, &HEAD_LIMITS).map_err(|_| Failure::Malformed)? {
             Progress::Complete { len } => self.interpret(&parser, &input[..len], len, frame, capture),
-            Progress::Incomplete => {
+            Progress::Partial => {
                 let parser = std::mem::replace(&mut *parser, AnswerParser::new());
                 self.held = Some(Box::new((input.to_vec(), parser)));
                 Ok(Step { used: input.len(), done: false })
@@ -222,7 +222,7 @@ impl Reader {
                 let used = len.saturating_sub(before);
                 self.interpret(parser, &bytes[..len], used, frame, capture)
             }
-            Progress::Incomplete => {
+            Progress::Partial => {
                 self.held = Some(held);
                 Ok(Step { used: input.len(), done: false })
             }
@@ -246,7 +246,7 @@ impl Reader {
             };
         }
         let body = answer.body(frame.asked).map_err(|_| Failure::Malformed)?;
-        let (status, keeps_alive) = (answer.status(), answer.keeps_alive());
+        let (status, keeps_alive) = (answer.status(), answer.keeps_alive(body));
         if let Some(capture) = capture {
             capture.head.clear();
             capture.head.extend_from_slice(head);

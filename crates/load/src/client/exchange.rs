@@ -22,6 +22,13 @@ pub(crate) struct Asking<'a> {
     pub(crate) asked: Asked,
 }
 
+impl Broken {
+    /// Whether the server closed the connection without having seen the request, by all signs.
+    pub(crate) const fn is_of_idle(&self) -> bool {
+        !self.begun && matches!(self.failure, Failure::Closed | Failure::Reset)
+    }
+}
+
 /// A connection of HTTP/1.
 pub(crate) struct Link {
     transport: Transport,

@@ -1,12 +1,10 @@
 //! What can go wrong with a request, by kinds that people can act on. The division is httperf's,
 //! refined: whose fault it may be, and in which state of the exchange it came.
 
-use serde::Serialize;
 use std::io;
 
 /// A kind of failure. The order is that of reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Failure {
     /// Nobody listens at the port.
     Refused,
@@ -83,6 +81,33 @@ impl Failure {
             Self::Redirects => "too many redirects",
             Self::Other => "other",
         }
+    }
+
+    /// As a word of reports that programs read.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Unreachable => "unreachable",
+            Self::ConnectTimeout => "connect_timeout",
+            Self::ConnectBroken => "connect_broken",
+            Self::Tls => "tls",
+            Self::NoDescriptor => "no_descriptor",
+            Self::NoPort => "no_port",
+            Self::Timeout => "timeout",
+            Self::Closed => "closed",
+            Self::Truncated => "truncated",
+            Self::Reset => "reset",
+            Self::Malformed => "malformed",
+            Self::Status => "status",
+            Self::Length => "length",
+            Self::Redirects => "redirects",
+            Self::Other => "other",
+        }
+    }
+
+    /// Whether the connection could not be made at all.
+    pub const fn is_of_connect(self) -> bool {
+        (self as usize) <= Self::NoPort as usize
     }
 
     /// Of an error while connecting.

@@ -11,12 +11,14 @@ pub use options::{Options, REDIRECTS_MAX};
 pub use routes::Unresolved;
 
 use crate::pacer::Pacer;
+use crate::pattern::Kind;
 use crate::plan::Plan;
 use crate::recorder::Window;
 use runtime::signals::Interrupts;
 use runtime::{clock, process};
 use ledger::Ledger;
 use shared::Shared;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -42,6 +44,16 @@ pub struct Job {
     pub options: Options,
 }
 
+impl Job {
+    /// Connections that there may be at once.
+    fn connections_max(&self) -> u32 {
+        match self.pacer.kind() {
+            Kind::Rate => self.options.connections_max,
+            Kind::Users => self.pacer.users_max(),
+        }
+    }
+}
+
 /// Why a run could not begin.
 #[derive(Debug)]
 pub enum Problem {
@@ -56,6 +68,20 @@ pub enum Problem {
     },
     /// The system refused something.
     System(&'static str, io::Error),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unresolved(Unresolved { host, error }) => write!(f, "{host}: {error}"),
+            Self::Descriptors { wanted, allowed } => write!(
+                f,
+                "so many connections take {wanted} descriptors, and this process may have \
+                 {allowed}: raise the limit with ulimit -n {wanted}, or use fewer connections"
+            ),
+            Self::System(call, error) => write!(f, "{call}: {error}"),
+        }
+    }
 }
 
 /// One second of a run.
@@ -103,8 +129,7 @@ pub trait Witness {
 /// # Errors
 /// When it could not begin.
 pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
-    let peak = if job.pacer.is_rate() { job.options.connections_max } else { job.pacer.peak_users() };
-    check_descriptors(u64::from(peak))?;
+    check_descriptors(u64::from(job.connections_max()))?;
     let routes = routes::resolve(&job.plan, &job.options).map_err(Problem::Unresolved)?;
     let interrupts = Interrupts::take().map_err(|error| Problem::System("signalfd", error))?;
     let begun_unix_us = clock::unix_us();
@@ -166,15 +191,12 @@ fn collect(
             shared.stop();
         }
         match reports.recv_timeout(SIGNAL_CHECK) {
-            Ok((index, Ok(report))) => ledger.enter(index, report),
+            Ok((index, Ok(report))) => ledger.enter(index, &report),
             Ok((index, Err(_))) => ledger.lose(index),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return was_interrupted,
         }
         while let Some(second) = ledger.close_second() {
-            if !second.is_warm_up() {
-                ledger.total.add(&second.window);
-            }
             witness.second(&second, &ledger.total);
         }
     }

@@ -3,6 +3,7 @@
 use super::Options;
 use crate::client::Route;
 use crate::pacer::Pacer;
+use crate::pattern::Kind;
 use crate::plan::Plan;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -78,9 +79,16 @@ impl Shared {
         }
     }
 
+    /// Whether requests come by the clock, as opposed to users who wait for answers.
+    pub(crate) fn is_open_loop(&self) -> bool {
+        self.pacer.kind() == Kind::Rate
+    }
+
     /// When the run ends at the latest.
     pub(crate) fn end_ns(&self) -> Option<u64> {
-        let duration_ns = match (self.options.duration_ns, self.pacer.duration_ns()) {
+        // Requests that came by the clock are given the time to end, users are sent home.
+        let pattern_ns = if self.is_open_loop() { None } else { self.pacer.duration_ns() };
+        let duration_ns = match (self.options.duration_ns, pattern_ns) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };

@@ -2,13 +2,15 @@
 //! its own, as a browser has.
 
 use super::worker::Worker;
-use crate::client::{Answer, Asking, Capture, Failure, Link, Transport};
+use crate::client::{Answer, Asking, Capture, Failure, Link};
 use crate::cookies::Jar;
 use crate::plan::{Cursor, Entry, Values};
 use crate::recorder::{First, Sample};
-use http1::Asked;
 use runtime::{Timer, clock, timer};
+use std::future::poll_fn;
+use std::io;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 
 /// A user who could not connect waits before the next attempt: as a rule so long, at most so long.
@@ -33,17 +35,77 @@ pub(crate) struct User {
     refusals: u32,
 }
 
-/// A request and what is known of it before it is answered.
+/// A request that is due.
 struct Turn<'a> {
     entry_index: usize,
     entry: &'a Entry,
     intended_ns: u64,
+    /// When the user turned to it: later than intended where connections are scarce.
+    begun_ns: u64,
 }
 
 /// How a request failed.
 struct Failed {
     failure: Failure,
     text: String,
+}
+
+impl Failed {
+    fn plain(failure: Failure) -> Self {
+        Self { failure, text: String::new() }
+    }
+}
+
+/// Writes down the answers to one sending.
+struct Ledger<'a> {
+    worker: &'a Worker,
+    turn: &'a Turn<'a>,
+    /// The request that was sent: another than the turn's after a redirect.
+    entry: &'a Entry,
+    sent_bytes: u64,
+    sent_ns: u64,
+    connect_ns: Option<u64>,
+    last: Answer,
+}
+
+impl Ledger<'_> {
+    fn add(&mut self, answer: Answer) {
+        let shared = &self.worker.shared;
+        let sample = Sample {
+            entry: self.turn.entry_index,
+            intended_ns: self.turn.intended_ns,
+            sent_ns: self.sent_ns,
+            connect_ns: self.connect_ns.take(),
+            sent_bytes: std::mem::take(&mut self.sent_bytes),
+            fault: self.fault(&answer),
+            answer,
+        };
+        self.worker.ended(answer.end_ns);
+        self.worker.recorder.borrow_mut().answered(&sample);
+        if let Some(failure) = sample.fault {
+            let text = match failure {
+                Failure::Status => format!("status {}", answer.status),
+                _ => format!("{} bytes", answer.body_bytes),
+            };
+            self.worker.remember(Failed { failure, text }, answer.end_ns);
+            shared.count_failure();
+        }
+        self.last = answer;
+    }
+
+    fn fault(&self, answer: &Answer) -> Option<Failure> {
+        let (shared, options) = (&self.worker.shared, &self.worker.shared.options);
+        let is_wanted = match &self.entry.expect {
+            Some(statuses) => statuses.contains(&answer.status),
+            None => answer.status < 400 || !options.faults_statuses,
+        };
+        if !is_wanted {
+            return Some(Failure::Status);
+        }
+        let is_as_long = !options.same_length
+            || shared.is_usual_length(self.turn.entry_index, answer.body_bytes);
+        (!is_as_long).then_some(Failure::Length)
+    }
 }
 
 impl User {
@@ -67,11 +129,11 @@ impl User {
     /// Goes on until there is nothing more to do.
     pub(crate) async fn live(&mut self) {
         let worker = self.worker.clone();
-        while let Some(intended_ns) = worker.next_turn(self.id).await {
+        while let Some((intended_ns, begun_ns)) = worker.next_turn(self.id).await {
             let entry_index = worker.shared.plan.next(&mut self.cursor);
             let entry = &worker.shared.plan.entries[entry_index];
             worker.in_flight.set(worker.in_flight.get() + 1);
-            self.ask(&Turn { entry_index, entry, intended_ns }).await;
+            self.ask(&Turn { entry_index, entry, intended_ns, begun_ns }).await;
             worker.in_flight.set(worker.in_flight.get() - 1);
             if let Some(think) = &entry.think {
                 timer::sleep(self.cursor.pause(think)).await;
@@ -83,50 +145,49 @@ impl User {
     async fn ask(&mut self, turn: &Turn<'_>) {
         let worker = self.worker.clone();
         let options = &worker.shared.options;
-        self.timer.set(turn.intended_ns.max(turn.begun_ns) / NS_PER_MS, options.timeout_ms);
-        let asked = match self.exchange(turn, turn.entry, worker.shared.fixed(turn.entry_index)).await {
-            Ok(answer) if options.follows && is_redirect(answer.status) => self.follow(turn).await,
-            Ok(_) => Ok(()),
-            Err(failed) => Err(failed),
-        };
-        match asked {
-            Ok(()) => self.refusals = 0,
+        self.timer.set(clock::monotonic_ms(), options.timeout_ms);
+        match self.exchange(turn, turn.entry).await {
+            Ok(_) => self.refusals = 0,
             Err(failed) => self.failed(turn, failed).await,
         }
     }
 
     /// Asks and reads the answer, on the connection that there is or a new one.
-    async fn exchange(
-        &mut self,
-        turn: &Turn<'_>,
-        entry: &Entry,
-        fixed: Option<&[u8]>,
-    ) -> Result<Answer, Failed> {
+    async fn exchange(&mut self, turn: &Turn<'_>, entry: &Entry) -> Result<Answer, Failed> {
         let worker = self.worker.clone();
+        let options = &worker.shared.options;
         let count = worker.take_more();
-        if fixed.is_none_or(|_| count < worker.shared.options.pipeline) {
+        let fixed = entry.fixed().filter(|_| count == 1);
+        if fixed.is_none() {
             self.compose(entry, count);
         }
-        let route = self.route_of(turn, entry)?;
+        let route = worker.shared.entry_routes[turn.entry_index];
         for is_second in [false, true] {
             let (place, connect_ns) = self.link_to(route).await?;
-            let bytes = fixed.filter(|_| count == worker.shared.options.pipeline);
-            let bytes = bytes.unwrap_or(&self.request);
+            let bytes = fixed.unwrap_or(&self.request);
             let asking = Asking { bytes, count, entry: turn.entry_index, asked: entry.asked() };
-            let mut record = Record::new(&worker, turn, entry, bytes.len() as u64, connect_ns);
+            let mut ledger = Ledger {
+                worker: &worker,
+                turn,
+                entry,
+                sent_bytes: bytes.len() as u64,
+                sent_ns: if connect_ns.is_some() { clock::monotonic_ns() } else { turn.begun_ns },
+                connect_ns,
+                last: Answer::default(),
+            };
             let capture = self.capture.as_deref_mut();
             let link = &mut self.links[place].1;
             let result = link
-                .exchange(&asking, &worker.tools, &mut self.timer, capture, |answer| record.add(&answer))
+                .exchange(&asking, &worker.tools, &mut self.timer, capture, |answer| ledger.add(answer))
                 .await;
-            let last = record.last;
-            if result.is_err() || !worker.shared.options.keeps_alive || !last.keeps_alive {
+            let last = ledger.last;
+            if result.is_err() || !options.keeps_alive || !last.keeps_alive {
                 self.links.swap_remove(place);
             }
             match result {
                 Ok(()) => return Ok(last),
-                // The server may close a connection that idles at any time (RFC 9112 section 9.3.1):
-                // it says nothing about the request.
+                // The server may close a connection that idles at any time (RFC 9112 section
+                // 9.3.1): that says nothing about the request.
                 Err(broken) if connect_ns.is_none() && !is_second && broken.is_of_idle() => {
                     worker.recorder.borrow_mut().window().repeated += 1;
                 }
@@ -170,22 +231,29 @@ impl User {
 
     async fn failed(&mut self, turn: &Turn<'_>, failed: Failed) {
         let worker = self.worker.clone();
-        let now_ns = clock::monotonic_ns();
+        let (now_ns, failure) = (clock::monotonic_ns(), failed.failure);
         let waited_ns = now_ns.saturating_sub(turn.intended_ns);
-        let first = First {
-            failure: failed.failure,
-            at_ns: now_ns.saturating_sub(worker.shared.begun_ns),
-            users: worker.users(),
-            text: failed.text,
-        };
         worker.ended(now_ns);
-        worker.recorder.borrow_mut().failed(turn.entry_index, failed.failure, waited_ns);
-        worker.recorder.borrow_mut().remember(first);
-        worker.shared.count_failure(failed.failure);
-        if failed.failure.is_of_connect() {
+        worker.recorder.borrow_mut().failed(turn.entry_index, failure, waited_ns);
+        worker.remember(failed, now_ns);
+        worker.shared.count_failure();
+        if failure.is_of_connect() {
             let pause_ms = PAUSE_MS.0 << self.refusals.min(16);
             self.refusals += 1;
             timer::sleep(Duration::from_millis(pause_ms.min(PAUSE_MS.1))).await;
         }
+    }
+}
+
+impl Worker {
+    /// Remembers a failure if it is the first of its kind.
+    fn remember(&self, failed: Failed, at_ns: u64) {
+        let first = First {
+            failure: failed.failure,
+            at_ns: at_ns.saturating_sub(self.shared.begun_ns),
+            users: self.users(),
+            text: failed.text,
+        };
+        self.recorder.borrow_mut().remember(first);
     }
 }

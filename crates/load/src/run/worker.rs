@@ -3,7 +3,6 @@
 use super::shared::Shared;
 use super::user::User;
 use crate::client::Tools;
-use crate::pacer::Pacer;
 use crate::recorder::{Recorder, Window};
 use runtime::blocking::Blocking;
 use runtime::{Alarm, Thread, clock, run_queue, thread};
@@ -95,7 +94,7 @@ struct Books {
 impl Worker {
     fn new(shared: Arc<Shared>, index: usize) -> Self {
         let entries = shared.plan.entries.len();
-        let keeps_service = shared.pacer.is_rate() || shared.options.keeps_service;
+        let keeps_service = shared.is_open_loop() || shared.options.keeps_service;
         Self {
             tools: Tools::new(entries),
             recorder: RefCell::new(Recorder::new(entries, keeps_service)),
@@ -121,7 +120,7 @@ impl Worker {
 
     /// Users of the whole run, as far as this thread knows.
     pub(crate) fn users(&self) -> u32 {
-        match self.shared.pacer.is_rate() {
+        match self.shared.is_open_loop() {
             true => self.live.get() * self.shared.options.threads as u32,
             false => self.wanted.get(),
         }
@@ -134,7 +133,7 @@ impl Worker {
     // --- when -----------------------------------------------------------------------------------
 
     async fn keep_pace(self: &Rc<Self>, alarm: &Alarm) {
-        match self.shared.pacer.is_rate() {
+        match self.shared.is_open_loop() {
             true => self.let_arrive(alarm).await,
             false => self.keep_users(alarm).await,
         }
@@ -228,14 +227,15 @@ impl Worker {
         }
     }
 
-    /// The moment when a user's next request should be sent, or `None` if there is none.
-    pub(crate) async fn next_turn(&self, id: u32) -> Option<u64> {
+    /// When a user's next request should be sent and when it is, or `None` if there is none.
+    pub(crate) async fn next_turn(&self, id: u32) -> Option<(u64, u64)> {
         if self.shared.is_stopping() {
             return None;
         }
-        if !self.shared.pacer.is_rate() {
+        if !self.shared.is_open_loop() {
             let may_go_on = id < self.wanted.get() && self.take_ticket();
-            return may_go_on.then(clock::monotonic_ns);
+            let now_ns = clock::monotonic_ns();
+            return may_go_on.then_some((now_ns, now_ns));
         }
         let due_ns = poll_fn(|context| match self.arrivals.borrow_mut().pop_front() {
             Some(due_ns) => Poll::Ready(Some(due_ns)),
@@ -246,10 +246,11 @@ impl Worker {
             }
         });
         let due_ns = due_ns.await?;
-        if clock::monotonic_ns().saturating_sub(due_ns) > LATE_NS {
+        let now_ns = clock::monotonic_ns();
+        if now_ns.saturating_sub(due_ns) > LATE_NS {
             self.recorder.borrow_mut().window().late += 1;
         }
-        Some(due_ns)
+        Some((due_ns, now_ns))
     }
 
     fn take_ticket(&self) -> bool {
@@ -347,13 +348,5 @@ impl Worker {
             window.aborted = u64::from(self.in_flight.get());
         }
         window
-    }
-}
-
-/// Whether requests come by the clock.
-impl Pacer {
-    /// As opposed to users who send the next request when they have the answer to the last.
-    pub(crate) fn is_rate(&self) -> bool {
-        !matches!(self, Self::Users(_))
     }
 }

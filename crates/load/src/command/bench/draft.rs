@@ -1,0 +1,129 @@
+//! What a command line asks for, before it is known to fit together.
+
+use super::super::Exit;
+use crate::pacer::Pacer;
+use crate::pattern::{Kind, Pattern};
+use crate::plan::{Entry, Plan};
+use crate::report::Figures;
+use crate::report::units;
+use crate::run::{Job, Options};
+use crate::url::Url;
+
+/// Users, if nobody says how many.
+const USERS: u32 = 10;
+
+/// Nanoseconds of a run, if nobody says how long.
+const DURATION_NS: u64 = 10_000_000_000;
+
+/// The words of the command line, one by one.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) users: Option<u32>,
+    pub(super) rate: Option<f64>,
+    /// Patterns, one after the other.
+    pub(super) patterns: Vec<String>,
+    /// Levels of a staircase.
+    pub(super) steps: Option<String>,
+    pub(super) threads: Option<usize>,
+    pub(super) timeout_ms: Option<u64>,
+    pub(super) options: Options,
+    pub(super) json: bool,
+}
+
+/// What is printed, and where.
+pub(super) struct Output {
+    pub(super) json: bool,
+    pub(super) figures: Figures,
+}
+
+type Fault = (Exit, String);
+
+fn usage(text: impl ToString) -> Fault {
+    (Exit::Usage, text.to_string())
+}
+
+impl Draft {
+    /// The job that is asked for.
+    ///
+    /// # Errors
+    /// What does not fit together, and the exit code.
+    pub(super) fn finish(mut self, words: &[String]) -> Result<(Job, Output), Fault> {
+        if words.is_empty() {
+            return Err(usage("no URL to send requests to\ntry: trivet bench --help"));
+        }
+        let urls: Result<Vec<Url>, _> = words.iter().map(|word| Url::parse(word)).collect();
+        let entries = urls.map_err(usage)?.into_iter().map(Entry::get).collect();
+        let pattern = self.pattern()?;
+        self.options.threads = self.threads(&pattern);
+        self.options.timeout_ms = self.timeout_ms.unwrap_or(self.default_timeout_ms());
+        let output = Output { json: self.json, figures: self.figures(&pattern) };
+        let job = Job { plan: Plan { entries }, pacer: Pacer::new(pattern), options: self.options };
+        Ok((job, output))
+    }
+
+    /// blitz gave up after a second, and its patterns were made for that.
+    fn default_timeout_ms(&self) -> u64 {
+        if self.patterns.is_empty() { Options::default().timeout_ms } else { 1000 }
+    }
+
+    fn pattern(&mut self) -> Result<Pattern, Fault> {
+        let options = &mut self.options;
+        let is_bounded = options.requests.is_some() || options.duration_ns.is_some();
+        let each_ns = options.duration_ns.unwrap_or(DURATION_NS);
+        match (&self.steps, self.patterns.is_empty(), self.rate) {
+            (Some(steps), true, None) => {
+                options.duration_ns = None;
+                Pattern::parse_steps(steps, each_ns).map_err(usage)
+            }
+            (None, false, None) => Pattern::parse(&self.patterns.join(",")).map_err(usage),
+            (None, true, rate) => {
+                if !is_bounded {
+                    options.duration_ns = Some(DURATION_NS);
+                }
+                if let (Some(_), Some(users)) = (rate, self.users) {
+                    options.connections_max = users;
+                }
+                let kind = if rate.is_some() { Kind::Rate } else { Kind::Users };
+                let level = rate.unwrap_or(f64::from(self.users.unwrap_or(USERS)));
+                let length_ns = rate.and(options.duration_ns);
+                Pattern::constant(kind, level, length_ns).map_err(usage)
+            }
+            _ => Err(usage("--rate, --pattern and --steps exclude each other")),
+        }
+    }
+
+    /// One thread for each two cores, as the server needs them too; more users than threads.
+    fn threads(&self, pattern: &Pattern) -> usize {
+        let most = match pattern.kind() {
+            Kind::Users => pattern.peak() as usize,
+            Kind::Rate => self.options.connections_max as usize,
+        };
+        self.threads.unwrap_or((runtime::process::cores() / 2).max(1)).clamp(1, most.max(1))
+    }
+
+    fn figures(&self, pattern: &Pattern) -> Figures {
+        let options = &self.options;
+        let is_open = pattern.kind() == Kind::Rate;
+        let constant = self.patterns.is_empty() && self.steps.is_none();
+        let level = units::figure(pattern.peak());
+        let pace = match (constant, is_open) {
+            (true, true) => format!("{level} requests/s"),
+            (true, false) => format!("{} users", units::count(pattern.peak() as u64)),
+            (false, _) => match &self.steps {
+                Some(steps) => format!("steps {steps}"),
+                None => format!("pattern {}", self.patterns.join(",")),
+            },
+        };
+        Figures {
+            pace,
+            users_max: if is_open { options.connections_max } else { pattern.peak() as u32 },
+            constant_users: (constant && !is_open).then_some(pattern.peak() as u32),
+            thinks: false,
+            threads: options.threads,
+            open_loop: is_open,
+            keep_alive: options.keeps_alive,
+            timeout_ms: options.timeout_ms,
+            warm_up_s: options.warm_up_ns as f64 / 1e9,
+        }
+    }
+}

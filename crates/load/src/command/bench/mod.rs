@@ -1,0 +1,92 @@
+//! `trivet bench`: the whole of the engine behind one command line.
+
+mod draft;
+mod options;
+
+use super::Exit;
+use super::option::{self, Asked};
+use crate::report::{self, PerSecond, Record};
+use crate::run::{self, Problem, Second, Witness};
+use crate::recorder::Window;
+use draft::{Draft, Output};
+use std::ffi::OsString;
+use std::io::Write as _;
+
+const USAGE: &str = "\
+usage: trivet bench [OPTION]... URL...
+
+Sends requests and measures: how many are answered, how long it takes, what goes wrong.
+";
+
+const EXAMPLES: &str = "\
+examples:
+  trivet bench -c 64 -d 30s http://127.0.0.1:8080/
+  trivet bench --rate 500 -d 1m http://127.0.0.1:8080/index.php
+  trivet bench -p 1-150:60 http://127.0.0.1:8080/          from 1 to 150 users in 60 s
+";
+
+/// Runs the command with the words that follow its name.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
+    let mut draft = Draft::default();
+    let words = match option::read(options::GROUPS, args, &mut draft) {
+        Ok(Asked::Help) => {
+            say(&format!("{USAGE}\n{}\n{EXAMPLES}", option::help(options::GROUPS)));
+            return Exit::Done;
+        }
+        Ok(Asked::Words(words)) => words,
+        Err(error) => return complain(Exit::Usage, &format!("{error}\ntry: trivet bench --help")),
+    };
+    match draft.finish(&words) {
+        Ok((job, output)) => bench(job, &output),
+        Err((exit, error)) => complain(exit, &error),
+    }
+}
+
+fn bench(job: run::Job, output: &Output) -> Exit {
+    let names: Vec<String> = job.plan.entries.iter().map(|entry| entry.name.clone()).collect();
+    let figures = output.figures.clone();
+    let mut seconds = Seconds { threads: job.options.threads, all: Vec::new() };
+    let outcome = match run::run(job, &mut seconds) {
+        Ok(outcome) => outcome,
+        Err(problem) => return complain(exit_of(&problem), &problem.to_string()),
+    };
+    let record = Record::new(&outcome, figures, &names, seconds.all);
+    match output.json {
+        true => say(&report::json(&record)),
+        false => say(&report::text(&record)),
+    }
+    if outcome.was_interrupted { Exit::Interrupted } else { Exit::of(&record.summary) }
+}
+
+const fn exit_of(problem: &Problem) -> Exit {
+    match problem {
+        Problem::Unresolved(_) => Exit::Unresolved,
+        Problem::Descriptors { .. } => Exit::Descriptors,
+        Problem::System(..) => Exit::System,
+    }
+}
+
+/// Keeps the seconds of a run for the report.
+struct Seconds {
+    threads: usize,
+    all: Vec<PerSecond>,
+}
+
+impl Witness for Seconds {
+    fn second(&mut self, second: &Second, _: &Window) {
+        self.all.push(PerSecond::new(second, self.threads));
+    }
+}
+
+/// Print on standard output; a reader that has gone is no fault.
+fn say(text: &str) {
+    let mut out = std::io::stdout();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Says on standard error why there is no run.
+fn complain(exit: Exit, text: &str) -> Exit {
+    // Where standard error is closed there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "trivet bench: {text}");
+    exit
+}

@@ -1,0 +1,12 @@
+//! What is said of a run. Every form is made of a [`Record`], so that all say the same figures.
+
+mod doubt;
+mod json;
+mod record;
+mod text;
+pub mod units;
+
+pub use doubt::Doubt;
+pub use json::{json, parse};
+pub use record::{Figures, Machine, Moment, PerSecond, PerUrl, Record, Summary, Times};
+pub use text::text;
