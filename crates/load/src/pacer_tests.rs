@@ -53,7 +53,7 @@ fn changes_of_users_are_told_to_the_nanosecond() {
 
 #[test]
 fn requests_of_a_rate_are_due_at_exact_moments() {
-    let rows: &[(&str, &[(u64, Option<u64>)])] = &[
+    let rows: &[DueRow<'_>] = &[
         (
             "10r:60",
             &[
@@ -111,6 +111,9 @@ fn records_are_replayed_at_a_speed() {
     let none = Pacer::recorded(Vec::new(), 1.0).unwrap();
     assert_eq!((none.due(0), none.duration_ns()), (None, Some(0)));
 }
+
+/// A pattern, and when the requests of these numbers are due.
+type DueRow<'a> = (&'a str, &'a [(u64, Option<u64>)]);
 
 /// Patterns of all shapes.
 fn patterns(suffix: &'static str) -> impl Strategy<Value = String> {
