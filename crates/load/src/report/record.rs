@@ -107,6 +107,50 @@ pub struct Summary {
     pub errors_by_kind: BTreeMap<String, u64>,
     /// What this program itself took.
     pub generator: Machine,
+    /// What the server took, if it is on this machine and may be looked at.
+    pub server: Option<Server>,
+}
+
+/// A server on this machine, over the run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Server {
+    /// The name of its program.
+    pub program: String,
+    /// Processes that were looked at in the first place; their descendants count as well.
+    pub pids: Vec<i32>,
+    /// Microseconds of a processor for each request that ended.
+    pub cpu_us_per_request: f64,
+    /// Of one processor, in percent: 200 for two that are busy.
+    pub cpu_percent: f64,
+    /// Milliseconds that its threads waited for a processor, for each second.
+    pub run_queue_ms_per_s: f64,
+    /// Most memory it had, each shared page counted once (Pss).
+    pub pss_bytes_max: u64,
+    /// Most processes there were.
+    pub processes_max: u32,
+    /// Most workers that were busy at once, if it is one that says so.
+    pub busy_max: Option<u32>,
+    /// Workers there may be, if it is one that says so.
+    pub workers: Option<u32>,
+}
+
+/// A server on this machine, in one second.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerSecond {
+    /// As in [`Server`].
+    pub cpu_us_per_request: f64,
+    /// As in [`Server`].
+    pub cpu_percent: f64,
+    /// As in [`Server`].
+    pub run_queue_ms_per_s: f64,
+    /// Memory (Pss) at its end.
+    pub pss_bytes: u64,
+    /// Processes at its end.
+    pub processes: u32,
+    /// Busy workers at its end, if it is one that says so.
+    pub busy: Option<u32>,
 }
 
 /// What a program took of the machine.
@@ -200,6 +244,8 @@ pub struct PerSecond {
     pub max_us: f64,
     /// Of this program, in percent of one processor.
     pub generator_cpu_percent: f64,
+    /// The server, if it is on this machine and may be looked at.
+    pub server: Option<ServerSecond>,
 }
 
 fn us(ns: u64) -> f64 {
@@ -256,6 +302,7 @@ impl Summary {
                 .map(|(kind, count)| (kind.name().to_owned(), count))
                 .collect(),
             generator: Machine::new(total, elapsed_s, threads),
+            server: None,
         }
     }
 }
@@ -292,6 +339,7 @@ impl PerSecond {
             p99_us: summary.latency_us.p99,
             max_us: summary.latency_us.max,
             generator_cpu_percent: summary.generator.cpu_percent,
+            server: None,
         }
     }
 }
