@@ -15,12 +15,9 @@
 mod client;
 pub mod command;
 pub mod cookies;
+pub mod observe;
 pub mod pacer;
-#[cfg(test)]
-mod pacer_tests;
 pub mod pattern;
-#[cfg(test)]
-mod pattern_tests;
 pub mod plan;
 mod recorder;
 pub mod report;

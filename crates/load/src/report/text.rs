@@ -1,6 +1,6 @@
 //! A run for people: what came of it, what went wrong, what to doubt.
 
-use super::record::{Moment, Record, Summary, Times};
+use super::record::{Moment, Record, Server, Summary, Times};
 use super::units::{bytes, count, figure, seconds, time_us};
 use std::fmt::{self, Write as _};
 
@@ -28,6 +28,9 @@ fn write_all(out: &mut String, record: &Record) -> fmt::Result {
         write_urls(out, record)?;
     }
     write_generator(out, record)?;
+    if let Some(server) = &summary.server {
+        write_server(out, server)?;
+    }
     if !record.doubts.is_empty() {
         writeln!(out, "\ndoubtful:")?;
     }
@@ -129,4 +132,23 @@ fn write_generator(out: &mut String, record: &Record) -> fmt::Result {
         figure(own.cpu_percent),
         if threads == 1 { "" } else { "s" },
     )
+}
+
+fn write_server(out: &mut String, server: &Server) -> fmt::Result {
+    write!(
+        out,
+        "the server ({}): {} us of CPU per request, {} % of a processor, {} of memory in {} process{}",
+        server.program,
+        figure(server.cpu_us_per_request),
+        figure(server.cpu_percent),
+        bytes(server.pss_bytes_max as f64),
+        server.processes_max,
+        if server.processes_max == 1 { "" } else { "es" },
+    )?;
+    match (server.busy_max, server.workers) {
+        (Some(busy), Some(workers)) => {
+            writeln!(out, ", at most {} of {} workers busy", count(busy.into()), count(workers.into()))
+        }
+        _ => writeln!(out),
+    }
 }

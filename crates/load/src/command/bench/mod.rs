@@ -6,11 +6,13 @@ mod options;
 use super::Exit;
 use super::option::{self, Asked};
 use crate::report::{self, PerSecond, Record};
-use crate::run::{self, Problem, Second, Witness};
+use crate::observe::Observer;
 use crate::recorder::Window;
+use crate::run::{self, Problem, Second, Witness};
 use draft::{Draft, Output};
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::net::{SocketAddr, ToSocketAddrs};
 
 const USAGE: &str = "\
 usage: trivet bench [OPTION]... URL...
@@ -45,12 +47,17 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
 fn bench(job: run::Job, output: &Output) -> Exit {
     let names: Vec<String> = job.plan.entries.iter().map(|entry| entry.name.clone()).collect();
     let figures = output.figures.clone();
-    let mut seconds = Seconds { threads: job.options.threads, all: Vec::new() };
+    let mut seconds = Seconds {
+        threads: job.options.threads,
+        all: Vec::new(),
+        observer: observer(&job, output.pids.clone()),
+    };
     let outcome = match run::run(job, &mut seconds) {
         Ok(outcome) => outcome,
         Err(problem) => return complain(exit_of(&problem), &problem.to_string()),
     };
-    let record = Record::new(&outcome, figures, &names, seconds.all);
+    let mut record = Record::new(&outcome, figures, &names, seconds.all);
+    record.summary.server = seconds.observer.as_ref().map(Observer::total);
     match output.json {
         true => say(&report::json(&record)),
         false => say(&report::text(&record)),
@@ -66,15 +73,37 @@ const fn exit_of(problem: &Problem) -> Exit {
     }
 }
 
+/// The server that is to be looked at, if it is on this machine.
+fn observer(job: &run::Job, pids: Vec<i32>) -> Option<Observer> {
+    if !pids.is_empty() {
+        return Some(Observer::of_processes(pids));
+    }
+    let hosts = job.plan.entries.iter().map(|entry| (entry.url.host.as_str(), entry.url.port));
+    let addresses: Vec<SocketAddr> =
+        hosts.filter_map(|host| host.to_socket_addrs().ok()).flatten().collect();
+    Observer::of_addresses(&addresses)
+}
+
 /// Keeps the seconds of a run for the report.
 struct Seconds {
     threads: usize,
     all: Vec<PerSecond>,
+    observer: Option<Observer>,
 }
 
 impl Witness for Seconds {
+    fn begins(&mut self) {
+        if let Some(observer) = &mut self.observer {
+            observer.begin();
+        }
+    }
+
     fn second(&mut self, second: &Second, _: &Window) {
-        self.all.push(PerSecond::new(second, self.threads));
+        let mut second = PerSecond::new(second, self.threads);
+        if let Some(observer) = &mut self.observer {
+            observer.look(&mut second);
+        }
+        self.all.push(second);
     }
 }
 

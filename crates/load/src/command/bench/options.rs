@@ -106,16 +106,30 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
     },
     Group {
         heading: "what is said",
-        rows: &[Row {
-            short: None,
-            long: "json",
-            value: "",
-            help: "one object of JSON on standard output",
-            apply: |draft, _| {
-                draft.json = true;
-                Ok(())
+        rows: &[
+            Row {
+                short: None,
+                long: "json",
+                value: "",
+                help: "one object of JSON on standard output",
+                apply: |draft, _| {
+                    draft.json = true;
+                    Ok(())
+                },
             },
-        }],
+            Row {
+                short: None,
+                long: "pid",
+                value: "PID",
+                help: "the process to look at, and its descendants: processor, memory, workers\n\
+                       (default: whoever listens at the port, if on this machine)",
+                apply: |draft, value| {
+                    let pid = value.parse().map_err(|_| format!("{value:?} is no process id"))?;
+                    draft.pids.push(pid);
+                    Ok(())
+                },
+            },
+        ],
     },
 ];
 
