@@ -15,6 +15,7 @@
 mod client;
 pub mod command;
 pub mod cookies;
+mod live;
 pub mod observe;
 pub mod pacer;
 pub mod pattern;

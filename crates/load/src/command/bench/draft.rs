@@ -28,6 +28,7 @@ pub(super) struct Draft {
     pub(super) timeout_ms: Option<u64>,
     pub(super) options: Options,
     pub(super) json: bool,
+    pub(super) is_quiet: bool,
     /// Processes to look at.
     pub(super) pids: Vec<i32>,
 }
@@ -35,6 +36,7 @@ pub(super) struct Draft {
 /// What is printed, and where.
 pub(super) struct Output {
     pub(super) json: bool,
+    pub(super) is_quiet: bool,
     pub(super) pids: Vec<i32>,
     pub(super) figures: Figures,
 }
@@ -59,7 +61,7 @@ impl Draft {
         let pattern = self.pattern()?;
         self.options.threads = self.threads(&pattern);
         self.options.timeout_ms = self.timeout_ms.unwrap_or(self.default_timeout_ms());
-        let output = Output { json: self.json, pids: std::mem::take(&mut self.pids), figures: self.figures(&pattern) };
+        let output = Output { json: self.json, is_quiet: self.is_quiet, pids: std::mem::take(&mut self.pids), figures: self.figures(&pattern) };
         let job = Job { plan: Plan { entries }, pacer: Pacer::new(pattern), options: self.options };
         Ok((job, output))
     }

@@ -6,6 +6,7 @@ mod options;
 use super::Exit;
 use super::option::{self, Asked};
 use crate::report::{self, PerSecond, Record};
+use crate::live::Live;
 use crate::observe::Observer;
 use crate::recorder::Window;
 use crate::run::{self, Problem, Second, Witness};
@@ -51,8 +52,11 @@ fn bench(job: run::Job, output: &Output) -> Exit {
         threads: job.options.threads,
         all: Vec::new(),
         observer: observer(&job, output.pids.clone()),
+        live: Live::new(output.is_quiet, &figures.pace),
     };
-    let outcome = match run::run(job, &mut seconds) {
+    let outcome = run::run(job, &mut seconds);
+    seconds.live.end();
+    let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(problem) => return complain(exit_of(&problem), &problem.to_string()),
     };
@@ -89,6 +93,7 @@ struct Seconds {
     threads: usize,
     all: Vec<PerSecond>,
     observer: Option<Observer>,
+    live: Live,
 }
 
 impl Witness for Seconds {
@@ -104,6 +109,7 @@ impl Witness for Seconds {
             observer.look(&mut second);
         }
         self.all.push(second);
+        self.live.show(&self.all);
     }
 }
 

@@ -118,6 +118,16 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 },
             },
             Row {
+                short: Some('q'),
+                long: "quiet",
+                value: "",
+                help: "nothing while it runs",
+                apply: |draft, _| {
+                    draft.is_quiet = true;
+                    Ok(())
+                },
+            },
+            Row {
                 short: None,
                 long: "pid",
                 value: "PID",
