@@ -230,7 +230,7 @@ fn target_of(rest: &str) -> String {
 }
 
 /// Blanks and what is not ASCII as escapes; all else as it is.
-fn encoded(text: &str) -> String {
+pub(crate) fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
