@@ -16,4 +16,5 @@ pub mod pacer;
 pub mod pattern;
 pub mod plan;
 pub mod text;
+pub mod threshold;
 pub mod url;

@@ -133,7 +133,8 @@ proptest! {
         jar.write_field(&host, 5, &mut out);
         if !out.is_empty() {
             prop_assert!(out.starts_with(b"Cookie: ") && out.ends_with(b"\r\n"));
-            prop_assert!(!out[..out.len() - 2].iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)));
+            let line = &out[..out.len() - 2];
+            prop_assert!(!line.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)));
         }
     }
 }

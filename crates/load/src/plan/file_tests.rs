@@ -51,7 +51,8 @@ fn lines_of_siege_are_read() {
 #[test]
 fn weights_methods_and_indented_lines_are_read() {
     let text = "5 PUT http://h/x @x.json\n  X-Y: z=1\n\tthink=0.5-2s expect=200,3xx\n\n\
-        \x20 # a comment between\n  Accept:\n7 h/a\nHEAD h/b\nh/c k=v\n  weight=0\nPROPFIND h/d\nHOST POST x\n";
+        \x20 # a comment between\n  Accept:\n7 h/a\nHEAD h/b\n\
+        h/c k=v\n  weight=0\nPROPFIND h/d\nHOST POST x\n";
     assert_eq!(
         rows(text),
         [

@@ -17,7 +17,7 @@ const PLACES_MAX: u64 = 1 << 20;
 impl Mix {
     /// A turn of these weights. `None` if all are 0.
     pub(super) fn new(weights: impl Iterator<Item = u32> + Clone) -> Option<Self> {
-        let divisor = weights.clone().fold(0, |divisor, weight| gcd(divisor, u64::from(weight)));
+        let divisor = weights.clone().map(u64::from).fold(0, gcd);
         let total: u64 = weights.clone().map(u64::from).sum::<u64>().checked_div(divisor)?;
         let places = |weight: u32| match u64::from(weight) / divisor {
             0 => 0,
@@ -39,9 +39,9 @@ impl Mix {
 }
 
 /// The visit number n of a request with w of W places must be within places floor(n W / w) and
-/// ceil((n + 1) W / w). Taking the most urgent one that may come, of two the one that waits longer, keeps all
-/// of these promises; so over any first part each is less than one visit off (Tijdeman's chairman
-/// assignment).
+/// ceil((n + 1) W / w). Taking the most urgent one that may come, of two the one that waits longer,
+/// keeps all of these promises; so over any first part each is less than one visit off (Tijdeman's
+/// chairman assignment).
 fn turn(places: &[u64]) -> Vec<u32> {
     let total: u64 = places.iter().sum();
     // 2^40 at most: there are a million of each at most.

@@ -31,7 +31,8 @@ fn lines_of_all_usual_formats_are_read() {
         ),
         (
             "h - me T \"GET /a?b=%20 HTTP/2.0\" 200 5 \"http://x/\" \"Moz \\\"q\\\" \\\\\" 1234",
-            "GET /a?b=%20 HTTP/1.1\r\nHost: target:81\r\nUser-Agent: Moz \"q\" \\\r\nAccept: */*\r\nReferer: http://x/\r\n\r\n",
+            "GET /a?b=%20 HTTP/1.1\r\nHost: target:81\r\nUser-Agent: Moz \"q\" \\\r\n\
+                Accept: */*\r\nReferer: http://x/\r\n\r\n",
             200,
         ),
         (

@@ -52,6 +52,15 @@ fn requests_have_the_bytes_that_were_asked_for() {
             own,
             "GET /a?b HTTP/1.1\r\nhost: x\r\nAccept: y\r\nX: 3\r\n\r\n".to_owned(),
         ),
+    ];
+    check(&rows);
+}
+
+#[test]
+fn bodies_and_variables_are_part_of_the_bytes() {
+    let get = Draft { url: "http://h:81/a?b", ..Draft::default() };
+    let usual = "Host: h:81\r\nUser-Agent: t\r\nAccept: */*\r\n";
+    let rows = [
         (
             &Draft { body: Some("a=1"), ..get.clone() },
             plain(),
@@ -87,9 +96,14 @@ fn requests_have_the_bytes_that_were_asked_for() {
             format!("GET / HTTP/1.1\r\n{usual}Authorization: Basic bWU6cGFzcw==\r\n\r\n"),
         ),
     ];
+    check(&rows);
+}
+
+/// Checks rows of what is asked for, how, and the bytes of it.
+fn check(rows: &[(&Draft<'_>, Options, String)]) {
     for (draft, options, expect) in rows {
-        assert_eq!(bytes(draft, &options), expect);
-        let entry = entry(draft, &options);
+        assert_eq!(&bytes(draft, options), expect);
+        let entry = entry(draft, options);
         match entry.fixed() {
             Some(fixed) => assert_eq!(&fixed[..], expect.as_bytes()),
             None => assert!(expect.contains("a b"), "only variables need encoding each time"),

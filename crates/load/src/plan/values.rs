@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// udid                      40 hexadecimal digits
 /// ```
 ///
-/// Two need no definition: `n` is the number of the request of this user, from 1 on, and `user` that
-/// of the user, from 0 on.
+/// Two need no definition: `n` is the number of the request of this user, from 1 on, and `user`
+/// that of the user, from 0 on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
     List(Vec<String>),
