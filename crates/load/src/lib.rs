@@ -14,7 +14,6 @@
 
 mod client;
 pub mod command;
-pub mod cookies;
 mod live;
 pub mod observe;
 pub mod pacer;
@@ -24,6 +23,7 @@ mod recorder;
 pub mod report;
 pub mod run;
 pub mod text;
+pub mod threshold;
 pub mod url;
 
 pub use client::Failure;

@@ -156,7 +156,8 @@ proptest! {
         }
         prop_assert_eq!(pattern.duration_ns(), Some(at));
         prop_assert_eq!(pattern.level(at), 0.0);
-        let whole_ms: u64 = parts.iter().map(|p| u64::from(p.2) * if p.3 > 2 { 3 } else { 1 }).sum();
+        let times = |shape: u8| if shape > 2 { 3 } else { 1 };
+        let whole_ms: u64 = parts.iter().map(|part| u64::from(part.2) * times(part.3)).sum();
         prop_assert_eq!(at, whole_ms * 1_000_000);
     }
 }

@@ -126,6 +126,11 @@ impl Url {
         (target.len() <= URL_BYTES_MAX * 3).then(|| Self { target, ..self.clone() })
     }
 
+    /// Whether both lead to the same server: scheme, host and port.
+    pub fn is_same_server(&self, other: &Self) -> bool {
+        (self.scheme, &self.host, self.port) == (other.scheme, &other.host, other.port)
+    }
+
     /// The value of Host: the name, and the port if it is not the usual one.
     pub fn authority(&self) -> String {
         let host = self.host_in_url();
@@ -230,7 +235,7 @@ fn target_of(rest: &str) -> String {
 }
 
 /// Blanks and what is not ASCII as escapes; all else as it is.
-fn encoded(text: &str) -> String {
+pub(crate) fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

@@ -164,10 +164,10 @@ impl Board {
         if header.magic.load(Relaxed) != MAGIC || header.version.load(Relaxed) != VERSION {
             return Err(bad("the scoreboard is of another version of the server"));
         }
-        let [processes, rows] =
-            [&header.processes, &header.rows_per_process].map(|number| number.load(Relaxed) as usize);
-        let has_bounds = (1..=PROCESSES_MAX).contains(&processes)
-            && (1..=ROWS_PER_PROCESS_MAX).contains(&rows);
+        let [processes, rows] = [&header.processes, &header.rows_per_process]
+            .map(|number| number.load(Relaxed) as usize);
+        let has_bounds =
+            (1..=PROCESSES_MAX).contains(&processes) && (1..=ROWS_PER_PROCESS_MAX).contains(&rows);
         if !has_bounds || header_bytes() + processes * block_bytes(rows) != bytes {
             return Err(bad("the scoreboard contradicts itself"));
         }

@@ -197,7 +197,9 @@ impl Reader {
         let mut parser = frame.tools.parser.borrow_mut();
         parser.reset();
         match parser.advance(input, &HEAD_LIMITS).map_err(|_| Failure::Malformed)? {
-            Progress::Complete { len } => self.interpret(&parser, &input[..len], len, frame, capture),
+            Progress::Complete { len } => {
+                self.interpret(&parser, &input[..len], len, frame, capture)
+            }
             Progress::Partial => {
                 let parser = std::mem::replace(&mut *parser, AnswerParser::new());
                 self.held = Some(Box::new((input.to_vec(), parser)));
@@ -287,7 +289,8 @@ impl Reader {
             Stage::Head => return Ok(Step::default()),
             Stage::UntilClose => (Step { used: input.len(), done: false }, input),
             Stage::Length(left) => {
-                let count = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
+                let count =
+                    usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
                 *left -= count as u64;
                 (Step { used: count, done: *left == 0 }, &input[..count])
             }

@@ -156,7 +156,8 @@ mod tests {
     #[test]
     fn errors_of_the_system_have_a_kind() {
         let of = |errno| Failure::of_connect(&io::Error::from_raw_os_error(errno));
-        let rows = [(111, Failure::Refused), (113, Failure::Unreachable), (24, Failure::NoDescriptor)];
+        let rows =
+            [(111, Failure::Refused), (113, Failure::Unreachable), (24, Failure::NoDescriptor)];
         rows.into_iter().for_each(|(errno, kind)| assert_eq!(of(errno), kind, "{errno}"));
         assert_eq!(of(99), Failure::NoPort);
     }

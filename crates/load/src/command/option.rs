@@ -55,9 +55,15 @@ pub(super) fn read<T>(
             }
             Long(name) => {
                 let names: Vec<&str> = rows().map(|row| row.long).collect();
-                let near = || nearest(name, &names).map_or(String::new(), |near| format!("; did you mean --{near}?"));
+                let near = || {
+                    nearest(name, &names)
+                        .map_or(String::new(), |near| format!("; did you mean --{near}?"))
+                };
                 let row = rows().find(|row| row.long == name);
-                (row.ok_or_else(|| format!("there is no option --{name}{}", near()))?, format!("--{name}"))
+                (
+                    row.ok_or_else(|| format!("there is no option --{name}{}", near()))?,
+                    format!("--{name}"),
+                )
             }
             Short(letter) => {
                 let row = rows().find(|row| row.short == Some(letter));

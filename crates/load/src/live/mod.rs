@@ -9,7 +9,7 @@ use picture::Picture;
 use std::io::{IsTerminal as _, Write as _};
 
 /// Who looks on.
-pub enum Live {
+pub(crate) enum Live {
     /// Nobody.
     Nobody,
     /// Something that reads lines.
@@ -20,7 +20,7 @@ pub enum Live {
 
 impl Live {
     /// For whoever is at standard error; `pace` says what is being done.
-    pub fn new(is_quiet: bool, pace: &str) -> Self {
+    pub(crate) fn new(is_quiet: bool, pace: &str) -> Self {
         if is_quiet {
             return Self::Nobody;
         }
@@ -32,7 +32,7 @@ impl Live {
     }
 
     /// A second has passed; `all` are those until now.
-    pub fn show(&mut self, all: &[PerSecond]) {
+    pub(crate) fn show(&mut self, all: &[PerSecond]) {
         let Some(last) = all.last() else { return };
         let shown = match self {
             Self::Nobody => Ok(()),
@@ -46,7 +46,7 @@ impl Live {
     }
 
     /// The run is over: the terminal belongs to the report.
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         if let Self::Terminal(picture) = self {
             picture.clear();
         }

@@ -19,7 +19,7 @@ const HEIGHT: u16 = 18;
 const SECONDS_MAX: usize = 120;
 
 /// The picture of one run.
-pub struct Picture {
+pub(crate) struct Picture {
     terminal: Terminal<CrosstermBackend<Stderr>>,
     pace: String,
 }
@@ -65,12 +65,15 @@ fn draw(frame: &mut Frame<'_>, pace: &str, seconds: &[PerSecond]) {
     frame.render_widget(summary(seconds, users.last().map_or(0.0, |point| point.1)), now);
 }
 
+/// Name, colour and points of what is plotted.
+type Curve<'a> = (&'a str, Color, &'a [(f64, f64)]);
+
 fn plot(
     frame: &mut Frame<'_>,
     area: Rect,
     title: &str,
     unit: fn(f64) -> String,
-    lines: &[(&str, Color, &[(f64, f64)])],
+    lines: &[Curve<'_>],
 ) {
     let all = || lines.iter().flat_map(|line| line.2);
     let top = all().map(|point| point.1).fold(1.0_f64, f64::max) * 1.05;
@@ -87,7 +90,9 @@ fn plot(
     let grey = Style::new().fg(Color::DarkGray);
     let chart = Chart::new(sets.collect())
         .block(Block::bordered().title(title.to_owned()).border_style(grey))
-        .x_axis(Axis::default().style(grey).bounds([begin, end]).labels([seconds(begin), seconds(end)]))
+        .x_axis(
+            Axis::default().style(grey).bounds([begin, end]).labels([seconds(begin), seconds(end)]),
+        )
         .y_axis(Axis::default().style(grey).bounds([0.0, top]).labels(["0".to_owned(), unit(top)]));
     frame.render_widget(chart, area);
 }
@@ -96,7 +101,11 @@ fn summary(all: &[PerSecond], users: f64) -> Paragraph<'static> {
     let Some(last) = all.last() else { return Paragraph::default() };
     let errors: u64 = all.iter().map(|second| second.errors).sum();
     let mut now = vec![
-        Span::from(format!("{:>9}  {} users  ", seconds(last.until_s.max(0.0)), count(users as u64))),
+        Span::from(format!(
+            "{:>9}  {} users  ",
+            seconds(last.until_s.max(0.0)),
+            count(users as u64)
+        )),
         Span::from(format!("{}/s", figure(last.rate))).cyan().bold(),
         Span::from(format!(
             "  p50 {}  p90 {}  p99 {}  max {}",

@@ -24,8 +24,7 @@ pub fn listening(addresses: &[SocketAddr]) -> Vec<i32> {
     if links.is_empty() {
         return Vec::new();
     }
-    let mut pids: Vec<i32> =
-        processes().filter(|pid| has_one_of(*pid, &links)).collect();
+    let mut pids: Vec<i32> = processes().filter(|pid| has_one_of(*pid, &links)).collect();
     pids.sort_unstable();
     pids
 }

@@ -106,7 +106,8 @@ mod tests {
 
     #[test]
     fn what_a_descendant_burns_is_counted() {
-        let mut shell = Command::new("sh").args(["-c", "sh -c 'while :; do :; done'; :"]).spawn().unwrap();
+        let mut shell =
+            Command::new("sh").args(["-c", "sh -c 'while :; do :; done'; :"]).spawn().unwrap();
         let pid = i32::try_from(shell.id()).unwrap();
         let mut usage = Usage::of(vec![pid]);
         let begun = Instant::now();

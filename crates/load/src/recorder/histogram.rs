@@ -52,7 +52,10 @@ impl Histogram {
         match self.count() {
             0 => 0,
             // The middle of the bucket: its upper end would be too long as a rule.
-            _ => self.hdr.median_equivalent(self.hdr.value_at_percentile(percent)).min(self.hdr.max()),
+            _ => self
+                .hdr
+                .median_equivalent(self.hdr.value_at_percentile(percent))
+                .min(self.hdr.max()),
         }
     }
 

@@ -34,8 +34,10 @@ pub struct Window {
     pub repeated: u64,
     /// Requests under way when the run ended.
     pub aborted: u64,
-    /// Requests that had to wait for a free connection beyond their time.
+    /// Requests that were sent after they were due as no connection was free.
     pub late: u64,
+    /// Requests that were sent after they were due as this program had no time for them.
+    pub slipped: u64,
     /// Answers on a connection that had another one before.
     pub reused: u64,
     /// Users at the end of the second.
@@ -94,6 +96,7 @@ impl Window {
             repeated: 0,
             aborted: 0,
             late: 0,
+            slipped: 0,
             reused: 0,
             users: 0,
             cpu_ns: 0,
@@ -156,6 +159,7 @@ impl Window {
         self.repeated += other.repeated;
         self.aborted += other.aborted;
         self.late += other.late;
+        self.slipped += other.slipped;
         self.reused += other.reused;
         self.users += other.users;
         self.cpu_ns += other.cpu_ns;

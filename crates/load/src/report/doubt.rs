@@ -24,6 +24,8 @@ pub enum Doubt {
     Little(f64),
     /// Arrivals that found no free connection, in percent.
     Late(f64),
+    /// Arrivals that this program sent too late, in percent.
+    Slipped(f64),
 }
 
 /// Busier than this a thread may be late itself.
@@ -66,6 +68,11 @@ impl Doubt {
                  the time is in no figure",
                 figure(percent)
             ),
+            Self::Slipped(percent) => format!(
+                "this program sent {} % of the requests more than 1 ms after they were due: it \
+                 needs more threads (-t) or a processor of its own",
+                figure(percent)
+            ),
             Self::Late(percent) => format!(
                 "{} % of the requests waited for a free connection: allow more of them (-c), or \
                  the server is beyond its limit",
@@ -87,9 +94,13 @@ impl Doubt {
         doubts.extend(few_samples(record.summary.latency_us.count));
         doubts.extend(drift(record));
         doubts.extend(little(record));
-        let late = record.summary.late as f64 / record.summary.requests.max(1) as f64 * 100.0;
+        let share = |count: u64| count as f64 / record.summary.requests.max(1) as f64 * 100.0;
+        let (late, slipped) = (share(record.summary.late), share(record.summary.slipped));
         if late > LATE_PERCENT {
             doubts.push(Self::Late(late));
+        }
+        if slipped > LATE_PERCENT {
+            doubts.push(Self::Slipped(slipped));
         }
         doubts
     }
@@ -104,8 +115,11 @@ fn few_samples(count: u64) -> Option<Doubt> {
 
 /// Only where the load is meant to be the same all the time.
 fn drift(record: &Record) -> Option<Doubt> {
-    let whole: Vec<_> =
-        record.seconds.iter().filter(|second| second.until_s > 0.0 && second.length_s > 0.5).collect();
+    let whole: Vec<_> = record
+        .seconds
+        .iter()
+        .filter(|second| second.until_s > 0.0 && second.length_s > 0.5)
+        .collect();
     let users = whole.first()?.users;
     if whole.len() < DRIFT_SECONDS_MIN || whole.iter().any(|second| second.users != users) {
         return None;

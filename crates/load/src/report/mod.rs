@@ -8,5 +8,7 @@ pub mod units;
 
 pub use doubt::Doubt;
 pub use json::{json, parse};
-pub use record::{Figures, Machine, Moment, PerSecond, PerUrl, Record, Server, ServerSecond, Summary, Times};
+pub use record::{
+    Figures, Machine, Moment, PerSecond, PerUrl, Record, Server, ServerSecond, Summary, Times,
+};
 pub use text::text;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of this form.
-pub const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 
 /// A run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -81,8 +81,10 @@ pub struct Summary {
     pub aborted: u64,
     /// Sent once more as the server had closed the idle connection; counted once.
     pub repeated: u64,
-    /// Arrivals that waited for a free connection.
+    /// Sent more than a millisecond after they were due, as no connection was free.
     pub late: u64,
+    /// Sent more than a millisecond after they were due, as this program had no time for them.
+    pub slipped: u64,
     /// Seconds that were counted.
     pub elapsed_s: f64,
     /// Answers without fault per second.
@@ -283,10 +285,12 @@ impl Summary {
             requests: total.ended(),
             answers: total.answers,
             errors: total.failed(),
-            timeouts: total.failures_of(Failure::Timeout) + total.failures_of(Failure::ConnectTimeout),
+            timeouts: total.failures_of(Failure::Timeout)
+                + total.failures_of(Failure::ConnectTimeout),
             aborted: total.aborted,
             repeated: total.repeated,
             late: total.late,
+            slipped: total.slipped,
             elapsed_s,
             rate: rate(total.answers - total.faulty_answers),
             received_bytes: total.received_bytes,
@@ -346,7 +350,12 @@ impl PerSecond {
 
 impl Record {
     /// Of a run that has ended.
-    pub fn new(outcome: &Outcome, figures: Figures, names: &[String], seconds: Vec<PerSecond>) -> Self {
+    pub fn new(
+        outcome: &Outcome,
+        figures: Figures,
+        names: &[String],
+        seconds: Vec<PerSecond>,
+    ) -> Self {
         let total = &outcome.total;
         let mut firsts: Vec<Moment> = total.firsts.iter().map(Moment::from).collect();
         firsts.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
@@ -358,7 +367,12 @@ impl Record {
             summary: Summary::new(total, outcome.elapsed_ns as f64 / 1e9, figures.threads),
             figures,
             firsts,
-            urls: total.entries.iter().zip(names).map(|(entry, name)| PerUrl::new(entry, name)).collect(),
+            urls: total
+                .entries
+                .iter()
+                .zip(names)
+                .map(|(entry, name)| PerUrl::new(entry, name))
+                .collect(),
             seconds,
             histogram_us: total.latency.buckets().map(|(ns, count)| (us(ns), count)).collect(),
             doubts: Vec::new(),

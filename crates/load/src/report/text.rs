@@ -55,13 +55,17 @@ fn write_counts(out: &mut String, summary: &Summary) -> fmt::Result {
     let extra = [
         (summary.aborted, "aborted", "under way at the end"),
         (summary.repeated, "repeated", "the server had closed the idle connection"),
-        (summary.late, "late", "waited for a free connection: counted in the latency"),
+        (summary.late, "late", "no connection was free when they were due: see -c"),
+        (summary.slipped, "slipped", "this program sent them more than 1 ms after they were due"),
     ];
     for (value, name, what) in extra.into_iter().filter(|row| row.0 > 0) {
         writeln!(out, "  {name:<11} {:>14}   {what}", count(value))?;
     }
-    let statuses: Vec<String> =
-        summary.statuses.iter().map(|(status, times)| format!("{status}: {}", count(*times))).collect();
+    let statuses: Vec<String> = summary
+        .statuses
+        .iter()
+        .map(|(status, times)| format!("{status}: {}", count(*times)))
+        .collect();
     if !statuses.is_empty() {
         writeln!(out, "  statuses    {}", statuses.join(", "))?;
     }
@@ -147,7 +151,12 @@ fn write_server(out: &mut String, server: &Server) -> fmt::Result {
     )?;
     match (server.busy_max, server.workers) {
         (Some(busy), Some(workers)) => {
-            writeln!(out, ", at most {} of {} workers busy", count(busy.into()), count(workers.into()))
+            writeln!(
+                out,
+                ", at most {} of {} workers busy",
+                count(busy.into()),
+                count(workers.into())
+            )
         }
         _ => writeln!(out),
     }

@@ -29,7 +29,7 @@ struct Pending {
 
 impl Ledger {
     pub(super) fn new(shared: &Shared) -> Self {
-        let entries = shared.plan.entries.len();
+        let entries = shared.plan.entries().len();
         Self {
             total: Window::new(entries),
             pending: VecDeque::new(),

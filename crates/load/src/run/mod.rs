@@ -14,9 +14,9 @@ use crate::pacer::Pacer;
 use crate::pattern::Kind;
 use crate::plan::Plan;
 use crate::recorder::Window;
+use ledger::Ledger;
 use runtime::signals::Interrupts;
 use runtime::{clock, process};
-use ledger::Ledger;
 use shared::Shared;
 use std::fmt;
 use std::io;
@@ -40,6 +40,9 @@ pub struct Job {
     pub plan: Plan,
     /// When.
     pub pacer: Pacer,
+    /// Which entry of the plan each request of a recorded schedule is; without it users take what
+    /// comes next in the plan.
+    pub which: Option<Vec<u32>>,
     /// How.
     pub options: Options,
 }
@@ -134,7 +137,7 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
     let interrupts = Interrupts::take().map_err(|error| Problem::System("signalfd", error))?;
     let begun_unix_us = clock::unix_us();
     let begun_ns = clock::monotonic_ns() + HEAD_START_NS;
-    let shared = Arc::new(Shared::new(job.plan, job.pacer, job.options, routes, begun_ns));
+    let shared = Arc::new(Shared::new(job, routes, begun_ns));
     let reports = start_threads(&shared);
     witness.begins();
     let mut ledger = Ledger::new(&shared);
@@ -202,4 +205,3 @@ fn collect(
     }
     was_interrupted
 }
-

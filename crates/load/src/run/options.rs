@@ -1,5 +1,6 @@
 //! What a run is told besides when and what.
 
+use crate::plan::Think;
 use std::net::IpAddr;
 
 /// How many redirects in a row are followed: as many as curl and browsers do, roughly.
@@ -24,6 +25,8 @@ pub struct Options {
     pub keeps_alive: bool,
     /// Requests sent at once on a connection.
     pub pipeline: u32,
+    /// Users pause so long after each answer, where an entry says nothing else.
+    pub think: Option<Think>,
     /// Follow redirects.
     pub follows: bool,
     /// Keep the cookies of each user.
@@ -57,6 +60,7 @@ impl Default for Options {
             timeout_ms: 30_000,
             keeps_alive: true,
             pipeline: 1,
+            think: None,
             follows: false,
             keeps_cookies: false,
             same_length: false,

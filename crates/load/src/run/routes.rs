@@ -28,9 +28,8 @@ pub(super) fn resolve(
 ) -> Result<(Vec<Route>, Vec<usize>), Unresolved> {
     let mut known: Vec<(&Url, Route)> = Vec::new();
     let mut places = Vec::new();
-    for entry in &plan.entries {
-        let is_same = |url: &Url| (&url.host, url.port) == (&entry.url.host, entry.url.port);
-        let place = match known.iter().position(|(url, _)| is_same(url)) {
+    for entry in plan.entries() {
+        let place = match known.iter().position(|(url, _)| url.is_same_server(&entry.url)) {
             Some(place) => place,
             None => {
                 known.push((&entry.url, route(&entry.url, options)?));

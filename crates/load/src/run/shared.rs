@@ -1,6 +1,7 @@
 //! What the threads of a run have in common.
 
-use super::Options;
+use super::worker::Turn;
+use super::{Job, Options};
 use crate::client::Route;
 use crate::pacer::Pacer;
 use crate::pattern::Kind;
@@ -17,6 +18,8 @@ const UNKNOWN: u64 = u64::MAX;
 pub(crate) struct Shared {
     pub(crate) plan: Plan,
     pub(crate) pacer: Pacer,
+    /// For each request of a recorded schedule, which entry it is.
+    which: Option<Vec<u32>>,
     pub(crate) options: Options,
     /// For each entry of the plan the way to its server, as a place in `routes`.
     pub(crate) entry_routes: Vec<usize>,
@@ -32,19 +35,18 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(
-        plan: Plan,
-        pacer: Pacer,
-        options: Options,
+        Job { plan, pacer, which, options }: Job,
         (routes, entry_routes): (Vec<Route>, Vec<usize>),
         begun_ns: u64,
     ) -> Self {
         Self {
             tickets: AtomicU64::new(options.requests.unwrap_or(0)),
-            lengths: plan.entries.iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
+            lengths: plan.entries().iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
             is_stopping: AtomicBool::new(false),
             failures: AtomicU64::new(0),
             plan,
             pacer,
+            which,
             options,
             entry_routes,
             routes,
@@ -84,6 +86,12 @@ impl Shared {
         self.pacer.kind() == Kind::Rate
     }
 
+    /// The entry that a request of a recorded schedule is.
+    pub(crate) fn recorded(&self, turn: &Turn) -> Option<usize> {
+        let which = self.which.as_ref()?.get(usize::try_from(turn.number?).ok()?)?;
+        Some(*which as usize)
+    }
+
     /// When the run ends at the latest.
     pub(crate) fn end_ns(&self) -> Option<u64> {
         // Requests that came by the clock are given the time to end, users are sent home.
@@ -98,8 +106,7 @@ impl Shared {
     /// Whether a body is as long as the first of its entry was.
     pub(crate) fn is_usual_length(&self, entry: usize, length: u64) -> bool {
         let Some(first) = self.lengths.get(entry) else { return true };
-        let known =
-            first.compare_exchange(UNKNOWN, length, Ordering::Relaxed, Ordering::Relaxed);
+        let known = first.compare_exchange(UNKNOWN, length, Ordering::Relaxed, Ordering::Relaxed);
         known.err().is_none_or(|first| first == length)
     }
 }

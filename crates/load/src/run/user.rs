@@ -1,11 +1,13 @@
 //! One user: asks, waits for the answer, thinks, asks again. Has connections, cookies and values of
 //! its own, as a browser has.
 
+use super::REDIRECTS_MAX;
 use super::worker::Worker;
 use crate::client::{Answer, Asking, Capture, Failure, Link};
-use crate::cookies::Jar;
-use crate::plan::{Cursor, Entry, Values};
+use crate::plan::cookies::{Cookies, Jar};
+use crate::plan::{Cursor, Entry};
 use crate::recorder::{First, Sample};
+use http1::{AnswerParser, Asked, HeadLimits, Progress};
 use runtime::{Timer, clock, timer};
 use std::future::poll_fn;
 use std::io;
@@ -23,7 +25,6 @@ pub(crate) struct User {
     worker: Rc<Worker>,
     id: u32,
     cursor: Cursor,
-    values: Values,
     jar: Option<Jar>,
     /// At most one for each route.
     links: Vec<(usize, Link)>,
@@ -96,7 +97,7 @@ impl Ledger<'_> {
     fn fault(&self, answer: &Answer) -> Option<Failure> {
         let (shared, options) = (&self.worker.shared, &self.worker.shared.options);
         let is_wanted = match &self.entry.expect {
-            Some(statuses) => statuses.contains(&answer.status),
+            Some(statuses) => statuses.has(answer.status),
             None => answer.status < 400 || !options.faults_statuses,
         };
         if !is_wanted {
@@ -113,8 +114,7 @@ impl User {
         let options = &worker.shared.options;
         let looks = options.follows || options.keeps_cookies;
         Self {
-            cursor: worker.shared.plan.cursor(id, options.seed),
-            values: worker.shared.plan.values(id, options.seed),
+            cursor: Cursor::new(options.seed, id),
             worker: worker.clone(),
             id,
             jar: options.keeps_cookies.then(Jar::default),
@@ -129,14 +129,17 @@ impl User {
     /// Goes on until there is nothing more to do.
     pub(crate) async fn live(&mut self) {
         let worker = self.worker.clone();
-        while let Some((intended_ns, begun_ns)) = worker.next_turn(self.id).await {
-            let entry_index = worker.shared.plan.next(&mut self.cursor);
-            let entry = &worker.shared.plan.entries[entry_index];
+        while let Some(turn) = worker.next_turn(self.id).await {
+            let (intended_ns, begun_ns) = (turn.intended_ns, turn.begun_ns);
+            let own = |cursor: &mut Cursor| worker.shared.plan.next(cursor);
+            let entry_index =
+                worker.shared.recorded(&turn).unwrap_or_else(|| own(&mut self.cursor));
+            let entry = &worker.shared.plan.entries()[entry_index];
             worker.in_flight.set(worker.in_flight.get() + 1);
             self.ask(&Turn { entry_index, entry, intended_ns, begun_ns }).await;
             worker.in_flight.set(worker.in_flight.get() - 1);
-            if let Some(think) = &entry.think {
-                timer::sleep(self.cursor.pause(think)).await;
+            if let Some(think) = entry.think.or(worker.shared.options.think) {
+                timer::sleep(Duration::from_nanos(self.cursor.think_ns(think))).await;
             }
         }
     }
@@ -146,26 +149,68 @@ impl User {
         let worker = self.worker.clone();
         let options = &worker.shared.options;
         self.timer.set(clock::monotonic_ms(), options.timeout_ms);
-        match self.exchange(turn, turn.entry).await {
+        let mut asked = self.exchange(turn, turn.entry).await;
+        if let Ok(answer) = asked
+            && self.capture.is_some()
+        {
+            asked = self.look_at(turn, answer).await;
+        }
+        match asked {
             Ok(_) => self.refusals = 0,
             Err(failed) => self.failed(turn, failed).await,
         }
+    }
+
+    /// Does what a browser does with an answer: keeps its cookies, goes where it says.
+    async fn look_at(&mut self, turn: &Turn<'_>, answer: Answer) -> Result<Answer, Failed> {
+        let follows = self.worker.shared.options.follows;
+        let mut next = self.next_request(turn.entry, answer.status);
+        let mut answer = answer;
+        for _ in 0..REDIRECTS_MAX {
+            let Some(entry) = next.filter(|_| follows) else { return Ok(answer) };
+            answer = self.exchange(turn, &entry).await?;
+            next = self.next_request(&entry, answer.status);
+        }
+        Err(Failed { failure: Failure::Redirects, text: format!("more than {REDIRECTS_MAX}") })
+    }
+
+    /// The request that the answer to `entry` leads to.
+    fn next_request(&mut self, entry: &Entry, status: u16) -> Option<Entry> {
+        let head = &self.capture.as_ref()?.head;
+        let mut parser = AnswerParser::new();
+        if !matches!(parser.advance(head, &HeadLimits::default()), Ok(Progress::Complete { .. })) {
+            return None;
+        }
+        let answer = parser.answer(head);
+        if let Some(jar) = &mut self.jar {
+            let now_s = clock::unix_s().max(0).cast_unsigned();
+            for (_, value) in answer.fields().filter(|field| is_set_cookie(field.0)) {
+                jar.store(&entry.url, value, now_s);
+            }
+        }
+        let is_redirect = matches!(status, 301 | 302 | 303 | 307 | 308);
+        let location = answer.get_by_name(b"location").filter(|_| is_redirect)?;
+        let url = entry.url.join(std::str::from_utf8(location).ok()?)?;
+        Some(entry.redirected(url, status))
     }
 
     /// Asks and reads the answer, on the connection that there is or a new one.
     async fn exchange(&mut self, turn: &Turn<'_>, entry: &Entry) -> Result<Answer, Failed> {
         let worker = self.worker.clone();
         let options = &worker.shared.options;
-        let count = worker.take_more();
-        let fixed = entry.fixed().filter(|_| count == 1);
+        let is_own = std::ptr::eq(entry, turn.entry);
+        let count = if is_own { worker.take_more() } else { 1 };
+        let fixed = entry.fixed().filter(|_| count == 1 && self.jar.is_none());
         if fixed.is_none() {
             self.compose(entry, count);
         }
-        let route = worker.shared.entry_routes[turn.entry_index];
+        let route = self.route_of(turn, entry).await?;
         for is_second in [false, true] {
             let (place, connect_ns) = self.link_to(route).await?;
-            let bytes = fixed.unwrap_or(&self.request);
-            let asking = Asking { bytes, count, entry: turn.entry_index, asked: entry.asked() };
+            let bytes = fixed.map_or(&self.request[..], |fixed| fixed);
+            // Only the plan's own requests are answered by the same head again and again.
+            let known = if is_own { turn.entry_index } else { usize::MAX };
+            let asking = Asking { bytes, count, entry: known, asked: asked(entry) };
             let mut ledger = Ledger {
                 worker: &worker,
                 turn,
@@ -178,7 +223,9 @@ impl User {
             let capture = self.capture.as_deref_mut();
             let link = &mut self.links[place].1;
             let result = link
-                .exchange(&asking, &worker.tools, &mut self.timer, capture, |answer| ledger.add(answer))
+                .exchange(&asking, &worker.tools, &mut self.timer, capture, |answer| {
+                    ledger.add(answer)
+                })
                 .await;
             let last = ledger.last;
             if result.is_err() || !options.keeps_alive || !last.keeps_alive {
@@ -197,6 +244,18 @@ impl User {
         Err(Failed::plain(Failure::Closed))
     }
 
+    /// The way to the server of a request. A redirect may lead to one that is not in the plan.
+    async fn route_of(&mut self, turn: &Turn<'_>, entry: &Entry) -> Result<usize, Failed> {
+        let (own, own_route) = (&turn.entry.url, self.worker.shared.entry_routes[turn.entry_index]);
+        if std::ptr::eq(entry, turn.entry) || own.is_same_server(&entry.url) {
+            return Ok(own_route);
+        }
+        self.worker.route_to(&entry.url).await.map_err(|unresolved| Failed {
+            failure: Failure::Unreachable,
+            text: format!("{}: {}", unresolved.host, unresolved.error),
+        })
+    }
+
     /// The place of the connection to use, and how long it took to make if it is new.
     async fn link_to(&mut self, route: usize) -> Result<(usize, Option<u64>), Failed> {
         if let Some(place) = self.links.iter().position(|link| link.0 == route) {
@@ -204,8 +263,8 @@ impl User {
         }
         let worker = self.worker.clone();
         let begun_ns = clock::monotonic_ns();
-        let connecting = worker.shared.routes[route].connect(self.id as usize);
-        let mut connecting = std::pin::pin!(connecting);
+        let route_to = worker.route(route);
+        let mut connecting = std::pin::pin!(route_to.connect(self.id as usize));
         let timer = &mut self.timer;
         let connected = poll_fn(|context| match connecting.as_mut().poll(context) {
             Poll::Pending if timer.poll_expired(context).is_ready() => {
@@ -213,10 +272,9 @@ impl User {
             }
             polled => polled,
         });
-        let transport = connected.await.map_err(|(failure, error)| Failed {
-            failure,
-            text: error.to_string(),
-        })?;
+        let transport = connected
+            .await
+            .map_err(|(failure, error)| Failed { failure, text: error.to_string() })?;
         self.links.push((route, Link::new(transport)));
         Ok((self.links.len() - 1, Some(clock::monotonic_ns() - begun_ns)))
     }
@@ -224,8 +282,13 @@ impl User {
     /// Puts requests together that are not the same each time.
     fn compose(&mut self, entry: &Entry, count: u32) {
         self.request.clear();
-        for _ in 0..count {
-            entry.write(&mut self.values, self.jar.as_ref(), &mut self.request);
+        let now_s = clock::unix_s().max(0).cast_unsigned();
+        for place in 0..count {
+            if place > 0 {
+                self.cursor.values.advance();
+            }
+            let cookies = self.jar.as_ref().map(|jar| Cookies { jar, now_s });
+            entry.write(&mut self.cursor.values, cookies, &mut self.request);
         }
     }
 
@@ -242,6 +305,19 @@ impl User {
             self.refusals += 1;
             timer::sleep(Duration::from_millis(pause_ms.min(PAUSE_MS.1))).await;
         }
+    }
+}
+
+fn is_set_cookie(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"set-cookie")
+}
+
+/// What the method says about the answer's body.
+fn asked(entry: &Entry) -> Asked {
+    match entry.request().method.as_str() {
+        "HEAD" => Asked::Head,
+        "CONNECT" => Asked::Connect,
+        _ => Asked::Other,
     }
 }
 

@@ -1,9 +1,11 @@
 //! One thread of a run: its users, its share of the schedule, its books.
 
+use super::routes::{self, Unresolved};
 use super::shared::Shared;
 use super::user::User;
-use crate::client::Tools;
+use crate::client::{Route, Tools};
 use crate::recorder::{Recorder, Window};
+use crate::url::Url;
 use runtime::blocking::Blocking;
 use runtime::{Alarm, Thread, clock, run_queue, thread};
 use std::cell::{Cell, RefCell};
@@ -20,7 +22,7 @@ pub(crate) const WINDOW_NS: u64 = 1_000_000_000;
 /// How soon a thread hears that the run is to end.
 const STOP_CHECK_NS: u64 = 50_000_000;
 
-/// An arrival that waited longer than this for a free connection was late.
+/// An arrival that was sent more than this after it was due was late.
 const LATE_NS: u64 = 1_000_000;
 
 /// Books of one thread over one second.
@@ -34,6 +36,25 @@ pub(crate) struct Report {
     pub(crate) is_last: bool,
 }
 
+/// A request of the schedule.
+#[derive(Clone, Copy)]
+struct Arrival {
+    due_ns: u64,
+    number: u64,
+    /// Nobody was free to send it when it was due.
+    waits: bool,
+}
+
+/// A user's next request.
+pub(crate) struct Turn {
+    /// When it should be sent.
+    pub(crate) intended_ns: u64,
+    /// When it is.
+    pub(crate) begun_ns: u64,
+    /// Its number in the schedule, if there is one.
+    pub(crate) number: Option<u64>,
+}
+
 /// A thread's share of a run.
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
@@ -41,8 +62,8 @@ pub(crate) struct Worker {
     index: usize,
     pub(crate) tools: Tools,
     pub(crate) recorder: RefCell<Recorder>,
-    /// Arrivals that nobody has taken yet: when they were due.
-    arrivals: RefCell<VecDeque<u64>>,
+    /// Arrivals that nobody has taken yet.
+    arrivals: RefCell<VecDeque<Arrival>>,
     /// Users that wait for an arrival.
     parked: RefCell<VecDeque<Waker>>,
     /// Which of this thread's users there are.
@@ -59,6 +80,8 @@ pub(crate) struct Worker {
     waker: RefCell<Option<Waker>>,
     /// When the last request ended.
     last_end_ns: Cell<u64>,
+    /// Ways to servers that redirects have led to.
+    more_routes: RefCell<Vec<(Url, Rc<Route>)>>,
 }
 
 /// Runs until the end of the run; the books go out as they are closed.
@@ -93,7 +116,7 @@ struct Books {
 
 impl Worker {
     fn new(shared: Arc<Shared>, index: usize) -> Self {
-        let entries = shared.plan.entries.len();
+        let entries = shared.plan.entries().len();
         let keeps_service = shared.is_open_loop() || shared.options.keeps_service;
         Self {
             tools: Tools::new(entries),
@@ -110,6 +133,7 @@ impl Worker {
             is_spent: Cell::new(false),
             waker: RefCell::default(),
             last_end_ns: Cell::new(0),
+            more_routes: RefCell::default(),
         }
     }
 
@@ -128,6 +152,35 @@ impl Worker {
 
     pub(crate) fn ended(&self, end_ns: u64) {
         self.last_end_ns.set(self.last_end_ns.get().max(end_ns));
+    }
+
+    /// The way with this number.
+    pub(crate) fn route(&self, number: usize) -> Rc<Route> {
+        match number.checked_sub(self.shared.routes.len()) {
+            None => Rc::new(self.shared.routes[number].clone()),
+            Some(more) => self.more_routes.borrow()[more].1.clone(),
+        }
+    }
+
+    /// The number of the way to the server of a URL that is not in the plan.
+    ///
+    /// # Errors
+    /// When its host has no address.
+    pub(crate) async fn route_to(&self, url: &Url) -> Result<usize, Unresolved> {
+        let known = || self.more_routes.borrow().iter().position(|row| row.0.is_same_server(url));
+        if let Some(more) = known() {
+            return Ok(self.shared.routes.len() + more);
+        }
+        let (host, options) = (url.clone(), self.shared.options.clone());
+        let found = runtime::blocking(move || routes::route(&host, &options)).await;
+        let route = found.map_err(|error| Unresolved { host: url.host.clone(), error })??;
+        // Another user may have asked the same meanwhile.
+        let more = known().unwrap_or_else(|| {
+            let mut more_routes = self.more_routes.borrow_mut();
+            more_routes.push((url.clone(), Rc::new(route)));
+            more_routes.len() - 1
+        });
+        Ok(self.shared.routes.len() + more)
     }
 
     // --- when -----------------------------------------------------------------------------------
@@ -201,7 +254,7 @@ impl Worker {
             if due_ns > clock::monotonic_ns() && alarm.ring_at(due_ns).await.is_err() {
                 break;
             }
-            self.arrive(due_ns);
+            self.arrive(due_ns, number);
             number += options.threads as u64;
         }
         self.is_spent.set(true);
@@ -209,48 +262,64 @@ impl Worker {
         self.wake_main();
     }
 
-    fn arrive(self: &Rc<Self>, due_ns: u64) {
-        self.arrivals.borrow_mut().push_back(due_ns);
-        if let Some(waker) = self.parked.borrow_mut().pop_front() {
-            return waker.wake();
-        }
-        let share = (self.shared.options.connections_max as usize).div_ceil(self.shared.options.threads);
-        if (self.live.get() as usize) < share.max(1) {
-            let mut present = self.present.borrow_mut();
-            let place = present.iter().position(|is_present| !is_present).unwrap_or(present.len());
-            if place == present.len() {
-                present.push(false);
-            }
-            present[place] = true;
-            drop(present);
-            self.call_user((place * self.shared.options.threads + self.index) as u32);
+    fn arrive(self: &Rc<Self>, due_ns: u64, number: u64) {
+        let parked = self.parked.borrow_mut().pop_front();
+        let waits = parked.is_none() && !self.may_call_more();
+        self.arrivals.borrow_mut().push_back(Arrival { due_ns, number, waits });
+        match parked {
+            Some(waker) => waker.wake(),
+            None if waits => {}
+            None => self.call_one(),
         }
     }
 
-    /// When a user's next request should be sent and when it is, or `None` if there is none.
-    pub(crate) async fn next_turn(&self, id: u32) -> Option<(u64, u64)> {
+    /// Whether this thread may have one more connection.
+    fn may_call_more(&self) -> bool {
+        let options = &self.shared.options;
+        let share = (options.connections_max as usize).div_ceil(options.threads);
+        (self.live.get() as usize) < share.max(1)
+    }
+
+    /// Starts a user more.
+    fn call_one(self: &Rc<Self>) {
+        let mut present = self.present.borrow_mut();
+        let place = present.iter().position(|is_present| !is_present).unwrap_or(present.len());
+        if place == present.len() {
+            present.push(false);
+        }
+        present[place] = true;
+        drop(present);
+        self.call_user((place * self.shared.options.threads + self.index) as u32);
+    }
+
+    /// A user's next request, or `None` if there is none.
+    pub(crate) async fn next_turn(&self, id: u32) -> Option<Turn> {
         if self.shared.is_stopping() {
             return None;
         }
         if !self.shared.is_open_loop() {
             let may_go_on = id < self.wanted.get() && self.take_ticket();
             let now_ns = clock::monotonic_ns();
-            return may_go_on.then_some((now_ns, now_ns));
+            let turn = Turn { intended_ns: now_ns, begun_ns: now_ns, number: None };
+            return may_go_on.then_some(turn);
         }
-        let due_ns = poll_fn(|context| match self.arrivals.borrow_mut().pop_front() {
-            Some(due_ns) => Poll::Ready(Some(due_ns)),
+        let arrival = poll_fn(|context| match self.arrivals.borrow_mut().pop_front() {
+            Some(arrival) => Poll::Ready(Some(arrival)),
             None if self.is_spent.get() => Poll::Ready(None),
             None => {
                 self.parked.borrow_mut().push_back(context.waker().clone());
                 Poll::Pending
             }
         });
-        let due_ns = due_ns.await?;
-        let now_ns = clock::monotonic_ns();
-        if now_ns.saturating_sub(due_ns) > LATE_NS {
-            self.recorder.borrow_mut().window().late += 1;
+        let Arrival { due_ns, number, waits } = arrival.await?;
+        let begun_ns = clock::monotonic_ns();
+        if begun_ns.saturating_sub(due_ns) > LATE_NS {
+            let mut recorder = self.recorder.borrow_mut();
+            let window = recorder.window();
+            let counter = if waits { &mut window.late } else { &mut window.slipped };
+            *counter += 1;
         }
-        Some((due_ns, now_ns))
+        Some(Turn { intended_ns: due_ns, begun_ns, number: Some(number) })
     }
 
     fn take_ticket(&self) -> bool {
@@ -288,11 +357,7 @@ impl Worker {
     }
 
     /// Hands the books over each second until the run is over.
-    async fn keep_books(
-        &self,
-        mut books: Books,
-        out: &dyn Fn(Report) -> bool,
-    ) -> io::Result<()> {
+    async fn keep_books(&self, mut books: Books, out: &dyn Fn(Report) -> bool) -> io::Result<()> {
         let shared = &self.shared;
         let end_ns = shared.end_ns().unwrap_or(u64::MAX);
         // Seconds are counted from the end of the warm-up, which may be no whole number of them.

@@ -1,13 +1,12 @@
 //! What a command line asks for, before it is known to fit together.
 
 use super::super::Exit;
+use super::what::What;
 use crate::pacer::Pacer;
 use crate::pattern::{Kind, Pattern};
-use crate::plan::{Entry, Plan};
 use crate::report::Figures;
 use crate::report::units;
 use crate::run::{Job, Options};
-use crate::url::Url;
 
 /// Users, if nobody says how many.
 const USERS: u32 = 10;
@@ -18,6 +17,7 @@ const DURATION_NS: u64 = 10_000_000_000;
 /// The words of the command line, one by one.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
+    pub(super) what: What,
     pub(super) users: Option<u32>,
     pub(super) rate: Option<f64>,
     /// Patterns, one after the other.
@@ -41,9 +41,11 @@ pub(super) struct Output {
     pub(super) figures: Figures,
 }
 
-type Fault = (Exit, String);
+/// Why there is no job, and how the command ends.
+pub(super) type Fault = (Exit, String);
 
-fn usage(text: impl ToString) -> Fault {
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+pub(super) fn usage(text: impl ToString) -> Fault {
     (Exit::Usage, text.to_string())
 }
 
@@ -53,17 +55,37 @@ impl Draft {
     /// # Errors
     /// What does not fit together, and the exit code.
     pub(super) fn finish(mut self, words: &[String]) -> Result<(Job, Output), Fault> {
-        if words.is_empty() {
-            return Err(usage("no URL to send requests to\ntry: trivet bench --help"));
-        }
-        let urls: Result<Vec<Url>, _> = words.iter().map(|word| Url::parse(word)).collect();
-        let entries = urls.map_err(usage)?.into_iter().map(Entry::get).collect();
+        let (plan, recorded) = self.what.plan(words, self.options.keeps_alive)?;
         let pattern = self.pattern()?;
         self.options.threads = self.threads(&pattern);
         self.options.timeout_ms = self.timeout_ms.unwrap_or(self.default_timeout_ms());
-        let output = Output { json: self.json, is_quiet: self.is_quiet, pids: std::mem::take(&mut self.pids), figures: self.figures(&pattern) };
-        let job = Job { plan: Plan { entries }, pacer: Pacer::new(pattern), options: self.options };
+        self.check(&pattern, recorded.is_some())?;
+        let output = Output {
+            json: self.json,
+            is_quiet: self.is_quiet,
+            pids: std::mem::take(&mut self.pids),
+            figures: self.figures(&pattern),
+        };
+        let (pacer, which) = match recorded {
+            Some((pacer, which)) => (pacer, Some(which)),
+            None => (Pacer::new(pattern), None),
+        };
+        let job = Job { plan, pacer, which, options: self.options };
         Ok((job, output))
+    }
+
+    /// What does not go together.
+    fn check(&self, pattern: &Pattern, is_replay: bool) -> Result<(), Fault> {
+        let options = &self.options;
+        let is_open = is_replay || pattern.kind() == Kind::Rate;
+        if options.pipeline > 1 && (is_open || !options.keeps_alive || options.follows) {
+            return Err(usage("--pipeline needs users and kept connections, and follows nothing"));
+        }
+        let has_pattern = !self.patterns.is_empty() || self.steps.is_some() || self.rate.is_some();
+        if is_replay && has_pattern {
+            return Err(usage("--replay has a schedule of its own: no rate, pattern or steps"));
+        }
+        Ok(())
     }
 
     /// blitz gave up after a second, and its patterns were made for that.
@@ -106,12 +128,18 @@ impl Draft {
         self.threads.unwrap_or((runtime::process::cores() / 2).max(1)).clamp(1, most.max(1))
     }
 
+    fn replay_in_words(&self) -> String {
+        let speed = self.what.speed.unwrap_or(1.0);
+        format!("replay of {} at {speed} x its speed", self.what.replay.as_deref().unwrap_or(""))
+    }
+
     fn figures(&self, pattern: &Pattern) -> Figures {
         let options = &self.options;
         let is_open = pattern.kind() == Kind::Rate;
         let constant = self.patterns.is_empty() && self.steps.is_none();
         let level = units::figure(pattern.peak());
         let pace = match (constant, is_open) {
+            _ if self.what.replay.is_some() => self.replay_in_words(),
             (true, true) => format!("{level} requests/s"),
             (true, false) => format!("{} users", units::count(pattern.peak() as u64)),
             (false, _) => match &self.steps {
@@ -123,7 +151,7 @@ impl Draft {
             pace,
             users_max: if is_open { options.connections_max } else { pattern.peak() as u32 },
             constant_users: (constant && !is_open).then_some(pattern.peak() as u32),
-            thinks: false,
+            thinks: options.think.is_some(),
             threads: options.threads,
             open_loop: is_open,
             keep_alive: options.keeps_alive,

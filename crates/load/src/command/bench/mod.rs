@@ -2,13 +2,14 @@
 
 mod draft;
 mod options;
+mod what;
 
 use super::Exit;
 use super::option::{self, Asked};
-use crate::report::{self, PerSecond, Record};
 use crate::live::Live;
 use crate::observe::Observer;
 use crate::recorder::Window;
+use crate::report::{self, PerSecond, Record};
 use crate::run::{self, Problem, Second, Witness};
 use draft::{Draft, Output};
 use std::ffi::OsString;
@@ -37,16 +38,16 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
             return Exit::Done;
         }
         Ok(Asked::Words(words)) => words,
-        Err(error) => return complain(Exit::Usage, &format!("{error}\ntry: trivet bench --help")),
+        Err(error) => return fail(Exit::Usage, &format!("{error}\ntry: trivet bench --help")),
     };
     match draft.finish(&words) {
         Ok((job, output)) => bench(job, &output),
-        Err((exit, error)) => complain(exit, &error),
+        Err((exit, error)) => fail(exit, &error),
     }
 }
 
 fn bench(job: run::Job, output: &Output) -> Exit {
-    let names: Vec<String> = job.plan.entries.iter().map(|entry| entry.name.clone()).collect();
+    let names: Vec<String> = job.plan.entries().iter().map(|entry| entry.name.clone()).collect();
     let figures = output.figures.clone();
     let mut seconds = Seconds {
         threads: job.options.threads,
@@ -58,7 +59,7 @@ fn bench(job: run::Job, output: &Output) -> Exit {
     seconds.live.end();
     let outcome = match outcome {
         Ok(outcome) => outcome,
-        Err(problem) => return complain(exit_of(&problem), &problem.to_string()),
+        Err(problem) => return fail(exit_of(&problem), &problem.to_string()),
     };
     let mut record = Record::new(&outcome, figures, &names, seconds.all);
     record.summary.server = seconds.observer.as_ref().map(Observer::total);
@@ -82,7 +83,7 @@ fn observer(job: &run::Job, pids: Vec<i32>) -> Option<Observer> {
     if !pids.is_empty() {
         return Some(Observer::of_processes(pids));
     }
-    let hosts = job.plan.entries.iter().map(|entry| (entry.url.host.as_str(), entry.url.port));
+    let hosts = job.plan.entries().iter().map(|entry| (entry.url.host.as_str(), entry.url.port));
     let addresses: Vec<SocketAddr> =
         hosts.filter_map(|host| host.to_socket_addrs().ok()).flatten().collect();
     Observer::of_addresses(&addresses)
@@ -119,9 +120,14 @@ fn say(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Says on standard error why there is no run.
-fn complain(exit: Exit, text: &str) -> Exit {
+/// Says why there is no run.
+fn fail(exit: Exit, text: &str) -> Exit {
+    complain(text);
+    exit
+}
+
+/// Says something on standard error.
+fn complain(text: &str) {
     // Where standard error is closed there is nobody to tell.
     let _ = writeln!(std::io::stderr(), "trivet bench: {text}");
-    exit
 }

@@ -2,10 +2,129 @@
 
 use super::super::option::{Group, Row};
 use super::draft::Draft;
+use crate::plan::{Statuses, Think};
 use crate::text::duration;
 
 /// Every option, in the order of the help.
 pub(super) const GROUPS: &[Group<Draft>] = &[
+    Group {
+        heading: "what",
+        rows: &[
+            Row {
+                short: Some('m'),
+                long: "method",
+                value: "METHOD",
+                help: "instead of GET, or of POST with a body",
+                apply: |draft, value| {
+                    value.clone_into(&mut draft.what.method);
+                    Ok(())
+                },
+            },
+            Row {
+                short: Some('H'),
+                long: "header",
+                value: "'NAME: VALUE'",
+                help: "a field of every request; an empty value takes away a usual one",
+                apply: |draft, value| {
+                    draft.what.fields.push(field(value)?);
+                    Ok(())
+                },
+            },
+            Row {
+                short: Some('b'),
+                long: "body",
+                value: "TEXT|@FILE",
+                help: "the body; @- is standard input",
+                apply: |draft, value| set(&mut draft.what.body, value),
+            },
+            Row {
+                short: Some('f'),
+                long: "file",
+                value: "FILE",
+                help: "more URLs, with weights, methods, bodies, variables (siege's grammar and\n\
+                       more)",
+                apply: |draft, value| {
+                    draft.what.files.push(value.to_owned());
+                    Ok(())
+                },
+            },
+            Row {
+                short: Some('v'),
+                long: "variable",
+                value: "NAME=VALUE",
+                help: "for $(NAME) in URLs and bodies: a text, list[a,b], number[1,99], uuid, ...",
+                apply: |draft, value| {
+                    let (name, value) = value.split_once('=').ok_or("NAME=VALUE was expected")?;
+                    draft.what.variables.push((name.to_owned(), value.to_owned()));
+                    Ok(())
+                },
+            },
+            Row {
+                short: Some('i'),
+                long: "random",
+                value: "",
+                help: "the next URL at random",
+                apply: |draft, _| {
+                    draft.what.is_random = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "expect",
+                value: "STATUS,...",
+                help: "statuses that are right: 200,3xx (default: all below 400)",
+                apply: |draft, value| {
+                    draft.what.expect = Some(Statuses::parse(value).map_err(text)?);
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "think",
+                value: "TIME[-TIME]",
+                help: "users pause after each answer",
+                apply: |draft, value| {
+                    draft.options.think = Some(Think::parse(value).map_err(text)?);
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "cookies",
+                value: "",
+                help: "each user keeps the cookies it is given",
+                apply: |draft, _| {
+                    draft.options.keeps_cookies = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: Some('L'),
+                long: "follow",
+                value: "",
+                help: "follow redirects; each answer counts",
+                apply: |draft, _| {
+                    draft.options.follows = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "replay",
+                value: "LOG",
+                help: "send the requests of an access log again, as they came",
+                apply: |draft, value| set(&mut draft.what.replay, value),
+            },
+            Row {
+                short: None,
+                long: "speed",
+                value: "X",
+                help: "of --replay: 2 is twice as fast",
+                apply: |draft, value| set(&mut draft.what.speed, value),
+            },
+        ],
+    },
     Group {
         heading: "when",
         rows: &[
@@ -82,7 +201,9 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 value: "TIME",
                 help: "an answer that is not complete by then is an error (default 30s; 1s with -p)",
                 apply: |draft, value| {
-                    duration(value).map(|ns| draft.timeout_ms = Some((ns / 1_000_000).max(1))).map_err(text)
+                    duration(value)
+                        .map(|ns| draft.timeout_ms = Some((ns / 1_000_000).max(1)))
+                        .map_err(text)
                 },
             },
             Row {
@@ -94,6 +215,44 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     draft.options.keeps_alive = false;
                     Ok(())
                 },
+            },
+            Row {
+                short: None,
+                long: "http1.0",
+                value: "",
+                help: "speak HTTP/1.0",
+                apply: |draft, _| {
+                    draft.what.http10 = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "from",
+                value: "ADDRESS",
+                help: "come from this address of this machine; repeatable, taken in turn",
+                apply: |draft, value| {
+                    let address = value.parse().map_err(|_| format!("{value:?} is no address"))?;
+                    draft.options.from.push(address);
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "reset",
+                value: "",
+                help: "close connections with a reset, so that ports are free again at once",
+                apply: |draft, _| {
+                    draft.options.resets = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "seed",
+                value: "N",
+                help: "another seed gives other random values",
+                apply: |draft, value| set_number(&mut draft.options.seed, value),
             },
             Row {
                 short: None,
@@ -143,6 +302,12 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
     },
 ];
 
+fn field(value: &str) -> Result<(String, String), String> {
+    let (name, value) = value.split_once(':').ok_or("NAME: VALUE was expected")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn text(error: impl ToString) -> String {
     error.to_string()
 }

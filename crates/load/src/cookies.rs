@@ -1,3 +1,0 @@
-//! STUB
-#[derive(Default)]
-pub struct Jar;
