@@ -279,7 +279,10 @@ impl Stream {
         loop {
             std::task::ready!(socket.poll_read_ready(context))?;
             let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
-            let discard = || Ok(retry_on_intr(|| recv(socket.as_fd(), &mut *buffer, flags))?.1);
+            let discard = || {
+                let (_, count) = retry_on_intr(|| recv(socket.as_fd(), &mut *buffer, flags))?;
+                Ok(count)
+            };
             match socket.try_io(Interest::READABLE, discard) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 discarded => return Poll::Ready(discarded),

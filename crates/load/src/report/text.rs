@@ -141,7 +141,7 @@ fn write_generator(out: &mut String, record: &Record) -> fmt::Result {
 fn write_server(out: &mut String, server: &Server) -> fmt::Result {
     write!(
         out,
-        "the server ({}): {} us of CPU per request, {} % of a processor, {} of memory in {} process{}",
+        "the server ({}): {} us of CPU per request, {} % of a processor, {} in {} process{}",
         server.program,
         figure(server.cpu_us_per_request),
         figure(server.cpu_percent),

@@ -199,7 +199,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: None,
                 long: "timeout",
                 value: "TIME",
-                help: "an answer that is not complete by then is an error (default 30s; 1s with -p)",
+                help: "an answer that takes longer is an error (default 30s; 1s with -p)",
                 apply: |draft, value| {
                     duration(value)
                         .map(|ns| draft.timeout_ms = Some((ns / 1_000_000).max(1)))
