@@ -136,7 +136,7 @@ fn what_would_break_a_request_is_a_fault() {
 }
 
 #[test]
-fn cookies_of_the_user_go_along_unless_the_request_has_its_own() {
+fn cookies_of_the_user_go_along_with_those_of_the_request() {
     let mut jar = Jar::default();
     let draft = Draft { url: "http://h/", ..Draft::default() };
     let plain_entry = entry(&draft, &plain());
@@ -153,6 +153,10 @@ fn cookies_of_the_user_go_along_unless_the_request_has_its_own() {
     let own = Draft { fields: fields(&[("Cookie", "b=2")]), ..draft };
     out.clear();
     entry(&own, &plain()).write(&mut values, Some(cookies), &mut out);
+    assert!(out.ends_with(b"\r\nCookie: b=2; a=1\r\n\r\n"));
+    let none = Jar::default();
+    out.clear();
+    entry(&own, &plain()).write(&mut values, Some(Cookies { jar: &none, now_s: 0 }), &mut out);
     assert!(out.ends_with(b"\r\nCookie: b=2\r\n\r\n"));
 }
 
