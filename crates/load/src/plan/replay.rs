@@ -34,6 +34,20 @@ const REQUEST_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 /// Reads a log line by line: the common format, combined, vhost_combined, each with anything that
 /// has no quotes behind it, such as `%D`.
+///
+/// ```
+/// use load::plan::{Options, replay::Reader};
+/// use load::url::Url;
+///
+/// let mut reader = Reader::new(Url::parse("localhost:8080").unwrap(), Options::default());
+/// reader.line(br#"::1 - - [21/Nov/2026:03:00:00 +0000] "GET /a HTTP/1.1" 200 5"#);
+/// reader.line(br#"::1 - - [21/Nov/2026:03:00:00 +0000] "GET /a HTTP/1.1" 200 5"#);
+/// reader.line(br#"::1 - - [21/Nov/2026:03:00:01 +0000] "POST /a HTTP/1.1" 200 5"#);
+/// let recording = reader.finish();
+/// assert_eq!(recording.entries.len(), 1);
+/// assert_eq!(recording.moments_ns, [0, 500_000_000]);
+/// assert_eq!(recording.left_out, 1);
+/// ```
 #[derive(Debug)]
 pub struct Reader {
     base: Url,
