@@ -279,10 +279,7 @@ impl Stream {
         loop {
             std::task::ready!(socket.poll_read_ready(context))?;
             let flags = RecvFlags::DONTWAIT | RecvFlags::TRUNC;
-            let discard = || {
-                let (_, count) = retry_on_intr(|| recv(socket.as_fd(), &mut *buffer, flags))?;
-                Ok(count)
-            };
+            let discard = || Ok(retry_on_intr(|| recv(socket.as_fd(), &mut *buffer, flags))?.1);
             match socket.try_io(Interest::READABLE, discard) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 discarded => return Poll::Ready(discarded),

@@ -1,6 +1,6 @@
 //! Reads access logs, so that their requests can be sent again at the pace they came.
 //!
-//! A line costs 12 bytes, 24 when it is finished; each different request is kept once, as its
+//! A line costs 16 bytes, 28 when it is finished; each different request is kept once, as its
 //! `Entry`. Lines whose request cannot be sent again are counted: a log does not hold bodies.
 
 use super::request::{Draft, Entry, Options, Statuses};
@@ -25,8 +25,8 @@ pub struct Recording {
     pub first_left_out: Option<String>,
 }
 
-/// Lines kept at most: 240 MB while reading.
-const LINES_MAX: usize = 20_000_000;
+/// Lines kept at most: 280 MB of memory.
+const LINES_MAX: usize = 10_000_000;
 /// Bytes of one line at most.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 /// Bytes that all different requests together may have.
