@@ -265,8 +265,8 @@ impl Stream {
         }
     }
 
-    /// As [`Self::poll_read`], but what is read vanishes in the kernel; `buffer` says how much of it
-    /// at most, and keeps its bytes (tcp(7), `MSG_TRUNC`).
+    /// As [`Self::poll_read`], but what is read vanishes in the kernel; `buffer` says how much of
+    /// it at most, and keeps its bytes (tcp(7), `MSG_TRUNC`).
     pub fn poll_discard(
         &mut self,
         context: &mut Context<'_>,
