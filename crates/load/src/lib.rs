@@ -27,4 +27,4 @@ pub mod threshold;
 pub mod url;
 
 pub use client::Failure;
-pub use recorder::{First, Histogram, PerEntry, Window};
+pub use recorder::{First, Histogram, PerEntry, Row, Window};

@@ -145,6 +145,22 @@ impl Pattern {
         Ok(Self { kind, segments: vec![segment] })
     }
 
+    /// From one user to `users`, one more after each `each_ns`, and then for ever.
+    pub fn arriving(users: u32, each_ns: u64) -> Result<Self, Fault> {
+        let kind = Kind::Users;
+        let constant = Self::constant(kind, f64::from(users), None)?;
+        if each_ns == 0 || users < 2 {
+            return Ok(constant);
+        }
+        let len_ns = each_ns.saturating_mul(u64::from(users - 1));
+        check_duration(len_ns)?;
+        // Levels are rounded: from a half on there is one user, from one and a half on two.
+        let (from, to) = (0.5, f64::from(users) - 0.5);
+        let ramp = Segment { start_ns: 0, len_ns: Some(len_ns), from, to };
+        let rest = Segment { start_ns: len_ns, ..constant.segments[0].clone() };
+        Ok(Self { kind, segments: vec![ramp, rest] })
+    }
+
     /// One level after the other, each held for so long.
     pub fn steps(kind: Kind, levels: &[f64], each_ns: u64) -> Result<Self, Fault> {
         check_duration(each_ns)?;

@@ -161,3 +161,12 @@ proptest! {
         prop_assert_eq!(at, whole_ms * 1_000_000);
     }
 }
+
+#[test]
+fn users_arrive_one_by_one_and_stay() {
+    let pattern = Pattern::arriving(3, 100).unwrap();
+    let users = |t_ns| pattern.level(t_ns).round();
+    assert_eq!([0, 99, 100, 199, 200, 1_000_000].map(users), [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]);
+    assert_eq!(pattern.duration_ns(), None);
+    assert_eq!(Pattern::arriving(1, 100).unwrap().level(0), 1.0);
+}

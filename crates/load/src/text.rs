@@ -192,6 +192,22 @@ pub(crate) fn scan_duration(scanner: &mut Scanner<'_>) -> Result<u64, Fault> {
     Ok(duration_ns as u64)
 }
 
+/// RFC 4648 section 4.
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for group in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for digit in 0..4 {
+            let value = (bits >> (18 - 6 * digit)) & 63;
+            let is_padding = digit > group.len();
+            out.push(if is_padding { '=' } else { char::from(DIGITS[value as usize]) });
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,7 +17,12 @@ type Command = fn(lexopt::Parser, Manager) -> Result<i32, Problem>;
 
 /// Every subcommand.
 const COMMANDS: &[(&str, Command)] =
-    &[("serve", serve::run), ("bench", bench), ("help", help_about)];
+    &[("serve", serve::run), ("bench", bench), ("ab", ab), ("help", help_about)];
+
+/// Names of links to the program that mean a command; those of httpd are in `httpd/mod.rs`.
+const NAMES: &[(&str, Command)] = &[
+    ("ab", ab), //
+];
 
 /// Why the program ends without having done its work.
 pub(crate) enum Problem {
@@ -76,6 +81,9 @@ pub(crate) fn say(text: &str) {
 fn run() -> Result<i32, Problem> {
     use lexopt::prelude::{Long, Value};
     let manager = Manager::of_environment();
+    if let Some((_, command)) = NAMES.iter().find(|row| row.0 == program()) {
+        return command(lexopt::Parser::from_env(), manager);
+    }
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     if httpd::is_meant(&program(), &words) {
@@ -105,6 +113,14 @@ fn run() -> Result<i32, Problem> {
 
 fn bench(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
     Ok(load::command::bench::main(parser.raw_args()?) as i32)
+}
+
+fn ab(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
+    let called_as = match program().as_str() {
+        "ab" => std::env::args_os().next().unwrap_or_default().to_string_lossy().into_owned(),
+        program => format!("{program} ab"),
+    };
+    Ok(load::command::ab::main(&called_as, parser.raw_args()?))
 }
 
 /// `trivet help`, `trivet help serve`, `trivet help serve Listen`.

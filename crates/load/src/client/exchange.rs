@@ -40,6 +40,8 @@ pub(crate) struct Broken {
     pub(crate) failure: Failure,
     /// Whether anything of an answer had come.
     pub(crate) begun: bool,
+    /// What there is of the answer.
+    pub(crate) part: Answer,
 }
 
 impl Link {
@@ -74,7 +76,8 @@ impl Link {
             }
         });
         let result = result.await;
-        result.map_err(|failure| Broken { failure, begun: !self.reader.is_blank() })
+        let begun = !self.reader.is_blank();
+        result.map_err(|failure| Broken { failure, begun, part: self.reader.take() })
     }
 
     /// Sends what can be sent. An error is left to reading, which finds what the server has said

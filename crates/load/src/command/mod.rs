@@ -1,5 +1,6 @@
 //! The commands: how words become the four values, and what is printed in the end.
 
+pub mod ab;
 pub mod bench;
 mod exit;
 mod option;

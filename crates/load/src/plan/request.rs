@@ -2,7 +2,7 @@
 
 use super::cookies::Cookies;
 use super::values::{Part, Text, Values, Variables, check_line};
-use crate::text::Fault;
+use crate::text::{Fault, base64};
 use crate::url::Url;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -180,6 +180,27 @@ impl Entry {
         fields.add(&draft.fields, variables)?;
         let request = Request { method: method.to_owned(), target, fields: fields.rows, body };
         Ok(Self::of_request(url, request, options))
+    }
+
+    /// A request whose bytes somebody else has put together, sent as they are to the server of
+    /// `url`. The method says what the answer looks like.
+    pub fn verbatim(url: Url, method: &str, bytes: Arc<[u8]>) -> Self {
+        Self {
+            name: format!("{method} {url}"),
+            weight: 1,
+            think: None,
+            expect: None,
+            request: Request {
+                method: method.to_owned(),
+                target: Text::fixed(&url.target),
+                fields: Vec::new(),
+                body: Body::None,
+            },
+            url,
+            http10: true,
+            has_own_cookies: true,
+            fixed: Some(bytes),
+        }
     }
 
     fn of_request(url: Url, mut request: Request, options: &Options) -> Self {
@@ -461,22 +482,6 @@ fn url_and_target(written: &str, variables: &Variables) -> Result<(Url, Text), F
     }
     url.target = target.source();
     Ok((url, target))
-}
-
-/// RFC 4648 section 4.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for group in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for digit in 0..4 {
-            let value = (bits >> (18 - 6 * digit)) & 63;
-            let is_padding = digit > group.len();
-            out.push(if is_padding { '=' } else { char::from(DIGITS[value as usize]) });
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ mod histogram;
 mod window;
 
 pub use histogram::Histogram;
-pub use window::{First, PerEntry, Window};
+pub use window::{First, PerEntry, Row, Window};
 
 use crate::client::{Answer, Failure};
 
@@ -25,16 +25,32 @@ pub(crate) struct Sample {
     pub(crate) fault: Option<Failure>,
 }
 
+impl Sample {
+    fn row(&self) -> Row {
+        let us = |ns: u64| u32::try_from(ns / 1000).unwrap_or(u32::MAX);
+        let connect_ns = self.connect_ns.unwrap_or(0);
+        let since_sent = |at_ns: u64| us(at_ns.saturating_sub(self.sent_ns));
+        Row {
+            start_ns: self.sent_ns.saturating_sub(connect_ns),
+            connect_us: us(connect_ns),
+            wait_us: since_sent(self.answer.first_byte_ns),
+            service_us: since_sent(self.answer.end_ns),
+        }
+    }
+}
+
 /// The books of one thread.
 pub(crate) struct Recorder {
     window: Window,
     /// Whether the time between sending and the end is kept apart from the latency.
     keeps_service: bool,
+    /// Whether each request is kept for itself.
+    keeps_rows: bool,
 }
 
 impl Recorder {
-    pub(crate) fn new(entries: usize, keeps_service: bool) -> Self {
-        Self { window: Window::new(entries), keeps_service }
+    pub(crate) fn new(entries: usize, keeps_service: bool, keeps_rows: bool) -> Self {
+        Self { window: Window::new(entries), keeps_service, keeps_rows }
     }
 
     /// A request was answered.
@@ -50,6 +66,10 @@ impl Recorder {
         if let Some(connect_ns) = sample.connect_ns {
             window.connect.record(connect_ns);
         }
+        if self.keeps_rows {
+            window.rows.push(sample.row());
+        }
+        window.kept += u64::from(answer.keeps_alive);
         window.received_bytes += answer.wire_bytes;
         window.body_bytes += answer.body_bytes;
         window.sent_bytes += sample.sent_bytes;
@@ -77,6 +97,14 @@ impl Recorder {
         if let Some(entry) = window.entries.get_mut(entry) {
             entry.failures += 1;
         }
+    }
+
+    /// What was sent and received of a request that has no complete answer.
+    pub(crate) fn in_vain(&mut self, sent_bytes: u64, part: &Answer) {
+        let window = &mut self.window;
+        window.sent_bytes += sent_bytes;
+        window.received_bytes += part.wire_bytes;
+        window.body_bytes += part.body_bytes;
     }
 
     /// Remembers the first of its kind.

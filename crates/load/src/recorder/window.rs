@@ -38,8 +38,8 @@ pub struct Window {
     pub late: u64,
     /// Requests that were sent after they were due as this program had no time for them.
     pub slipped: u64,
-    /// Answers on a connection that had another one before.
-    pub reused: u64,
+    /// Answers whose connection could be used again.
+    pub kept: u64,
     /// Users at the end of the second.
     pub users: u32,
     /// Nanoseconds of a processor.
@@ -50,6 +50,22 @@ pub struct Window {
     pub entries: Vec<PerEntry>,
     /// The first of each kind of failure.
     pub firsts: Vec<First>,
+    /// Every answered request, where that is asked for.
+    pub rows: Vec<Row>,
+}
+
+/// One answered request, for whoever wants all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// When its connection was begun, or it was sent on an old one: nanoseconds of the precise
+    /// clock.
+    pub start_ns: u64,
+    /// Microseconds that the connection took; 0 for an old one.
+    pub connect_us: u32,
+    /// Microseconds from sending to the first byte.
+    pub wait_us: u32,
+    /// Microseconds from sending to the end.
+    pub service_us: u32,
 }
 
 /// What one entry of the plan came to.
@@ -76,6 +92,8 @@ pub struct First {
     pub users: u32,
     /// The words of the system, or what was wrong.
     pub text: String,
+    /// The number that the system has for it, if it said so.
+    pub errno: Option<i32>,
 }
 
 impl Window {
@@ -97,12 +115,13 @@ impl Window {
             aborted: 0,
             late: 0,
             slipped: 0,
-            reused: 0,
+            kept: 0,
             users: 0,
             cpu_ns: 0,
             run_queue_ns: 0,
             entries: vec![PerEntry::default(); entries],
             firsts: Vec::new(),
+            rows: Vec::new(),
         }
     }
 
@@ -160,7 +179,7 @@ impl Window {
         self.aborted += other.aborted;
         self.late += other.late;
         self.slipped += other.slipped;
-        self.reused += other.reused;
+        self.kept += other.kept;
         self.users += other.users;
         self.cpu_ns += other.cpu_ns;
         self.run_queue_ns += other.run_queue_ns;
@@ -171,6 +190,7 @@ impl Window {
             sum.latency.add(&more.latency);
         }
         other.firsts.iter().for_each(|first| self.remember(first.clone()));
+        self.rows.extend_from_slice(&other.rows);
     }
 }
 

@@ -7,7 +7,7 @@ mod shared;
 mod user;
 mod worker;
 
-pub use options::{Options, REDIRECTS_MAX};
+pub use options::{Hears, Options, REDIRECTS_MAX};
 pub use routes::Unresolved;
 
 use crate::pacer::Pacer;
@@ -114,14 +114,23 @@ pub struct Outcome {
     pub elapsed_ns: u64,
     /// Microseconds since 1970 at the beginning.
     pub begun_unix_us: i64,
+    /// The precise clock at the beginning.
+    pub begun_ns: u64,
     /// It was ended by a signal.
     pub was_interrupted: bool,
+    /// The head of the first answer, where [`Options::hears`] asks for it.
+    pub first_head: Option<Vec<u8>>,
+    /// For each entry the length of its first body, where [`Options::same_length`] asks for it.
+    pub lengths: Vec<Option<u64>>,
 }
 
 /// Somebody who is told of a run as it goes on.
 pub trait Witness {
     /// The run begins.
     fn begins(&mut self) {}
+
+    /// So many requests have come to an end until now; said many times a second.
+    fn progress(&mut self, _ended: u64) {}
 
     /// A second has passed; `so_far` is everything that counted until now.
     fn second(&mut self, second: &Second, so_far: &Window);
@@ -146,7 +155,10 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
         elapsed_ns: ledger.elapsed_ns(),
         total: ledger.total,
         begun_unix_us,
+        begun_ns,
         was_interrupted,
+        first_head: shared.first_head.get().cloned(),
+        lengths: shared.lengths(),
     })
 }
 
@@ -199,6 +211,7 @@ fn collect(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return was_interrupted,
         }
+        witness.progress(shared.ended());
         while let Some(second) = ledger.close_second() {
             witness.second(&second, &ledger.total);
         }

@@ -1,10 +1,24 @@
 //! What a run is told besides when and what.
 
+use crate::client::Failure;
 use crate::plan::Think;
 use std::net::IpAddr;
 
 /// How many redirects in a row are followed: as many as curl and browsers do, roughly.
 pub const REDIRECTS_MAX: u32 = 20;
+
+/// What is looked at of answers besides counting them.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Hears {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The head of the first answer, which the outcome has.
+    FirstHead,
+    /// Everything: the function is called for each answer, with its status, its head and the
+    /// beginning of its body.
+    Every(fn(u16, &[u8], &[u8])),
+}
 
 /// How requests are sent, and when the run ends.
 #[derive(Clone, Debug)]
@@ -43,6 +57,12 @@ pub struct Options {
     pub keeps_service: bool,
     /// Bytes of socket buffers; 0 is the system's choice.
     pub buffer_bytes: usize,
+    /// Keep a row for each request: takes memory with each of them.
+    pub keeps_rows: bool,
+    /// What is looked at of answers besides counting them.
+    pub hears: Hears,
+    /// Whether a failure of this kind, of which there have been so many with it, ends the run.
+    pub is_fatal: Option<fn(Failure, u64) -> bool>,
     /// End the run after so many failures.
     pub failures_max: Option<u64>,
     /// Seed of everything that is left to chance.
@@ -68,6 +88,9 @@ impl Default for Options {
             from: Vec::new(),
             resets: false,
             keeps_service: false,
+            keeps_rows: false,
+            hears: Hears::Nothing,
+            is_fatal: None,
             buffer_bytes: 0,
             failures_max: None,
             seed: 0,

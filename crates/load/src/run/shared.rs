@@ -2,10 +2,11 @@
 
 use super::worker::Turn;
 use super::{Job, Options};
-use crate::client::Route;
+use crate::client::{Failure, Route};
 use crate::pacer::Pacer;
 use crate::pattern::Kind;
 use crate::plan::Plan;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Tickets are taken in such lots, so that threads rarely meet at the counter.
@@ -13,6 +14,11 @@ const LOT: u64 = 64;
 
 /// The bodies of an entry have no known length yet.
 const UNKNOWN: u64 = u64::MAX;
+
+/// A counter that one thread writes, on a cache line of its own.
+#[derive(Default)]
+#[repr(align(64))]
+struct Progress(AtomicU64);
 
 /// A run, as all of its threads see it.
 pub(crate) struct Shared {
@@ -29,6 +35,11 @@ pub(crate) struct Shared {
     tickets: AtomicU64,
     is_stopping: AtomicBool,
     failures: AtomicU64,
+    failures_by_kind: [AtomicU64; Failure::ALL.len()],
+    /// Requests that have come to an end, for each thread.
+    progress: Vec<Progress>,
+    /// The head of the first answer, where somebody wants it.
+    pub(crate) first_head: OnceLock<Vec<u8>>,
     /// For each entry, the length that its first body had.
     lengths: Vec<AtomicU64>,
 }
@@ -44,6 +55,9 @@ impl Shared {
             lengths: plan.entries().iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
             is_stopping: AtomicBool::new(false),
             failures: AtomicU64::new(0),
+            failures_by_kind: std::array::from_fn(|_| AtomicU64::new(0)),
+            progress: (0..options.threads).map(|_| Progress::default()).collect(),
+            first_head: OnceLock::new(),
             plan,
             pacer,
             which,
@@ -74,11 +88,32 @@ impl Shared {
     }
 
     /// Counts a failure; stops the run if that was one too many.
-    pub(crate) fn count_failure(&self) {
+    pub(crate) fn count_failure(&self, failure: Failure) {
         let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
-        if self.options.failures_max.is_some_and(|most| failures >= most) {
+        let of_kind =
+            self.failures_by_kind[failure as usize].fetch_add(1, Ordering::Relaxed) + 1;
+        let is_fatal = self.options.is_fatal.is_some_and(|is_fatal| is_fatal(failure, of_kind));
+        if is_fatal || self.options.failures_max.is_some_and(|most| failures >= most) {
             self.stop();
         }
+    }
+
+    /// A request of this thread has come to an end.
+    pub(crate) fn advance(&self, thread: usize) {
+        // One writer each: no locked instruction.
+        let ended = &self.progress[thread].0;
+        ended.store(ended.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// Requests that have come to an end until now, well or not.
+    pub(crate) fn ended(&self) -> u64 {
+        self.progress.iter().map(|ended| ended.0.load(Ordering::Relaxed)).sum()
+    }
+
+    /// The length of the first body of each entry, if there was one.
+    pub(crate) fn lengths(&self) -> Vec<Option<u64>> {
+        let known = |length: &AtomicU64| Some(length.load(Ordering::Relaxed));
+        self.lengths.iter().map(|length| known(length).filter(|l| *l != UNKNOWN)).collect()
     }
 
     /// Whether requests come by the clock, as opposed to users who wait for answers.

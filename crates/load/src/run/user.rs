@@ -1,7 +1,7 @@
 //! One user: asks, waits for the answer, thinks, asks again. Has connections, cookies and values of
 //! its own, as a browser has.
 
-use super::REDIRECTS_MAX;
+use super::{Hears, REDIRECTS_MAX};
 use super::worker::Worker;
 use crate::client::{Answer, Asking, Capture, Failure, Link};
 use crate::plan::cookies::{Cookies, Jar};
@@ -18,8 +18,9 @@ use std::time::Duration;
 /// A user who could not connect waits before the next attempt: as a rule so long, at most so long.
 const PAUSE_MS: (u64, u64) = (1, 100);
 
-/// Heads are kept where somebody looks at them, contents are not.
+/// Heads are kept where somebody looks at them, of contents as much as ab shows.
 const CAPTURE: Capture = Capture { head: Vec::new(), body: Vec::new(), body_limit: 0 };
+const HEARD_BYTES: usize = 8191;
 
 pub(crate) struct User {
     worker: Rc<Worker>,
@@ -49,11 +50,16 @@ struct Turn<'a> {
 struct Failed {
     failure: Failure,
     text: String,
+    errno: Option<i32>,
 }
 
 impl Failed {
+    fn new(failure: Failure, text: String) -> Self {
+        Self { failure, text, errno: None }
+    }
+
     fn plain(failure: Failure) -> Self {
-        Self { failure, text: String::new() }
+        Self::new(failure, String::new())
     }
 }
 
@@ -88,8 +94,8 @@ impl Ledger<'_> {
                 Failure::Status => format!("status {}", answer.status),
                 _ => format!("{} bytes", answer.body_bytes),
             };
-            self.worker.remember(Failed { failure, text }, answer.end_ns);
-            shared.count_failure();
+            self.worker.remember(Failed::new(failure, text), answer.end_ns);
+            shared.count_failure(failure);
         }
         self.last = answer;
     }
@@ -112,7 +118,10 @@ impl Ledger<'_> {
 impl User {
     pub(crate) fn new(worker: &Rc<Worker>, id: u32) -> Self {
         let options = &worker.shared.options;
-        let looks = options.follows || options.keeps_cookies;
+        let hears = !matches!(options.hears, Hears::Nothing);
+        let hears_all = matches!(options.hears, Hears::Every(_));
+        let body_limit = if hears_all { HEARD_BYTES } else { 0 };
+        let looks = options.follows || options.keeps_cookies || hears;
         Self {
             cursor: Cursor::new(options.seed, id),
             worker: worker.clone(),
@@ -121,7 +130,7 @@ impl User {
             links: Vec::new(),
             timer: Timer::new(),
             request: Vec::new(),
-            capture: looks.then(|| Box::new(CAPTURE)),
+            capture: looks.then(|| Box::new(Capture { body_limit, ..CAPTURE })),
             refusals: 0,
         }
     }
@@ -153,11 +162,33 @@ impl User {
         if let Ok(answer) = asked
             && self.capture.is_some()
         {
+            self.hear(&answer);
             asked = self.look_at(turn, answer).await;
         }
         match asked {
             Ok(_) => self.refusals = 0,
             Err(failed) => self.failed(turn, failed).await,
+        }
+    }
+
+    /// Says what has come to whoever wants to hear it.
+    fn hear(&mut self, answer: &Answer) {
+        let shared = &self.worker.shared;
+        let Some(capture) = &mut self.capture else { return };
+        match shared.options.hears {
+            Hears::Nothing => {}
+            Hears::FirstHead => {
+                let _ = shared.first_head.set(capture.head.clone());
+            }
+            Hears::Every(tell) => {
+                let _ = shared.first_head.set(capture.head.clone());
+                tell(answer.status, &capture.head, &capture.body);
+                capture.body.clear();
+            }
+        }
+        let options = &shared.options;
+        if matches!(options.hears, Hears::FirstHead) && !options.follows && !options.keeps_cookies {
+            self.capture = None;
         }
     }
 
@@ -171,7 +202,7 @@ impl User {
             answer = self.exchange(turn, &entry).await?;
             next = self.next_request(&entry, answer.status);
         }
-        Err(Failed { failure: Failure::Redirects, text: format!("more than {REDIRECTS_MAX}") })
+        Err(Failed::new(Failure::Redirects, format!("more than {REDIRECTS_MAX}")))
     }
 
     /// The request that the answer to `entry` leads to.
@@ -227,7 +258,7 @@ impl User {
                     ledger.add(answer)
                 })
                 .await;
-            let last = ledger.last;
+            let (last, unanswered_bytes) = (ledger.last, ledger.sent_bytes);
             if result.is_err() || !options.keeps_alive || !last.keeps_alive {
                 self.links.swap_remove(place);
             }
@@ -238,7 +269,10 @@ impl User {
                 Err(broken) if connect_ns.is_none() && !is_second && broken.is_of_idle() => {
                     worker.recorder.borrow_mut().window().repeated += 1;
                 }
-                Err(broken) => return Err(Failed::plain(broken.failure)),
+                Err(broken) => {
+                    worker.recorder.borrow_mut().in_vain(unanswered_bytes, &broken.part);
+                    return Err(Failed::plain(broken.failure));
+                }
             }
         }
         Err(Failed::plain(Failure::Closed))
@@ -250,9 +284,9 @@ impl User {
         if std::ptr::eq(entry, turn.entry) || own.is_same_server(&entry.url) {
             return Ok(own_route);
         }
-        self.worker.route_to(&entry.url).await.map_err(|unresolved| Failed {
-            failure: Failure::Unreachable,
-            text: format!("{}: {}", unresolved.host, unresolved.error),
+        self.worker.route_to(&entry.url).await.map_err(|unresolved| {
+            let text = format!("{}: {}", unresolved.host, unresolved.error);
+            Failed::new(Failure::Unreachable, text)
         })
     }
 
@@ -274,7 +308,11 @@ impl User {
         });
         let transport = connected
             .await
-            .map_err(|(failure, error)| Failed { failure, text: error.to_string() })?;
+            .map_err(|(failure, error)| Failed {
+                failure,
+                text: error.to_string(),
+                errno: error.raw_os_error(),
+            })?;
         self.links.push((route, Link::new(transport)));
         Ok((self.links.len() - 1, Some(clock::monotonic_ns() - begun_ns)))
     }
@@ -299,7 +337,7 @@ impl User {
         worker.ended(now_ns);
         worker.recorder.borrow_mut().failed(turn.entry_index, failure, waited_ns);
         worker.remember(failed, now_ns);
-        worker.shared.count_failure();
+        worker.shared.count_failure(failure);
         if failure.is_of_connect() {
             let pause_ms = PAUSE_MS.0 << self.refusals.min(16);
             self.refusals += 1;
@@ -329,6 +367,7 @@ impl Worker {
             at_ns: at_ns.saturating_sub(self.shared.begun_ns),
             users: self.users(),
             text: failed.text,
+            errno: failed.errno,
         };
         self.recorder.borrow_mut().remember(first);
     }

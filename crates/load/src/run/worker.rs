@@ -118,9 +118,10 @@ impl Worker {
     fn new(shared: Arc<Shared>, index: usize) -> Self {
         let entries = shared.plan.entries().len();
         let keeps_service = shared.is_open_loop() || shared.options.keeps_service;
+        let keeps_rows = shared.options.keeps_rows;
         Self {
             tools: Tools::new(entries),
-            recorder: RefCell::new(Recorder::new(entries, keeps_service)),
+            recorder: RefCell::new(Recorder::new(entries, keeps_service, keeps_rows)),
             shared,
             index,
             arrivals: RefCell::default(),
@@ -152,6 +153,7 @@ impl Worker {
 
     pub(crate) fn ended(&self, end_ns: u64) {
         self.last_end_ns.set(self.last_end_ns.get().max(end_ns));
+        self.shared.advance(self.index);
     }
 
     /// The way with this number.

@@ -79,7 +79,7 @@ const fn exit_of(problem: &Problem) -> Exit {
 }
 
 /// The server that is to be looked at, if it is on this machine.
-fn observer(job: &run::Job, pids: Vec<i32>) -> Option<Observer> {
+pub(super) fn observer(job: &run::Job, pids: Vec<i32>) -> Option<Observer> {
     if !pids.is_empty() {
         return Some(Observer::of_processes(pids));
     }

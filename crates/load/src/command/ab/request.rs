@@ -1,0 +1,79 @@
+//! The bytes of ab's requests: `test` of httpd's support/ab.c.
+
+use super::draft::Draft;
+use super::target::Target;
+
+/// Head of the request.
+pub(super) fn head(draft: &Draft, target: &Target) -> String {
+    let method = draft.method();
+    let what = if draft.proxy.is_some() { &target.full } else { &target.path };
+    let mut out = format!("{method} {what} HTTP/1.0\r\n");
+    if draft.keeps_alive {
+        out.push_str("Connection: Keep-Alive\r\n");
+    }
+    if !draft.cookies.is_empty() {
+        // RFC 6265 section 5.4: one field. ab sends the last cookie only.
+        out.push_str(&format!("Cookie: {}\r\n", draft.cookies.join("; ")));
+    }
+    out.push_str(&draft.credentials);
+    if let Some(body) = &draft.body {
+        let content_type = draft.content_type.as_deref().unwrap_or("text/plain");
+        let length = body.len();
+        out.push_str(&format!("Content-length: {length}\r\nContent-type: {content_type}\r\n"));
+    }
+    for field in &draft.fields {
+        out.push_str(&format!("{field}\r\n"));
+    }
+    let usual = [
+        ("Host", target.authority()),
+        ("User-Agent", "ApacheBench/2.3".to_owned()),
+        ("Accept", "*/*".to_owned()),
+    ];
+    for (name, value) in usual.into_iter().filter(|(name, _)| !is_given(draft, name)) {
+        out.push_str(&format!("{name}: {value}\r\n"));
+    }
+    out.push_str("\r\n");
+    out
+}
+
+/// Head and body.
+pub(super) fn bytes(draft: &Draft, target: &Target) -> Vec<u8> {
+    let mut bytes = head(draft, target).into_bytes();
+    bytes.extend(draft.body.iter().flatten());
+    bytes
+}
+
+/// Whether `-H` has a field of this name.
+fn is_given(draft: &Draft, name: &str) -> bool {
+    draft.fields.iter().any(|field| {
+        let given = field.split_once(':').map_or("", |(given, _)| given);
+        given.eq_ignore_ascii_case(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> String {
+        let words: Vec<String> = line.split('|').map(str::to_owned).collect();
+        let (draft, target) = Draft::read("ab", &words).unwrap();
+        head(&draft, &target.unwrap())
+    }
+
+    #[test]
+    fn requests_are_those_of_ab() {
+        assert_eq!(
+            of("http://localhost:81/x"),
+            "GET /x HTTP/1.0\r\nHost: localhost:81\r\nUser-Agent: ApacheBench/2.3\r\n\
+             Accept: */*\r\n\r\n"
+        );
+        assert_eq!(
+            of("-k|-i|-C|a=1|-C|b=2|-A|me:secret|-H|X-A: 1|-H|host: b|-H|Accept: text/html|a/"),
+            "HEAD / HTTP/1.0\r\nConnection: Keep-Alive\r\nCookie: a=1; b=2\r\n\
+             Authorization: Basic bWU6c2VjcmV0\r\nX-A: 1\r\nhost: b\r\nAccept: text/html\r\n\
+             User-Agent: ApacheBench/2.3\r\n\r\n"
+        );
+        assert!(of("-X|proxy:3128|http://a/b").starts_with("GET http://a/b HTTP/1.0\r\nHost: a\r\n"));
+    }
+}
