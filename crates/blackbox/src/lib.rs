@@ -5,6 +5,7 @@
 //! A test is a plain function that takes an [`Mpm`]; [`each_mpm!`] mounts a list of them under
 //! every MPM. A function that is missing from the list is dead code, which clippy refuses.
 
+pub mod ab;
 pub mod apache;
 pub mod application;
 pub mod binary;

@@ -161,10 +161,12 @@ impl Reader {
         let mut used = 0;
         loop {
             let rest = &input[used..];
-            let step = match self.stage {
-                Stage::Head => self.feed_head(rest, frame, capture.as_deref_mut())?,
-                _ => self.feed_body(rest, capture.as_deref_mut())?,
+            let fed = match self.stage {
+                Stage::Head => self.feed_head(rest, frame, capture.as_deref_mut()),
+                _ => self.feed_body(rest, capture.as_deref_mut()),
             };
+            // What is no HTTP has come all the same.
+            let step = fed.inspect_err(|_| self.answer.wire_bytes += rest.len() as u64)?;
             used += step.used;
             self.answer.wire_bytes += step.used as u64;
             if step.done {

@@ -90,8 +90,7 @@ impl Shared {
     /// Counts a failure; stops the run if that was one too many.
     pub(crate) fn count_failure(&self, failure: Failure) {
         let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
-        let of_kind =
-            self.failures_by_kind[failure as usize].fetch_add(1, Ordering::Relaxed) + 1;
+        let of_kind = self.failures_by_kind[failure as usize].fetch_add(1, Ordering::Relaxed) + 1;
         let is_fatal = self.options.is_fatal.is_some_and(|is_fatal| is_fatal(failure, of_kind));
         if is_fatal || self.options.failures_max.is_some_and(|most| failures >= most) {
             self.stop();

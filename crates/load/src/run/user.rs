@@ -1,8 +1,8 @@
 //! One user: asks, waits for the answer, thinks, asks again. Has connections, cookies and values of
 //! its own, as a browser has.
 
-use super::{Hears, REDIRECTS_MAX};
 use super::worker::Worker;
+use super::{Hears, REDIRECTS_MAX};
 use crate::client::{Answer, Asking, Capture, Failure, Link};
 use crate::plan::cookies::{Cookies, Jar};
 use crate::plan::{Cursor, Entry};
@@ -306,13 +306,11 @@ impl User {
             }
             polled => polled,
         });
-        let transport = connected
-            .await
-            .map_err(|(failure, error)| Failed {
-                failure,
-                text: error.to_string(),
-                errno: error.raw_os_error(),
-            })?;
+        let transport = connected.await.map_err(|(failure, error)| Failed {
+            failure,
+            text: error.to_string(),
+            errno: error.raw_os_error(),
+        })?;
         self.links.push((route, Link::new(transport)));
         Ok((self.links.len() - 1, Some(clock::monotonic_ns() - begun_ns)))
     }

@@ -1,11 +1,12 @@
 //! What a command line of ab asks for, letter by letter.
 
 use super::getopt::{Getopt, Letters, Next, atoi};
-use super::stop::Stop;
+use super::stop::{self, Stop};
 use super::target::Target;
 use super::usage;
 use crate::text::base64;
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read as _};
 
 /// Which ab is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -195,9 +196,9 @@ const fn set(flag: &mut bool) -> Result<(), Stop> {
 fn letters(style: Style) -> Letters {
     match style {
         Style::Trunk => |letter| row_of(letter).map(|row| row.takes_value),
-        Style::Released => |letter| {
-            row_of(letter).filter(|row| row.letter != 'Q').map(|row| row.takes_value)
-        },
+        Style::Released => {
+            |letter| row_of(letter).filter(|row| row.letter != 'Q').map(|row| row.takes_value)
+        }
     }
 }
 
@@ -302,14 +303,20 @@ impl Draft {
 
     fn send_file(&mut self, method: &str, file: &str) -> Result<(), Stop> {
         self.set_method(method)?;
-        let fault = |why: &str| {
-            Stop::failed(&format!("ab: Could not open POST data file ({file}): {why}"))
+        let fault = |what: String| {
+            move |error: io::Error| {
+                Stop::failed(&format!("ab: Could not {what}: {}", stop::in_words(&error)))
+            }
         };
-        let opened = fs::metadata(file).and_then(|about| match about.len() > BODY_BYTES_MAX {
-            true => Err(std::io::ErrorKind::FileTooLarge.into()),
-            false => fs::read(file),
+        let opened = File::open(file).map_err(fault(format!("open POST data file ({file})")))?;
+        let mut body = Vec::new();
+        let read = opened.take(BODY_BYTES_MAX + 1).read_to_end(&mut body);
+        let read = read.and_then(|_| match body.len() as u64 > BODY_BYTES_MAX {
+            true => Err(io::ErrorKind::FileTooLarge.into()),
+            false => Ok(()),
         });
-        self.body = Some(opened.map_err(|error| fault(&super::stop::in_words(&error)))?);
+        read.map_err(fault("read POST data file".to_owned()))?;
+        self.body = Some(body);
         Ok(())
     }
 

@@ -40,7 +40,10 @@ impl Files {
     pub(super) fn write(self, outcome: &Outcome) -> Result<(), Stop> {
         let fault = |what: &'static str| {
             move |error: io::Error| {
-                Stop::failed(&format!("Cannot write {what} output file: {}", stop::in_words(&error)))
+                Stop::failed(&format!(
+                    "Cannot write {what} output file: {}",
+                    stop::in_words(&error)
+                ))
             }
         };
         if let Some(file) = self.percentiles {

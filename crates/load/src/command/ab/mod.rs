@@ -66,8 +66,7 @@ fn run(program: &str, words: &[String], style: &mut Style) -> Result<i32, Stop> 
     let files = Files::create(&draft)?;
     say(&opening(&draft, &target));
     let job = job::of(&draft, &target)?;
-    let shows_details =
-        draft.shows_details || (std::io::stdout().is_terminal() && !draft.is_html);
+    let shows_details = draft.shows_details || (std::io::stdout().is_terminal() && !draft.is_html);
     let mut beats = Beats::new(&draft, shows_details.then(|| job.options.threads));
     if shows_details {
         beats.observer = bench::observer(&job, Vec::new());
@@ -82,9 +81,10 @@ fn run(program: &str, words: &[String], style: &mut Style) -> Result<i32, Stop> 
 fn opening(draft: &Draft, target: &Target) -> String {
     let mut out = draft.banner();
     if !draft.is_html {
-        let through = draft.proxy.as_ref().map_or(String::new(), |(host, port)| {
-            format!("[through {host}:{port}] ")
-        });
+        let through = draft
+            .proxy
+            .as_ref()
+            .map_or(String::new(), |(host, port)| format!("[through {host}:{port}] "));
         let end = if draft.heartbeat() > 0 { "\n" } else { "..." };
         out.push_str(&format!("Benchmarking {} {through}(be patient){end}", target.host));
     }
@@ -106,8 +106,13 @@ fn close(
 ) -> Result<i32, Stop> {
     let tally = Tally::of(draft, target, outcome, threads);
     let stop = verdict::of(draft, outcome);
-    if stop.is_some() && tally.done > 0 {
-        say(&format!("Total of {} requests completed\n", tally.done));
+    if draft.goes_on && draft.verbosity >= 1 {
+        verdict::each_passed_over(outcome).for_each(|text| complain(&text));
+    }
+    // What has ended the run is no complete request.
+    let complete = tally.done.saturating_sub(tally.receive_failures + tally.exceptions);
+    if stop.is_some() && complete > 0 {
+        say(&format!("Total of {complete} requests completed\n"));
     }
     match stop {
         Some(stop) if draft.style == Style::Released => return Err(stop),

@@ -67,10 +67,7 @@ fn write_counts(out: &mut String, draft: &Draft, tally: &Tally<'_>) -> fmt::Resu
         writeln!(
             out,
             "   (Connect: {}, Receive: {}, Length: {}, Exceptions: {})",
-            tally.connect_failures,
-            tally.receive_failures,
-            tally.length_failures,
-            tally.exceptions
+            tally.connect_failures, tally.receive_failures, tally.length_failures, tally.exceptions
         )?;
     }
     if tally.non_2xx > 0 {

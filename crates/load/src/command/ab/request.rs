@@ -74,6 +74,8 @@ mod tests {
              Authorization: Basic bWU6c2VjcmV0\r\nX-A: 1\r\nhost: b\r\nAccept: text/html\r\n\
              User-Agent: ApacheBench/2.3\r\n\r\n"
         );
-        assert!(of("-X|proxy:3128|http://a/b").starts_with("GET http://a/b HTTP/1.0\r\nHost: a\r\n"));
+        assert!(
+            of("-X|proxy:3128|http://a/b").starts_with("GET http://a/b HTTP/1.0\r\nHost: a\r\n")
+        );
     }
 }

@@ -32,6 +32,14 @@ impl Stop {
         Self::Failed(format!("{call}: {words} ({number})"), number & 0xff)
     }
 
+    /// What it says.
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Wrong(text) | Self::Failed(text, _) => text,
+            Self::Help => "",
+        }
+    }
+
     pub(super) const fn status(&self) -> i32 {
         match self {
             Self::Wrong(_) => INVALID,

@@ -94,7 +94,10 @@ mod tests {
     fn what_is_behind_the_host_stays_as_it_was_written() {
         let target = Target::parse("http://localhost:8080/a b?x#y").unwrap();
         assert_eq!((target.host.as_str(), target.port), ("localhost", 8080));
-        assert_eq!((target.path.as_str(), target.authority().as_str()), ("/a b?x#y", "localhost:8080"));
+        assert_eq!(
+            (target.path.as_str(), target.authority().as_str()),
+            ("/a b?x#y", "localhost:8080")
+        );
         let target = Target::parse("[::1]/").unwrap();
         assert_eq!((target.host.as_str(), target.port), ("::1", 80));
         assert_eq!(target.authority(), "[::1]");
@@ -104,7 +107,8 @@ mod tests {
 
     #[test]
     fn without_host_or_slash_or_with_a_wrong_port_it_is_none() {
-        for text in ["http://a", "a", "", "/", "http:///", "a:0/", "a:99999/", "a:/", "80/", "[x]/"] {
+        for text in ["http://a", "a", "", "/", "http:///", "a:0/", "a:99999/", "a:/", "80/", "[x]/"]
+        {
             assert_eq!(Target::parse(text), None, "{text}");
         }
     }

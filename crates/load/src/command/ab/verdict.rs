@@ -54,8 +54,7 @@ pub(super) fn is_fatal(goes_on: bool) -> fn(Failure, u64) -> bool {
 }
 
 fn is_fatal_at_once(failure: Failure, count: u64) -> bool {
-    let is_waited_for =
-        matches!(failure, Failure::NoPort | Failure::ConnectBroken | Failure::Tls);
+    let is_waited_for = matches!(failure, Failure::NoPort | Failure::ConnectBroken | Failure::Tls);
     match Part::of(failure) {
         Part::Receive => true,
         Part::Connect => !is_waited_for || count > CONNECT_FAILURES_MAX,
@@ -71,15 +70,31 @@ fn is_fatal_at_last(failure: Failure, count: u64) -> bool {
 /// Why there is no report, if there is none.
 pub(super) fn of(draft: &Draft, outcome: &Outcome) -> Option<Stop> {
     let (window, is_fatal) = (&outcome.total, is_fatal(draft.goes_on));
-    let fatal =
-        window.firsts.iter().filter(|first| is_fatal(first.failure, window.failures_of(first.failure)));
+    let fatal = window
+        .firsts
+        .iter()
+        .filter(|first| is_fatal(first.failure, window.failures_of(first.failure)));
     Some(words(fatal.min_by_key(|first| first.at_ns)?))
+}
+
+/// `-r -v 1`: a line for each failure to receive that did not end the run.
+pub(super) fn each_passed_over(outcome: &Outcome) -> impl Iterator<Item = String> + '_ {
+    let window = &outcome.total;
+    let received = window.firsts.iter().filter(|first| Part::of(first.failure) == Part::Receive);
+    received.flat_map(|first| {
+        let count = usize::try_from(window.failures_of(first.failure)).unwrap_or(usize::MAX);
+        std::iter::repeat_n(words(first).text().to_owned(), count)
+    })
 }
 
 fn words(first: &First) -> Stop {
     let known = match first.failure {
         Failure::Timeout | Failure::ConnectTimeout => {
-            return Stop::of_system("apr_pollset_poll", "The timeout specified has expired", TIME_UP);
+            return Stop::of_system(
+                "apr_pollset_poll",
+                "The timeout specified has expired",
+                TIME_UP,
+            );
         }
         Failure::NoDescriptor => return Stop::of_system("socket", "Too many open files", 24),
         Failure::Reset => Some(("Connection reset by peer", 104)),
