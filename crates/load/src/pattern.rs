@@ -157,7 +157,7 @@ impl Pattern {
         // Levels are rounded: from a half on there is one user, from one and a half on two.
         let (from, to) = (0.5, f64::from(users) - 0.5);
         let ramp = Segment { start_ns: 0, len_ns: Some(len_ns), from, to };
-        let rest = Segment { start_ns: len_ns, ..constant.segments[0].clone() };
+        let rest = Segment { start_ns: len_ns, ..constant.segments[0] };
         Ok(Self { kind, segments: vec![ramp, rest] })
     }
 

@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn letters_stand_together_and_values_behind_them() {
-        assert_eq!(read("-kqn5 -n 6 url -k"), ["k=", "q=", "n=5", "n=6", "end 4"][..].to_vec());
+        assert_eq!(read("-kqn5 -n 6 url -k"), ["k=", "q=", "n=5", "n=6", "end 3"][..].to_vec());
         assert_eq!(read("-k - x"), ["k=", "end 1"]);
         assert_eq!(read("-k -- url"), ["k=", "end 2"]);
     }

@@ -67,7 +67,7 @@ fn run(program: &str, words: &[String], style: &mut Style) -> Result<i32, Stop> 
     say(&opening(&draft, &target));
     let job = job::of(&draft, &target)?;
     let shows_details = draft.shows_details || (std::io::stdout().is_terminal() && !draft.is_html);
-    let mut beats = Beats::new(&draft, shows_details.then(|| job.options.threads));
+    let mut beats = Beats::new(&draft, shows_details.then_some(job.options.threads));
     if shows_details {
         beats.observer = bench::observer(&job, Vec::new());
     }
