@@ -186,6 +186,11 @@ impl Worker {
     // --- when -----------------------------------------------------------------------------------
 
     async fn keep_pace(self: &Rc<Self>, alarm: &Alarm) {
+        // All threads begin at the same moment.
+        if alarm.ring_at(self.shared.begun_ns).await.is_err() {
+            self.is_spent.set(true);
+            return self.wake_main();
+        }
         match self.shared.is_open_loop() {
             true => self.let_arrive(alarm).await,
             false => self.keep_users(alarm).await,
