@@ -254,6 +254,7 @@ impl Worker {
         let mut number = self.index as u64;
         while options.requests.is_none_or(|requests| number < requests)
             && let Some(due_ns) = pacer.due(number)
+            && options.duration_ns.is_none_or(|duration_ns| due_ns < duration_ns)
         {
             let due_ns = origin_ns + due_ns;
             if due_ns > clock::monotonic_ns() && alarm.ring_at(due_ns).await.is_err() {
