@@ -8,6 +8,7 @@
 pub mod ab;
 pub mod apache;
 pub mod application;
+pub mod bench;
 pub mod binary;
 pub mod cases;
 pub mod cgi;
@@ -24,6 +25,7 @@ pub mod response;
 pub mod scratch;
 pub mod segment;
 pub mod server;
+pub mod stub;
 pub mod wait;
 
 pub use cases::{LOAD_HANDLERS, accepts, answers, field, line, plain_site, refuses};
