@@ -50,6 +50,7 @@ fn servers_that_cannot_be_reached_end_it_alike() {
     assert_eq!(assert_alike(&["http://there.is.none.invalid/"]).status, 50);
     assert_eq!(assert_alike(&["-B", "there.is.none.invalid", &url]).status, 50);
     assert_eq!(assert_alike(&["-B", "192.0.2.1", &url]).status, 99);
+    assert_eq!(assert_alike(&["-B", "::1", &url]).status, 57);
     assert_eq!(assert_alike(&["-X", "there.is.none.invalid:1", &url]).status, 50);
 }
 

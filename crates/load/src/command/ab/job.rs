@@ -8,8 +8,8 @@ use crate::pacer::Pacer;
 use crate::pattern::Pattern;
 use crate::plan::{Entry, Order, Plan};
 use crate::run::{Hears, Job, Options};
-use crate::url::Scheme;
-use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
+use crate::url::{Scheme, Url};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 
 /// Without TLS this is what an ab without TLS says.
 ///
@@ -28,6 +28,7 @@ pub(super) fn check_scheme(target: &Target) -> Result<(), Stop> {
 /// When the address to come from is none of this machine.
 pub(super) fn of(draft: &Draft, target: &Target) -> Result<Job, Stop> {
     let from = draft.from.as_deref().map(own_address).transpose()?;
+    from.map_or(Ok(()), |from| check_family(from, &target.next_hop(draft)))?;
     if draft.users == 0 {
         return Err(Stop::of_system("apr_pollset_poll", "Invalid argument", 22));
     }
@@ -84,6 +85,19 @@ fn own_address(host: &str) -> Result<IpAddr, Stop> {
         Stop::of_system("bind", &stop::in_words(&error), error.raw_os_error().unwrap_or(1))
     })?;
     Ok(address)
+}
+
+/// From an address of IPv4 there is no way to one of IPv6, nor back.
+fn check_family(from: IpAddr, hop: &Url) -> Result<(), Stop> {
+    // A name without any address is found out later.
+    let addresses: Vec<SocketAddr> =
+        (hop.host.as_str(), hop.port).to_socket_addrs().map_or(Vec::new(), Iterator::collect);
+    if addresses.is_empty() || addresses.iter().any(|to| to.is_ipv4() == from.is_ipv4()) {
+        return Ok(());
+    }
+    let call = format!("apr_sockaddr_info_get() for {}", hop.host);
+    let error = std::io::Error::other("Address family for hostname not supported");
+    Err(stop::unresolved(&call, &error))
 }
 
 /// `-v 2` and above: what came, as `read_connection` of httpd's support/ab.c prints it.

@@ -150,3 +150,131 @@ fn write_percentiles(out: &mut String, tally: &Tally<'_>) -> fmt::Result {
     }
     writeln!(out, " 100%  {:5} (longest request)", ms(tally.total.max_ns()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Outcome;
+    use crate::{Failure, Window};
+
+    /// Five requests of 1, 2, 3, 4 and 10 ms after connections of 1 ms each, one of them failed.
+    fn outcome() -> Outcome {
+        let mut total = Window::new(1);
+        for ms in [10, 3, 1, 4, 2_u64] {
+            total.latency.record((ms + 1) * 1_000_000);
+            total.service.record(ms * 1_000_000);
+            total.first_byte.record(ms * 600_000);
+            total.connect.record(1_000_000);
+        }
+        total.answers = 5;
+        total.failures[Failure::Length as usize] = 1;
+        total.faulty_answers = 1;
+        (total.kept, total.received_bytes, total.body_bytes) = (4, 1024, 100);
+        total.statuses = vec![(200, 4), (404, 1)];
+        Outcome {
+            total,
+            elapsed_ns: 500_000_000,
+            begun_unix_us: 0,
+            begun_ns: 0,
+            was_interrupted: false,
+            first_head: Some(b"HTTP/1.1 200 OK\r\nServer: Stub/1\r\n\r\n".to_vec()),
+            lengths: vec![Some(20)],
+        }
+    }
+
+    const REPORT: &str = "
+
+Server Software:        Stub/1
+Server Hostname:        localhost
+Server Port:            80
+
+Document Path:          /x
+Document Length:        20 bytes
+
+Concurrency Level:      2
+Time taken for tests:   0.500 seconds
+Complete requests:      5
+Failed requests:        1
+   (Connect: 0, Receive: 0, Length: 1, Exceptions: 0)
+Non-2xx responses:      1
+Keep-Alive requests:    4
+Total transferred:      1024 bytes
+HTML transferred:       100 bytes
+Requests per second:    10.00 [#/sec] (mean)
+Time per request:       200.000 [ms] (mean)
+Time per request:       100.000 [ms] (mean, across all concurrent requests)
+Transfer rate:          2.00 [Kbytes/sec] received
+
+Connection Times (ms)
+              min  mean[+/-sd] median   max
+Connect:        1    1   0.0      1       1
+Processing:     1    4   3.5      3      10
+Waiting:        1    2   2.1      2       6
+Total:          2    5   3.5      4      11
+
+Percentage of the requests served within a certain time (ms)
+  50%      4
+  66%      5
+  75%      5
+  80%      5
+  90%     11
+  95%     11
+  98%     11
+  99%     11
+ 100%     11 (longest request)
+";
+
+    fn report(words: &[&str]) -> String {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let (draft, target) = Draft::read("ab", &words).unwrap();
+        let (target, outcome) = (target.unwrap(), outcome());
+        of(&draft, &Tally::of(&draft, &target, &outcome, 1))
+    }
+
+    #[test]
+    fn the_report_has_the_right_median_and_percentiles() {
+        assert_eq!(report(&["-n", "5", "-c", "2", "-k", "http://localhost/x"]), REPORT);
+    }
+
+    #[test]
+    fn without_confidence_there_are_three_columns() {
+        let text = report(&["-n", "5", "-S", "-d", "-l", "http://localhost/x"]);
+        let (_, table) = text.split_once("\nConnection Times (ms)\n").unwrap();
+        let lines = [
+            "              min   avg   max",
+            "Connect:        1     1    1",
+            "Processing:     1     4   10",
+            "Waiting:        1     2    6",
+            "Total:          2     5   11",
+        ];
+        assert_eq!(table.lines().collect::<Vec<_>>(), lines);
+        assert!(text.contains("\nDocument Length:        Variable\n"), "{text}");
+    }
+
+    #[test]
+    fn means_far_from_the_median_are_warned_of() {
+        let times = |mean_ms, deviation_ms| Times {
+            label: "Total:",
+            name: "the total time",
+            min_ms: 0,
+            mean_ms,
+            deviation_ms,
+            median_ms: 10,
+            max_ms: 0,
+        };
+        let text = |mean_ms, deviation_ms| {
+            let mut out = String::new();
+            write_warning(&mut out, &times(mean_ms, deviation_ms)).unwrap();
+            out
+        };
+        assert_eq!(text(12, 2.0), "");
+        assert_eq!(
+            text(8, 1.5),
+            "WARNING: The median and mean for the total time are not within a normal deviation\n        \
+             These results are probably not that reliable.\n"
+        );
+        assert!(
+            text(14, 1.5).starts_with("ERROR: The median and mean for the total time are more")
+        );
+    }
+}
