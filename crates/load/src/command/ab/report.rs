@@ -270,8 +270,8 @@ Percentage of the requests served within a certain time (ms)
         assert_eq!(text(12, 2.0), "");
         assert_eq!(
             text(8, 1.5),
-            "WARNING: The median and mean for the total time are not within a normal deviation\n        \
-             These results are probably not that reliable.\n"
+            "WARNING: The median and mean for the total time are not within a normal deviation\n\
+             \x20       These results are probably not that reliable.\n"
         );
         assert!(
             text(14, 1.5).starts_with("ERROR: The median and mean for the total time are more")
