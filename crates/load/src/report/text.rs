@@ -52,8 +52,10 @@ fn write_counts(out: &mut String, summary: &Summary) -> fmt::Result {
     let received = bytes(summary.received_bytes as f64);
     let rate = bytes(per_second(summary.received_bytes));
     writeln!(out, "  received    {received:>14}   {rate}/s")?;
-    let extra = [
-        (summary.aborted, "aborted", "under way at the end"),
+    let oldest = time_us(summary.aborted_oldest_us);
+    let under_way = format!("under way at the end, the oldest for {oldest}");
+    let extra: [(u64, &str, &str); 4] = [
+        (summary.aborted, "aborted", &under_way),
         (summary.repeated, "repeated", "the server had closed the idle connection"),
         (summary.late, "late", "no connection was free when they were due: see -c"),
         (summary.slipped, "slipped", "this program sent them more than 1 ms after they were due"),
