@@ -2,7 +2,7 @@
 //! seconds of each run differ among themselves.
 
 use super::record::{PerSecond, Record, Times};
-use super::units::{bytes, figure, seconds, time_us};
+use super::units::{bytes, figure, printable, seconds, time_us};
 use std::fmt::{self, Write as _};
 
 /// Standard errors that a difference takes: by chance one in four hundred.
@@ -167,7 +167,7 @@ impl<'a> Comparison<'a> {
 
     fn write(&self, out: &mut String) -> fmt::Result {
         for (letter, (name, record)) in [("A", &self.a), ("B", &self.b)] {
-            let (pace, s) = (&record.figures.pace, seconds(record.summary.elapsed_s));
+            let (pace, s) = (printable(&record.figures.pace), seconds(record.summary.elapsed_s));
             writeln!(out, "{letter}  {name}: {pace} in {s}")?;
         }
         if self.a.1.figures.pace != self.b.1.figures.pace {
@@ -299,7 +299,7 @@ fn urls(a: &Record, b: &Record) -> Vec<Row> {
         .take(URLS_MAX)
         .map(|(url, other)| {
             let (a, b) = (measured(&url.latency_us), measured(other));
-            let name = format!("{} (mean)", url.name);
+            let name = format!("{} (mean)", printable(&url.name));
             Row { name, values: [a.value, b.value], verdict: verdict(a, b, false), text: time_us }
         })
         .collect()

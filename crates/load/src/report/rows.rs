@@ -2,7 +2,7 @@
 //! neither can say another figure than the other.
 
 use super::record::{Moment, Record, Server, Summary, Times};
-use super::units::{bytes, count, figure, time_us};
+use super::units::{bytes, count, figure, printable, time_us};
 
 /// A count and what it means.
 pub(super) struct Count {
@@ -99,7 +99,11 @@ pub(super) fn moment(first: &Moment) -> String {
     let text = if first.text.is_empty() { "" } else { ": " };
     let plural = if first.users == 1 { "" } else { "s" };
     let Moment { at_s, users, .. } = first;
-    format!("at {at_s:.2} s with {} user{plural}{text}{}", count((*users).into()), first.text)
+    format!(
+        "at {at_s:.2} s with {} user{plural}{text}{}",
+        count((*users).into()),
+        printable(&first.text)
+    )
 }
 
 /// What the values of [`url`] are.

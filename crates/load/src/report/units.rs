@@ -79,9 +79,19 @@ const fn civil(days: u64) -> (u64, u64, u64) {
     (era * 400 + year + january, month, day - (153 * from_march + 2) / 5 + 1)
 }
 
+/// Words that others have written, for a terminal: nothing in them may command it.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_commands_the_terminal() {
+        assert_eq!(printable("a\u{1b}[2J\u{9b}\n\u{fc}"), "a\u{fffd}[2J\u{fffd}\u{fffd}\u{fc}");
+    }
 
     #[test]
     fn dates_are_those_of_the_calendar() {
