@@ -277,4 +277,6 @@ fn what_is_no_saved_run_is_told_with_its_name() {
     let ran = bench(&["--diff", word(&missing), word(&missing)]);
     assert!(ran.code == 4 && ran.err.contains("No such file"), "{ran:?}");
     assert_eq!(bench(&["--diff", word(&missing)]).code, 2);
+    let unheard = bench(&["--diff", "--fail-if", "rate<1", word(&missing), word(&missing)]);
+    assert_eq!(unheard.code, 2, "{unheard:?}");
 }

@@ -1,7 +1,7 @@
 //! `trivet bench --diff A.json B.json`: reads two runs that were saved and says what differs.
 
 use super::super::Exit;
-use super::draft::{Fault, usage};
+use super::draft::{Draft, Fault, usage};
 use crate::report::{self, Record};
 use std::fs::File;
 use std::io::Read as _;
@@ -13,7 +13,11 @@ const BYTES_MAX: u64 = 1 << 30;
 ///
 /// # Errors
 /// What is wrong with the command line, or with which file.
-pub(super) fn diff(words: &[String]) -> Result<String, Fault> {
+pub(super) fn diff(draft: &Draft, words: &[String]) -> Result<String, Fault> {
+    // Unheard, a condition would seem to be met.
+    if draft.json || !draft.files.is_empty() || !draft.fail_if.is_empty() {
+        return Err(usage("--diff prints a text, and has no condition and no file"));
+    }
     let [a, b] = words else {
         return Err(usage("--diff compares two saved runs: --diff A.json B.json"));
     };

@@ -45,7 +45,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
         Err(error) => return fail(Exit::Usage, &format!("{error}\ntry: trivet bench --help")),
     };
     if draft.is_diff {
-        return match diff::diff(&words) {
+        return match diff::diff(&draft, &words) {
             Ok(text) => {
                 say(&text);
                 Exit::Done
