@@ -212,6 +212,18 @@ fn a_file_keeps_what_it_has_until_there_is_a_run() {
 }
 
 #[test]
+fn a_file_may_be_the_stream_that_the_text_goes_to() {
+    let (server, scratch) = (plain_site(Mpm::Event).start(), Scratch::new());
+    let both = scratch.join("both");
+    let mut command = Command::new(blackbox::binary::trivet());
+    command.args(["bench", "-q", "-n", "5", "--csv", "/dev/stdout", &url(&server, "/a.txt")]);
+    command.stdout(fs::File::create(&both).unwrap());
+    assert!(command.status().unwrap().success());
+    let text = fs::read_to_string(&both).unwrap();
+    assert!(text.contains("this program: ") && text.contains("\nuntil_s,length_s,"), "{text}");
+}
+
+#[test]
 fn a_condition_that_holds_fails_the_run() {
     let server = plain_site(Mpm::Event).start();
     let (good, missing) = (url(&server, "/a.txt"), url(&server, "/missing"));

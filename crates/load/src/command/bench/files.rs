@@ -6,6 +6,7 @@ use super::draft::Fault;
 use crate::report::{self, Record};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::path::Path;
 
 /// What a file is to be: the option that asks for it, and the report.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,8 @@ struct Opened {
     form: Form,
     path: String,
     file: File,
+    /// What it has already stays: it is the end of something else.
+    is_stream: bool,
     /// It was not there before.
     is_new: bool,
     is_written: bool,
@@ -76,20 +79,22 @@ fn fault(form: Form, path: &str, error: &io::Error) -> Fault {
 
 impl Opened {
     fn new(form: Form, path: &str) -> io::Result<Self> {
+        // /dev/stdout may be a file that the text report goes to as well.
+        let is_stream = Path::new(path).starts_with("/dev");
         let mut options = OpenOptions::new();
-        options.write(true);
+        options.write(true).append(is_stream);
         let (file, is_new) = match options.clone().create_new(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 (options.open(path)?, false)
             }
             made => (made?, true),
         };
-        Ok(Self { form, path: path.to_owned(), file, is_new, is_written: false })
+        Ok(Self { form, path: path.to_owned(), file, is_stream, is_new, is_written: false })
     }
 
     fn write(&mut self, record: &Record) -> io::Result<()> {
         // A pipe or a terminal has no length.
-        if self.file.metadata()?.is_file() {
+        if !self.is_stream && self.file.metadata()?.is_file() {
             self.file.set_len(0)?;
         }
         self.is_written = true;
