@@ -41,10 +41,16 @@ fn write_tiles(out: &mut String, record: &Record) {
         0 => "0".to_owned(),
         _ => format!("{} %", units::figure(rows::error_percent(summary))),
     };
+    let times = &summary.latency_us;
+    // Where nothing was answered nothing was fast.
+    let [p50, p99] = [times.p50, times.p99].map(|us| match times.count {
+        0 => "\u{2013}".to_owned(),
+        _ => units::time_us(us),
+    });
     let mut tiles = vec![
         ("good answers per second", units::figure(summary.rate), ""),
-        ("latency p50", units::time_us(summary.latency_us.p50), ""),
-        ("latency p99", units::time_us(summary.latency_us.p99), ""),
+        ("latency p50", p50, ""),
+        ("latency p99", p99, ""),
         ("errors", errors, if summary.errors > 0 { " bad" } else { "" }),
     ];
     if let Some(server) = &summary.server {
