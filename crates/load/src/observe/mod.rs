@@ -3,6 +3,7 @@
 //! many of its workers are busy, too.
 
 mod find;
+mod machine;
 mod usage;
 
 use crate::report::{PerSecond, Server, ServerSecond};
@@ -12,6 +13,7 @@ use std::net::SocketAddr;
 use usage::Usage;
 
 pub use find::listening;
+pub(crate) use machine::Ticks;
 
 /// Processes whose memory is looked at in one second: it takes a walk through their pages.
 const PSS_PER_SECOND: usize = 8;

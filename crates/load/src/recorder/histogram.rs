@@ -106,6 +106,20 @@ impl Histogram {
             .iter_recorded()
             .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
     }
+
+    /// How many buckets there are, each twice as wide as the one before, and parts of each.
+    pub fn shape() -> (u8, u64) {
+        let parts = (2 * 10_u64.pow(DIGITS.into())).next_power_of_two();
+        (Self::default().hdr.buckets(), parts)
+    }
+
+    /// The lines of the library's table of percentiles: shares of all, and nanoseconds.
+    #[cfg(test)]
+    pub(crate) fn levels(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        self.hdr
+            .iter_quantiles(5)
+            .map(|step| (step.quantile_iterated_to(), step.value_iterated_to()))
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod worker;
 pub use options::{Options, REDIRECTS_MAX};
 pub use routes::Unresolved;
 
+use crate::observe::Ticks;
 use crate::pacer::Pacer;
 use crate::pattern::Kind;
 use crate::plan::Plan;
@@ -116,6 +117,8 @@ pub struct Outcome {
     pub begun_unix_us: i64,
     /// It was ended by a signal.
     pub was_interrupted: bool,
+    /// What the host took from this machine meanwhile, in percent of all its processors.
+    pub stolen_percent: Option<f64>,
 }
 
 /// Somebody who is told of a run as it goes on.
@@ -138,6 +141,7 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
     let begun_unix_us = clock::unix_us();
     let begun_ns = clock::monotonic_ns() + HEAD_START_NS;
     let shared = Arc::new(Shared::new(job, routes, begun_ns));
+    let before = Ticks::now();
     let reports = start_threads(&shared);
     witness.begins();
     let mut ledger = Ledger::new(&shared);
@@ -147,6 +151,7 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
         total: ledger.total,
         begun_unix_us,
         was_interrupted,
+        stolen_percent: before.and_then(|before| Ticks::now()?.stolen_percent_since(before)),
     })
 }
 
