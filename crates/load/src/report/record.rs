@@ -79,6 +79,10 @@ pub struct Summary {
     pub timeouts: u64,
     /// Under way when the run ended; counted nowhere else.
     pub aborted: u64,
+    /// Those of them that had been under way for longer than 99 % of the answers took.
+    pub aborted_slow: u64,
+    /// How long the oldest of them had been under way, in microseconds.
+    pub aborted_oldest_us: f64,
     /// Sent once more as the server had closed the idle connection; counted once.
     pub repeated: u64,
     /// Sent more than a millisecond after they were due, as no connection was free.
@@ -109,6 +113,8 @@ pub struct Summary {
     pub errors_by_kind: BTreeMap<String, u64>,
     /// What this program itself took.
     pub generator: Machine,
+    /// What the host of this machine gave to others, in percent of all its processors.
+    pub stolen_percent: Option<f64>,
     /// What the server took, if it is on this machine and may be looked at.
     pub server: Option<Server>,
 }
@@ -192,7 +198,7 @@ pub struct Times {
 pub struct Moment {
     /// The kind, by its name in `errors_by_kind`.
     pub kind: String,
-    /// Second of the run.
+    /// Second of the run, since counting began.
     pub at_s: f64,
     /// Users there were.
     pub users: u32,
@@ -288,6 +294,8 @@ impl Summary {
             timeouts: total.failures_of(Failure::Timeout)
                 + total.failures_of(Failure::ConnectTimeout),
             aborted: total.aborted,
+            aborted_slow: total.waiting.count_above(total.latency.percentile_ns(99.0)),
+            aborted_oldest_us: us(total.waiting.max_ns()),
             repeated: total.repeated,
             late: total.late,
             slipped: total.slipped,
@@ -306,6 +314,7 @@ impl Summary {
                 .map(|(kind, count)| (kind.name().to_owned(), count))
                 .collect(),
             generator: Machine::new(total, elapsed_s, threads),
+            stolen_percent: None,
             server: None,
         }
     }
@@ -358,6 +367,7 @@ impl Record {
     ) -> Self {
         let total = &outcome.total;
         let mut firsts: Vec<Moment> = total.firsts.iter().map(Moment::from).collect();
+        firsts.iter_mut().for_each(|first| first.at_s -= figures.warm_up_s);
         firsts.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let mut record = Self {
             version: VERSION,
@@ -377,6 +387,7 @@ impl Record {
             histogram_us: total.latency.buckets().map(|(ns, count)| (us(ns), count)).collect(),
             doubts: Vec::new(),
         };
+        record.summary.stolen_percent = outcome.stolen_percent;
         record.doubts = Doubt::all(&record).iter().map(Doubt::text).collect();
         record
     }

@@ -10,6 +10,7 @@ mod worker;
 pub use options::{Hears, Options, REDIRECTS_MAX};
 pub use routes::Unresolved;
 
+use crate::observe::Ticks;
 use crate::pacer::Pacer;
 use crate::pattern::Kind;
 use crate::plan::Plan;
@@ -122,6 +123,8 @@ pub struct Outcome {
     pub first_head: Option<Vec<u8>>,
     /// For each entry the length of its first body, where [`Options::same_length`] asks for it.
     pub lengths: Vec<Option<u64>>,
+    /// What the host took from this machine meanwhile, in percent of all its processors.
+    pub stolen_percent: Option<f64>,
 }
 
 /// Somebody who is told of a run as it goes on.
@@ -147,6 +150,7 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
     let begun_unix_us = clock::unix_us();
     let begun_ns = clock::monotonic_ns() + HEAD_START_NS;
     let shared = Arc::new(Shared::new(job, routes, begun_ns));
+    let before = Ticks::now();
     let reports = start_threads(&shared);
     witness.begins();
     let mut ledger = Ledger::new(&shared);
@@ -159,6 +163,7 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
         was_interrupted,
         first_head: shared.first_head.get().cloned(),
         lengths: shared.lengths(),
+        stolen_percent: before.and_then(|before| Ticks::now()?.stolen_percent_since(before)),
     })
 }
 

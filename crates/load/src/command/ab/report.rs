@@ -179,6 +179,7 @@ mod tests {
             was_interrupted: false,
             first_head: Some(b"HTTP/1.1 200 OK\r\nServer: Stub/1\r\n\r\n".to_vec()),
             lengths: vec![Some(20)],
+            stolen_percent: None,
         }
     }
 

@@ -1,12 +1,14 @@
 //! What a command line asks for, before it is known to fit together.
 
 use super::super::Exit;
+use super::files::{Files, Form};
 use super::what::What;
 use crate::pacer::Pacer;
 use crate::pattern::{Kind, Pattern};
 use crate::report::Figures;
 use crate::report::units;
 use crate::run::{Job, Options};
+use crate::threshold::Condition;
 
 /// Users, if nobody says how many.
 const USERS: u32 = 10;
@@ -31,6 +33,12 @@ pub(super) struct Draft {
     pub(super) is_quiet: bool,
     /// Processes to look at.
     pub(super) pids: Vec<i32>,
+    /// What is to be written, and to which file.
+    pub(super) files: Vec<(Form, String)>,
+    /// What must not be, as it was written.
+    pub(super) fail_if: Vec<(String, Condition)>,
+    /// Two runs are to be compared.
+    pub(super) is_diff: bool,
 }
 
 /// What is printed, and where.
@@ -39,6 +47,8 @@ pub(super) struct Output {
     pub(super) is_quiet: bool,
     pub(super) pids: Vec<i32>,
     pub(super) figures: Figures,
+    pub(super) files: Files,
+    pub(super) fail_if: Vec<(String, Condition)>,
 }
 
 /// Why there is no job, and how the command ends.
@@ -65,6 +75,8 @@ impl Draft {
             is_quiet: self.is_quiet,
             pids: std::mem::take(&mut self.pids),
             figures: self.figures(&pattern),
+            files: Files::open(&self.files)?,
+            fail_if: std::mem::take(&mut self.fail_if),
         };
         let (pacer, which) = match recorded {
             Some((pacer, which)) => (pacer, Some(which)),
