@@ -199,6 +199,21 @@ fn a_file_that_cannot_be_written_is_said_before_the_start() {
 }
 
 #[test]
+fn what_is_sent_and_received_is_printed_alike() {
+    let refuse = |mut stream: TcpStream, _| {
+        answer(&mut stream, "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\nno");
+    };
+    for url in [url_of(greet), url_of(refuse)] {
+        for level in ["0", "1", "2", "3", "4"] {
+            assert_alike(&["-n", "3", "-v", level, &url]);
+        }
+        assert_alike(&["-v", "3", "-H", "Accept: text/html", "-H", "host: b", &url]);
+        assert_alike(&["-v", "2", "-A", "me:secret", "-C", "a=b", "-P", "x:y", &url]);
+        assert_alike(&["-wv", "2", "-m", "PURGE", &url]);
+    }
+}
+
+#[test]
 fn every_cookie_is_sent() {
     let words = ["-v", "2", "-C", "a=1", "-C", "b=2", &url_of(greet)];
     let (theirs, ours) = (original(&words), ours(&words));
