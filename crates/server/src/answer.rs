@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, exchange, refused};
 use crate::failure::Failure;
 use crate::fast;
+use crate::plan::Plan;
 use crate::request::Request;
 use crate::response::{Delimiter, Response};
 use crate::site::host::Host;
@@ -92,7 +93,7 @@ impl Wire {
         let mut held = Held::new(slot, &request);
         let exchanged = match self.known(&framing, &request) {
             Some(known) => known,
-            None => match self.exchange(&request).await {
+            None => match self.exchange(&request, self.plan(&framing, &request)).await {
                 Some(exchanged) => exchanged,
                 None => return self.abandoned(&framing, &request).await,
             },
@@ -154,9 +155,13 @@ impl Wire {
     }
 
     /// What is answered to a request; `None` if the client went away meanwhile.
-    async fn exchange(&mut self, request: &Rc<Request>) -> Option<Exchanged> {
+    async fn exchange(
+        &mut self,
+        request: &Rc<Request>,
+        plan: Option<Rc<Plan>>,
+    ) -> Option<Exchanged> {
         let (context, host) = (self.context.clone(), self.host_index());
-        let exchange = pin!(exchange(&context, context.host(host), request.clone()));
+        let exchange = pin!(exchange(&context, context.host(host), request.clone(), plan));
         let guarded = pin!(guarded(&context, host, request, exchange));
         self.unless_left(guarded, Some(&request.ends_with_input)).await
     }
@@ -220,6 +225,19 @@ impl Wire {
             Poll::Pending
         })
         .await
+    }
+
+    /// What answers a request like those that were there before in this second.
+    fn plan(&self, framing: &Framing<'_>, request: &Request) -> Option<Rc<Plan>> {
+        let Target::Origin { path, .. } = framing.target else { return None };
+        let (context, host) = (&self.context, self.host());
+        let asked = (request.method(), path);
+        let plan = context.plans.borrow_mut().get(context.now_s(), host, asked)?;
+        let view = request.view();
+        let is_plain = request.names.is_empty()
+            && !plan.settings.headers.touch(&view)
+            && fast::is_plain(self, &view, framing);
+        is_plain.then_some(plan)
     }
 
     /// A prepared entry answers conditional and range requests without another look-up.

@@ -49,6 +49,9 @@ pub(crate) struct Made {
 /// What httpd calls the handler of files.
 pub(crate) const FILE: &str = "default-handler";
 
+/// The same of what is handed on.
+pub(crate) const PROXY: &str = "proxy-server";
+
 /// The handler that is configured for a place: chosen by a module during the look-up, else
 /// `SetHandler`, else `AddHandler` for the name of the file, else that of a `ScriptAlias`. As in
 /// httpd `SetHandler none` only takes back an outer `SetHandler` (core.c, core_override_type).
@@ -147,7 +150,7 @@ impl Handler {
             Self::Status => "server-status",
             Self::Info => "server-info",
             Self::Diagnostic => "trivet-diagnostic",
-            Self::FastCgi(_) | Self::Balanced(_) => "proxy-server",
+            Self::FastCgi(_) | Self::Balanced(_) => PROXY,
             Self::Managed => fcgid::HANDLER,
             Self::Cgi(_) => "cgi-script",
             Self::Load(load) => load.name(),

@@ -15,7 +15,7 @@ use scoreboard::Cause;
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{self, Poll, ready};
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ impl Relay {
     pub(crate) async fn start(
         mut lease: Lease,
         addresses: &[Address],
-        head: Rc<(Vec<u8>, Exchange)>,
+        head: Arc<(Vec<u8>, Exchange)>,
         talk: Talk,
         (mut waits, may_be_kept): (Waits, bool),
     ) -> Result<Self, Fault> {
@@ -137,15 +137,15 @@ impl Relay {
     /// Begin on a connection that is nobody else's.
     pub(crate) fn on(
         backend: Backend,
-        head: Rc<(Vec<u8>, Exchange)>,
+        head: Arc<(Vec<u8>, Exchange)>,
         talk: Talk,
         waits: Waits,
     ) -> Self {
         Self { link: Some((backend, None)), ..Self::new(head, talk, waits) }
     }
 
-    fn new(head: Rc<(Vec<u8>, Exchange)>, talk: Talk, waits: Waits) -> Self {
-        let (bytes, exchange) = Rc::unwrap_or_clone(head);
+    fn new(head: Arc<(Vec<u8>, Exchange)>, talk: Talk, waits: Waits) -> Self {
+        let (bytes, exchange) = Arc::unwrap_or_clone(head);
         let mut relay = Self {
             link: None,
             exchange,
