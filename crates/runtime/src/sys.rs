@@ -1,8 +1,11 @@
 //! The system calls that have no safe wrapper elsewhere: all `unsafe` of this crate is here.
 
 mod local_time;
+mod place;
 mod program;
 mod usage;
+
+pub use place::{Placed, placed};
 
 pub use local_time::{LocalTime, local_time};
 pub(crate) use program::{close_on_execute, execute};

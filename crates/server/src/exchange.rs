@@ -3,7 +3,7 @@
 use crate::access_log;
 use crate::byterange;
 use crate::compat;
-use crate::connection::boxed;
+use crate::connection::{boxed, placed};
 use crate::context::Context;
 use crate::error_document;
 use crate::failure::Failure;
@@ -93,7 +93,7 @@ pub(crate) async fn exchange(
         let outcome = match check_body(request.body(), limit) {
             Ok(()) => {
                 ran.handler = Some(handler::PROXY);
-                boxed(|| plan.job.respond(&mut lookup)).await
+                placed(|| plan.job.respond(&mut lookup)).await
             }
             Err(failure) => Err(failure.into()),
         };

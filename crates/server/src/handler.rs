@@ -1,7 +1,7 @@
 //! Every content handler there is, and the one match that runs them.
 
 use crate::byterange;
-use crate::connection::boxed;
+use crate::connection::{boxed, placed};
 use crate::lookup::Lookup;
 use crate::modules::diagnostic::load::Load;
 use crate::modules::{autoindex, cgi, diagnostic, fcgid, files, info, proxy, proxy_fcgi, status};
@@ -118,7 +118,7 @@ impl Handler {
                 let limit = lookup.settings.core.limit_request_body();
                 Ok(boxed(|| diagnostic::respond(&lookup.request, limit)).await?)
             }
-            Self::FastCgi(job) => boxed(|| job.respond(lookup)).await,
+            Self::FastCgi(job) => placed(|| job.respond(lookup)).await,
             Self::Balanced(group) => boxed(|| group.respond(lookup)).await,
             Self::Managed => boxed(|| fcgid::respond(lookup)).await,
             Self::Cgi(flavor) => boxed(|| flavor.respond(lookup)).await,

@@ -22,7 +22,7 @@ use crate::table::Table;
 use message::{Method, Target};
 use runtime::file::Status;
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -61,6 +61,8 @@ pub(crate) struct Plan {
     pub(crate) job: Job,
     /// `Some(None)`: its variables are none that a template can have.
     template: RefCell<Option<Option<Rc<Template>>>>,
+    /// Whether a response passes filters, once somebody has looked.
+    has_filters: OnceCell<bool>,
 }
 
 impl Plan {
@@ -104,6 +106,7 @@ impl Plan {
             judged: lookup.judged.clone(),
             job: job.clone(),
             template: RefCell::default(),
+            has_filters: OnceCell::new(),
         })
     }
 
@@ -145,7 +148,12 @@ impl Plan {
         }
     }
 
-    /// Remember that.
+    /// Whether a response passes filters.
+    pub(crate) fn has_filters(&self, find: impl FnOnce() -> bool) -> bool {
+        *self.has_filters.get_or_init(find)
+    }
+
+    /// Remember what is known of them.
     pub(crate) fn keep_template(&self, template: Option<Template>) {
         self.template.replace(Some(template.map(Rc::new)));
     }

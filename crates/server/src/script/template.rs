@@ -17,13 +17,18 @@ pub(crate) type Sent = Arc<(Vec<u8>, Exchange)>;
 /// A request with more fields is none of those that are worth it.
 const FIELDS_MAX: usize = 40;
 
+/// What the variables of a request take beyond its head and what is known: their names.
+const ROOM_BYTES: usize = 256;
+
 /// The parts that are known before the request, in their order.
 pub(crate) struct Template {
     /// The host that was asked for, with its port, and our end of the connection.
-    host: Option<(Vec<u8>, Option<u16>)>,
+    host: Option<Vec<u8>>,
+    port: Option<u16>,
     local: SocketAddr,
-    /// What was set for the request.
-    own: Vec<u8>,
+    /// The beginning of a request, with what was set for it, and how many bytes that is.
+    own: Params,
+    own_bytes: usize,
     server: Vec<u8>,
     script: Vec<u8>,
 }
@@ -35,13 +40,17 @@ impl Template {
         if lookup.env.iter().any(|(name, _)| may_be_field(name)) {
             return None;
         }
-        let framing = lookup.request.framing().ok()?;
+        let own = encoded(&lookup.env);
+        let mut params = Params::new(true);
+        params.add_pairs(&own).ok()?;
         let mut script = environment::of_script(lookup);
         script.set("SCRIPT_FILENAME", all.get("SCRIPT_FILENAME")?);
         Some(Self {
-            host: framing.host.map(|host| (host.name.to_vec(), host.port)),
+            host: lookup.request.host_name().map(<[u8]>::to_vec),
+            port: lookup.request.host_port(),
             local: lookup.request.local,
-            own: encoded(&lookup.env),
+            own_bytes: own.len(),
+            own: params,
             server: encoded(&environment::of_server(lookup)),
             script: encoded(&script),
         })
@@ -49,16 +58,17 @@ impl Template {
 
     /// Whether it holds for a request for the same script.
     pub(crate) fn is_for(&self, lookup: &Lookup<'_>) -> bool {
-        let Ok(framing) = lookup.request.framing() else { return false };
-        let host = framing.host.as_ref().map(|host| (host.name, host.port));
-        let known = self.host.as_ref().map(|(name, port)| (name.as_slice(), *port));
-        host == known && self.local == lookup.request.local
+        let request = &lookup.request;
+        self.host.as_deref() == request.host_name()
+            && self.port == request.host_port()
+            && self.local == request.local
     }
 
     /// All variables of a request, and the table of them.
     pub(crate) fn request(&self, lookup: &Lookup<'_>, rules: Rules) -> Option<(Sent, Table)> {
-        let mut params = Params::new(true);
-        params.add_pairs(&self.own).ok()?;
+        let known = self.own_bytes + self.server.len() + self.script.len();
+        let room = known + lookup.request.head_bytes() + ROOM_BYTES;
+        let mut params = Params::from_template(&self.own, Vec::with_capacity(room));
         fields(lookup, rules, &mut params)?;
         params.add_pairs(&self.server).ok()?;
         let mut told = Encoder { params, fits: true };
@@ -68,7 +78,7 @@ impl Template {
         params.add_pairs(&self.script).ok()?;
         let pairs = params.in_one_record()?;
         let sent = Arc::new(params.finish());
-        Some((sent.clone(), Table::of_sent(sent, pairs, self.own.len())))
+        Some((sent.clone(), Table::of_sent(sent, pairs, self.own_bytes)))
     }
 }
 

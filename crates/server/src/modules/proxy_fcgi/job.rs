@@ -68,7 +68,7 @@ pub(crate) struct Failed {
 /// An answer that has begun.
 pub(crate) struct Answer {
     head: ScriptHead,
-    relay: Relay,
+    relay: Box<Relay>,
 }
 
 impl Work {
