@@ -227,19 +227,6 @@ impl Wire {
         .await
     }
 
-    /// What answers a request like those that were there before in this second.
-    fn plan(&self, framing: &Framing<'_>, request: &Request) -> Option<Rc<Plan>> {
-        let Target::Origin { path, .. } = framing.target else { return None };
-        let (context, host) = (&self.context, self.host());
-        let asked = (request.method(), path);
-        let plan = context.plans.borrow_mut().get(context.now_s(), host, asked)?;
-        let view = request.view();
-        let is_plain = request.names.is_empty()
-            && !plan.settings.headers.touch(&view)
-            && fast::is_plain(self, &view, framing);
-        is_plain.then_some(plan)
-    }
-
     /// A prepared entry answers conditional and range requests without another look-up.
     fn known(&self, framing: &Framing<'_>, request: &Request) -> Option<Exchanged> {
         let Target::Origin { path, .. } = framing.target else { return None };

@@ -7,7 +7,9 @@
 //! `.htaccess` file that is looked for), and it holds for others that ask in the same way.
 
 use crate::admit::Judged;
+use crate::connection::Wire;
 use crate::context::Context;
+use crate::fast;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Mapped, Place, Purpose};
 use crate::modules::proxy_fcgi::Job;
@@ -19,6 +21,7 @@ use crate::site::host::Host;
 use crate::site::locate::Layers;
 use crate::site::settings::Settings;
 use crate::table::Table;
+use http1::Framing;
 use message::{Method, Target};
 use runtime::file::Status;
 use std::borrow::Cow;
@@ -75,7 +78,7 @@ impl Plan {
             && lookup.query.as_deref() == request.query()
             && lookup.forward.is_none()
             && (lookup.user.is_none() && lookup.auth_type.is_none())
-            && lookup.client_ip.is_none()
+            && (lookup.client_ip.is_none() && !lookup.is_momentary())
             && lookup.vary.borrow().is_empty()
             && !request.is_changed()
             && request.names.is_empty();
@@ -214,6 +217,21 @@ impl Plans {
         } else if has_room {
             self.known.insert(self.key.as_slice().into(), None);
         }
+    }
+}
+
+impl Wire {
+    /// What answers a request like those that were there before in this second.
+    pub(crate) fn plan(&self, framing: &Framing<'_>, request: &Request) -> Option<Rc<Plan>> {
+        let Target::Origin { path, .. } = framing.target else { return None };
+        let (context, host) = (&self.context, self.host());
+        let asked = (request.method(), path);
+        let plan = context.plans.borrow_mut().get(context.now_s(), host, asked)?;
+        let view = request.view();
+        let is_plain = request.names.is_empty()
+            && !plan.settings.headers.touch(&view)
+            && fast::is_plain(self, &view, framing);
+        is_plain.then_some(plan)
     }
 }
 

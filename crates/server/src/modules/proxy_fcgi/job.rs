@@ -219,7 +219,7 @@ impl Job {
             let lease = Lease::of(&pool, lookup.context.pools(), options, limit_ms).await;
             let lease = lease.map_err(|full| unsent(Fault::Full(full, status)))?;
             let waits = (waits, may_be_kept);
-            let relay = Relay::start(lease, &addresses, head.clone(), talk, waits).await;
+            let relay = Relay::start(lease, &addresses, &head, talk, waits).await;
             let mut relay = relay.map_err(unsent)?;
             match relay.head().await {
                 Ok(head) => return Ok(Answer { head, relay }),

@@ -16,7 +16,6 @@ use scoreboard::Cause;
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
-use std::sync::Arc;
 use std::task::{self, Poll, ready};
 use std::time::Duration;
 
@@ -114,7 +113,7 @@ impl Relay {
     pub(crate) async fn start(
         mut lease: Lease,
         addresses: &[Address],
-        head: Arc<(Vec<u8>, Exchange)>,
+        head: &(Vec<u8>, Exchange),
         talk: Talk,
         (mut waits, may_be_kept): (Waits, bool),
     ) -> Result<Box<Self>, Fault> {
@@ -131,7 +130,7 @@ impl Relay {
                 backend
             }
         };
-        let mut relay = Box::new(Self::new(&head, talk, waits));
+        let mut relay = Box::new(Self::new(head, talk, waits));
         relay.link = Some((backend, Some(lease)));
         (relay.started_ms, relay.was_kept) = (started_ms, was_kept);
         relay.heard();
@@ -141,11 +140,11 @@ impl Relay {
     /// Begin on a connection that is nobody else's.
     pub(crate) fn on(
         backend: Backend,
-        head: Arc<(Vec<u8>, Exchange)>,
+        head: &(Vec<u8>, Exchange),
         talk: Talk,
         waits: Waits,
     ) -> Self {
-        let mut relay = Self::new(&head, talk, waits);
+        let mut relay = Self::new(head, talk, waits);
         relay.link = Some((backend, None));
         relay.heard();
         relay
