@@ -247,7 +247,7 @@ impl Pool {
         self.grant(state, now_ms);
         state.dismiss(now_ms);
         self.show(state, now_ms);
-        !state.idle.is_empty() || !state.queue.is_empty()
+        !state.idle.is_empty() || !state.queue.is_empty() || state.fresh.young(now_ms) > 0
     }
 
     /// Nobody listens there: for how long that has been so.
