@@ -59,7 +59,7 @@ impl Lease {
                 (None, Some(made))
             }
             Granted::Nothing => {
-                return Err(Full { waited_ms: limit_ms, crowd: pool.crowd(limit_ms) });
+                return Err(Full { waited_ms: limit_ms, crowd: pool.crowd_of(limit_ms, true) });
             }
         };
         Ok(Self { pool: pool.clone(), watch: watch.clone(), held: Some(watch.hold()), kept, fresh })
