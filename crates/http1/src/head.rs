@@ -35,7 +35,7 @@ impl Default for HeadLimits {
 }
 
 impl HeadLimits {
-    fn fields_max(&self) -> usize {
+    pub(crate) fn fields_max(&self) -> usize {
         match self.fields {
             0 => limits::REQUEST_FIELDS_MAX,
             fields => fields.min(limits::REQUEST_FIELDS_MAX),

@@ -1,6 +1,7 @@
-//! HTTP/1.0 and 1.1, server end, without I/O: bytes go in, decisions come out (RFC 9112).
+//! HTTP/1.0 and 1.1 without I/O: bytes go in, decisions come out (RFC 9112).
 //!
-//! The caller owns the socket, the clock and the buffer. One request goes like this:
+//! The caller owns the socket, the clock and the buffer. At the server's end one request goes like
+//! this:
 //!
 //! 1. read into a buffer and call [`HeadParser::advance`] until it is `Complete` or a [`Refusal`];
 //! 2. ask [`framing`] what the head means: target, host, body length, persistence;
@@ -48,6 +49,27 @@
 //! assert_eq!(connection.finish(), Next::Idle);
 //! # Ok::<(), Refusal>(())
 //! ```
+//!
+//! At the client's end one answer goes like this; [`AnswerTemplate`] makes the next ones cheap:
+//!
+//! ```
+//! use http1::*;
+//!
+//! let input = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+//! let mut parser = AnswerParser::new();
+//! let progress = parser.advance(input, &HeadLimits::default())?;
+//! let Progress::Complete { len } = progress else { panic!("read more first") };
+//! let answer = parser.answer(input);
+//! assert_eq!(answer.status(), 200);
+//! let body = answer.body(Asked::Other)?;
+//! assert_eq!(body, AnswerBody::Length(2));
+//! assert!(answer.keeps_alive(body));
+//!
+//! let template = AnswerTemplate::learn(&answer, Asked::Other).expect("plain heads are learned");
+//! assert_eq!(template.matches(input).map(|repeat| repeat.head_len), Some(len));
+//! assert_eq!(template.matches(b"HTTP/1.1 404 Not Found\r\n\r\n"), None);
+//! # Ok::<(), AnswerFault>(())
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -55,6 +77,9 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod answer;
+mod answer_head;
+mod answer_template;
 mod body;
 mod chunked;
 mod close_reason;
@@ -68,6 +93,9 @@ mod refusal;
 mod request;
 mod response;
 
+pub use answer::{AnswerFault, AnswerParser, fuzz_answer};
+pub use answer_head::{AnswerBody, AnswerHead, Asked};
+pub use answer_template::{AnswerTemplate, Repeat};
 pub use body::{BodyDecoder, Step, fuzz_body};
 pub use chunked::{Decoder, fuzz_chunked};
 pub use close_reason::CloseReason;

@@ -30,6 +30,11 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
             "x",
             "GET",
             "HTTP/1.",
+            "HTTP/1.1 200 OK\r\n",
+            "HTTP/1.0 404\n",
+            "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
+            "A : b\n",
+            " folded\r\n",
             "long-line-of-more-than-sixty-four-bytes-without-any-end-to-it-at-all",
         ][..],
     );
@@ -84,6 +89,12 @@ proptest! {
     }
 
     #[test]
+    fn answers(step in 0u8..20, input in pieces()) {
+        fuzz_answer(&[&[step], &input[..]].concat());
+        fuzz_answer(&[&[step], &b"HTTP/1.1 200 OK\r\n"[..], &input].concat());
+    }
+
+    #[test]
     fn proxy_protocol(input in proxy_pieces()) {
         http1::proxy_protocol::fuzz_proxy_protocol(&input);
     }
@@ -106,6 +117,7 @@ proptest! {
 
     #[test]
     fn random_bytes(input: Vec<u8>) {
+        fuzz_answer(&input);
         fuzz_head(&input);
         fuzz_framing(&input);
         fuzz_chunked(&input);

@@ -15,6 +15,10 @@ pub const LIMIT_REQUEST_FIELDS: usize = 100;
 /// of fields are kept in 16 bits. httpd's directive has the same maximum.
 pub const REQUEST_FIELDS_MAX: usize = 32767;
 
+/// Bytes of the head of an answer, as a client reads it. Large sites send some kilobytes; curl ends
+/// at about this many, too.
+pub const ANSWER_HEAD_BYTES: usize = 256 * 1024;
+
 /// `LimitRequestBody`, bytes: 1 GiB, the default of httpd since 2.4.54.
 pub const LIMIT_REQUEST_BODY: u64 = 1 << 30;
 

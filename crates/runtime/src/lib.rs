@@ -5,12 +5,14 @@
 //! how many connections a thread is given is the choice of an MPM. `sys` holds what needs
 //! `unsafe`. No HTTP and no configuration may live here.
 
+pub mod alarm;
 pub mod backend;
 pub mod backlog;
 pub mod blocking;
 pub mod channel;
 pub mod clock;
 pub mod daemon;
+pub mod dial;
 pub mod door;
 pub mod file;
 pub mod flag;
@@ -27,9 +29,11 @@ pub mod thread;
 pub mod timer;
 pub mod wake;
 
+pub use alarm::Alarm;
 pub use backend::Backend;
 pub use blocking::{blocking, compute};
 pub use channel::Channel;
+pub use dial::Dial;
 pub use door::{Came, Door};
 pub use flag::Flag;
 pub use manager::Manager;
@@ -37,4 +41,5 @@ pub use net::{Listener, Stream};
 pub use sys::{Placed, placed};
 pub use thread::Thread;
 pub use timer::Timer;
+pub use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub use wake::Bell;

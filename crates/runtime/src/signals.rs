@@ -30,6 +30,29 @@ const SIGNALS: &[(i32, Signal)] = &[
     (libc::SIGWINCH, Signal::Winch),
 ];
 
+/// Ctrl-C and the like, for a tool that wants to say something before it ends.
+pub struct Interrupts {
+    descriptor: File,
+}
+
+impl Interrupts {
+    /// From now on INT and TERM of this thread, and of those it starts, do nothing by themselves.
+    ///
+    /// # Errors
+    /// When descriptors are used up.
+    pub fn take() -> io::Result<Self> {
+        let numbers = [libc::SIGINT, libc::SIGTERM];
+        sys::set_blocked_signals(&numbers);
+        sys::ignore_signal(libc::SIGPIPE);
+        Ok(Self { descriptor: sys::signal_descriptor(&numbers)? })
+    }
+
+    /// Whether one has come since this was asked last.
+    pub fn came(&mut self) -> bool {
+        sys::next_signal(&mut self.descriptor).is_some()
+    }
+}
+
 /// The signals of this process, taken out of the usual delivery.
 pub struct Signals {
     descriptor: File,

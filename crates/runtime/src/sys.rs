@@ -239,16 +239,21 @@ pub(crate) fn watch_for<T: AsRawFd + Into<OwnedFd>>(
 /// # Errors
 /// When the descriptor is no TCP socket.
 pub fn set_defer_accept(listener: &std::net::TcpListener, seconds: i32) -> io::Result<()> {
+    set_option(listener, libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT, seconds)
+}
+
+/// Let the system choose the port of a bound socket only when it connects (ip(7),
+/// `IP_BIND_ADDRESS_NO_PORT`).
+pub(crate) fn set_bind_address_no_port(socket: &OwnedFd) -> io::Result<()> {
+    set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
+}
+
+/// Set an option of a socket whose value is a number.
+fn set_option(socket: &impl AsRawFd, level: i32, name: i32, value: i32) -> io::Result<()> {
     let length = libc::socklen_t::try_from(size_of::<i32>()).unwrap_or(4);
     // SAFETY: the descriptor is open for the call, the pointer is to an `i32` of that length.
     let code = unsafe {
-        libc::setsockopt(
-            listener.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_DEFER_ACCEPT,
-            (&raw const seconds).cast(),
-            length,
-        )
+        libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), length)
     };
     if code == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

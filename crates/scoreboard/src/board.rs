@@ -5,7 +5,9 @@ use crate::pool::PoolSums;
 use crate::pulse::{Pulse, Sums, Totals};
 use crate::row::{ProcessRow, RowState, WorkerRow};
 use crate::sizing::{Pressure, SharedSizing, Sizing};
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::fs::{
+    MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create,
+};
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
 use rustix::param::page_size;
 use std::io;
@@ -57,6 +59,13 @@ fn header_bytes() -> usize {
     size_of::<Header>().next_multiple_of(page_size())
 }
 
+/// Whole pages for a process of so many request slots.
+fn block_bytes(rows_per_process: usize) -> usize {
+    let rows_bytes = rows_per_process * size_of::<WorkerRow>();
+    let accounts_bytes = accounts_per_process(rows_per_process) * size_of::<AccountRow>();
+    (size_of::<ProcessRow>() + rows_bytes + accounts_bytes).next_multiple_of(page_size())
+}
+
 /// The shared memory. Made by the parent; a child inherits the mapping through the fork.
 ///
 /// After the header each process has a block of whole pages: its row, those of its slots, and its
@@ -99,12 +108,7 @@ impl Board {
         {
             return Err(io::Error::other("number of processes or request slots out of range"));
         }
-        let page = page_size();
-        let rows_bytes = rows_per_process * size_of::<WorkerRow>();
-        let accounts = accounts_per_process(rows_per_process);
-        let accounts_bytes = accounts * size_of::<AccountRow>();
-        let block_bytes =
-            (size_of::<ProcessRow>() + rows_bytes + accounts_bytes).next_multiple_of(page);
+        let block_bytes = block_bytes(rows_per_process);
         let bytes = header_bytes() + processes * block_bytes;
         let descriptor = sealed_memory(bytes as u64)?;
         let access = ProtFlags::READ | ProtFlags::WRITE;
@@ -122,6 +126,53 @@ impl Board {
             _descriptor: descriptor,
         };
         board.write_header(unix_s);
+        Ok(board)
+    }
+
+    /// The board of another process, to be looked at: whoever writes to it, this mapping cannot.
+    ///
+    /// # Errors
+    /// When it is none, one of another version, or its size could change while it is read.
+    pub fn open(descriptor: OwnedFd) -> io::Result<Self> {
+        let bad = |text: &str| io::Error::new(io::ErrorKind::InvalidData, text.to_owned());
+        let seals = fcntl_get_seals(&descriptor)?;
+        if !seals.contains(SealFlags::SHRINK | SealFlags::GROW) {
+            return Err(bad("the scoreboard is not sealed"));
+        }
+        let bytes = usize::try_from(fstat(&descriptor)?.st_size).unwrap_or(0);
+        if bytes < header_bytes() {
+            return Err(bad("no scoreboard"));
+        }
+        // SAFETY: a new mapping at an address of the kernel's choice; the length is the file's,
+        // which the seals keep.
+        let memory = unsafe {
+            let (access, flags) = (ProtFlags::READ, MapFlags::SHARED);
+            mmap(std::ptr::null_mut(), bytes, access, flags, &descriptor, 0)?
+        };
+        let memory = NonNull::new(memory.cast()).ok_or_else(|| bad("null mapping"))?;
+        let ledger = Arc::new(Ledger::create()?);
+        let mut board = Self {
+            memory,
+            bytes,
+            block_bytes: 0,
+            processes: 0,
+            rows_per_process: 0,
+            ledger,
+            _descriptor: descriptor,
+        };
+        let header = board.header();
+        if header.magic.load(Relaxed) != MAGIC || header.version.load(Relaxed) != VERSION {
+            return Err(bad("the scoreboard is of another version of the server"));
+        }
+        let [processes, rows] = [&header.processes, &header.rows_per_process]
+            .map(|number| number.load(Relaxed) as usize);
+        let has_bounds =
+            (1..=PROCESSES_MAX).contains(&processes) && (1..=ROWS_PER_PROCESS_MAX).contains(&rows);
+        if !has_bounds || header_bytes() + processes * block_bytes(rows) != bytes {
+            return Err(bad("the scoreboard contradicts itself"));
+        }
+        (board.processes, board.rows_per_process) = (processes, rows);
+        board.block_bytes = block_bytes(rows);
         Ok(board)
     }
 
@@ -393,6 +444,26 @@ mod tests {
         }
         assert!(fcntl_add_seals(&board._descriptor, SealFlags::WRITE).is_err());
         assert_eq!(board.process(0).unwrap().connections(), 0);
+    }
+
+    #[test]
+    fn another_process_sees_what_is_written_and_nothing_else_passes_for_a_board() {
+        let board = Board::create(3, 2, 11).unwrap();
+        let opened = Board::open(board._descriptor.try_clone().unwrap()).unwrap();
+        board.worker(1, 1).unwrap().count(10);
+        board.note_used(1);
+        assert_eq!((opened.processes(), opened.rows_per_process()), (3, 2));
+        assert_eq!(opened.worker(1, 1).unwrap().view().requests, 1);
+        assert_eq!((opened.started_unix_s(), opened.used()), (11, 2));
+        board.header().processes.store(4, Relaxed);
+        let same = || board._descriptor.try_clone().unwrap();
+        assert!(Board::open(same()).is_err(), "more processes than there is memory for");
+        board.header().processes.store(3, Relaxed);
+        board.header().version.store(VERSION + 1, Relaxed);
+        assert!(Board::open(same()).is_err());
+        let unsealed = memfd_create(c"other", MemfdFlags::CLOEXEC).unwrap();
+        assert!(Board::open(unsealed).is_err());
+        assert!(Board::open(sealed_memory(1 << 20).unwrap()).is_err());
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod account;
 mod board;
+mod find;
 mod pool;
 mod pulse;
 mod row;

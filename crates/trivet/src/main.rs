@@ -16,7 +16,8 @@ use std::process::ExitCode;
 type Command = fn(lexopt::Parser, Manager) -> Result<i32, Problem>;
 
 /// Every subcommand.
-const COMMANDS: &[(&str, Command)] = &[("serve", serve::run), ("help", help_about)];
+const COMMANDS: &[(&str, Command)] =
+    &[("serve", serve::run), ("bench", bench), ("help", help_about)];
 
 /// Why the program ends without having done its work.
 pub(crate) enum Problem {
@@ -100,6 +101,10 @@ fn run() -> Result<i32, Problem> {
         }
         Some(other) => Err(other.unexpected().into()),
     }
+}
+
+fn bench(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
+    Ok(load::command::bench::main(parser.raw_args()?) as i32)
 }
 
 /// `trivet help`, `trivet help serve`, `trivet help serve Listen`.

@@ -1,0 +1,193 @@
+//! Requests and their answers on one connection of HTTP/1.
+
+use super::answer::{Fed, Frame, Reader};
+use super::{Answer, Capture, Failure, Tools, Transport};
+use http1::Asked;
+use runtime::{Timer, clock};
+use std::future::poll_fn;
+use std::io;
+use std::task::{Context, Poll, ready};
+
+/// Bodies longer than this are thrown away in the kernel where nobody looks at them.
+const DISCARD_MIN_BYTES: u64 = 64 * 1024;
+
+/// What is asked: one request, or several that are sent at once.
+pub(crate) struct Asking<'a> {
+    /// All bytes of all of them.
+    pub(crate) bytes: &'a [u8],
+    /// How many there are.
+    pub(crate) count: u32,
+    /// Which entry of the plan they are.
+    pub(crate) entry: usize,
+    pub(crate) asked: Asked,
+}
+
+impl Broken {
+    /// Whether the server closed the connection without having seen the request, by all signs.
+    pub(crate) const fn is_of_idle(&self) -> bool {
+        !self.begun && matches!(self.failure, Failure::Closed | Failure::Reset)
+    }
+}
+
+/// A connection of HTTP/1.
+pub(crate) struct Link {
+    transport: Transport,
+    reader: Reader,
+}
+
+/// What a failed exchange came to.
+pub(crate) struct Broken {
+    pub(crate) failure: Failure,
+    /// Whether anything of an answer had come.
+    pub(crate) begun: bool,
+}
+
+impl Link {
+    pub(crate) fn new(transport: Transport) -> Self {
+        Self { transport, reader: Reader::default() }
+    }
+
+    /// Send what is asked and read the answers; `answered` hears of each as it ends. The timer
+    /// limits the whole.
+    ///
+    /// # Errors
+    /// When an answer is missing; the connection is of no use then.
+    pub(crate) async fn exchange(
+        &mut self,
+        asking: &Asking<'_>,
+        tools: &Tools,
+        timer: &mut Timer,
+        mut capture: Option<&mut Capture>,
+        mut answered: impl FnMut(Answer),
+    ) -> Result<(), Broken> {
+        let (mut sent, mut missing) = (0, asking.count);
+        let result = poll_fn(|context| {
+            self.poll_send(context, asking.bytes, &mut sent);
+            let capture = capture.as_deref_mut();
+            let polled =
+                self.poll_answers(context, asking, tools, capture, &mut missing, &mut answered);
+            match polled {
+                Poll::Pending if timer.poll_expired(context).is_ready() => {
+                    Poll::Ready(Err(Failure::Timeout))
+                }
+                polled => polled,
+            }
+        });
+        let result = result.await;
+        result.map_err(|failure| Broken { failure, begun: !self.reader.is_blank() })
+    }
+
+    /// Sends what can be sent. An error is left to reading, which finds what the server has said
+    /// before it closed.
+    fn poll_send(&mut self, context: &mut Context<'_>, bytes: &[u8], sent: &mut usize) {
+        while *sent < bytes.len() {
+            match self.transport.poll_send(context, &bytes[*sent..]) {
+                Poll::Ready(Ok(count)) if count > 0 => *sent += count,
+                Poll::Ready(_) => *sent = bytes.len(),
+                Poll::Pending => return,
+            }
+        }
+    }
+
+    fn poll_answers(
+        &mut self,
+        context: &mut Context<'_>,
+        asking: &Asking<'_>,
+        tools: &Tools,
+        mut capture: Option<&mut Capture>,
+        missing: &mut u32,
+        answered: &mut impl FnMut(Answer),
+    ) -> Poll<Result<(), Failure>> {
+        let mut scratch = tools.scratch.borrow_mut();
+        loop {
+            if capture.is_none() && self.reader.skippable() >= DISCARD_MIN_BYTES {
+                ready!(self.poll_skip(context, &mut scratch, missing, answered))?;
+            } else {
+                let read = ready!(self.transport.poll_read(context, &mut scratch));
+                let now_ns = clock::monotonic_ns();
+                let count = match read {
+                    Ok(0) => return Poll::Ready(self.close(now_ns, missing, answered)),
+                    Ok(count) => count,
+                    Err(error) => return Poll::Ready(Err(self.broken(&error))),
+                };
+                let frame = Frame { tools, entry: asking.entry, asked: asking.asked, now_ns };
+                let input = &scratch[..count];
+                self.take_in(input, &frame, capture.as_deref_mut(), missing, answered)?;
+            }
+            if *missing == 0 {
+                return Poll::Ready(Ok(()));
+            }
+        }
+    }
+
+    /// Bytes have come: perhaps the end of one answer and the beginning of another.
+    fn take_in(
+        &mut self,
+        input: &[u8],
+        frame: &Frame<'_>,
+        mut capture: Option<&mut Capture>,
+        missing: &mut u32,
+        answered: &mut impl FnMut(Answer),
+    ) -> Result<(), Failure> {
+        let mut rest = input;
+        while !rest.is_empty() {
+            match self.reader.feed(rest, frame, capture.as_deref_mut())? {
+                Fed::More => return Ok(()),
+                Fed::End(used) => {
+                    rest = &rest[used..];
+                    let mut answer = self.reader.take();
+                    *missing -= 1;
+                    // More than was asked for: what follows cannot be trusted.
+                    answer.keeps_alive &= *missing > 0 || rest.is_empty();
+                    let keeps_alive = answer.keeps_alive;
+                    answered(answer);
+                    if *missing == 0 {
+                        return Ok(());
+                    }
+                    if !keeps_alive {
+                        return Err(Failure::Closed);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn poll_skip(
+        &mut self,
+        context: &mut Context<'_>,
+        scratch: &mut [u8],
+        missing: &mut u32,
+        answered: &mut impl FnMut(Answer),
+    ) -> Poll<Result<(), Failure>> {
+        let most = usize::try_from(self.reader.skippable()).unwrap_or(usize::MAX);
+        let most = most.min(scratch.len());
+        match ready!(self.transport.poll_discard(context, &mut scratch[..most])) {
+            Ok(0) => Poll::Ready(Err(Failure::Truncated)),
+            Ok(count) => {
+                if self.reader.skip(count as u64, clock::monotonic_ns()) {
+                    *missing -= 1;
+                    answered(self.reader.take());
+                }
+                Poll::Ready(Ok(()))
+            }
+            Err(error) => Poll::Ready(Err(self.broken(&error))),
+        }
+    }
+
+    fn close(
+        &mut self,
+        now_ns: u64,
+        missing: &mut u32,
+        answered: &mut impl FnMut(Answer),
+    ) -> Result<(), Failure> {
+        self.reader.close(now_ns)?;
+        *missing -= 1;
+        answered(self.reader.take());
+        if *missing == 0 { Ok(()) } else { Err(Failure::Closed) }
+    }
+
+    fn broken(&self, error: &io::Error) -> Failure {
+        Failure::of_exchange(error, !self.reader.is_blank())
+    }
+}

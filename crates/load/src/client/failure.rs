@@ -1,0 +1,164 @@
+//! What can go wrong with a request, by kinds that people can act on. The division is httperf's,
+//! refined: whose fault it may be, and in which state of the exchange it came.
+
+use std::io;
+
+/// A kind of failure. The order is that of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Failure {
+    /// Nobody listens at the port.
+    Refused,
+    /// No way to the address.
+    Unreachable,
+    /// No connection within the time limit.
+    ConnectTimeout,
+    /// The connection was made and broke before it could be used.
+    ConnectBroken,
+    /// TLS could not be agreed on: certificate, version, name.
+    Tls,
+    /// This process has no descriptor left.
+    NoDescriptor,
+    /// No port of this machine is left for the address.
+    NoPort,
+    /// No complete answer within the time limit.
+    Timeout,
+    /// The server closed the connection before an answer.
+    Closed,
+    /// The server closed the connection within an answer.
+    Truncated,
+    /// The server reset the connection.
+    Reset,
+    /// What came is not HTTP, or contradicts itself.
+    Malformed,
+    /// The status is none of those expected.
+    Status,
+    /// The body has another length than the first one of its URL had.
+    Length,
+    /// Redirected more often than a browser follows.
+    Redirects,
+    /// Anything else the system says.
+    Other,
+}
+
+impl Failure {
+    /// Every kind, in the order of reports.
+    pub const ALL: [Self; 16] = [
+        Self::Refused,
+        Self::Unreachable,
+        Self::ConnectTimeout,
+        Self::ConnectBroken,
+        Self::Tls,
+        Self::NoDescriptor,
+        Self::NoPort,
+        Self::Timeout,
+        Self::Closed,
+        Self::Truncated,
+        Self::Reset,
+        Self::Malformed,
+        Self::Status,
+        Self::Length,
+        Self::Redirects,
+        Self::Other,
+    ];
+
+    /// In the words of a report.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Refused => "connection refused",
+            Self::Unreachable => "address unreachable",
+            Self::ConnectTimeout => "no connection within the time limit",
+            Self::ConnectBroken => "connection broken before it was used",
+            Self::Tls => "TLS not agreed on",
+            Self::NoDescriptor => "no descriptor left here",
+            Self::NoPort => "no port left here",
+            Self::Timeout => "no complete answer within the time limit",
+            Self::Closed => "closed before an answer",
+            Self::Truncated => "closed within an answer",
+            Self::Reset => "connection reset",
+            Self::Malformed => "answer is not HTTP",
+            Self::Status => "unexpected status",
+            Self::Length => "unexpected length",
+            Self::Redirects => "too many redirects",
+            Self::Other => "other",
+        }
+    }
+
+    /// As a word of reports that programs read.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Unreachable => "unreachable",
+            Self::ConnectTimeout => "connect_timeout",
+            Self::ConnectBroken => "connect_broken",
+            Self::Tls => "tls",
+            Self::NoDescriptor => "no_descriptor",
+            Self::NoPort => "no_port",
+            Self::Timeout => "timeout",
+            Self::Closed => "closed",
+            Self::Truncated => "truncated",
+            Self::Reset => "reset",
+            Self::Malformed => "malformed",
+            Self::Status => "status",
+            Self::Length => "length",
+            Self::Redirects => "redirects",
+            Self::Other => "other",
+        }
+    }
+
+    /// Whether the connection could not be made at all.
+    pub const fn is_of_connect(self) -> bool {
+        (self as usize) <= Self::NoPort as usize
+    }
+
+    /// Of an error while connecting.
+    pub fn of_connect(error: &io::Error) -> Self {
+        use io::ErrorKind;
+        match error.kind() {
+            ErrorKind::ConnectionRefused => Self::Refused,
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Self::ConnectBroken,
+            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Self::Unreachable,
+            ErrorKind::TimedOut => Self::ConnectTimeout,
+            ErrorKind::AddrNotAvailable | ErrorKind::AddrInUse => Self::NoPort,
+            _ => Self::of_descriptors(error).unwrap_or(Self::Other),
+        }
+    }
+
+    /// Of an error on a connection that had been made; `begun` says whether an answer had.
+    pub fn of_exchange(error: &io::Error, begun: bool) -> Self {
+        use io::ErrorKind;
+        match error.kind() {
+            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Self::Reset,
+            ErrorKind::TimedOut => Self::Timeout,
+            ErrorKind::UnexpectedEof if begun => Self::Truncated,
+            ErrorKind::UnexpectedEof => Self::Closed,
+            ErrorKind::InvalidData => Self::Tls,
+            _ => Self::Other,
+        }
+    }
+
+    fn of_descriptors(error: &io::Error) -> Option<Self> {
+        // EMFILE and ENFILE (errno(3)) have no kind of their own.
+        matches!(error.raw_os_error(), Some(23 | 24)).then_some(Self::NoDescriptor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_listed_once_in_its_place() {
+        for (place, kind) in Failure::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, place);
+        }
+    }
+
+    #[test]
+    fn errors_of_the_system_have_a_kind() {
+        let of = |errno| Failure::of_connect(&io::Error::from_raw_os_error(errno));
+        let rows =
+            [(111, Failure::Refused), (113, Failure::Unreachable), (24, Failure::NoDescriptor)];
+        rows.into_iter().for_each(|(errno, kind)| assert_eq!(of(errno), kind, "{errno}"));
+        assert_eq!(of(99), Failure::NoPort);
+    }
+}

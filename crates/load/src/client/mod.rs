@@ -1,0 +1,12 @@
+//! How: connections and exchanges on them. Nothing here knows how many users there are, what they
+//! ask next or who counts.
+
+mod answer;
+mod exchange;
+mod failure;
+mod transport;
+
+pub(crate) use answer::{Answer, Capture, Tools};
+pub(crate) use exchange::{Asking, Link};
+pub use failure::Failure;
+pub(crate) use transport::{Route, Transport};

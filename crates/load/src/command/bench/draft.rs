@@ -1,0 +1,174 @@
+//! What a command line asks for, before it is known to fit together.
+
+use super::super::Exit;
+use super::files::{Files, Form};
+use super::what::What;
+use crate::pacer::Pacer;
+use crate::pattern::{Kind, Pattern};
+use crate::report::Figures;
+use crate::report::units;
+use crate::run::{Job, Options};
+use crate::threshold::Condition;
+
+/// Users, if nobody says how many.
+const USERS: u32 = 10;
+
+/// Nanoseconds of a run, if nobody says how long.
+const DURATION_NS: u64 = 10_000_000_000;
+
+/// The words of the command line, one by one.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) what: What,
+    pub(super) users: Option<u32>,
+    pub(super) rate: Option<f64>,
+    /// Patterns, one after the other.
+    pub(super) patterns: Vec<String>,
+    /// Levels of a staircase.
+    pub(super) steps: Option<String>,
+    pub(super) threads: Option<usize>,
+    pub(super) timeout_ms: Option<u64>,
+    pub(super) options: Options,
+    pub(super) json: bool,
+    pub(super) is_quiet: bool,
+    /// Processes to look at.
+    pub(super) pids: Vec<i32>,
+    /// What is to be written, and to which file.
+    pub(super) files: Vec<(Form, String)>,
+    /// What must not be, as it was written.
+    pub(super) fail_if: Vec<(String, Condition)>,
+    /// Two runs are to be compared.
+    pub(super) is_diff: bool,
+}
+
+/// What is printed, and where.
+pub(super) struct Output {
+    pub(super) json: bool,
+    pub(super) is_quiet: bool,
+    pub(super) pids: Vec<i32>,
+    pub(super) figures: Figures,
+    pub(super) files: Files,
+    pub(super) fail_if: Vec<(String, Condition)>,
+}
+
+/// Why there is no job, and how the command ends.
+pub(super) type Fault = (Exit, String);
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+pub(super) fn usage(text: impl ToString) -> Fault {
+    (Exit::Usage, text.to_string())
+}
+
+impl Draft {
+    /// The job that is asked for.
+    ///
+    /// # Errors
+    /// What does not fit together, and the exit code.
+    pub(super) fn finish(mut self, words: &[String]) -> Result<(Job, Output), Fault> {
+        let (plan, recorded) = self.what.plan(words, self.options.keeps_alive)?;
+        let pattern = self.pattern()?;
+        self.options.threads = self.threads(&pattern);
+        self.options.timeout_ms = self.timeout_ms.unwrap_or(self.default_timeout_ms());
+        self.check(&pattern, recorded.is_some())?;
+        let output = Output {
+            json: self.json,
+            is_quiet: self.is_quiet,
+            pids: std::mem::take(&mut self.pids),
+            figures: self.figures(&pattern),
+            files: Files::open(&self.files)?,
+            fail_if: std::mem::take(&mut self.fail_if),
+        };
+        let (pacer, which) = match recorded {
+            Some((pacer, which)) => (pacer, Some(which)),
+            None => (Pacer::new(pattern), None),
+        };
+        let job = Job { plan, pacer, which, options: self.options };
+        Ok((job, output))
+    }
+
+    /// What does not go together.
+    fn check(&self, pattern: &Pattern, is_replay: bool) -> Result<(), Fault> {
+        let options = &self.options;
+        let is_open = is_replay || pattern.kind() == Kind::Rate;
+        if options.pipeline > 1 && (is_open || !options.keeps_alive || options.follows) {
+            return Err(usage("--pipeline needs users and kept connections, and follows nothing"));
+        }
+        let has_pattern = !self.patterns.is_empty() || self.steps.is_some() || self.rate.is_some();
+        if is_replay && has_pattern {
+            return Err(usage("--replay has a schedule of its own: no rate, pattern or steps"));
+        }
+        Ok(())
+    }
+
+    /// blitz gave up after a second, and its patterns were made for that.
+    fn default_timeout_ms(&self) -> u64 {
+        if self.patterns.is_empty() { Options::default().timeout_ms } else { 1000 }
+    }
+
+    fn pattern(&mut self) -> Result<Pattern, Fault> {
+        let options = &mut self.options;
+        let is_bounded = options.requests.is_some() || options.duration_ns.is_some();
+        let each_ns = options.duration_ns.unwrap_or(DURATION_NS);
+        match (&self.steps, self.patterns.is_empty(), self.rate) {
+            (Some(steps), true, None) => {
+                options.duration_ns = None;
+                Pattern::parse_steps(steps, each_ns).map_err(usage)
+            }
+            (None, false, None) => Pattern::parse(&self.patterns.join(",")).map_err(usage),
+            (None, true, rate) => {
+                if !is_bounded {
+                    options.duration_ns = Some(DURATION_NS);
+                }
+                if let (Some(_), Some(users)) = (rate, self.users) {
+                    options.connections_max = users;
+                }
+                let kind = if rate.is_some() { Kind::Rate } else { Kind::Users };
+                let level = rate.unwrap_or(f64::from(self.users.unwrap_or(USERS)));
+                let length_ns = rate.and(options.duration_ns);
+                Pattern::constant(kind, level, length_ns).map_err(usage)
+            }
+            _ => Err(usage("--rate, --pattern and --steps exclude each other")),
+        }
+    }
+
+    /// One thread for each two cores, as the server needs them too; more users than threads.
+    fn threads(&self, pattern: &Pattern) -> usize {
+        let most = match pattern.kind() {
+            Kind::Users => pattern.peak() as usize,
+            Kind::Rate => self.options.connections_max as usize,
+        };
+        self.threads.unwrap_or((runtime::process::cores() / 2).max(1)).clamp(1, most.max(1))
+    }
+
+    fn replay_in_words(&self) -> String {
+        let speed = self.what.speed.unwrap_or(1.0);
+        format!("replay of {} at {speed} x its speed", self.what.replay.as_deref().unwrap_or(""))
+    }
+
+    fn figures(&self, pattern: &Pattern) -> Figures {
+        let options = &self.options;
+        let is_open = pattern.kind() == Kind::Rate;
+        let constant = self.patterns.is_empty() && self.steps.is_none();
+        let level = units::figure(pattern.peak());
+        let pace = match (constant, is_open) {
+            _ if self.what.replay.is_some() => self.replay_in_words(),
+            (true, true) => format!("{level} requests/s"),
+            (true, false) => format!("{} users", units::count(pattern.peak() as u64)),
+            (false, _) => match &self.steps {
+                Some(steps) => format!("steps {steps}"),
+                None => format!("pattern {}", self.patterns.join(",")),
+            },
+        };
+        Figures {
+            pace,
+            users_max: if is_open { options.connections_max } else { pattern.peak() as u32 },
+            constant_users: (constant && !is_open).then_some(pattern.peak() as u32),
+            thinks: options.think.is_some(),
+            threads: options.threads,
+            open_loop: is_open,
+            keep_alive: options.keeps_alive,
+            timeout_ms: options.timeout_ms,
+            warm_up_s: options.warm_up_ns as f64 / 1e9,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `trivet bench`: the whole of the engine behind one command line.
+
+mod diff;
+mod draft;
+mod files;
+mod options;
+mod what;
+
+use super::Exit;
+use super::option::{self, Asked};
+use crate::live::Live;
+use crate::observe::Observer;
+use crate::recorder::Window;
+use crate::report::{self, PerSecond, Record};
+use crate::run::{self, Problem, Second, Witness};
+use crate::threshold::{Condition, Metrics as _};
+use draft::{Draft, Output};
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::net::{SocketAddr, ToSocketAddrs};
+
+const USAGE: &str = "\
+usage: trivet bench [OPTION]... URL...
+       trivet bench --diff A.json B.json
+
+Sends requests and measures: how many are answered, how long it takes, what goes wrong.
+";
+
+const EXAMPLES: &str = "\
+examples:
+  trivet bench -c 64 -d 30s http://127.0.0.1:8080/
+  trivet bench --rate 500 -d 1m http://127.0.0.1:8080/index.php
+  trivet bench -p 1-150:60 http://127.0.0.1:8080/          from 1 to 150 users in 60 s
+";
+
+/// Runs the command with the words that follow its name.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
+    let mut draft = Draft::default();
+    let words = match option::read(options::GROUPS, args, &mut draft) {
+        Ok(Asked::Help) => {
+            say(&format!("{USAGE}\n{}\n{EXAMPLES}", option::help(options::GROUPS)));
+            return Exit::Done;
+        }
+        Ok(Asked::Words(words)) => words,
+        Err(error) => return fail(Exit::Usage, &format!("{error}\ntry: trivet bench --help")),
+    };
+    if draft.is_diff {
+        return match diff::diff(&draft, &words) {
+            Ok(text) => {
+                say(&text);
+                Exit::Done
+            }
+            Err((exit, error)) => fail(exit, &error),
+        };
+    }
+    match draft.finish(&words) {
+        Ok((job, output)) => bench(job, output),
+        Err((exit, error)) => fail(exit, &error),
+    }
+}
+
+fn bench(job: run::Job, mut output: Output) -> Exit {
+    let names: Vec<String> = job.plan.entries().iter().map(|entry| entry.name.clone()).collect();
+    let figures = output.figures.clone();
+    let mut seconds = Seconds {
+        threads: job.options.threads,
+        all: Vec::new(),
+        observer: observer(&job, output.pids.clone()),
+        live: Live::new(output.is_quiet, &figures.pace),
+    };
+    let outcome = run::run(job, &mut seconds);
+    seconds.live.end();
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(problem) => return fail(exit_of(&problem), &problem.to_string()),
+    };
+    let mut record = Record::new(&outcome, figures, &names, seconds.all);
+    record.summary.server = seconds.observer.as_ref().map(Observer::total);
+    match output.json {
+        true => say(&report::json(&record)),
+        false => say(&report::text(&record)),
+    }
+    let exit = verdict(&output.fail_if, &record);
+    match output.files.write(&record) {
+        Err((exit, error)) => fail(exit, &error),
+        Ok(()) => exit,
+    }
+}
+
+/// How a run ends the command; says which conditions hold that must not.
+fn verdict(fail_if: &[(String, Condition)], record: &Record) -> Exit {
+    for (text, condition) in fail_if {
+        for unknown in condition.metrics().iter().filter(|name| record.get(name).is_none()) {
+            complain(&format!("--fail-if '{text}': this run has no {unknown} to compare"));
+        }
+    }
+    let mut holding = fail_if.iter().filter(|(_, condition)| condition.holds(record)).peekable();
+    let fails = holding.peek().is_some();
+    for (text, condition) in holding {
+        complain(&format!("failed by --fail-if '{text}': {}", condition.explain(record)));
+    }
+    match (record.interrupted, fails) {
+        (true, _) => Exit::Interrupted,
+        (_, true) => Exit::Threshold,
+        _ => Exit::of(&record.summary),
+    }
+}
+
+const fn exit_of(problem: &Problem) -> Exit {
+    match problem {
+        Problem::Unresolved(_) => Exit::Unresolved,
+        Problem::Descriptors { .. } => Exit::Descriptors,
+        Problem::System(..) => Exit::System,
+    }
+}
+
+/// The server that is to be looked at, if it is on this machine.
+fn observer(job: &run::Job, pids: Vec<i32>) -> Option<Observer> {
+    if !pids.is_empty() {
+        return Some(Observer::of_processes(pids));
+    }
+    let hosts = job.plan.entries().iter().map(|entry| (entry.url.host.as_str(), entry.url.port));
+    let addresses: Vec<SocketAddr> =
+        hosts.filter_map(|host| host.to_socket_addrs().ok()).flatten().collect();
+    Observer::of_addresses(&addresses)
+}
+
+/// Keeps the seconds of a run for the report.
+struct Seconds {
+    threads: usize,
+    all: Vec<PerSecond>,
+    observer: Option<Observer>,
+    live: Live,
+}
+
+impl Witness for Seconds {
+    fn begins(&mut self) {
+        if let Some(observer) = &mut self.observer {
+            observer.begin();
+        }
+    }
+
+    fn second(&mut self, second: &Second, _: &Window) {
+        let mut second = PerSecond::new(second, self.threads);
+        if let Some(observer) = &mut self.observer {
+            observer.look(&mut second);
+        }
+        self.all.push(second);
+        self.live.show(&self.all);
+    }
+}
+
+/// Print on standard output; a reader that has gone is no fault.
+fn say(text: &str) {
+    let mut out = std::io::stdout();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Says why there is no run.
+fn fail(exit: Exit, text: &str) -> Exit {
+    complain(text);
+    exit
+}
+
+/// Says something on standard error.
+fn complain(text: &str) {
+    // Where standard error is closed there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "trivet bench: {text}");
+}

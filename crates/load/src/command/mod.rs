@@ -1,0 +1,7 @@
+//! The commands: how words become the four values, and what is printed in the end.
+
+pub mod bench;
+mod exit;
+mod option;
+
+pub use exit::Exit;

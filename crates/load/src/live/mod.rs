@@ -1,0 +1,55 @@
+//! What is shown while a run goes on, on standard error: a picture where that is a terminal, a line
+//! a second where it is not. The report, on standard output, is not concerned.
+
+mod line;
+mod picture;
+
+use crate::report::PerSecond;
+use picture::Picture;
+use std::io::{IsTerminal as _, Write as _};
+
+/// Who looks on.
+pub(crate) enum Live {
+    /// Nobody.
+    Nobody,
+    /// Something that reads lines.
+    Lines,
+    /// Somebody at a terminal.
+    Terminal(Box<Picture>),
+}
+
+impl Live {
+    /// For whoever is at standard error; `pace` says what is being done.
+    pub(crate) fn new(is_quiet: bool, pace: &str) -> Self {
+        if is_quiet {
+            return Self::Nobody;
+        }
+        if !std::io::stderr().is_terminal() {
+            return Self::Lines;
+        }
+        // A terminal that cannot be drawn on can still show lines.
+        Picture::new(pace).map_or(Self::Lines, |picture| Self::Terminal(Box::new(picture)))
+    }
+
+    /// A second has passed; `all` are those until now.
+    pub(crate) fn show(&mut self, all: &[PerSecond]) {
+        let Some(last) = all.last() else { return };
+        let shown = match self {
+            Self::Nobody => Ok(()),
+            Self::Lines => writeln!(std::io::stderr(), "{}", line::of(last)),
+            Self::Terminal(picture) => picture.draw(all),
+        };
+        if shown.is_err() {
+            // Nobody looks on any more; the run is not concerned.
+            *self = Self::Nobody;
+        }
+    }
+
+    /// The run is over: the terminal belongs to the report.
+    pub(crate) fn end(&mut self) {
+        if let Self::Terminal(picture) = self {
+            picture.clear();
+        }
+        *self = Self::Nobody;
+    }
+}

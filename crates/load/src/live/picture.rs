@@ -1,0 +1,164 @@
+//! A run on a terminal: rate, percentiles, errors and users over time, below the command line and
+//! as high as there is room.
+
+use crate::report::PerSecond;
+use crate::report::units::{count, figure, seconds, time_us};
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Style, Stylize as _};
+use ratatui::symbols::Marker;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType, Paragraph};
+use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
+use std::io::{self, Stderr};
+
+/// Lines that the picture takes.
+const HEIGHT: u16 = 18;
+
+/// Seconds that it shows: those before are in the report.
+const SECONDS_MAX: usize = 120;
+
+/// The picture of one run.
+pub(crate) struct Picture {
+    terminal: Terminal<CrosstermBackend<Stderr>>,
+    pace: String,
+}
+
+impl Picture {
+    /// A picture at the cursor.
+    ///
+    /// # Errors
+    /// When the terminal does not say where that is.
+    pub(super) fn new(pace: &str) -> io::Result<Self> {
+        let options = TerminalOptions { viewport: Viewport::Inline(HEIGHT) };
+        let terminal = Terminal::with_options(CrosstermBackend::new(io::stderr()), options)?;
+        Ok(Self { terminal, pace: pace.to_owned() })
+    }
+
+    pub(super) fn draw(&mut self, all: &[PerSecond]) -> io::Result<()> {
+        let shown = &all[all.len().saturating_sub(SECONDS_MAX)..];
+        let pace = &self.pace;
+        self.terminal.draw(|frame| draw(frame, pace, shown)).map(|_| ())
+    }
+
+    pub(super) fn clear(&mut self) {
+        // A terminal that has gone needs no clearing.
+        let _ = self.terminal.clear();
+    }
+}
+
+fn draw(frame: &mut Frame<'_>, pace: &str, seconds: &[PerSecond]) {
+    let [title, plots, now] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(6), Constraint::Length(3)])
+            .areas(frame.area());
+    let [left, right] = Layout::horizontal([Constraint::Percentage(50); 2]).areas(plots);
+    frame.render_widget(Line::from(pace.to_owned()).bold(), title);
+    let points = |value: fn(&PerSecond) -> f64| -> Vec<(f64, f64)> {
+        seconds.iter().map(|second| (second.until_s, value(second))).collect()
+    };
+    let (rate, users) = (points(|second| second.rate), points(|second| second.users.into()));
+    plot(frame, left, "requests/s", figure, &[("rate", Color::Cyan, &rate)]);
+    let p50 = points(|second| second.p50_us);
+    let p99 = points(|second| second.p99_us);
+    let lines = [("p99", Color::Yellow, &p99[..]), ("p50", Color::Cyan, &p50[..])];
+    plot(frame, right, "latency", time_us, &lines);
+    frame.render_widget(summary(seconds, users.last().map_or(0.0, |point| point.1)), now);
+}
+
+/// Name, colour and points of what is plotted.
+type Curve<'a> = (&'a str, Color, &'a [(f64, f64)]);
+
+fn plot(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    title: &str,
+    unit: fn(f64) -> String,
+    lines: &[Curve<'_>],
+) {
+    let all = || lines.iter().flat_map(|line| line.2);
+    let top = all().map(|point| point.1).fold(1.0_f64, f64::max) * 1.05;
+    let begin = all().map(|point| point.0).fold(f64::INFINITY, f64::min);
+    let end = all().map(|point| point.0).fold(begin + 1.0, f64::max);
+    let sets = lines.iter().map(|(name, color, points)| {
+        Dataset::default()
+            .name((*name).to_owned())
+            .marker(Marker::Braille)
+            .graph_type(GraphType::Line)
+            .style(Style::new().fg(*color))
+            .data(points)
+    });
+    let grey = Style::new().fg(Color::DarkGray);
+    let chart = Chart::new(sets.collect())
+        .block(Block::bordered().title(title.to_owned()).border_style(grey))
+        .x_axis(
+            Axis::default().style(grey).bounds([begin, end]).labels([seconds(begin), seconds(end)]),
+        )
+        .y_axis(Axis::default().style(grey).bounds([0.0, top]).labels(["0".to_owned(), unit(top)]));
+    frame.render_widget(chart, area);
+}
+
+fn summary(all: &[PerSecond], users: f64) -> Paragraph<'static> {
+    let Some(last) = all.last() else { return Paragraph::default() };
+    let errors: u64 = all.iter().map(|second| second.errors).sum();
+    let mut now = vec![
+        Span::from(format!(
+            "{:>9}  {} users  ",
+            seconds(last.until_s.max(0.0)),
+            count(users as u64)
+        )),
+        Span::from(format!("{}/s", figure(last.rate))).cyan().bold(),
+        Span::from(format!(
+            "  p50 {}  p90 {}  p99 {}  max {}",
+            time_us(last.p50_us),
+            time_us(last.p90_us),
+            time_us(last.p99_us),
+            time_us(last.max_us)
+        )),
+    ];
+    if last.until_s <= 0.0 {
+        now.push(Span::from("  warming up").dark_gray());
+    }
+    let errors = match errors {
+        0 => Span::from("no errors"),
+        errors => Span::from(format!("{} errors", count(errors))).red().bold(),
+    };
+    let mut below = vec![Span::from(" ".repeat(11)), errors];
+    if let Some(server) = &last.server {
+        let busy = server.busy.map_or(String::new(), |busy| format!(", {busy} workers busy"));
+        below.push(Span::from(format!(
+            "  server: {} us of CPU per request, {} % of a processor{busy}",
+            figure(server.cpu_us_per_request),
+            figure(server.cpu_percent)
+        )));
+    }
+    let hint = Line::from("Ctrl-C ends it and prints the results so far").dark_gray();
+    Paragraph::new(vec![Line::from(now), Line::from(below), hint])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::backend::TestBackend;
+
+    #[test]
+    fn the_picture_shows_rate_latency_and_errors() {
+        let second = |at: u32| PerSecond {
+            until_s: f64::from(at),
+            length_s: 1.0,
+            users: at,
+            rate: 1000.0 * f64::from(at),
+            p50_us: 100.0,
+            p99_us: 2000.0,
+            errors: u64::from(at == 3),
+            ..PerSecond::default()
+        };
+        let all: Vec<PerSecond> = (1..=5).map(second).collect();
+        let mut terminal = Terminal::new(TestBackend::new(100, HEIGHT)).unwrap();
+        terminal.draw(|frame| draw(frame, "5 users", &all)).unwrap();
+        let text = terminal.backend().to_string();
+        for part in ["5 users", "requests/s", "latency", "5,000/s", "p99 2.00 ms", "1 errors"] {
+            assert!(text.contains(part), "no {part} in\n{text}");
+        }
+        terminal.draw(|frame| draw(frame, "nothing yet", &[])).unwrap();
+    }
+}

@@ -1,0 +1,156 @@
+//! The server, if it runs on this machine: what it takes of processor and memory while it is under
+//! load, second by second, seen from outside. Works with any server; Trivet's scoreboard says how
+//! many of its workers are busy, too.
+
+mod find;
+mod machine;
+mod usage;
+
+use crate::report::{PerSecond, Server, ServerSecond};
+use runtime::memory;
+use scoreboard::{Board, RowState};
+use std::net::SocketAddr;
+use usage::Usage;
+
+pub use find::listening;
+pub(crate) use machine::Ticks;
+
+/// Processes whose memory is looked at in one second: it takes a walk through their pages.
+const PSS_PER_SECOND: usize = 8;
+
+/// Watches a server.
+#[derive(Debug)]
+pub struct Observer {
+    usage: Usage,
+    /// What is known of the memory of each process.
+    memory: Vec<(i32, u64)>,
+    /// Which of them comes next.
+    turn: usize,
+    board: Option<Busy>,
+    sums: Sums,
+}
+
+#[derive(Debug, Default)]
+struct Sums {
+    cpu_ns: u64,
+    run_queue_ns: u64,
+    elapsed_s: f64,
+    requests: u64,
+    pss_bytes_max: u64,
+    processes_max: u32,
+    busy_max: Option<u32>,
+}
+
+/// What Trivet's scoreboard says about workers.
+struct Busy(Board);
+
+impl std::fmt::Debug for Busy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Busy")
+    }
+}
+
+impl Observer {
+    /// Of the server that listens at one of the addresses, if that is on this machine and this
+    /// process may see it.
+    pub fn of_addresses(addresses: &[SocketAddr]) -> Option<Self> {
+        let pids = find::listening(addresses);
+        (!pids.is_empty()).then(|| Self::of_processes(pids))
+    }
+
+    /// Of these processes and all their descendants.
+    pub fn of_processes(pids: Vec<i32>) -> Self {
+        let board = pids.iter().find_map(|pid| Board::of_process(*pid).ok()).map(Busy);
+        Self { usage: Usage::of(pids), memory: Vec::new(), turn: 0, board, sums: Sums::default() }
+    }
+
+    /// What it has taken until now does not count.
+    pub fn begin(&mut self) {
+        self.usage.advance();
+    }
+
+    /// Looks at the server at the end of a second of the run.
+    pub fn look(&mut self, second: &mut PerSecond) {
+        let (cpu_ns, run_queue_ns) = self.usage.advance();
+        let processes = self.usage.processes();
+        let pss_bytes = self.memory_of(&processes);
+        let busy = self.board.as_ref().map(Busy::count);
+        let count = u32::try_from(processes.len()).unwrap_or(u32::MAX);
+        let length_s = second.length_s.max(1e-9);
+        second.server = Some(ServerSecond {
+            cpu_us_per_request: cpu_ns as f64 / 1000.0 / second.requests.max(1) as f64,
+            cpu_percent: cpu_ns as f64 / 1e7 / length_s,
+            run_queue_ms_per_s: run_queue_ns as f64 / 1e6 / length_s,
+            pss_bytes,
+            processes: count,
+            busy,
+        });
+        if second.until_s <= 0.0 {
+            return;
+        }
+        let sums = &mut self.sums;
+        sums.cpu_ns += cpu_ns;
+        sums.run_queue_ns += run_queue_ns;
+        sums.elapsed_s += second.length_s;
+        sums.requests += second.requests;
+        sums.pss_bytes_max = sums.pss_bytes_max.max(pss_bytes);
+        sums.processes_max = sums.processes_max.max(count);
+        sums.busy_max = sums.busy_max.max(busy);
+    }
+
+    /// What the run came to.
+    pub fn total(&self) -> Server {
+        let (sums, elapsed_s) = (&self.sums, self.sums.elapsed_s.max(1e-9));
+        Server {
+            program: self.usage.program().to_owned(),
+            pids: self.usage.roots().to_vec(),
+            cpu_us_per_request: sums.cpu_ns as f64 / 1000.0 / sums.requests.max(1) as f64,
+            cpu_percent: sums.cpu_ns as f64 / 1e7 / elapsed_s,
+            run_queue_ms_per_s: sums.run_queue_ns as f64 / 1e6 / elapsed_s,
+            pss_bytes_max: sums.pss_bytes_max,
+            processes_max: sums.processes_max,
+            busy_max: sums.busy_max,
+            workers: self.board.as_ref().map(Busy::workers),
+        }
+    }
+
+    /// Memory of all processes: a few are looked at, of the others the last look counts, and of
+    /// those that nobody has looked at the mean.
+    fn memory_of(&mut self, processes: &[i32]) -> u64 {
+        self.memory.retain(|(pid, _)| processes.contains(pid));
+        let count = processes.len();
+        for step in 0..count.min(PSS_PER_SECOND) {
+            let pid = processes[(self.turn + step) % count];
+            let Ok(share) = memory::share(pid) else { continue };
+            self.memory.retain(|known| known.0 != pid);
+            self.memory.push((pid, share.proportional_bytes));
+        }
+        self.turn = if count == 0 { 0 } else { (self.turn + PSS_PER_SECOND) % count };
+        let known: u64 = self.memory.iter().map(|(_, bytes)| bytes).sum();
+        match self.memory.len() as u64 {
+            0 => 0,
+            looked_at => known / looked_at * count as u64,
+        }
+    }
+}
+
+impl Busy {
+    /// Workers that are with a client.
+    fn count(&self) -> u32 {
+        let idle = [RowState::Dead, RowState::Starting, RowState::Ready];
+        let rows = (0..self.0.used())
+            .flat_map(|process| (0..self.0.rows_per_process()).map(move |row| (process, row)));
+        let is_busy = |(process, row)| {
+            self.0.worker(process, row).is_some_and(|worker| !idle.contains(&worker.state()))
+        };
+        u32::try_from(rows.filter(|place| is_busy(*place)).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Workers there may be.
+    fn workers(&self) -> u32 {
+        match self.0.sizing().workers {
+            0 => u32::try_from(self.0.processes() * self.0.rows_per_process()).unwrap_or(u32::MAX),
+            workers => workers,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What: requests with their variables, order and weights.
+//!
+//! ```
+//! use load::plan::{Cursor, Draft, Entry, Options, Order, Plan, Variables};
+//!
+//! let mut variables = Variables::default();
+//! variables.define("word", "list[red,green]").unwrap();
+//! let draft = Draft { url: "localhost/search?q=#{word}", ..Draft::default() };
+//! let entry = Entry::new(&draft, &variables, &Options::default()).unwrap();
+//! assert_eq!(entry.name, "GET http://localhost/search?q=$(word)");
+//!
+//! let plan = Plan::new(vec![entry], Order::Weighted).unwrap();
+//! let mut cursor = Cursor::new(1, 0);
+//! let index = plan.next(&mut cursor);
+//! let mut bytes = Vec::new();
+//! plan.entries()[index].write(&mut cursor.values, None, &mut bytes);
+//! assert!(bytes.starts_with(b"GET /search?q="));
+//! ```
+
+pub mod cookies;
+pub mod file;
+mod mix;
+pub mod replay;
+mod request;
+mod values;
+
+pub use request::{Body, Draft, Entry, Options, Request, Statuses, Think};
+pub use values::{Random, Text, Values, Variable, Variables};
+
+use crate::text::Fault;
+use mix::Mix;
+
+/// Which request comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// By weight, evenly mixed: over any stretch each comes as often as its weight says, but for
+    /// rounding.
+    Weighted,
+    /// One after the other, each user from another place on; weights do not count. siege's order.
+    InTurn,
+    /// By weight, at random: siege with `-i`.
+    AtRandom,
+}
+
+/// Requests and their order.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    entries: Vec<Entry>,
+    order: Order,
+    mix: Mix,
+    /// For each entry, the weights of all before it and its own.
+    sums: Vec<u64>,
+}
+
+/// Requests of a plan at most.
+pub const ENTRIES_MAX: usize = 1_000_000;
+
+impl Plan {
+    /// A plan of at least one request, some of them with a weight above 0.
+    pub fn new(entries: Vec<Entry>, order: Order) -> Result<Self, Fault> {
+        let add = |sum: &mut u64, entry: &Entry| {
+            *sum += u64::from(entry.weight);
+            Some(*sum)
+        };
+        let sums: Vec<u64> = entries.iter().scan(0, add).collect();
+        if entries.len() > ENTRIES_MAX {
+            return Err(Fault::new("", 0, format!("{ENTRIES_MAX} requests at most were expected")));
+        }
+        let mix = Mix::new(entries.iter().map(|entry| entry.weight));
+        let mix = mix.ok_or_else(|| Fault::new("", 0, "a plan without requests"))?;
+        Ok(Self { entries, order, mix, sums })
+    }
+
+    /// The requests.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The order.
+    pub const fn order(&self) -> Order {
+        self.order
+    }
+
+    /// The index of the next request of a user.
+    pub fn next(&self, cursor: &mut Cursor) -> usize {
+        let step = cursor.step;
+        cursor.step += 1;
+        if step > 0 {
+            cursor.values.advance();
+        }
+        let len = self.entries.len() as u64;
+        match self.order {
+            Order::InTurn => ((u64::from(cursor.user) + step % len) % len) as usize,
+            Order::Weighted => self.mix.at(cursor.user, step),
+            Order::AtRandom => {
+                let number = cursor.random.below(self.sums.last().copied().unwrap_or(1));
+                self.sums.partition_point(|sum| *sum <= number)
+            }
+        }
+    }
+}
+
+/// Where one user is in the plan, and the values of the request it is at.
+#[derive(Clone, Debug)]
+pub struct Cursor {
+    /// For [`Entry::write`].
+    pub values: Values,
+    user: u32,
+    step: u64,
+    random: Random,
+}
+
+impl Cursor {
+    /// A user before its first request. The same seed and user give the same run.
+    pub const fn new(seed: u64, user: u32) -> Self {
+        let random = Random::new(seed ^ (user as u64).wrapping_mul(0xd134_2543_de82_ef95));
+        Self { values: Values::new(seed, user), user, step: 0, random }
+    }
+
+    /// How long this user thinks, nanoseconds.
+    pub fn think_ns(&mut self, think: Think) -> u64 {
+        let span_ns = think.to_ns.saturating_sub(think.from_ns);
+        think.from_ns.saturating_add(self.random.below(span_ns.saturating_add(1)))
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,484 @@
+//! One request of a plan and its bytes: encoded once where nothing in it changes, else each time.
+
+use super::cookies::Cookies;
+use super::values::{Part, Text, Values, Variables, check_line};
+use crate::text::Fault;
+use crate::url::Url;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// What is the same for all requests of a plan.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whether connections are used again.
+    pub keep_alive: bool,
+    /// Whether to speak HTTP/1.0, as ab does.
+    pub http10: bool,
+    /// The value of User-Agent; empty for none.
+    pub user_agent: String,
+    /// Fields for every request. One named as a usual field (Host, User-Agent, Accept,
+    /// Content-Type, Connection) takes its place; an empty value takes it away, as in curl.
+    pub fields: Vec<(String, String)>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let user_agent = concat!("trivet/", env!("CARGO_PKG_VERSION")).to_owned();
+        Self { keep_alive: true, http10: false, user_agent, fields: Vec::new() }
+    }
+}
+
+/// The body of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Body {
+    /// None.
+    #[default]
+    None,
+    /// A text, maybe with variables.
+    Text(Text),
+    /// Bytes of a file, as they are.
+    Bytes(Arc<[u8]>),
+}
+
+/// Method, target, fields and body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The method, a token.
+    pub method: String,
+    /// Path and query.
+    pub target: Text,
+    /// Fields in the order they are sent, without Connection, Content-Length and cookies.
+    pub fields: Vec<(String, Text)>,
+    /// The body.
+    pub body: Body,
+}
+
+/// How long a user waits before the next request, nanoseconds: evenly spread between the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Think {
+    /// The shortest.
+    pub from_ns: u64,
+    /// The longest.
+    pub to_ns: u64,
+}
+
+/// Statuses that count as success.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statuses(Vec<RangeInclusive<u16>>);
+
+impl Statuses {
+    /// Reads a list such as `200,301-303,4xx`.
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        let read = |word: &str| -> Option<RangeInclusive<u16>> {
+            let status = |word: &str| {
+                let number = if word.len() == 3 { word.parse().ok() } else { None };
+                number.filter(|status| (100..=999u16).contains(status))
+            };
+            if let Some(class) = word.to_ascii_lowercase().strip_suffix("xx") {
+                let first = status(&format!("{class}00"))?;
+                return Some(first..=first + 99);
+            }
+            let (from, to) = word.split_once('-').unwrap_or((word, word));
+            let range = status(from)?..=status(to)?;
+            (!range.is_empty()).then_some(range)
+        };
+        let ranges = text.split(',').map(|word| {
+            let at = word.as_ptr().addr() - text.as_ptr().addr();
+            let what = "a status was expected: 200, 301-303 or 4xx";
+            read(word.trim()).ok_or_else(|| Fault::new(text, at, what))
+        });
+        ranges.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// These and no others.
+    pub fn of(statuses: &[u16]) -> Self {
+        Self(statuses.iter().map(|status| *status..=*status).collect())
+    }
+
+    /// Whether a status is one of them.
+    pub fn has(&self, status: u16) -> bool {
+        self.0.iter().any(|range| range.contains(&status))
+    }
+}
+
+/// One request of a plan, with what is known about it.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Method and URL as they were written, for reports.
+    pub name: String,
+    /// Where it goes.
+    pub url: Url,
+    /// How often it comes, beside the weights of the others.
+    pub weight: u32,
+    /// How long a user waits after it.
+    pub think: Option<Think>,
+    /// Which statuses are right; `None` leaves that to the caller.
+    pub expect: Option<Statuses>,
+    request: Request,
+    http10: bool,
+    has_own_cookies: bool,
+    fixed: Option<Arc<[u8]>>,
+}
+
+/// A request as it was written, before names are looked up.
+#[derive(Clone, Debug, Default)]
+pub struct Draft<'a> {
+    /// The method; empty for GET, or POST with a body.
+    pub method: &'a str,
+    /// The URL, with references to variables after its host.
+    pub url: &'a str,
+    /// Fields, which go before those of the options.
+    pub fields: Vec<(String, String)>,
+    /// The body, with references.
+    pub body: Option<&'a str>,
+    /// The body as it is; wins over `body`.
+    pub bytes: Option<Arc<[u8]>>,
+    /// The type of the body, if no field tells.
+    pub content_type: &'a str,
+}
+
+/// What a body is unless it is said: what forms send.
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Fields of which there is one, so that another of the name takes its place.
+const USUAL: [&str; 5] = ["host", "user-agent", "accept", "content-type", "connection"];
+
+impl Entry {
+    /// Makes the request of a draft.
+    pub fn new(draft: &Draft<'_>, variables: &Variables, options: &Options) -> Result<Self, Fault> {
+        let (url, target) = url_and_target(draft.url, variables)?;
+        let body = match (&draft.bytes, draft.body) {
+            (Some(bytes), _) => Body::Bytes(Arc::clone(bytes)),
+            (None, Some(text)) => Body::Text(variables.text(text)?),
+            (None, None) => Body::None,
+        };
+        let method = match (draft.method, &body) {
+            ("", Body::None) => "GET",
+            ("", _) => "POST",
+            (method, _) => method,
+        };
+        check_token(method, "a method")?;
+        let mut fields = Fields::default();
+        fields.usual("Host", Text::fixed(&url.authority()));
+        fields.usual("User-Agent", Text::fixed(&options.user_agent));
+        fields.usual("Accept", Text::fixed("*/*"));
+        if body != Body::None {
+            let content_type =
+                if draft.content_type.is_empty() { FORM } else { draft.content_type };
+            fields.usual("Content-Type", Text::fixed(content_type));
+        }
+        let connection = match (options.http10, options.keep_alive) {
+            (false, true) | (true, false) => "",
+            (false, false) => "close",
+            (true, true) => "Keep-Alive",
+        };
+        fields.usual("Connection", Text::fixed(connection));
+        if let Some(plain) = url.credentials() {
+            fields.usual("Authorization", Text::fixed(&format!("Basic {}", base64(&plain))));
+        }
+        fields.add(&options.fields, variables)?;
+        fields.add(&draft.fields, variables)?;
+        let request = Request { method: method.to_owned(), target, fields: fields.rows, body };
+        Ok(Self::of_request(url, request, options))
+    }
+
+    fn of_request(url: Url, mut request: Request, options: &Options) -> Self {
+        let is_kept = |field: &(String, Text)| field.1.as_fixed().is_none_or(|v| !v.is_empty());
+        request.fields.retain(is_kept);
+        let name = match request.target.as_fixed() {
+            Some(_) => format!("{} {url}", request.method),
+            None => {
+                let base = Url { target: String::new(), ..url.clone() };
+                format!("{} {base}{}", request.method, request.target.source())
+            }
+        };
+        let has_own_cookies = request.fields.iter().any(|f| f.0.eq_ignore_ascii_case("cookie"));
+        let http10 = options.http10;
+        let mut entry = Self {
+            name,
+            url,
+            weight: 1,
+            think: None,
+            expect: None,
+            request,
+            http10,
+            has_own_cookies,
+            fixed: None,
+        };
+        if entry.is_fixed() {
+            let mut out = Vec::new();
+            entry.encode(&mut Values::new(0, 0), None, &mut out);
+            entry.fixed = Some(out.into());
+        }
+        entry
+    }
+
+    /// The request that follows from this one when it is answered with a redirect of this status
+    /// to `url` (RFC 9110 section 15.4): a GET as a rule, the same again after 307 and 308. What is
+    /// known of the entry stays; credentials do not go to another server.
+    pub fn redirected(&self, url: Url, status: u16) -> Self {
+        let keeps_method =
+            matches!(status, 307 | 308) || matches!(self.request.method.as_str(), "GET" | "HEAD");
+        let mut request = self.request.clone();
+        request.target = Text::fixed(&url.target);
+        if !keeps_method {
+            request.method = "GET".to_owned();
+            request.body = Body::None;
+        }
+        let is_same_server = url.is_same_server(&self.url);
+        let is_kept = |name: &str| match name {
+            "host" => false,
+            "content-type" => keeps_method,
+            "authorization" | "cookie" => is_same_server,
+            _ => true,
+        };
+        request.fields.retain(|field| is_kept(&field.0.to_ascii_lowercase()));
+        request.fields.insert(0, ("Host".to_owned(), Text::fixed(&url.authority())));
+        let options = Options { http10: self.http10, ..Options::default() };
+        let known = (self.weight, self.think, self.expect.clone());
+        let mut entry = Self::of_request(url, request, &options);
+        (entry.weight, entry.think, entry.expect) = known;
+        entry
+    }
+
+    /// Method, target, fields and body.
+    pub const fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// The bytes of head and body, if they are always the same: there is no variable. With a jar of
+    /// cookies, [`Self::write`] instead.
+    pub const fn fixed(&self) -> Option<&Arc<[u8]>> {
+        self.fixed.as_ref()
+    }
+
+    /// Appends head and body with these values and cookies. Afterwards [`Values::advance`]; the
+    /// plan does that when it gives out the next request.
+    pub fn write(&self, values: &mut Values, cookies: Option<Cookies<'_>>, out: &mut Vec<u8>) {
+        match (&self.fixed, cookies) {
+            (Some(fixed), None) => out.extend(&fixed[..]),
+            (_, cookies) => self.encode(values, cookies, out),
+        }
+    }
+
+    /// Appends the body with these values.
+    pub fn write_body(&self, values: &Values, out: &mut Vec<u8>) {
+        match &self.request.body {
+            Body::None => {}
+            Body::Text(text) => text.write(values, out),
+            Body::Bytes(bytes) => out.extend(&bytes[..]),
+        }
+    }
+
+    /// Tells the fields one by one as HTTP/2 wants them (RFC 9113 section 8.2): names in lower
+    /// case, nothing about the connection, and no Host: [`Self::authority`] is for `:authority`.
+    /// Content-Length is among them if there is a body.
+    pub fn each_field(
+        &self,
+        values: &mut Values,
+        cookies: Option<Cookies<'_>>,
+        tell: &mut dyn FnMut(&str, &[u8]),
+    ) {
+        let mut value = std::mem::take(&mut values.scratch);
+        for (name, text) in &self.request.fields {
+            let name = name.to_ascii_lowercase();
+            if CONNECTION_FIELDS.contains(&name.as_str()) {
+                continue;
+            }
+            value.clear();
+            text.write(values, &mut value);
+            if let Some(cookies) = cookies.filter(|_| name == "cookie") {
+                self.add_cookies(cookies, &mut value);
+            }
+            tell(&name, &value);
+        }
+        if self.has_length() {
+            value.clear();
+            self.write_body(values, &mut value);
+            let length = value.len().to_string();
+            tell("content-length", length.as_bytes());
+        }
+        if let Some(cookies) = cookies.filter(|_| !self.has_own_cookies) {
+            value.clear();
+            if cookies.jar.write_value(&self.url, cookies.now_s, &mut value) {
+                tell("cookie", &value);
+            }
+        }
+        values.scratch = value;
+    }
+
+    /// The value of Host, which may be another than that of the URL.
+    pub fn authority(&self, values: &Values) -> String {
+        let host = self.request.fields.iter().find(|field| field.0.eq_ignore_ascii_case("host"));
+        let mut out = Vec::new();
+        if let Some((_, text)) = host {
+            text.write(values, &mut out);
+        }
+        String::from_utf8(out).ok().filter(|host| !host.is_empty()).unwrap_or(self.url.authority())
+    }
+
+    fn is_fixed(&self) -> bool {
+        let Request { target, fields, body, .. } = &self.request;
+        let body_is_fixed = match body {
+            Body::None | Body::Bytes(_) => true,
+            Body::Text(text) => text.as_fixed().is_some(),
+        };
+        let fields_are_fixed = fields.iter().all(|field| field.1.as_fixed().is_some());
+        body_is_fixed && fields_are_fixed && target.as_fixed().is_some()
+    }
+
+    /// RFC 9110 section 8.6: methods that usually have a body say so when it is empty, too.
+    fn has_length(&self) -> bool {
+        let is_usual = matches!(self.request.method.as_str(), "POST" | "PUT" | "PATCH");
+        is_usual || self.request.body != Body::None
+    }
+
+    /// Adds the cookies of the jar to those of the request itself: there is one field for both
+    /// (RFC 6265 section 5.4).
+    fn add_cookies(&self, cookies: Cookies<'_>, out: &mut Vec<u8>) {
+        let len = out.len();
+        out.extend(b"; ");
+        if !cookies.jar.write_value(&self.url, cookies.now_s, out) {
+            out.truncate(len);
+        }
+    }
+
+    fn encode(&self, values: &mut Values, cookies: Option<Cookies<'_>>, out: &mut Vec<u8>) {
+        out.extend(self.request.method.as_bytes());
+        out.push(b' ');
+        self.request.target.write(values, out);
+        out.extend(if self.http10 { b" HTTP/1.0\r\n" } else { b" HTTP/1.1\r\n" });
+        for (name, text) in &self.request.fields {
+            out.extend(name.as_bytes());
+            out.extend(b": ");
+            text.write(values, out);
+            if let Some(cookies) = cookies.filter(|_| name.eq_ignore_ascii_case("cookie")) {
+                self.add_cookies(cookies, out);
+            }
+            out.extend(b"\r\n");
+        }
+        if let Some(cookies) = cookies.filter(|_| !self.has_own_cookies) {
+            cookies.jar.write_field(&self.url, cookies.now_s, out);
+        }
+        if self.has_length() {
+            let mut body = std::mem::take(&mut values.scratch);
+            body.clear();
+            self.write_body(values, &mut body);
+            out.extend(b"Content-Length: ");
+            out.extend(body.len().to_string().as_bytes());
+            out.extend(b"\r\n\r\n");
+            out.extend(&body);
+            values.scratch = body;
+        } else {
+            out.extend(b"\r\n");
+        }
+    }
+}
+
+/// Fields that HTTP/2 has no use for (RFC 9113 section 8.2.2), and Host.
+const CONNECTION_FIELDS: [&str; 7] =
+    ["host", "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"];
+
+/// Fields of one request at most; servers take a hundred.
+const FIELDS_MAX: usize = 1000;
+
+/// Fields that are collected.
+#[derive(Default)]
+struct Fields {
+    rows: Vec<(String, Text)>,
+}
+
+impl Fields {
+    /// A field that another of its name replaces; empty it still keeps the place.
+    fn usual(&mut self, name: &str, text: Text) {
+        self.rows.push((name.to_owned(), text));
+    }
+
+    /// Adds fields that were written: they replace those of their name, and not each other.
+    fn add(&mut self, fields: &[(String, String)], variables: &Variables) -> Result<(), Fault> {
+        if fields.len() > FIELDS_MAX {
+            return Err(Fault::new("", 0, format!("{FIELDS_MAX} fields at most were expected")));
+        }
+        let mut added: Vec<(String, Text)> = Vec::new();
+        for (name, value) in fields {
+            check_token(name, "a field name")?;
+            let lower = name.to_ascii_lowercase();
+            if matches!(lower.as_str(), "content-length" | "transfer-encoding") {
+                return Err(Fault::new(name, 0, "this is worked out from the body"));
+            }
+            let text = variables.text(value.trim_matches([' ', '\t']))?;
+            text.check_line()?;
+            let earlier = self.rows.iter_mut().find(|row| row.0.eq_ignore_ascii_case(name));
+            match earlier {
+                // In its place, so that Host stays first.
+                Some(row) if USUAL.contains(&lower.as_str()) => *row = (name.clone(), text),
+                _ => added.push((name.clone(), text)),
+            }
+        }
+        self.rows.retain(|row| !added.iter().any(|new| new.0.eq_ignore_ascii_case(&row.0)));
+        self.rows.extend(added);
+        Ok(())
+    }
+}
+
+fn check_token(text: &str, what: &str) -> Result<(), Fault> {
+    if message::scan::is_token(text.as_bytes()) {
+        return Ok(());
+    }
+    let at = text.bytes().position(|byte| !message::scan::is_token_byte(byte)).unwrap_or(0);
+    Err(Fault::new(text, at, format!("{what} was expected")))
+}
+
+/// The URL with names for variables in its target, and the target itself.
+fn url_and_target(written: &str, variables: &Variables) -> Result<(Url, Text), Fault> {
+    check_line(written)?;
+    let text = variables.text(written)?;
+    let first = match text.parts.first() {
+        Some(Part::Fixed(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+        _ => String::new(),
+    };
+    if text.parts.len() > 1 || matches!(text.parts.first(), Some(Part::Variable(_))) {
+        let after_scheme = first.find("://").map_or(0, |at| at + 3);
+        if !first[after_scheme..].contains(['/', '?']) {
+            let what = "a variable may stand in path and query, not in the host";
+            return Err(Fault::new(written, 0, what));
+        }
+    }
+    let mut url = Url::parse(&first)?;
+    let mut target = Text::fixed(&url.target);
+    let mut is_fragment = first.contains('#');
+    for part in text.parts.iter().skip(1) {
+        match part {
+            _ if is_fragment => break,
+            Part::Variable(variable) => target.push_variable_of_target(variable),
+            Part::Fixed(bytes) => {
+                let piece = String::from_utf8_lossy(bytes);
+                is_fragment = piece.contains('#');
+                let piece = crate::url::encoded(piece.split('#').next().unwrap_or_default());
+                target.push_fixed(piece.as_bytes());
+            }
+        }
+    }
+    url.target = target.source();
+    Ok((url, target))
+}
+
+/// RFC 4648 section 4.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for group in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for digit in 0..4 {
+            let value = (bits >> (18 - 6 * digit)) & 63;
+            let is_padding = digit > group.len();
+            out.push(if is_padding { '=' } else { char::from(DIGITS[value as usize]) });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "request_tests.rs"]
+mod tests;

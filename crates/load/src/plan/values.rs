@@ -1,0 +1,404 @@
+//! Variables, texts made with them, and the values they have in one request.
+//!
+//! A value is a function of seed, user, request and variable: nothing is stored, runs can be
+//! repeated, and a variable that stands twice in a request has one value there.
+
+use crate::text::{Fault, Scanner, nearest};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// What a variable can be.
+///
+/// ```text
+/// list[a,b,c]               one of these, at random
+/// alpha[min,max[,count]]    letters, so many; of count different texts
+/// number[min,max[,count]]   a number from min to max; of count different ones
+/// uuid                      a random UUID
+/// udid                      40 hexadecimal digits
+/// ```
+///
+/// Two need no definition: `n` is the number of the request of this user, from 1 on, and `user`
+/// that of the user, from 0 on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Source {
+    List(Vec<String>),
+    Alpha { min: u64, max: u64, count: u64 },
+    Number { min: u64, max: u64, count: u64 },
+    Uuid,
+    Udid,
+    Request,
+    User,
+}
+
+/// A variable by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    name: String,
+    source: Source,
+}
+
+/// Letters of an `alpha` value at most.
+const ALPHA_MAX: u64 = 4096;
+
+impl Variable {
+    /// Reads a definition, `list[a,b]`. `None` if it is none at all.
+    pub fn parse(name: &str, text: &str) -> Option<Result<Self, Fault>> {
+        let source = match text {
+            "uuid" => Ok(Source::Uuid),
+            "udid" => Ok(Source::Udid),
+            _ => {
+                let (kind, rest) = text.split_once('[')?;
+                let inside = rest.strip_suffix(']')?;
+                match kind {
+                    "list" => list(text, inside),
+                    "alpha" => numbers(text, inside, ALPHA_MAX)
+                        .map(|(min, max, count)| Source::Alpha { min, max, count }),
+                    "number" => numbers(text, inside, u64::MAX / 2)
+                        .map(|(min, max, count)| Source::Number { min, max, count }),
+                    _ => return None,
+                }
+            }
+        };
+        Some(source.map(|source| Self { name: name.to_owned(), source }))
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same with values that fit a request target.
+    fn for_target(variable: &Arc<Self>) -> Arc<Self> {
+        match &variable.source {
+            Source::List(items) => {
+                let items = items.iter().map(|item| crate::url::encoded(item)).collect();
+                Arc::new(Self { name: variable.name.clone(), source: Source::List(items) })
+            }
+            _ => Arc::clone(variable),
+        }
+    }
+
+    fn write(&self, values: &Values, out: &mut Vec<u8>) {
+        let mut random = values.random_of(&self.name);
+        match &self.source {
+            Source::List(items) => {
+                let index = random.below(items.len() as u64) as usize;
+                out.extend(items[index].as_bytes());
+            }
+            Source::Alpha { min, max, count } => {
+                let mut random = Random::new(random.below(*count) ^ mix(hash(&self.name)));
+                let len = min + random.below(max - min + 1);
+                out.extend((0..len).map(|_| b'a' + random.below(26) as u8));
+            }
+            Source::Number { min, max, count } => {
+                let mut random = Random::new(random.below(*count) ^ mix(hash(&self.name)));
+                push_number(min + random.below(max - min + 1), out);
+            }
+            Source::Uuid => push_uuid(random.next(), random.next(), out),
+            Source::Udid => {
+                let mut text = format!("{:016x}{:016x}", random.next(), random.next());
+                let _ = write!(text, "{:08x}", random.next() as u32);
+                out.extend(text.as_bytes());
+            }
+            Source::Request => push_number(values.request, out),
+            Source::User => push_number(u64::from(values.user), out),
+        }
+    }
+}
+
+fn list(text: &str, inside: &str) -> Result<Source, Fault> {
+    let items: Vec<String> = inside.split(',').map(|item| item.trim().to_owned()).collect();
+    if inside.trim().is_empty() {
+        return Err(Fault::new(text, text.len() - 1, "at least one value was expected"));
+    }
+    check_line(text)?;
+    Ok(Source::List(items))
+}
+
+/// `min,max` or `min,max,count`.
+fn numbers(text: &str, inside: &str, most: u64) -> Result<(u64, u64, u64), Fault> {
+    let mut numbers = Vec::new();
+    for word in inside.split(',') {
+        let at = word.as_ptr().addr() - text.as_ptr().addr();
+        let number = word.trim().parse().ok().filter(|number| *number <= most);
+        numbers.push(number.ok_or_else(|| {
+            Fault::new(text, at, format!("a whole number up to {most} was expected"))
+        })?);
+    }
+    match numbers[..] {
+        [min, max] if min <= max => Ok((min, max, u64::MAX)),
+        [min, max, count] if min <= max && count > 0 => Ok((min, max, count)),
+        _ => Err(Fault::new(text, 0, "[min,max] or [min,max,count] was expected")),
+    }
+}
+
+fn push_number(number: u64, out: &mut Vec<u8>) {
+    out.extend(number.to_string().as_bytes());
+}
+
+/// RFC 9562 section 5.4: version 4, random.
+fn push_uuid(high: u64, low: u64, out: &mut Vec<u8>) {
+    let high = (high & !0xf000) | 0x4000;
+    let low = (low & (u64::MAX >> 2)) | (1 << 63);
+    let digits = format!("{high:016x}{low:016x}");
+    for (index, piece) in
+        [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]]
+            .into_iter()
+            .enumerate()
+    {
+        if index > 0 {
+            out.push(b'-');
+        }
+        out.extend(piece.as_bytes());
+    }
+}
+
+/// The names that texts can use.
+#[derive(Clone, Debug)]
+pub struct Variables {
+    constants: Vec<(String, String)>,
+    variables: Vec<Arc<Variable>>,
+}
+
+impl Default for Variables {
+    fn default() -> Self {
+        let own = [("n", Source::Request), ("user", Source::User)];
+        let own = own.map(|(name, source)| Arc::new(Variable { name: name.to_owned(), source }));
+        Self { constants: Vec::new(), variables: own.into() }
+    }
+}
+
+/// Names at most; each use looks through all.
+const NAMES_MAX: usize = 10_000;
+
+/// Whether a text can be a name.
+pub(crate) fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+impl Variables {
+    /// Defines a name, again if need be: `text` is a definition (see [`Variable::parse`]) or else
+    /// a constant, which may use names defined before.
+    pub fn define(&mut self, name: &str, text: &str) -> Result<(), Fault> {
+        if !is_name(name) {
+            return Err(Fault::new(name, 0, "a name of letters, digits, _ and - was expected"));
+        }
+        if self.constants.len() + self.variables.len() >= NAMES_MAX {
+            return Err(Fault::new(name, 0, format!("{NAMES_MAX} names at most were expected")));
+        }
+        let variable = Variable::parse(name, text).transpose()?;
+        let constant = if variable.is_none() { Some(self.constant(text)?) } else { None };
+        self.constants.retain(|(known, _)| known != name);
+        self.variables.retain(|known| known.name != name);
+        self.variables.extend(variable.map(Arc::new));
+        self.constants.extend(constant.map(|value| (name.to_owned(), value)));
+        Ok(())
+    }
+
+    fn constant(&self, text: &str) -> Result<String, Fault> {
+        match self.text(text)?.parts.as_slice() {
+            [] => Ok(String::new()),
+            [Part::Fixed(bytes)] => Ok(String::from_utf8_lossy(bytes).into_owned()),
+            _ => Err(Fault::new(text, 0, "a constant cannot change: it uses a variable")),
+        }
+    }
+
+    /// Reads a text with references, `$(NAME)`, `${NAME}` or `#{NAME}`; `$$(` is `$(` itself.
+    pub fn text(&self, text: &str) -> Result<Text, Fault> {
+        let mut scanner = Scanner::new(text);
+        let mut out = Text::default();
+        while !scanner.is_at_end() {
+            out.push_fixed(scanner.take_while(|c| c != '$' && c != '#').as_bytes());
+            let start = scanner.clone();
+            let end = if ["$$(", "$${", "##{"].iter().any(|escape| scanner.eat(escape)) {
+                out.push_fixed(&scanner.text.as_bytes()[start.at + 1..scanner.at]);
+                continue;
+            } else if scanner.eat("$(") {
+                ")"
+            } else if scanner.eat("${") || scanner.eat("#{") {
+                "}"
+            } else {
+                out.push_fixed(scanner.rest().chars().next().map_or(&b""[..], |c| match c {
+                    '$' => b"$",
+                    _ => b"#",
+                }));
+                scanner.at += usize::from(!scanner.is_at_end());
+                continue;
+            };
+            let name_at = scanner.clone();
+            let name = scanner.take_while(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+            if !scanner.eat(end) {
+                return Err(start.fault(format!("a name and {end} were expected")));
+            }
+            self.push_named(name, &mut out).map_err(|what| name_at.fault(what))?;
+        }
+        Ok(out)
+    }
+
+    fn push_named(&self, name: &str, out: &mut Text) -> Result<(), String> {
+        if let Some((_, value)) = self.constants.iter().find(|(known, _)| known == name) {
+            out.push_fixed(value.as_bytes());
+            return Ok(());
+        }
+        if let Some(variable) = self.variables.iter().find(|known| known.name == name) {
+            out.parts.push(Part::Variable(Arc::clone(variable)));
+            return Ok(());
+        }
+        let constants = self.constants.iter().map(|(known, _)| known.as_str());
+        let known: Vec<&str> = constants.chain(self.variables.iter().map(|v| v.name())).collect();
+        Err(match nearest(name, &known) {
+            Some(near) => format!("no such name; did you mean {near}?"),
+            None => "no such name".to_owned(),
+        })
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Fixed(Vec<u8>),
+    Variable(Arc<Variable>),
+}
+
+/// A text with variables in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    pub(crate) parts: Vec<Part>,
+}
+
+impl Text {
+    /// A text without variables.
+    pub fn fixed(text: &str) -> Self {
+        let mut out = Self::default();
+        out.push_fixed(text.as_bytes());
+        out
+    }
+
+    /// The bytes, if there is no variable.
+    pub fn as_fixed(&self) -> Option<&[u8]> {
+        match self.parts.as_slice() {
+            [] => Some(&[]),
+            [Part::Fixed(bytes)] => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// Appends the text with the values of a request.
+    pub fn write(&self, values: &Values, out: &mut Vec<u8>) {
+        for part in &self.parts {
+            match part {
+                Part::Fixed(bytes) => out.extend(bytes),
+                Part::Variable(variable) => variable.write(values, out),
+            }
+        }
+    }
+
+    /// The text as it was written, with names for variables.
+    pub fn source(&self) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Fixed(bytes) => out.push_str(&String::from_utf8_lossy(bytes)),
+                Part::Variable(variable) => out.push_str(&format!("$({})", variable.name)),
+            }
+        }
+        out
+    }
+
+    pub(crate) fn push_fixed(&mut self, more: &[u8]) {
+        match self.parts.last_mut() {
+            _ if more.is_empty() => {}
+            Some(Part::Fixed(bytes)) => bytes.extend(more),
+            _ => self.parts.push(Part::Fixed(more.to_vec())),
+        }
+    }
+
+    pub(crate) fn push_variable_of_target(&mut self, variable: &Arc<Variable>) {
+        self.parts.push(Part::Variable(Variable::for_target(variable)));
+    }
+
+    /// Refuses what would end a line of a head. Values of variables never hold it.
+    pub(crate) fn check_line(&self) -> Result<(), Fault> {
+        let mut fixed = self.parts.iter().filter_map(|part| match part {
+            Part::Fixed(bytes) => Some(bytes),
+            Part::Variable(_) => None,
+        });
+        fixed.try_for_each(|bytes| check_line(&String::from_utf8_lossy(bytes)))
+    }
+}
+
+/// Refuses CR, LF and NUL (RFC 9110 section 5.5).
+pub(crate) fn check_line(text: &str) -> Result<(), Fault> {
+    match text.find(['\r', '\n', '\0']) {
+        Some(at) => Err(Fault::new(text, at, "a line end or a zero byte")),
+        None => Ok(()),
+    }
+}
+
+/// What the variables of one request depend on.
+#[derive(Clone, Debug)]
+pub struct Values {
+    seed: u64,
+    user: u32,
+    request: u64,
+    pub(crate) scratch: Vec<u8>,
+}
+
+impl Values {
+    /// Those of the first request of a user.
+    pub const fn new(seed: u64, user: u32) -> Self {
+        Self { seed, user, request: 1, scratch: Vec::new() }
+    }
+
+    /// Goes on to the next request of the user.
+    pub const fn advance(&mut self) {
+        self.request += 1;
+    }
+
+    fn random_of(&self, name: &str) -> Random {
+        Random::new(mix(mix(self.seed ^ hash(name)) ^ u64::from(self.user)) ^ mix(self.request))
+    }
+}
+
+/// Numbers that look random: splitmix64, which is one addition and one [`mix`] each.
+#[derive(Clone, Debug)]
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// A sequence of its own for each seed.
+    pub const fn new(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    /// The next number.
+    #[allow(clippy::should_implement_trait, reason = "an endless sequence needs no Option")]
+    pub const fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.state)
+    }
+
+    /// A number below `bound`, each as likely as any other to one part in 2^64 / `bound`; 0 if
+    /// there is none.
+    pub const fn below(&mut self, bound: u64) -> u64 {
+        ((self.next() as u128 * bound as u128) >> 64) as u64
+    }
+}
+
+/// Spreads every bit of a number over all bits, one to one (the finaliser of splitmix64).
+const fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// FNV-1a.
+fn hash(name: &str) -> u64 {
+    let step = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+#[cfg(test)]
+#[path = "values_tests.rs"]
+mod tests;

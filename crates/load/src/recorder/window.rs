@@ -1,0 +1,203 @@
+//! What a thread has counted since it was last asked, and sums of such.
+
+use super::Histogram;
+use crate::client::Failure;
+
+const KINDS: usize = Failure::ALL.len();
+
+/// The books of one thread over one second, or of all threads over a run.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Requests that were answered, wrongly or not.
+    pub answers: u64,
+    /// Those of them that were counted among the failures as well.
+    pub faulty_answers: u64,
+    /// By kind, in the order of [`Failure::ALL`].
+    pub failures: [u64; KINDS],
+    /// Status codes and how often they came.
+    pub statuses: Vec<(u16, u64)>,
+    /// From when the request should have been sent to the end of its answer.
+    pub latency: Histogram,
+    /// From when it was sent to the end; counted where that differs.
+    pub service: Histogram,
+    /// From when it was sent to the first byte of the answer.
+    pub first_byte: Histogram,
+    /// New connections, TLS included.
+    pub connect: Histogram,
+    /// Bytes that came, heads and framing included.
+    pub received_bytes: u64,
+    /// Bytes of content.
+    pub body_bytes: u64,
+    /// Bytes that were sent.
+    pub sent_bytes: u64,
+    /// Requests sent once more because the server had closed the connection in its pause.
+    pub repeated: u64,
+    /// Requests under way when the run ended.
+    pub aborted: u64,
+    /// How long they had been under way: their latencies would have been longer.
+    pub waiting: Histogram,
+    /// Requests that were sent after they were due as no connection was free.
+    pub late: u64,
+    /// Requests that were sent after they were due as this program had no time for them.
+    pub slipped: u64,
+    /// Answers on a connection that had another one before.
+    pub reused: u64,
+    /// Users at the end of the second.
+    pub users: u32,
+    /// Nanoseconds of a processor.
+    pub cpu_ns: u64,
+    /// Nanoseconds of waiting for one.
+    pub run_queue_ns: u64,
+    /// For each entry of the plan.
+    pub entries: Vec<PerEntry>,
+    /// The first of each kind of failure.
+    pub firsts: Vec<First>,
+}
+
+/// What one entry of the plan came to.
+#[derive(Clone, Debug, Default)]
+pub struct PerEntry {
+    /// Requests that were answered.
+    pub answers: u64,
+    /// Requests that failed, answered or not.
+    pub failures: u64,
+    /// Bytes of content.
+    pub body_bytes: u64,
+    /// As in [`Window`].
+    pub latency: Histogram,
+}
+
+/// The first failure of a kind.
+#[derive(Clone, Debug)]
+pub struct First {
+    /// Which kind.
+    pub failure: Failure,
+    /// When, in nanoseconds since the run began.
+    pub at_ns: u64,
+    /// How many users there were.
+    pub users: u32,
+    /// The words of the system, or what was wrong.
+    pub text: String,
+}
+
+impl Window {
+    /// Empty books for a plan of so many entries.
+    pub fn new(entries: usize) -> Self {
+        Self {
+            answers: 0,
+            faulty_answers: 0,
+            failures: [0; KINDS],
+            statuses: Vec::new(),
+            latency: Histogram::default(),
+            service: Histogram::default(),
+            first_byte: Histogram::default(),
+            connect: Histogram::default(),
+            received_bytes: 0,
+            body_bytes: 0,
+            sent_bytes: 0,
+            repeated: 0,
+            aborted: 0,
+            waiting: Histogram::default(),
+            late: 0,
+            slipped: 0,
+            reused: 0,
+            users: 0,
+            cpu_ns: 0,
+            run_queue_ns: 0,
+            entries: vec![PerEntry::default(); entries],
+            firsts: Vec::new(),
+        }
+    }
+
+    pub(super) fn count_status(&mut self, status: u16) {
+        self.add_status(status, 1);
+    }
+
+    fn add_status(&mut self, status: u16, count: u64) {
+        match self.statuses.iter_mut().find(|row| row.0 == status) {
+            Some(row) => row.1 += count,
+            None => self.statuses.push((status, count)),
+        }
+    }
+
+    /// Keeps it if it is the first of its kind.
+    pub fn remember(&mut self, first: First) {
+        match self.firsts.iter_mut().find(|known| known.failure == first.failure) {
+            None => self.firsts.push(first),
+            Some(known) if first.at_ns < known.at_ns => *known = first,
+            Some(_) => {}
+        }
+    }
+
+    /// A request was under way when the run ended, since so long.
+    pub(crate) fn abort(&mut self, waited_ns: u64) {
+        self.aborted += 1;
+        self.waiting.record(waited_ns);
+    }
+
+    /// All failures together.
+    pub fn failed(&self) -> u64 {
+        self.failures.iter().sum()
+    }
+
+    /// Failures of one kind.
+    pub const fn failures_of(&self, failure: Failure) -> u64 {
+        self.failures[failure as usize]
+    }
+
+    /// Requests that came to an end, well or not.
+    pub fn ended(&self) -> u64 {
+        self.answers + self.failed() - self.faulty_answers
+    }
+
+    /// Add what `other` has counted.
+    pub fn add(&mut self, other: &Self) {
+        self.answers += other.answers;
+        self.faulty_answers += other.faulty_answers;
+        for (sum, more) in self.failures.iter_mut().zip(other.failures) {
+            *sum += more;
+        }
+        other.statuses.iter().for_each(|(status, count)| self.add_status(*status, *count));
+        self.latency.add(&other.latency);
+        self.service.add(&other.service);
+        self.first_byte.add(&other.first_byte);
+        self.connect.add(&other.connect);
+        self.received_bytes += other.received_bytes;
+        self.body_bytes += other.body_bytes;
+        self.sent_bytes += other.sent_bytes;
+        self.repeated += other.repeated;
+        self.aborted += other.aborted;
+        self.waiting.add(&other.waiting);
+        self.late += other.late;
+        self.slipped += other.slipped;
+        self.reused += other.reused;
+        self.users += other.users;
+        self.cpu_ns += other.cpu_ns;
+        self.run_queue_ns += other.run_queue_ns;
+        for (sum, more) in self.entries.iter_mut().zip(&other.entries) {
+            sum.answers += more.answers;
+            sum.failures += more.failures;
+            sum.body_bytes += more.body_bytes;
+            sum.latency.add(&more.latency);
+        }
+        other.firsts.iter().for_each(|first| self.remember(first.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ended_counts_each_request_once() {
+        let mut window = Window::new(1);
+        window.answers = 10;
+        window.failures[Failure::Status as usize] = 2;
+        window.faulty_answers = 2;
+        window.failures[Failure::Refused as usize] = 3;
+        assert_eq!((window.failed(), window.ended()), (5, 13));
+        let mut sum = window.clone();
+        sum.add(&window);
+        assert_eq!(sum.ended(), 26);
+    }
+}

@@ -1,0 +1,212 @@
+//! Joins the four: starts the threads, collects their books, ends them.
+
+mod ledger;
+mod options;
+mod routes;
+mod shared;
+mod user;
+mod worker;
+
+pub use options::{Options, REDIRECTS_MAX};
+pub use routes::Unresolved;
+
+use crate::observe::Ticks;
+use crate::pacer::Pacer;
+use crate::pattern::Kind;
+use crate::plan::Plan;
+use crate::recorder::Window;
+use ledger::Ledger;
+use runtime::signals::Interrupts;
+use runtime::{clock, process};
+use shared::Shared;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+use worker::Report;
+
+/// Descriptors that are needed beside those of the connections.
+const DESCRIPTORS_BESIDE: u64 = 64;
+
+/// Threads begin together, so much after they were started.
+const HEAD_START_NS: u64 = 2_000_000;
+
+/// How soon a signal is heard.
+const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+
+/// What is to be done.
+pub struct Job {
+    /// What is asked.
+    pub plan: Plan,
+    /// When.
+    pub pacer: Pacer,
+    /// Which entry of the plan each request of a recorded schedule is; without it users take what
+    /// comes next in the plan.
+    pub which: Option<Vec<u32>>,
+    /// How.
+    pub options: Options,
+}
+
+impl Job {
+    /// Connections that there may be at once.
+    fn connections_max(&self) -> u32 {
+        match self.pacer.kind() {
+            Kind::Rate => self.options.connections_max,
+            Kind::Users => self.pacer.users_max(),
+        }
+    }
+}
+
+/// Why a run could not begin.
+#[derive(Debug)]
+pub enum Problem {
+    /// A host has no address.
+    Unresolved(Unresolved),
+    /// Fewer descriptors than connections.
+    Descriptors {
+        /// How many it would take.
+        wanted: u64,
+        /// How many this process may have.
+        allowed: u64,
+    },
+    /// The system refused something.
+    System(&'static str, io::Error),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unresolved(Unresolved { host, error }) => write!(f, "{host}: {error}"),
+            Self::Descriptors { wanted, allowed } => write!(
+                f,
+                "so many connections take {wanted} descriptors, and this process may have \
+                 {allowed}: raise the limit with ulimit -n {wanted}, or use fewer connections"
+            ),
+            Self::System(call, error) => write!(f, "{call}: {error}"),
+        }
+    }
+}
+
+/// One second of a run.
+#[derive(Debug)]
+pub struct Second {
+    /// When it ended, in nanoseconds since counting began; negative within the warm-up.
+    pub until_ns: i64,
+    /// How long it was: the last one is shorter as a rule.
+    pub length_ns: u64,
+    /// What was counted.
+    pub window: Window,
+}
+
+impl Second {
+    /// Whether it does not count.
+    pub const fn is_warm_up(&self) -> bool {
+        self.until_ns <= 0
+    }
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Everything that counts.
+    pub total: Window,
+    /// Nanoseconds for which it was counted.
+    pub elapsed_ns: u64,
+    /// Microseconds since 1970 at the beginning.
+    pub begun_unix_us: i64,
+    /// It was ended by a signal.
+    pub was_interrupted: bool,
+    /// What the host took from this machine meanwhile, in percent of all its processors.
+    pub stolen_percent: Option<f64>,
+}
+
+/// Somebody who is told of a run as it goes on.
+pub trait Witness {
+    /// The run begins.
+    fn begins(&mut self) {}
+
+    /// A second has passed; `so_far` is everything that counted until now.
+    fn second(&mut self, second: &Second, so_far: &Window);
+}
+
+/// Does the job; returns when it is done.
+///
+/// # Errors
+/// When it could not begin.
+pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
+    check_descriptors(u64::from(job.connections_max()))?;
+    let routes = routes::resolve(&job.plan, &job.options).map_err(Problem::Unresolved)?;
+    let interrupts = Interrupts::take().map_err(|error| Problem::System("signalfd", error))?;
+    let begun_unix_us = clock::unix_us();
+    let begun_ns = clock::monotonic_ns() + HEAD_START_NS;
+    let shared = Arc::new(Shared::new(job, routes, begun_ns));
+    let before = Ticks::now();
+    let reports = start_threads(&shared);
+    witness.begins();
+    let mut ledger = Ledger::new(&shared);
+    let was_interrupted = collect(&shared, &reports, interrupts, &mut ledger, witness);
+    Ok(Outcome {
+        elapsed_ns: ledger.elapsed_ns(),
+        total: ledger.total,
+        begun_unix_us,
+        was_interrupted,
+        stolen_percent: before.and_then(|before| Ticks::now()?.stolen_percent_since(before)),
+    })
+}
+
+fn check_descriptors(connections: u64) -> Result<(), Problem> {
+    let wanted = connections + DESCRIPTORS_BESIDE;
+    let allowed = process::raise_descriptor_limit();
+    if wanted > allowed { Err(Problem::Descriptors { wanted, allowed }) } else { Ok(()) }
+}
+
+fn start_threads(shared: &Arc<Shared>) -> Receiver<(usize, io::Result<Report>)> {
+    let (out, reports) = channel();
+    for index in 0..shared.options.threads {
+        let (shared, out): (_, Sender<_>) = (shared.clone(), out.clone());
+        let name = format!("bench-{index}");
+        let failed = out.clone();
+        let body = move || {
+            let send = |report| out.send((index, Ok(report))).is_ok();
+            if let Err(error) = worker::run(shared, index, &send) {
+                // Nobody hears it if the run has ended, and then it does not matter.
+                let _ = out.send((index, Err(error)));
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name(name).spawn(body) {
+            let _ = failed.send((index, Err(error)));
+        }
+    }
+    reports
+}
+
+/// Takes in reports until all threads have ended; true if a signal ended them.
+fn collect(
+    shared: &Shared,
+    reports: &Receiver<(usize, io::Result<Report>)>,
+    mut interrupts: Interrupts,
+    ledger: &mut Ledger,
+    witness: &mut dyn Witness,
+) -> bool {
+    let mut was_interrupted = false;
+    while ledger.is_open() {
+        if interrupts.came() {
+            if was_interrupted {
+                return true;
+            }
+            was_interrupted = true;
+            shared.stop();
+        }
+        match reports.recv_timeout(SIGNAL_CHECK) {
+            Ok((index, Ok(report))) => ledger.enter(index, &report),
+            Ok((index, Err(_))) => ledger.lose(index),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return was_interrupted,
+        }
+        while let Some(second) = ledger.close_second() {
+            witness.second(&second, &ledger.total);
+        }
+    }
+    was_interrupted
+}

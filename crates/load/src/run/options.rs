@@ -1,0 +1,76 @@
+//! What a run is told besides when and what.
+
+use crate::plan::Think;
+use std::net::IpAddr;
+
+/// How many redirects in a row are followed: as many as curl and browsers do, roughly.
+pub const REDIRECTS_MAX: u32 = 20;
+
+/// How requests are sent, and when the run ends.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Threads that send.
+    pub threads: usize,
+    /// Connections at most where the pace is a rate; users elsewhere come from the pattern.
+    pub connections_max: u32,
+    /// End after so many requests.
+    pub requests: Option<u64>,
+    /// End after so many nanoseconds (the warm-up not counted); without both the pattern decides.
+    pub duration_ns: Option<u64>,
+    /// Nanoseconds at the beginning that nothing is counted of.
+    pub warm_up_ns: u64,
+    /// A request that has no complete answer by then has failed.
+    pub timeout_ms: u64,
+    /// Whether a connection is used again.
+    pub keeps_alive: bool,
+    /// Requests sent at once on a connection.
+    pub pipeline: u32,
+    /// Users pause so long after each answer, where an entry says nothing else.
+    pub think: Option<Think>,
+    /// Follow redirects.
+    pub follows: bool,
+    /// Keep the cookies of each user.
+    pub keeps_cookies: bool,
+    /// Every answer of an entry must be as long as the first one.
+    pub same_length: bool,
+    /// Whether statuses of 400 and above are failures where an entry does not say what it expects.
+    pub faults_statuses: bool,
+    /// Addresses to come from, in turn.
+    pub from: Vec<IpAddr>,
+    /// Close connections with a reset, so that their ports are free at once.
+    pub resets: bool,
+    /// Keep the time between sending and the end apart from the latency.
+    pub keeps_service: bool,
+    /// Bytes of socket buffers; 0 is the system's choice.
+    pub buffer_bytes: usize,
+    /// End the run after so many failures.
+    pub failures_max: Option<u64>,
+    /// Seed of everything that is left to chance.
+    pub seed: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            threads: 1,
+            connections_max: 1000,
+            requests: None,
+            duration_ns: None,
+            warm_up_ns: 0,
+            timeout_ms: 30_000,
+            keeps_alive: true,
+            pipeline: 1,
+            think: None,
+            follows: false,
+            keeps_cookies: false,
+            same_length: false,
+            faults_statuses: true,
+            from: Vec::new(),
+            resets: false,
+            keeps_service: false,
+            buffer_bytes: 0,
+            failures_max: None,
+            seed: 0,
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! From the hosts of a plan to addresses, once, before the first request.
+
+use super::Options;
+use crate::client::Route;
+use crate::plan::Plan;
+use crate::url::Url;
+use runtime::Dial;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+
+/// A host that has no address.
+#[derive(Debug)]
+pub struct Unresolved {
+    /// Its name.
+    pub host: String,
+    /// The words of the resolver.
+    pub error: io::Error,
+}
+
+/// The ways to all servers of the plan, and for each entry which of them it goes.
+///
+/// # Errors
+/// For the first host that has no address.
+pub(super) fn resolve(
+    plan: &Plan,
+    options: &Options,
+) -> Result<(Vec<Route>, Vec<usize>), Unresolved> {
+    let mut known: Vec<(&Url, Route)> = Vec::new();
+    let mut places = Vec::new();
+    for entry in plan.entries() {
+        let place = match known.iter().position(|(url, _)| url.is_same_server(&entry.url)) {
+            Some(place) => place,
+            None => {
+                known.push((&entry.url, route(&entry.url, options)?));
+                known.len() - 1
+            }
+        };
+        places.push(place);
+    }
+    Ok((known.into_iter().map(|(_, route)| route).collect(), places))
+}
+
+/// The way to the server of a URL.
+///
+/// # Errors
+/// When the resolver finds no address.
+pub(super) fn route(url: &Url, options: &Options) -> Result<Route, Unresolved> {
+    let unresolved = |error| Unresolved { host: url.host.clone(), error };
+    let found = (url.host.as_str(), url.port).to_socket_addrs().map_err(unresolved)?;
+    let mut addresses: Vec<SocketAddr> = Vec::new();
+    for address in found {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    if addresses.is_empty() {
+        return Err(unresolved(io::Error::other("the name has no address")));
+    }
+    let dial = Dial { from: None, buffer_bytes: options.buffer_bytes, resets: options.resets };
+    Ok(Route { addresses, preferred: Arc::default(), from: options.from.clone(), dial })
+}

@@ -1,0 +1,439 @@
+//! One thread of a run: its users, its share of the schedule, its books.
+
+use super::routes::{self, Unresolved};
+use super::shared::Shared;
+use super::user::User;
+use crate::client::{Route, Tools};
+use crate::recorder::{Recorder, Window};
+use crate::url::Url;
+use runtime::blocking::Blocking;
+use runtime::{Alarm, Thread, clock, run_queue, thread};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+/// Books are handed over this often.
+pub(crate) const WINDOW_NS: u64 = 1_000_000_000;
+
+/// How soon a thread hears that the run is to end.
+const STOP_CHECK_NS: u64 = 50_000_000;
+
+/// An arrival that was sent more than this after it was due was late.
+const LATE_NS: u64 = 1_000_000;
+
+/// Books of one thread over one second.
+pub(crate) struct Report {
+    /// Which second of the run.
+    pub(crate) second: usize,
+    /// When it ended, in nanoseconds since the run began.
+    pub(crate) until_ns: u64,
+    pub(crate) window: Window,
+    /// The thread has ended: there will be no more of it.
+    pub(crate) is_last: bool,
+}
+
+/// A request of the schedule.
+#[derive(Clone, Copy)]
+struct Arrival {
+    due_ns: u64,
+    number: u64,
+    /// Nobody was free to send it when it was due.
+    waits: bool,
+}
+
+/// A user's next request.
+pub(crate) struct Turn {
+    /// When it should be sent.
+    pub(crate) intended_ns: u64,
+    /// When it is.
+    pub(crate) begun_ns: u64,
+    /// Its number in the schedule, if there is one.
+    pub(crate) number: Option<u64>,
+}
+
+/// A thread's share of a run.
+pub(crate) struct Worker {
+    pub(crate) shared: Arc<Shared>,
+    /// Which of the threads this is.
+    index: usize,
+    pub(crate) tools: Tools,
+    pub(crate) recorder: RefCell<Recorder>,
+    /// Arrivals that nobody has taken yet.
+    arrivals: RefCell<VecDeque<Arrival>>,
+    /// Users that wait for an arrival.
+    parked: RefCell<VecDeque<Waker>>,
+    /// Which of this thread's users there are.
+    present: RefCell<Vec<bool>>,
+    /// Users of the whole run that there should be.
+    wanted: Cell<u32>,
+    live: Cell<u32>,
+    /// For each of this thread's users when its request should have been sent; 0 between two.
+    under_way: RefCell<Vec<u64>>,
+    /// Requests that this thread may still begin without asking.
+    tickets: Cell<u64>,
+    /// Nothing more will be begun.
+    is_spent: Cell<bool>,
+    /// Wakes the main task of the thread.
+    waker: RefCell<Option<Waker>>,
+    /// When the last request ended.
+    last_end_ns: Cell<u64>,
+    /// Ways to servers that redirects have led to.
+    more_routes: RefCell<Vec<(Url, Rc<Route>)>>,
+}
+
+/// Runs until the end of the run; the books go out as they are closed.
+///
+/// # Errors
+/// When the executor cannot be made.
+pub(crate) fn run(
+    shared: Arc<Shared>,
+    index: usize,
+    out: &dyn Fn(Report) -> bool,
+) -> io::Result<()> {
+    let executor = Thread::new(Blocking::Pool { threads: 1 })?;
+    executor.block_on(async {
+        let worker = Rc::new(Worker::new(shared, index));
+        let books = Books { alarm: Alarm::new()?, second: 0, cpu_ns: 0, run_queue_ns: 0 };
+        let pace = Alarm::new()?;
+        let host = worker.clone();
+        let pacing = thread::spawn(async move { host.keep_pace(&pace).await });
+        let kept = worker.keep_books(books, out).await;
+        pacing.cancel();
+        kept
+    })
+}
+
+/// The state of the books of a thread.
+struct Books {
+    alarm: Alarm,
+    second: usize,
+    cpu_ns: u64,
+    run_queue_ns: u64,
+}
+
+impl Worker {
+    fn new(shared: Arc<Shared>, index: usize) -> Self {
+        let entries = shared.plan.entries().len();
+        let keeps_service = shared.is_open_loop() || shared.options.keeps_service;
+        Self {
+            tools: Tools::new(entries),
+            recorder: RefCell::new(Recorder::new(entries, keeps_service)),
+            shared,
+            index,
+            arrivals: RefCell::default(),
+            parked: RefCell::default(),
+            present: RefCell::default(),
+            wanted: Cell::new(0),
+            live: Cell::new(0),
+            under_way: RefCell::default(),
+            tickets: Cell::new(0),
+            is_spent: Cell::new(false),
+            waker: RefCell::default(),
+            last_end_ns: Cell::new(0),
+            more_routes: RefCell::default(),
+        }
+    }
+
+    /// Nanoseconds of the schedule: it begins when the warm-up has ended.
+    fn schedule_ns(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.shared.begun_ns + self.shared.options.warm_up_ns)
+    }
+
+    /// Users of the whole run, as far as this thread knows.
+    pub(crate) fn users(&self) -> u32 {
+        match self.shared.is_open_loop() {
+            true => self.live.get() * self.shared.options.threads as u32,
+            false => self.wanted.get(),
+        }
+    }
+
+    /// A user has a request under way, since the moment when it should have been sent; 0 says that
+    /// it has none any more.
+    pub(crate) fn set_under_way(&self, id: u32, intended_ns: u64) {
+        let place = id as usize / self.shared.options.threads;
+        let mut under_way = self.under_way.borrow_mut();
+        if under_way.len() <= place {
+            under_way.resize(place + 1, 0);
+        }
+        under_way[place] = intended_ns;
+    }
+
+    pub(crate) fn ended(&self, end_ns: u64) {
+        self.last_end_ns.set(self.last_end_ns.get().max(end_ns));
+    }
+
+    /// The way with this number.
+    pub(crate) fn route(&self, number: usize) -> Rc<Route> {
+        match number.checked_sub(self.shared.routes.len()) {
+            None => Rc::new(self.shared.routes[number].clone()),
+            Some(more) => self.more_routes.borrow()[more].1.clone(),
+        }
+    }
+
+    /// The number of the way to the server of a URL that is not in the plan.
+    ///
+    /// # Errors
+    /// When its host has no address.
+    pub(crate) async fn route_to(&self, url: &Url) -> Result<usize, Unresolved> {
+        let known = || self.more_routes.borrow().iter().position(|row| row.0.is_same_server(url));
+        if let Some(more) = known() {
+            return Ok(self.shared.routes.len() + more);
+        }
+        let (host, options) = (url.clone(), self.shared.options.clone());
+        let found = runtime::blocking(move || routes::route(&host, &options)).await;
+        let route = found.map_err(|error| Unresolved { host: url.host.clone(), error })??;
+        // Another user may have asked the same meanwhile.
+        let more = known().unwrap_or_else(|| {
+            let mut more_routes = self.more_routes.borrow_mut();
+            more_routes.push((url.clone(), Rc::new(route)));
+            more_routes.len() - 1
+        });
+        Ok(self.shared.routes.len() + more)
+    }
+
+    // --- when -----------------------------------------------------------------------------------
+
+    async fn keep_pace(self: &Rc<Self>, alarm: &Alarm) {
+        // All threads begin at the same moment.
+        if alarm.ring_at(self.shared.begun_ns).await.is_err() {
+            self.is_spent.set(true);
+            return self.wake_main();
+        }
+        match self.shared.is_open_loop() {
+            true => self.let_arrive(alarm).await,
+            false => self.keep_users(alarm).await,
+        }
+    }
+
+    /// As many users as the pattern has at each moment.
+    async fn keep_users(self: &Rc<Self>, alarm: &Alarm) {
+        loop {
+            let now_ns = self.schedule_ns(clock::monotonic_ns());
+            self.wanted.set(self.shared.pacer.users(now_ns));
+            self.call_users();
+            let Some(next_ns) = self.shared.pacer.next_change(now_ns) else { return };
+            let origin_ns = self.shared.begun_ns + self.shared.options.warm_up_ns;
+            if alarm.ring_at(origin_ns + next_ns).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Starts the users of this thread that are wanted and not there.
+    fn call_users(self: &Rc<Self>) {
+        let threads = self.shared.options.threads;
+        for place in 0.. {
+            let id = (place * threads + self.index) as u32;
+            if id >= self.wanted.get() {
+                return;
+            }
+            let mut present = self.present.borrow_mut();
+            if present.len() <= place {
+                present.push(false);
+            }
+            if !std::mem::replace(&mut present[place], true) {
+                self.call_user(id);
+            }
+        }
+    }
+
+    fn call_user(self: &Rc<Self>, id: u32) {
+        self.live.set(self.live.get() + 1);
+        let worker = self.clone();
+        thread::spawn(async move {
+            User::new(&worker, id).live().await;
+            worker.leave(id);
+        });
+    }
+
+    fn leave(&self, id: u32) {
+        self.live.set(self.live.get() - 1);
+        let place = id as usize / self.shared.options.threads;
+        if let Some(present) = self.present.borrow_mut().get_mut(place) {
+            *present = false;
+        }
+        self.wake_main();
+    }
+
+    /// Lets requests arrive when they are due, whether or not somebody is free to send them.
+    async fn let_arrive(self: &Rc<Self>, alarm: &Alarm) {
+        let (options, pacer) = (&self.shared.options, &self.shared.pacer);
+        let origin_ns = self.shared.begun_ns + options.warm_up_ns;
+        let mut number = self.index as u64;
+        while options.requests.is_none_or(|requests| number < requests)
+            && let Some(due_ns) = pacer.due(number)
+            && options.duration_ns.is_none_or(|duration_ns| due_ns < duration_ns)
+        {
+            let due_ns = origin_ns + due_ns;
+            if due_ns > clock::monotonic_ns() && alarm.ring_at(due_ns).await.is_err() {
+                break;
+            }
+            self.arrive(due_ns, number);
+            number += options.threads as u64;
+        }
+        self.is_spent.set(true);
+        self.parked.borrow_mut().drain(..).for_each(Waker::wake);
+        self.wake_main();
+    }
+
+    fn arrive(self: &Rc<Self>, due_ns: u64, number: u64) {
+        let parked = self.parked.borrow_mut().pop_front();
+        let waits = parked.is_none() && !self.may_call_more();
+        self.arrivals.borrow_mut().push_back(Arrival { due_ns, number, waits });
+        match parked {
+            Some(waker) => waker.wake(),
+            None if waits => {}
+            None => self.call_one(),
+        }
+    }
+
+    /// Whether this thread may have one more connection.
+    fn may_call_more(&self) -> bool {
+        let options = &self.shared.options;
+        let share = (options.connections_max as usize).div_ceil(options.threads);
+        (self.live.get() as usize) < share.max(1)
+    }
+
+    /// Starts a user more.
+    fn call_one(self: &Rc<Self>) {
+        let mut present = self.present.borrow_mut();
+        let place = present.iter().position(|is_present| !is_present).unwrap_or(present.len());
+        if place == present.len() {
+            present.push(false);
+        }
+        present[place] = true;
+        drop(present);
+        self.call_user((place * self.shared.options.threads + self.index) as u32);
+    }
+
+    /// A user's next request, or `None` if there is none.
+    pub(crate) async fn next_turn(&self, id: u32) -> Option<Turn> {
+        if self.shared.is_stopping() {
+            return None;
+        }
+        if !self.shared.is_open_loop() {
+            let may_go_on = id < self.wanted.get() && self.take_ticket();
+            let now_ns = clock::monotonic_ns();
+            let turn = Turn { intended_ns: now_ns, begun_ns: now_ns, number: None };
+            return may_go_on.then_some(turn);
+        }
+        let arrival = poll_fn(|context| match self.arrivals.borrow_mut().pop_front() {
+            Some(arrival) => Poll::Ready(Some(arrival)),
+            None if self.is_spent.get() => Poll::Ready(None),
+            None => {
+                self.parked.borrow_mut().push_back(context.waker().clone());
+                Poll::Pending
+            }
+        });
+        let Arrival { due_ns, number, waits } = arrival.await?;
+        let begun_ns = clock::monotonic_ns();
+        if begun_ns.saturating_sub(due_ns) > LATE_NS {
+            let mut recorder = self.recorder.borrow_mut();
+            let window = recorder.window();
+            let counter = if waits { &mut window.late } else { &mut window.slipped };
+            *counter += 1;
+        }
+        Some(Turn { intended_ns: due_ns, begun_ns, number: Some(number) })
+    }
+
+    fn take_ticket(&self) -> bool {
+        if self.shared.options.requests.is_none() {
+            return true;
+        }
+        if self.tickets.get() == 0 {
+            self.tickets.set(self.shared.take_tickets());
+        }
+        let left = self.tickets.get();
+        self.tickets.set(left.saturating_sub(1));
+        if left == 0 {
+            self.is_spent.set(true);
+        }
+        left > 0
+    }
+
+    /// How many requests are sent at once with the one that a user has been given.
+    pub(crate) fn take_more(&self) -> u32 {
+        let wanted = self.shared.options.pipeline;
+        1 + (1..wanted).take_while(|_| self.take_ticket()).count() as u32
+    }
+
+    // --- count ----------------------------------------------------------------------------------
+
+    fn wake_main(&self) {
+        if let Some(waker) = self.waker.borrow_mut().take() {
+            waker.wake();
+        }
+    }
+
+    /// Nothing is under way and nothing will begin.
+    fn is_done(&self) -> bool {
+        self.live.get() == 0 && self.is_spent.get() && self.arrivals.borrow().is_empty()
+    }
+
+    /// Hands the books over each second until the run is over.
+    async fn keep_books(&self, mut books: Books, out: &dyn Fn(Report) -> bool) -> io::Result<()> {
+        let shared = &self.shared;
+        let end_ns = shared.end_ns().unwrap_or(u64::MAX);
+        // Seconds are counted from the end of the warm-up, which may be no whole number of them.
+        let mut close_ns = shared.begun_ns + shared.options.warm_up_ns % WINDOW_NS;
+        loop {
+            close_ns += if close_ns > shared.begun_ns && books.second == 0 { 0 } else { WINDOW_NS };
+            let until_ns = self.wait_until(&books.alarm, close_ns.min(end_ns)).await?;
+            let is_last = until_ns < close_ns || until_ns >= end_ns;
+            let window = self.close_books(&mut books, is_last);
+            let until_ns = until_ns.saturating_sub(shared.begun_ns);
+            let report = Report { second: books.second, until_ns, window, is_last };
+            books.second += 1;
+            if !out(report) || is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits for a moment and gives it back, or an earlier one at which the run was over.
+    async fn wait_until(&self, alarm: &Alarm, at_ns: u64) -> io::Result<u64> {
+        loop {
+            let now_ns = clock::monotonic_ns();
+            if self.shared.is_stopping() {
+                return Ok(now_ns.min(at_ns));
+            }
+            if now_ns >= at_ns {
+                return Ok(at_ns);
+            }
+            let mut ring = std::pin::pin!(alarm.ring_at(at_ns.min(now_ns + STOP_CHECK_NS)));
+            let is_done = poll_fn(|context| {
+                if self.is_done() {
+                    return Poll::Ready(Ok(true));
+                }
+                *self.waker.borrow_mut() = Some(context.waker().clone());
+                ring.as_mut().poll(context).map_ok(|()| false)
+            });
+            if is_done.await? {
+                let last_ns = self.last_end_ns.get();
+                return Ok(if last_ns > 0 { last_ns } else { now_ns }.min(at_ns));
+            }
+        }
+    }
+
+    fn close_books(&self, books: &mut Books, is_last: bool) -> Window {
+        let mut window = self.recorder.borrow_mut().take();
+        let (cpu_ns, run_queue_ns) = (clock::thread_cpu_ns(), run_queue::run_queue_ns());
+        let run_queue_ns = run_queue_ns.unwrap_or(books.run_queue_ns);
+        window.cpu_ns = cpu_ns - std::mem::replace(&mut books.cpu_ns, cpu_ns);
+        window.run_queue_ns =
+            run_queue_ns - std::mem::replace(&mut books.run_queue_ns, run_queue_ns);
+        window.users = self.live.get();
+        if is_last {
+            let now_ns = clock::monotonic_ns();
+            let under_way = self.under_way.borrow();
+            for intended_ns in under_way.iter().filter(|intended_ns| **intended_ns > 0) {
+                window.abort(now_ns.saturating_sub(*intended_ns));
+            }
+        }
+        window
+    }
+}
