@@ -42,7 +42,7 @@ pub struct Window {
     pub slipped: u64,
     /// Answers on a connection that had another one before.
     pub reused: u64,
-    /// Users at the end of the second.
+    /// The most users at once.
     pub users: u32,
     /// Nanoseconds of a processor.
     pub cpu_ns: u64,

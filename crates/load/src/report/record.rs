@@ -230,7 +230,7 @@ pub struct PerSecond {
     pub until_s: f64,
     /// How long it was.
     pub length_s: f64,
-    /// Users at its end.
+    /// The most users at once.
     pub users: u32,
     /// Requests that came to an end.
     pub requests: u64,
