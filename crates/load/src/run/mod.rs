@@ -1,6 +1,7 @@
 //! Joins the four: starts the threads, collects their books, ends them.
 
 mod ledger;
+mod lines;
 mod options;
 mod routes;
 mod shared;
@@ -117,6 +118,10 @@ pub struct Outcome {
     pub begun_unix_us: i64,
     /// It was ended by a signal.
     pub was_interrupted: bool,
+    /// What was agreed on with the first server that TLS was spoken to.
+    pub agreed: Option<tls::Agreed>,
+    /// HTTP/2 was asked for, and a server did not choose it.
+    pub fell_back: bool,
     /// What the host took from this machine meanwhile, in percent of all its processors.
     pub stolen_percent: Option<f64>,
 }
@@ -151,6 +156,8 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
         total: ledger.total,
         begun_unix_us,
         was_interrupted,
+        agreed: shared.agreed.get().cloned(),
+        fell_back: shared.fell_back(),
         stolen_percent: before.and_then(|before| Ticks::now()?.stolen_percent_since(before)),
     })
 }
