@@ -42,7 +42,7 @@ pub struct Window {
     pub slipped: u64,
     /// Answers whose connection could be used again.
     pub kept: u64,
-    /// Users at the end of the second.
+    /// The most users at once.
     pub users: u32,
     /// Nanoseconds of a processor.
     pub cpu_ns: u64,
@@ -94,8 +94,6 @@ pub struct First {
     pub users: u32,
     /// The words of the system, or what was wrong.
     pub text: String,
-    /// The number that the system has for it, if it said so.
-    pub errno: Option<i32>,
 }
 
 impl Window {

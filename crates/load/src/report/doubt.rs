@@ -27,6 +27,8 @@ pub enum Doubt {
     Unanswered(u64),
     /// Arrivals that found no free connection, in percent.
     Late(f64),
+    /// HTTP/2 was asked for and is not what was measured.
+    FellBack,
     /// Arrivals that this program sent too late, in percent.
     Slipped(f64),
     /// The host of this machine gave its processors to others for this share, in percent.
@@ -79,6 +81,7 @@ impl Doubt {
                  the time is in no figure",
                 figure(percent)
             ),
+            Self::FellBack => "the server does not choose HTTP/2: this is HTTP/1.1".to_owned(),
             Self::Unanswered(count) => format!(
                 "{count} requests had waited longer than p99 when the run ended, and are in no \
                  percentile: the server leaves some users waiting"
@@ -110,6 +113,9 @@ impl Doubt {
     pub fn all(record: &Record) -> Vec<Self> {
         let own = &record.summary.generator;
         let mut doubts = Vec::new();
+        if record.fell_back {
+            doubts.push(Self::FellBack);
+        }
         if own.cpu_percent > BUSY_PERCENT {
             doubts.push(Self::GeneratorBusy(own.cpu_percent));
         }

@@ -27,6 +27,10 @@ pub struct Record {
     pub interrupted: bool,
     /// What was to be done.
     pub figures: Figures,
+    /// How connections were secured, if they were.
+    pub tls: Option<Tls>,
+    /// HTTP/2 was asked for, and a server chose HTTP/1.1.
+    pub fell_back: bool,
     /// What came of it.
     pub summary: Summary,
     /// The first failure of each kind, the earliest first.
@@ -63,6 +67,38 @@ pub struct Figures {
     pub timeout_ms: u64,
     /// Seconds that did not count.
     pub warm_up_s: f64,
+}
+
+/// What was agreed on with the first server that TLS was spoken to, in the words of OpenSSL.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tls {
+    /// `TLSv1.3`.
+    pub version: String,
+    /// The cipher suite.
+    pub suite: String,
+    /// Bits of the key that encrypts.
+    pub suite_bits: u32,
+    /// Bits of the key in the certificate.
+    pub key_bits: u32,
+    /// The key that was made for the connection.
+    pub temporary_key: String,
+    /// The protocol that the server chose, if any was offered.
+    pub protocol: String,
+}
+
+impl Tls {
+    fn new(agreed: &tls::Agreed) -> Self {
+        let protocol = agreed.protocol.as_deref().unwrap_or_default();
+        Self {
+            version: agreed.version.to_owned(),
+            suite: agreed.suite.to_owned(),
+            suite_bits: agreed.suite_bits,
+            key_bits: agreed.key_bits,
+            temporary_key: agreed.temporary_key.to_owned(),
+            protocol: String::from_utf8_lossy(protocol).into_owned(),
+        }
+    }
 }
 
 /// Sums and distributions of a run.
@@ -230,7 +266,7 @@ pub struct PerSecond {
     pub until_s: f64,
     /// How long it was.
     pub length_s: f64,
-    /// Users at its end.
+    /// The most users at once.
     pub users: u32,
     /// Requests that came to an end.
     pub requests: u64,
@@ -376,6 +412,8 @@ impl Record {
             interrupted: outcome.was_interrupted,
             summary: Summary::new(total, outcome.elapsed_ns as f64 / 1e9, figures.threads),
             figures,
+            tls: outcome.agreed.as_ref().map(Tls::new),
+            fell_back: outcome.fell_back,
             firsts,
             urls: total
                 .entries

@@ -1,7 +1,7 @@
 //! The figures of a run as words: the rows that the text and the page have in common, so that
 //! neither can say another figure than the other.
 
-use super::record::{Moment, Record, Server, Summary, Times};
+use super::record::{Moment, Record, Server, Summary, Times, Tls};
 use super::units::{bytes, count, figure, printable, time_us};
 
 /// A count and what it means.
@@ -128,6 +128,13 @@ pub(super) fn generator(record: &Record) -> String {
         figure(own.cpu_percent),
         if threads == 1 { "" } else { "s" },
     )
+}
+
+/// How connections were secured, as a sentence.
+pub(super) fn tls(tls: &Tls) -> String {
+    let Tls { version, suite, key_bits, temporary_key, .. } = tls;
+    let protocol = if tls.protocol == "h2" { "; HTTP/2" } else { "" };
+    format!("{version} with {suite}, {temporary_key}, key of {key_bits} bits{protocol}")
 }
 
 /// What the server took, as a sentence.

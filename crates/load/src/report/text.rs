@@ -28,6 +28,9 @@ fn write_all(out: &mut String, record: &Record) -> fmt::Result {
         write_urls(out, record)?;
     }
     writeln!(out, "\n{}", rows::generator(record))?;
+    if let Some(tls) = &record.tls {
+        writeln!(out, "{}", rows::tls(tls))?;
+    }
     if let Some(server) = &record.summary.server {
         writeln!(out, "{}", rows::server(server))?;
     }

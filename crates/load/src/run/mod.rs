@@ -1,6 +1,7 @@
 //! Joins the four: starts the threads, collects their books, ends them.
 
 mod ledger;
+mod lines;
 mod options;
 mod routes;
 mod shared;
@@ -123,6 +124,10 @@ pub struct Outcome {
     pub first_head: Option<Vec<u8>>,
     /// For each entry the length of its first body, where [`Options::same_length`] asks for it.
     pub lengths: Vec<Option<u64>>,
+    /// What was agreed on with the first server that TLS was spoken to.
+    pub agreed: Option<tls::Agreed>,
+    /// HTTP/2 was asked for, and a server did not choose it.
+    pub fell_back: bool,
     /// What the host took from this machine meanwhile, in percent of all its processors.
     pub stolen_percent: Option<f64>,
 }
@@ -163,6 +168,8 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
         was_interrupted,
         first_head: shared.first_head.get().cloned(),
         lengths: shared.lengths(),
+        agreed: shared.agreed.get().cloned(),
+        fell_back: shared.fell_back(),
         stolen_percent: before.and_then(|before| Ticks::now()?.stolen_percent_since(before)),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::worker::Turn;
 use super::{Job, Options};
-use crate::client::{Failure, Route};
+use crate::client::{Failure, Route, Transport};
 use crate::pacer::Pacer;
 use crate::pattern::Kind;
 use crate::plan::Plan;
@@ -42,6 +42,9 @@ pub(crate) struct Shared {
     pub(crate) first_head: OnceLock<Vec<u8>>,
     /// For each entry, the length that its first body had.
     lengths: Vec<AtomicU64>,
+    /// What was agreed on with the first server that TLS was spoken to.
+    pub(crate) agreed: OnceLock<tls::Agreed>,
+    fell_back: AtomicBool,
 }
 
 impl Shared {
@@ -53,6 +56,8 @@ impl Shared {
         Self {
             tickets: AtomicU64::new(options.requests.unwrap_or(0)),
             lengths: plan.entries().iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
+            agreed: OnceLock::new(),
+            fell_back: AtomicBool::new(false),
             is_stopping: AtomicBool::new(false),
             failures: AtomicU64::new(0),
             failures_by_kind: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -137,6 +142,24 @@ impl Shared {
             (one, other) => one.or(other),
         };
         Some(self.begun_ns + self.options.warm_up_ns + duration_ns?)
+    }
+
+    /// Remembers what a server has agreed to.
+    pub(crate) fn note_agreed(&self, transport: &Transport) {
+        if self.agreed.get().is_none()
+            && let Some(agreed) = transport.agreed()
+        {
+            // Another thread may have been faster, and then it says the same.
+            let _ = self.agreed.set(agreed);
+        }
+        if self.options.http2 && transport.is_secured() && !transport.is_http2() {
+            self.fell_back.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a server did not choose HTTP/2 although it was asked to.
+    pub(crate) fn fell_back(&self) -> bool {
+        self.fell_back.load(Ordering::Relaxed)
     }
 
     /// Whether a body is as long as the first of its entry was.

@@ -71,6 +71,8 @@ pub(crate) struct Worker {
     /// Users of the whole run that there should be.
     wanted: Cell<u32>,
     live: Cell<u32>,
+    /// The most there were at once since the books were closed last.
+    live_max: Cell<u32>,
     /// For each of this thread's users when its request should have been sent; 0 between two.
     under_way: RefCell<Vec<u64>>,
     /// Requests that this thread may still begin without asking.
@@ -130,6 +132,7 @@ impl Worker {
             present: RefCell::default(),
             wanted: Cell::new(0),
             live: Cell::new(0),
+            live_max: Cell::new(0),
             under_way: RefCell::default(),
             tickets: Cell::new(0),
             is_spent: Cell::new(false),
@@ -245,6 +248,7 @@ impl Worker {
 
     fn call_user(self: &Rc<Self>, id: u32) {
         self.live.set(self.live.get() + 1);
+        self.live_max.set(self.live_max.get().max(self.live.get()));
         let worker = self.clone();
         thread::spawn(async move {
             User::new(&worker, id).live().await;
@@ -428,7 +432,7 @@ impl Worker {
         window.cpu_ns = cpu_ns - std::mem::replace(&mut books.cpu_ns, cpu_ns);
         window.run_queue_ns =
             run_queue_ns - std::mem::replace(&mut books.run_queue_ns, run_queue_ns);
-        window.users = self.live.get();
+        window.users = self.live_max.replace(self.live.get());
         if is_last {
             let now_ns = clock::monotonic_ns();
             let under_way = self.under_way.borrow();

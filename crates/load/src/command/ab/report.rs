@@ -180,6 +180,8 @@ mod tests {
             first_head: Some(b"HTTP/1.1 200 OK\r\nServer: Stub/1\r\n\r\n".to_vec()),
             lengths: vec![Some(20)],
             stolen_percent: None,
+            agreed: None,
+            fell_back: false,
         }
     }
 

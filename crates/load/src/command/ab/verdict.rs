@@ -104,8 +104,8 @@ fn words(first: &First) -> Stop {
     let (words, number) = match known {
         Some((words, number)) => (words.to_owned(), number),
         None => {
-            let end = first.text.rfind(" (os error ").unwrap_or(first.text.len());
-            (first.text[..end].to_owned(), first.errno.unwrap_or(1))
+            let (words, rest) = first.text.rsplit_once(" (os error ").unwrap_or((&first.text, ""));
+            (words.to_owned(), rest.trim_end_matches(')').parse().unwrap_or(1))
         }
     };
     // What connect() says at once ab tries again, for all else it hears of by the first read.

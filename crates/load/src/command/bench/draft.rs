@@ -29,6 +29,7 @@ pub(super) struct Draft {
     pub(super) threads: Option<usize>,
     pub(super) timeout_ms: Option<u64>,
     pub(super) options: Options,
+    pub(super) tls: tls::Options,
     pub(super) json: bool,
     pub(super) is_quiet: bool,
     /// Processes to look at.
@@ -70,6 +71,8 @@ impl Draft {
         self.options.threads = self.threads(&pattern);
         self.options.timeout_ms = self.timeout_ms.unwrap_or(self.default_timeout_ms());
         self.check(&pattern, recorded.is_some())?;
+        let schemes = plan.entries().iter().map(|entry| &entry.url.scheme);
+        self.options.connector = self.connector(schemes)?;
         let output = Output {
             json: self.json,
             is_quiet: self.is_quiet,
@@ -92,6 +95,12 @@ impl Draft {
         let is_open = is_replay || pattern.kind() == Kind::Rate;
         if options.pipeline > 1 && (is_open || !options.keeps_alive || options.follows) {
             return Err(usage("--pipeline needs users and kept connections, and follows nothing"));
+        }
+        if options.http2 && (options.pipeline > 1 || self.what.http10) {
+            return Err(usage("HTTP/2 has --streams and no --pipeline, and is not HTTP/1.0"));
+        }
+        if options.streams > 1 && !options.http2 {
+            return Err(usage("--streams is about HTTP/2: add --http2"));
         }
         let has_pattern = !self.patterns.is_empty() || self.steps.is_some() || self.rate.is_some();
         if is_replay && has_pattern {

@@ -4,6 +4,7 @@ mod diff;
 mod draft;
 mod files;
 mod options;
+mod security;
 mod what;
 
 use super::Exit;

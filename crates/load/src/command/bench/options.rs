@@ -3,6 +3,7 @@
 use super::super::option::{Group, Row};
 use super::draft::Draft;
 use super::files::{CSV, Form, HDR, HTML, SAVED};
+use super::security;
 use crate::plan::{Statuses, Think};
 use crate::text::duration;
 use crate::threshold::Condition;
@@ -264,6 +265,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
             },
         ],
     },
+    security::GROUP,
     Group {
         heading: "what is said",
         rows: &[

@@ -107,7 +107,8 @@ pub(super) fn write_all(out: &mut String, record: &Record) {
     write_urls(out, record);
     out.push_str("</section>\n<footer>\n");
     let server = summary.server.as_ref().map(rows::server);
-    for sentence in [rows::generator(record)].into_iter().chain(server) {
+    let tls = record.tls.as_ref().map(rows::tls);
+    for sentence in [rows::generator(record)].into_iter().chain(tls).chain(server) {
         let _ = writeln!(out, "<p>{}</p>", escaped(&pretty(&sentence)));
     }
     let _ = writeln!(out, "<p><code>{}</code></p>", escaped(&record.command.join(" ")));
