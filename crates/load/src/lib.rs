@@ -17,6 +17,7 @@ pub mod command;
 mod live;
 pub mod observe;
 pub mod pacer;
+pub mod page;
 pub mod pattern;
 pub mod plan;
 mod recorder;
@@ -27,4 +28,4 @@ pub mod threshold;
 pub mod url;
 
 pub use client::Failure;
-pub use recorder::{First, Histogram, PerEntry, Window};
+pub use recorder::{First, Histogram, Pages, PerEntry, Window};

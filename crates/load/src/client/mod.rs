@@ -7,6 +7,6 @@ mod failure;
 mod transport;
 
 pub(crate) use answer::{Answer, Capture, Tools};
-pub(crate) use exchange::{Asking, Link};
+pub(crate) use exchange::{Asking, Broken, Link};
 pub use failure::Failure;
 pub(crate) use transport::{Route, Transport};

@@ -6,7 +6,7 @@ mod histogram;
 mod window;
 
 pub use histogram::Histogram;
-pub use window::{First, PerEntry, Window};
+pub use window::{First, Pages, PerEntry, Window};
 
 use crate::client::{Answer, Failure};
 

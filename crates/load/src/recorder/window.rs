@@ -50,6 +50,8 @@ pub struct Window {
     pub entries: Vec<PerEntry>,
     /// The first of each kind of failure.
     pub firsts: Vec<First>,
+    /// Pages, where pages are loaded.
+    pub pages: Option<Box<Pages>>,
 }
 
 /// What one entry of the plan came to.
@@ -63,6 +65,49 @@ pub struct PerEntry {
     pub body_bytes: u64,
     /// As in [`Window`].
     pub latency: Histogram,
+}
+
+/// Pages that were loaded with all they need.
+#[derive(Clone, Debug, Default)]
+pub struct Pages {
+    /// Those that came.
+    pub loaded: u64,
+    /// Those of them that lack something.
+    pub incomplete: u64,
+    /// Those that did not come themselves.
+    pub failed: u64,
+    /// Under way when the run ended.
+    pub aborted: u64,
+    /// From when a page should have been asked for to the end of the last thing it needs.
+    pub time: Histogram,
+    /// From when it should have been asked for to its own first byte.
+    pub first_byte: Histogram,
+    /// Requests for them and what they need.
+    pub requests: u64,
+    /// Bytes that came for them.
+    pub bytes: u64,
+    /// What they need and a cache had.
+    pub cached: u64,
+    /// What a cache had and asked about, with success.
+    pub renewed: u64,
+    /// What they refer to on hosts that are not asked.
+    pub elsewhere: u64,
+}
+
+impl Pages {
+    fn add(&mut self, other: &Self) {
+        self.loaded += other.loaded;
+        self.incomplete += other.incomplete;
+        self.failed += other.failed;
+        self.aborted += other.aborted;
+        self.time.add(&other.time);
+        self.first_byte.add(&other.first_byte);
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.cached += other.cached;
+        self.renewed += other.renewed;
+        self.elsewhere += other.elsewhere;
+    }
 }
 
 /// The first failure of a kind.
@@ -103,6 +148,7 @@ impl Window {
             run_queue_ns: 0,
             entries: vec![PerEntry::default(); entries],
             firsts: Vec::new(),
+            pages: None,
         }
     }
 
@@ -171,6 +217,9 @@ impl Window {
             sum.latency.add(&more.latency);
         }
         other.firsts.iter().for_each(|first| self.remember(first.clone()));
+        if let Some(pages) = &other.pages {
+            self.pages.get_or_insert_default().add(pages);
+        }
     }
 }
 

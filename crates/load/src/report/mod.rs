@@ -2,12 +2,14 @@
 
 mod doubt;
 mod json;
+mod pages;
 mod record;
 mod text;
 pub mod units;
 
 pub use doubt::Doubt;
 pub use json::{json, parse};
+pub use pages::PageSummary;
 pub use record::{
     Figures, Machine, Moment, PerSecond, PerUrl, Record, Server, ServerSecond, Summary, Times,
 };

@@ -4,7 +4,7 @@
 //! `summary.latency_us.p50`. Fields may be added; none changes its name, unit or meaning without a
 //! new `version`.
 
-use super::Doubt;
+use super::{Doubt, PageSummary};
 use crate::recorder::{First, Histogram, PerEntry, Window};
 use crate::run::{Outcome, Second};
 use serde::{Deserialize, Serialize};
@@ -107,6 +107,8 @@ pub struct Summary {
     pub statuses: BTreeMap<u16, u64>,
     /// How often each kind of failure came.
     pub errors_by_kind: BTreeMap<String, u64>,
+    /// Pages, where whole pages are loaded (`--page`).
+    pub pages: Option<PageSummary>,
     /// What this program itself took.
     pub generator: Machine,
     /// What the server took, if it is on this machine and may be looked at.
@@ -305,6 +307,7 @@ impl Summary {
                 .filter(|(_, count)| *count > 0)
                 .map(|(kind, count)| (kind.name().to_owned(), count))
                 .collect(),
+            pages: total.pages.as_ref().map(|pages| PageSummary::new(pages, elapsed_s)),
             generator: Machine::new(total, elapsed_s, threads),
             server: None,
         }

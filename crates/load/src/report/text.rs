@@ -1,5 +1,6 @@
 //! A run for people: what came of it, what went wrong, what to doubt.
 
+use super::pages;
 use super::record::{Moment, Record, Server, Summary, Times};
 use super::units::{bytes, count, figure, seconds, time_us};
 use std::fmt::{self, Write as _};
@@ -20,6 +21,9 @@ fn write_all(out: &mut String, record: &Record) -> fmt::Result {
     let interrupted = if record.interrupted { ", interrupted" } else { "" };
     let elapsed = seconds(summary.elapsed_s);
     writeln!(out, "{} in {elapsed}{interrupted}\n", record.figures.pace)?;
+    if let Some(pages) = &summary.pages {
+        pages::write_counts(out, pages)?;
+    }
     write_counts(out, summary)?;
     writeln!(out)?;
     write_times(out, summary)?;
@@ -83,6 +87,10 @@ fn write_times(out: &mut String, summary: &Summary) -> fmt::Result {
         values.iter().try_for_each(|value| write!(out, "{:>10}", time_us(*value)))?;
         writeln!(out)
     };
+    if let Some(pages) = &summary.pages {
+        row("page", &pages.time_us)?;
+        row("its 1st byte", &pages.first_byte_us)?;
+    }
     row("latency", &summary.latency_us)?;
     if let Some(service) = &summary.service_us {
         row("service", service)?;

@@ -1,16 +1,21 @@
 //! Joins the four: starts the threads, collects their books, ends them.
 
+mod books;
+mod browser;
 mod ledger;
 mod options;
 mod routes;
 mod shared;
 mod user;
+mod visit;
 mod worker;
 
-pub use options::{Options, REDIRECTS_MAX};
+pub use options::{Options, REDIRECTS_MAX, Visits};
 pub use routes::Unresolved;
 
 use crate::pacer::Pacer;
+use crate::page::LANES_MAX;
+use crate::page::har::Waterfall;
 use crate::pattern::Kind;
 use crate::plan::Plan;
 use crate::recorder::Window;
@@ -50,9 +55,13 @@ pub struct Job {
 impl Job {
     /// Connections that there may be at once.
     fn connections_max(&self) -> u32 {
-        match self.pacer.kind() {
+        let users = match self.pacer.kind() {
             Kind::Rate => self.options.connections_max,
             Kind::Users => self.pacer.users_max(),
+        };
+        match self.options.visits {
+            Some(_) => users.saturating_mul(LANES_MAX as u32),
+            None => users,
         }
     }
 }
@@ -116,6 +125,8 @@ pub struct Outcome {
     pub begun_unix_us: i64,
     /// It was ended by a signal.
     pub was_interrupted: bool,
+    /// How one page was loaded, if that was to be kept.
+    pub waterfall: Option<Waterfall>,
 }
 
 /// Somebody who is told of a run as it goes on.
@@ -147,6 +158,7 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
         total: ledger.total,
         begun_unix_us,
         was_interrupted,
+        waterfall: shared.take_waterfall(),
     })
 }
 

@@ -6,6 +6,17 @@ use std::net::IpAddr;
 /// How many redirects in a row are followed: as many as curl and browsers do, roughly.
 pub const REDIRECTS_MAX: u32 = 20;
 
+/// How whole pages are loaded.
+#[derive(Clone, Debug, Default)]
+pub struct Visits {
+    /// Users keep what they have from one page to the next.
+    pub keeps_cache: bool,
+    /// Load from hosts that the plan does not name, too.
+    pub goes_elsewhere: bool,
+    /// Keep the waterfall of a page.
+    pub keeps_waterfall: bool,
+}
+
 /// How requests are sent, and when the run ends.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -45,6 +56,8 @@ pub struct Options {
     pub buffer_bytes: usize,
     /// End the run after so many failures.
     pub failures_max: Option<u64>,
+    /// Load whole pages, as browsers do.
+    pub visits: Option<Visits>,
     /// Seed of everything that is left to chance.
     pub seed: u64,
 }
@@ -70,6 +83,7 @@ impl Default for Options {
             keeps_service: false,
             buffer_bytes: 0,
             failures_max: None,
+            visits: None,
             seed: 0,
         }
     }

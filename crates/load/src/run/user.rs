@@ -46,13 +46,13 @@ struct Turn<'a> {
 }
 
 /// How a request failed.
-struct Failed {
-    failure: Failure,
-    text: String,
+pub(super) struct Failed {
+    pub(super) failure: Failure,
+    pub(super) text: String,
 }
 
 impl Failed {
-    fn plain(failure: Failure) -> Self {
+    pub(super) fn plain(failure: Failure) -> Self {
         Self { failure, text: String::new() }
     }
 }
@@ -323,7 +323,7 @@ fn asked(entry: &Entry) -> Asked {
 
 impl Worker {
     /// Remembers a failure if it is the first of its kind.
-    fn remember(&self, failed: Failed, at_ns: u64) {
+    pub(super) fn remember(&self, failed: Failed, at_ns: u64) {
         let first = First {
             failure: failed.failure,
             at_ns: at_ns.saturating_sub(self.shared.begun_ns),

@@ -1,5 +1,6 @@
 //! One thread of a run: its users, its share of the schedule, its books.
 
+use super::browser::{Browser, Shelf};
 use super::routes::{self, Unresolved};
 use super::shared::Shared;
 use super::user::User;
@@ -82,6 +83,10 @@ pub(crate) struct Worker {
     last_end_ns: Cell<u64>,
     /// Ways to servers that redirects have led to.
     more_routes: RefCell<Vec<(Url, Rc<Route>)>>,
+    /// What was found in pages.
+    pub(crate) shelf: Shelf,
+    /// Pages under way.
+    pub(crate) visits: Cell<u32>,
 }
 
 /// Runs until the end of the run; the books go out as they are closed.
@@ -134,6 +139,8 @@ impl Worker {
             waker: RefCell::default(),
             last_end_ns: Cell::new(0),
             more_routes: RefCell::default(),
+            shelf: Shelf::default(),
+            visits: Cell::new(0),
         }
     }
 
@@ -228,7 +235,10 @@ impl Worker {
         self.live.set(self.live.get() + 1);
         let worker = self.clone();
         thread::spawn(async move {
-            User::new(&worker, id).live().await;
+            match worker.shared.options.visits {
+                None => User::new(&worker, id).live().await,
+                Some(_) => Browser::new(&worker, id).live().await,
+            }
             worker.leave(id);
         });
     }
@@ -411,6 +421,9 @@ impl Worker {
         window.users = self.live.get();
         if is_last {
             window.aborted = u64::from(self.in_flight.get());
+            if self.visits.get() > 0 {
+                window.pages.get_or_insert_default().aborted = u64::from(self.visits.get());
+            }
         }
         window
     }

@@ -6,7 +6,8 @@ use crate::pacer::Pacer;
 use crate::pattern::{Kind, Pattern};
 use crate::report::Figures;
 use crate::report::units;
-use crate::run::{Job, Options};
+use crate::run::{Job, Options, Visits};
+use std::fs::File;
 
 /// Users, if nobody says how many.
 const USERS: u32 = 10;
@@ -31,6 +32,11 @@ pub(super) struct Draft {
     pub(super) is_quiet: bool,
     /// Processes to look at.
     pub(super) pids: Vec<i32>,
+    /// Whole pages are loaded.
+    pub(super) loads_pages: bool,
+    pub(super) visits: Visits,
+    /// Where the waterfall of a page goes.
+    pub(super) har: Option<String>,
 }
 
 /// What is printed, and where.
@@ -38,6 +44,8 @@ pub(super) struct Output {
     pub(super) json: bool,
     pub(super) is_quiet: bool,
     pub(super) pids: Vec<i32>,
+    /// Where the waterfall of a page goes, and its name.
+    pub(super) har: Option<(File, String)>,
     pub(super) figures: Figures,
 }
 
@@ -55,6 +63,7 @@ impl Draft {
     /// # Errors
     /// What does not fit together, and the exit code.
     pub(super) fn finish(mut self, words: &[String]) -> Result<(Job, Output), Fault> {
+        self.choose_pages()?;
         let (plan, recorded) = self.what.plan(words, self.options.keeps_alive)?;
         let pattern = self.pattern()?;
         self.options.threads = self.threads(&pattern);
@@ -64,6 +73,7 @@ impl Draft {
             json: self.json,
             is_quiet: self.is_quiet,
             pids: std::mem::take(&mut self.pids),
+            har: self.har.take().map(created).transpose()?,
             figures: self.figures(&pattern),
         };
         let (pacer, which) = match recorded {
@@ -74,12 +84,29 @@ impl Draft {
         Ok((job, output))
     }
 
+    /// Whether users load pages, and what goes with that.
+    fn choose_pages(&mut self) -> Result<(), Fault> {
+        self.visits.keeps_waterfall = self.har.is_some();
+        let visits = std::mem::take(&mut self.visits);
+        if self.loads_pages {
+            // Browsers say so, and servers have more to do then.
+            self.what.accepts_gzip = true;
+            self.options.visits = Some(visits);
+        } else if visits.keeps_waterfall || visits.keeps_cache || visits.goes_elsewhere {
+            return Err(usage("--har, --cache and --elsewhere need --page"));
+        }
+        Ok(())
+    }
+
     /// What does not go together.
     fn check(&self, pattern: &Pattern, is_replay: bool) -> Result<(), Fault> {
         let options = &self.options;
         let is_open = is_replay || pattern.kind() == Kind::Rate;
         if options.pipeline > 1 && (is_open || !options.keeps_alive || options.follows) {
             return Err(usage("--pipeline needs users and kept connections, and follows nothing"));
+        }
+        if options.pipeline > 1 && options.visits.is_some() {
+            return Err(usage("--pipeline and --page exclude each other: browsers do not do that"));
         }
         let has_pattern = !self.patterns.is_empty() || self.steps.is_some() || self.rate.is_some();
         if is_replay && has_pattern {
@@ -140,6 +167,7 @@ impl Draft {
         let level = units::figure(pattern.peak());
         let pace = match (constant, is_open) {
             _ if self.what.replay.is_some() => self.replay_in_words(),
+            (true, true) if options.visits.is_some() => format!("{level} pages/s"),
             (true, true) => format!("{level} requests/s"),
             (true, false) => format!("{} users", units::count(pattern.peak() as u64)),
             (false, _) => match &self.steps {
@@ -158,5 +186,13 @@ impl Draft {
             timeout_ms: options.timeout_ms,
             warm_up_s: options.warm_up_ns as f64 / 1e9,
         }
+    }
+}
+
+/// A file that can be written, found out before the load starts.
+fn created(name: String) -> Result<(File, String), Fault> {
+    match File::create(&name) {
+        Ok(file) => Ok((file, name)),
+        Err(error) => Err((Exit::File, format!("{name}: {error}"))),
     }
 }

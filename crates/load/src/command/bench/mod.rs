@@ -8,6 +8,7 @@ use super::Exit;
 use super::option::{self, Asked};
 use crate::live::Live;
 use crate::observe::Observer;
+use crate::page::har;
 use crate::recorder::Window;
 use crate::report::{self, PerSecond, Record};
 use crate::run::{self, Problem, Second, Witness};
@@ -41,12 +42,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
         Err(error) => return fail(Exit::Usage, &format!("{error}\ntry: trivet bench --help")),
     };
     match draft.finish(&words) {
-        Ok((job, output)) => bench(job, &output),
+        Ok((job, output)) => bench(job, output),
         Err((exit, error)) => fail(exit, &error),
     }
 }
 
-fn bench(job: run::Job, output: &Output) -> Exit {
+fn bench(job: run::Job, mut output: Output) -> Exit {
     let names: Vec<String> = job.plan.entries().iter().map(|entry| entry.name.clone()).collect();
     let figures = output.figures.clone();
     let mut seconds = Seconds {
@@ -63,11 +64,25 @@ fn bench(job: run::Job, output: &Output) -> Exit {
     };
     let mut record = Record::new(&outcome, figures, &names, seconds.all);
     record.summary.server = seconds.observer.as_ref().map(Observer::total);
+    if let Err(error) = write_har(&mut output, &outcome) {
+        return fail(Exit::File, &error);
+    }
     match output.json {
         true => say(&report::json(&record)),
         false => say(&report::text(&record)),
     }
     if outcome.was_interrupted { Exit::Interrupted } else { Exit::of(&record.summary) }
+}
+
+/// The waterfall of a page, if it is wanted and there is one.
+fn write_har(output: &mut Output, outcome: &run::Outcome) -> Result<(), String> {
+    let Some((file, name)) = &mut output.har else { return Ok(()) };
+    let Some(waterfall) = &outcome.waterfall else {
+        complain(&format!("{name} is empty: no page came with all it needs"));
+        return Ok(());
+    };
+    let written = file.write_all(har::har(waterfall).as_bytes());
+    written.map_err(|error| format!("{name}: {error}"))
 }
 
 const fn exit_of(problem: &Problem) -> Exit {

@@ -111,6 +111,40 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
             },
             Row {
                 short: None,
+                long: "page",
+                value: "",
+                help: "load what pages need as well, as a browser does; -n and --rate count pages",
+                apply: |draft, _| {
+                    draft.loads_pages = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "cache",
+                value: "cold|warm",
+                help: "of --page: each page as at a first visit (default), or as at the next",
+                apply: |draft, value| {
+                    draft.visits.keeps_cache = match value {
+                        "warm" => true,
+                        "cold" => false,
+                        _ => return Err("cold or warm was expected".to_owned()),
+                    };
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "elsewhere",
+                value: "",
+                help: "of --page: load from hosts that are not named here, too",
+                apply: |draft, _| {
+                    draft.visits.goes_elsewhere = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
                 long: "replay",
                 value: "LOG",
                 help: "send the requests of an access log again, as they came",
@@ -275,6 +309,13 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     draft.json = true;
                     Ok(())
                 },
+            },
+            Row {
+                short: None,
+                long: "har",
+                value: "FILE",
+                help: "of --page: the waterfall of the first whole page, for a browser's tools",
+                apply: |draft, value| set(&mut draft.har, value),
             },
             Row {
                 short: Some('q'),
