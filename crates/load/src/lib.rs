@@ -14,6 +14,7 @@
 
 mod client;
 pub mod command;
+pub mod knee;
 mod live;
 pub mod observe;
 pub mod pacer;

@@ -73,8 +73,9 @@ fn at_rule(
                 Some(b'"' | b'\'') => Some(scanner.string()),
                 _ => url_of_name(scanner),
             };
-            let condition = scanner.prelude();
-            if let Some(url) = url.filter(|_| may_import && imports(condition)) {
+            // For whatever medium it is: Chromium loads it all the same.
+            scanner.prelude();
+            if let Some(url) = url.filter(|_| may_import) {
                 found.add(&url, Kind::Style);
             }
             None
@@ -99,22 +100,6 @@ fn at_rule(
         }
         _ => None,
     }
-}
-
-/// Whether an import with this behind its URL is for the screen. What is said of layers and of what
-/// a browser supports keeps nobody from loading it.
-fn imports(condition: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(condition).to_ascii_lowercase();
-    let mut rest = text.trim();
-    for word in ["layer", "supports"] {
-        let Some(after) = rest.strip_prefix(word) else { continue };
-        rest = match after.strip_prefix('(') {
-            Some(inner) => inner.find(')').map_or("", |end| &inner[end + 1..]),
-            None => after,
-        };
-        rest = rest.trim();
-    }
-    media::matches(rest)
 }
 
 /// The file that a browser takes for a font: the first of the last `src` in a format it knows. A

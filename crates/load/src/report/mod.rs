@@ -2,6 +2,8 @@
 
 mod doubt;
 mod json;
+mod knee;
+mod metrics;
 mod pages;
 mod record;
 mod text;
@@ -9,6 +11,7 @@ pub mod units;
 
 pub use doubt::Doubt;
 pub use json::{json, parse};
+pub use knee::{Knee, KneeTry, heading as knee_heading};
 pub use pages::PageSummary;
 pub use record::{
     Figures, Machine, Moment, PerSecond, PerUrl, Record, Server, ServerSecond, Summary, Times,

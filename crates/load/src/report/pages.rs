@@ -24,6 +24,8 @@ pub struct PageSummary {
     pub time_us: Times,
     /// From when it should have been asked for to its own first byte, redirects included.
     pub first_byte_us: Times,
+    /// The times of pages: each bucket by its longest time in microseconds, and how many it has.
+    pub histogram_us: Vec<(f64, u64)>,
     /// Requests for each page, its own included.
     pub requests_per_page: f64,
     /// Bytes that came for each page, heads and framing included.
@@ -48,6 +50,7 @@ impl PageSummary {
             rate: if elapsed_s > 0.0 { pages.loaded as f64 / elapsed_s } else { 0.0 },
             time_us: Times::from(&pages.time),
             first_byte_us: Times::from(&pages.first_byte),
+            histogram_us: pages.time.buckets().map(|(ns, n)| (ns as f64 / 1e3, n)).collect(),
             requests_per_page: each(pages.requests),
             bytes_per_page: each(pages.bytes),
             cached: pages.cached,

@@ -4,7 +4,7 @@
 //! `summary.latency_us.p50`. Fields may be added; none changes its name, unit or meaning without a
 //! new `version`.
 
-use super::{Doubt, PageSummary};
+use super::{Doubt, Knee, PageSummary};
 use crate::recorder::{First, Histogram, PerEntry, Window};
 use crate::run::{Outcome, Second};
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,8 @@ pub struct Record {
     pub histogram_us: Vec<(f64, u64)>,
     /// What makes these figures doubtful.
     pub doubts: Vec<String>,
+    /// The search that this run was the result of (`--find-max`).
+    pub knee: Option<Knee>,
 }
 
 /// What was to be done.
@@ -379,6 +381,7 @@ impl Record {
             seconds,
             histogram_us: total.latency.buckets().map(|(ns, count)| (us(ns), count)).collect(),
             doubts: Vec::new(),
+            knee: None,
         };
         record.doubts = Doubt::all(&record).iter().map(Doubt::text).collect();
         record

@@ -1,8 +1,8 @@
 //! A run for people: what came of it, what went wrong, what to doubt.
 
-use super::pages;
 use super::record::{Moment, Record, Server, Summary, Times};
 use super::units::{bytes, count, figure, seconds, time_us};
+use super::{knee, pages};
 use std::fmt::{self, Write as _};
 
 /// URLs that have a line of their own.
@@ -18,6 +18,9 @@ pub fn text(record: &Record) -> String {
 
 fn write_all(out: &mut String, record: &Record) -> fmt::Result {
     let summary = &record.summary;
+    if let Some(knee) = &record.knee {
+        knee::write(out, knee)?;
+    }
     let interrupted = if record.interrupted { ", interrupted" } else { "" };
     let elapsed = seconds(summary.elapsed_s);
     writeln!(out, "{} in {elapsed}{interrupted}\n", record.figures.pace)?;

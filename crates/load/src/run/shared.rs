@@ -117,6 +117,11 @@ impl Shared {
         self.pacer.kind() == Kind::Rate
     }
 
+    /// Whether requests come as a log has recorded them.
+    pub(crate) const fn is_recorded(&self) -> bool {
+        self.which.is_some()
+    }
+
     /// The entry that a request of a recorded schedule is.
     pub(crate) fn recorded(&self, turn: &Turn) -> Option<usize> {
         let which = self.which.as_ref()?.get(usize::try_from(turn.number?).ok()?)?;

@@ -41,7 +41,8 @@ pub(crate) struct Report {
 #[derive(Clone, Copy)]
 struct Arrival {
     due_ns: u64,
-    number: u64,
+    /// Its number in the schedule; none before that begins.
+    number: Option<u64>,
     /// Nobody was free to send it when it was due.
     waits: bool,
 }
@@ -256,6 +257,7 @@ impl Worker {
     async fn let_arrive(self: &Rc<Self>, alarm: &Alarm) {
         let (options, pacer) = (&self.shared.options, &self.shared.pacer);
         let origin_ns = self.shared.begun_ns + options.warm_up_ns;
+        self.let_warm_up(alarm, origin_ns).await;
         let mut number = self.index as u64;
         while options.requests.is_none_or(|requests| number < requests)
             && let Some(due_ns) = pacer.due(number)
@@ -264,7 +266,7 @@ impl Worker {
             if due_ns > clock::monotonic_ns() && alarm.ring_at(due_ns).await.is_err() {
                 break;
             }
-            self.arrive(due_ns, number);
+            self.arrive(due_ns, Some(number));
             number += options.threads as u64;
         }
         self.is_spent.set(true);
@@ -272,7 +274,27 @@ impl Worker {
         self.wake_main();
     }
 
-    fn arrive(self: &Rc<Self>, due_ns: u64, number: u64) {
+    /// Before the schedule begins, requests arrive as they will at its beginning; what a log has
+    /// recorded is not sent twice.
+    async fn let_warm_up(self: &Rc<Self>, alarm: &Alarm, origin_ns: u64) {
+        let shared = &self.shared;
+        let Some(gap_ns) = shared.pacer.due(1).filter(|gap_ns| *gap_ns > 0) else { return };
+        if shared.is_recorded() {
+            return;
+        }
+        for place in (self.index as u64..).step_by(shared.options.threads) {
+            // Counted back from the beginning, so that the distance to its first request is right.
+            let count = shared.options.warm_up_ns / gap_ns;
+            let Some(left) = count.checked_sub(place).filter(|left| *left > 0) else { return };
+            let due_ns = origin_ns - left * gap_ns;
+            if due_ns > clock::monotonic_ns() && alarm.ring_at(due_ns).await.is_err() {
+                return;
+            }
+            self.arrive(due_ns, None);
+        }
+    }
+
+    fn arrive(self: &Rc<Self>, due_ns: u64, number: Option<u64>) {
         let parked = self.parked.borrow_mut().pop_front();
         let waits = parked.is_none() && !self.may_call_more();
         self.arrivals.borrow_mut().push_back(Arrival { due_ns, number, waits });
@@ -329,7 +351,7 @@ impl Worker {
             let counter = if waits { &mut window.late } else { &mut window.slipped };
             *counter += 1;
         }
-        Some(Turn { intended_ns: due_ns, begun_ns, number: Some(number) })
+        Some(Turn { intended_ns: due_ns, begun_ns, number })
     }
 
     fn take_ticket(&self) -> bool {

@@ -1,6 +1,7 @@
 //! What a command line asks for, before it is known to fit together.
 
 use super::super::Exit;
+use super::knee::Wish;
 use super::what::What;
 use crate::pacer::Pacer;
 use crate::pattern::{Kind, Pattern};
@@ -14,6 +15,9 @@ const USERS: u32 = 10;
 
 /// Nanoseconds of a run, if nobody says how long.
 const DURATION_NS: u64 = 10_000_000_000;
+
+/// Nanoseconds of each run of a search, if nobody says how long.
+const SEARCH_RUN_NS: u64 = 3_000_000_000;
 
 /// The words of the command line, one by one.
 #[derive(Debug, Default)]
@@ -37,6 +41,8 @@ pub(super) struct Draft {
     pub(super) visits: Visits,
     /// Where the waterfall of a page goes.
     pub(super) har: Option<String>,
+    /// What load is searched for.
+    pub(super) find: Option<(Kind, String)>,
 }
 
 /// What is printed, and where.
@@ -47,6 +53,8 @@ pub(super) struct Output {
     /// Where the waterfall of a page goes, and its name.
     pub(super) har: Option<(File, String)>,
     pub(super) figures: Figures,
+    /// What load is searched for, and from where.
+    pub(super) wish: Option<(Wish, Option<f64>)>,
 }
 
 /// Why there is no job, and how the command ends.
@@ -65,6 +73,7 @@ impl Draft {
     pub(super) fn finish(mut self, words: &[String]) -> Result<(Job, Output), Fault> {
         self.choose_pages()?;
         let (plan, recorded) = self.what.plan(words, self.options.keeps_alive)?;
+        let wish = self.wish(recorded.is_some())?;
         let pattern = self.pattern()?;
         self.options.threads = self.threads(&pattern);
         self.options.timeout_ms = self.timeout_ms.unwrap_or(self.default_timeout_ms());
@@ -74,6 +83,7 @@ impl Draft {
             is_quiet: self.is_quiet,
             pids: std::mem::take(&mut self.pids),
             har: self.har.take().map(created).transpose()?,
+            wish,
             figures: self.figures(&pattern),
         };
         let (pacer, which) = match recorded {
@@ -82,6 +92,33 @@ impl Draft {
         };
         let job = Job { plan, pacer, which, options: self.options };
         Ok((job, output))
+    }
+
+    /// What is searched for: `--rate` or `-c` then say where to begin.
+    fn wish(&mut self, is_replay: bool) -> Result<Option<(Wish, Option<f64>)>, Fault> {
+        let Some((kind, text)) = self.find.take() else { return Ok(None) };
+        let has_pace = !self.patterns.is_empty() || self.steps.is_some() || is_replay;
+        let is_sized = self.options.requests.is_some() || self.options.pipeline > 1;
+        if has_pace || is_sized || self.har.is_some() {
+            return Err(usage(
+                "--find-max has a pace of its own: no -n, -p, --steps, --replay, --pipeline, --har",
+            ));
+        }
+        let rate = self.rate.take();
+        let first = match kind {
+            Kind::Rate => rate,
+            Kind::Users if rate.is_some() => {
+                return Err(usage("--find-max-users searches for users: no --rate"));
+            }
+            Kind::Users => self.users.map(f64::from),
+        };
+        if let (Kind::Rate, Some(users)) = (kind, self.users) {
+            self.options.connections_max = users;
+        }
+        // The pace of the draft only stands for those of the runs.
+        self.users = Some(self.users.unwrap_or(self.options.connections_max));
+        self.options.duration_ns = Some(self.options.duration_ns.unwrap_or(SEARCH_RUN_NS));
+        Ok(Some((Wish::new(kind, &text)?, first)))
     }
 
     /// Whether users load pages, and what goes with that.

@@ -1,6 +1,7 @@
 //! `trivet bench`: the whole of the engine behind one command line.
 
 mod draft;
+mod knee;
 mod options;
 mod what;
 
@@ -10,7 +11,7 @@ use crate::live::Live;
 use crate::observe::Observer;
 use crate::page::har;
 use crate::recorder::Window;
-use crate::report::{self, PerSecond, Record};
+use crate::report::{self, Figures, PerSecond, Record};
 use crate::run::{self, Problem, Second, Witness};
 use draft::{Draft, Output};
 use std::ffi::OsString;
@@ -48,22 +49,15 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
 }
 
 fn bench(job: run::Job, mut output: Output) -> Exit {
-    let names: Vec<String> = job.plan.entries().iter().map(|entry| entry.name.clone()).collect();
-    let figures = output.figures.clone();
-    let mut seconds = Seconds {
-        threads: job.options.threads,
-        all: Vec::new(),
-        observer: observer(&job, output.pids.clone()),
-        live: Live::new(output.is_quiet, &figures.pace),
+    if let Some((wish, first)) = output.wish.take() {
+        return knee::find(job, &output, wish, first);
+    }
+    let live = Live::new(output.is_quiet, &output.figures.pace);
+    let ran = measure(job, output.figures.clone(), output.pids.clone(), live);
+    let Ran { record, outcome } = match ran {
+        Ok(ran) => ran,
+        Err(exit) => return exit,
     };
-    let outcome = run::run(job, &mut seconds);
-    seconds.live.end();
-    let outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(problem) => return fail(exit_of(&problem), &problem.to_string()),
-    };
-    let mut record = Record::new(&outcome, figures, &names, seconds.all);
-    record.summary.server = seconds.observer.as_ref().map(Observer::total);
     if let Err(error) = write_har(&mut output, &outcome) {
         return fail(Exit::File, &error);
     }
@@ -72,6 +66,32 @@ fn bench(job: run::Job, mut output: Output) -> Exit {
         false => say(&report::text(&record)),
     }
     if outcome.was_interrupted { Exit::Interrupted } else { Exit::of(&record.summary) }
+}
+
+/// A run that was made.
+struct Ran {
+    record: Record,
+    outcome: run::Outcome,
+}
+
+/// Makes a run.
+///
+/// # Errors
+/// When there was none; why has been said.
+fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Result<Ran, Exit> {
+    let names: Vec<String> = job.plan.entries().iter().map(|entry| entry.name.clone()).collect();
+    let mut seconds = Seconds {
+        threads: job.options.threads,
+        all: Vec::new(),
+        observer: observer(&job, pids),
+        live,
+    };
+    let outcome = run::run(job, &mut seconds);
+    seconds.live.end();
+    let outcome = outcome.map_err(|problem| fail(exit_of(&problem), &problem.to_string()))?;
+    let mut record = Record::new(&outcome, figures, &names, seconds.all);
+    record.summary.server = seconds.observer.as_ref().map(Observer::total);
+    Ok(Ran { record, outcome })
 }
 
 /// The waterfall of a page, if it is wanted and there is one.
@@ -143,6 +163,11 @@ fn fail(exit: Exit, text: &str) -> Exit {
 
 /// Says something on standard error.
 fn complain(text: &str) {
+    note(&format!("trivet bench: {text}"));
+}
+
+/// A line on standard error.
+fn note(text: &str) {
     // Where standard error is closed there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "trivet bench: {text}");
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

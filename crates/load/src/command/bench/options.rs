@@ -2,6 +2,7 @@
 
 use super::super::option::{Group, Row};
 use super::draft::Draft;
+use crate::pattern::Kind;
 use crate::plan::{Statuses, Think};
 use crate::text::duration;
 
@@ -206,6 +207,27 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 value: "N,N,...",
                 help: "users by steps, each as long as -d says",
                 apply: |draft, value| set(&mut draft.steps, value),
+            },
+            Row {
+                short: None,
+                long: "find-max",
+                value: "CONDITION",
+                help: "the highest rate at which it holds: 'p99<200ms && errors<0.1%'; each run as\n\
+                       long as -d says (default 3s), the first at --rate",
+                apply: |draft, value| {
+                    draft.find = Some((Kind::Rate, value.to_owned()));
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "find-max-users",
+                value: "CONDITION",
+                help: "the same for users, the first run with -c",
+                apply: |draft, value| {
+                    draft.find = Some((Kind::Users, value.to_owned()));
+                    Ok(())
+                },
             },
             Row {
                 short: None,
