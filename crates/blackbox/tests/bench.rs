@@ -360,10 +360,13 @@ fn weights_files_and_variables_say_what_is_asked() {
     let file = file.display().to_string();
     let figures = measure(&["-n", "400", "-c", "4", "-f", &file, "-v", "WHO=me"]);
     assert_eq!(number(&figures, "summary.errors"), 0.0, "{figures}");
-    assert_eq!(number(&figures, "summary.statuses.200"), 300.0, "{figures}");
-    assert_eq!(number(&figures, "urls.1.answers"), 100.0, "{figures}");
+    // Each user has its own mix, and has one request more or less than another.
+    let (found, other) =
+        (number(&figures, "summary.statuses.200"), number(&figures, "urls.1.answers"));
+    assert!((found - 300.0).abs() <= 4.0 && (other - 100.0).abs() <= 4.0, "{figures}");
     let log = server.wait_log_at_least(400);
-    assert_eq!(log.iter().filter(|line| *line == "GET /a.txt?x=me 200").count(), 300);
+    let count = log.iter().filter(|line| *line == "GET /a.txt?x=me 200").count();
+    assert_eq!(count as f64, found);
 }
 
 #[test]

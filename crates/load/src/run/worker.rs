@@ -194,6 +194,11 @@ impl Worker {
     // --- when -----------------------------------------------------------------------------------
 
     async fn keep_pace(self: &Rc<Self>, alarm: &Alarm) {
+        // All threads begin at the same moment.
+        if alarm.ring_at(self.shared.begun_ns).await.is_err() {
+            self.is_spent.set(true);
+            return self.wake_main();
+        }
         match self.shared.is_open_loop() {
             true => self.let_arrive(alarm).await,
             false => self.keep_users(alarm).await,
@@ -261,6 +266,7 @@ impl Worker {
         let mut number = self.index as u64;
         while options.requests.is_none_or(|requests| number < requests)
             && let Some(due_ns) = pacer.due(number)
+            && options.duration_ns.is_none_or(|duration_ns| due_ns < duration_ns)
         {
             let due_ns = origin_ns + due_ns;
             if due_ns > clock::monotonic_ns() && alarm.ring_at(due_ns).await.is_err() {
