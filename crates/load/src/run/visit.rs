@@ -6,7 +6,7 @@ use super::{REDIRECTS_MAX, books::Books};
 use crate::client::{Answer, Asking, Broken, Capture, Failure, Link};
 use crate::page::cache::Use;
 use crate::page::har::Step;
-use crate::page::{Added, CONTENT_BYTES_MAX, Document, Item, Loader, Resource, decoded};
+use crate::page::{Added, CONTENT_BYTES_MAX, Document, Item, Kind, Loader, Resource, decoded};
 use crate::plan::Values;
 use crate::plan::cookies::Cookies;
 use crate::recorder::Sample;
@@ -157,6 +157,10 @@ impl Visit {
                 let now_ns = clock::monotonic_ns();
                 self.books.borrow_mut().found_in_cache(resource, now_ns);
                 return self.want_all(&document);
+            }
+            // Chromium keeps icons apart and does not ask about them again.
+            Use::Validate(_) if is_get && resource.kind == Kind::Icon => {
+                return self.books.borrow_mut().found_in_cache(resource, clock::monotonic_ns());
             }
             Use::Validate(conditions) if is_get => conditions,
             _ => Vec::new(),
