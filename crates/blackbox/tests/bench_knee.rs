@@ -29,7 +29,7 @@ fn users_beyond_the_workers_wait(mpm: Mpm) {
     // Slots of event are taken by requests, so the arithmetic is the same.
     let server = slow_server(mpm);
     let condition = format!("p50<{}ms", WAIT_MS * 3 / 2);
-    let words = ["--find-max-users", &condition, "-d", "1s", "--warm-up", "300ms"];
+    let words = ["--find-max-users", &condition, "-d", "800ms", "--warm-up", "200ms"];
     let figures = measure(&[&words[..], &[&slow_url(&server)]].concat());
     let users = number(&figures, "knee.holds_at");
     // Half of the requests of five or six users still find a free worker.
@@ -44,8 +44,8 @@ fn users_beyond_the_workers_wait(mpm: Mpm) {
 
 fn the_rate_that_keeps_all_workers_busy_is_found(mpm: Mpm) {
     let server = slow_server(mpm);
-    let words = ["--find-max", "p50<1s && errors<1%", "--rate", "25", "-d", "1500ms"];
-    let more = ["--warm-up", "500ms", "-c", "50", &slow_url(&server)];
+    let words = ["--find-max", "p50<1s && errors<1%", "--rate", "25", "-d", "1s"];
+    let more = ["--warm-up", "300ms", "-c", "50", &slow_url(&server)];
     let figures = measure(&[&words[..], &more].concat());
     let most = f64::from(WORKERS) * 1000.0 / f64::from(WAIT_MS);
     let rate = number(&figures, "knee.holds_at");

@@ -12,7 +12,7 @@ pub mod units;
 pub use doubt::Doubt;
 pub use json::{json, parse};
 pub use knee::{Knee, KneeTry, heading as knee_heading};
-pub use pages::PageSummary;
+pub use pages::{PageSecond, PageSummary};
 pub use record::{
     Figures, Machine, Moment, PerSecond, PerUrl, Record, Server, ServerSecond, Summary, Times,
 };

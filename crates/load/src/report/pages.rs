@@ -60,6 +60,31 @@ impl PageSummary {
     }
 }
 
+/// Pages of one second.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PageSecond {
+    /// Those that came.
+    pub loaded: u64,
+    /// Those that did not come, or lack something.
+    pub faulty: u64,
+    /// Of their times, in microseconds.
+    pub p50_us: f64,
+    /// As above.
+    pub p99_us: f64,
+}
+
+impl From<&PageSummary> for PageSecond {
+    fn from(pages: &PageSummary) -> Self {
+        Self {
+            loaded: pages.loaded,
+            faulty: pages.failed + pages.incomplete,
+            p50_us: pages.time_us.p50,
+            p99_us: pages.time_us.p99,
+        }
+    }
+}
+
 /// What is said of pages above the times.
 pub(super) fn write_counts(out: &mut String, pages: &PageSummary) -> fmt::Result {
     writeln!(out, "  pages       {:>14}   {}/s", count(pages.loaded), figure(pages.rate))?;

@@ -4,7 +4,7 @@
 //! `summary.latency_us.p50`. Fields may be added; none changes its name, unit or meaning without a
 //! new `version`.
 
-use super::{Doubt, Knee, PageSummary};
+use super::{Doubt, Knee, PageSecond, PageSummary};
 use crate::recorder::{First, Histogram, PerEntry, Window};
 use crate::run::{Outcome, Second};
 use serde::{Deserialize, Serialize};
@@ -250,6 +250,8 @@ pub struct PerSecond {
     pub max_us: f64,
     /// Of this program, in percent of one processor.
     pub generator_cpu_percent: f64,
+    /// Pages, where whole pages are loaded.
+    pub pages: Option<PageSecond>,
     /// The server, if it is on this machine and may be looked at.
     pub server: Option<ServerSecond>,
 }
@@ -348,6 +350,7 @@ impl PerSecond {
             p99_us: summary.latency_us.p99,
             max_us: summary.latency_us.max,
             generator_cpu_percent: summary.generator.cpu_percent,
+            pages: summary.pages.as_ref().map(PageSecond::from),
             server: None,
         }
     }

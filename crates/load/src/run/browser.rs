@@ -21,10 +21,13 @@ const DOCUMENTS_MAX: usize = 2000;
 /// As [`super::user`] has it: a pause before the next attempt to connect.
 const PAUSE_MS: (u64, u64) = (1, 100);
 
+/// A content by its hash and length, and where it came from.
+type Contents = (u64, usize, Rc<str>);
+
 /// What the browsers of a thread need not find out twice.
 #[derive(Default)]
 pub(crate) struct Shelf {
-    documents: RefCell<HashMap<(u64, usize, Rc<str>), Rc<Document>>>,
+    documents: RefCell<HashMap<Contents, Rc<Document>>>,
     hasher: RandomState,
     /// For each entry of the plan whose request is always the same.
     pages: RefCell<HashMap<usize, Rc<Resource>>>,
@@ -89,6 +92,13 @@ impl Browser {
                 timer::sleep(Duration::from_nanos(cursor.think_ns(think))).await;
             }
         }
+    }
+
+    /// A connection that nothing goes over.
+    pub(crate) fn take_idle(&self, route: usize) -> Option<Connection> {
+        let mut idle = self.idle.borrow_mut();
+        let place = idle.iter().position(|one| one.route == route)?;
+        Some(idle.swap_remove(place))
     }
 
     async fn visit(self: &Rc<Self>, turn: &Turn, index: usize, cursor: &mut Cursor) {

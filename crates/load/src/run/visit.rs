@@ -20,7 +20,7 @@ use std::task::{Poll, Waker};
 
 /// A connection that a browser keeps.
 pub(crate) struct Connection {
-    route: usize,
+    pub(super) route: usize,
     link: Link,
     /// Which of the browser's this is.
     number: u64,
@@ -260,14 +260,10 @@ impl Visit {
         if lane.route == usize::MAX {
             lane.route = self.route(resource).await?;
         }
-        if let Some(connection) = lane.connection.take() {
+        let idle = lane.connection.take().or_else(|| self.browser.take_idle(lane.route));
+        if let Some(connection) = idle {
             return Ok((connection, None));
         }
-        let mut idle = self.browser.idle.borrow_mut();
-        if let Some(place) = idle.iter().position(|one| one.route == lane.route) {
-            return Ok((idle.swap_remove(place), None));
-        }
-        drop(idle);
         let begun_ns = clock::monotonic_ns();
         let route = self.browser.worker.route(lane.route);
         let mut connecting = std::pin::pin!(route.connect(self.browser.id as usize));
@@ -383,7 +379,7 @@ impl Visit {
                     failure: Failure::Other,
                     text: format!("{}: its coding cannot be read", of.url),
                 };
-                self.failed(of, failed, clock::monotonic_ns());
+                self.failed_after_answer(of, failed);
                 Rc::default()
             }
         }
@@ -397,11 +393,17 @@ impl Visit {
         if redirects > REDIRECTS_MAX {
             let text = format!("more than {REDIRECTS_MAX}, the last to {url}");
             let failed = Failed { failure: Failure::Redirects, text };
-            return self.failed(resource, failed, clock::monotonic_ns());
+            return self.failed_after_answer(resource, failed);
         }
         let entry = resource.entry.redirected(url, status);
         let next = Resource::new(entry, resource.kind, redirects, resource.is_page);
         self.want(Rc::new(next));
+    }
+
+    /// The answer came, and is of no use.
+    fn failed_after_answer(&self, resource: &Resource, failed: Failed) {
+        self.browser.worker.recorder.borrow_mut().window().faulty_answers += 1;
+        self.failed(resource, failed, clock::monotonic_ns());
     }
 
     fn failed(&self, resource: &Resource, failed: Failed, from_ns: u64) {

@@ -212,8 +212,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: None,
                 long: "find-max",
                 value: "CONDITION",
-                help: "the highest rate at which it holds: 'p99<200ms && errors<0.1%'; each run as\n\
-                       long as -d says (default 3s), the first at --rate",
+                help: "the highest rate at which it holds: 'p99<200ms && errors<0.1%';\n\
+                       each run as long as -d says (default 3s), the first at --rate",
                 apply: |draft, value| {
                     draft.find = Some((Kind::Rate, value.to_owned()));
                     Ok(())
