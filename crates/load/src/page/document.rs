@@ -69,6 +69,10 @@ impl Document {
 
     fn new(found: Found, base: &Url, of: &Resource) -> Self {
         let resource = |reference: Reference| {
+            if reference.kind == Kind::Icon && !of.is_page {
+                // Nobody sees those of frames.
+                return None;
+            }
             let url = base.join(&reference.url)?;
             Some(Rc::new(Resource::of_reference(&of.entry, url, reference.kind)))
         };

@@ -28,6 +28,8 @@ pub(crate) struct Item {
 pub(crate) enum Added {
     /// It waits for a connection to the server of this number.
     Waits(usize),
+    /// Its time has not come.
+    Later,
     /// It was asked for already, or there is too much.
     Known,
     /// It is on a server that may not be asked.
@@ -46,6 +48,9 @@ pub(crate) struct Loader {
     hosts: Arc<[String]>,
     /// Where the page itself came from.
     home: String,
+    /// What comes after everything else.
+    icons: Vec<Rc<Resource>>,
+    icons_are_due: bool,
 }
 
 struct Server {
@@ -67,8 +72,14 @@ impl Loader {
 
     /// Something is to be fetched: the page, what it refers to, where a redirect has led.
     pub(crate) fn add(&mut self, resource: Rc<Resource>, now_ns: u64) -> Added {
-        // A redirect may lead back to where it came from, with a cookie.
-        let is_new = self.seen.insert(resource.url.clone()) || resource.redirects > 0;
+        if resource.kind == Kind::Icon && !self.icons_are_due {
+            self.icons.push(resource);
+            return Added::Later;
+        }
+        // A redirect may lead back to where it came from, with a cookie; an icon is asked for even
+        // if the page shows it as well.
+        let may_repeat = resource.redirects > 0 || resource.kind == Kind::Icon;
+        let is_new = self.seen.insert(resource.url.clone()) || may_repeat;
         if !is_new || self.items >= ITEMS_MAX {
             return Added::Known;
         }
@@ -82,6 +93,15 @@ impl Loader {
         self.items += 1;
         self.open += 1;
         Added::Waits(server)
+    }
+
+    /// Icons, when nothing else is left: browsers fetch them when the page is there.
+    pub(crate) fn take_icons(&mut self) -> Vec<Rc<Resource>> {
+        if !self.is_done() {
+            return Vec::new();
+        }
+        self.icons_are_due = true;
+        std::mem::take(&mut self.icons)
     }
 
     /// A connection that may be opened for what waits, with the first thing to fetch on it.
@@ -160,7 +180,8 @@ mod tests {
     fn what_is_urgent_comes_first_and_nothing_comes_twice() {
         let mut loader = Loader::new(Arc::new(["a".to_owned()]));
         let rows = [
-            ("a/1", Kind::Icon, Added::Waits(0)),
+            ("a/1", Kind::Icon, Added::Later),
+            ("a/4", Kind::Icon, Added::Later),
             ("a/2", Kind::Image, Added::Waits(0)),
             ("a/2", Kind::Image, Added::Known),
             ("a/3", Kind::Style, Added::Waits(0)),
@@ -174,10 +195,15 @@ mod tests {
         let order: Vec<String> = std::iter::from_fn(|| loader.next(0))
             .map(|item| item.resource.entry.url.target.clone())
             .collect();
-        assert_eq!(order, ["/3", "/4", "/2", "/1"]);
+        assert_eq!(order, ["/3", "/4", "/2"]);
         assert!(!loader.is_done());
-        (0..5).for_each(|_| loader.ended());
+        (0..4).for_each(|_| loader.ended());
         assert!(loader.is_done());
+        let icons = loader.take_icons();
+        assert_eq!(icons.len(), 2);
+        assert_eq!(loader.add(icons[0].clone(), 0), Added::Waits(0));
+        assert_eq!(loader.add(icons[1].clone(), 0), Added::Waits(0), "the page shows it as well");
+        assert!(!loader.is_done());
     }
 
     #[test]

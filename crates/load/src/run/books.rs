@@ -1,8 +1,8 @@
 //! What is written down of one page while it is loaded.
 
 use crate::client::{Answer, Failure};
-use crate::page::Resource;
 use crate::page::har::{Step, Waterfall};
+use crate::page::{Kind, Resource};
 use crate::recorder::Window;
 use runtime::clock;
 
@@ -43,7 +43,7 @@ impl Books {
     pub(super) fn answered(&mut self, resource: &Resource, answer: &Answer, is_fault: bool) {
         self.requests += 1;
         self.bytes += answer.wire_bytes;
-        self.end_ns = self.end_ns.max(answer.end_ns);
+        self.moved(resource, answer.end_ns);
         if resource.is_page {
             // After a redirect this is said again.
             self.page_ns = Some((answer.first_byte_ns, answer.end_ns));
@@ -53,16 +53,23 @@ impl Books {
         }
     }
 
+    /// Something has come; a page is whole without its icon, which is no part of it.
+    fn moved(&mut self, resource: &Resource, now_ns: u64) {
+        if resource.kind != Kind::Icon {
+            self.end_ns = self.end_ns.max(now_ns);
+        }
+    }
+
     pub(super) fn found_in_cache(&mut self, resource: &Resource, now_ns: u64) {
         self.cached += 1;
-        self.end_ns = self.end_ns.max(now_ns);
+        self.moved(resource, now_ns);
         if resource.is_page {
             self.page_ns = Some((now_ns, now_ns));
         }
     }
 
     pub(super) fn failed(&mut self, resource: &Resource, failure: Failure, now_ns: u64) {
-        self.end_ns = self.end_ns.max(now_ns);
+        self.moved(resource, now_ns);
         if resource.is_page {
             self.has_failed = true;
             self.is_unconnected = failure.is_of_connect();

@@ -10,7 +10,7 @@ use crate::plan::{Cursor, Entry};
 use crate::url::Url;
 use runtime::{clock, timer};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::rc::Rc;
 use std::time::Duration;
@@ -56,6 +56,8 @@ pub(crate) struct Browser {
     pub(crate) id: u32,
     pub(crate) cache: RefCell<Cache<Rc<Document>>>,
     pub(crate) jar: Option<RefCell<Jar>>,
+    /// Icons that it has.
+    pub(crate) icons: RefCell<HashSet<Rc<str>>>,
     /// Connections that nothing goes over at the moment.
     pub(crate) idle: RefCell<Vec<Connection>>,
     /// Connections that there have been.
@@ -71,6 +73,7 @@ impl Browser {
             id,
             cache: RefCell::default(),
             jar: worker.shared.options.keeps_cookies.then(RefCell::default),
+            icons: RefCell::default(),
             idle: RefCell::default(),
             connections: Cell::new(0),
             refusals: Cell::new(0),
@@ -105,6 +108,7 @@ impl Browser {
         let options = &self.worker.shared.options;
         if !options.visits.as_ref().is_some_and(|visits| visits.keeps_cache) {
             self.cache.borrow_mut().clear();
+            self.icons.borrow_mut().clear();
         }
         let (page, bytes) = self.page(index, cursor);
         let visit = Visit::new(self.clone(), index, turn.intended_ns, bytes);

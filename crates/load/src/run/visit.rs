@@ -6,7 +6,7 @@ use super::{REDIRECTS_MAX, books::Books};
 use crate::client::{Answer, Asking, Broken, Capture, Failure, Link};
 use crate::page::cache::Use;
 use crate::page::har::Step;
-use crate::page::{Added, CONTENT_BYTES_MAX, Document, Item, Kind, Loader, Resource, decoded};
+use crate::page::{Added, CONTENT_BYTES_MAX, Document, Item, Loader, Resource, decoded};
 use crate::plan::Values;
 use crate::plan::cookies::Cookies;
 use crate::recorder::Sample;
@@ -17,6 +17,9 @@ use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
+
+/// Icons that a browser remembers; when there are more, all are forgotten.
+const ICONS_MAX: usize = 1000;
 
 /// A connection that a browser keeps.
 pub(crate) struct Connection {
@@ -114,11 +117,24 @@ impl Visit {
         let server = match loader.add(resource, clock::monotonic_ns()) {
             Added::Waits(server) => server,
             Added::Elsewhere => return self.books.borrow_mut().elsewhere += 1,
-            Added::Known => return,
+            Added::Known | Added::Later => return,
         };
         if let Some(item) = loader.open_lane(server) {
             let visit = self.clone();
             thread::spawn(async move { visit.go_along(server, item).await });
+        }
+    }
+
+    /// Chromium keeps icons apart: at the first visit they are asked for, even if the page shows
+    /// them as well and the cache has to be asked whether it may, and never again.
+    fn want_icon(self: &Rc<Self>, icon: Rc<Resource>) {
+        let mut icons = self.browser.icons.borrow_mut();
+        if icons.len() >= ICONS_MAX {
+            icons.clear();
+        }
+        match icons.insert(icon.url.clone()) {
+            true => self.want(icon),
+            false => self.books.borrow_mut().found_in_cache(&icon, clock::monotonic_ns()),
         }
     }
 
@@ -140,7 +156,10 @@ impl Visit {
         let mut loader = self.loader.borrow_mut();
         loader.close_lane(server);
         self.browser.idle.borrow_mut().extend(lane.connection);
-        if loader.is_done()
+        let icons = loader.take_icons();
+        drop(loader);
+        icons.into_iter().for_each(|icon| self.want_icon(icon));
+        if self.loader.borrow().is_done()
             && let Some(waker) = self.waker.take()
         {
             waker.wake();
@@ -157,10 +176,6 @@ impl Visit {
                 let now_ns = clock::monotonic_ns();
                 self.books.borrow_mut().found_in_cache(resource, now_ns);
                 return self.want_all(&document);
-            }
-            // Chromium keeps icons apart and does not ask about them again.
-            Use::Validate(_) if is_get && resource.kind == Kind::Icon => {
-                return self.books.borrow_mut().found_in_cache(resource, clock::monotonic_ns());
             }
             Use::Validate(conditions) if is_get => conditions,
             _ => Vec::new(),
