@@ -13,8 +13,8 @@ use blackbox::{Mpm, Server, Site, each_mpm, until};
 use serde_json::Value;
 use std::io::Write as _;
 
-/// The page, its stylesheet, 240 images, one in the stylesheet, and that once more as the icon: with
-/// `no-cache` it is asked about.
+/// The page, its stylesheet, 240 images, one in the stylesheet, and that once more as the icon:
+/// with `no-cache` it is asked about.
 const GALLERY_REQUESTS: usize = 244;
 
 /// Everything that a page can refer to, beside what must not be loaded.
