@@ -52,7 +52,7 @@ fn a_run_that_time_ends_says_what_was_under_way(mpm: Mpm) {
 fn the_server_is_seen_while_it_works(mpm: Mpm) {
     let server = plain_site(mpm).start();
     let figures = measure(&["-c", "4", "-d", "2500ms", &url(&server, "/a.txt")]);
-    let pids = figures["summary"]["server"]["pids"].as_array().unwrap();
+    let pids = figures["summary"]["server"]["pids"].as_array().expect("a list");
     assert_eq!(
         pids.iter().filter_map(|pid| pid.as_i64()).collect::<Vec<_>>(),
         [i64::from(server.pid())]

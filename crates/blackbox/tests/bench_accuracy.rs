@@ -57,7 +57,7 @@ fn stalling() -> Stub {
     let first: Arc<Mutex<Option<Instant>>> = Arc::default();
     Stub::start(move |visitor| {
         while visitor.request().is_some() {
-            let begun = *first.lock().unwrap().get_or_insert_with(Instant::now);
+            let begun = *first.lock().expect("nobody panics").get_or_insert_with(Instant::now);
             let at = begun.elapsed();
             if (1000..2000).contains(&at.as_millis()) {
                 sleep(Duration::from_secs(2).saturating_sub(at));

@@ -209,7 +209,7 @@ fn a_manager_that_dies_takes_its_scripts_along_and_is_replaced(mpm: Mpm) {
     let pid = folder.join("pid");
     let waits = format!("echo $$ > {}; exec sleep 100", pid.display());
     let server = start(mpm, &[("wait", &waits), ("fine", &with_head("echo fine"))]);
-    assert_eq!(managers(&server), [], "none is there before it is asked for");
+    assert_eq!(managers(&server), [0_i32; 0], "none is there before it is asked for");
     let mut client = server.connect();
     client.send("GET /cgi-bin/wait HTTP/1.1\r\nHost: a\r\n\r\n");
     let (pid, manager) = (wait_for_pid(&pid), managers(&server));

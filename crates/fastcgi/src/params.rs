@@ -5,6 +5,7 @@ use crate::client::{Exchange, REQUEST_ID};
 use crate::record::{BeginRequest, HEADER_BYTES, Header, Kind, Role};
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 use message::limits;
 
 /// Lengths below this take one byte, others four.
@@ -79,13 +80,34 @@ impl Params {
             return Err(DoesNotFit);
         }
         let start = self.record_with_room(needed);
-        write_length(&mut self.bytes, name);
-        write_length(&mut self.bytes, value);
-        self.bytes.extend_from_slice(name);
-        self.bytes.extend_from_slice(value);
+        write_pair(&mut self.bytes, name, value);
+        self.set_length(start);
+        Ok(())
+    }
+
+    /// Adds variables that [`write_pair`] has put together before, which stay together in a record.
+    pub fn add_pairs(&mut self, pairs: &[u8]) -> Result<(), DoesNotFit> {
+        if pairs.len() > limits::FASTCGI_PARAMS_RECORD_BYTES {
+            return Err(DoesNotFit);
+        }
+        if !pairs.is_empty() {
+            let start = self.record_with_room(pairs.len());
+            self.bytes.extend_from_slice(pairs);
+            self.set_length(start);
+        }
+        Ok(())
+    }
+
+    /// Where the variables lie among the bytes, if one record holds them all; see [`Pairs`].
+    pub fn in_one_record(&self) -> Option<Range<usize>> {
+        // In front of it there is `BEGIN_REQUEST`, its content, and the header.
+        let start = 3 * HEADER_BYTES;
+        (self.open? + HEADER_BYTES == start).then_some(start..self.bytes.len())
+    }
+
+    fn set_length(&mut self, start: usize) {
         let content = self.bytes.len() - start - HEADER_BYTES;
         self.bytes[start + 4..start + 6].copy_from_slice(&(content as u16).to_be_bytes());
-        Ok(())
     }
 
     /// Where the record starts that the next pair goes to.
@@ -125,8 +147,8 @@ const fn length_bytes(text: &[u8]) -> usize {
     if text.len() < SHORT_LENGTHS { 1 } else { 4 }
 }
 
-/// Appends one pair, for answers that are no variables of a request.
-pub(crate) fn write_pair(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+/// Appends one pair: for [`Params::add_pairs`], and for answers that are no variables.
+pub fn write_pair(out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
     write_length(out, name);
     write_length(out, value);
     out.extend_from_slice(name);

@@ -1,19 +1,23 @@
 //! Connections to other servers on behalf of a request: over a socket in the file system or TCP.
 
+use crate::sys;
 use crate::timer::Timer;
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv, sockopt};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
+    send, socket_with, sockopt,
+};
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::thread::ThreadId;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::net::TcpStream;
 
 /// How long to wait until a full listen queue is asked again, at first and at most. The kernel
 /// tells nobody when a place in the queue of a socket in the file system becomes free.
@@ -36,14 +40,13 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
 
 /// A connection to a backend.
 pub struct Backend {
-    socket: Socket,
+    /// The executor is asked for input only: a socket in the file system says that there is room
+    /// each time the other end has read something, and would wake the thread with each request.
+    socket: AsyncFd<OwnedFd>,
+    /// The same socket, watched for room, once there was none.
+    room: Option<AsyncFd<OwnedFd>>,
     /// Stays armed from one request to the next.
     timer: Timer,
-}
-
-enum Socket {
-    Unix(UnixStream),
-    Tcp(TcpStream),
 }
 
 impl Backend {
@@ -56,16 +59,11 @@ impl Backend {
         let mut rest = QUEUE_REST[0];
         loop {
             let connected = match address {
-                Address::Unix(path) => UnixStream::connect(path).await.map(Socket::Unix),
-                Address::Tcp(address) => TcpStream::connect(address).await.map(Socket::Tcp),
+                Address::Unix(path) => connect_local(path),
+                Address::Tcp(address) => connect_port(*address).await,
             };
             match connected {
-                Ok(socket) => {
-                    if let Socket::Tcp(socket) = &socket {
-                        sockopt::set_tcp_nodelay(socket, true)?;
-                    }
-                    return Ok(Self { socket, timer: Timer::new() });
-                }
+                Ok(socket) => return Self::connected(socket),
                 // connect(2): the queue is full.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     crate::timer::sleep(rest).await;
@@ -81,8 +79,7 @@ impl Backend {
     /// # Errors
     /// When the executor does not take it.
     pub fn connected(socket: OwnedFd) -> io::Result<Self> {
-        let socket = UnixStream::from_std(socket.into())?;
-        Ok(Self { socket: Socket::Unix(socket), timer: Timer::new() })
+        Ok(Self { socket: sys::watch(socket)?, room: None, timer: Timer::new() })
     }
 
     /// When it is given up. A connection that was kept has one for a new task.
@@ -96,12 +93,18 @@ impl Backend {
         context: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
-        let mut buffer = ReadBuf::new(buffer);
-        let read = match &mut self.socket {
-            Socket::Unix(socket) => Pin::new(socket).poll_read(context, &mut buffer),
-            Socket::Tcp(socket) => Pin::new(socket).poll_read(context, &mut buffer),
-        };
-        read.map_ok(|()| buffer.filled().len())
+        loop {
+            let mut ready = ready!(self.socket.poll_read_ready(context))?;
+            match receive(&self.socket, buffer, RecvFlags::DONTWAIT) {
+                // What is short was all there was: the executor hears of more (epoll(7)).
+                Ok(length) if 0 < length && length < buffer.len() => {
+                    ready.clear_ready();
+                    return Poll::Ready(Ok(length));
+                }
+                Err(Errno::AGAIN) => ready.clear_ready(),
+                read => return Poll::Ready(Ok(read?)),
+            }
+        }
     }
 
     /// Write what the socket takes of `bytes`.
@@ -110,11 +113,38 @@ impl Backend {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.socket {
-            Socket::Unix(socket) => Pin::new(socket).poll_write(context, bytes),
-            Socket::Tcp(socket) => Pin::new(socket).poll_write(context, bytes),
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        loop {
+            match retry_on_intr(|| send(self.socket.get_ref(), bytes, flags)) {
+                Err(Errno::AGAIN) => {}
+                sent => return Poll::Ready(Ok(sent?)),
+            }
+            let room = match self.room.take() {
+                Some(room) => room,
+                None => sys::watch_for(self.socket.get_ref().try_clone()?, Interest::WRITABLE)?,
+            };
+            let room = self.room.insert(room);
+            ready!(room.poll_write_ready(context))?.clear_ready();
         }
     }
+}
+
+fn receive(socket: &AsyncFd<OwnedFd>, buffer: &mut [u8], flags: RecvFlags) -> Result<usize, Errno> {
+    retry_on_intr(|| recv(socket.get_ref(), &mut *buffer, flags)).map(|received| received.0)
+}
+
+/// A socket in the file system is there at once, or its queue is full.
+fn connect_local(path: &Path) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    retry_on_intr(|| connect(&socket, &SocketAddrUnix::new(path)?))?;
+    Ok(socket)
+}
+
+async fn connect_port(address: SocketAddr) -> io::Result<OwnedFd> {
+    let socket = TcpStream::connect(address).await?.into_std()?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    Ok(socket.into())
 }
 
 /// A connection that is kept for another request. The executor of the thread that kept it goes on
@@ -127,34 +157,17 @@ pub struct Kept {
 impl Backend {
     /// Keep the connection for another request.
     pub fn keep(self) -> Kept {
-        Kept { backend: self, thread: std::thread::current().id() }
+        Kept { backend: Self { room: None, ..self }, thread: std::thread::current().id() }
     }
 
     /// The process that listens at the other end, if it is one of this machine.
     pub fn listener_pid(&self) -> Option<i32> {
-        match &self.socket {
-            Socket::Unix(socket) => {
-                let credentials = sockopt::socket_peercred(socket).ok()?;
-                Some(credentials.pid.as_raw_nonzero().get())
-            }
-            Socket::Tcp(_) => None,
+        let socket = self.socket.get_ref();
+        if sockopt::socket_domain(socket) != Ok(AddressFamily::UNIX) {
+            return None;
         }
-    }
-
-    fn descriptor(&self) -> BorrowedFd<'_> {
-        match &self.socket {
-            Socket::Unix(socket) => socket.as_fd(),
-            Socket::Tcp(socket) => socket.as_fd(),
-        }
-    }
-
-    /// Have the executor of this thread watch it, and no other.
-    fn adopt(self) -> io::Result<Self> {
-        let socket = match self.socket {
-            Socket::Unix(socket) => Socket::Unix(UnixStream::from_std(socket.into_std()?)?),
-            Socket::Tcp(socket) => Socket::Tcp(TcpStream::from_std(socket.into_std()?)?),
-        };
-        Ok(Self { socket, timer: Timer::new() })
+        let credentials = sockopt::socket_peercred(socket).ok()?;
+        Some(credentials.pid.as_raw_nonzero().get())
     }
 }
 
@@ -162,8 +175,7 @@ impl Kept {
     /// Whether nothing has come: neither its end, nor what nobody has asked for.
     pub fn is_quiet(&self) -> bool {
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-        let peeked = recv(self.backend.descriptor(), &mut [0; 1], flags);
-        peeked.is_err_and(|errno| errno == Errno::AGAIN)
+        receive(&self.backend.socket, &mut [0; 1], flags) == Err(Errno::AGAIN)
     }
 
     /// The same as far as the executor of this thread has heard, which costs nothing. A thread that
@@ -172,12 +184,12 @@ impl Kept {
         if self.thread != std::thread::current().id() {
             return self.is_quiet();
         }
-        // Nothing is read while the executor has not heard that there is something to read.
-        let read = match &self.backend.socket {
-            Socket::Unix(socket) => socket.try_read(&mut [0; 1]),
-            Socket::Tcp(socket) => socket.try_read(&mut [0; 1]),
+        // Nobody looks while the executor has not heard that there is something to read.
+        let look = |_: &OwnedFd| match self.is_quiet() {
+            true => Err(io::ErrorKind::WouldBlock.into()),
+            false => Ok(()),
         };
-        read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+        self.backend.socket.try_io(Interest::READABLE, look).is_err()
     }
 
     /// Use it again, on this thread.
@@ -191,7 +203,8 @@ impl Kept {
                 backend.timer.pass_on();
                 Ok(backend)
             }
-            false => self.backend.adopt(),
+            // The executor of this thread watches it from now on, and no other.
+            false => Backend::connected(self.backend.socket.into_inner()),
         }
     }
 }

@@ -38,6 +38,7 @@ pub use door::{Came, Door};
 pub use flag::Flag;
 pub use manager::Manager;
 pub use net::{Listener, Stream};
+pub use sys::{Placed, placed};
 pub use thread::Thread;
 pub use timer::Timer;
 pub use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};

@@ -1,8 +1,11 @@
 //! The system calls that have no safe wrapper elsewhere: all `unsafe` of this crate is here.
 
 mod local_time;
+mod place;
 mod program;
 mod usage;
+
+pub use place::{Placed, placed};
 
 pub use local_time::{LocalTime, local_time};
 pub(crate) use program::{close_all_but, close_on_execute, execute};
@@ -213,9 +216,20 @@ pub fn next_signal(descriptor: &mut File) -> Option<i32> {
 /// # Errors
 /// When the executor's epoll refuses it.
 pub(crate) fn watch<T: AsRawFd + Into<OwnedFd>>(owner: T) -> io::Result<AsyncFd<T>> {
+    watch_for(owner, Interest::READABLE)
+}
+
+/// The same for what it is to tell.
+///
+/// # Errors
+/// As above.
+pub(crate) fn watch_for<T: AsRawFd + Into<OwnedFd>>(
+    owner: T,
+    interest: Interest,
+) -> io::Result<AsyncFd<T>> {
     // SAFETY: what can turn into an `OwnedFd` keeps its one descriptor open until it is dropped,
     // and the `AsyncFd` owns it until then.
-    let registered = unsafe { AsyncFd::register_with_interest(owner, Interest::READABLE) };
+    let registered = unsafe { AsyncFd::register_with_interest(owner, interest) };
     registered.map_err(|refused| refused.into_parts().1)
 }
 

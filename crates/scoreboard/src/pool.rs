@@ -68,6 +68,8 @@ impl PoolRow {
 pub struct PoolSums {
     /// Requests that wait for it, or are with it.
     pub wanted: u32,
+    /// Those of them that are of processes whose rows come first.
+    pub wanted_before: u32,
     /// Connections with a request.
     pub busy: u32,
     /// Those of them that may not have been accepted.
@@ -87,6 +89,7 @@ impl PoolSums {
             self.busy += u32::from(view.busy);
             self.fresh += u32::from(view.fresh);
             self.idle += u32::from(view.idle);
+            self.wanted_before += if index < own { u32::from(view.wanted) } else { 0 };
             self.idle_before += if index < own { u32::from(view.idle) } else { 0 };
         }
     }
@@ -125,7 +128,8 @@ mod tests {
         set(1, 1, 7, 1, 1, 0);
         set(3, 0, 7, 4, 3, 6);
         let sums = board.pool_sums(7, 3);
-        assert_eq!(sums, PoolSums { wanted: 10, busy: 6, fresh: 3, idle: 7, idle_before: 1 });
+        let all = PoolSums { wanted: 10, busy: 6, fresh: 3, idle: 7, ..PoolSums::default() };
+        assert_eq!(sums, PoolSums { wanted_before: 6, idle_before: 1, ..all });
         board.process(3).unwrap().reset();
         assert_eq!(board.pool_sums(7, 3).wanted, 6, "a process that is gone holds nothing");
     }

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, exchange, refused};
 use crate::failure::Failure;
 use crate::fast;
+use crate::plan::Plan;
 use crate::request::Request;
 use crate::response::{Delimiter, Response};
 use crate::site::host::Host;
@@ -92,7 +93,7 @@ impl Wire {
         let mut held = Held::new(slot, &request);
         let exchanged = match self.known(&framing, &request) {
             Some(known) => known,
-            None => match self.exchange(&request).await {
+            None => match self.exchange(&request, self.plan(&framing, &request)).await {
                 Some(exchanged) => exchanged,
                 None => return self.abandoned(&framing, &request).await,
             },
@@ -154,9 +155,13 @@ impl Wire {
     }
 
     /// What is answered to a request; `None` if the client went away meanwhile.
-    async fn exchange(&mut self, request: &Rc<Request>) -> Option<Exchanged> {
+    async fn exchange(
+        &mut self,
+        request: &Rc<Request>,
+        plan: Option<Rc<Plan>>,
+    ) -> Option<Exchanged> {
         let (context, host) = (self.context.clone(), self.host_index());
-        let exchange = pin!(exchange(&context, context.host(host), request.clone()));
+        let exchange = pin!(exchange(&context, context.host(host), request.clone(), plan));
         let guarded = pin!(guarded(&context, host, request, exchange));
         self.unless_left(guarded, Some(&request.ends_with_input)).await
     }

@@ -36,17 +36,18 @@ impl Manner {
         if env.is_empty() {
             return manner;
         }
-        let hides_vary = env.has("force-no-vary");
-        if hides_vary || env.has("downgrade-1.0") {
+        let hides_vary = env.is_set("force-no-vary");
+        if hides_vary || env.is_set("downgrade-1.0") {
             manner.understood = Version::Http10;
             // A client of 1.0 has to ask for it.
             manner.must_close = !framing.keep_alive_named;
         }
-        if manner.understood == Version::Http10 && (hides_vary || env.has("force-response-1.0")) {
+        if manner.understood == Version::Http10 && (hides_vary || env.is_set("force-response-1.0"))
+        {
             manner.told = Version::Http10;
             manner.must_close = true;
         }
-        manner.must_close |= env.has("nokeepalive") && !view.has(Known::Via);
+        manner.must_close |= env.is_set("nokeepalive") && !view.has(Known::Via);
         manner
     }
 }
@@ -56,10 +57,10 @@ pub(crate) fn finish(lookup: &Lookup<'_>, response: &mut Response) {
     if lookup.env.is_empty() {
         return;
     }
-    if NAMES.iter().any(|name| lookup.env.has(name)) {
+    if NAMES.iter().any(|name| lookup.env.is_set(name)) {
         lookup.mark_personal(); // the fast path knows nothing of them
     }
-    if lookup.env.has("force-no-vary") {
+    if lookup.env.is_set("force-no-vary") {
         response.unset("Vary");
     }
 }

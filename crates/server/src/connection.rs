@@ -57,6 +57,12 @@ pub fn serve(
     async move { wire.run().await }
 }
 
+/// The same of one that is there for each request that takes the long way.
+#[inline(never)]
+pub(crate) fn placed<F: Future>(make: impl FnOnce() -> F) -> runtime::Placed<F> {
+    runtime::placed(make)
+}
+
 /// These futures are large and rare, and a waiting connection is small. They are made apart: room
 /// for them in the frame of the caller would be memory of each stack.
 #[inline(never)]
@@ -231,7 +237,7 @@ impl Wire {
     /// Answer a request, and count what it came to.
     async fn account_for(&mut self, request: Rc<Request>) -> Next {
         let spent = request.spent.clone();
-        let next = accounting::measured(&spent, boxed(|| self.answer(request))).await;
+        let next = accounting::measured(&spent, placed(|| self.answer(request))).await;
         accounting::end_long(&self.context, &spent);
         self.feed = None;
         next

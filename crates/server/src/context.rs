@@ -12,6 +12,7 @@ use crate::log::sink::local_time;
 use crate::lookup::Lookup;
 use crate::modules::auth_text::Texts;
 use crate::modules::log_config::TimeCache;
+use crate::plan::Plans;
 use crate::pool::{Pool, Watch};
 use crate::question::{self, Known};
 use crate::representation::http_date;
@@ -88,6 +89,8 @@ pub struct Context {
     pub(crate) setenvif: RefCell<crate::modules::setenvif::Memo>,
     pub(crate) unique_ids: RefCell<crate::modules::unique_id::Source>,
     pools: Watch,
+    /// What look-ups of scripts have come to.
+    pub(crate) plans: RefCell<Plans>,
     going_on: GoingOn,
     date: RefCell<(i64, String)>,
     draining: Cell<bool>,
@@ -175,6 +178,7 @@ impl Context {
             setenvif: RefCell::default(),
             unique_ids: RefCell::new(crate::modules::unique_id::Source::new()),
             pools: Watch::new(server.clone()),
+            plans: RefCell::default(),
             going_on: GoingOn::default(),
             date: RefCell::new((0, String::new())),
             draining: Cell::new(false),

@@ -3,7 +3,7 @@
 use crate::access_log;
 use crate::byterange;
 use crate::compat;
-use crate::connection::boxed;
+use crate::connection::{boxed, placed};
 use crate::context::Context;
 use crate::error_document;
 use crate::failure::Failure;
@@ -13,6 +13,7 @@ use crate::modules;
 use crate::modules::Coding;
 use crate::names::{self, HostnameLookups};
 use crate::phase::{self, Filtered, Stop};
+use crate::plan::Plan;
 use crate::question;
 use crate::representation::Representation;
 use crate::request::Request;
@@ -77,10 +78,28 @@ pub(crate) struct Logged {
     pub(crate) first: Option<Rc<Original>>,
 }
 
-/// Answer `request`. A failure becomes a page here, so that every request has a response.
-pub(crate) async fn exchange(context: &Context, host: &Host, request: Rc<Request>) -> Exchanged {
-    let mut lookup = Box::new(Lookup::new(context, host, request.clone()));
+/// Answer `request`, of which all is known that a plan says. A failure becomes a page here, so that
+/// every request has a response.
+pub(crate) async fn exchange(
+    context: &Context,
+    host: &Host,
+    request: Rc<Request>,
+    plan: Option<Rc<Plan>>,
+) -> Exchanged {
     let mut ran = Ran::default();
+    if let Some(plan) = plan {
+        let mut lookup = Box::new(plan.lookup(context, host, request.clone()));
+        let limit = lookup.settings.core.limit_request_body();
+        let outcome = match check_body(request.body(), limit) {
+            Ok(()) => {
+                ran.handler = Some(handler::PROXY);
+                placed(|| plan.job.respond(&mut lookup)).await
+            }
+            Err(failure) => Err(failure.into()),
+        };
+        return conclude(lookup, outcome, ran, &request).await;
+    }
+    let mut lookup = Box::new(Lookup::new(context, host, request.clone()));
     let outcome = match question::take(&mut lookup, begin).await {
         Ok(None) => run(&mut lookup, &mut ran).await,
         Ok(Some(response)) => Ok(response),
@@ -221,6 +240,11 @@ async fn run(lookup: &mut Lookup<'_>, ran: &mut Ran) -> Result<Response, Stop> {
         && is_only_choice(lookup, &asked, lookup.settings.dir.index().next())
     {
         ran.reusable = Some(source.clone());
+    }
+    if let Handler::FastCgi(job) = &handler
+        && is_only_choice(lookup, &asked, lookup.settings.dir.index().next())
+    {
+        lookup.context.plans.borrow_mut().remember(lookup, job);
     }
     handler.run(lookup).await
 }

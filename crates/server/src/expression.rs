@@ -338,7 +338,8 @@ pub(crate) fn document_root(lookup: &Lookup<'_>) -> Vec<u8> {
 
 /// The name of the user or the group that owns the file.
 fn owner(lookup: &Lookup<'_>, variable: Variable) -> Option<Cow<'static, [u8]>> {
-    let status = lookup.found.as_ref().ok()?.status;
+    // A handler may have taken the file, or had no need to open it.
+    let status = lookup.found.as_ref().map(|entry| entry.status).ok().or(lookup.status)?;
     match variable {
         Variable::ScriptUser => text(runtime::process::user_by_id(status.uid)?.name),
         _ => None,

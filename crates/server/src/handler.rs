@@ -1,7 +1,7 @@
 //! Every content handler there is, and the one match that runs them.
 
 use crate::byterange;
-use crate::connection::boxed;
+use crate::connection::{boxed, placed};
 use crate::lookup::Lookup;
 use crate::modules::diagnostic::load::Load;
 use crate::modules::{autoindex, cgi, diagnostic, fcgid, files, info, proxy, proxy_fcgi, status};
@@ -48,6 +48,9 @@ pub(crate) struct Made {
 
 /// What httpd calls the handler of files.
 pub(crate) const FILE: &str = "default-handler";
+
+/// The same of what is handed on.
+pub(crate) const PROXY: &str = "proxy-server";
 
 /// The handler that is configured for a place: chosen by a module during the look-up, else
 /// `SetHandler`, else `AddHandler` for the name of the file, else that of a `ScriptAlias`. As in
@@ -115,7 +118,7 @@ impl Handler {
                 let limit = lookup.settings.core.limit_request_body();
                 Ok(boxed(|| diagnostic::respond(&lookup.request, limit)).await?)
             }
-            Self::FastCgi(job) => boxed(|| job.respond(lookup)).await,
+            Self::FastCgi(job) => placed(|| job.respond(lookup)).await,
             Self::Balanced(group) => boxed(|| group.respond(lookup)).await,
             Self::Managed => boxed(|| fcgid::respond(lookup)).await,
             Self::Cgi(flavor) => boxed(|| flavor.respond(lookup)).await,
@@ -147,7 +150,7 @@ impl Handler {
             Self::Status => "server-status",
             Self::Info => "server-info",
             Self::Diagnostic => "trivet-diagnostic",
-            Self::FastCgi(_) | Self::Balanced(_) => "proxy-server",
+            Self::FastCgi(_) | Self::Balanced(_) => PROXY,
             Self::Managed => fcgid::HANDLER,
             Self::Cgi(_) => "cgi-script",
             Self::Load(load) => load.name(),

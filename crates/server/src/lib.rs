@@ -39,6 +39,7 @@ mod number;
 mod outbox;
 mod own_url;
 mod phase;
+mod plan;
 mod pool;
 mod proxy_protocol;
 mod question;

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::modules::proxy::Forward;
 use crate::names::End;
+use crate::plan::Plan;
 use crate::question::Answers;
 use crate::request::Request;
 use crate::resolve::{LinkPolicy, Root};
@@ -157,6 +158,10 @@ pub(crate) struct Lookup<'a> {
     pub(crate) answers: Rc<RefCell<Answers>>,
     /// For what it was asked last who may see it, of this request or of the one that it comes from.
     pub(crate) judged: Option<Judged>,
+    /// What answers was found out from nothing but host, path and method.
+    pub(crate) may_be_planned: bool,
+    /// What it was made of, if a request like it was there before.
+    pub(crate) plan: Option<Rc<Plan>>,
     /// The answer is for this request only: something beyond path, method and host was asked for.
     is_personal: Cell<bool>,
     /// The answer tells of the second in which it was made.
@@ -203,6 +208,8 @@ impl<'a> Lookup<'a> {
             depth: 0,
             answers: Rc::default(),
             judged: None,
+            may_be_planned: false,
+            plan: None,
             is_personal: Cell::new(false),
             is_momentary: Cell::new(false),
         }
@@ -268,6 +275,8 @@ impl<'a> Lookup<'a> {
             depth: self.depth,
             answers: self.answers.clone(),
             judged: self.judged.clone(),
+            may_be_planned: self.may_be_planned,
+            plan: self.plan.clone(),
             is_personal: self.is_personal.clone(),
             is_momentary: self.is_momentary.clone(),
         }

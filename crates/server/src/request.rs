@@ -8,8 +8,9 @@ use crate::names::Names;
 use crate::response::Field;
 use http1::{BodyLength, Framing, Head, HeadLimits, HeadParser, Progress, Refusal, RequestHead};
 use message::{Method, scan};
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::net::{IpAddr, SocketAddr};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// A limit of `http1::framing` that limits nothing.
@@ -43,6 +44,21 @@ pub(crate) struct Request {
     pub(crate) incoming: Option<Rc<Incoming>>,
     /// Where its time goes.
     pub(crate) spent: Rc<Spent>,
+    /// What is asked for again and again, once it was found; `None` of a head that breaks a rule.
+    told: OnceCell<Option<Told>>,
+}
+
+/// What the head says, as parts of its bytes.
+struct Told {
+    query: Option<Range<usize>>,
+    host: Option<(Range<usize>, Option<u16>)>,
+    body: BodyLength,
+}
+
+/// Where `part` is in `whole`, whose part it is.
+fn place(whole: &[u8], part: &[u8]) -> Range<usize> {
+    let start = part.as_ptr().addr().saturating_sub(whole.as_ptr().addr());
+    start..start + part.len()
 }
 
 impl Request {
@@ -69,6 +85,7 @@ impl Request {
             ends_with_input: Rc::default(),
             incoming: None,
             spent: Rc::new(spent),
+            told: OnceCell::new(),
         }
     }
 
@@ -102,9 +119,27 @@ impl Request {
         http1::framing(&view, NO_LIMIT)
     }
 
+    /// The bytes that were sent.
+    fn sent_bytes(&self) -> &[u8] {
+        self.sent.as_deref().map_or(&self.raw, |(raw, _)| raw)
+    }
+
+    fn told(&self) -> Option<&Told> {
+        let find = || {
+            let framing = self.framing().ok()?;
+            let whole = self.sent_bytes();
+            Some(Told {
+                query: framing.target.query().map(|query| place(whole, query)),
+                host: framing.host.map(|host| (place(whole, host.name), host.port)),
+                body: framing.body,
+            })
+        };
+        self.told.get_or_init(find).as_ref()
+    }
+
     /// The query, once the framing is known to be right.
     pub(crate) fn query(&self) -> Option<&[u8]> {
-        self.framing().ok()?.target.query()
+        self.sent_bytes().get(self.told()?.query.clone()?)
     }
 
     /// The first value of a field.
@@ -114,12 +149,12 @@ impl Request {
 
     /// The host that is asked for, of the target or of the Host field.
     pub(crate) fn host_name(&self) -> Option<&[u8]> {
-        Some(self.framing().ok()?.host?.name)
+        self.sent_bytes().get(self.told()?.host.as_ref()?.0.clone())
     }
 
     /// The port behind it.
     pub(crate) fn host_port(&self) -> Option<u16> {
-        self.framing().ok()?.host?.port
+        self.told()?.host.as_ref()?.1
     }
 
     /// The same request with other fields, for `RequestHeader`. Fields that could not have been
@@ -158,6 +193,7 @@ impl Request {
                     ends_with_input,
                     incoming,
                     spent,
+                    told: OnceCell::new(),
                     ..*self
                 })
             }
@@ -182,12 +218,12 @@ impl Request {
 
     /// Bytes of the head as received.
     pub(crate) fn head_bytes(&self) -> usize {
-        self.sent.as_deref().map_or(self.raw.len(), |(raw, _)| raw.len())
+        self.sent_bytes().len()
     }
 
     /// The length of the body, once the framing is known to be right.
     pub(crate) fn body(&self) -> BodyLength {
-        self.framing().map_or(BodyLength::None, |framing| framing.body)
+        self.told().map_or(BodyLength::None, |told| told.body)
     }
 }
 

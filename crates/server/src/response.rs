@@ -82,7 +82,12 @@ impl Body {
 
     /// A body whose length is not known.
     pub(crate) fn stream(source: impl Source + 'static) -> Self {
-        Self { pieces: vec![Piece::Stream(Box::new(source))] }
+        Self::source(Box::new(source))
+    }
+
+    /// The same of one that has its own memory.
+    pub(crate) fn source(source: Box<dyn Source>) -> Self {
+        Self { pieces: vec![Piece::Stream(source)] }
     }
 
     /// Total length, if it is known.

@@ -2,17 +2,78 @@
 //! environment variables, notes and fields.
 
 use crate::modules::log_config::Fields;
+use fastcgi::Pairs;
 use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// A small ordered list; a request has few of each kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
+    /// Rows as they were sent to an application: most are never asked for again. They come before
+    /// the others, and are parted again before one of them changes.
+    sent: Option<Sent>,
     rows: Vec<(Cow<'static, str>, Vec<u8>)>,
 }
 
+/// The request to an application, and where in its bytes the variables lie.
+#[derive(Clone, Debug)]
+struct Sent {
+    request: Arc<(Vec<u8>, fastcgi::Exchange)>,
+    pairs: Range<usize>,
+    /// Where those end that were set for the request, and are not told to every script.
+    set_end: usize,
+}
+
+impl Sent {
+    fn pairs(&self, end: usize) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let pairs = self.request.0.get(self.pairs.start..end).unwrap_or_default();
+        Pairs::new(pairs).flatten()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let row = |(name, value)| Some((std::str::from_utf8(name).ok()?, value));
+        self.pairs(self.pairs.end).filter_map(row)
+    }
+
+    fn get(&self, name: &str, end: usize) -> Option<&[u8]> {
+        let mut pairs = self.pairs(end);
+        pairs.find(|row| row.0.eq_ignore_ascii_case(name.as_bytes())).map(|row| row.1)
+    }
+}
+
+impl PartialEq for Table {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Table {}
+
 impl Table {
+    /// The variables that `request` has at `pairs`, of which so many bytes are what was set for it.
+    pub(crate) fn of_sent(
+        request: Arc<(Vec<u8>, fastcgi::Exchange)>,
+        pairs: Range<usize>,
+        set_bytes: usize,
+    ) -> Self {
+        let set_end = pairs.start + set_bytes;
+        Self { sent: Some(Sent { request, pairs, set_end }), rows: Vec::new() }
+    }
+
     /// The first value of `name`.
     pub(crate) fn get(&self, name: &str) -> Option<&[u8]> {
+        let sent = self.sent.as_ref().and_then(|sent| sent.get(name, sent.pairs.end));
+        sent.or_else(|| self.own_get(name))
+    }
+
+    /// Whether `name` is there and was set for the request, as what no script is told otherwise.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        let sent = self.sent.as_ref().and_then(|sent| sent.get(name, sent.set_end));
+        sent.is_some() || self.own_get(name).is_some()
+    }
+
+    fn own_get(&self, name: &str) -> Option<&[u8]> {
         self.rows.iter().find(|row| row.0.eq_ignore_ascii_case(name)).map(|row| row.1.as_slice())
     }
 
@@ -43,28 +104,68 @@ impl Table {
     }
 
     fn find(&mut self, name: &str) -> Option<&mut Vec<u8>> {
+        self.part();
         let row = self.rows.iter_mut().find(|row| row.0.eq_ignore_ascii_case(name))?;
         Some(&mut row.1)
     }
 
+    /// Make rows of all that was sent.
+    fn part(&mut self) {
+        if let Some(sent) = self.sent.take() {
+            let row = |row: (&str, &[u8])| (row.0.to_owned().into(), row.1.to_vec());
+            self.rows.splice(0..0, sent.iter().map(row));
+        }
+    }
+
     /// Forget `name`.
     pub(crate) fn unset(&mut self, name: &str) {
+        self.part();
         self.rows.retain(|row| !row.0.eq_ignore_ascii_case(name));
     }
 
     /// All rows in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.sent.iter().flat_map(Sent::iter).chain(self.own())
+    }
+
+    fn own(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.rows.iter().map(|row| (row.0.as_ref(), row.1.as_slice()))
     }
 
     /// Whether there is no row.
     pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.iter().next().is_none()
     }
 }
 
 impl Fields for Table {
     fn field(&self, name: &str) -> Option<&[u8]> {
         self.get(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_sent_is_a_table_like_any_other() {
+        let mut params = fastcgi::Params::new(true);
+        for (name, value) in [("A", "1"), ("Long", &"x".repeat(200)), ("B", "")] {
+            params.add(name.as_bytes(), value.as_bytes()).unwrap();
+        }
+        let pairs = params.in_one_record().unwrap();
+        let mut table = Table::of_sent(Arc::new(params.finish()), pairs, 4);
+        assert!(table.is_set("a") && !table.is_set("long") && table.has("long"));
+        assert_eq!((table.get("b"), table.get("C")), (Some(&b""[..]), None));
+        assert_eq!(table.get("long").map(<[u8]>::len), Some(200));
+        let same = table.clone();
+        table.set("a", "2");
+        table.set("C", "3");
+        table.unset("long");
+        let rows: Vec<_> = table.iter().collect();
+        assert_eq!(rows, [("A", &b"2"[..]), ("B", b""), ("C", b"3")]);
+        assert_eq!(same.iter().count(), 3, "a copy is not changed");
+        assert!(same != table && !same.is_empty() && Table::default().is_empty());
     }
 }

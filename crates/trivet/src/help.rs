@@ -12,6 +12,7 @@ usage: trivet serve [DIR] [--listen ADDR:PORT] [--mpm NAME] [-c 'Directive ...']
        trivet serve --config FILE [...]   serve what a file in Apache's language says
        trivet [-d ROOT] [-f FILE] [-k start|stop|graceful|...] [-t] [-S] [-M] [-h] ...
                                           flags only: Apache's httpd, with its configuration
+       trivet bench [...] URL...          send load to a server and measure
        trivet help | --help | --version
 
 examples:
@@ -19,6 +20,7 @@ examples:
   trivet serve public --listen 0.0.0.0:80
   trivet serve -c 'CustomLog access.log combined' -c 'KeepAliveTimeout 2'
   trivet -t                               check /etc/apache2, as apache2 -t does
+  trivet bench -c 64 -d 30s http://127.0.0.1:8080/
   trivet serve --help                     all options, and the modules with their directives
   trivet serve --help directives          what each directive is for, and its default
 ";

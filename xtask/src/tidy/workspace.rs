@@ -10,7 +10,7 @@ use std::process::Command;
 const ARROWS: &[(&str, &[&str])] = &[
     ("trivet", &["mpm", "server", "config", "runtime", "load"]),
     // Tools never see the server: a load generator must not share the faults that it looks for.
-    ("load", &["http1", "message", "runtime", "scoreboard"]),
+    ("load", &["http1", "message", "runtime", "scoreboard", "tls"]),
     ("mpm", &["server", "runtime", "scoreboard", "config"]),
     (
         "server",
@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("expr", &["pattern"]),
     ("http1", &["message"]),
     ("fastcgi", &["message"]),
+    ("tls", &["runtime"]),
     ("runtime", &[]),
     ("scoreboard", &[]),
     ("pattern", &[]),
@@ -53,6 +54,7 @@ const BANNED_CRATES: &[BannedCrate] = &[
     direct("num_cpus", &[], "std has thread::available_parallelism"),
     direct("once_cell", &[], "std has OnceLock and LazyLock"),
     direct("pcre2-sys", &["pattern"], "only pattern calls C libraries: use its Regex"),
+    direct("rustls", &["tls"], "only tls names it, so that what is trusted stands in one place"),
     direct("tokio", &["runtime"], "only runtime names it, so that it can be replaced"),
 ];
 

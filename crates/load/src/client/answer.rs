@@ -2,10 +2,12 @@
 //! split; nothing is copied that nobody wants to keep.
 
 use super::Failure;
+use super::h2::{Pool, Translations};
 use http1::{
     AnswerBody, AnswerParser, AnswerTemplate, Asked, BodyDecoder, BodyLength, HeadLimits, Progress,
 };
 use std::cell::RefCell;
+use std::rc::Rc;
 
 /// What is read at once; also what is thrown away at once of a body that nobody looks at.
 const SCRATCH_BYTES: usize = 256 * 1024;
@@ -17,6 +19,9 @@ const HEAD_LIMITS: HeadLimits =
 /// What the connections of a thread share, as only one of them has a turn at a time.
 pub(crate) struct Tools {
     pub(crate) scratch: RefCell<Box<[u8]>>,
+    pub(crate) tls: Rc<tls::Buffers>,
+    pub(crate) translations: Translations,
+    pub(crate) pool: Pool,
     parser: RefCell<AnswerParser>,
     /// For each entry of the plan, the head that it was answered with last.
     templates: RefCell<Vec<Option<AnswerTemplate>>>,
@@ -28,6 +33,9 @@ impl Tools {
         let mut templates = Vec::new();
         templates.resize_with(entries, || None);
         Self {
+            tls: Rc::default(),
+            translations: Translations::default(),
+            pool: Pool::default(),
             scratch: RefCell::new(vec![0; SCRATCH_BYTES].into()),
             parser: RefCell::new(AnswerParser::new()),
             templates: RefCell::new(templates),
@@ -57,6 +65,14 @@ pub(crate) struct Capture {
     pub(crate) body: Vec<u8>,
     /// Content beyond this is counted and not kept.
     pub(crate) body_limit: usize,
+}
+
+impl Capture {
+    /// Keeps what there is room for.
+    pub(super) fn keep(&mut self, content: &[u8]) {
+        let room = self.body_limit.saturating_sub(self.body.len());
+        self.body.extend_from_slice(&content[..content.len().min(room)]);
+    }
 }
 
 /// What is known of the answer that is coming in.
@@ -301,8 +317,7 @@ impl Reader {
         };
         self.answer.body_bytes += data.len() as u64;
         if let Some(capture) = capture {
-            let room = capture.body_limit.saturating_sub(capture.body.len());
-            capture.body.extend_from_slice(&data[..data.len().min(room)]);
+            capture.keep(data);
         }
         Ok(step)
     }

@@ -22,13 +22,6 @@ pub(crate) struct Asking<'a> {
     pub(crate) asked: Asked,
 }
 
-impl Broken {
-    /// Whether the server closed the connection without having seen the request, by all signs.
-    pub(crate) const fn is_of_idle(&self) -> bool {
-        !self.begun && matches!(self.failure, Failure::Closed | Failure::Reset)
-    }
-}
-
 /// A connection of HTTP/1.
 pub(crate) struct Link {
     transport: Transport,
@@ -38,8 +31,43 @@ pub(crate) struct Link {
 /// What a failed exchange came to.
 pub(crate) struct Broken {
     pub(crate) failure: Failure,
-    /// Whether anything of an answer had come.
-    pub(crate) begun: bool,
+    /// What the other end says, where it says something.
+    pub(crate) text: String,
+    pub(crate) unseen: Unseen,
+    /// Whether the connection is of use still: where streams share one.
+    pub(crate) keeps_connection: bool,
+}
+
+/// Whether a request that failed has been looked at by the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unseen {
+    /// It may have been.
+    No,
+    /// The server closed the connection without a word: if that idled, it has not.
+    Perhaps,
+    /// The server says that it has not.
+    Surely,
+    /// It did not even leave.
+    Unsent,
+}
+
+impl Broken {
+    pub(crate) const fn of(failure: Failure, text: String, begun: bool) -> Self {
+        let unseen = match failure {
+            Failure::Closed | Failure::Reset if !begun => Unseen::Perhaps,
+            _ => Unseen::No,
+        };
+        Self { failure, text, unseen, keeps_connection: false }
+    }
+
+    /// Whether the request may be sent once more, whatever it asks for (RFC 9110 section 9.2.2).
+    pub(crate) const fn may_repeat(&self, is_new_connection: bool) -> bool {
+        match self.unseen {
+            Unseen::No => false,
+            Unseen::Perhaps => !is_new_connection,
+            Unseen::Surely | Unseen::Unsent => true,
+        }
+    }
 }
 
 impl Link {
@@ -74,7 +102,10 @@ impl Link {
             }
         });
         let result = result.await;
-        result.map_err(|failure| Broken { failure, begun: !self.reader.is_blank() })
+        result.map_err(|failure| {
+            let text = self.transport.reason().unwrap_or_default();
+            Broken::of(failure, text, !self.reader.is_blank())
+        })
     }
 
     /// Sends what can be sent. An error is left to reading, which finds what the server has said

@@ -40,6 +40,20 @@ pub enum Failure {
     Other,
 }
 
+/// A failure, and the words of the system or of the other end about it.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) failure: Failure,
+    pub(crate) text: String,
+}
+
+impl Failed {
+    /// Of an error while connecting.
+    pub(crate) fn of_connect(error: &io::Error) -> Self {
+        Self { failure: Failure::of_connect(error), text: error.to_string() }
+    }
+}
+
 impl Failure {
     /// Every kind, in the order of reports.
     pub const ALL: [Self; 16] = [
@@ -119,6 +133,7 @@ impl Failure {
             ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Self::Unreachable,
             ErrorKind::TimedOut => Self::ConnectTimeout,
             ErrorKind::AddrNotAvailable | ErrorKind::AddrInUse => Self::NoPort,
+            ErrorKind::InvalidData => Self::Tls,
             _ => Self::of_descriptors(error).unwrap_or(Self::Other),
         }
     }

@@ -4,9 +4,12 @@
 mod answer;
 mod exchange;
 mod failure;
+mod h2;
 mod transport;
 
 pub(crate) use answer::{Answer, Capture, Tools};
-pub(crate) use exchange::{Asking, Broken, Link};
+pub(crate) use exchange::{Asking, Broken, Link, Unseen};
+pub(crate) use failure::Failed;
 pub use failure::Failure;
-pub(crate) use transport::{Route, Transport};
+pub(crate) use h2::{Joined, Seat};
+pub(crate) use transport::{Route, Security, Transport};

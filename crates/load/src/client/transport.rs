@@ -1,12 +1,15 @@
 //! Streams of bytes to a server.
 
-use super::Failure;
-use runtime::{Dial, Stream};
+use super::{Failed, Failure};
+use runtime::{AsyncWrite, Dial, Stream};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use tls::{Buffers, Connector, Refused, Secured, ServerName};
 
 /// Where a connection leads and how it is made: what resolving a URL once came to.
 #[derive(Clone, Debug)]
@@ -18,14 +21,37 @@ pub(crate) struct Route {
     /// Addresses of this machine to come from, in turn.
     pub(crate) from: Vec<IpAddr>,
     pub(crate) dial: Dial,
+    /// For https.
+    pub(crate) security: Option<Security>,
+}
+
+/// How connections are secured, and with whom.
+#[derive(Clone, Debug)]
+pub(crate) struct Security {
+    pub(crate) connector: Connector,
+    pub(crate) name: ServerName<'static>,
 }
 
 impl Route {
     /// Connect to the first of the addresses that answers; `turn` chooses where to come from.
     ///
     /// # Errors
-    /// What went wrong with the last of them, and the error of the system.
-    pub(crate) async fn connect(&self, turn: usize) -> Result<Transport, (Failure, io::Error)> {
+    /// What went wrong with the last of them.
+    pub(crate) async fn connect(
+        &self,
+        turn: usize,
+        buffers: &Rc<Buffers>,
+    ) -> Result<Transport, Failed> {
+        let stream = self.dial(turn).await.map_err(|error| Failed::of_connect(&error))?;
+        let Some(security) = &self.security else { return Ok(Transport::Plain(stream)) };
+        let connecting = security.connector.connect(stream, security.name.clone(), buffers);
+        match connecting.await {
+            Ok(secured) => Ok(Transport::Secured(Box::new(Tls { secured, reason: None }))),
+            Err(error) => Err(unsecured(&error)),
+        }
+    }
+
+    async fn dial(&self, turn: usize) -> io::Result<Stream> {
         let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
         let mut dial = self.dial;
         if !self.from.is_empty() {
@@ -39,21 +65,81 @@ impl Route {
                     if step > 0 {
                         self.preferred.store(place, Ordering::Relaxed);
                     }
-                    return Ok(Transport::Plain(stream));
+                    return Ok(stream);
                 }
                 Err(error) => last = error,
             }
         }
-        Err((Failure::of_connect(&last), last))
+        Err(last)
     }
+}
+
+/// Why there is a connection and no TLS on it, with a way out.
+fn unsecured(error: &io::Error) -> Failed {
+    let text = match Refused::of(error) {
+        Some(refused) if refused.is_of_certificate => {
+            format!("{refused}; --insecure (-k) does without a valid one")
+        }
+        Some(refused) => refused.text.clone(),
+        None if error.kind() == io::ErrorKind::UnexpectedEof => {
+            "the server closed the connection within the handshake".to_owned()
+        }
+        None => return Failed::of_connect(error),
+    };
+    Failed { failure: Failure::Tls, text }
 }
 
 /// A connection, secured or not.
 pub(crate) enum Transport {
     Plain(Stream),
+    Secured(Box<Tls>),
+}
+
+/// A secured connection, and why it is none any more.
+pub(crate) struct Tls {
+    secured: Secured,
+    reason: Option<String>,
+}
+
+impl Tls {
+    /// Remembers what the other end says.
+    fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if let Some(refused) = result.as_ref().err().and_then(Refused::of) {
+            self.reason = Some(refused.text.clone());
+        }
+        result
+    }
 }
 
 impl Transport {
+    /// What was agreed on, if it is secured.
+    pub(crate) fn agreed(&self) -> Option<tls::Agreed> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Secured(tls) => Some(tls.secured.agreed()),
+        }
+    }
+
+    pub(crate) const fn is_secured(&self) -> bool {
+        matches!(self, Self::Secured(_))
+    }
+
+    /// Whether the server chose HTTP/2 (RFC 9113 section 3.2).
+    pub(crate) fn is_http2(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Secured(tls) => tls.secured.protocol() == Some(b"h2"),
+        }
+    }
+
+    /// What the other end has said against TLS on this connection.
+    pub(crate) fn reason(&self) -> Option<String> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Secured(tls) => tls.reason.clone(),
+        }
+    }
+
     pub(crate) fn poll_read(
         &mut self,
         context: &mut Context<'_>,
@@ -61,6 +147,10 @@ impl Transport {
     ) -> Poll<io::Result<usize>> {
         match self {
             Self::Plain(stream) => stream.poll_read(context, buffer),
+            Self::Secured(tls) => {
+                let read = ready!(tls.secured.poll_read(context, buffer));
+                Poll::Ready(tls.noted(read))
+            }
         }
     }
 
@@ -73,6 +163,7 @@ impl Transport {
     ) -> Poll<io::Result<usize>> {
         match self {
             Self::Plain(stream) => stream.poll_discard(context, buffer),
+            Self::Secured(_) => self.poll_read(context, buffer),
         }
     }
 
@@ -86,11 +177,28 @@ impl Transport {
             Self::Plain(stream) => loop {
                 match stream.try_send(bytes, false) {
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                        std::task::ready!(stream.poll_writable(context))?;
+                        ready!(stream.poll_writable(context))?;
                     }
                     sent => return Poll::Ready(sent),
                 }
             },
+            Self::Secured(tls) => tls.secured.poll_send(context, bytes),
+        }
+    }
+
+    /// Ready when nothing is left here of what was sent.
+    pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Plain(_) => Poll::Ready(Ok(())),
+            Self::Secured(tls) => tls.secured.poll_flush(context),
+        }
+    }
+
+    /// Says that nothing follows.
+    pub(crate) fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Secured(tls) => Pin::new(&mut tls.secured).poll_shutdown(context),
         }
     }
 }

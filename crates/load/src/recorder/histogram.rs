@@ -59,6 +59,14 @@ impl Histogram {
         }
     }
 
+    /// How many are longer than this.
+    pub fn count_above(&self, ns: u64) -> u64 {
+        match self.count() {
+            0 => 0,
+            count => count - self.hdr.count_between(0, ns),
+        }
+    }
+
     /// The shortest, in nanoseconds; 0 if there are none.
     pub fn min_ns(&self) -> u64 {
         if self.count() == 0 { 0 } else { self.hdr.min() }
@@ -97,6 +105,20 @@ impl Histogram {
         self.hdr
             .iter_recorded()
             .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
+    }
+
+    /// How many buckets there are, each twice as wide as the one before, and parts of each.
+    pub fn shape() -> (u8, u64) {
+        let parts = (2 * 10_u64.pow(DIGITS.into())).next_power_of_two();
+        (Self::default().hdr.buckets(), parts)
+    }
+
+    /// The lines of the library's table of percentiles: shares of all, and nanoseconds.
+    #[cfg(test)]
+    pub(crate) fn levels(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        self.hdr
+            .iter_quantiles(5)
+            .map(|step| (step.quantile_iterated_to(), step.value_iterated_to()))
     }
 }
 

@@ -2,7 +2,8 @@
 //! itself; whoever reads the figures must hear it.
 
 use super::record::Record;
-use super::units::figure;
+use super::units::{count, figure};
+use crate::client::Failure;
 
 /// A reason to doubt, and the figures that it is seen by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,10 +23,18 @@ pub enum Doubt {
     Drift(f64),
     /// Users, rate and latency do not fit together by so much, in percent (Little's law).
     Little(f64),
+    /// So many requests had waited longer than the 99th percentile when the run ended.
+    Unanswered(u64),
     /// Arrivals that found no free connection, in percent.
     Late(f64),
+    /// HTTP/2 was asked for and is not what was measured.
+    FellBack,
     /// Arrivals that this program sent too late, in percent.
     Slipped(f64),
+    /// The host of this machine gave its processors to others for this share, in percent.
+    Stolen(f64),
+    /// Requests that found no free port on this machine.
+    Ports(u64),
 }
 
 /// Busier than this a thread may be late itself.
@@ -34,6 +43,10 @@ const STARVED_PERCENT: f64 = 5.0;
 const DRIFT_PERCENT: f64 = 10.0;
 const LITTLE_PERCENT: f64 = 3.0;
 const LATE_PERCENT: f64 = 1.0;
+const STOLEN_PERCENT: f64 = 1.0;
+
+/// One or two of many may be slow at any moment.
+const UNANSWERED_MAX: u64 = 2;
 
 /// Requests above a percentile that make it one.
 const ABOVE_MIN: f64 = 10.0;
@@ -68,10 +81,25 @@ impl Doubt {
                  the time is in no figure",
                 figure(percent)
             ),
+            Self::FellBack => "the server does not choose HTTP/2: this is HTTP/1.1".to_owned(),
+            Self::Unanswered(count) => format!(
+                "{count} requests had waited longer than p99 when the run ended, and are in no \
+                 percentile: the server leaves some users waiting"
+            ),
             Self::Slipped(percent) => format!(
                 "this program sent {} % of the requests more than 1 ms after they were due: it \
                  needs more threads (-t) or a processor of its own",
                 figure(percent)
+            ),
+            Self::Stolen(percent) => format!(
+                "the host of this machine gave {} % of its processors' time to others (steal): \
+                 latencies contain that wait",
+                figure(percent)
+            ),
+            Self::Ports(requests) => format!(
+                "{} requests found no free port on this machine: keep connections, close them \
+                 with --reset, or come from more addresses (--from)",
+                count(requests)
             ),
             Self::Late(percent) => format!(
                 "{} % of the requests waited for a free connection: allow more of them (-c), or \
@@ -85,6 +113,9 @@ impl Doubt {
     pub fn all(record: &Record) -> Vec<Self> {
         let own = &record.summary.generator;
         let mut doubts = Vec::new();
+        if record.fell_back {
+            doubts.push(Self::FellBack);
+        }
         if own.cpu_percent > BUSY_PERCENT {
             doubts.push(Self::GeneratorBusy(own.cpu_percent));
         }
@@ -94,14 +125,21 @@ impl Doubt {
         doubts.extend(few_samples(record.summary.latency_us.count));
         doubts.extend(drift(record));
         doubts.extend(little(record));
+        let is_much = |percent: &f64| *percent > STOLEN_PERCENT;
         let share = |count: u64| count as f64 / record.summary.requests.max(1) as f64 * 100.0;
         let (late, slipped) = (share(record.summary.late), share(record.summary.slipped));
+        if record.summary.aborted_slow > UNANSWERED_MAX {
+            doubts.push(Self::Unanswered(record.summary.aborted_slow));
+        }
         if late > LATE_PERCENT {
             doubts.push(Self::Late(late));
         }
         if slipped > LATE_PERCENT {
             doubts.push(Self::Slipped(slipped));
         }
+        doubts.extend(record.summary.stolen_percent.filter(is_much).map(Self::Stolen));
+        let ports = record.summary.errors_by_kind.get(Failure::NoPort.name());
+        doubts.extend(ports.copied().map(Self::Ports));
         doubts
     }
 }
@@ -144,4 +182,121 @@ fn little(record: &Record) -> Option<Doubt> {
     let busy_s = summary.latency_us.mean * summary.latency_us.count as f64 / 1e6;
     let percent = (busy_s / (users * summary.elapsed_s) - 1.0).abs() * 100.0;
     (percent > LITTLE_PERCENT).then_some(Doubt::Little(percent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Figures, PerSecond, Summary, Times};
+
+    /// A run that nothing is wrong with: 10 users who waited all the time.
+    fn sound() -> Record {
+        let latency_us = Times { count: 10_000, mean: 10_000.0, ..Times::default() };
+        let summary =
+            Summary { requests: 10_000, elapsed_s: 10.0, latency_us, ..Summary::default() };
+        let second = |n: u32| PerSecond {
+            until_s: f64::from(n),
+            length_s: 1.0,
+            users: 10,
+            rate: 1000.0,
+            ..PerSecond::default()
+        };
+        Record {
+            figures: Figures { constant_users: Some(10), ..Figures::default() },
+            seconds: (1..=10).map(second).collect(),
+            summary,
+            ..Record::default()
+        }
+    }
+
+    #[track_caller]
+    fn doubts(change: impl FnOnce(&mut Record)) -> Vec<Doubt> {
+        let mut record = sound();
+        change(&mut record);
+        Doubt::all(&record)
+    }
+
+    #[test]
+    fn a_sound_run_leaves_no_doubt() {
+        assert_eq!(doubts(|_| {}), []);
+    }
+
+    #[test]
+    fn a_generator_at_its_limit_says_so() {
+        let busy = |own: f64, waiting: f64| {
+            doubts(|record| {
+                record.summary.generator.cpu_percent = own;
+                record.summary.generator.run_queue_percent = waiting;
+            })
+        };
+        assert_eq!(busy(90.0, 1.0), [Doubt::GeneratorBusy(90.0)]);
+        assert_eq!(busy(50.0, 8.0), [Doubt::GeneratorStarved(8.0)]);
+        assert_eq!(busy(85.0, 5.0), []);
+    }
+
+    #[test]
+    fn stolen_time_and_missing_ports_are_told() {
+        let stolen = |percent| doubts(|record| record.summary.stolen_percent = Some(percent));
+        assert_eq!(stolen(0.9), []);
+        assert_eq!(stolen(4.0), [Doubt::Stolen(4.0)]);
+        let ports = doubts(|record| {
+            // Errors make Little's law say nothing, and nothing else is doubtful.
+            record.summary.errors = 12;
+            record.summary.errors_by_kind.insert("no_port".to_owned(), 12);
+        });
+        assert_eq!(ports, [Doubt::Ports(12)]);
+        assert!(ports[0].text().starts_with("12 requests found no free port"));
+    }
+
+    #[test]
+    fn a_rate_that_changes_is_told_where_it_should_not() {
+        let slower = |record: &mut Record| {
+            record.seconds.iter_mut().skip(5).for_each(|second| second.rate = 800.0);
+        };
+        let [Doubt::Drift(percent)] = doubts(slower)[..] else { panic!("{:?}", doubts(slower)) };
+        assert!((percent + 20.0).abs() < 1e-9, "{percent}");
+        let ramp = doubts(|record| {
+            slower(record);
+            record.seconds[3].users = 11;
+        });
+        assert_eq!(ramp, []);
+    }
+
+    #[test]
+    fn few_requests_make_no_percentile() {
+        let few = |count| {
+            doubts(|record| {
+                record.figures.constant_users = None;
+                record.summary.latency_us.count = count;
+            })
+        };
+        assert_eq!(few(1000), []);
+        assert_eq!(few(999), [Doubt::FewSamples { percentile: 99.0, count: 999 }]);
+        assert_eq!(few(99), [Doubt::FewSamples { percentile: 90.0, count: 99 }]);
+        assert_eq!(few(0), []);
+    }
+
+    #[test]
+    fn users_rate_and_latency_must_fit_together() {
+        let [Doubt::Little(percent)] =
+            doubts(|record| record.summary.latency_us.mean = 9_000.0)[..]
+        else {
+            panic!("no doubt")
+        };
+        assert!((percent - 10.0).abs() < 1e-9, "{percent}");
+        let thinking = doubts(|record| {
+            record.figures.thinks = true;
+            record.summary.latency_us.mean = 9_000.0;
+        });
+        assert_eq!(thinking, []);
+    }
+
+    #[test]
+    fn arrivals_that_came_late_are_told_by_whose_fault_it_was() {
+        let all = doubts(|record| {
+            record.summary.late = 200;
+            record.summary.slipped = 300;
+        });
+        assert_eq!(all, [Doubt::Late(2.0), Doubt::Slipped(3.0)]);
+    }
 }

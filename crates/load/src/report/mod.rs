@@ -1,15 +1,24 @@
 //! What is said of a run. Every form is made of a [`Record`], so that all say the same figures.
 
+mod compare;
+mod csv;
 mod doubt;
+mod hdr;
+mod html;
 mod json;
 mod knee;
 mod metrics;
 mod pages;
 mod record;
+mod rows;
 mod text;
 pub mod units;
 
+pub use compare::{Comparison, Row, Verdict};
+pub use csv::csv;
 pub use doubt::Doubt;
+pub use hdr::hdr;
+pub use html::html;
 pub use json::{json, parse};
 pub use knee::{Knee, KneeTry, heading as knee_heading};
 pub use pages::{PageSecond, PageSummary};

@@ -27,6 +27,10 @@ pub struct Record {
     pub interrupted: bool,
     /// What was to be done.
     pub figures: Figures,
+    /// How connections were secured, if they were.
+    pub tls: Option<Tls>,
+    /// HTTP/2 was asked for, and a server chose HTTP/1.1.
+    pub fell_back: bool,
     /// What came of it.
     pub summary: Summary,
     /// The first failure of each kind, the earliest first.
@@ -67,6 +71,38 @@ pub struct Figures {
     pub warm_up_s: f64,
 }
 
+/// What was agreed on with the first server that TLS was spoken to, in the words of OpenSSL.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tls {
+    /// `TLSv1.3`.
+    pub version: String,
+    /// The cipher suite.
+    pub suite: String,
+    /// Bits of the key that encrypts.
+    pub suite_bits: u32,
+    /// Bits of the key in the certificate.
+    pub key_bits: u32,
+    /// The key that was made for the connection.
+    pub temporary_key: String,
+    /// The protocol that the server chose, if any was offered.
+    pub protocol: String,
+}
+
+impl Tls {
+    fn new(agreed: &tls::Agreed) -> Self {
+        let protocol = agreed.protocol.as_deref().unwrap_or_default();
+        Self {
+            version: agreed.version.to_owned(),
+            suite: agreed.suite.to_owned(),
+            suite_bits: agreed.suite_bits,
+            key_bits: agreed.key_bits,
+            temporary_key: agreed.temporary_key.to_owned(),
+            protocol: String::from_utf8_lossy(protocol).into_owned(),
+        }
+    }
+}
+
 /// Sums and distributions of a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -81,6 +117,10 @@ pub struct Summary {
     pub timeouts: u64,
     /// Under way when the run ended; counted nowhere else.
     pub aborted: u64,
+    /// Those of them that had been under way for longer than 99 % of the answers took.
+    pub aborted_slow: u64,
+    /// How long the oldest of them had been under way, in microseconds.
+    pub aborted_oldest_us: f64,
     /// Sent once more as the server had closed the idle connection; counted once.
     pub repeated: u64,
     /// Sent more than a millisecond after they were due, as no connection was free.
@@ -113,6 +153,8 @@ pub struct Summary {
     pub pages: Option<PageSummary>,
     /// What this program itself took.
     pub generator: Machine,
+    /// What the host of this machine gave to others, in percent of all its processors.
+    pub stolen_percent: Option<f64>,
     /// What the server took, if it is on this machine and may be looked at.
     pub server: Option<Server>,
 }
@@ -196,7 +238,7 @@ pub struct Times {
 pub struct Moment {
     /// The kind, by its name in `errors_by_kind`.
     pub kind: String,
-    /// Second of the run.
+    /// Second of the run, since counting began.
     pub at_s: f64,
     /// Users there were.
     pub users: u32,
@@ -228,7 +270,7 @@ pub struct PerSecond {
     pub until_s: f64,
     /// How long it was.
     pub length_s: f64,
-    /// Users at its end.
+    /// The most users at once.
     pub users: u32,
     /// Requests that came to an end.
     pub requests: u64,
@@ -294,6 +336,8 @@ impl Summary {
             timeouts: total.failures_of(Failure::Timeout)
                 + total.failures_of(Failure::ConnectTimeout),
             aborted: total.aborted,
+            aborted_slow: total.waiting.count_above(total.latency.percentile_ns(99.0)),
+            aborted_oldest_us: us(total.waiting.max_ns()),
             repeated: total.repeated,
             late: total.late,
             slipped: total.slipped,
@@ -313,6 +357,7 @@ impl Summary {
                 .collect(),
             pages: total.pages.as_ref().map(|pages| PageSummary::new(pages, elapsed_s)),
             generator: Machine::new(total, elapsed_s, threads),
+            stolen_percent: None,
             server: None,
         }
     }
@@ -366,6 +411,7 @@ impl Record {
     ) -> Self {
         let total = &outcome.total;
         let mut firsts: Vec<Moment> = total.firsts.iter().map(Moment::from).collect();
+        firsts.iter_mut().for_each(|first| first.at_s -= figures.warm_up_s);
         firsts.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let mut record = Self {
             version: VERSION,
@@ -374,6 +420,8 @@ impl Record {
             interrupted: outcome.was_interrupted,
             summary: Summary::new(total, outcome.elapsed_ns as f64 / 1e9, figures.threads),
             figures,
+            tls: outcome.agreed.as_ref().map(Tls::new),
+            fell_back: outcome.fell_back,
             firsts,
             urls: total
                 .entries
@@ -386,6 +434,7 @@ impl Record {
             doubts: Vec::new(),
             knee: None,
         };
+        record.summary.stolen_percent = outcome.stolen_percent;
         record.doubts = Doubt::all(&record).iter().map(Doubt::text).collect();
         record
     }

@@ -1,8 +1,8 @@
 //! A run for people: what came of it, what went wrong, what to doubt.
 
-use super::record::{Moment, Record, Server, Summary, Times};
-use super::units::{bytes, count, figure, seconds, time_us};
-use super::{knee, pages};
+use super::record::Record;
+use super::units::seconds;
+use super::{knee, pages, rows};
 use std::fmt::{self, Write as _};
 
 /// URLs that have a line of their own.
@@ -17,26 +17,28 @@ pub fn text(record: &Record) -> String {
 }
 
 fn write_all(out: &mut String, record: &Record) -> fmt::Result {
-    let summary = &record.summary;
     if let Some(knee) = &record.knee {
         knee::write(out, knee)?;
     }
     let interrupted = if record.interrupted { ", interrupted" } else { "" };
-    let elapsed = seconds(summary.elapsed_s);
+    let elapsed = seconds(record.summary.elapsed_s);
     writeln!(out, "{} in {elapsed}{interrupted}\n", record.figures.pace)?;
-    if let Some(pages) = &summary.pages {
+    if let Some(pages) = &record.summary.pages {
         pages::write_counts(out, pages)?;
     }
-    write_counts(out, summary)?;
+    write_counts(out, record)?;
     writeln!(out)?;
-    write_times(out, summary)?;
-    write_failures(out, summary, &record.firsts)?;
+    write_times(out, record)?;
+    write_failures(out, record)?;
     if record.urls.len() > 1 {
         write_urls(out, record)?;
     }
-    write_generator(out, record)?;
-    if let Some(server) = &summary.server {
-        write_server(out, server)?;
+    writeln!(out, "\n{}", rows::generator(record))?;
+    if let Some(tls) = &record.tls {
+        writeln!(out, "{}", rows::tls(tls))?;
+    }
+    if let Some(server) = &record.summary.server {
+        writeln!(out, "{}", rows::server(server))?;
     }
     if !record.doubts.is_empty() {
         writeln!(out, "\ndoubtful:")?;
@@ -44,131 +46,52 @@ fn write_all(out: &mut String, record: &Record) -> fmt::Result {
     record.doubts.iter().try_for_each(|doubt| writeln!(out, "  - {doubt}"))
 }
 
-fn write_counts(out: &mut String, summary: &Summary) -> fmt::Result {
-    let per_second = |value: u64| match summary.elapsed_s {
-        s if s > 0.0 => value as f64 / s,
-        _ => 0.0,
-    };
-    let requests = count(summary.requests);
-    writeln!(out, "  requests    {requests:>14}   {}/s", figure(summary.rate))?;
-    let share = summary.errors as f64 / summary.requests.max(1) as f64 * 100.0;
-    match summary.errors {
-        0 => writeln!(out, "  errors      {:>14}", 0)?,
-        errors => writeln!(out, "  errors      {:>14}   {} %", count(errors), figure(share))?,
+fn write_counts(out: &mut String, record: &Record) -> fmt::Result {
+    for rows::Count { name, value, note } in rows::counts(&record.summary) {
+        match note.as_str() {
+            "" => writeln!(out, "  {name:<11} {value:>14}")?,
+            note => writeln!(out, "  {name:<11} {value:>14}   {note}")?,
+        }
     }
-    let received = bytes(summary.received_bytes as f64);
-    let rate = bytes(per_second(summary.received_bytes));
-    writeln!(out, "  received    {received:>14}   {rate}/s")?;
-    let extra = [
-        (summary.aborted, "aborted", "under way at the end"),
-        (summary.repeated, "repeated", "the server had closed the idle connection"),
-        (summary.late, "late", "no connection was free when they were due: see -c"),
-        (summary.slipped, "slipped", "this program sent them more than 1 ms after they were due"),
-    ];
-    for (value, name, what) in extra.into_iter().filter(|row| row.0 > 0) {
-        writeln!(out, "  {name:<11} {:>14}   {what}", count(value))?;
+    match rows::statuses(&record.summary).as_str() {
+        "" => Ok(()),
+        statuses => writeln!(out, "  statuses    {statuses}"),
     }
-    let statuses: Vec<String> = summary
-        .statuses
-        .iter()
-        .map(|(status, times)| format!("{status}: {}", count(*times)))
-        .collect();
-    if !statuses.is_empty() {
-        writeln!(out, "  statuses    {}", statuses.join(", "))?;
-    }
-    Ok(())
 }
 
-fn write_times(out: &mut String, summary: &Summary) -> fmt::Result {
-    let names = ["mean", "p50", "p90", "p99", "p99.9", "max"];
+fn write_times(out: &mut String, record: &Record) -> fmt::Result {
     write!(out, "{:13}", "")?;
-    names.iter().try_for_each(|name| write!(out, "{name:>10}"))?;
+    rows::TIMES.iter().try_for_each(|name| write!(out, "{name:>10}"))?;
     writeln!(out)?;
-    let mut row = |name: &str, times: &Times| {
-        let values = [times.mean, times.p50, times.p90, times.p99, times.p99_9, times.max];
+    for (name, values) in rows::times(&record.summary) {
         write!(out, "  {name:<11}")?;
-        values.iter().try_for_each(|value| write!(out, "{:>10}", time_us(*value)))?;
-        writeln!(out)
-    };
-    if let Some(pages) = &summary.pages {
-        row("page", &pages.time_us)?;
-        row("its 1st byte", &pages.first_byte_us)?;
-    }
-    row("latency", &summary.latency_us)?;
-    if let Some(service) = &summary.service_us {
-        row("service", service)?;
-    }
-    row("first byte", &summary.first_byte_us)?;
-    if summary.connect_us.count > 0 {
-        row("connect", &summary.connect_us)?;
+        values.iter().try_for_each(|value| write!(out, "{value:>10}"))?;
+        writeln!(out)?;
     }
     Ok(())
 }
 
-fn write_failures(out: &mut String, summary: &Summary, firsts: &[Moment]) -> fmt::Result {
-    if summary.errors == 0 {
+fn write_failures(out: &mut String, record: &Record) -> fmt::Result {
+    if record.summary.errors == 0 {
         return Ok(());
     }
     writeln!(out, "\nerrors:")?;
-    for (kind, times) in &summary.errors_by_kind {
-        let first = firsts.iter().find(|first| first.kind == *kind);
-        let about = first.map_or(String::new(), |first| {
-            let text = if first.text.is_empty() { "" } else { ": " };
-            let users = first.users;
-            let plural = if users == 1 { "" } else { "s" };
-            format!("   first at {:.2} s with {users} user{plural}{text}{}", first.at_s, first.text)
-        });
-        writeln!(out, "  {:<24} {:>10}{about}", kind.replace('_', " "), count(*times))?;
+    for rows::Kind { name, times, first } in rows::failures(record) {
+        let gap = if first.is_empty() { "" } else { "   " };
+        writeln!(out, "  {name:<24} {times:>10}{gap}{first}")?;
     }
     Ok(())
 }
 
 fn write_urls(out: &mut String, record: &Record) -> fmt::Result {
-    writeln!(out, "\n    requests    errors       p50       p99       max  URL")?;
+    let [requests, errors, p50, p99, max] = rows::URLS;
+    writeln!(out, "\n  {requests:>10} {errors:>9} {p50:>9} {p99:>9} {max:>9}  URL")?;
     for url in record.urls.iter().take(URLS_MAX) {
-        let times = &url.latency_us;
-        let [p50, p99, max] = [times.p50, times.p99, times.max].map(time_us);
-        let (answers, errors) = (count(url.answers), count(url.errors));
-        writeln!(out, "  {answers:>10} {errors:>9} {p50:>9} {p99:>9} {max:>9}  {}", url.name)?;
+        let [requests, errors, p50, p99, max] = rows::url(url);
+        writeln!(out, "  {requests:>10} {errors:>9} {p50:>9} {p99:>9} {max:>9}  {}", url.name)?;
     }
     match record.urls.len().checked_sub(URLS_MAX) {
         Some(more) if more > 0 => writeln!(out, "  and {more} more: see --json"),
         _ => Ok(()),
-    }
-}
-
-fn write_generator(out: &mut String, record: &Record) -> fmt::Result {
-    let own = &record.summary.generator;
-    let threads = record.figures.threads;
-    writeln!(
-        out,
-        "\nthis program: {} us of CPU per request, {} % of {threads} thread{} busy",
-        figure(own.cpu_us_per_request),
-        figure(own.cpu_percent),
-        if threads == 1 { "" } else { "s" },
-    )
-}
-
-fn write_server(out: &mut String, server: &Server) -> fmt::Result {
-    write!(
-        out,
-        "the server ({}): {} us of CPU per request, {} % of a processor, {} in {} process{}",
-        server.program,
-        figure(server.cpu_us_per_request),
-        figure(server.cpu_percent),
-        bytes(server.pss_bytes_max as f64),
-        server.processes_max,
-        if server.processes_max == 1 { "" } else { "es" },
-    )?;
-    match (server.busy_max, server.workers) {
-        (Some(busy), Some(workers)) => {
-            writeln!(
-                out,
-                ", at most {} of {} workers busy",
-                count(busy.into()),
-                count(workers.into())
-            )
-        }
-        _ => writeln!(out),
     }
 }

@@ -56,9 +56,54 @@ pub fn seconds(s: f64) -> String {
     }
 }
 
+/// `2026-11-21 03:12:39 UTC`, of seconds since 1970.
+pub fn date(unix_s: f64) -> String {
+    /// The last second of the year 9999.
+    const LAST_S: f64 = 253_402_300_799.0;
+    let s = unix_s.clamp(0.0, LAST_S) as u64;
+    let (year, month, day) = civil(s / 86_400);
+    let (hour, minute, second) = (s / 3600 % 24, s / 60 % 60, s % 60);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+/// The date of a day since 1970. Years begin in March, so that the leap day is their last.
+const fn civil(days: u64) -> (u64, u64, u64) {
+    // Days since 0000-03-01, in eras of 400 years.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * day + 2) / 153;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let january = if month <= 2 { 1 } else { 0 };
+    (era * 400 + year + january, month, day - (153 * from_march + 2) / 5 + 1)
+}
+
+/// Words that others have written, for a terminal: nothing in them may command it.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_commands_the_terminal() {
+        assert_eq!(printable("a\u{1b}[2J\u{9b}\n\u{fc}"), "a\u{fffd}[2J\u{fffd}\u{fffd}\u{fc}");
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let rows = [
+            (0.0, "1970-01-01 00:00:00 UTC"),
+            (951_782_400.0, "2000-02-29 00:00:00 UTC"),
+            (1_709_251_199.0, "2024-02-29 23:59:59 UTC"),
+            (1_795_230_759.5, "2026-11-21 03:12:39 UTC"),
+            (f64::INFINITY, "9999-12-31 23:59:59 UTC"),
+        ];
+        rows.into_iter().for_each(|(s, shall)| assert_eq!(date(s), shall));
+    }
 
     #[test]
     fn figures_say_what_they_can() {

@@ -3,6 +3,7 @@
 mod books;
 mod browser;
 mod ledger;
+mod lines;
 mod options;
 mod routes;
 mod shared;
@@ -13,6 +14,7 @@ mod worker;
 pub use options::{Options, REDIRECTS_MAX, Visits};
 pub use routes::Unresolved;
 
+use crate::observe::Ticks;
 use crate::pacer::Pacer;
 use crate::page::LANES_MAX;
 use crate::page::har::Waterfall;
@@ -127,6 +129,12 @@ pub struct Outcome {
     pub was_interrupted: bool,
     /// How one page was loaded, if that was to be kept.
     pub waterfall: Option<Waterfall>,
+    /// What was agreed on with the first server that TLS was spoken to.
+    pub agreed: Option<tls::Agreed>,
+    /// HTTP/2 was asked for, and a server did not choose it.
+    pub fell_back: bool,
+    /// What the host took from this machine meanwhile, in percent of all its processors.
+    pub stolen_percent: Option<f64>,
 }
 
 /// Somebody who is told of a run as it goes on.
@@ -149,6 +157,7 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
     let begun_unix_us = clock::unix_us();
     let begun_ns = clock::monotonic_ns() + HEAD_START_NS;
     let shared = Arc::new(Shared::new(job, routes, begun_ns));
+    let before = Ticks::now();
     let reports = start_threads(&shared);
     witness.begins();
     let mut ledger = Ledger::new(&shared);
@@ -159,6 +168,9 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
         begun_unix_us,
         was_interrupted,
         waterfall: shared.take_waterfall(),
+        agreed: shared.agreed.get().cloned(),
+        fell_back: shared.fell_back(),
+        stolen_percent: before.and_then(|before| Ticks::now()?.stolen_percent_since(before)),
     })
 }
 

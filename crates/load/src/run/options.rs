@@ -36,6 +36,12 @@ pub struct Options {
     pub keeps_alive: bool,
     /// Requests sent at once on a connection.
     pub pipeline: u32,
+    /// How connections of https are secured; without it there are none.
+    pub connector: Option<tls::Connector>,
+    /// Speak HTTP/2: where TLS is, if the server does as well, else without asking.
+    pub http2: bool,
+    /// Users who share a connection of HTTP/2, each with a stream of it.
+    pub streams: u32,
     /// Users pause so long after each answer, where an entry says nothing else.
     pub think: Option<Think>,
     /// Follow redirects.
@@ -73,6 +79,9 @@ impl Default for Options {
             timeout_ms: 30_000,
             keeps_alive: true,
             pipeline: 1,
+            connector: None,
+            http2: false,
+            streams: 1,
             think: None,
             follows: false,
             keeps_cookies: false,

@@ -1,13 +1,14 @@
 //! From the hosts of a plan to addresses, once, before the first request.
 
 use super::Options;
-use crate::client::Route;
+use crate::client::{Route, Security};
 use crate::plan::Plan;
-use crate::url::Url;
+use crate::url::{Scheme, Url};
 use runtime::Dial;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
+use tls::ServerName;
 
 /// A host that has no address.
 #[derive(Debug)]
@@ -58,5 +59,19 @@ pub(super) fn route(url: &Url, options: &Options) -> Result<Route, Unresolved> {
         return Err(unresolved(io::Error::other("the name has no address")));
     }
     let dial = Dial { from: None, buffer_bytes: options.buffer_bytes, resets: options.resets };
-    Ok(Route { addresses, preferred: Arc::default(), from: options.from.clone(), dial })
+    let (preferred, from) = (Arc::default(), options.from.clone());
+    let security = security(url, options).map_err(unresolved)?;
+    Ok(Route { addresses, preferred, from, dial, security })
+}
+
+/// How the server of a URL is to prove who it is.
+fn security(url: &Url, options: &Options) -> io::Result<Option<Security>> {
+    if url.scheme == Scheme::Http {
+        return Ok(None);
+    }
+    let connector = options.connector.clone();
+    let connector = connector.ok_or_else(|| io::Error::other("https was not prepared for"))?;
+    let name = ServerName::try_from(url.host.clone());
+    let name = name.map_err(|_| io::Error::other("no name that a certificate can have"))?;
+    Ok(Some(Security { connector, name }))
 }

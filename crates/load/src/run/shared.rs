@@ -2,7 +2,7 @@
 
 use super::worker::Turn;
 use super::{Job, Options};
-use crate::client::Route;
+use crate::client::{Route, Transport};
 use crate::pacer::Pacer;
 use crate::page::har::Waterfall;
 use crate::pattern::Kind;
@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use runtime::clock;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Tickets are taken in such lots, so that threads rarely meet at the counter.
 const LOT: u64 = 64;
@@ -40,6 +40,9 @@ pub(crate) struct Shared {
     /// How the first whole page after the warm-up was loaded.
     waterfall: Mutex<Option<Waterfall>>,
     has_waterfall: AtomicBool,
+    /// What was agreed on with the first server that TLS was spoken to.
+    pub(crate) agreed: OnceLock<tls::Agreed>,
+    fell_back: AtomicBool,
 }
 
 impl Shared {
@@ -51,6 +54,8 @@ impl Shared {
         Self {
             tickets: AtomicU64::new(options.requests.unwrap_or(0)),
             lengths: plan.entries().iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
+            agreed: OnceLock::new(),
+            fell_back: AtomicBool::new(false),
             is_stopping: AtomicBool::new(false),
             failures: AtomicU64::new(0),
             hosts: hosts(&plan, &options),
@@ -139,6 +144,24 @@ impl Shared {
             (one, other) => one.or(other),
         };
         Some(self.begun_ns + self.options.warm_up_ns + duration_ns?)
+    }
+
+    /// Remembers what a server has agreed to.
+    pub(crate) fn note_agreed(&self, transport: &Transport) {
+        if self.agreed.get().is_none()
+            && let Some(agreed) = transport.agreed()
+        {
+            // Another thread may have been faster, and then it says the same.
+            let _ = self.agreed.set(agreed);
+        }
+        if self.options.http2 && transport.is_secured() && !transport.is_http2() {
+            self.fell_back.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a server did not choose HTTP/2 although it was asked to.
+    pub(crate) fn fell_back(&self) -> bool {
+        self.fell_back.load(Ordering::Relaxed)
     }
 
     /// Whether a body is as long as the first of its entry was.

@@ -2,21 +2,23 @@
 //! its own, as a browser has.
 
 use super::REDIRECTS_MAX;
+use super::lines::{Line, Lines};
 use super::worker::Worker;
-use crate::client::{Answer, Asking, Capture, Failure, Link};
+use crate::client::{Answer, Asking, Broken, Capture, Failed, Failure, Unseen};
 use crate::plan::cookies::{Cookies, Jar};
 use crate::plan::{Cursor, Entry};
 use crate::recorder::{First, Sample};
 use http1::{AnswerParser, Asked, HeadLimits, Progress};
-use runtime::{Timer, clock, timer};
-use std::future::poll_fn;
-use std::io;
+use runtime::{Timer, clock, thread, timer};
 use std::rc::Rc;
-use std::task::Poll;
 use std::time::Duration;
 
 /// A user who could not connect waits before the next attempt: as a rule so long, at most so long.
 const PAUSE_MS: (u64, u64) = (1, 100);
+
+/// Requests in a row after which others have their turn: where answers are there as soon as one
+/// looks, a user would never wait.
+const ROW: u32 = 8;
 
 /// Heads are kept where somebody looks at them, contents are not.
 const CAPTURE: Capture = Capture { head: Vec::new(), body: Vec::new(), body_limit: 0 };
@@ -26,8 +28,7 @@ pub(crate) struct User {
     id: u32,
     cursor: Cursor,
     jar: Option<Jar>,
-    /// At most one for each route.
-    links: Vec<(usize, Link)>,
+    lines: Lines,
     timer: Timer,
     /// A request that is put together anew each time.
     request: Vec<u8>,
@@ -45,18 +46,6 @@ struct Turn<'a> {
     begun_ns: u64,
 }
 
-/// How a request failed.
-pub(super) struct Failed {
-    pub(super) failure: Failure,
-    pub(super) text: String,
-}
-
-impl Failed {
-    pub(super) fn plain(failure: Failure) -> Self {
-        Self { failure, text: String::new() }
-    }
-}
-
 /// Writes down the answers to one sending.
 struct Ledger<'a> {
     worker: &'a Worker,
@@ -70,6 +59,30 @@ struct Ledger<'a> {
 }
 
 impl Ledger<'_> {
+    /// Sends on a connection, and writes down what is answered.
+    async fn exchange(
+        &mut self,
+        line: &mut Line,
+        asking: &Asking<'_>,
+        timer: &mut Timer,
+        capture: Option<&mut Capture>,
+    ) -> Result<(), Broken> {
+        let tools = &self.worker.tools;
+        match line {
+            Line::Own(link) => {
+                link.exchange(asking, tools, timer, capture, |answer| self.add(answer)).await
+            }
+            Line::Shared(seat) => {
+                // It is large while it lasts, and users of HTTP/1 shall not pay for that.
+                let exchange = seat.exchange(asking, &tools.translations, timer, capture);
+                let (answer, sent_bytes) = Box::pin(exchange).await?;
+                self.sent_bytes = sent_bytes;
+                self.add(answer);
+                Ok(())
+            }
+        }
+    }
+
     fn add(&mut self, answer: Answer) {
         let shared = &self.worker.shared;
         let sample = Sample {
@@ -118,7 +131,7 @@ impl User {
             worker: worker.clone(),
             id,
             jar: options.keeps_cookies.then(Jar::default),
-            links: Vec::new(),
+            lines: Lines::default(),
             timer: Timer::new(),
             request: Vec::new(),
             capture: looks.then(|| Box::new(CAPTURE)),
@@ -129,17 +142,22 @@ impl User {
     /// Goes on until there is nothing more to do.
     pub(crate) async fn live(&mut self) {
         let worker = self.worker.clone();
+        let mut in_a_row = 0_u32;
         while let Some(turn) = worker.next_turn(self.id).await {
             let (intended_ns, begun_ns) = (turn.intended_ns, turn.begun_ns);
             let own = |cursor: &mut Cursor| worker.shared.plan.next(cursor);
             let entry_index =
                 worker.shared.recorded(&turn).unwrap_or_else(|| own(&mut self.cursor));
             let entry = &worker.shared.plan.entries()[entry_index];
-            worker.in_flight.set(worker.in_flight.get() + 1);
+            worker.set_under_way(self.id, intended_ns);
             self.ask(&Turn { entry_index, entry, intended_ns, begun_ns }).await;
-            worker.in_flight.set(worker.in_flight.get() - 1);
+            worker.set_under_way(self.id, 0);
             if let Some(think) = entry.think.or(worker.shared.options.think) {
                 timer::sleep(Duration::from_nanos(self.cursor.think_ns(think))).await;
+            }
+            in_a_row = in_a_row.wrapping_add(1);
+            if in_a_row.is_multiple_of(ROW) {
+                thread::yield_now().await;
             }
         }
     }
@@ -206,7 +224,9 @@ impl User {
         }
         let route = self.route_of(turn, entry).await?;
         for is_second in [false, true] {
-            let (place, connect_ns) = self.link_to(route).await?;
+            let turn_from = self.id as usize;
+            let (place, connect_ns) =
+                self.lines.find(&worker, route, turn_from, &mut self.timer).await?;
             let bytes = fixed.map_or(&self.request[..], |fixed| fixed);
             // Only the plan's own requests are answered by the same head again and again.
             let known = if is_own { turn.entry_index } else { usize::MAX };
@@ -221,27 +241,28 @@ impl User {
                 last: Answer::default(),
             };
             let capture = self.capture.as_deref_mut();
-            let link = &mut self.links[place].1;
-            let result = link
-                .exchange(&asking, &worker.tools, &mut self.timer, capture, |answer| {
-                    ledger.add(answer)
-                })
-                .await;
+            let line = self.lines.at(place);
+            let result = ledger.exchange(line, &asking, &mut self.timer, capture).await;
             let last = ledger.last;
-            if result.is_err() || !options.keeps_alive || !last.keeps_alive {
-                self.links.swap_remove(place);
+            let is_kept = match &result {
+                Ok(()) => options.keeps_alive && last.keeps_alive,
+                Err(broken) => broken.keeps_connection,
+            };
+            if !is_kept {
+                self.lines.drop_at(place);
             }
             match result {
                 Ok(()) => return Ok(last),
                 // The server may close a connection that idles at any time (RFC 9112 section
                 // 9.3.1): that says nothing about the request.
-                Err(broken) if connect_ns.is_none() && !is_second && broken.is_of_idle() => {
-                    worker.recorder.borrow_mut().window().repeated += 1;
+                Err(broken) if !is_second && broken.may_repeat(connect_ns.is_some()) => {
+                    let is_repeated = u64::from(broken.unseen != Unseen::Unsent);
+                    worker.recorder.borrow_mut().window().repeated += is_repeated;
                 }
-                Err(broken) => return Err(Failed::plain(broken.failure)),
+                Err(Broken { failure, text, .. }) => return Err(Failed { failure, text }),
             }
         }
-        Err(Failed::plain(Failure::Closed))
+        Err(Failed { failure: Failure::Closed, text: String::new() })
     }
 
     /// The way to the server of a request. A redirect may lead to one that is not in the plan.
@@ -254,29 +275,6 @@ impl User {
             failure: Failure::Unreachable,
             text: format!("{}: {}", unresolved.host, unresolved.error),
         })
-    }
-
-    /// The place of the connection to use, and how long it took to make if it is new.
-    async fn link_to(&mut self, route: usize) -> Result<(usize, Option<u64>), Failed> {
-        if let Some(place) = self.links.iter().position(|link| link.0 == route) {
-            return Ok((place, None));
-        }
-        let worker = self.worker.clone();
-        let begun_ns = clock::monotonic_ns();
-        let route_to = worker.route(route);
-        let mut connecting = std::pin::pin!(route_to.connect(self.id as usize));
-        let timer = &mut self.timer;
-        let connected = poll_fn(|context| match connecting.as_mut().poll(context) {
-            Poll::Pending if timer.poll_expired(context).is_ready() => {
-                Poll::Ready(Err((Failure::ConnectTimeout, io::ErrorKind::TimedOut.into())))
-            }
-            polled => polled,
-        });
-        let transport = connected
-            .await
-            .map_err(|(failure, error)| Failed { failure, text: error.to_string() })?;
-        self.links.push((route, Link::new(transport)));
-        Ok((self.links.len() - 1, Some(clock::monotonic_ns() - begun_ns)))
     }
 
     /// Puts requests together that are not the same each time.

@@ -1,9 +1,11 @@
 //! One page being loaded: as many connections as a browser has, each fetching what comes next.
 
+use super::REDIRECTS_MAX;
+use super::books::Books;
 use super::browser::{Browser, now_s};
-use super::user::Failed;
-use super::{REDIRECTS_MAX, books::Books};
-use crate::client::{Answer, Asking, Broken, Capture, Failure, Link};
+use super::lines::{self, Line};
+use super::worker::Worker;
+use crate::client::{Answer, Asking, Broken, Capture, Failed, Failure, Unseen};
 use crate::page::cache::Use;
 use crate::page::har::Step;
 use crate::page::{Added, CONTENT_BYTES_MAX, Document, Item, Loader, Resource, decoded};
@@ -14,7 +16,6 @@ use http1::{AnswerHead, AnswerParser, Asked, HeadLimits, Progress};
 use runtime::{Timer, clock, thread};
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::io;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
@@ -24,7 +25,7 @@ const ICONS_MAX: usize = 1000;
 /// A connection that a browser keeps.
 pub(crate) struct Connection {
     pub(super) route: usize,
-    link: Link,
+    line: Line,
     /// Which of the browser's this is.
     number: u64,
 }
@@ -53,9 +54,42 @@ struct Lane {
 /// An answered request.
 struct Got {
     answer: Answer,
+    sent_bytes: u64,
     begun_ns: u64,
     sent_ns: u64,
     connect_ns: Option<u64>,
+}
+
+impl Connection {
+    /// Whether it may be used: a shared one may have ended while nobody asked.
+    fn is_open(&self) -> bool {
+        match &self.line {
+            Line::Own(_) => true,
+            Line::Shared(seat) => seat.is_open(),
+        }
+    }
+
+    /// The answer, and how many bytes were sent for it.
+    async fn exchange(
+        &mut self,
+        worker: &Worker,
+        asking: &Asking<'_>,
+        lane: &mut Lane,
+    ) -> Result<(Answer, u64), Broken> {
+        let (tools, capture) = (&worker.tools, Some(&mut lane.capture));
+        match &mut self.line {
+            Line::Own(link) => {
+                let mut answer = Answer::default();
+                let answered = |got| answer = got;
+                link.exchange(asking, tools, &mut lane.timer, capture, answered).await?;
+                Ok((answer, asking.bytes.len() as u64))
+            }
+            Line::Shared(seat) => {
+                let timer = &mut lane.timer;
+                Box::pin(seat.exchange(asking, &tools.translations, timer, capture)).await
+            }
+        }
+    }
 }
 
 impl Visit {
@@ -183,9 +217,9 @@ impl Visit {
         self.compose(lane, resource, &conditions);
         let worker = &self.browser.worker;
         let begun_ns = clock::monotonic_ns();
-        worker.in_flight.set(worker.in_flight.get() + 1);
+        let place = worker.take_place(begun_ns);
         let asked = self.ask(lane, resource, begun_ns).await;
-        worker.in_flight.set(worker.in_flight.get() - 1);
+        worker.leave_place(place);
         match asked {
             Ok(got) => self.answered(lane, item, &got, !conditions.is_empty()),
             Err(failed) => {
@@ -234,8 +268,9 @@ impl Visit {
                 self.browser.idle.borrow_mut().retain(|idle| idle.route != lane.route);
             }
             let (mut connection, connect_ns) = self.connection(lane, resource).await?;
+            let request = std::mem::take(&mut lane.request);
             let asking = Asking {
-                bytes: &lane.request,
+                bytes: &request,
                 count: 1,
                 entry: if resource.is_page { self.entry_index } else { usize::MAX },
                 asked: asked(&resource.entry.request().method),
@@ -245,28 +280,32 @@ impl Visit {
             lane.capture.body_limit =
                 if resource.kind.is_looked_into() { CONTENT_BYTES_MAX } else { 0 };
             let sent_ns = if connect_ns.is_some() { clock::monotonic_ns() } else { begun_ns };
-            let mut answer = Answer::default();
-            let (timer, capture) = (&mut lane.timer, Some(&mut lane.capture));
-            let result = connection
-                .link
-                .exchange(&asking, &worker.tools, timer, capture, |got| answer = got)
-                .await;
-            if result.is_ok() && answer.keeps_alive && worker.shared.options.keeps_alive {
+            let result = connection.exchange(worker, &asking, lane).await;
+            lane.request = request;
+            let is_kept = match &result {
+                Ok((answer, _)) => worker.shared.options.keeps_alive && answer.keeps_alive,
+                Err(broken) => broken.keeps_connection,
+            };
+            if is_kept {
                 lane.connection = Some(connection);
             }
             match result {
-                Ok(()) => return Ok(Got { answer, begun_ns, sent_ns, connect_ns }),
-                Err(broken) if may_repeat(&broken, connect_ns, is_second) => {
-                    worker.recorder.borrow_mut().window().repeated += 1;
+                Ok((answer, sent_bytes)) => {
+                    return Ok(Got { answer, sent_bytes, begun_ns, sent_ns, connect_ns });
                 }
-                Err(broken) => return Err(Failed::plain(broken.failure)),
+                // The server may close a connection that idles at any time (RFC 9112 section
+                // 9.3.1): that says nothing about the request.
+                Err(broken) if !is_second && broken.may_repeat(connect_ns.is_some()) => {
+                    let is_repeated = u64::from(broken.unseen != Unseen::Unsent);
+                    worker.recorder.borrow_mut().window().repeated += is_repeated;
+                }
+                Err(Broken { failure, text, .. }) => return Err(Failed { failure, text }),
             }
         }
-        Err(Failed::plain(Failure::Closed))
+        Err(Failed { failure: Failure::Closed, text: String::new() })
     }
 
-    /// A connection, and how long it took to make if it is new. Whoever has TLS with HTTP/2 needs
-    /// one for all lanes: this is the place where they would meet.
+    /// A connection, and how long it took to make if it is new.
     async fn connection(
         &self,
         lane: &mut Lane,
@@ -276,26 +315,15 @@ impl Visit {
             lane.route = self.route(resource).await?;
         }
         let idle = lane.connection.take().or_else(|| self.browser.take_idle(lane.route));
-        if let Some(connection) = idle {
+        if let Some(connection) = idle.filter(Connection::is_open) {
             return Ok((connection, None));
         }
-        let begun_ns = clock::monotonic_ns();
-        let route = self.browser.worker.route(lane.route);
-        let mut connecting = std::pin::pin!(route.connect(self.browser.id as usize));
-        let timer = &mut lane.timer;
-        let connected = poll_fn(|context| match connecting.as_mut().poll(context) {
-            Poll::Pending if timer.poll_expired(context).is_ready() => {
-                Poll::Ready(Err((Failure::ConnectTimeout, io::ErrorKind::TimedOut.into())))
-            }
-            polled => polled,
-        });
-        let transport = connected
-            .await
-            .map_err(|(failure, error)| Failed { failure, text: error.to_string() })?;
-        let number = self.browser.connections.get();
-        self.browser.connections.set(number + 1);
-        let connection = Connection { route: lane.route, link: Link::new(transport), number };
-        Ok((connection, Some(clock::monotonic_ns() - begun_ns)))
+        let (browser, route) = (&self.browser, lane.route);
+        let turn = browser.id as usize;
+        let (line, connect_ns) = lines::made(&browser.worker, route, turn, &mut lane.timer).await?;
+        let number = browser.connections.get();
+        browser.connections.set(number + 1);
+        Ok((Connection { route, line, number }, connect_ns))
     }
 
     async fn route(&self, resource: &Resource) -> Result<usize, Failed> {
@@ -325,7 +353,7 @@ impl Visit {
             intended_ns: if resource.is_page { self.intended_ns } else { got.begun_ns },
             sent_ns: got.sent_ns,
             connect_ns: got.connect_ns,
-            sent_bytes: lane.request.len() as u64,
+            sent_bytes: got.sent_bytes,
             answer: *answer,
             fault,
         });
@@ -431,12 +459,6 @@ impl Visit {
         worker.remember(failed, now_ns);
         worker.shared.count_failure();
     }
-}
-
-/// The server may close a connection that idles at any time (RFC 9112 section 9.3.1): that says
-/// nothing about the request.
-const fn may_repeat(broken: &Broken, connect_ns: Option<u64>, is_second: bool) -> bool {
-    connect_ns.is_none() && !is_second && broken.is_of_idle()
 }
 
 const fn is_redirect(status: u16) -> bool {

@@ -73,7 +73,12 @@ pub(crate) struct Worker {
     /// Users of the whole run that there should be.
     wanted: Cell<u32>,
     live: Cell<u32>,
-    pub(crate) in_flight: Cell<u32>,
+    /// The most there were at once since the books were closed last.
+    live_max: Cell<u32>,
+    /// For each of this thread's users when its request should have been sent; 0 between two.
+    under_way: RefCell<Vec<u64>>,
+    /// Where pages are loaded, places of it that are free.
+    free_places: RefCell<Vec<usize>>,
     /// Requests that this thread may still begin without asking.
     tickets: Cell<u64>,
     /// Nothing more will be begun.
@@ -134,7 +139,9 @@ impl Worker {
             present: RefCell::default(),
             wanted: Cell::new(0),
             live: Cell::new(0),
-            in_flight: Cell::new(0),
+            live_max: Cell::new(0),
+            under_way: RefCell::default(),
+            free_places: RefCell::default(),
             tickets: Cell::new(0),
             is_spent: Cell::new(false),
             waker: RefCell::default(),
@@ -156,6 +163,34 @@ impl Worker {
             true => self.live.get() * self.shared.options.threads as u32,
             false => self.wanted.get(),
         }
+    }
+
+    /// A user has a request under way, since the moment when it should have been sent; 0 says that
+    /// it has none any more.
+    pub(crate) fn set_under_way(&self, id: u32, intended_ns: u64) {
+        let place = id as usize / self.shared.options.threads;
+        let mut under_way = self.under_way.borrow_mut();
+        if under_way.len() <= place {
+            under_way.resize(place + 1, 0);
+        }
+        under_way[place] = intended_ns;
+    }
+
+    /// One of several requests of a user is under way; gives the place to leave when it is not.
+    pub(crate) fn take_place(&self, intended_ns: u64) -> usize {
+        let mut under_way = self.under_way.borrow_mut();
+        let place = self.free_places.borrow_mut().pop().unwrap_or_else(|| {
+            under_way.push(0);
+            under_way.len() - 1
+        });
+        under_way[place] = intended_ns;
+        place
+    }
+
+    /// A request is under way no more.
+    pub(crate) fn leave_place(&self, place: usize) {
+        self.under_way.borrow_mut()[place] = 0;
+        self.free_places.borrow_mut().push(place);
     }
 
     pub(crate) fn ended(&self, end_ns: u64) {
@@ -239,6 +274,7 @@ impl Worker {
 
     fn call_user(self: &Rc<Self>, id: u32) {
         self.live.set(self.live.get() + 1);
+        self.live_max.set(self.live_max.get().max(self.live.get()));
         let worker = self.clone();
         thread::spawn(async move {
             match worker.shared.options.visits {
@@ -446,11 +482,15 @@ impl Worker {
         window.cpu_ns = cpu_ns - std::mem::replace(&mut books.cpu_ns, cpu_ns);
         window.run_queue_ns =
             run_queue_ns - std::mem::replace(&mut books.run_queue_ns, run_queue_ns);
-        window.users = self.live.get();
+        window.users = self.live_max.replace(self.live.get());
         if is_last {
-            window.aborted = u64::from(self.in_flight.get());
             if self.visits.get() > 0 {
                 window.pages.get_or_insert_default().aborted = u64::from(self.visits.get());
+            }
+            let now_ns = clock::monotonic_ns();
+            let under_way = self.under_way.borrow();
+            for intended_ns in under_way.iter().filter(|intended_ns| **intended_ns > 0) {
+                window.abort(now_ns.saturating_sub(*intended_ns));
             }
         }
         window

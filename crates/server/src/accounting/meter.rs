@@ -8,8 +8,8 @@ use std::cell::Cell;
 /// Of requests on the fast path, one in so many is measured.
 const FAST_GAP: u32 = 16;
 
-/// Of quick requests that take the long way.
-const LONG_GAP: u32 = 8;
+/// Of quick requests that take the long way. (bench: php-32, with 8 a twentieth of the CPU)
+const LONG_GAP: u32 = 32;
 
 /// Of slow ones that come in a crowd.
 const CROWD_GAP: u32 = 32;
@@ -230,7 +230,7 @@ mod tests {
         meter.saw(7, QUICK_NS);
         assert!(meter.chooses(7, 2100), "slow as before");
         meter.saw(7, QUICK_NS - 1);
-        assert!((100..300).contains(&in_one_tick(3000)));
+        assert!((20..100).contains(&in_one_tick(3000)));
     }
 
     #[test]

@@ -234,16 +234,13 @@ impl Drop for Waits {
 
 /// Serve a request, and measure what it uses of its thread if it is a sample. A thread that carries
 /// others as well counts only while it is at work for this one.
-pub(crate) async fn measured<F: Future + ?Sized>(
-    spent: &Spent,
-    mut work: Pin<Box<F>>,
-) -> F::Output {
+pub(crate) async fn measured<F: Future + Unpin>(spent: &Spent, mut work: F) -> F::Output {
     if !spent.is_sample {
         return work.await;
     }
     poll_fn(|task| {
         spent.begin_slice();
-        let outcome = work.as_mut().poll(task);
+        let outcome = Pin::new(&mut work).poll(task);
         if outcome.is_ready() || !spent.is_alone {
             spent.end_slice();
         }

@@ -53,9 +53,13 @@ impl Lease {
         };
         let (kept, fresh) = match granted {
             Granted::Kept(kept) => (Some(kept), None),
-            Granted::New(made) => (None, Some(made)),
+            Granted::New(made) => {
+                // Others have to be told when it is young no more: they may keep its child.
+                watch.start();
+                (None, Some(made))
+            }
             Granted::Nothing => {
-                return Err(Full { waited_ms: limit_ms, crowd: pool.crowd(limit_ms) });
+                return Err(Full { waited_ms: limit_ms, crowd: pool.crowd_of(limit_ms, true) });
             }
         };
         Ok(Self { pool: pool.clone(), watch: watch.clone(), held: Some(watch.hold()), kept, fresh })

@@ -247,7 +247,7 @@ impl Pool {
         self.grant(state, now_ms);
         state.dismiss(now_ms);
         self.show(state, now_ms);
-        !state.idle.is_empty() || !state.queue.is_empty()
+        !state.idle.is_empty() || !state.queue.is_empty() || state.fresh.young(now_ms) > 0
     }
 
     /// Nobody listens there: for how long that has been so.
@@ -259,8 +259,13 @@ impl Pool {
     /// Why somebody who has waited for so long may have waited in vain: everybody at work there has
     /// something to do.
     pub(crate) fn crowd(&self, waited_ms: u64) -> Option<String> {
+        self.crowd_of(waited_ms, false)
+    }
+
+    /// The same; whoever was in our own queue knows that there was one.
+    fn crowd_of(&self, waited_ms: u64, was_queued: bool) -> Option<String> {
         let mut state = lock(&self.state);
-        let is_queued = state.known.full_since_ms.is_some();
+        let is_queued = was_queued || state.known.full_since_ms.is_some();
         let queue = state.known.backlog.as_mut().and_then(Backlog::queue).unwrap_or_default();
         if !is_queued && queue.waiting == 0 {
             return None;

@@ -42,8 +42,23 @@ pub(crate) fn environment(lookup: &Lookup<'_>, rules: Rules) -> Table {
     request_fields(lookup, rules, &mut env);
     inherited(&mut env);
     server(lookup, &mut env);
-    client(lookup, &mut env);
-    request(lookup, rules, &mut env);
+    of_client(lookup, &mut env);
+    of_request(lookup, rules, &mut env);
+    script(lookup, &mut env);
+    env
+}
+
+/// Those of them that depend on the host that is asked for, and not on the request otherwise.
+pub(super) fn of_server(lookup: &Lookup<'_>) -> Table {
+    let mut env = Table::default();
+    inherited(&mut env);
+    server(lookup, &mut env);
+    env
+}
+
+/// Those that depend on the path alone.
+pub(super) fn of_script(lookup: &Lookup<'_>) -> Table {
+    let mut env = Table::default();
     script(lookup, &mut env);
     env
 }
@@ -81,6 +96,18 @@ fn inherited(env: &mut Table) {
     }
 }
 
+/// Where variables go to.
+pub(crate) trait Told {
+    /// What `name` is, whatever it was.
+    fn tell(&mut self, name: &'static str, value: &[u8]);
+}
+
+impl Told for Table {
+    fn tell(&mut self, name: &'static str, value: &[u8]) {
+        self.put(name, value);
+    }
+}
+
 fn server(lookup: &Lookup<'_>, env: &mut Table) {
     let mut name = Vec::new();
     html_escape(lookup.url_host().as_bytes(), &mut name);
@@ -99,35 +126,37 @@ fn server(lookup: &Lookup<'_>, env: &mut Table) {
     env.put("SERVER_ADMIN", admin.unwrap_or(NO_ADMIN));
 }
 
-fn client(lookup: &Lookup<'_>, env: &mut Table) {
+/// Those that depend on who asks.
+pub(super) fn of_client(lookup: &Lookup<'_>, env: &mut impl Told) {
     let client = lookup.client();
     if let Some(name) = lookup.request.names.get(End::Client(client)) {
-        env.put("REMOTE_HOST", name.to_string());
+        env.tell("REMOTE_HOST", name.as_bytes());
     }
-    env.put("REMOTE_ADDR", client.to_string());
-    env.put("REMOTE_PORT", lookup.request.client.port().to_string());
+    env.tell("REMOTE_ADDR", client.to_string().as_bytes());
+    env.tell("REMOTE_PORT", lookup.request.client.port().to_string().as_bytes());
     let before = lookup.original.as_ref().and_then(|original| original.user.as_deref());
     match (&lookup.user, before) {
-        (Some(user), _) => env.put("REMOTE_USER", user.as_slice()),
-        (None, Some(user)) => env.put("REDIRECT_REMOTE_USER", user),
+        (Some(user), _) => env.tell("REMOTE_USER", user),
+        (None, Some(user)) => env.tell("REDIRECT_REMOTE_USER", user),
         (None, None) => {}
     }
     if let Some(kind) = lookup.auth_type {
-        env.put("AUTH_TYPE", kind);
+        env.tell("AUTH_TYPE", kind.as_bytes());
     }
 }
 
-fn request(lookup: &Lookup<'_>, rules: Rules, env: &mut Table) {
+/// Those that depend on what is asked.
+pub(super) fn of_request(lookup: &Lookup<'_>, rules: Rules, env: &mut impl Told) {
     let view = lookup.request.view();
-    env.put("GATEWAY_INTERFACE", "CGI/1.1");
-    env.put("SERVER_PROTOCOL", view.protocol());
-    env.put("REQUEST_METHOD", expression::method(lookup).into_owned());
-    env.put("QUERY_STRING", lookup.query.clone().unwrap_or_default());
+    env.tell("GATEWAY_INTERFACE", b"CGI/1.1");
+    env.tell("SERVER_PROTOCOL", view.protocol());
+    env.tell("REQUEST_METHOD", &expression::method(lookup));
+    env.tell("QUERY_STRING", lookup.query.as_deref().unwrap_or_default());
     let uri = match rules.has_current_uri {
         true => lookup.path.as_slice(),
         false => target(view.request_line()),
     };
-    env.put("REQUEST_URI", uri);
+    env.tell("REQUEST_URI", uri);
 }
 
 /// What stands between the first and the next blank of a request line.

@@ -6,3 +6,4 @@ pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod environment;
 pub(crate) mod spool;
+pub(crate) mod template;

@@ -1,6 +1,7 @@
 //! What a command line asks for, before it is known to fit together.
 
 use super::super::Exit;
+use super::files::{Files, Form};
 use super::knee::Wish;
 use super::what::What;
 use crate::pacer::Pacer;
@@ -8,6 +9,7 @@ use crate::pattern::{Kind, Pattern};
 use crate::report::Figures;
 use crate::report::units;
 use crate::run::{Job, Options, Visits};
+use crate::threshold::Condition;
 use std::fs::File;
 
 /// Users, if nobody says how many.
@@ -32,6 +34,7 @@ pub(super) struct Draft {
     pub(super) threads: Option<usize>,
     pub(super) timeout_ms: Option<u64>,
     pub(super) options: Options,
+    pub(super) tls: tls::Options,
     pub(super) json: bool,
     pub(super) is_quiet: bool,
     /// Processes to look at.
@@ -43,6 +46,12 @@ pub(super) struct Draft {
     pub(super) har: Option<String>,
     /// What load is searched for.
     pub(super) find: Option<(Kind, String)>,
+    /// What is to be written, and to which file.
+    pub(super) files: Vec<(Form, String)>,
+    /// What must not be, as it was written.
+    pub(super) fail_if: Vec<(String, Condition)>,
+    /// Two runs are to be compared.
+    pub(super) is_diff: bool,
 }
 
 /// What is printed, and where.
@@ -55,6 +64,8 @@ pub(super) struct Output {
     pub(super) figures: Figures,
     /// What load is searched for, and from where.
     pub(super) wish: Option<(Wish, Option<f64>)>,
+    pub(super) files: Files,
+    pub(super) fail_if: Vec<(String, Condition)>,
 }
 
 /// Why there is no job, and how the command ends.
@@ -78,6 +89,8 @@ impl Draft {
         self.options.threads = self.threads(&pattern);
         self.options.timeout_ms = self.timeout_ms.unwrap_or(self.default_timeout_ms());
         self.check(&pattern, recorded.is_some())?;
+        let schemes = plan.entries().iter().map(|entry| &entry.url.scheme);
+        self.options.connector = self.connector(schemes)?;
         let output = Output {
             json: self.json,
             is_quiet: self.is_quiet,
@@ -85,6 +98,8 @@ impl Draft {
             har: self.har.take().map(created).transpose()?,
             wish,
             figures: self.figures(&pattern),
+            files: Files::open(&self.files)?,
+            fail_if: std::mem::take(&mut self.fail_if),
         };
         let (pacer, which) = match recorded {
             Some((pacer, which)) => (pacer, Some(which)),
@@ -144,6 +159,12 @@ impl Draft {
         }
         if options.pipeline > 1 && options.visits.is_some() {
             return Err(usage("--pipeline and --page exclude each other: browsers do not do that"));
+        }
+        if options.http2 && (options.pipeline > 1 || self.what.http10) {
+            return Err(usage("HTTP/2 has --streams and no --pipeline, and is not HTTP/1.0"));
+        }
+        if options.streams > 1 && !options.http2 {
+            return Err(usage("--streams is about HTTP/2: add --http2"));
         }
         let has_pattern = !self.patterns.is_empty() || self.steps.is_some() || self.rate.is_some();
         if is_replay && has_pattern {

@@ -1,8 +1,11 @@
 //! `trivet bench`: the whole of the engine behind one command line.
 
+mod diff;
 mod draft;
+mod files;
 mod knee;
 mod options;
+mod security;
 mod what;
 
 use super::Exit;
@@ -13,6 +16,7 @@ use crate::page::har;
 use crate::recorder::Window;
 use crate::report::{self, Figures, PerSecond, Record};
 use crate::run::{self, Problem, Second, Witness};
+use crate::threshold::{Condition, Metrics as _};
 use draft::{Draft, Output};
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -20,6 +24,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 const USAGE: &str = "\
 usage: trivet bench [OPTION]... URL...
+       trivet bench --diff A.json B.json
 
 Sends requests and measures: how many are answered, how long it takes, what goes wrong.
 ";
@@ -42,6 +47,15 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(Asked::Words(words)) => words,
         Err(error) => return fail(Exit::Usage, &format!("{error}\ntry: trivet bench --help")),
     };
+    if draft.is_diff {
+        return match diff::diff(&draft, &words) {
+            Ok(text) => {
+                say(&text);
+                Exit::Done
+            }
+            Err((exit, error)) => fail(exit, &error),
+        };
+    }
     match draft.finish(&words) {
         Ok((job, output)) => bench(job, output),
         Err((exit, error)) => fail(exit, &error),
@@ -65,7 +79,30 @@ fn bench(job: run::Job, mut output: Output) -> Exit {
         true => say(&report::json(&record)),
         false => say(&report::text(&record)),
     }
-    if outcome.was_interrupted { Exit::Interrupted } else { Exit::of(&record.summary) }
+    let exit = verdict(&output.fail_if, &record);
+    match output.files.write(&record) {
+        Err((exit, error)) => fail(exit, &error),
+        Ok(()) => exit,
+    }
+}
+
+/// How a run ends the command; says which conditions hold that must not.
+fn verdict(fail_if: &[(String, Condition)], record: &Record) -> Exit {
+    for (text, condition) in fail_if {
+        for unknown in condition.metrics().iter().filter(|name| record.get(name).is_none()) {
+            complain(&format!("--fail-if '{text}': this run has no {unknown} to compare"));
+        }
+    }
+    let mut holding = fail_if.iter().filter(|(_, condition)| condition.holds(record)).peekable();
+    let fails = holding.peek().is_some();
+    for (text, condition) in holding {
+        complain(&format!("failed by --fail-if '{text}': {}", condition.explain(record)));
+    }
+    match (record.interrupted, fails) {
+        (true, _) => Exit::Interrupted,
+        (_, true) => Exit::Threshold,
+        _ => Exit::of(&record.summary),
+    }
 }
 
 /// A run that was made.

@@ -2,9 +2,12 @@
 
 use super::super::option::{Group, Row};
 use super::draft::Draft;
+use super::files::{CSV, Form, HDR, HTML, SAVED};
+use super::security;
 use crate::pattern::Kind;
 use crate::plan::{Statuses, Think};
 use crate::text::duration;
+use crate::threshold::Condition;
 
 /// Every option, in the order of the help.
 pub(super) const GROUPS: &[Group<Draft>] = &[
@@ -318,6 +321,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
             },
         ],
     },
+    security::GROUP,
     Group {
         heading: "what is said",
         rows: &[
@@ -337,6 +341,55 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 value: "FILE",
                 help: "of --page: the waterfall of the first whole page, for a browser's tools",
                 apply: |draft, value| set(&mut draft.har, value),
+            },
+            Row {
+                short: None,
+                long: "html",
+                value: "FILE",
+                help: "one page with plots and all figures, to look at and to send",
+                apply: |draft, value| file(draft, HTML, value),
+            },
+            Row {
+                short: None,
+                long: "csv",
+                value: "FILE",
+                help: "a line for each second",
+                apply: |draft, value| file(draft, CSV, value),
+            },
+            Row {
+                short: None,
+                long: "hdr",
+                value: "FILE",
+                help: "the table of percentiles that HdrHistogram's plotFiles reads",
+                apply: |draft, value| file(draft, HDR, value),
+            },
+            Row {
+                short: None,
+                long: "save",
+                value: "FILE",
+                help: "the run as JSON, for --diff",
+                apply: |draft, value| file(draft, SAVED, value),
+            },
+            Row {
+                short: None,
+                long: "diff",
+                value: "",
+                help: "compare two saved runs instead: --diff A.json B.json",
+                apply: |draft, _| {
+                    draft.is_diff = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "fail-if",
+                value: "EXPR",
+                help: "exit code 99 if this is true of the run: 'p99>200ms || errors>0.1%'",
+                apply: |draft, value| {
+                    let condition = Condition::parse(value).map_err(text)?;
+                    draft.fail_if.push((value.to_owned(), condition));
+                    Ok(())
+                },
             },
             Row {
                 short: Some('q'),
@@ -363,6 +416,11 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
         ],
     },
 ];
+
+fn file(draft: &mut Draft, form: Form, path: &str) -> Result<(), String> {
+    draft.files.push((form, path.to_owned()));
+    Ok(())
+}
 
 fn field(value: &str) -> Result<(String, String), String> {
     let (name, value) = value.split_once(':').ok_or("NAME: VALUE was expected")?;

@@ -101,7 +101,7 @@ pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
             is_patient: false,
             log: Log::of(lookup, Voice::Fcgid),
         };
-        let relay = Relay::on(backend, head.clone(), talk, waits);
+        let relay = Relay::on(backend, &head, talk, waits);
         let mut managed = Managed::new(relay, tenant, descriptors);
         match managed.head().await {
             Ok(head) => return response(lookup, head, managed).await,

@@ -12,14 +12,14 @@ use fastcgi::{Exchange, Params};
 use http1::BodyLength;
 use runtime::programs::{Limits, Order, Wanted};
 use std::ffi::CString;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Fields that are about the connection to the client (fcgid_handler).
 const HOP_BY_HOP: [&str; 5] =
     ["HTTP_KEEP_ALIVE", "HTTP_TE", "HTTP_TRAILER", "HTTP_TRANSFER_ENCODING", "HTTP_UPGRADE"];
 
 /// What is sent first, and what it makes of the answer.
-pub(super) fn head(lookup: &mut Lookup<'_>, body: &Body) -> Rc<(Vec<u8>, Exchange)> {
+pub(super) fn head(lookup: &mut Lookup<'_>, body: &Body) -> Arc<(Vec<u8>, Exchange)> {
     let settings = lookup.settings.clone();
     let mut env = environment(lookup, settings.core.variables());
     // Debian's mod_fcgid has read the body by now, and says its length even if there is none.
@@ -37,7 +37,7 @@ pub(super) fn head(lookup: &mut Lookup<'_>, body: &Body) -> Rc<(Vec<u8>, Exchang
     // Said as mod_fcgid says it: an application must not keep the connection.
     env.set("HTTP_CONNECTION", "close");
     lookup.env = env;
-    Rc::new(encode(lookup, &lookup.env))
+    Arc::new(encode(lookup, &lookup.env))
 }
 
 /// `FcgidPassHeader`: under the name that is written, and under that of any field.

@@ -169,12 +169,19 @@ fn line_up<'a>(
 
 /// Pass the response to a request through the filters of its place and of its file's extensions.
 pub(crate) fn pass<'l>(lookup: &'l Lookup<'_>, response: Response) -> Filtered<'l> {
-    let settings = &lookup.settings.filter;
-    let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.file_name());
-    if response.is_canned || settings.is_idle() && mime.output_filters.is_empty() {
+    if response.is_canned || !has_any(lookup) {
         return Filtered::Done(response);
     }
     Filtered::Later(Box::pin(pass_all(lookup, response)))
+}
+
+/// Whether a response here passes any filter.
+fn has_any(lookup: &Lookup<'_>) -> bool {
+    let find = || {
+        let mime = || lookup.settings.mime.mime(&lookup.site().types, lookup.file_name());
+        !lookup.settings.filter.is_idle() || !mime().output_filters.is_empty()
+    };
+    lookup.plan.as_ref().map_or_else(find, |plan| plan.has_filters(find))
 }
 
 async fn pass_all(lookup: &Lookup<'_>, mut response: Response) -> Response {
@@ -212,12 +219,12 @@ pub(crate) fn codings_of(
     lookup: &Lookup<'_>,
     response: &Response,
 ) -> Result<Vec<Coding>, Uncertain> {
+    if response.is_canned || !has_any(lookup) {
+        return Ok(Vec::new());
+    }
     let settings = &lookup.settings.filter;
     let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.file_name());
     let by_extension = mime.output_filters.as_slice();
-    if response.is_canned || settings.is_idle() && by_extension.is_empty() {
-        return Ok(Vec::new());
-    }
     codings(settings, by_extension, response)
 }
 

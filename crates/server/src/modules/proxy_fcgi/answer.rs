@@ -205,7 +205,7 @@ fn hint(error: &std::io::Error) -> &'static str {
 pub(super) async fn response(
     lookup: &mut Lookup<'_>,
     head: ScriptHead,
-    mut relay: Relay,
+    mut relay: Box<Relay>,
 ) -> Result<Response, Stop> {
     let mut response = answer::begin(lookup, head, NAME)?;
     let has_body = !response.status.is_bodyless() && !lookup.request.is_head();
@@ -213,13 +213,13 @@ pub(super) async fn response(
         // The script runs to its end, as it would for anybody else.
         let _ = relay.finish().await;
         if lookup.request.is_head() {
-            response.body = Body::stream(relay); // nobody says how long it would be
+            response.body = Body::source(relay); // nobody says how long it would be
         }
         return Ok(response);
     }
     response.body = match relay.whole_body() {
         Some(body) => Body::bytes(body),
-        None => Body::stream(relay),
+        None => Body::source(relay),
     };
     Ok(response)
 }

@@ -16,6 +16,7 @@ use crate::pool::{Lease, Options};
 use crate::response::Response;
 use crate::script::body::Body;
 use crate::script::environment::environment;
+use crate::script::template::{Sent, Template};
 use crate::table::Table;
 use config::args;
 use fastcgi::{Params, ScriptHead};
@@ -23,7 +24,6 @@ use http1::BodyLength;
 use message::{Method, Status};
 use runtime::clock;
 use scoreboard::Cause;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ pub(crate) struct Failed {
 /// An answer that has begun.
 pub(crate) struct Answer {
     head: ScriptHead,
-    relay: Relay,
+    relay: Box<Relay>,
 }
 
 impl Work {
@@ -91,6 +91,11 @@ impl Work {
     /// How long the body is.
     pub(crate) fn length(&self) -> u64 {
         self.length
+    }
+
+    /// Whether the body is the client's, if there is one, as it says itself.
+    fn is_as_sent(&self) -> bool {
+        self.unpacked.is_none() && !matches!(self.body, Body::Spooled(_))
     }
 
     /// Whether to ask again does no harm.
@@ -214,7 +219,7 @@ impl Job {
             let lease = Lease::of(&pool, lookup.context.pools(), options, limit_ms).await;
             let lease = lease.map_err(|full| unsent(Fault::Full(full, status)))?;
             let waits = (waits, may_be_kept);
-            let relay = Relay::start(lease, &addresses, head.clone(), talk, waits).await;
+            let relay = Relay::start(lease, &addresses, &head, talk, waits).await;
             let mut relay = relay.map_err(unsent)?;
             match relay.head().await {
                 Ok(head) => return Ok(Answer { head, relay }),
@@ -258,12 +263,43 @@ impl Job {
     }
 
     /// What is sent first, and what it makes of the answer.
-    fn request(
-        &self,
-        lookup: &mut Lookup<'_>,
-        work: &Work,
-    ) -> Result<Rc<(Vec<u8>, fastcgi::Exchange)>, Failure> {
+    fn request(&self, lookup: &mut Lookup<'_>, work: &Work) -> Result<Sent, Failure> {
+        if let Some((sent, env)) = self.planned(lookup, work) {
+            lookup.env = env;
+            return Ok(sent);
+        }
+        lookup.env = self.variables(lookup, work)?;
         let settings = lookup.settings.clone();
+        settings.proxy_fcgi.fix(lookup);
+        Ok(Arc::new(encode(lookup, &lookup.env)))
+    }
+
+    /// The same of a request like others, for which most of it is known.
+    fn planned(&self, lookup: &Lookup<'_>, work: &Work) -> Option<(Sent, Table)> {
+        let plan = lookup.plan.as_deref()?;
+        let is_usual = self.file.is_none()
+            && work.is_as_sent()
+            && !lookup.settings.proxy_fcgi.has_rules()
+            && max_forwards(lookup).is_ok_and(|left| left.is_none());
+        if !is_usual {
+            return None;
+        }
+        let rules = lookup.settings.core.variables();
+        match plan.template(lookup) {
+            Some(template) => template?.request(lookup, rules),
+            None => {
+                let all = self.variables(lookup, work).ok()?;
+                let template = Template::of(lookup, &all);
+                let made = template.as_ref().and_then(|it| it.request(lookup, rules))?;
+                plan.keep_template(template.filter(|_| made.1 == all));
+                Some(made).filter(|made| made.1 == all)
+            }
+        }
+    }
+
+    /// All variables, but for what `ProxyFCGISetEnvIf` makes of them.
+    fn variables(&self, lookup: &Lookup<'_>, work: &Work) -> Result<Table, Failure> {
+        let settings = &lookup.settings;
         let mut env = environment(lookup, settings.core.variables());
         if let Body::Spooled(spool) = &work.body {
             env.set("CONTENT_LENGTH", spool.length().to_string());
@@ -284,9 +320,7 @@ impl Job {
             let file = [self.target.prefix.as_bytes(), file].concat();
             env.set("SCRIPT_FILENAME", file);
         }
-        lookup.env = env;
-        settings.proxy_fcgi.fix(lookup);
-        Ok(Rc::new(encode(lookup, &lookup.env)))
+        Ok(env)
     }
 }
 

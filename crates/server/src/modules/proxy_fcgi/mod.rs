@@ -55,9 +55,13 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     if !phase::is_file(lookup) && !may_be_missing {
         return Ok(None); // nothing to be run: the answer is the same as without a handler
     }
+    // What answers is known from here on; what it answers is for this request only.
+    let depends_on_path = !lookup.is_personal();
     lookup.mark_personal();
     check_name(lookup)?;
-    job(lookup, &target).map(Some)
+    let handler = job(lookup, &target)?;
+    lookup.may_be_planned = depends_on_path;
+    Ok(Some(handler))
 }
 
 /// What a handler that names a target is to do.

@@ -6,6 +6,7 @@ use crate::accounting::Waits;
 use crate::pool::{Full, Lease, Pool};
 use crate::response::Source;
 use crate::script::body::{Body, BodyFault};
+use fastcgi::record::HEADER_BYTES;
 use fastcgi::{Complete, Event, Exchange, ScriptFault, ScriptHead, ScriptHeadParser};
 use http1::Refusal;
 use message::Status;
@@ -15,7 +16,6 @@ use scoreboard::Cause;
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
-use std::rc::Rc;
 use std::task::{self, Poll, ready};
 use std::time::Duration;
 
@@ -113,10 +113,10 @@ impl Relay {
     pub(crate) async fn start(
         mut lease: Lease,
         addresses: &[Address],
-        head: Rc<(Vec<u8>, Exchange)>,
+        head: &(Vec<u8>, Exchange),
         talk: Talk,
         (mut waits, may_be_kept): (Waits, bool),
-    ) -> Result<Self, Fault> {
+    ) -> Result<Box<Self>, Fault> {
         let kept = lease.kept().filter(|_| may_be_kept);
         let was_kept = kept.is_some();
         let started_ms = clock::monotonic_ms();
@@ -130,25 +130,33 @@ impl Relay {
                 backend
             }
         };
-        let link = Some((backend, Some(lease)));
-        Ok(Self { link, started_ms, was_kept, ..Self::new(head, talk, waits) })
+        let mut relay = Box::new(Self::new(head, talk, waits));
+        relay.link = Some((backend, Some(lease)));
+        (relay.started_ms, relay.was_kept) = (started_ms, was_kept);
+        relay.heard();
+        Ok(relay)
     }
 
     /// Begin on a connection that is nobody else's.
     pub(crate) fn on(
         backend: Backend,
-        head: Rc<(Vec<u8>, Exchange)>,
+        head: &(Vec<u8>, Exchange),
         talk: Talk,
         waits: Waits,
     ) -> Self {
-        Self { link: Some((backend, None)), ..Self::new(head, talk, waits) }
+        let mut relay = Self::new(head, talk, waits);
+        relay.link = Some((backend, None));
+        relay.heard();
+        relay
     }
 
-    fn new(head: Rc<(Vec<u8>, Exchange)>, talk: Talk, waits: Waits) -> Self {
-        let (bytes, exchange) = Rc::unwrap_or_clone(head);
-        let mut relay = Self {
+    fn new(head: &(Vec<u8>, Exchange), talk: Talk, waits: Waits) -> Self {
+        // With room for what ends the body.
+        let mut bytes = Vec::with_capacity(head.0.len() + HEADER_BYTES);
+        bytes.extend_from_slice(&head.0);
+        Self {
             link: None,
-            exchange,
+            exchange: head.1.clone(),
             is_body_out: false,
             is_deaf: false,
             is_ended: false,
@@ -160,9 +168,7 @@ impl Relay {
             ready: Vec::new(),
             waits,
             cause: Cause::BackendFirstByte,
-        };
-        relay.heard();
-        relay
+        }
     }
 
     /// Whether the answer has come to its end.
@@ -186,12 +192,14 @@ impl Relay {
     pub(crate) async fn head(&mut self) -> Result<ScriptHead, Fault> {
         let mut parser = ScriptHeadParser::new();
         loop {
-            let Some(bytes) = poll_fn(|task| self.poll_answer(task)).await? else {
+            let Some(mut bytes) = poll_fn(|task| self.poll_answer(task)).await? else {
                 return Err(Fault::Script(parser.end_of_output()));
             };
             let complete = parser.advance(&bytes).map_err(Fault::Script)?;
             if let Some(Complete { head, used }) = complete {
-                self.ready.splice(0..0, bytes[used..].iter().copied());
+                bytes.drain(..used);
+                bytes.append(&mut self.ready);
+                self.ready = bytes;
                 self.cause = Cause::BackendBody;
                 return Ok(head);
             }

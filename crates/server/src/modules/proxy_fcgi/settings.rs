@@ -60,6 +60,11 @@ impl Settings {
         self.backend_type.unwrap_or(BackendType::Fpm)
     }
 
+    /// Whether [`Self::fix`] has anything to do.
+    pub(super) fn has_rules(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
     /// Change the variables of a script, one rule after the other (fix_cgivars).
     pub(super) fn fix(&self, lookup: &mut Lookup<'_>) {
         for rule in &self.rules {

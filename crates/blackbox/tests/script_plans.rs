@@ -1,0 +1,268 @@
+//! What the server remembers for a second of how it came to a script: it is used for requests that
+//! are alike, and never for one that is not.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use blackbox::client::Client;
+use blackbox::fpm::Fpm;
+use blackbox::{Mpm, Server, Site, each_mpm, wait_for};
+
+const ENVIRONMENT: &str = "<?php header('Content-Type: text/plain'); \
+    foreach ($_SERVER as $name => $value) if (is_string($value)) echo \"$name=$value\\n\"; \
+    echo 'body=', file_get_contents('php://input'), \"\\n\";";
+
+/// So many requests for one path let a plan be made and used.
+const ENOUGH: usize = 4;
+
+/// A site with `lines`, and PHP-FPM for its scripts.
+fn start(test: &str, mpm: Mpm, lines: &[&str]) -> Option<(Server, Fpm)> {
+    let site = Site::new(mpm).steady().file("env.php", ENVIRONMENT);
+    let site = site.file("hello.php", "<?php echo \"Hello\\n\";");
+    let socket = site.root().join("fpm.sock");
+    let handler = format!("SetHandler \"proxy:unix:{}|fcgi://localhost\"", socket.display());
+    let fpm = Fpm::start(test, &socket, 2)?;
+    let site = site.directives(&["<FilesMatch \"\\.php$\">", &handler, "</FilesMatch>"]);
+    Some((site.directives(lines).start(), fpm))
+}
+
+/// A moment after which most of a second is left.
+fn early_in_a_second() {
+    let is_early = || {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        now.subsec_millis() < 300
+    };
+    wait_for("the beginning of a second", 5, is_early);
+}
+
+/// A connection on which `target` was asked for often enough, early in a second.
+fn acquainted(server: &Server, target: &str) -> Client {
+    let mut client = server.connect();
+    early_in_a_second();
+    for _ in 0..ENOUGH {
+        assert_eq!(client.get(target).status, 200, "{target}");
+    }
+    client
+}
+
+fn ask(client: &mut Client, line: &str, fields: &str) -> (u16, String) {
+    client.send(format!("{line} HTTP/1.1\r\nHost: a\r\n{fields}\r\n"));
+    let response = client.response();
+    (response.status, response.text())
+}
+
+fn value<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+}
+
+fn every_request_is_told_as_it_is(mpm: Mpm) {
+    let test = "every_request_is_told_as_it_is";
+    let Some((server, _fpm)) = start(test, mpm, &["SetEnv SET always"]) else { return };
+    let mut client = acquainted(&server, "/env.php");
+    let port = client.stream().local_addr().unwrap().port().to_string();
+    for nth in 0..3 * ENOUGH {
+        let line = format!("GET /env.php?n={nth}");
+        let own = format!("X-N: {nth}\r\nCookie: c={nth}\r\n");
+        let (status, text) = ask(&mut client, &line, if nth % 2 == 0 { &own } else { "" });
+        let number = nth.to_string();
+        let expected = (nth % 2 == 0).then_some(number.as_str());
+        assert_eq!((status, value(&text, "HTTP_X_N")), (200, expected), "{text}");
+        assert_eq!(value(&text, "HTTP_COOKIE").is_some(), nth % 2 == 0, "{text}");
+        assert_eq!(value(&text, "QUERY_STRING"), Some(&*format!("n={nth}")));
+        assert_eq!(value(&text, "REQUEST_URI"), Some(&*format!("/env.php?n={nth}")));
+        assert_eq!(
+            (value(&text, "REMOTE_PORT"), value(&text, "SET")),
+            (Some(&*port), Some("always"))
+        );
+        assert!(value(&text, "PATH_INFO").is_none() && value(&text, "CONTENT_LENGTH").is_none());
+    }
+    let (_, text) = ask(&mut client, "GET /env.php", "X-Two: 1\r\nx-two: 2\r\n");
+    assert_eq!(value(&text, "HTTP_X_TWO"), Some("1, 2"));
+    let (_, text) =
+        ask(&mut client, "GET /env.php", "Proxy: evil\r\nAuthorization: Basic eA==\r\n");
+    assert!(value(&text, "HTTP_PROXY").is_none() && value(&text, "HTTP_AUTHORIZATION").is_none());
+    for nth in 0..ENOUGH {
+        let fields = "Content-Length: 3\r\nContent-Type: text/x\r\n\r\nab";
+        client.send(format!("POST /env.php HTTP/1.1\r\nHost: a\r\n{fields}{nth}"));
+        let text = client.response().text();
+        assert_eq!(value(&text, "body"), Some(&*format!("ab{nth}")), "{text}");
+        assert_eq!(value(&text, "CONTENT_TYPE"), Some("text/x"));
+        let (_, text) = ask(&mut client, "GET /env.php/in/fo", "");
+        assert_eq!(value(&text, "PATH_INFO"), Some("/in/fo"));
+        client.send("HEAD /env.php HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(client.head_response().status, 200);
+        let (_, text) = ask(&mut client, "GET /env.php", "");
+        assert_eq!((value(&text, "REQUEST_METHOD"), value(&text, "body")), (Some("GET"), Some("")));
+    }
+}
+
+fn every_host_is_called_by_its_name(mpm: Mpm) {
+    let test = "every_host_is_called_by_its_name";
+    let Some((server, _fpm)) = start(test, mpm, &[]) else { return };
+    let mut client = acquainted(&server, "/env.php");
+    for nth in 0..3 * ENOUGH {
+        let (name, port) = [("one", 80), ("two", 80), ("two", 8080)][nth % 3];
+        client.send(format!("GET /env.php HTTP/1.1\r\nHost: {name}:{port}\r\n\r\n"));
+        let text = client.response().text();
+        assert_eq!(value(&text, "SERVER_NAME"), Some(name), "{text}");
+        assert_eq!(value(&text, "SERVER_PORT"), Some(&*port.to_string()), "{text}");
+        assert_eq!(value(&text, "HTTP_HOST"), Some(&*format!("{name}:{port}")), "{text}");
+    }
+}
+
+fn two_hosts_with_the_same_path_have_a_script_each(mpm: Mpm) {
+    let test = "two_hosts_with_the_same_path";
+    let other = blackbox::scratch::Scratch::new();
+    other.write("env.php", "<?php echo \"other\\n\";");
+    let lines = format!(
+        "<VirtualHost *>\nServerName one\n</VirtualHost>\n\
+         <VirtualHost *>\nServerName two\nDocumentRoot {}\n</VirtualHost>",
+        other.path().display()
+    );
+    let lines: Vec<&str> = lines.lines().collect();
+    let Some((server, _fpm)) = start(test, mpm, &lines) else { return };
+    let mut client = server.connect();
+    early_in_a_second();
+    for nth in 0..4 * ENOUGH {
+        client.send(format!("GET /env.php HTTP/1.1\r\nHost: {}\r\n\r\n", ["one", "two"][nth % 2]));
+        let text = client.response().text();
+        assert_eq!(text == "other\n", nth % 2 == 1, "{nth}: {text}");
+    }
+}
+
+fn rules_about_requests_are_asked_for_each(mpm: Mpm) {
+    let lines = [
+        "SetEnvIf X-Flag (.+) FLAG=$1",
+        "SetEnvIf User-Agent ^evil banned",
+        "RequestHeader set X-Seen yes",
+        "RequestHeader unset X-Gone",
+        "<Location /env.php>",
+        "<RequireAll>\nRequire all granted\nRequire not env banned\n</RequireAll>",
+        "<If \"%{QUERY_STRING} == 'no'\">\nRequire all denied\n</If>",
+        "</Location>",
+        "<Location /hello.php>",
+        "<Limit POST>\nRequire env may-post\n</Limit>",
+        "RequestHeader unset X-Gone",
+        "</Location>",
+        "SetEnvIf X-May . may-post",
+    ];
+    let lines: Vec<&str> = lines.iter().flat_map(|line| line.lines()).collect();
+    let test = "rules_about_requests";
+    let Some((server, _fpm)) = start(test, mpm, &lines) else { return };
+    let mut client = acquainted(&server, "/env.php");
+    for nth in 0..ENOUGH {
+        let (status, text) = ask(&mut client, "GET /env.php", "X-Flag: red\r\nX-Gone: 1\r\n");
+        assert_eq!((status, value(&text, "FLAG")), (200, Some("red")), "{text}");
+        assert_eq!((value(&text, "HTTP_X_SEEN"), value(&text, "HTTP_X_GONE")), (Some("yes"), None));
+        let (status, text) = ask(&mut client, "GET /env.php", "");
+        assert_eq!((status, value(&text, "FLAG")), (200, None), "{nth}: {text}");
+        assert_eq!(ask(&mut client, "GET /env.php", "User-Agent: evil\r\n").0, 403);
+        assert_eq!(ask(&mut client, "GET /env.php?no", "").0, 403);
+    }
+    assert_eq!(ask(&mut client, "GET /env.php?no=", "").0, 200);
+    let mut client = acquainted(&server, "/hello.php");
+    for _ in 0..ENOUGH {
+        let post = |length: usize, may: &str| {
+            let body = "x".repeat(length);
+            format!(
+                "POST /hello.php HTTP/1.1\r\nHost: a\r\n{may}Content-Length: {length}\r\n\r\n{body}"
+            )
+        };
+        client.send(post(3, "X-May: 1\r\n"));
+        assert_eq!(client.response().status, 200);
+        client.send(post(3, ""));
+        assert_eq!(client.response().status, 403);
+        assert_eq!(client.get("/hello.php").status, 200);
+    }
+}
+
+fn a_condition_holds_behind_any_number_of_requests_without_it(mpm: Mpm) {
+    let lines = ["<If \"%{QUERY_STRING} == 'no'\">", "Require all denied", "</If>"];
+    let test = "a_condition_holds_behind";
+    let Some((server, _fpm)) = start(test, mpm, &lines) else { return };
+    let mut client = acquainted(&server, "/hello.php");
+    for _ in 0..ENOUGH {
+        assert_eq!(client.get("/hello.php?no").status, 403);
+        assert_eq!(client.get("/hello.php?yes").status, 200);
+    }
+}
+
+fn a_body_has_its_limit_behind_any_number_of_short_ones(mpm: Mpm) {
+    let test = "a_body_has_its_limit";
+    let Some((server, _fpm)) = start(test, mpm, &["LimitRequestBody 10"]) else { return };
+    let mut client = server.connect();
+    early_in_a_second();
+    for length in [1, 2, 3, 4, 10, 11] {
+        let body = "x".repeat(length);
+        client.send(format!(
+            "POST /env.php HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n{body}"
+        ));
+        let response = client.response();
+        assert_eq!(response.status, if length > 10 { 413 } else { 200 }, "{length}");
+    }
+}
+
+fn what_htaccess_files_say_counts_at_once(mpm: Mpm) {
+    let lines = ["<Directory />", "AllowOverride All", "</Directory>"];
+    let test = "what_htaccess_files_say";
+    let Some((server, _fpm)) = start(test, mpm, &lines) else { return };
+    let mut client = acquainted(&server, "/env.php");
+    let file = server.root().join(".htaccess");
+    for nth in 0..ENOUGH {
+        fs::write(&file, "Require all denied\n").unwrap();
+        assert_eq!(client.get("/env.php").status, 403, "{nth}");
+        fs::write(&file, format!("SetEnv NTH {nth}\n")).unwrap();
+        assert_eq!(value(&client.get("/env.php").text(), "NTH"), Some(&*nth.to_string()));
+        fs::remove_file(&file).unwrap();
+        for _ in 0..ENOUGH {
+            assert_eq!(value(&client.get("/env.php").text(), "NTH"), None);
+        }
+    }
+}
+
+/// Within the second PHP-FPM says that there is no such script, and then the server does.
+fn a_script_that_is_gone_is_not_found(mpm: Mpm) {
+    let test = "a_script_that_is_gone";
+    let Some((server, _fpm)) = start(test, mpm, &[]) else { return };
+    let (here, aside) = (server.root().join("hello.php"), server.root().join("aside"));
+    let mut client = acquainted(&server, "/hello.php");
+    fs::rename(&here, &aside).unwrap();
+    let response = client.get("/hello.php");
+    // It has two ways to say so.
+    let said = ["File not found.\n", "No input file specified.\n"];
+    assert!(response.status == 404 && said.contains(&&*response.text()), "{}", response.text());
+    let log = server.error_text();
+    assert!(log.to_ascii_lowercase().contains("primary script"), "{log}");
+    let is_ours = |text: &str| text.contains("The requested URL was not found");
+    wait_for("our own page", 5, || is_ours(&client.get("/hello.php").text()));
+    fs::rename(&aside, &here).unwrap();
+    assert_eq!(client.get("/hello.php").text(), "Hello\n");
+    // What has taken the place of a script is no script within a second, too.
+    let mut client = acquainted(&server, "/hello.php");
+    fs::remove_file(&here).unwrap();
+    fs::create_dir(&here).unwrap();
+    assert!(matches!(client.get("/hello.php").status, 301 | 403 | 404));
+    wait_for("the folder", 5, || client.get("/hello.php").status == 301);
+}
+
+fn an_index_that_appears_is_found_at_once(mpm: Mpm) {
+    let lines = ["DirectoryIndex better.php hello.php"];
+    let test = "an_index_that_appears";
+    let Some((server, _fpm)) = start(test, mpm, &lines) else { return };
+    let mut client = acquainted(&server, "/");
+    fs::write(server.root().join("better.php"), "<?php echo \"better\\n\";").unwrap();
+    assert_eq!(client.get("/").text(), "better\n");
+}
+
+each_mpm! {
+    every_request_is_told_as_it_is,
+    every_host_is_called_by_its_name,
+    two_hosts_with_the_same_path_have_a_script_each,
+    rules_about_requests_are_asked_for_each,
+    a_condition_holds_behind_any_number_of_requests_without_it,
+    a_body_has_its_limit_behind_any_number_of_short_ones,
+    what_htaccess_files_say_counts_at_once,
+    a_script_that_is_gone_is_not_found,
+    an_index_that_appears_is_found_at_once,
+}

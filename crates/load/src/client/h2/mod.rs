@@ -1,0 +1,205 @@
+//! HTTP/2: connections that several users share, a stream for each request (RFC 9113). What the
+//! libraries `h2` and `http` have for it stays in this folder.
+
+mod pool;
+mod request;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub(crate) use pool::{Joined, Pool, Seat};
+
+use super::exchange::{Broken, Unseen};
+use super::{Answer, Asking, Capture, Failure};
+use bytes::Bytes;
+use h2::client::ResponseFuture;
+use h2::{Reason, RecvStream};
+use request::Translated;
+use runtime::{Timer, clock};
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+
+/// Flow control shall not be the limit that is measured: windows are as large as those of h2load.
+/// An answer is thrown away as it comes, so that nothing gathers here.
+const WINDOW_BYTES: u32 = (1 << 30) - 1;
+
+/// Fields of an answer are no longer than those of HTTP/1.
+const HEAD_BYTES_MAX: u32 = 64 * 1024;
+
+/// Streams that are opened before the server says how many it takes. It should take as many
+/// (RFC 9113 section 6.5.2).
+const STREAMS_AT_FIRST: usize = 100;
+
+/// For each entry of a plan, the request that was made of it last.
+#[derive(Default)]
+pub(crate) struct Translations(RefCell<Vec<Option<Rc<Translated>>>>);
+
+impl Translations {
+    fn of(&self, asking: &Asking<'_>, is_secured: bool) -> Option<Rc<Translated>> {
+        let mut all = self.0.borrow_mut();
+        if let Some(Some(known)) = all.get(asking.entry)
+            && known.is_of(asking.bytes)
+        {
+            return Some(known.clone());
+        }
+        let made = Rc::new(Translated::new(asking.bytes, is_secured)?);
+        // Requests that are in no plan have a number beyond all.
+        if asking.entry != usize::MAX {
+            if all.len() <= asking.entry {
+                all.resize(asking.entry + 1, None);
+            }
+            all[asking.entry] = Some(made.clone());
+        }
+        Some(made)
+    }
+}
+
+/// How far a request was when it failed.
+#[derive(Default)]
+struct Progress {
+    is_sent: bool,
+    answer: Answer,
+}
+
+impl Seat {
+    /// Sends a request and reads the answer; gives back how many bytes went for it. The timer
+    /// limits the whole.
+    ///
+    /// # Errors
+    /// When there is no complete answer.
+    pub(crate) async fn exchange(
+        &mut self,
+        asking: &Asking<'_>,
+        translations: &Translations,
+        timer: &mut Timer,
+        capture: Option<&mut Capture>,
+    ) -> Result<(Answer, u64), Broken> {
+        let Some(translated) = translations.of(asking, self.is_secured()) else {
+            let text = "HTTP/2 has no form for this request".to_owned();
+            return Err(Broken::of(Failure::Other, text, false));
+        };
+        let mut progress = Progress::default();
+        let came = self.meter().total();
+        let result = {
+            let mut exchanging =
+                std::pin::pin!(self.exchange_on(&translated, &mut progress, capture));
+            let limited = poll_fn(|context| match exchanging.as_mut().poll(context) {
+                Poll::Pending if timer.poll_expired(context).is_ready() => Poll::Ready(None),
+                polled => polled.map(Some),
+            });
+            limited.await
+        };
+        match result {
+            Some(Ok(())) => {
+                let (wire_bytes, sent_bytes) = self.meter().take();
+                Ok((Answer { wire_bytes, ..progress.answer }, sent_bytes))
+            }
+            Some(Err(error)) => Err(self.broken(&error, &progress)),
+            None => {
+                // A server that says nothing at all will not answer the next one either.
+                if self.meter().total() == came {
+                    self.retire();
+                }
+                let begun = progress.answer.status > 0;
+                let broken = Broken::of(Failure::Timeout, String::new(), begun);
+                Err(Broken { keeps_connection: self.is_open(), ..broken })
+            }
+        }
+    }
+
+    /// Dropped before its end, it takes the stream back (RST_STREAM, CANCEL).
+    async fn exchange_on(
+        &mut self,
+        translated: &Translated,
+        progress: &mut Progress,
+        capture: Option<&mut Capture>,
+    ) -> Result<(), h2::Error> {
+        let sender = self.sender();
+        poll_fn(|context| sender.poll_ready(context)).await?;
+        let has_body = !translated.body.is_empty();
+        let (answer, mut stream) = sender.send_request(translated.request.clone(), !has_body)?;
+        progress.is_sent = true;
+        if has_body {
+            // It waits there for the windows of the server.
+            stream.send_data(translated.body.clone(), true)?;
+        }
+        read(answer, &mut progress.answer, capture).await
+    }
+
+    fn broken(&mut self, error: &h2::Error, progress: &Progress) -> Broken {
+        let begun = progress.answer.status > 0;
+        let is_refused = error.is_remote()
+            && match error.reason() {
+                // Sections 8.7 and 6.8: not processed, and may be sent again.
+                Some(Reason::REFUSED_STREAM) => error.is_reset(),
+                Some(Reason::NO_ERROR) => error.is_go_away(),
+                _ => false,
+            };
+        let failure = kind(error, begun);
+        if !error.is_reset() {
+            self.retire();
+        }
+        let is_lost = matches!(failure, Failure::Closed | Failure::Reset) && error.is_io();
+        Broken {
+            failure,
+            text: error.to_string(),
+            unseen: match begun {
+                _ if !progress.is_sent => Unseen::Unsent,
+                _ if is_refused => Unseen::Surely,
+                false if is_lost => Unseen::Perhaps,
+                _ => Unseen::No,
+            },
+            keeps_connection: error.is_reset(),
+        }
+    }
+}
+
+/// The kind of an error; `begun` says whether an answer had.
+fn kind(error: &h2::Error, begun: bool) -> Failure {
+    match error.get_io() {
+        Some(io) => Failure::of_exchange(io, begun),
+        None if !error.is_remote() => Failure::Malformed,
+        None if error.is_reset() => Failure::Reset,
+        None if begun => Failure::Truncated,
+        None => Failure::Closed,
+    }
+}
+
+/// Reads an answer to its end.
+async fn read(
+    answer: ResponseFuture,
+    into: &mut Answer,
+    mut capture: Option<&mut Capture>,
+) -> Result<(), h2::Error> {
+    let answer = answer.await?;
+    into.first_byte_ns = clock::monotonic_ns();
+    into.status = answer.status().as_u16();
+    into.keeps_alive = true;
+    into.head_bytes = request::head_bytes(answer.headers());
+    if let Some(capture) = &mut capture {
+        request::write_head(into.status, answer.headers(), &mut capture.head);
+    }
+    let mut body = answer.into_body();
+    while let Some(bytes) = body.data().await {
+        take_in(&bytes?, &mut body, into, capture.as_deref_mut())?;
+    }
+    body.trailers().await?;
+    into.end_ns = clock::monotonic_ns();
+    Ok(())
+}
+
+fn take_in(
+    bytes: &Bytes,
+    body: &mut RecvStream,
+    into: &mut Answer,
+    capture: Option<&mut Capture>,
+) -> Result<(), h2::Error> {
+    body.flow_control().release_capacity(bytes.len())?;
+    into.body_bytes += bytes.len() as u64;
+    if let Some(capture) = capture {
+        capture.keep(bytes);
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! The bytes of a connection of HTTP/2, counted on their way.
+
+use super::super::Transport;
+use runtime::{AsyncRead, AsyncWrite, ReadBuf};
+use std::cell::Cell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+/// How many bytes have come and gone. Answers share a connection, so that each is given what has
+/// come since the one before: together that is what came.
+#[derive(Default)]
+pub(super) struct Meter {
+    came: Cell<u64>,
+    went: Cell<u64>,
+    /// All that ever came.
+    total: Cell<u64>,
+}
+
+impl Meter {
+    /// Bytes that came and went since this was last asked.
+    pub(super) fn take(&self) -> (u64, u64) {
+        (self.came.take(), self.went.take())
+    }
+
+    /// Bytes that ever came.
+    pub(super) fn total(&self) -> u64 {
+        self.total.get()
+    }
+}
+
+/// A connection as the library for HTTP/2 sees it.
+pub(super) struct Wire {
+    pub(super) transport: Transport,
+    pub(super) meter: Rc<Meter>,
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let room = buffer.initialize_unfilled();
+        let count = ready!(self.transport.poll_read(context, room))?;
+        buffer.advance(count);
+        let meter = &self.meter;
+        meter.came.set(meter.came.get() + count as u64);
+        meter.total.set(meter.total.get() + count as u64);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let count = ready!(self.transport.poll_send(context, bytes))?;
+        self.meter.went.set(self.meter.went.get() + count as u64);
+        Poll::Ready(Ok(count))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.transport.poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.transport.poll_shutdown(context)
+    }
+}

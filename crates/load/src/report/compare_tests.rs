@@ -1,0 +1,129 @@
+//! What is called a difference, and what is not.
+
+use super::*;
+use crate::report::{Figures, PerUrl, Server, ServerSecond, Summary};
+
+/// Runs of 20 seconds around `rate` and `p50_us`, each second off by up to `noise` of it.
+fn run(rate: f64, p50_us: f64, noise: f64) -> Record {
+    let wave = |n: u32| (f64::from(n * 7 % 11) / 5.0 - 1.0) * noise;
+    let second = |n: u32| PerSecond {
+        until_s: f64::from(n),
+        length_s: 1.0,
+        rate: rate * (1.0 + wave(n)),
+        p50_us: p50_us * (1.0 + wave(n)),
+        server: Some(ServerSecond { cpu_us_per_request: 50.0, ..ServerSecond::default() }),
+        ..PerSecond::default()
+    };
+    let latency_us = Times { count: 10_000, p50: p50_us, p99: 2.0 * p50_us, ..Times::default() };
+    let server = Server { cpu_us_per_request: 50.0, ..Server::default() };
+    let summary = Summary {
+        requests: 10_000,
+        answers: 10_000,
+        rate,
+        latency_us,
+        received_bytes: 10_000_000,
+        server: Some(server),
+        ..Summary::default()
+    };
+    let figures = Figures { pace: "64 users".into(), ..Figures::default() };
+    Record { figures, summary, seconds: (1..=20).map(second).collect(), ..Record::default() }
+}
+
+fn verdict_on(name: &str, a: &Record, b: &Record) -> Verdict {
+    let comparison = Comparison::of(("a", a), ("b", b));
+    comparison.rows().iter().find(|row| row.name == name).unwrap().verdict
+}
+
+#[test]
+fn a_difference_beyond_the_noise_is_better_or_worse_and_both_ways_round() {
+    let (slow, fast) = (run(1000.0, 800.0, 0.02), run(1100.0, 700.0, 0.02));
+    assert!(matches!(verdict_on("rate", &slow, &fast), Verdict::Better(_)));
+    assert!(matches!(verdict_on("rate", &fast, &slow), Verdict::Worse(_)));
+    assert!(matches!(verdict_on("p50", &slow, &fast), Verdict::Better(_)));
+    assert!(matches!(verdict_on("p50", &fast, &slow), Verdict::Worse(_)));
+}
+
+#[test]
+fn within_the_noise_there_is_no_difference() {
+    let (one, other) = (run(1000.0, 800.0, 0.4), run(1100.0, 700.0, 0.4));
+    let Verdict::Same(noise) = verdict_on("rate", &one, &other) else { panic!("told apart") };
+    assert!((10.0..80.0).contains(&noise), "{noise}");
+    assert!(matches!(verdict_on("p50", &one, &other), Verdict::Same(_)));
+    // Without any noise at all two runs still differ by chance.
+    let (one, other) = (run(1000.0, 800.0, 0.0), run(1009.0, 800.0, 0.0));
+    assert_eq!(verdict_on("rate", &one, &other), Verdict::Same(PERCENT_MIN));
+}
+
+#[test]
+fn short_runs_tell_nothing() {
+    let (mut one, other) = (run(1000.0, 800.0, 0.02), run(2000.0, 800.0, 0.02));
+    one.seconds.truncate(SECONDS_MIN - 1);
+    assert_eq!(verdict_on("rate", &one, &other), Verdict::TooShort);
+}
+
+#[test]
+fn seconds_that_follow_their_neighbours_say_less() {
+    let scattered: Vec<f64> = (0..40).map(|n| f64::from(n % 2)).collect();
+    let drifting: Vec<f64> = (0..40).map(|n| f64::from(n / 20)).collect();
+    let [scattered, drifting] = [scattered, drifting].map(|it| standard_error(&it).unwrap());
+    assert!(drifting > 3.0 * scattered, "{drifting} {scattered}");
+    assert_eq!(standard_error(&[1.0; SECONDS_MIN]), Some(0.0));
+}
+
+#[test]
+fn errors_differ_by_their_counts() {
+    let with = |errors| {
+        let mut record = run(1000.0, 800.0, 0.02);
+        record.summary.errors = errors;
+        record
+    };
+    assert_eq!(verdict_on("errors", &with(0), &with(0)), Verdict::None);
+    assert!(matches!(verdict_on("errors", &with(5), &with(9)), Verdict::Same(_)));
+    assert!(matches!(verdict_on("errors", &with(5), &with(90)), Verdict::Worse(_)));
+    assert!(matches!(verdict_on("errors", &with(90), &with(5)), Verdict::Better(_)));
+}
+
+#[test]
+fn urls_are_compared_where_both_runs_have_them() {
+    let with = |names: [&str; 2], mean: f64| {
+        let mut record = run(1000.0, 800.0, 0.02);
+        let latency_us = Times { count: 10_000, mean, stddev: mean / 2.0, ..Times::default() };
+        let url = |name: &str| PerUrl {
+            name: name.to_owned(),
+            latency_us: latency_us.clone(),
+            ..PerUrl::default()
+        };
+        record.urls = names.map(url).to_vec();
+        record
+    };
+    let (one, other) = (with(["/a", "/b"], 500.0), with(["/b", "/c"], 600.0));
+    assert!(matches!(verdict_on("/b (mean)", &one, &other), Verdict::Worse(_)));
+    let text = Comparison::of(("a", &one), ("b", &other)).text();
+    assert!(!text.contains("/a (mean)") && !text.contains("/c (mean)"), "{text}");
+}
+
+#[test]
+fn the_text_has_both_figures_their_ratio_and_the_verdict() {
+    let (one, mut other) = (run(1000.0, 800.0, 0.02), run(1100.0, 800.0, 0.02));
+    other.figures.pace = "32 users".into();
+    let text = Comparison::of(("a.json", &one), ("b.json", &other)).text();
+    assert!(text.starts_with("A  a.json: 64 users in 0.0 s\nB  b.json: 32 users in"), "{text}");
+    assert!(text.contains("these runs were not asked for the same"), "{text}");
+    let line = |name: &str| text.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
+    let words: Vec<&str> = line("rate").split_whitespace().collect();
+    assert_eq!(words[..5], ["rate", "1,000/s", "1,100/s", "1.100", "better"], "{text}");
+    assert!(line("p50").contains("no difference"), "{text}");
+    assert!(line("bytes per answer").trim_end().ends_with("1.000"), "{text}");
+}
+
+#[test]
+fn runs_of_nothing_and_of_the_absurd_can_be_compared() {
+    let mut absurd = run(f64::MAX, f64::MIN_POSITIVE, 1e300);
+    absurd.seconds[3].rate = f64::INFINITY;
+    absurd.summary.errors = u64::MAX;
+    absurd.summary.requests = 1;
+    let empty = Record::default();
+    for (a, b) in [(&empty, &empty), (&absurd, &empty), (&empty, &absurd), (&absurd, &absurd)] {
+        assert!(Comparison::of(("a", a), ("b", b)).text().lines().count() > 3);
+    }
+}

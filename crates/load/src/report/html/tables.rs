@@ -1,0 +1,159 @@
+//! The figures of the page: above the plots those that everybody looks for, below them all.
+
+use super::unit::{escaped, pretty};
+use super::{begun, title};
+use crate::report::{Record, rows, units};
+use std::fmt::Write as _;
+
+/// URLs that have a row; the saved run has all.
+const URLS_MAX: usize = 200;
+
+/// Everything above the plots.
+pub(super) fn write_top(out: &mut String, record: &Record) {
+    let figures = &record.figures;
+    let interrupted = if record.interrupted { ", interrupted" } else { "" };
+    let connections = if figures.keep_alive { "" } else { " \u{b7} a connection per request" };
+    let about = format!(
+        "{} in {}{interrupted}{connections} \u{b7} {}",
+        figures.pace,
+        units::seconds(record.summary.elapsed_s),
+        begun(record),
+    );
+    let _ = write!(
+        out,
+        "<header>\n<p class=\"tool\">trivet bench</p>\n<h1>{}</h1>\n<p>{}</p>\n</header>\n",
+        escaped(&title(record)),
+        escaped(&about),
+    );
+    write_tiles(out, record);
+    if !record.doubts.is_empty() {
+        out.push_str("<section class=\"doubts\">\n<h2>Doubtful</h2>\n<ul>\n");
+        record.doubts.iter().for_each(|doubt| {
+            let _ = writeln!(out, "<li>{}</li>", escaped(doubt));
+        });
+        out.push_str("</ul>\n</section>\n");
+    }
+}
+
+fn write_tiles(out: &mut String, record: &Record) {
+    let summary = &record.summary;
+    let errors = match summary.errors {
+        0 => "0".to_owned(),
+        _ => format!("{} %", units::figure(rows::error_percent(summary))),
+    };
+    let times = &summary.latency_us;
+    // Where nothing was answered nothing was fast.
+    let [p50, p99] = [times.p50, times.p99].map(|us| match times.count {
+        0 => "\u{2013}".to_owned(),
+        _ => units::time_us(us),
+    });
+    let mut tiles = vec![
+        ("good answers per second", units::figure(summary.rate), ""),
+        ("latency p50", p50, ""),
+        ("latency p99", p99, ""),
+        ("errors", errors, if summary.errors > 0 { " bad" } else { "" }),
+    ];
+    if let Some(server) = &summary.server {
+        let us = units::time_us(server.cpu_us_per_request);
+        tiles.push(("server CPU per request", us, ""));
+    }
+    out.push_str("<section class=\"tiles\">\n");
+    for (name, value, class) in tiles {
+        let value = pretty(&value);
+        let _ = writeln!(out, "<div class=\"tile{class}\"><b>{value}</b><span>{name}</span></div>");
+    }
+    out.push_str("</section>\n");
+}
+
+/// What the numbers above the plots stand for.
+pub(super) fn write_firsts(out: &mut String, record: &Record) {
+    if record.firsts.is_empty() {
+        return;
+    }
+    out.push_str("<ol class=\"firsts\">\n");
+    for first in &record.firsts {
+        let (kind, text) = (escaped(&first.kind.replace('_', " ")), escaped(&rows::moment(first)));
+        let _ = writeln!(out, "<li><b>first {kind}</b> {text}</li>");
+    }
+    out.push_str("</ol>\n");
+}
+
+/// Everything below the plots.
+pub(super) fn write_all(out: &mut String, record: &Record) {
+    let summary = &record.summary;
+    out.push_str("<section class=\"tables\">\n<div class=\"table\"><h2>Requests</h2><table>\n");
+    for rows::Count { name, value, note } in rows::counts(summary) {
+        write_row(out, name, &[value], &note);
+    }
+    let statuses = rows::statuses(summary);
+    if !statuses.is_empty() {
+        let _ = writeln!(
+            out,
+            "<tr><th>statuses</th><td class=\"note\" colspan=\"2\">{statuses}</td></tr>"
+        );
+    }
+    out.push_str(
+        "</table></div>\n<div class=\"table\"><h2>Times</h2><table class=\"times\">\n<tr><td></td>",
+    );
+    rows::TIMES.iter().for_each(|name| {
+        let _ = write!(out, "<th>{name}</th>");
+    });
+    out.push_str("</tr>\n");
+    for (name, values) in rows::times(summary) {
+        write_row(out, name, &values, "");
+    }
+    out.push_str("</table></div>\n");
+    write_failures(out, record);
+    write_urls(out, record);
+    out.push_str("</section>\n<footer>\n");
+    let server = summary.server.as_ref().map(rows::server);
+    let tls = record.tls.as_ref().map(rows::tls);
+    for sentence in [rows::generator(record)].into_iter().chain(tls).chain(server) {
+        let _ = writeln!(out, "<p>{}</p>", escaped(&pretty(&sentence)));
+    }
+    let _ = writeln!(out, "<p><code>{}</code></p>", escaped(&record.command.join(" ")));
+    out.push_str("</footer>\n");
+}
+
+fn write_failures(out: &mut String, record: &Record) {
+    let failures = rows::failures(record);
+    if failures.is_empty() {
+        return;
+    }
+    out.push_str("<div class=\"table wide\"><h2>Errors</h2><table>\n");
+    for rows::Kind { name, times, first } in failures {
+        write_row(out, &name, &[times], &first);
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn write_urls(out: &mut String, record: &Record) {
+    if record.urls.len() < 2 {
+        return;
+    }
+    out.push_str("<div class=\"table wide\"><h2>URLs</h2><table>\n<tr><td></td>");
+    rows::URLS.iter().for_each(|name| {
+        let _ = write!(out, "<th>{name}</th>");
+    });
+    out.push_str("</tr>\n");
+    for url in record.urls.iter().take(URLS_MAX) {
+        write_row(out, &url.name, &rows::url(url), "");
+    }
+    out.push_str("</table>");
+    if let Some(more @ 1..) = record.urls.len().checked_sub(URLS_MAX) {
+        let _ =
+            write!(out, "<p>and {} more: they are in the saved run</p>", units::count(more as u64));
+    }
+    out.push_str("</div>\n");
+}
+
+fn write_row(out: &mut String, name: &str, values: &[String], note: &str) {
+    let _ = write!(out, "<tr><th>{}</th>", escaped(name));
+    for value in values {
+        let _ = write!(out, "<td>{}</td>", pretty(value));
+    }
+    if !note.is_empty() {
+        let _ = write!(out, "<td class=\"note\">{}</td>", escaped(note));
+    }
+    out.push_str("</tr>\n");
+}

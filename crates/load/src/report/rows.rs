@@ -1,0 +1,164 @@
+//! The figures of a run as words: the rows that the text and the page have in common, so that
+//! neither can say another figure than the other.
+
+use super::record::{Moment, Record, Server, Summary, Times, Tls};
+use super::units::{bytes, count, figure, printable, time_us};
+
+/// A count and what it means.
+pub(super) struct Count {
+    pub(super) name: &'static str,
+    pub(super) value: String,
+    /// A rate, a share, an explanation; may be empty.
+    pub(super) note: String,
+}
+
+/// What was counted; what never happened and need not be said is left out.
+pub(super) fn counts(summary: &Summary) -> Vec<Count> {
+    let row = |name, value, note: String| Count { name, value, note };
+    let per_second = match summary.elapsed_s {
+        s if s > 0.0 => summary.received_bytes as f64 / s,
+        _ => 0.0,
+    };
+    let errors = match summary.errors {
+        0 => String::new(),
+        _ => format!("{} %", figure(error_percent(summary))),
+    };
+    let rate = format!("{}/s", figure(summary.rate));
+    let received = bytes(summary.received_bytes as f64);
+    let oldest = time_us(summary.aborted_oldest_us);
+    let under_way = format!("under way at the end, the oldest for {oldest}");
+    let extra = [
+        (summary.aborted, "aborted", under_way.as_str()),
+        (summary.repeated, "repeated", "the server had closed the idle connection"),
+        (summary.late, "late", "no connection was free when they were due: see -c"),
+        (summary.slipped, "slipped", "this program sent them more than 1 ms after they were due"),
+    ];
+    let mut rows = vec![
+        row("requests", count(summary.requests), rate),
+        row("errors", count(summary.errors), errors),
+        row("received", received, format!("{}/s", bytes(per_second))),
+    ];
+    let happened = extra.into_iter().filter(|extra| extra.0 > 0);
+    rows.extend(happened.map(|(value, name, note)| row(name, count(value), note.to_owned())));
+    rows
+}
+
+/// Failed requests of a hundred.
+pub(super) fn error_percent(summary: &Summary) -> f64 {
+    summary.errors as f64 / summary.requests.max(1) as f64 * 100.0
+}
+
+/// `200: 1,234, 404: 2`; empty without answers.
+pub(super) fn statuses(summary: &Summary) -> String {
+    let texts =
+        summary.statuses.iter().map(|(status, times)| format!("{status}: {}", count(*times)));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// What the values of [`times`] are.
+pub(super) const TIMES: [&str; 6] = ["mean", "p50", "p90", "p99", "p99.9", "max"];
+
+/// The distributions of times.
+pub(super) fn times(summary: &Summary) -> Vec<(&'static str, [String; 6])> {
+    let row = |name, times: &Times| {
+        let values = [times.mean, times.p50, times.p90, times.p99, times.p99_9, times.max];
+        (name, values.map(time_us))
+    };
+    let mut rows = Vec::new();
+    if let Some(pages) = &summary.pages {
+        rows.push(row("page", &pages.time_us));
+        rows.push(row("page begins", &pages.first_byte_us));
+    }
+    rows.push(row("latency", &summary.latency_us));
+    rows.extend(summary.service_us.as_ref().map(|service| row("service", service)));
+    rows.push(row("first byte", &summary.first_byte_us));
+    if summary.connect_us.count > 0 {
+        rows.push(row("connect", &summary.connect_us));
+    }
+    rows
+}
+
+/// A kind of failure.
+pub(super) struct Kind {
+    pub(super) name: String,
+    pub(super) times: String,
+    /// When it came first, and what was said; empty if nobody remembers.
+    pub(super) first: String,
+}
+
+/// Every kind of failure that there was.
+pub(super) fn failures(record: &Record) -> Vec<Kind> {
+    let kinds = record.summary.errors_by_kind.iter();
+    kinds
+        .map(|(kind, times)| {
+            let first = record.firsts.iter().find(|first| first.kind == *kind);
+            Kind {
+                name: kind.replace('_', " "),
+                times: count(*times),
+                first: first.map_or(String::new(), |first| format!("first {}", moment(first))),
+            }
+        })
+        .collect()
+}
+
+/// `at 12.34 s with 64 users: connection refused`.
+pub(super) fn moment(first: &Moment) -> String {
+    let text = if first.text.is_empty() { "" } else { ": " };
+    let plural = if first.users == 1 { "" } else { "s" };
+    let Moment { at_s, users, .. } = first;
+    format!(
+        "at {at_s:.2} s with {} user{plural}{text}{}",
+        count((*users).into()),
+        printable(&first.text)
+    )
+}
+
+/// What the values of [`url`] are.
+pub(super) const URLS: [&str; 5] = ["requests", "errors", "p50", "p99", "max"];
+
+/// The figures of one URL.
+pub(super) fn url(url: &super::PerUrl) -> [String; 5] {
+    let times = &url.latency_us;
+    let [p50, p99, max] = [times.p50, times.p99, times.max].map(time_us);
+    [count(url.answers), count(url.errors), p50, p99, max]
+}
+
+/// What this program took, as a sentence.
+pub(super) fn generator(record: &Record) -> String {
+    let own = &record.summary.generator;
+    let threads = record.figures.threads;
+    format!(
+        "this program: {} us of CPU per request, {} % of {threads} thread{} busy",
+        figure(own.cpu_us_per_request),
+        figure(own.cpu_percent),
+        if threads == 1 { "" } else { "s" },
+    )
+}
+
+/// How connections were secured, as a sentence.
+pub(super) fn tls(tls: &Tls) -> String {
+    let Tls { version, suite, key_bits, temporary_key, .. } = tls;
+    let protocol = if tls.protocol == "h2" { "; HTTP/2" } else { "" };
+    format!("{version} with {suite}, {temporary_key}, key of {key_bits} bits{protocol}")
+}
+
+/// What the server took, as a sentence.
+pub(super) fn server(server: &Server) -> String {
+    let busy = match (server.busy_max, server.workers) {
+        (Some(busy), Some(workers)) => {
+            let [busy, workers] = [busy, workers].map(|value| count(value.into()));
+            format!(", at most {busy} of {workers} workers busy")
+        }
+        _ => String::new(),
+    };
+    format!(
+        "the server ({}): {} us of CPU per request, {} % of a processor, {} in {} \
+         process{}{busy}",
+        server.program,
+        figure(server.cpu_us_per_request),
+        figure(server.cpu_percent),
+        bytes(server.pss_bytes_max as f64),
+        server.processes_max,
+        if server.processes_max == 1 { "" } else { "es" },
+    )
+}

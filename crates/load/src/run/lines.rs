@@ -1,0 +1,100 @@
+//! The connections of one user: at most one to each server, its own or a share of one.
+
+use super::worker::Worker;
+use crate::client::{Failed, Failure, Joined, Link, Seat, Transport};
+use crate::page::LANES_MAX;
+use runtime::{Timer, clock};
+use std::future::poll_fn;
+use std::task::Poll;
+
+/// A connection to send requests on.
+pub(super) enum Line {
+    /// HTTP/1: this user's alone.
+    Own(Link),
+    /// HTTP/2: a stream beside those of other users.
+    Shared(Seat),
+}
+
+/// The connections of a user, each with the number of its route.
+#[derive(Default)]
+pub(super) struct Lines(Vec<(usize, Line)>);
+
+impl Lines {
+    pub(super) fn at(&mut self, place: usize) -> &mut Line {
+        &mut self.0[place].1
+    }
+
+    pub(super) fn drop_at(&mut self, place: usize) {
+        self.0.swap_remove(place);
+    }
+
+    /// The place of the connection to use, and how long it took to make if it is new; `turn`
+    /// chooses the address that it comes from. The timer limits the whole.
+    pub(super) async fn find(
+        &mut self,
+        worker: &Worker,
+        route: usize,
+        turn: usize,
+        timer: &mut Timer,
+    ) -> Result<(usize, Option<u64>), Failed> {
+        if let Some(place) = self.0.iter().position(|line| line.0 == route) {
+            match &self.0[place].1 {
+                // It may have ended while nobody asked.
+                Line::Shared(seat) if !seat.is_open() => self.drop_at(place),
+                _ => return Ok((place, None)),
+            }
+        }
+        let (line, connect_ns) = made(worker, route, turn, timer).await?;
+        self.0.push((route, line));
+        Ok((self.0.len() - 1, connect_ns))
+    }
+}
+
+/// A connection that is made now, and how long that took unless others have it already.
+pub(super) async fn made(
+    worker: &Worker,
+    route: usize,
+    turn: usize,
+    timer: &mut Timer,
+) -> Result<(Line, Option<u64>), Failed> {
+    let begun_ns = clock::monotonic_ns();
+    // It is large while it lasts: within the user it would be so all the time, and there may be
+    // ten thousand of them.
+    let mut connecting = Box::pin(connect(worker, route, turn));
+    let connected = poll_fn(|context| match connecting.as_mut().poll(context) {
+        Poll::Pending if timer.poll_expired(context).is_ready() => {
+            let text = "no connection in time".to_owned();
+            Poll::Ready(Err(Failed { failure: Failure::ConnectTimeout, text }))
+        }
+        polled => polled,
+    });
+    let (line, is_new) = connected.await?;
+    Ok((line, is_new.then(|| clock::monotonic_ns() - begun_ns)))
+}
+
+/// A connection, and whether it is new.
+async fn connect(worker: &Worker, route: usize, turn: usize) -> Result<(Line, bool), Failed> {
+    let options = &worker.shared.options;
+    let route_to = worker.route(route);
+    let connect = async || {
+        let transport = route_to.connect(turn, &worker.tools.tls).await?;
+        worker.shared.note_agreed(&transport);
+        Ok(transport)
+    };
+    let own = |transport: Transport| (Line::Own(Link::new(transport)), true);
+    if !options.http2 {
+        return connect().await.map(own);
+    }
+    // A connection that is made anew each time is nobody else's.
+    let streams = match (options.keeps_alive, &options.visits) {
+        (false, _) => 1,
+        (true, None) => options.streams,
+        // As many as a browser sends at once, over the one connection that it has.
+        (true, Some(_)) => LANES_MAX as u32,
+    };
+    match worker.tools.pool.join(route, streams, &connect).await? {
+        Joined::Seat(seat, is_new) => Ok((Line::Shared(seat), is_new)),
+        Joined::Alone(transport) => Ok(own(transport)),
+        Joined::Without => connect().await.map(own),
+    }
+}

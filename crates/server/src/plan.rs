@@ -1,0 +1,239 @@
+//! What the look-up of a script came to, remembered per thread for the second in which it was made:
+//! a site asks the same few scripts again and again, and the answer to "what is there, and what
+//! holds for it?" is the same each time.
+//!
+//! No check is skipped: a plan was made by the whole pipeline for a request whose handler was found
+//! from host, path and method alone (whoever asks for more marks the request as personal, as does a
+//! `.htaccess` file that is looked for), and it holds for others that ask in the same way.
+
+use crate::admit::Judged;
+use crate::connection::Wire;
+use crate::context::Context;
+use crate::fast;
+use crate::log::level::Level;
+use crate::lookup::{Lookup, Mapped, Place, Purpose};
+use crate::modules::proxy_fcgi::Job;
+use crate::request::Request;
+use crate::resolve::LinkPolicy;
+use crate::response::Field;
+use crate::script::template::Template;
+use crate::site::host::Host;
+use crate::site::locate::Layers;
+use crate::site::settings::Settings;
+use crate::table::Table;
+use http1::Framing;
+use message::{Method, Target};
+use runtime::file::Status;
+use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Plans per thread that carries many connections, and per thread that carries one, of which there
+/// may be hundreds.
+const PLANS_MAX: [usize; 2] = [256, 16];
+
+/// Longer paths are asked for once.
+const PATH_BYTES_MAX: usize = 512;
+
+/// The methods that scripts are asked with.
+const METHODS: [Method; 3] = [Method::Get, Method::Head, Method::Post];
+
+/// What was found out before the script ran, as it stands in a [`Lookup`].
+pub(crate) struct Plan {
+    path: Vec<u8>,
+    place: Place,
+    mapped: Mapped,
+    status: Option<Status>,
+    links: Option<LinkPolicy>,
+    pub(crate) settings: Arc<Settings>,
+    folder_layers: Option<Layers>,
+    handler: Option<Cow<'static, str>>,
+    content_type: Option<String>,
+    content_language: Option<String>,
+    content_encoding: Option<String>,
+    list_tag: Option<Vec<u8>>,
+    no_cache: bool,
+    env: Table,
+    notes: Table,
+    fields: Vec<Field>,
+    always: Vec<Field>,
+    judged: Option<Judged>,
+    /// What runs the script.
+    pub(crate) job: Job,
+    /// `Some(None)`: its variables are none that a template can have.
+    template: RefCell<Option<Option<Rc<Template>>>>,
+    /// Whether a response passes filters, once somebody has looked.
+    has_filters: OnceCell<bool>,
+}
+
+impl Plan {
+    /// What a look-up came to, if it would come to the same for others.
+    fn of(lookup: &Lookup<'_>, job: &Job) -> Option<Self> {
+        let request = &lookup.request;
+        let is_plain = lookup.may_be_planned
+            && lookup.purpose == Purpose::Main
+            && lookup.path_info.is_empty()
+            && lookup.query.as_deref() == request.query()
+            && lookup.forward.is_none()
+            && (lookup.user.is_none() && lookup.auth_type.is_none())
+            && (lookup.client_ip.is_none() && !lookup.is_momentary())
+            && lookup.vary.borrow().is_empty()
+            && !request.is_changed()
+            && request.names.is_empty();
+        // Who wants to know how a look-up went is told of each.
+        let is_watched =
+            lookup.logs("core", Level::Debug) || lookup.logs("authz_core", Level::Debug);
+        if !is_plain || is_watched {
+            return None;
+        }
+        Some(Self {
+            path: lookup.path.clone(),
+            place: lookup.place.clone(),
+            mapped: lookup.mapped.clone(),
+            status: lookup.status,
+            links: lookup.links,
+            settings: lookup.settings.clone(),
+            folder_layers: lookup.folder_layers.clone(),
+            handler: lookup.handler.clone(),
+            content_type: lookup.content_type.clone(),
+            content_language: lookup.content_language.clone(),
+            content_encoding: lookup.content_encoding.clone(),
+            list_tag: lookup.list_tag.clone(),
+            no_cache: lookup.no_cache,
+            env: lookup.env.clone(),
+            notes: lookup.notes.clone(),
+            fields: lookup.fields.clone(),
+            always: lookup.always.clone(),
+            judged: lookup.judged.clone(),
+            job: job.clone(),
+            template: RefCell::default(),
+            has_filters: OnceCell::new(),
+        })
+    }
+
+    /// The look-up of a request like it.
+    pub(crate) fn lookup<'a>(
+        self: &Rc<Self>,
+        context: &'a Context,
+        host: &'a Host,
+        request: Rc<Request>,
+    ) -> Lookup<'a> {
+        let mut lookup = Lookup::new(context, host, request);
+        lookup.path.clone_from(&self.path);
+        lookup.place = self.place.clone();
+        lookup.mapped = self.mapped.clone();
+        (lookup.status, lookup.links) = (self.status, self.links);
+        lookup.settings = self.settings.clone();
+        lookup.folder_layers.clone_from(&self.folder_layers);
+        lookup.handler.clone_from(&self.handler);
+        lookup.content_type.clone_from(&self.content_type);
+        lookup.content_language.clone_from(&self.content_language);
+        lookup.content_encoding.clone_from(&self.content_encoding);
+        lookup.list_tag.clone_from(&self.list_tag);
+        lookup.no_cache = self.no_cache;
+        lookup.env = self.env.clone();
+        lookup.notes = self.notes.clone();
+        lookup.fields.clone_from(&self.fields);
+        lookup.always.clone_from(&self.always);
+        lookup.judged.clone_from(&self.judged);
+        lookup.plan = Some(self.clone());
+        lookup.mark_personal();
+        lookup
+    }
+
+    /// What is known of the variables of such a request; `None` if nobody has looked.
+    pub(crate) fn template(&self, lookup: &Lookup<'_>) -> Option<Option<Rc<Template>>> {
+        match &*self.template.borrow() {
+            Some(Some(known)) if !known.is_for(lookup) => None,
+            known => known.clone(),
+        }
+    }
+
+    /// Whether a response passes filters.
+    pub(crate) fn has_filters(&self, find: impl FnOnce() -> bool) -> bool {
+        *self.has_filters.get_or_init(find)
+    }
+
+    /// Remember what is known of them.
+    pub(crate) fn keep_template(&self, template: Option<Template>) {
+        self.template.replace(Some(template.map(Rc::new)));
+    }
+}
+
+/// The plans of one thread.
+#[derive(Default)]
+pub(crate) struct Plans {
+    /// The second that they were made in.
+    second: i64,
+    /// By method, host and path as it was sent. What was asked for once has no plan yet: most is
+    /// not asked for again.
+    known: HashMap<Box<[u8]>, Option<Rc<Plan>>>,
+    key: Vec<u8>,
+}
+
+impl Plans {
+    /// The plan for a request.
+    pub(crate) fn get(&mut self, now_s: i64, host: &Host, asked: Asked<'_>) -> Option<Rc<Plan>> {
+        if self.second != now_s || self.known.is_empty() {
+            return None;
+        }
+        self.make_key(host, asked)?;
+        self.known.get(self.key.as_slice())?.clone()
+    }
+
+    fn make_key(&mut self, host: &Host, (method, path): Asked<'_>) -> Option<()> {
+        let method = METHODS.iter().position(|known| Some(*known) == method)?;
+        if path.len() > PATH_BYTES_MAX {
+            return None;
+        }
+        self.key.clear();
+        self.key.extend([method as u8]);
+        self.key.extend_from_slice(&host.index.to_le_bytes());
+        self.key.extend_from_slice(path);
+        Some(())
+    }
+
+    /// Remember what a look-up has come to, if it was asked for before.
+    pub(crate) fn remember(&mut self, lookup: &Lookup<'_>, job: &Job) {
+        let context = lookup.context;
+        let now_s = context.now_s();
+        if self.second != now_s {
+            self.second = now_s;
+            self.known.clear();
+        }
+        let Ok(framing) = lookup.request.framing() else { return };
+        let Target::Origin { path, .. } = framing.target else { return };
+        // What began in another second may have seen what is there no more.
+        let is_of_now = lookup.request.start_us.div_euclid(1_000_000) == now_s;
+        if !is_of_now || self.make_key(lookup.host, (lookup.method, path)).is_none() {
+            return;
+        }
+        let room = PLANS_MAX[usize::from(context.carries_one())];
+        let has_room = self.known.len() < room;
+        if let Some(known) = self.known.get_mut(self.key.as_slice()) {
+            *known = Plan::of(lookup, job).map(Rc::new);
+        } else if has_room {
+            self.known.insert(self.key.as_slice().into(), None);
+        }
+    }
+}
+
+impl Wire {
+    /// What answers a request like those that were there before in this second.
+    pub(crate) fn plan(&self, framing: &Framing<'_>, request: &Request) -> Option<Rc<Plan>> {
+        let Target::Origin { path, .. } = framing.target else { return None };
+        let (context, host) = (&self.context, self.host());
+        let asked = (request.method(), path);
+        let plan = context.plans.borrow_mut().get(context.now_s(), host, asked)?;
+        let view = request.view();
+        let is_plain = request.names.is_empty()
+            && !plan.settings.headers.touch(&view)
+            && fast::is_plain(self, &view, framing);
+        is_plain.then_some(plan)
+    }
+}
+
+/// Method and path of a request, as they were sent.
+pub(crate) type Asked<'a> = (Option<Method>, &'a [u8]);

@@ -1,0 +1,126 @@
+//! The variables of a script that are the same from one request to the next: encoded once, and
+//! then each request adds what is its own. What comes of it is what [`environment`] makes, byte by
+//! byte, or nothing.
+//!
+//! [`environment`]: super::environment
+
+use super::environment::{self, Rules, Told};
+use crate::lookup::Lookup;
+use crate::table::Table;
+use fastcgi::{Exchange, Params};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// What is sent first, and what it makes of the answer.
+pub(crate) type Sent = Arc<(Vec<u8>, Exchange)>;
+
+/// A request with more fields is none of those that are worth it.
+const FIELDS_MAX: usize = 40;
+
+/// What the variables of a request take beyond its head and what is known: their names.
+const ROOM_BYTES: usize = 256;
+
+/// The parts that are known before the request, in their order.
+pub(crate) struct Template {
+    /// The host that was asked for, with its port, and our end of the connection.
+    host: Option<Vec<u8>>,
+    port: Option<u16>,
+    local: SocketAddr,
+    /// The beginning of a request, with what was set for it, and how many bytes that is.
+    own: Params,
+    own_bytes: usize,
+    server: Vec<u8>,
+    script: Vec<u8>,
+}
+
+impl Template {
+    /// Of a request for which `all` are its variables.
+    pub(crate) fn of(lookup: &Lookup<'_>, all: &Table) -> Option<Self> {
+        // A field that another request has would take its place.
+        if lookup.env.iter().any(|(name, _)| may_be_field(name)) {
+            return None;
+        }
+        let own = encoded(&lookup.env);
+        let mut params = Params::new(true);
+        params.add_pairs(&own).ok()?;
+        let mut script = environment::of_script(lookup);
+        script.set("SCRIPT_FILENAME", all.get("SCRIPT_FILENAME")?);
+        Some(Self {
+            host: lookup.request.host_name().map(<[u8]>::to_vec),
+            port: lookup.request.host_port(),
+            local: lookup.request.local,
+            own_bytes: own.len(),
+            own: params,
+            server: encoded(&environment::of_server(lookup)),
+            script: encoded(&script),
+        })
+    }
+
+    /// Whether it holds for a request for the same script.
+    pub(crate) fn is_for(&self, lookup: &Lookup<'_>) -> bool {
+        let request = &lookup.request;
+        self.host.as_deref() == request.host_name()
+            && self.port == request.host_port()
+            && self.local == request.local
+    }
+
+    /// All variables of a request, and the table of them.
+    pub(crate) fn request(&self, lookup: &Lookup<'_>, rules: Rules) -> Option<(Sent, Table)> {
+        let known = self.own_bytes + self.server.len() + self.script.len();
+        let room = known + lookup.request.head_bytes() + ROOM_BYTES;
+        let mut params = Params::from_template(&self.own, Vec::with_capacity(room));
+        fields(lookup, rules, &mut params)?;
+        params.add_pairs(&self.server).ok()?;
+        let mut told = Encoder { params, fits: true };
+        environment::of_client(lookup, &mut told);
+        environment::of_request(lookup, rules, &mut told);
+        let Encoder { mut params, fits: true } = told else { return None };
+        params.add_pairs(&self.script).ok()?;
+        let pairs = params.in_one_record()?;
+        let sent = Arc::new(params.finish());
+        Some((sent.clone(), Table::of_sent(sent, pairs, self.own_bytes)))
+    }
+}
+
+/// Whether a field of some request may have this variable.
+fn may_be_field(name: &str) -> bool {
+    let is_prefixed = name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("HTTP_"));
+    let bare = ["CONTENT_TYPE", "CONTENT_LENGTH"];
+    is_prefixed || bare.iter().any(|bare| name.eq_ignore_ascii_case(bare))
+}
+
+fn encoded(table: &Table) -> Vec<u8> {
+    let mut pairs = Vec::new();
+    for (name, value) in table.iter() {
+        fastcgi::write_pair(&mut pairs, name.as_bytes(), value);
+    }
+    pairs
+}
+
+/// `HTTP_*`, if no two fields have one name.
+fn fields(lookup: &Lookup<'_>, rules: Rules, params: &mut Params) -> Option<()> {
+    let view = lookup.request.view();
+    let mut buffer = Vec::with_capacity(32);
+    for (nth, (name, value)) in view.fields().enumerate() {
+        let is_known = |field: (&[u8], &[u8])| field.0.eq_ignore_ascii_case(name);
+        if nth == FIELDS_MAX || view.fields().take(nth).any(is_known) {
+            return None;
+        }
+        if let Some(name) = fastcgi::environment::variable(name, rules.passes, &mut buffer) {
+            params.add(name, value).ok()?;
+        }
+    }
+    Some(())
+}
+
+struct Encoder {
+    params: Params,
+    /// Whether all of them did.
+    fits: bool,
+}
+
+impl Told for Encoder {
+    fn tell(&mut self, name: &'static str, value: &[u8]) {
+        self.fits &= self.params.add(name.as_bytes(), value).is_ok();
+    }
+}

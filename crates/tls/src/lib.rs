@@ -1,0 +1,23 @@
+//! TLS on the connections of `runtime`: what is asked for (a [`Connector`]), a connection that has
+//! it ([`Secured`]), what was agreed on ([`Agreed`]) and why nothing was ([`Refused`]).
+//!
+//! This is the only crate that names rustls: nothing above it does, so that no choice of a cipher
+//! or a certificate hides elsewhere. No HTTP may live here.
+
+mod agreed;
+mod buffers;
+mod certificate;
+mod connector;
+mod options;
+mod refused;
+mod secured;
+#[cfg(test)]
+mod secured_tests;
+mod trust;
+
+pub use agreed::Agreed;
+pub use buffers::Buffers;
+pub use connector::{Connector, ServerName};
+pub use options::{Options, Problem, Version};
+pub use refused::Refused;
+pub use secured::Secured;
