@@ -17,7 +17,10 @@ type Command = fn(lexopt::Parser, Manager) -> Result<i32, Problem>;
 
 /// Every subcommand.
 const COMMANDS: &[(&str, Command)] =
-    &[("serve", serve::run), ("bench", bench), ("help", help_about)];
+    &[("serve", serve::run), ("bench", bench), ("siege", siege), ("help", help_about)];
+
+/// Programs that this one is when it is called by their names, say through a link.
+const PROGRAMS: &[(&str, Command)] = &[("siege", siege)];
 
 /// Why the program ends without having done its work.
 pub(crate) enum Problem {
@@ -78,6 +81,9 @@ fn run() -> Result<i32, Problem> {
     let manager = Manager::of_environment();
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some((_, command)) = PROGRAMS.iter().find(|row| row.0 == program()) {
+        return command(lexopt::Parser::from_env(), manager);
+    }
     if httpd::is_meant(&program(), &words) {
         return httpd::run(&program(), &words, manager);
     }
@@ -105,6 +111,10 @@ fn run() -> Result<i32, Problem> {
 
 fn bench(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
     Ok(load::command::bench::main(parser.raw_args()?) as i32)
+}
+
+fn siege(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
+    Ok(load::command::siege::main(parser.raw_args()?) as i32)
 }
 
 /// `trivet help`, `trivet help serve`, `trivet help serve Listen`.

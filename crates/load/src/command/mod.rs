@@ -3,5 +3,6 @@
 pub mod bench;
 mod exit;
 mod option;
+pub mod siege;
 
 pub use exit::Exit;

@@ -24,6 +24,7 @@ pub mod replay;
 mod request;
 mod values;
 
+pub(crate) use request::base64;
 pub use request::{Body, Draft, Entry, Options, Request, Statuses, Think};
 pub use values::{Random, Text, Values, Variable, Variables};
 

@@ -442,7 +442,7 @@ fn url_and_target(written: &str, variables: &Variables) -> Result<(Url, Text), F
 }
 
 /// RFC 4648 section 4.
-fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for group in bytes.chunks(3) {

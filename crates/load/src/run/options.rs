@@ -1,7 +1,9 @@
 //! What a run is told besides when and what.
 
+use super::Script;
 use crate::plan::Think;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// How many redirects in a row are followed: as many as curl and browsers do, roughly.
 pub const REDIRECTS_MAX: u32 = 20;
@@ -47,6 +49,8 @@ pub struct Options {
     pub failures_max: Option<u64>,
     /// Seed of everything that is left to chance.
     pub seed: u64,
+    /// Users act by this instead of the plan's order, and only their number is the pacer's.
+    pub script: Option<Arc<dyn Script>>,
 }
 
 impl Default for Options {
@@ -71,6 +75,7 @@ impl Default for Options {
             buffer_bytes: 0,
             failures_max: None,
             seed: 0,
+            script: None,
         }
     }
 }

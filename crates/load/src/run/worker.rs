@@ -228,7 +228,11 @@ impl Worker {
         self.live.set(self.live.get() + 1);
         let worker = self.clone();
         thread::spawn(async move {
-            User::new(&worker, id).live().await;
+            let mut user = User::new(&worker, id);
+            match worker.shared.options.script.as_ref().map(|script| script.actor(id)) {
+                Some(mut actor) => user.act(&mut *actor).await,
+                None => user.live().await,
+            }
             worker.leave(id);
         });
     }
@@ -349,6 +353,11 @@ impl Worker {
         if let Some(waker) = self.waker.borrow_mut().take() {
             waker.wake();
         }
+    }
+
+    /// A user of a script has come to its end; no other takes the place.
+    pub(crate) fn retire(&self) {
+        self.is_spent.set(true);
     }
 
     /// Nothing is under way and nothing will begin.
