@@ -37,10 +37,21 @@ pub(super) struct Tally {
     failed: AtomicU64,
     /// Requests to hosts without an address.
     unresolved: AtomicU64,
+    /// Chains of redirects without end.
+    loops: AtomicU64,
+    /// Of all answers together.
+    total_ns: AtomicU64,
+    longest_ns: AtomicU64,
+    /// 0 until there is an answer.
+    shortest_ns: AtomicU64,
 }
 
 impl Tally {
-    pub(super) fn answered(&self, status: u16) {
+    pub(super) fn answered(&self, status: u16, took_ns: u64) {
+        self.total_ns.fetch_add(took_ns, Ordering::Relaxed);
+        self.longest_ns.fetch_max(took_ns, Ordering::Relaxed);
+        let least = |known: u64| Some(if known == 0 { took_ns } else { known.min(took_ns) });
+        let _ = self.shortest_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, least);
         if status < 400 || status == 401 || status == 407 {
             self.successes.fetch_add(1, Ordering::Relaxed);
         }
@@ -55,6 +66,21 @@ impl Tally {
 
     pub(super) fn fail(&self) {
         self.failed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn fail_in_loop(&self) {
+        self.loops.fetch_add(1, Ordering::Relaxed);
+        self.fail();
+    }
+
+    /// Seconds: of all answers together, of the longest and of the shortest.
+    pub(super) fn times_s(&self) -> [f64; 3] {
+        let all = [&self.total_ns, &self.longest_ns, &self.shortest_ns];
+        all.map(|ns| ns.load(Ordering::Relaxed) as f64 / 1e9)
+    }
+
+    pub(super) fn loops(&self) -> u64 {
+        self.loops.load(Ordering::Relaxed)
     }
 
     pub(super) fn hits(&self) -> u64 {

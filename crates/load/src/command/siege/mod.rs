@@ -187,6 +187,7 @@ fn finish(house: &House, outcome: &Outcome, record: &Record, log: Option<Log>) -
     }
     match Exit::of(&record.summary) {
         Exit::Done if record.summary.answers == 0 && figures.failed > 0 => Exit::Other,
+        Exit::Done if figures.hits == 0 && house.tally.loops() > 0 => Exit::Redirects,
         Exit::Unreachable if house.tally.unresolved() > 0 => Exit::Unresolved,
         exit => exit,
     }

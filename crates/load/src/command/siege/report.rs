@@ -25,18 +25,17 @@ pub(super) struct Figures {
 
 impl Figures {
     pub(super) fn new(tally: &Tally, total: &Window, elapsed_ns: u64) -> Self {
-        let latency = &total.latency;
-        let seconds = |ns: u64| ns as f64 / 1e9;
+        let [total_s, longest_s, shortest_s] = tally.times_s();
         Self {
             hits: tally.hits(),
             successes: tally.successes(),
             okay: tally.okay(),
             failed: tally.failed(),
-            elapsed_s: seconds(elapsed_ns),
+            elapsed_s: elapsed_ns as f64 / 1e9,
             megabytes: total.body_bytes as f64 / MEGABYTE,
-            total_s: latency.mean_ns() / 1e9 * latency.count() as f64,
-            longest_s: seconds(latency.max_ns()),
-            shortest_s: if latency.count() > 0 { seconds(latency.min_ns()) } else { 0.0 },
+            total_s,
+            longest_s,
+            shortest_s,
         }
     }
 

@@ -265,7 +265,7 @@ impl Visitor {
         let page = page.filter(|_| reads).map(|page| html::read(&errand.url, &page));
         let page = page.unwrap_or_default();
         self.keep_parts(&errand, page.parts);
-        house.tally.answered(seen.status);
+        house.tally.answered(seen.status, seen.took_ns);
         let told = Told {
             user: self.id,
             protocol: std::str::from_utf8(seen.head.get(..8).unwrap_or_default()).unwrap_or(""),
@@ -328,7 +328,8 @@ impl Visitor {
         self.chain.redirects += 1;
         if self.chain.redirects > REDIRECTS_MAX {
             notice(Level::Error, &format!("redirected more than {REDIRECTS_MAX} times"));
-            return self.fail();
+            self.chain.hits = 0;
+            return self.house.tally.fail_in_loop();
         }
         match errand {
             Some(errand) => self.errand = Some(errand),
