@@ -12,8 +12,8 @@ use blackbox::outside::{program, run_command};
 use blackbox::scratch::Scratch;
 use blackbox::{Mpm, Server, each_mpm, plain_site};
 
-const RC: &str = "verbose = true\ncolor = off\njson_output = false\nlogging = false\nparser = true\n\
-    show-logfile = true\ngmethod = HEAD\nlimit = 255\nprotocol = HTTP/1.1\nchunked = true\n\
+const RC: &str = "verbose = true\ncolor = off\njson_output = false\nlogging = false\n\
+    parser = true\nshow-logfile = true\ngmethod = HEAD\nlimit = 255\nprotocol = HTTP/1.1\nchunked = true\n\
     connection = close\nconcurrent = 1\naccept-encoding = gzip, deflate\nurl-escaping = true\n\
     login = me:secret:members\n";
 

@@ -151,8 +151,12 @@ mod tests {
     fn the_example_of_the_rfc_has_its_response() {
         // RFC 2617 section 3.5.
         let challenge = Challenge::of(
-            [&b"Basic realm=\"x\""[..], b"Digest realm=\"testrealm@host.com\", qop=\"auth,auth-int\", \
-               nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\", opaque=\"5ccc069c403ebaf9f0171e9517f40e41\""]
+            [
+                &b"Basic realm=\"x\""[..],
+                b"Digest realm=\"testrealm@host.com\", qop=\"auth,auth-int\", \
+                  nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\", \
+                  opaque=\"5ccc069c403ebaf9f0171e9517f40e41\"",
+            ]
             .into_iter(),
         );
         let login = Login::parse("Mufasa:Circle Of Life:testrealm@host.com");

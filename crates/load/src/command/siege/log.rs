@@ -7,8 +7,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 
 /// The header of a new log, from log.c of siege: programs find columns by it.
-const HEADER: &str = "      Date & Time,  Trans,  Elap Time,  Data Trans,  Resp Time,  Trans Rate,  \
-                      Throughput,  Concurrent,    OKAY,   Failed\n";
+const HEADER: &str = "      Date & Time,  Trans,  Elap Time,  Data Trans,  Resp Time,  \
+                      Trans Rate,  Throughput,  Concurrent,    OKAY,   Failed\n";
 
 /// A log that can be written to.
 pub(super) struct Log {
@@ -50,7 +50,8 @@ fn row(figures: &Figures, date: &str) -> String {
     let megabytes = figures.megabytes.floor();
     let throughput = if figures.elapsed_s > 0.0 { megabytes / figures.elapsed_s } else { 0.0 };
     format!(
-        "{date},{:7},{:11.2},{megabytes:12.0},{:11.2},{:12.2},{throughput:12.2},{:12.2},{:8},{:8}\n",
+        "{date},{:7},{:11.2},{megabytes:12.0},{:11.2},{:12.2},{throughput:12.2},{:12.2},\
+         {:8},{:8}\n",
         figures.hits,
         figures.elapsed_s,
         figures.response_s(),

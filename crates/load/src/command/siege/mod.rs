@@ -251,7 +251,8 @@ fn cap_users(config: &mut Config) {
     let Some(limit) = config.limit.filter(|limit| config.users > *limit) else { return };
     let (line, gap) = ("=".repeat(64), if limit > 999 { " " } else { "  " });
     say(&format!(
-        "\n{line}\nWARNING: The number of users is capped at {limit}.{gap}To increase this\n         \
+        "\n{line}\n\
+         WARNING: The number of users is capped at {limit}.{gap}To increase this\n         \
          limit, search your .siegerc file for 'limit' and change\n         \
          its value. Make sure you read the instructions there...\n{line}\n"
     ));
@@ -322,7 +323,8 @@ fn help(config: &Config, exit: Exit) -> Exit {
 fn without_rc(path: &std::path::Path) -> Exit {
     let line = "*".repeat(50);
     complain(&format!(
-        "{line}\nsiege: could not open {}\nrun 'siege.config' to generate a new config file\n{line}\n",
+        "{line}\nsiege: could not open {}\n\
+         run 'siege.config' to generate a new config file\n{line}\n",
         path.display()
     ));
     Exit::System
