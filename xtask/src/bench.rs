@@ -15,7 +15,7 @@ mod lab;
 mod load;
 mod mpm;
 mod peers;
-mod php;
+pub(crate) mod php;
 pub(crate) mod procs;
 mod report;
 mod scenarios;

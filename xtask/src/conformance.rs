@@ -33,7 +33,8 @@ xtask/src/conformance/passes.txt lists. What each test wrote stays in target/con
   --help         this text
 
 A FILE is an area (modules), a test (modules/rewrite) or its path (t/modules/rewrite.t); without
-any the four areas apache, modules, filter and http11 are run.
+any the five areas apache, modules, filter, http11 and php are run. Scripts of PHP run in a PHP-FPM
+of the run's own.
 
 examples:
   cargo xtask conformance --record

@@ -7,6 +7,7 @@
 
 pub mod apache;
 pub mod application;
+pub mod bench;
 pub mod binary;
 pub mod cases;
 pub mod cgi;
@@ -23,6 +24,7 @@ pub mod response;
 pub mod scratch;
 pub mod segment;
 pub mod server;
+pub mod stub;
 pub mod wait;
 
 pub use cases::{LOAD_HANDLERS, accepts, answers, field, line, plain_site, refuses};

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use blackbox::cgi::{endless, managers, open_folder, site, start, wait_for_pid, with_head};
+use blackbox::httpd::Root;
 use blackbox::{Client, Mpm, Site, each_mpm, process, wait_for};
 
 fn a_script_that_is_silent_for_too_long_is_504_and_ended(mpm: Mpm) {
@@ -79,6 +80,36 @@ fn an_answer_ends_where_the_script_says_so_and_not_with_the_script(mpm: Mpm) {
     wait_for("what it says after its answer", 10, told);
     let pid = wait_for_pid(&pid);
     wait_for("the end of the script, which is silent for too long", 20, || !process::alive(pid));
+}
+
+/// mod_cgi sees the end of the pipe. To mod_cgid the script has a socket, from which it reads, too.
+fn a_script_that_ends_its_output_without_an_answer_is_what_it_is_to_each_module(mpm: Mpm) {
+    let folder = open_folder();
+    let pid = folder.join("pid");
+    let mute = format!("echo $$ > {}; echo why >&2; exec >&-; exec sleep 100", pid.display());
+    let script = folder.write("mute", format!("#!/bin/sh\n{mute}\n"));
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    for (module, status, text) in [
+        ("cgi", 500, "End of script output before headers: mute"),
+        ("cgid", 504, "Script timed out before returning headers: mute"),
+    ] {
+        let lines = format!(
+            "LoadModule alias_module modules/mod_alias.so\n\
+             LoadModule {module}_module modules/mod_{module}.so\n\
+             Timeout 5\nScriptAlias /bin/ {}/\n",
+            folder.path().display()
+        );
+        let _ = fs::remove_file(&pid);
+        let root = Root::under(mpm, &lines);
+        root.start();
+        let begun = Instant::now();
+        assert_eq!(root.get("/bin/mute").status, status, "{module}");
+        assert_eq!(begun.elapsed() < Duration::from_secs(4), status == 500, "{module}");
+        let log = root.error_log();
+        assert!(log.contains(text) && log.contains("/mute: why"), "{log}");
+        let pid = wait_for_pid(&pid);
+        wait_for("the end of the script", 10, || !process::alive(pid));
+    }
 }
 
 /// Sockets of packets that a serving process has: what orders of programs go through, and whatever
@@ -298,6 +329,7 @@ each_mpm! {
     a_client_that_leaves_ends_its_script_and_what_that_has_started,
     a_script_that_does_not_want_to_end_is_killed,
     an_answer_ends_where_the_script_says_so_and_not_with_the_script,
+    a_script_that_ends_its_output_without_an_answer_is_what_it_is_to_each_module,
     what_a_script_leaves_behind_may_stay,
     only_where_scripts_may_run_has_a_serving_process_a_way_to_order_them,
     no_descriptor_of_the_server_reaches_a_script,

@@ -2,7 +2,7 @@
 //! a child finishes.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use blackbox::{Client, Mpm, Server, Site, each_mpm, plain_site, until};
+use blackbox::{Client, Mpm, Server, Site, each_mpm, plain_site, until, wait_for};
 
 /// Every key of `?auto` in httpd's order, as the installed one prints them.
 const KEYS: &[&str] = &[
@@ -193,6 +193,10 @@ fn a_child_that_finishes_is_shown_as_stopping(mpm: Mpm) {
         (Auto::of(&mut client).number("BusyWorkers") == 2.0).then_some(())
     });
     server.signal(libc::SIGWINCH);
+    if mpm == Mpm::Prefork {
+        // One that has nobody leaves as soon as it has heard of it, and is idle until then.
+        wait_for("the end of those without a client", 5, || server.children().len() == 2);
+    }
     let auto = until("a response of the child that drains", 5, || {
         let response = client.get("/server-status?auto");
         response.says_close().then(|| Auto::parse(&response.text()))

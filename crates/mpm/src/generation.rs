@@ -5,6 +5,7 @@ use crate::scripts::Scripts;
 use crate::{Listeners, Plan, steward};
 use runtime::memory::Gauge;
 use runtime::net::Queueing;
+use runtime::programs::Orders;
 use scoreboard::Board;
 use server::{Machine, MpmKind, Server};
 use std::net::SocketAddr;
@@ -93,9 +94,11 @@ impl Generation {
         Ok(Self { server, listeners, plan, board, number, scripts, _ballast: ballast })
     }
 
-    /// A child orders programs, and takes no orders.
-    pub(crate) fn leave_desk(&self) {
-        self.scripts.as_ref().inspect(|scripts| scripts.desk.close());
+    /// A child orders programs by a way of its own, and takes no orders.
+    pub(crate) fn become_client(&self, own: Option<Orders>) {
+        if let (Some(scripts), Some(own)) = (&self.scripts, own) {
+            scripts.become_client(own);
+        }
     }
 }
 

@@ -179,7 +179,7 @@ impl Parent<'_> {
         self.maintain();
         self.replace_worn();
         self.fill_up();
-        self.start_script_managers();
+        self.see_to_script_managers();
         for crew in self.live() {
             crew.generation.server.restart_log_programs();
         }
@@ -291,17 +291,19 @@ impl Parent<'_> {
         let now_ms = clock::monotonic_ms();
         let is_quiet = !self.telling.is_allowed(now_ms);
         let (own_logs, logs) = Channel::pair()?;
+        let (orders, desk) = Self::way_to_order(generation)?.unzip();
         generation.board.note_used(slot);
         let parent = process::id();
         let birth = Birth { slot, parent, is_quiet, bell: self.bell.clone(), logs };
         match process::fork()? {
             process::Fork::Child => {
                 self.leave_to_parent(generation);
-                generation.leave_desk();
-                drop(own_logs);
+                generation.become_client(orders);
+                drop((own_logs, desk));
                 process::exit_now(Child::main(generation, birth))
             }
             process::Fork::Parent(pid) => {
+                self.take_orders_of(generation, pid, desk);
                 let place = Place { generation: generation.number, slot };
                 self.children.add(Record::new(
                     pid,
@@ -336,6 +338,7 @@ impl Parent<'_> {
 
     pub(crate) fn reap(&mut self) {
         while let Some((pid, ending)) = process::reap() {
+            self.forget_orders_of(pid);
             match self.children.remove(pid) {
                 Some(record) => {
                     self.bury(&record, ending);
@@ -472,7 +475,7 @@ impl Parent<'_> {
             }
             self.reap();
             if self.stop != Some(Stop::Now) {
-                self.start_script_managers();
+                self.see_to_script_managers();
             }
             self.kill_overdue();
         }

@@ -197,6 +197,11 @@ pub fn raise_descriptor_limit() -> u64 {
     }
 }
 
+/// How many descriptors this process may have open.
+pub fn descriptor_limit() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
 /// How many descriptors this process has open; `None` without a /proc to look at.
 pub fn open_descriptors() -> Option<u64> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -5,7 +5,7 @@ mod program;
 mod usage;
 
 pub use local_time::{LocalTime, local_time};
-pub(crate) use program::{close_on_execute, execute};
+pub(crate) use program::{close_all_but, close_on_execute, execute};
 pub use program::{ended, was_killed};
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;

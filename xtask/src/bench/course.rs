@@ -12,8 +12,8 @@ use super::lab::{Lab, Running, cores};
 use super::load::Load;
 use super::peers::Server;
 use super::scenarios::Work::{
-    Closing, Computing, Gallery, Idle, KeepAlive, Logged, Memory, Php, PhpWhole, Sections, Stairs,
-    StairsClosing, Start, Waiting, WaitingClosing,
+    Closing, Computing, Gallery, Generating, GeneratingClosing, Idle, KeepAlive, Logged, Memory,
+    Php, PhpWhole, Sections, Stairs, StairsClosing, Start, Waiting, WaitingClosing,
 };
 use super::scenarios::{SECTIONS_CONNECTIONS, Scenario};
 use super::{Options, figures, http, idle, load, mpm, php, procs, stairs, waits};
@@ -142,7 +142,10 @@ fn load_once(
     seconds: u32,
 ) -> Result<Run, String> {
     let with_fpm = running.fpm.filter(|_| matches!(scenario.work, PhpWhole(_)));
-    let used = || procs::cpu_ns(running.pid) + with_fpm.map_or(0, procs::cpu_ns);
+    let used = || match scenario.work {
+        Generating(_) | GeneratingClosing(_) => procs::ended_cpu_ns(),
+        _ => procs::cpu_ns(running.pid) + with_fpm.map_or(0, procs::cpu_ns),
+    };
     let before = used();
     let load = load_of(scenario, running, lab, seconds)?;
     let cpu_ns = used().saturating_sub(before);
@@ -163,6 +166,14 @@ fn load_of(
             load::wrk(connections, seconds, &url)
         }
         Closing(connections) => load::ab(connections, seconds, &url),
+        Generating(connections) => match running.server.name {
+            "by-wrk" => load::wrk(connections, seconds, &url),
+            _ => load::trivet(lab.trivet(), connections, seconds, false, &url),
+        },
+        GeneratingClosing(connections) => match running.server.name {
+            "by-ab" => load::ab(connections, seconds, &url),
+            _ => load::trivet(lab.trivet(), connections, seconds, true, &url),
+        },
         Computing(connections) => {
             let requests = COMPUTATIONS_PER_SECOND * seconds * cores() as u32;
             load::ab_counted(connections, requests.max(2 * connections), &url)

@@ -86,6 +86,11 @@ pub(super) struct Running {
 }
 
 impl Lab {
+    /// The measured binary.
+    pub(super) fn trivet(&self) -> &Path {
+        &self.trivet
+    }
+
     /// Makes the folder and the served files, readable by every user.
     pub(super) fn open(trivet: PathBuf) -> Result<Self, String> {
         let folder = std::env::temp_dir().join(format!("trivet-bench-{}", std::process::id()));

@@ -88,6 +88,33 @@ pub(super) fn siege(users: u32, times: u32, url: &str, home: &Path) -> Result<Lo
     })
 }
 
+/// `trivet bench` with one thread, persistent connections or not.
+pub(super) fn trivet(
+    program: &Path,
+    connections: u32,
+    seconds: u32,
+    closing: bool,
+    url: &str,
+) -> Result<Load, String> {
+    let (connections, seconds) = (connections.to_string(), format!("{seconds}s"));
+    let mut words = vec!["bench", "-q", "--json", "-t", "1", "-c", &connections, "-d", &seconds];
+    words.extend(closing.then_some("--close"));
+    words.push(url);
+    let report = output(&program.display().to_string(), &words)?;
+    parse_trivet(&report).ok_or(format!("trivet bench reported no figures:\n{report}"))
+}
+
+fn parse_trivet(report: &str) -> Option<Load> {
+    let record: serde_json::Value = serde_json::from_str(report).ok()?;
+    let summary = record.get("summary")?;
+    let errors = summary.get("errors")?.as_u64()?;
+    Some(Load {
+        requests: summary.get("requests")?.as_u64()?,
+        per_second: summary.get("rate")?.as_f64()?,
+        fault: (errors > 0).then(|| format!("trivet bench: {errors} errors")),
+    })
+}
+
 fn output(program: &str, args: &[&str]) -> Result<String, String> {
     let done = Command::new(program).args(args).output();
     let done = done.map_err(|error| format!("cannot run {program}: {error}"))?;

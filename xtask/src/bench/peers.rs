@@ -60,6 +60,20 @@ pub(super) struct Site<'a> {
     pub(super) root: bool,
 }
 
+/// An nginx that one load generator asks.
+const fn asked_by(name: &'static str) -> Server {
+    Server {
+        name,
+        program: "nginx",
+        package: Some("nginx"),
+        version_flag: "-v",
+        mpm: None,
+        settings: "nginx as above: the figures are those of the load generator, one thread",
+        config: nginx_config,
+        args: |site, file| words(&["-e", &path(site.home, "error.log"), "-c", file]),
+    }
+}
+
 /// All servers, trivet first: ratios are trivet's to each of the others.
 pub(super) const SERVERS: &[Server] = &[
     Server {
@@ -108,6 +122,10 @@ pub(super) const SERVERS: &[Server] = &[
         config: nginx_config,
         args: |site, file| words(&["-e", &path(site.home, "error.log"), "-c", file]),
     },
+    // What is measured with these is who asks them.
+    asked_by("by-trivet"),
+    asked_by("by-wrk"),
+    asked_by("by-ab"),
     Server {
         name: "apache",
         program: "apache2",

@@ -11,7 +11,7 @@ use super::keeper::Keeper;
 use super::setup;
 
 /// The program and its package.
-pub(super) const FPM: (&str, &str) = ("php-fpm8.2", "php8.2-fpm");
+pub(crate) const FPM: (&str, &str) = ("php-fpm8.2", "php8.2-fpm");
 
 /// The script, and what it answers.
 pub(super) const HELLO: (&str, &str) =

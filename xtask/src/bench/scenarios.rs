@@ -50,6 +50,10 @@ pub(super) enum Work {
     WaitingClosing(u32),
     /// Requests that compute, as many as fit into the time of a run (ab).
     Computing(u32),
+    /// KeepAlive, and what the load generator takes for it.
+    Generating(u32),
+    /// Closing, likewise.
+    GeneratingClosing(u32),
     /// More and more connections and fewer again: persistent ones.
     Stairs,
     /// The same, each for one request.
@@ -57,8 +61,8 @@ pub(super) enum Work {
 }
 
 use Work::{
-    Closing, Computing, Gallery, Idle, KeepAlive, Logged, Memory, Php, PhpWhole, Sections, Stairs,
-    StairsClosing, Start, Waiting, WaitingClosing,
+    Closing, Computing, Gallery, Generating, GeneratingClosing, Idle, KeepAlive, Logged, Memory,
+    Php, PhpWhole, Sections, Stairs, StairsClosing, Start, Waiting, WaitingClosing,
 };
 
 const ALL: &[&str] = &["trivet", "nginx", "apache", "lighttpd", "h2o"];
@@ -76,6 +80,8 @@ const GALLERIES: &[&str] = &[
     "apache-worker",
 ];
 const FRONT_ENDS: &[&str] = &["trivet", "nginx"];
+const GENERATORS: &[&str] = &["by-trivet", "by-wrk"];
+const CLOSING_GENERATORS: &[&str] = &["by-trivet", "by-ab"];
 const EVENT: &[&str] = &["trivet-event"];
 const EVERY_MPM: &[&str] = &["trivet-prefork", "trivet-worker", "trivet-event"];
 
@@ -104,6 +110,10 @@ const PAGES: &[Target] = &[
     Outruns("trivet-prefork", "apache-prefork", 2.0),
     Outruns("trivet-worker", "apache-worker", 2.0),
 ];
+
+/// Targets of `trivet bench` itself.
+const AS_WRK: &[Target] = &[Cost("by-trivet", "by-wrk", 1.0), Outruns("by-trivet", "by-wrk", 0.97)];
+const AS_AB: &[Target] = &[Cost("by-trivet", "by-ab", 1.0)];
 
 /// A script that says hello.
 const SCRIPT: &str = "/hello.php";
@@ -142,6 +152,12 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         "44 bytes, keep-alive, 512 connections"),
     row("close-25", Closing(25), "/index.html", ALL, AS_NGINX,
         "44 bytes, one connection per request, 25 at a time"),
+    row("generator-64", Generating(64), "/index.html", GENERATORS, AS_WRK,
+        "the load generator: 44 bytes, keep-alive, 64 connections"),
+    row("generator-512", Generating(512), "/index.html", GENERATORS, AS_WRK,
+        "the load generator: 44 bytes, keep-alive, 512 connections"),
+    row("generator-close", GeneratingClosing(25), "/index.html", CLOSING_GENERATORS, AS_AB,
+        "the load generator: 44 bytes, one connection per request, 25 at a time"),
     row("file-17k", KeepAlive(64), "/17k.bin", ALL, AS_NGINX,
         "17 KB, keep-alive, 64 connections"),
     row("file-100k", KeepAlive(32), "/100k.bin", ALL, AS_NGINX,
@@ -259,8 +275,8 @@ impl Scenario {
             Waiting(count) => Needs { pool: Pool::Slots(count), ..usual },
             Stairs => Needs { pool: Pool::Slots(STAIRS_SLOTS), queued, ..usual },
             StairsClosing => Needs { pool, queued, ..usual },
-            KeepAlive(_) | Closing(_) | Computing(_) | Gallery(_) | Memory(_)
-            | WaitingClosing(_) => usual,
+            KeepAlive(_) | Closing(_) | Computing(_) | Gallery(_) | Generating(_)
+            | GeneratingClosing(_) | Memory(_) | WaitingClosing(_) => usual,
         }
     }
 
@@ -268,6 +284,7 @@ impl Scenario {
     pub(super) fn open_files(&self) -> u64 {
         let count = match self.work {
             KeepAlive(count) | Logged(count) | Closing(count) | Idle(count) => count,
+            Generating(count) | GeneratingClosing(count) => count,
             Computing(count)
             | Gallery(count)
             | Memory(count)
@@ -290,6 +307,7 @@ impl Scenario {
             Gallery(_) => ("transactions/s", "CPU µs/transaction"),
             Memory(_) => ("MB before any load", "MB afterwards"),
             Waiting(_) => ("requests/s", "bytes/connection"),
+            Generating(_) | GeneratingClosing(_) => ("requests/s", "generator's CPU µs/request"),
             Stairs | StairsClosing => ("lowest second ÷ median", "left over"),
             _ => ("requests/s", "CPU µs/request"),
         }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::tap::{self, Outcome};
-use crate::bench::setup;
+use crate::bench::{php, setup};
 
 /// Where the place sees the folder of the run. Every Debian has this folder for such a purpose, and
 /// the user of the tests may not see the way to the project's.
@@ -19,6 +19,8 @@ pub(super) const SEEN: &str = "/mnt";
 pub(super) const SERVER: &str = "bin/httpd";
 pub(super) const MODULES: &str = "mods.conf";
 pub(super) const HOSTS: &str = "hosts";
+/// What the PHP-FPM of the run is told, which listens at a socket beside it.
+pub(super) const POOL: &str = "fpm.conf";
 /// As whom root runs the tests.
 pub(super) const OWNER: &str = "nobody:nogroup";
 
@@ -108,8 +110,13 @@ impl Lab {
         }
     }
 
-    /// Starts the server as the suite does.
+    /// Starts the server as the suite does, and a PHP-FPM behind it that ends with the place.
     pub(super) fn start_server(&mut self) -> Result<(), String> {
+        // Without the machine's php.ini: what holds stands in the pool.
+        let fpm = format!("{} -n -y {SEEN}/{POOL}", php::FPM.0);
+        if self.job(&fpm, SETUP_LIMIT_S, "fpm")? != 0 {
+            return Err(format!("PHP-FPM does not start:\n{}", self.tail("fpm")));
+        }
         if self.job("t/TEST -start-httpd", SETUP_LIMIT_S, "start")? == 0 {
             return Ok(());
         }

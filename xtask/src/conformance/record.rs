@@ -21,8 +21,11 @@ its package. `cargo xtask conformance` runs it against trivet: every test sends 
 real server with the suite's own configuration of some forty virtual hosts, which trivet has to
 read as it is. The same suite was run in the same place against Debian's apache2, because not
 everything can pass here: some tests need modules in C that are built against httpd's headers, or
-programs that are not installed. Four of its areas are run; the others are about PHP, TLS and
-libraries.
+programs that are not installed. Five of its areas are run; the others are about TLS and libraries.
+
+The suite knows PHP as a module of the server (mod_php 4 and 5). Here its scripts run in a PHP-FPM
+8.2 of the run's own, through mod_proxy_fcgi, in front of both servers; short tags are on, and
+messages are not part of the page.
 
 A test that cannot run says so itself and is skipped; most often a module is missing that it is
 about. The number behind *passes* is the number of single checks. Only the column *why* is written

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use super::lab::{self, SEEN};
 use super::modules::Server;
-use crate::bench::setup;
+use crate::bench::{php, setup};
 
 /// What the suite and the namespaces need of Debian.
 const PACKAGES: &[&str] = &[
@@ -27,12 +27,13 @@ const PACKAGES: &[&str] = &[
     "libwww-perl",
     "openssl",
     "perl-doc",
+    php::FPM.1,
     "util-linux",
     "xz-utils",
 ];
 
-/// The areas of the suite that are about the server itself. PHP has its own, which needs PHP.
-const AREAS: [&str; 4] = ["apache", "modules", "filter", "http11"];
+/// The areas of the suite that are about the server itself, and the one about PHP.
+const AREAS: [&str; 5] = ["apache", "modules", "filter", "http11", "php"];
 
 /// Tests that need a module of the suite that is written in C, from their first request on. No
 /// server but httpd can load it, and httpd only one that is built against its headers.
@@ -63,6 +64,28 @@ const CHANGES: &[(&str, &str, &str)] = &[
         r#"RewriteCond %{REQUEST_FILENAME} "!^.{@limitrequestlinex2@}.""#,
     ),
     (
+        // Scripts run in PHP-FPM. The suite knows PHP as a module of the server only.
+        "Apache-Test/lib/Apache/Test.pm",
+        "return _need_multi(qw(php4 php5 sapi_apache2.c));",
+        "return _need_multi(qw(php4 php5 sapi_apache2.c proxy_fcgi));",
+    ),
+    (
+        "Apache-Test/lib/Apache/Test.pm",
+        "return _need_multi(qw(php4 sapi_apache2.c));",
+        "return _need_multi(qw(php4 sapi_apache2.c proxy_fcgi));",
+    ),
+    (
+        // The folders that its tests of PHP ask for; others have a `.php` for other tests.
+        "t/conf/extra.conf.in",
+        "<IfModule @PHP_MODULE@>\n    AddType application/x-httpd-php .php\n",
+        "<IfModule mod_proxy_fcgi.c>\n\
+         <DirectoryMatch \"^@SERVERROOT@/htdocs/(php|apache/acceptpathinfo)\">\n\
+         <FilesMatch \"\\.php$\">\n\
+         SetHandler \"proxy:unix:/mnt/fpm.sock|fcgi://localhost\"\n\
+         </FilesMatch>\n</DirectoryMatch>\n</IfModule>\n\
+         <IfModule @PHP_MODULE@>\n    AddType application/x-httpd-php .php\n",
+    ),
+    (
         // All other lines of mod_proxy are in such a section.
         "t/conf/proxy.conf.in",
         "ProxyPass /modules/proxy/fcgi-uds \
@@ -71,6 +94,21 @@ const CHANGES: &[(&str, &str, &str)] = &[
          \"unix:/tmp/apache-test-builtinfcgi.sock|fcgi://unused\"\n</IfModule>\n",
     ),
 ];
+
+/// The PHP-FPM of a run. Short tags are what PHP 4 had, for which most of the scripts were written;
+/// that messages are not part of a page is what php.ini-production says.
+const POOL: &str = "\
+[global]
+error_log = /mnt/out/fpm.log
+[www]
+listen = /mnt/fpm.sock
+pm = static
+pm.max_children = 2
+php_admin_flag[display_errors] = off
+php_admin_flag[log_errors] = on
+php_admin_flag[register_argc_argv] = on
+php_admin_flag[short_open_tag] = on
+";
 
 /// Fetches into "$1" the newest source of apache2 that the archive still has: mirrors drop the file
 /// of a version before its name. Prints the version.
@@ -175,6 +213,7 @@ impl Suite {
         let modules = server.module_conf(mpm, &run.join("modules"), &seen)?;
         fs::write(run.join(lab::MODULES), modules).map_err(failed)?;
         fs::write(run.join(lab::HOSTS), "127.0.0.1 localhost\n").map_err(failed)?;
+        fs::write(run.join(lab::POOL), POOL).map_err(failed)?;
         if setup::is_root() {
             command("chown", &["-R", lab::OWNER], &[&run])?;
         }

@@ -8,7 +8,9 @@ use std::process::Command;
 
 /// Which crates of the workspace each may use. Reading downwards, an arrow never points up.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("trivet", &["mpm", "server", "config", "runtime"]),
+    ("trivet", &["mpm", "server", "config", "runtime", "load"]),
+    // Tools never see the server: a load generator must not share the faults that it looks for.
+    ("load", &["http1", "message", "runtime", "scoreboard"]),
     ("mpm", &["server", "runtime", "scoreboard", "config"]),
     (
         "server",

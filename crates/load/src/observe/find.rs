@@ -65,10 +65,10 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let own = i32::try_from(std::process::id()).unwrap();
-        assert_eq!(listening(&[address]), [own]);
-        assert!(listening(&["192.0.2.1:80".parse().unwrap()]).is_empty(), "not of this machine");
-        drop(listener);
-        assert!(listening(&[address]).is_empty());
+        // A program that another test is about to start has it for a moment, too.
+        assert!(listening(&[address]).contains(&own));
+        let elsewhere = SocketAddr::new("192.0.2.1".parse().unwrap(), address.port());
+        assert!(listening(&[elsewhere]).is_empty(), "not of this machine");
     }
 
     #[test]

@@ -144,9 +144,11 @@ impl Busy {
         u32::try_from(rows.filter(|place| is_busy(*place)).count()).unwrap_or(u32::MAX)
     }
 
-    /// Workers there may be: what the sizing allows, or all that the board has room for.
+    /// Workers there may be.
     fn workers(&self) -> u32 {
-        let room = self.0.processes() * self.0.rows_per_process();
-        u32::try_from(room).unwrap_or(u32::MAX)
+        match self.0.sizing().workers {
+            0 => u32::try_from(self.0.processes() * self.0.rows_per_process()).unwrap_or(u32::MAX),
+            workers => workers,
+        }
     }
 }

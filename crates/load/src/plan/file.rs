@@ -46,15 +46,29 @@ const WORDS: [&str; 3] = ["expect", "think", "weight"];
 /// ID = number[1,1000]                 another value in each request
 /// http://$(HOST)/                     GET
 /// $(HOST)/item?id=$(ID)               http:// is not needed
-/// http://$(HOST)/form POST a=b&c=d    as siege writes it
-/// http://$(HOST)/form POST <form.txt  the body from a file, as it is; @form.txt is the same
-/// 5 PUT http://$(HOST)/x @x.json      a weight and a method may come first
+/// http://$(HOST)/form POST a=b&c=d    as siege writes it; without a method all is the URL
+/// http://$(HOST)/form POST <form.txt  the body from a file, without its last line end, as a form
+/// 5 PUT http://$(HOST)/x @x.json      a weight and a method may come first; the file as it is
 ///   Content-Type: application/json    indented lines belong to the request above: fields,
 ///   expect=200,3xx think=0.5-2s       the statuses that are right, how long users wait after it
 /// ```
 ///
-/// A URL with a body and no method is a POST. A body of a file that is named `.json`, `.xml`,
-/// `.txt` or `.html` has that type, any other is a form unless a field says.
+/// Blanks in a URL are sent as `%20`, and behind a blank `#` begins a comment. A file behind `@`
+/// that is named `.json`, `.xml`, `.txt` or `.html` has that type; any other body is a form unless
+/// a field says. What siege 4.0.7 does was read off it; other than there, a name that nobody
+/// defined is a fault, not nothing.
+///
+/// ```
+/// use load::plan::{Options, Variables, file};
+///
+/// let text = "HOST=localhost:8080\n$(HOST)/\n3 POST $(HOST)/form a=b\n  expect=303\n";
+/// let mut load = |name: &str| std::fs::read(name).map_err(|error| format!("{name}: {error}"));
+/// let entries =
+///     file::parse("urls.txt", text, &mut Variables::default(), &Options::default(), &mut load)
+///         .unwrap();
+/// assert_eq!(entries[1].name, "POST http://localhost:8080/form");
+/// assert_eq!(entries[1].weight, 3);
+/// ```
 pub fn parse(
     file: &str,
     text: &str,
@@ -97,6 +111,17 @@ struct Current {
     think: Option<Think>,
 }
 
+impl Current {
+    /// siege drops the line end of a file, and takes each for a form.
+    fn trim_as_siege_does(&mut self) {
+        self.content_type = FORM;
+        let Some(bytes) = &self.bytes else { return };
+        let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        self.bytes = Some(line.into());
+    }
+}
+
 struct Reader<'a, 'b> {
     variables: &'a mut Variables,
     options: &'a Options,
@@ -124,31 +149,26 @@ impl Reader<'_, '_> {
 
     /// `[WEIGHT] [METHOD] URL [METHOD] [BODY | <FILE | @FILE]`.
     fn request(&mut self, line: usize, text: &str) -> Result<Current, Fault> {
-        let (mut weight, mut method, mut rest) = (1, "", text);
+        let (mut weight, mut rest) = (1, text);
         let (first, after) = split_word(rest);
         if first.bytes().all(|byte| byte.is_ascii_digit()) && !after.is_empty() {
             weight = parse_weight(text, first)?;
             rest = after;
         }
         let (first, after) = split_word(rest);
-        if first.bytes().all(|byte| byte.is_ascii_uppercase()) && !after.is_empty() {
-            // A host in capitals is followed by a method or a body at most.
-            if !METHODS.contains(&split_word(after).0) {
-                method = first;
-                rest = after;
-            }
-        }
-        let (url, mut body) = split_word(rest);
-        let (second, after) = split_word(body);
-        if METHODS.contains(&second) && method.is_empty() {
-            method = second;
-            body = after;
-        }
+        // A host in capitals is followed by a method at most.
+        let is_method = first.bytes().all(|byte| byte.is_ascii_uppercase()) && !after.is_empty();
+        let (url, method, body) = if is_method && !METHODS.contains(&split_word(after).0) {
+            let (url, body) = split_word(after);
+            (url, first, body)
+        } else {
+            split_at_method(rest)
+        };
         let mut current = Current {
             line,
             weight,
             method: method.to_owned(),
-            url: url.to_owned(),
+            url: url.split(" #").next().unwrap_or(url).trim_end().to_owned(),
             body: None,
             bytes: None,
             content_type: FORM,
@@ -160,6 +180,9 @@ impl Reader<'_, '_> {
             Some(name) => self.read_body(text, name.trim(), &mut current)?,
             None if !body.is_empty() => current.body = Some(body.to_owned()),
             None => {}
+        }
+        if body.starts_with('<') {
+            current.trim_as_siege_does();
         }
         Ok(current)
     }
@@ -266,6 +289,17 @@ fn parse_weight(text: &str, word: &str) -> Result<u32, Fault> {
 fn definition(text: &str) -> Option<(&str, &str)> {
     let (name, value) = text.split_once('=')?;
     is_name(name.trim()).then_some((name.trim(), value.trim()))
+}
+
+/// A URL, which may hold blanks, the method behind it and the body behind that.
+fn split_at_method(text: &str) -> (&str, &str, &str) {
+    for (at, _) in text.match_indices([' ', '\t']) {
+        let (word, after) = split_word(text[at..].trim_start());
+        if METHODS.contains(&word) {
+            return (text[..at].trim_end(), word, after);
+        }
+    }
+    (text, "", "")
 }
 
 /// The first word, and what comes after the blanks behind it.

@@ -5,7 +5,7 @@ use crate::plan::Values;
 
 fn load(name: &str) -> Result<Vec<u8>, String> {
     match name {
-        "form.txt" | "x.json" | "data" => Ok(format!("<{name}>$(x)").into_bytes()),
+        "form.txt" | "x.json" | "data" => Ok(format!("<{name}>$(x)\n").into_bytes()),
         _ => Err(format!("{name}: no such file")),
     }
 }
@@ -32,7 +32,8 @@ fn lines_of_siege_are_read() {
     let text = "# comment\n\nHOST=example.org:81\nPATH = /a/b\r\n\
         http://$(HOST)/\n${HOST}$(PATH)?x=1\n\
         https://example.org/form POST a=b&c=d e\nhttp://$(HOST)/f POST <form.txt\n\
-        http://h/p PUT < data\nh/d DELETE\nh/o OPTIONS\nlocalhost:8080/x=y#z\n";
+        http://h/p PUT < data\nh/d DELETE\nh/o OPTIONS\n\
+        localhost:8080/x=y#z\nh/a b c\nh/hash # comment\nh/i\tPOST\tk POST\n";
     assert_eq!(
         rows(text),
         [
@@ -44,6 +45,9 @@ fn lines_of_siege_are_read() {
             "1 DELETE http://h/d",
             "1 OPTIONS http://h/o",
             "1 GET http://localhost:8080/x=y",
+            "1 GET http://h/a%20b%20c",
+            "1 GET http://h/hash",
+            "1 POST http://h/i k POST",
         ]
     );
 }
@@ -52,7 +56,7 @@ fn lines_of_siege_are_read() {
 fn weights_methods_and_indented_lines_are_read() {
     let text = "5 PUT http://h/x @x.json\n  X-Y: z=1\n\tthink=0.5-2s expect=200,3xx\n\n\
         \x20 # a comment between\n  Accept:\n7 h/a\nHEAD h/b\n\
-        h/c k=v\n  weight=0\nPROPFIND h/d\nHOST POST x\n";
+        POST h/c k=v\n  weight=0\nPROPFIND h/d\nHOST POST x\n";
     assert_eq!(
         rows(text),
         [
@@ -74,7 +78,7 @@ fn weights_methods_and_indented_lines_are_read() {
 
 #[test]
 fn variables_of_the_file_change_from_request_to_request() {
-    let entries = read("ID = number[1,1000000]\nh/item/#{ID} id=$(ID)\n").unwrap();
+    let entries = read("ID = number[1,1000000]\nh/item/#{ID} POST id=$(ID)\n").unwrap();
     assert_eq!(entries[0].name, "POST http://h/item/$(ID)");
     let mut values = Values::new(1, 1);
     let mut seen = Vec::new();

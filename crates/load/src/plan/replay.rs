@@ -1,6 +1,6 @@
 //! Reads access logs, so that their requests can be sent again at the pace they came.
 //!
-//! A line costs 12 bytes, 24 when it is finished; each different request is kept once, as its
+//! A line costs 16 bytes, 28 when it is finished; each different request is kept once, as its
 //! `Entry`. Lines whose request cannot be sent again are counted: a log does not hold bodies.
 
 use super::request::{Draft, Entry, Options, Statuses};
@@ -25,8 +25,8 @@ pub struct Recording {
     pub first_left_out: Option<String>,
 }
 
-/// Lines kept at most: 240 MB while reading.
-const LINES_MAX: usize = 20_000_000;
+/// Lines kept at most: 280 MB of memory.
+const LINES_MAX: usize = 10_000_000;
 /// Bytes of one line at most.
 const LINE_BYTES_MAX: usize = 64 * 1024;
 /// Bytes that all different requests together may have.
@@ -34,6 +34,20 @@ const REQUEST_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 /// Reads a log line by line: the common format, combined, vhost_combined, each with anything that
 /// has no quotes behind it, such as `%D`.
+///
+/// ```
+/// use load::plan::{Options, replay::Reader};
+/// use load::url::Url;
+///
+/// let mut reader = Reader::new(Url::parse("localhost:8080").unwrap(), Options::default());
+/// reader.line(br#"::1 - - [21/Nov/2026:03:00:00 +0000] "GET /a HTTP/1.1" 200 5"#);
+/// reader.line(br#"::1 - - [21/Nov/2026:03:00:00 +0000] "GET /a HTTP/1.1" 200 5"#);
+/// reader.line(br#"::1 - - [21/Nov/2026:03:00:01 +0000] "POST /a HTTP/1.1" 200 5"#);
+/// let recording = reader.finish();
+/// assert_eq!(recording.entries.len(), 1);
+/// assert_eq!(recording.moments_ns, [0, 500_000_000]);
+/// assert_eq!(recording.left_out, 1);
+/// ```
 #[derive(Debug)]
 pub struct Reader {
     base: Url,

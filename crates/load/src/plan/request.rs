@@ -287,6 +287,9 @@ impl Entry {
             }
             value.clear();
             text.write(values, &mut value);
+            if let Some(cookies) = cookies.filter(|_| name == "cookie") {
+                self.add_cookies(cookies, &mut value);
+            }
             tell(&name, &value);
         }
         if self.has_length() {
@@ -330,6 +333,16 @@ impl Entry {
         is_usual || self.request.body != Body::None
     }
 
+    /// Adds the cookies of the jar to those of the request itself: there is one field for both
+    /// (RFC 6265 section 5.4).
+    fn add_cookies(&self, cookies: Cookies<'_>, out: &mut Vec<u8>) {
+        let len = out.len();
+        out.extend(b"; ");
+        if !cookies.jar.write_value(&self.url, cookies.now_s, out) {
+            out.truncate(len);
+        }
+    }
+
     fn encode(&self, values: &mut Values, cookies: Option<Cookies<'_>>, out: &mut Vec<u8>) {
         out.extend(self.request.method.as_bytes());
         out.push(b' ');
@@ -339,6 +352,9 @@ impl Entry {
             out.extend(name.as_bytes());
             out.extend(b": ");
             text.write(values, out);
+            if let Some(cookies) = cookies.filter(|_| name.eq_ignore_ascii_case("cookie")) {
+                self.add_cookies(cookies, out);
+            }
             out.extend(b"\r\n");
         }
         if let Some(cookies) = cookies.filter(|_| !self.has_own_cookies) {
@@ -363,6 +379,9 @@ impl Entry {
 const CONNECTION_FIELDS: [&str; 7] =
     ["host", "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"];
 
+/// Fields of one request at most; servers take a hundred.
+const FIELDS_MAX: usize = 1000;
+
 /// Fields that are collected.
 #[derive(Default)]
 struct Fields {
@@ -377,6 +396,9 @@ impl Fields {
 
     /// Adds fields that were written: they replace those of their name, and not each other.
     fn add(&mut self, fields: &[(String, String)], variables: &Variables) -> Result<(), Fault> {
+        if fields.len() > FIELDS_MAX {
+            return Err(Fault::new("", 0, format!("{FIELDS_MAX} fields at most were expected")));
+        }
         let mut added: Vec<(String, Text)> = Vec::new();
         for (name, value) in fields {
             check_token(name, "a field name")?;

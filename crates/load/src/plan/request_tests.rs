@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::plan::cookies::Jar;
+use proptest::prelude::*;
 
 fn plain() -> Options {
     Options { user_agent: "t".to_owned(), ..Options::default() }
@@ -136,7 +137,7 @@ fn what_would_break_a_request_is_a_fault() {
 }
 
 #[test]
-fn cookies_of_the_user_go_along_unless_the_request_has_its_own() {
+fn cookies_of_the_user_go_along_with_those_of_the_request() {
     let mut jar = Jar::default();
     let draft = Draft { url: "http://h/", ..Draft::default() };
     let plain_entry = entry(&draft, &plain());
@@ -153,6 +154,10 @@ fn cookies_of_the_user_go_along_unless_the_request_has_its_own() {
     let own = Draft { fields: fields(&[("Cookie", "b=2")]), ..draft };
     out.clear();
     entry(&own, &plain()).write(&mut values, Some(cookies), &mut out);
+    assert!(out.ends_with(b"\r\nCookie: b=2; a=1\r\n\r\n"));
+    let none = Jar::default();
+    out.clear();
+    entry(&own, &plain()).write(&mut values, Some(Cookies { jar: &none, now_s: 0 }), &mut out);
     assert!(out.ends_with(b"\r\nCookie: b=2\r\n\r\n"));
 }
 
@@ -221,5 +226,42 @@ fn base64_pads_as_its_standard_says() {
     ];
     for (text, expect) in rows {
         assert_eq!(base64(text.as_bytes()), expect);
+    }
+}
+
+proptest! {
+    /// Whatever is asked for, the server's end of HTTP/1 reads back what was meant.
+    #[test]
+    fn a_server_reads_what_was_asked_for(
+        path in "\\PC{0,20}",
+        name in "[A-Za-z-]{1,10}",
+        value in "[ -~\u{a0}-\u{ff}\t\r\n\0]{0,20}",
+        body in proptest::option::of("\\PC{0,20}"),
+    ) {
+        let url = format!("http://h/{path}");
+        let draft = Draft {
+            url: &url,
+            fields: fields(&[(&name, &value)]),
+            body: body.as_deref(),
+            ..Draft::default()
+        };
+        let Ok(entry) = Entry::new(&draft, &Variables::default(), &plain()) else { return Ok(()) };
+        let mut out = Vec::new();
+        entry.write(&mut Values::new(1, 1), None, &mut out);
+        let mut parser = http1::HeadParser::new();
+        let progress = parser.advance(&out, &http1::HeadLimits::default());
+        let Ok(http1::Progress::Complete { len }) = progress else {
+            return Err(TestCaseError::fail(format!("{progress:?}: {}", out.escape_ascii())));
+        };
+        let request = parser.request(&out);
+        prop_assert_eq!(request.method(), entry.request().method.as_bytes());
+        prop_assert_eq!(request.target(), entry.url.target.as_bytes());
+        let mut body = Vec::new();
+        entry.write_body(&Values::new(1, 1), &mut body);
+        prop_assert_eq!(&out[len..], &body[..]);
+        let sent = value.trim_matches([' ', '\t']);
+        if !sent.is_empty() && !sent.contains(['$', '#']) {
+            prop_assert_eq!(request.get_name(name.as_bytes()), Some(sent.as_bytes()));
+        }
     }
 }

@@ -59,6 +59,14 @@ impl Histogram {
         }
     }
 
+    /// How many are longer than this.
+    pub fn count_above(&self, ns: u64) -> u64 {
+        match self.count() {
+            0 => 0,
+            count => count - self.hdr.count_between(0, ns),
+        }
+    }
+
     /// The shortest, in nanoseconds; 0 if there are none.
     pub fn min_ns(&self) -> u64 {
         if self.count() == 0 { 0 } else { self.hdr.min() }

@@ -34,6 +34,8 @@ pub struct Window {
     pub repeated: u64,
     /// Requests under way when the run ended.
     pub aborted: u64,
+    /// How long they had been under way: their latencies would have been longer.
+    pub waiting: Histogram,
     /// Requests that were sent after they were due as no connection was free.
     pub late: u64,
     /// Requests that were sent after they were due as this program had no time for them.
@@ -95,6 +97,7 @@ impl Window {
             sent_bytes: 0,
             repeated: 0,
             aborted: 0,
+            waiting: Histogram::default(),
             late: 0,
             slipped: 0,
             reused: 0,
@@ -124,6 +127,12 @@ impl Window {
             Some(known) if first.at_ns < known.at_ns => *known = first,
             Some(_) => {}
         }
+    }
+
+    /// A request was under way when the run ended, since so long.
+    pub(crate) fn abort(&mut self, waited_ns: u64) {
+        self.aborted += 1;
+        self.waiting.record(waited_ns);
     }
 
     /// All failures together.
@@ -158,6 +167,7 @@ impl Window {
         self.sent_bytes += other.sent_bytes;
         self.repeated += other.repeated;
         self.aborted += other.aborted;
+        self.waiting.add(&other.waiting);
         self.late += other.late;
         self.slipped += other.slipped;
         self.reused += other.reused;

@@ -22,6 +22,8 @@ pub enum Doubt {
     Drift(f64),
     /// Users, rate and latency do not fit together by so much, in percent (Little's law).
     Little(f64),
+    /// So many requests had waited longer than the 99th percentile when the run ended.
+    Unanswered(u64),
     /// Arrivals that found no free connection, in percent.
     Late(f64),
     /// Arrivals that this program sent too late, in percent.
@@ -34,6 +36,9 @@ const STARVED_PERCENT: f64 = 5.0;
 const DRIFT_PERCENT: f64 = 10.0;
 const LITTLE_PERCENT: f64 = 3.0;
 const LATE_PERCENT: f64 = 1.0;
+
+/// One or two of many may be slow at any moment.
+const UNANSWERED_MAX: u64 = 2;
 
 /// Requests above a percentile that make it one.
 const ABOVE_MIN: f64 = 10.0;
@@ -68,6 +73,10 @@ impl Doubt {
                  the time is in no figure",
                 figure(percent)
             ),
+            Self::Unanswered(count) => format!(
+                "{count} requests had waited longer than p99 when the run ended, and are in no \
+                 percentile: the server leaves some users waiting"
+            ),
             Self::Slipped(percent) => format!(
                 "this program sent {} % of the requests more than 1 ms after they were due: it \
                  needs more threads (-t) or a processor of its own",
@@ -96,6 +105,9 @@ impl Doubt {
         doubts.extend(little(record));
         let share = |count: u64| count as f64 / record.summary.requests.max(1) as f64 * 100.0;
         let (late, slipped) = (share(record.summary.late), share(record.summary.slipped));
+        if record.summary.aborted_slow > UNANSWERED_MAX {
+            doubts.push(Self::Unanswered(record.summary.aborted_slow));
+        }
         if late > LATE_PERCENT {
             doubts.push(Self::Late(late));
         }

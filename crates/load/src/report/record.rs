@@ -79,6 +79,10 @@ pub struct Summary {
     pub timeouts: u64,
     /// Under way when the run ended; counted nowhere else.
     pub aborted: u64,
+    /// Those of them that had been under way for longer than 99 % of the answers took.
+    pub aborted_slow: u64,
+    /// How long the oldest of them had been under way, in microseconds.
+    pub aborted_oldest_us: f64,
     /// Sent once more as the server had closed the idle connection; counted once.
     pub repeated: u64,
     /// Sent more than a millisecond after they were due, as no connection was free.
@@ -288,6 +292,8 @@ impl Summary {
             timeouts: total.failures_of(Failure::Timeout)
                 + total.failures_of(Failure::ConnectTimeout),
             aborted: total.aborted,
+            aborted_slow: total.waiting.count_above(total.latency.percentile_ns(99.0)),
+            aborted_oldest_us: us(total.waiting.max_ns()),
             repeated: total.repeated,
             late: total.late,
             slipped: total.slipped,

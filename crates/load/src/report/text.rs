@@ -52,8 +52,10 @@ fn write_counts(out: &mut String, summary: &Summary) -> fmt::Result {
     let received = bytes(summary.received_bytes as f64);
     let rate = bytes(per_second(summary.received_bytes));
     writeln!(out, "  received    {received:>14}   {rate}/s")?;
-    let extra = [
-        (summary.aborted, "aborted", "under way at the end"),
+    let oldest = time_us(summary.aborted_oldest_us);
+    let under_way = format!("under way at the end, the oldest for {oldest}");
+    let extra: [(u64, &str, &str); 4] = [
+        (summary.aborted, "aborted", &under_way),
         (summary.repeated, "repeated", "the server had closed the idle connection"),
         (summary.late, "late", "no connection was free when they were due: see -c"),
         (summary.slipped, "slipped", "this program sent them more than 1 ms after they were due"),
@@ -141,7 +143,7 @@ fn write_generator(out: &mut String, record: &Record) -> fmt::Result {
 fn write_server(out: &mut String, server: &Server) -> fmt::Result {
     write!(
         out,
-        "the server ({}): {} us of CPU per request, {} % of a processor, {} of memory in {} process{}",
+        "the server ({}): {} us of CPU per request, {} % of a processor, {} in {} process{}",
         server.program,
         figure(server.cpu_us_per_request),
         figure(server.cpu_percent),

@@ -92,11 +92,13 @@ impl Shared {
         Some(*which as usize)
     }
 
-    /// When the run ends at the latest.
+    /// When the run ends at the latest. Requests that come by the clock are given the time to end:
+    /// those that take long would be missing otherwise.
     pub(crate) fn end_ns(&self) -> Option<u64> {
-        // Requests that came by the clock are given the time to end, users are sent home.
-        let pattern_ns = if self.is_open_loop() { None } else { self.pacer.duration_ns() };
-        let duration_ns = match (self.options.duration_ns, pattern_ns) {
+        if self.is_open_loop() {
+            return None;
+        }
+        let duration_ns = match (self.options.duration_ns, self.pacer.duration_ns()) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };

@@ -149,9 +149,9 @@ impl User {
             let entry_index =
                 worker.shared.recorded(&turn).unwrap_or_else(|| own(&mut self.cursor));
             let entry = &worker.shared.plan.entries()[entry_index];
-            worker.in_flight.set(worker.in_flight.get() + 1);
+            worker.set_under_way(self.id, intended_ns);
             self.ask(&Turn { entry_index, entry, intended_ns, begun_ns }).await;
-            worker.in_flight.set(worker.in_flight.get() - 1);
+            worker.set_under_way(self.id, 0);
             if let Some(think) = entry.think.or(worker.shared.options.think) {
                 timer::sleep(Duration::from_nanos(self.cursor.think_ns(think))).await;
             }

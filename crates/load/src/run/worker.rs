@@ -71,7 +71,8 @@ pub(crate) struct Worker {
     /// Users of the whole run that there should be.
     wanted: Cell<u32>,
     live: Cell<u32>,
-    pub(crate) in_flight: Cell<u32>,
+    /// For each of this thread's users when its request should have been sent; 0 between two.
+    under_way: RefCell<Vec<u64>>,
     /// Requests that this thread may still begin without asking.
     tickets: Cell<u64>,
     /// Nothing more will be begun.
@@ -128,7 +129,7 @@ impl Worker {
             present: RefCell::default(),
             wanted: Cell::new(0),
             live: Cell::new(0),
-            in_flight: Cell::new(0),
+            under_way: RefCell::default(),
             tickets: Cell::new(0),
             is_spent: Cell::new(false),
             waker: RefCell::default(),
@@ -148,6 +149,17 @@ impl Worker {
             true => self.live.get() * self.shared.options.threads as u32,
             false => self.wanted.get(),
         }
+    }
+
+    /// A user has a request under way, since the moment when it should have been sent; 0 says that
+    /// it has none any more.
+    pub(crate) fn set_under_way(&self, id: u32, intended_ns: u64) {
+        let place = id as usize / self.shared.options.threads;
+        let mut under_way = self.under_way.borrow_mut();
+        if under_way.len() <= place {
+            under_way.resize(place + 1, 0);
+        }
+        under_way[place] = intended_ns;
     }
 
     pub(crate) fn ended(&self, end_ns: u64) {
@@ -186,6 +198,11 @@ impl Worker {
     // --- when -----------------------------------------------------------------------------------
 
     async fn keep_pace(self: &Rc<Self>, alarm: &Alarm) {
+        // All threads begin at the same moment.
+        if alarm.ring_at(self.shared.begun_ns).await.is_err() {
+            self.is_spent.set(true);
+            return self.wake_main();
+        }
         match self.shared.is_open_loop() {
             true => self.let_arrive(alarm).await,
             false => self.keep_users(alarm).await,
@@ -257,6 +274,7 @@ impl Worker {
         let mut number = self.index as u64;
         while options.requests.is_none_or(|requests| number < requests)
             && let Some(due_ns) = pacer.due(number)
+            && options.duration_ns.is_none_or(|duration_ns| due_ns < duration_ns)
         {
             let due_ns = origin_ns + due_ns;
             if due_ns > clock::monotonic_ns() && alarm.ring_at(due_ns).await.is_err() {
@@ -423,7 +441,11 @@ impl Worker {
             run_queue_ns - std::mem::replace(&mut books.run_queue_ns, run_queue_ns);
         window.users = self.live.get();
         if is_last {
-            window.aborted = u64::from(self.in_flight.get());
+            let now_ns = clock::monotonic_ns();
+            let under_way = self.under_way.borrow();
+            for intended_ns in under_way.iter().filter(|intended_ns| **intended_ns > 0) {
+                window.abort(now_ns.saturating_sub(*intended_ns));
+            }
         }
         window
     }

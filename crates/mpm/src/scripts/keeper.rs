@@ -7,8 +7,10 @@ use crate::generation::Generation;
 use crate::supervisor::{Parent, Stop};
 use runtime::clock;
 use runtime::process::{self, Ending, Fork, Order};
+use runtime::programs::{Desk, Line, Orders};
 use runtime::wake;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
+use std::os::fd::AsFd;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -19,6 +21,13 @@ const REST_MS_MAX: u64 = 60_000;
 /// How long one has to live so that its end says nothing about the next one's.
 const GOOD_LIFE_MS: u64 = 60_000;
 
+/// How often one is asked whether it goes on.
+const QUESTION_MS: u64 = 1000;
+
+/// Questions that one may leave without an answer. It waits for nothing, so that it answers at once
+/// even when it has much to do; and while the parent sleeps none is asked.
+const UNANSWERED_MAX: u32 = 10;
+
 /// How long they may take to end at the end of the server: longer than they give their programs.
 const STOP_PATIENCE_MS: u64 = 4000;
 
@@ -28,6 +37,56 @@ struct Keeper {
     since_ms: u64,
     /// Not by its number: that of a restart that failed is used again.
     generation: Weak<Generation>,
+    /// `None` once nobody is left who could order.
+    line: Option<Line>,
+    /// Processes whose desks it could not be told of.
+    untold: Vec<i32>,
+    /// When it is asked next whether it goes on, and how often it has not answered.
+    question_ms: u64,
+    unanswered: u32,
+}
+
+impl Keeper {
+    fn new(pid: i32, generation: Weak<Generation>, line: Line) -> Self {
+        let now_ms = clock::monotonic_ms();
+        Self {
+            pid,
+            since_ms: now_ms,
+            generation,
+            line: Some(line),
+            untold: Vec::new(),
+            question_ms: now_ms + QUESTION_MS,
+            unanswered: 0,
+        }
+    }
+
+    fn tell(&mut self, pid: i32) {
+        let (Some(line), Some(generation)) = (&self.line, self.generation.upgrade()) else {
+            return;
+        };
+        let Some(scripts) = &generation.scripts else { return };
+        if let Some(desk) = scripts.desks().get(pid)
+            && line.tell(pid, desk).is_err()
+        {
+            self.untold.push(pid);
+        }
+    }
+
+    /// Ask whether it goes on, if it is time to; says whether it hangs.
+    fn hangs(&mut self, now_ms: u64) -> bool {
+        let Some(line) = self.line.as_ref().filter(|_| now_ms >= self.question_ms) else {
+            return false;
+        };
+        self.question_ms = now_ms + QUESTION_MS;
+        if let Some(lost) = line.answers() {
+            self.unanswered = 0;
+            self.untold.extend(lost);
+        }
+        line.ask();
+        self.unanswered += 1;
+        std::mem::take(&mut self.untold).into_iter().for_each(|pid| self.tell(pid));
+        self.unanswered > UNANSWERED_MAX
+    }
 }
 
 /// All of them.
@@ -81,20 +140,21 @@ fn is_same(one: &Weak<Generation>, other: &Arc<Generation>) -> bool {
 impl Parent<'_> {
     /// Sleep until a signal is there, the bell rings, somebody wants a script, or the time is over.
     pub(crate) fn sleep(&self, limit: Duration) {
-        let orders = self.unread_orders();
+        let unread = self.unread();
+        let desks: Vec<_> =
+            unread.iter().filter_map(|it| Some(it.scripts.as_ref()?.desks())).collect();
         let mut watched = vec![self.signals.as_fd(), self.bell.as_fd()];
-        watched.extend(orders.iter().map(AsFd::as_fd));
+        watched.extend(desks.iter().map(|desks| desks.as_fd()));
         wake::readable(&watched, limit);
         self.bell.silence();
     }
 
-    /// The sockets of orders that nobody reads.
-    fn unread_orders(&self) -> Vec<OwnedFd> {
+    /// The generations whose orders nobody reads.
+    fn unread(&self) -> Vec<&Arc<Generation>> {
         if self.stop == Some(Stop::Now) || clock::monotonic_ms() < self.keepers.rest_ms {
             return Vec::new();
         }
-        let unread = self.ordering().filter(|it| !self.keepers.serves(it));
-        unread.filter_map(|it| it.scripts.as_ref()?.desk.watched()).collect()
+        self.ordering().filter(|it| !self.keepers.serves(it)).collect()
     }
 
     /// The generations whose children may order programs.
@@ -102,20 +162,65 @@ impl Parent<'_> {
         self.live().map(|crew| &crew.generation).chain(&self.keepers.draining)
     }
 
-    /// Start the managers that are asked for.
-    pub(crate) fn start_script_managers(&mut self) {
+    /// Start the managers that are asked for, and see that they go on.
+    pub(crate) fn see_to_script_managers(&mut self) {
+        self.question_script_managers();
         if clock::monotonic_ms() < self.keepers.rest_ms {
             return;
         }
         let has_orders = |generation: &&Arc<Generation>| {
-            let desk = generation.scripts.as_ref().and_then(|scripts| scripts.desk.watched());
-            desk.is_some_and(|desk| !wake::readable(&[desk.as_fd()], Duration::ZERO).is_empty())
+            generation.scripts.as_ref().is_some_and(|scripts| scripts.desks().has_orders())
         };
         let waiting = self.ordering().filter(|it| !self.keepers.serves(it));
         // One at a time: a child inherits what the stack holds.
         let first = waiting.filter(has_orders).map(Arc::clone).next();
         if let Some(generation) = first {
             self.start_script_manager(&generation);
+        }
+    }
+
+    /// A way to order for a child of `generation` that is about to be forked, and its other end.
+    pub(crate) fn way_to_order(generation: &Generation) -> io::Result<Option<(Orders, Desk)>> {
+        generation.scripts.as_ref().map(|_| Orders::pair()).transpose()
+    }
+
+    /// The child `pid` was forked and may order.
+    pub(crate) fn take_orders_of(
+        &mut self,
+        generation: &Arc<Generation>,
+        pid: i32,
+        desk: Option<Desk>,
+    ) {
+        let (Some(scripts), Some(desk)) = (&generation.scripts, desk) else { return };
+        if let Err(error) = scripts.desks().add(pid, desk) {
+            let text = format!("child pid {pid} cannot have scripts started: {error}");
+            return self.complain(1242, &text);
+        }
+        let is_its = |keeper: &&mut Keeper| is_same(&keeper.generation, generation);
+        self.keepers.live.iter_mut().filter(is_its).for_each(|keeper| keeper.tell(pid));
+    }
+
+    /// A process has ended, which may have been a child that ordered.
+    pub(crate) fn forget_orders_of(&mut self, pid: i32) {
+        for generation in self.ordering() {
+            generation.scripts.as_ref().inspect(|scripts| scripts.desks().remove(pid));
+        }
+    }
+
+    /// Ask the managers whether they go on, and end those that hang: others take their place.
+    fn question_script_managers(&mut self) {
+        let now_ms = clock::monotonic_ms();
+        let live = self.keepers.live.iter_mut();
+        let hanging: Vec<i32> =
+            live.filter_map(|keeper| keeper.hangs(now_ms).then_some(keeper.pid)).collect();
+        for pid in hanging {
+            let seconds = u64::from(UNANSWERED_MAX) * QUESTION_MS / 1000;
+            let text = format!(
+                "the process that starts scripts has not answered for {seconds} s, sending a \
+                 SIGKILL: pid {pid}"
+            );
+            self.complain(1239, &text);
+            process::order(pid, Order::Kill);
         }
     }
 
@@ -134,18 +239,23 @@ impl Parent<'_> {
     pub(crate) fn forget_who_orders_no_more(&mut self) {
         let children = &self.children;
         self.keepers.draining.retain(|it| children.of(it.number).next().is_some());
+        let ordering: Vec<_> = self.ordering().map(Arc::downgrade).collect();
+        let is_needed = |keeper: &Keeper| ordering.iter().any(|it| it.ptr_eq(&keeper.generation));
+        let live = self.keepers.live.iter_mut();
+        live.filter(|keeper| !is_needed(keeper)).for_each(|keeper| keeper.line = None);
     }
 
     fn start_script_manager(&mut self, generation: &Arc<Generation>) {
         let parent = process::id();
-        match process::fork() {
-            Ok(Fork::Child) => {
+        let forked = Line::pair().and_then(|line| Ok((line, process::fork()?)));
+        match forked {
+            Ok(((own, line), Fork::Child)) => {
+                drop(own);
                 self.leave_to_parent(generation);
-                process::exit_now(super::serve(generation, parent))
+                process::exit_now(super::serve(generation, parent, line))
             }
-            Ok(Fork::Parent(pid)) => {
-                let (since_ms, generation) = (clock::monotonic_ms(), Arc::downgrade(generation));
-                self.keepers.live.push(Keeper { pid, since_ms, generation });
+            Ok(((line, _), Fork::Parent(pid))) => {
+                self.keepers.live.push(Keeper::new(pid, Arc::downgrade(generation), line));
             }
             Err(error) => {
                 self.keepers.rest(clock::monotonic_ms());
@@ -191,6 +301,27 @@ impl Parent<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_manager_hangs_that_has_left_many_questions_without_an_answer() {
+        let (line, manager) = Line::pair().unwrap();
+        let mut keeper = Keeper::new(1, Weak::new(), line);
+        let mut now_ms = keeper.question_ms;
+        let mut ask = |keeper: &mut Keeper| {
+            now_ms += QUESTION_MS;
+            // Looking more often changes nothing, and neither does a long sleep of the parent.
+            let hangs = keeper.hangs(now_ms);
+            hangs || keeper.hangs(now_ms)
+        };
+        for _ in 0..5 {
+            assert!(!(0..UNANSWERED_MAX).any(|_| ask(&mut keeper)));
+            manager.answer();
+        }
+        assert!(!(0..UNANSWERED_MAX).any(|_| ask(&mut keeper)));
+        assert!(ask(&mut keeper));
+        keeper.line = None;
+        assert!(!ask(&mut keeper));
+    }
 
     #[test]
     fn managers_that_die_early_rest_for_longer_each_time() {

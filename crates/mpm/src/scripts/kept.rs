@@ -3,13 +3,14 @@
 
 mod process;
 
+use super::room::Load;
 use super::suexec;
 use crate::broker::{Broker, Order, Outcome, ProcessId, RequestId};
 use process::{Event, Process, exit_line};
 use runtime::clock;
 use runtime::programs::{
     Counter, Denial, Doorway, Heard, Identity, Launch, Limits, Malformed, Report, Step, Wanted,
-    Word, log_pipe,
+    Whom, Word, log_pipe,
 };
 use server::{Server, Severity};
 use std::collections::BTreeMap;
@@ -17,12 +18,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// Requests that have or want a process: more than there are slots for. What is beyond that comes
-/// from nobody who serves.
-const TENANTS_MAX: usize = 1 << 16;
+/// Descriptors of a process: what it says, where it is reached, and its connection.
+const DESCRIPTORS: usize = 3;
 
 /// Somebody who has a process, or wants one.
 struct Tenant {
+    /// The process that serves it.
+    owner: i32,
     counter: Counter,
     process: Option<ProcessId>,
 }
@@ -64,6 +66,17 @@ impl<'a> Kept<'a> {
         self.processes.is_empty() && self.broker.is_empty()
     }
 
+    /// How many have or want a process, and how many of those one serving process serves.
+    pub(super) fn tenants(&self, owner: i32) -> Load {
+        let own = self.tenants.values().filter(|tenant| tenant.owner == owner).count();
+        Load { all: self.tenants.len(), own }
+    }
+
+    /// Descriptors of processes.
+    pub(super) fn descriptors(&self) -> usize {
+        DESCRIPTORS * self.processes.len()
+    }
+
     /// What is to be watched, and whom it concerns.
     pub(super) fn watched(&self) -> impl Iterator<Item = (Concern, BorrowedFd<'_>)> {
         let tenants = self.tenants.iter();
@@ -81,18 +94,16 @@ impl<'a> Kept<'a> {
         kills.chain(broker).min().unwrap_or(u64::MAX)
     }
 
-    /// Somebody wants a process.
-    pub(super) fn ask(&mut self, wanted: Result<Wanted, Malformed>, counter: Counter) {
+    /// A request that the process `owner` serves wants a process.
+    pub(super) fn ask(&mut self, wanted: Result<Wanted, Malformed>, counter: Counter, owner: i32) {
         let Ok(wanted) = wanted else {
             return counter.deny(Denial::Report(Report::Failed { step: Step::Order, errno: 0 }));
         };
         let program = wanted.order.program.to_string_lossy().into_owned();
         let terms = self.server.kept_terms(wanted.host, &program);
-        let Some(terms) = terms.filter(|_| self.tenants.len() < TENANTS_MAX) else {
-            return counter.deny(Denial::NoSlot);
-        };
+        let Some(terms) = terms else { return counter.deny(Denial::NoSlot) };
         self.next_request += 1;
-        self.tenants.insert(self.next_request, Tenant { counter, process: None });
+        self.tenants.insert(self.next_request, Tenant { owner, counter, process: None });
         self.broker.ask(self.next_request, Rc::new(wanted), terms, clock::monotonic_ms());
     }
 
@@ -169,13 +180,15 @@ impl<'a> Kept<'a> {
         };
         // Whoever asks has no say in its variables.
         let mut order = runtime::programs::Order { environment: Vec::new(), ..class.order.clone() };
-        let (user, open_folder) = suexec::user(self.server, &mut order).map_err(Report::Refused)?;
+        suexec::prepare(&mut order).map_err(Report::Refused)?;
         let doorway = Doorway::open(&self.folder).or_else(|_| Doorway::open(&std::env::temp_dir()));
         let (doorway, socket) = doorway.map_err(failed)?;
         let (said, errors) = log_pipe().map_err(failed)?;
         let program = class.order.program.to_string_lossy();
         // What suEXEC drops of variables was said by somebody else than this configuration.
-        let of_server = class.order.identity == Identity::Server;
+        let identity = class.order.identity;
+        let of_server = identity == Identity::Server;
+        let find = || suexec::find(self.server, identity);
         let mut environment = std::mem::take(&mut order.environment);
         environment.extend(self.server.kept_environment(class.host, &program, of_server));
         let launch = Launch {
@@ -183,9 +196,11 @@ impl<'a> Kept<'a> {
             arguments: &order.arguments,
             environment: &environment,
             folder: &order.folder,
-            open_folder: open_folder.as_ref(),
             limits: Limits::default(),
-            user: user.as_deref(),
+            whom: match of_server {
+                true => Whom::Server(self.server.user()),
+                false => Whom::Other(&find),
+            },
             streams: [&socket, &errors, &errors],
         };
         let (pid, launch) = runtime::programs::launch(&launch).map_err(failed)?;

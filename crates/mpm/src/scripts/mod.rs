@@ -3,11 +3,12 @@
 //! It has one thread, serves nobody, and reads nothing that comes from the network. What it is
 //! asked for comes from processes that do, and is trusted as little: `runtime::programs` bounds it,
 //! and whom a program runs as is decided here. A program lives no longer than the control socket
-//! that came with its order, nor longer than this process. `keeper.rs` is what the parent does
-//! about it.
+//! that came with its order, nor longer than this process. No file, user or program of anybody
+//! else may keep it waiting. `keeper.rs` is what the parent does about it.
 
 mod keeper;
 mod kept;
+mod room;
 mod running;
 mod suexec;
 
@@ -15,48 +16,60 @@ pub(crate) use keeper::Keepers;
 
 use crate::Generation;
 use kept::{Concern, Kept};
+use room::{Load, Loads, Room};
 use running::Running;
 use runtime::file::Errno;
-use runtime::programs::{Asked, Desk, Launch, Malformed, Order, Orders, Report, Step};
+use runtime::programs::{
+    Asked, Denial, Desks, Identity, Launch, Line, Malformed, Order, Orders, Report, Said, Step,
+    Whom,
+};
 use runtime::signals::{Signal, Signals};
 use runtime::{clock, process, wake};
 use server::Server;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How it shows among the processes.
 const NAME: &std::ffi::CStr = c"trivet: scripts";
 
-/// Programs at once. Each belongs to a request or to a kept process, which have bounds of their
-/// own; this one keeps whoever has taken over a serving process from filling the machine. Further
-/// ones are refused: what comes behind them may ask for a kept process.
-const PROGRAMS_MAX: usize = 4096;
-
 /// Orders that are taken before anything else is looked after.
 const ORDERS_PER_TURN: usize = 32;
+
+/// What a program costs: its control socket, and a pipe until it runs.
+const PROGRAM_DESCRIPTORS: usize = 2;
 
 /// The longest sleep.
 const TICK: Duration = Duration::from_secs(60);
 
 /// What the processes of a generation have in common to reach its script manager.
 pub(crate) struct Scripts {
+    /// A serving process's own way; nobody else has one.
     pub(crate) orders: Arc<Orders>,
     /// Held by the parent: whatever becomes of the manager, what was ordered waits here.
-    pub(crate) desk: Desk,
+    desks: Mutex<Desks>,
 }
 
 impl Scripts {
     /// For a server that may have to run programs.
     pub(crate) fn new() -> std::io::Result<Self> {
-        let (orders, desk) = Orders::pair()?;
-        Ok(Self { orders: Arc::new(orders), desk })
+        Ok(Self { orders: Arc::default(), desks: Mutex::new(Desks::new()?) })
+    }
+
+    pub(crate) fn desks(&self) -> MutexGuard<'_, Desks> {
+        self.desks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// In a child: order through `own`, and take no orders.
+    pub(crate) fn become_client(&self, own: Orders) {
+        self.desks().close();
+        self.orders.adopt(own);
     }
 }
 
 /// Be the script manager of a generation until nobody needs it; the result is the exit code.
-pub(crate) fn serve(generation: &Generation, parent: i32) -> i32 {
+pub(crate) fn serve(generation: &Generation, parent: i32, line: Line) -> i32 {
     runtime::signals::restore_fatal();
     process::set_name(NAME);
     process::die_with_parent(parent);
@@ -64,11 +77,11 @@ pub(crate) fn serve(generation: &Generation, parent: i32) -> i32 {
     // It accepts no connections, and would keep the ports busy.
     generation.listeners.close();
     let (Some(scripts), Ok(signals)) = (&generation.scripts, Signals::take()) else { return 1 };
-    // Without its own copy it sees when nobody is left who could order.
-    scripts.orders.close();
-    let (server, desk) = (&*generation.server, &scripts.desk);
-    let (running, kept) = (Vec::new(), Kept::new(server));
-    Manager { server, desk, signals, running, kept, state: State::Serves }.run();
+    let Ok(desks) = scripts.desks().inherit() else { return 1 };
+    let room = Room::new(desks.count());
+    let server = &*generation.server;
+    let (running, kept, state) = (Vec::new(), Kept::new(server), State::Serves);
+    Manager { server, line, desks, signals, running, kept, room, state }.run();
     0
 }
 
@@ -85,10 +98,13 @@ enum State {
 
 struct Manager<'a> {
     server: &'a Server,
-    desk: &'a Desk,
+    /// To the parent.
+    line: Line,
+    desks: Desks,
     signals: Signals,
     running: Vec<Running>,
     kept: Kept<'a>,
+    room: Room,
     state: State,
 }
 
@@ -97,6 +113,7 @@ impl Manager<'_> {
         while self.state == State::Serves || !self.running.is_empty() || !self.kept.is_empty() {
             self.wait();
             self.obey();
+            self.listen();
             self.take_orders();
             self.see_who_has_ended();
             let now_ms = clock::monotonic_ms();
@@ -111,18 +128,16 @@ impl Manager<'_> {
         let due_ms = self.running.iter().map(Running::due_ms).min().unwrap_or(u64::MAX);
         let due_ms = due_ms.min(self.kept.due_ms());
         let limit = Duration::from_millis(due_ms.saturating_sub(now_ms)).min(TICK);
-        let desk = if self.takes_orders() { self.desk.watched() } else { None };
         let mut watched = vec![self.signals.as_fd()];
-        let mut owners = vec![None];
+        if self.takes_orders() {
+            watched.extend([self.line.as_fd(), self.desks.as_fd()]);
+        }
+        let mut owners = vec![None; watched.len()];
         for (index, program) in self.running.iter().enumerate() {
             for descriptor in program.watched() {
                 watched.push(descriptor);
                 owners.push(Some(index));
             }
-        }
-        if let Some(desk) = &desk {
-            watched.push(desk.as_fd());
-            owners.push(None);
         }
         let kept_at = watched.len();
         let (concerns, kept): (Vec<_>, Vec<_>) = self.kept.watched().unzip();
@@ -154,20 +169,20 @@ impl Manager<'_> {
         }
     }
 
-    fn take_orders(&mut self) {
-        for _ in 0..ORDERS_PER_TURN {
-            if !self.takes_orders() {
-                return;
-            }
-            match self.desk.next() {
-                Asked::Program { order, control, streams } => match self.start(order, &streams) {
-                    Ok((pid, launch)) => self.running.push(Running::new(pid, launch, control)),
-                    Err(report) => control.report(report),
-                },
-                Asked::Process { wanted, counter } => self.kept.ask(wanted, counter),
-                Asked::Nonsense => {}
-                Asked::Nothing => return,
-                Asked::Closed => {
+    /// What the parent says.
+    fn listen(&mut self) {
+        while self.takes_orders() {
+            match self.line.next() {
+                Said::Desk(pid, desk) => {
+                    // Without it the process waits in vain: the parent is asked for it again.
+                    if self.desks.add(pid, desk).is_err() {
+                        self.line.has_lost(pid);
+                    }
+                }
+                Said::Lost(pid) => self.line.has_lost(pid),
+                Said::Question => self.line.answer(),
+                Said::Nothing => return,
+                Said::Over => {
                     self.state = State::Closes;
                     self.kept.drain();
                 }
@@ -175,23 +190,82 @@ impl Manager<'_> {
         }
     }
 
+    /// Take one order of each process that has any, and so on.
+    fn take_orders(&mut self) {
+        let mut taken = 0;
+        while self.takes_orders() && taken < ORDERS_PER_TURN {
+            let ready = self.desks.ready();
+            if ready.is_empty() {
+                return;
+            }
+            taken += ready.len();
+            ready.into_iter().for_each(|owner| self.take_order(owner));
+        }
+    }
+
+    fn take_order(&mut self, owner: i32) {
+        let Some(desk) = self.desks.get(owner) else { return };
+        let asked = desk.next();
+        let has_room = match &asked {
+            Asked::Nonsense | Asked::Nothing => return,
+            Asked::Closed => return self.desks.remove(owner),
+            Asked::Program { .. } | Asked::Process { .. } => self.has_room(owner),
+        };
+        match asked {
+            Asked::Program { order, control, streams } => {
+                let started = match has_room {
+                    true => self.start(order, &streams),
+                    false => Err(failed(Step::Fork, Errno::AGAIN.raw_os_error())),
+                };
+                match started {
+                    Ok((pid, launch)) => {
+                        self.running.push(Running::new(pid, launch, control, owner));
+                    }
+                    Err(report) => control.report(report),
+                }
+            }
+            Asked::Process { wanted, counter } if has_room => {
+                self.kept.ask(wanted, counter, owner);
+            }
+            Asked::Process { counter, .. } => counter.deny(Denial::NoSlot),
+            Asked::Nonsense | Asked::Nothing | Asked::Closed => {}
+        }
+    }
+
+    /// Whether one more order of a process can be taken; the log hears of it if not.
+    fn has_room(&mut self, owner: i32) -> bool {
+        let own = self.running.iter().filter(|program| program.is_of(owner)).count();
+        let programs = Load { all: self.running.len(), own };
+        let tenants = self.kept.tenants(owner);
+        let of_programs = |programs: usize| PROGRAM_DESCRIPTORS * programs;
+        let kept = self.kept.descriptors() + self.desks.count();
+        let descriptors = Load {
+            all: of_programs(programs.all) + tenants.all + kept,
+            own: of_programs(programs.own) + tenants.own,
+        };
+        let loads = Loads { programs, tenants, descriptors };
+        let is_there = self.room.is_there(&loads, self.desks.count());
+        if !is_there {
+            self.room.complain(self.server, owner, &loads);
+        }
+        is_there
+    }
+
     fn start(
         &self,
         order: Result<Order, Malformed>,
         [input, output, errors]: &[File; 3],
     ) -> Result<(i32, std::os::fd::OwnedFd), Report> {
-        let failed = |step: Step, errno: i32| Report::Failed { step, errno };
         let mut order = order.map_err(|Malformed| failed(Step::Order, 0))?;
-        if self.running.len() >= PROGRAMS_MAX {
-            return Err(failed(Step::Fork, Errno::AGAIN.raw_os_error()));
-        }
-        let (user, open_folder) = suexec::user(self.server, &mut order).map_err(Report::Refused)?;
-        let Order { folder, program, arguments, environment, limits, .. } = &order;
-        let limits = *limits;
-        let streams = [input, output, errors];
-        let (user, open_folder) = (user.as_deref(), open_folder.as_ref());
-        let launch =
-            Launch { program, arguments, environment, folder, open_folder, limits, user, streams };
+        suexec::prepare(&mut order).map_err(Report::Refused)?;
+        let Order { identity, limits, folder, program, arguments, environment } = &order;
+        let find = || suexec::find(self.server, *identity);
+        let whom = match identity {
+            Identity::Server => Whom::Server(self.server.user()),
+            Identity::Row(_) | Identity::Home(_) => Whom::Other(&find),
+        };
+        let (limits, streams) = (*limits, [input, output, errors]);
+        let launch = Launch { program, arguments, environment, folder, limits, whom, streams };
         runtime::programs::launch(&launch)
             .map_err(|error| failed(Step::Fork, error.raw_os_error().unwrap_or(0)))
     }
@@ -207,4 +281,8 @@ impl Manager<'_> {
             }
         }
     }
+}
+
+fn failed(step: Step, errno: i32) -> Report {
+    Report::Failed { step, errno }
 }

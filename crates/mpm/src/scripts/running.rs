@@ -14,6 +14,8 @@ const GRACE_MS: u64 = 50;
 /// A program, or what is about to become one.
 pub(super) struct Running {
     pid: i32,
+    /// The process that ordered it.
+    owner: i32,
     /// By its end it says that the program runs.
     launch: Option<OwnedFd>,
     /// Whoever ordered it; `None` once he is gone.
@@ -25,8 +27,13 @@ pub(super) struct Running {
 }
 
 impl Running {
-    pub(super) fn new(pid: i32, launch: OwnedFd, control: Control) -> Self {
-        Self { pid, launch: Some(launch), control: Some(control), end_ms: None, kill_ms: None }
+    pub(super) fn new(pid: i32, launch: OwnedFd, control: Control, owner: i32) -> Self {
+        let (launch, control) = (Some(launch), Some(control));
+        Self { pid, owner, launch, control, end_ms: None, kill_ms: None }
+    }
+
+    pub(super) fn is_of(&self, owner: i32) -> bool {
+        self.owner == owner
     }
 
     pub(super) fn pid(&self) -> i32 {
@@ -98,7 +105,7 @@ impl Running {
         let failure = Launch::failure(&launch);
         let report = match failure {
             None => Report::Started(self.pid),
-            Some((step, errno)) => Report::Failed { step, errno },
+            Some(failure) => failure,
         };
         self.control.as_ref().inspect(|control| control.report(report));
         failure.is_none()

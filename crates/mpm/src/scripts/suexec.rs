@@ -2,35 +2,36 @@
 //! Others are rows of the configuration or users with a home, and what suEXEC asks for must hold.
 
 use runtime::process::{self, User};
-use runtime::programs::{Identity, Order, Refusal, trust};
+use runtime::programs::{Identity, Order, Refusal, tame};
 use server::Server;
-use std::borrow::Cow;
-use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 /// The folder for the web in the home of a user (AP_USERDIR_SUFFIX).
 const OF_HOME: &str = "public_html";
 
-/// The user of a program, and the open folder that was checked, if he is another one than the
-/// server's.
-pub(super) type As<'a> = (Option<Cow<'a, User>>, Option<OwnedFd>);
+/// What holds of `order` for whoever runs it: programs of others are told less.
+pub(super) fn prepare(order: &mut Order) -> Result<(), Refusal> {
+    match order.identity {
+        Identity::Server => Ok(()),
+        Identity::Row(_) | Identity::Home(_) => tame(order),
+    }
+}
 
-/// The user of `order`; `None` is to stay who the manager is.
-pub(super) fn user<'a>(server: &'a Server, order: &mut Order) -> Result<As<'a>, Refusal> {
-    let (user, roots) = match order.identity {
-        Identity::Server => return Ok((server.user().map(Cow::Borrowed), None)),
+/// Another user than the server's, and the folders that his programs are in. This may take long: he
+/// is looked up where the system keeps its users.
+pub(super) fn find(server: &Server, identity: Identity) -> Option<(User, Vec<PathBuf>)> {
+    match identity {
+        Identity::Server => None,
         Identity::Row(row) => {
-            let (user, roots) = server.script_user(row).ok_or(Refusal::UnknownUser)?;
-            (Cow::Borrowed(user), roots)
+            let (user, roots) = server.script_user(row)?;
+            Some((user.clone(), roots))
         }
         Identity::Home(uid) => {
-            let user = with_home(server, uid).ok_or(Refusal::UnknownUser)?;
+            let user = with_home(server, uid)?;
             let root = user.home.join(OF_HOME);
-            (Cow::Owned(user), vec![root])
+            Some((user, vec![root]))
         }
-    };
-    let folder = trust(order, &user, &roots)?;
-    Ok((Some(user), Some(folder)))
+    }
 }
 
 fn with_home(server: &Server, uid: u32) -> Option<User> {

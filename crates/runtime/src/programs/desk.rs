@@ -29,7 +29,7 @@ const DESCRIPTORS: usize = 5;
 
 /// Descriptors that a packet can bring (SCM_MAX_FD of Linux). The kernel closes those that there is
 /// no room for, and may wait for what is left in a socket: this process has to see all of them.
-const DESCRIPTORS_EVER: usize = 253;
+pub const DESCRIPTORS_EVER: usize = 253;
 
 /// How long to wait until a full queue is tried again, at first and at most.
 const QUEUE_REST: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
@@ -39,7 +39,9 @@ pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
 }
 
-/// The end of those who order. All serving processes have the same one.
+/// The end of those who order: each serving process has one of its own, so that none can keep the
+/// others from ordering.
+#[derive(Default)]
 pub struct Orders {
     socket: Mutex<Option<OwnedFd>>,
 }
@@ -51,13 +53,13 @@ impl Orders {
     /// When descriptors are used up.
     pub fn pair() -> io::Result<(Self, Desk)> {
         let (orders, desk) = pair()?;
-        let orders = Self { socket: Mutex::new(Some(orders)) };
-        Ok((orders, Desk { socket: Mutex::new(Some(desk)) }))
+        Ok((Self { socket: Mutex::new(Some(orders)) }, Desk { socket: desk }))
     }
 
-    /// Close this process's copy. When all are closed, the manager may go.
-    pub fn close(&self) {
-        drop(self.lock().take());
+    /// Order through `other` from now on.
+    pub fn adopt(&self, other: Self) {
+        let other = other.socket.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.lock() = other;
     }
 
     /// Send an order. This waits while the queue is full, for as long as the caller lets it.
@@ -114,14 +116,20 @@ impl Orders {
         Ok(())
     }
 
+    #[cfg(test)]
+    pub(super) fn send_nonsense(&self) {
+        let socket = self.lock();
+        send(socket.as_ref().unwrap(), b"hello", SendFlags::empty()).unwrap();
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<OwnedFd>> {
         self.socket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The manager's end.
+/// The manager's end of the socket of one serving process.
 pub struct Desk {
-    socket: Mutex<Option<OwnedFd>>,
+    socket: OwnedFd,
 }
 
 /// What was asked for.
@@ -146,25 +154,18 @@ pub enum Asked {
     Nonsense,
     /// There is nothing at present.
     Nothing,
-    /// Nobody is left who could ask.
+    /// Whoever could ask is gone.
     Closed,
 }
 
 impl Desk {
-    /// Close this process's copy.
-    pub fn close(&self) {
-        drop(self.lock().take());
-    }
-
-    /// Another descriptor of the same end, to be watched; `None` once it is closed.
-    pub fn watched(&self) -> Option<OwnedFd> {
-        self.lock().as_ref().and_then(|socket| socket.try_clone().ok())
+    pub(super) fn of(socket: OwnedFd) -> Self {
+        Self { socket }
     }
 
     /// The next order.
     pub fn next(&self) -> Asked {
-        let socket = self.lock();
-        let Some(socket) = socket.as_ref() else { return Asked::Closed };
+        let socket = &self.socket;
         let mut bytes = [0; LENGTH_BYTES];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_EVER))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -208,9 +209,11 @@ impl Desk {
         let order = bytes.and_then(|bytes| Order::decode(&bytes));
         Asked::Program { order, control, streams: [input, output, error].map(File::from) }
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Option<OwnedFd>> {
-        self.socket.lock().unwrap_or_else(PoisonError::into_inner)
+impl AsFd for Desk {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 
@@ -315,7 +318,7 @@ mod tests {
         assert!(!control.is_over());
         drop(own);
         assert!(control.is_over());
-        orders.close();
+        drop(orders);
         assert!(matches!(desk.next(), Asked::Closed));
     }
 
@@ -348,8 +351,7 @@ mod tests {
         }
         orders.send_once(&length, &fds(null.as_fd(), reader.as_fd())).unwrap();
         assert!(matches!(desk.next(), Asked::Nonsense));
-        let socket = orders.lock();
-        rustix::net::send(socket.as_ref().unwrap(), b"hello", SendFlags::empty()).unwrap();
+        orders.send_nonsense();
         assert!(matches!(desk.next(), Asked::Nonsense));
     }
 
@@ -364,7 +366,7 @@ mod tests {
         assert!(matches!(desk.next(), Asked::Nonsense));
         assert!(matches!(desk.next(), Asked::Nothing));
         send(b"");
-        orders.close();
+        drop(orders);
         assert!(matches!(desk.next(), Asked::Closed));
     }
 

@@ -1,7 +1,8 @@
 //! Fork and exec as the script manager does it: with a process group, limits and a user of its own.
 
 use super::order::{Limit, Limits};
-use super::report::Step;
+use super::report::{Refusal, Report, Step};
+use super::trust::{check_ids, trust};
 use crate::process::{self, Fork, User};
 use crate::sys;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -9,7 +10,8 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process_gro
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
 
 /// Descriptors that a program may open without asking for more. The server itself may open as many
 /// as there are; programs that use select(2) or close all numbers would suffer (Debian's apache2ctl
@@ -26,14 +28,40 @@ pub struct Launch<'a> {
     pub environment: &'a [CString],
     /// Where it starts.
     pub folder: &'a CStr,
-    /// The same, open: the program is a name within it then.
-    pub open_folder: Option<&'a OwnedFd>,
     /// What it may use.
     pub limits: Limits,
-    /// Whom it becomes; `None` to stay who the manager is.
-    pub user: Option<&'a User>,
+    /// Whom it becomes.
+    pub whom: Whom<'a>,
     /// Its standard input, output and error.
     pub streams: [&'a File; 3],
+}
+
+/// Whom a program runs as.
+pub enum Whom<'a> {
+    /// The user of the server; `None` to stay who the manager is.
+    Server(Option<&'a User>),
+    /// Somebody else, and the folders that his programs are in. He is looked up, and what suEXEC
+    /// asks for is checked, in the new process: both may take as long as they like. The program is
+    /// a name within its folder.
+    Other(&'a dyn Fn() -> Option<(User, Vec<PathBuf>)>),
+}
+
+/// Why there is no program, as it is said through the pipe: a step and what the system said, or
+/// this instead of a step and a refusal.
+const REFUSED: i32 = 0;
+
+enum Failure {
+    At(Step, io::Error),
+    Refused(Refusal),
+}
+
+impl Failure {
+    fn numbers(&self) -> [i32; 2] {
+        match self {
+            Self::At(step, error) => [*step as i32, error.raw_os_error().unwrap_or(libc::EINVAL)],
+            Self::Refused(refusal) => [REFUSED, *refusal as i32],
+        }
+    }
 }
 
 /// Start a program in a process group of its own, which is killed when this process dies. The
@@ -51,11 +79,11 @@ pub fn launch(launch: &Launch<'_>) -> io::Result<(i32, OwnedFd)> {
         Fork::Parent(pid) => Ok((pid, reader)),
         Fork::Child => {
             drop(reader);
-            let (step, error) = launch.become_program(parent);
-            let errno = error.raw_os_error().unwrap_or(libc::EINVAL);
+            let failure = launch.become_program(parent, &writer);
             let mut said = [0; 8];
-            said[..4].copy_from_slice(&(step as i32).to_le_bytes());
-            said[4..].copy_from_slice(&errno.to_le_bytes());
+            for (chunk, number) in said.chunks_exact_mut(4).zip(failure.numbers()) {
+                chunk.copy_from_slice(&number.to_le_bytes());
+            }
             // Nobody is left to be told if this fails.
             let _ = rustix::io::write(&writer, &said);
             process::exit_now(127)
@@ -66,44 +94,65 @@ pub fn launch(launch: &Launch<'_>) -> io::Result<(i32, OwnedFd)> {
 impl Launch<'_> {
     /// What a program that was launched says through its pipe, once that can be read: `None` that
     /// it runs.
-    pub fn failure(pipe: &OwnedFd) -> Option<(Step, i32)> {
+    pub fn failure(pipe: &OwnedFd) -> Option<Report> {
         let mut said = [0; 8];
         let length = rustix::io::read(pipe, &mut said).unwrap_or(0);
         let (numbers, _) = said.as_chunks::<4>();
         let mut numbers = numbers.iter().map(|number| i32::from_le_bytes(*number));
-        let (step, errno) = (numbers.next()?, numbers.next()?);
-        (length == said.len()).then_some((Step::of(step).unwrap_or(Step::Execute), errno))
+        let (step, number) = (numbers.next()?, numbers.next()?);
+        let report = match (step, Refusal::of(number)) {
+            (REFUSED, Some(refusal)) => Report::Refused(refusal),
+            _ => Report::Failed { step: Step::of(step).unwrap_or(Step::Execute), errno: number },
+        };
+        (length == said.len()).then_some(report)
     }
 
     /// All that happens in the new process. It returns only if something fails.
-    fn become_program(&self, parent: i32) -> (Step, io::Error) {
-        match self.prepare(parent) {
+    fn become_program(&self, parent: i32, pipe: &OwnedFd) -> Failure {
+        match self.prepare(parent, pipe) {
             Err(failed) => failed,
             Ok(()) => {
                 sys::close_on_execute();
                 sys::restore_signals();
-                (Step::Execute, sys::execute(self.program, self.arguments, self.environment))
+                let error = sys::execute(self.program, self.arguments, self.environment);
+                Failure::At(Step::Execute, error)
             }
         }
     }
 
-    fn prepare(&self, parent: i32) -> Result<(), (Step, io::Error)> {
-        let at = |step: Step| move |error: rustix::io::Errno| (step, io::Error::from(error));
+    fn prepare(&self, parent: i32, pipe: &OwnedFd) -> Result<(), Failure> {
+        let at = |step| move |error: rustix::io::Errno| Failure::At(step, error.into());
         rustix::process::setpgid(None, None).map_err(at(Step::Group))?;
         self.limits.apply().map_err(at(Step::Limits))?;
         for (stream, number) in self.streams.iter().zip(0..) {
-            sys::duplicate_to(stream, number).map_err(|error| (Step::Streams, error))?;
+            sys::duplicate_to(stream, number).map_err(|error| Failure::At(Step::Streams, error))?;
         }
-        if let Some(user) = self.user {
-            process::become_user(user).map_err(|error| (Step::User, error))?;
-        }
-        process::die_with_parent(parent);
-        match self.open_folder {
-            Some(folder) => rustix::process::fchdir(folder),
-            None => rustix::process::chdir(self.folder),
+        match self.whom {
+            Whom::Server(user) => {
+                become_user(user, parent)?;
+                rustix::process::chdir(self.folder)
+            }
+            Whom::Other(find) => {
+                // Nobody is to wait for the end of what this process holds meanwhile.
+                sys::close_all_but(pipe.as_raw_fd());
+                let (user, roots) = find().ok_or(Failure::Refused(Refusal::UnknownUser))?;
+                check_ids(&user).map_err(Failure::Refused)?;
+                become_user(Some(&user), parent)?;
+                // suexec.c changes the user before it looks, for the sake of NFS.
+                let folder = trust(self.folder, self.program, &user, &roots);
+                rustix::process::fchdir(folder.map_err(Failure::Refused)?)
+            }
         }
         .map_err(at(Step::Folder))
     }
+}
+
+fn become_user(user: Option<&User>, parent: i32) -> Result<(), Failure> {
+    if let Some(user) = user {
+        process::become_user(user).map_err(|error| Failure::At(Step::User, error))?;
+    }
+    process::die_with_parent(parent);
+    Ok(())
 }
 
 impl Limits {

@@ -94,7 +94,7 @@ impl Refusal {
         REFUSALS.iter().find(|row| row.0 == self).map_or("refused", |row| row.1)
     }
 
-    fn of(number: i32) -> Option<Self> {
+    pub(super) fn of(number: i32) -> Option<Self> {
         REFUSALS.iter().map(|row| row.0).find(|refusal| *refusal as i32 == number)
     }
 }

@@ -1,5 +1,7 @@
 //! Whether a program may run as a user other than that of the server: what suEXEC checks
-//! (support/suexec.c of httpd), of a folder that stays open from the check to the start.
+//! (support/suexec.c of httpd), of a folder that stays open from the check to the start. Files are
+//! looked at by the process that becomes the program, as its user: they may be slow, or be there
+//! for nobody else.
 
 use super::order::Order;
 use super::report::Refusal;
@@ -72,39 +74,51 @@ const SAFE_NAMES: &[&str] = &[
     "USER_NAME",
 ];
 
-/// Let `order` be run as `user`, below one of `roots`. What is left of it is what suEXEC leaves: a
-/// name within the folder, which is the result, and harmless variables.
+/// Leave of `order` what suEXEC leaves: a name within the folder, and harmless variables.
 ///
 /// # Errors
-/// Why it may not be run so.
-pub fn trust(
-    order: &mut Order,
-    user: &User,
-    roots: &[impl AsRef<Path>],
-) -> Result<OwnedFd, Refusal> {
-    check_ids(user)?;
+/// When the program is not in its folder.
+pub fn tame(order: &mut Order) -> Result<(), Refusal> {
     let name = name_within(&order.folder, &order.program).ok_or(Refusal::NotInFolder)?;
-    // It is only looked at: no permission is needed for that, and nothing is waited for.
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = openat(CWD, &*order.folder, flags, Mode::empty()).map_err(|_| Refusal::Missing)?;
-    let path = path_of(&folder).ok_or(Refusal::Missing)?;
-    let is_below = |root: &Path| root.canonicalize().is_ok_and(|root| path.starts_with(root));
-    if !roots.iter().any(|root| is_below(root.as_ref())) {
-        return Err(Refusal::OutsideOfRoot);
-    }
-    let of_folder = fstat(&folder).map_err(|_| Refusal::Missing)?;
-    let of_program = statat(&folder, &*name, AtFlags::SYMLINK_NOFOLLOW);
-    judge(&Facts::of(&of_folder), &Facts::of(&of_program.map_err(|_| Refusal::Missing)?), user)?;
     order.environment.retain(is_safe);
     order.environment.insert(0, SAFE_PATH.to_owned());
     if let Some(own_name) = order.arguments.first_mut() {
         own_name.clone_from(&name);
     }
     order.program = name;
+    Ok(())
+}
+
+/// Let the program `name` of `folder`, which is below one of `roots`, be run as `user`, who this
+/// process is: the folder.
+///
+/// # Errors
+/// Why it may not be run so.
+pub(super) fn trust(
+    folder: &CStr,
+    name: &CStr,
+    user: &User,
+    roots: &[impl AsRef<Path>],
+) -> Result<OwnedFd, Refusal> {
+    // It is only looked at: no permission is needed for that, and nothing is waited for.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = openat(CWD, folder, flags, Mode::empty()).map_err(|_| Refusal::Missing)?;
+    let path = path_of(&folder).ok_or(Refusal::Missing)?;
+    let is_below = |root: &Path| root.canonicalize().is_ok_and(|root| path.starts_with(root));
+    if !roots.iter().any(|root| is_below(root.as_ref())) {
+        return Err(Refusal::OutsideOfRoot);
+    }
+    let of_folder = fstat(&folder).map_err(|_| Refusal::Missing)?;
+    let of_program = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    judge(&Facts::of(&of_folder), &Facts::of(&of_program.map_err(|_| Refusal::Missing)?), user)?;
     Ok(folder)
 }
 
-fn check_ids(user: &User) -> Result<(), Refusal> {
+/// Users of the system run nothing.
+///
+/// # Errors
+/// When this is one.
+pub(super) fn check_ids(user: &User) -> Result<(), Refusal> {
     match user {
         User { uid: ..ID_MIN, .. } => Err(Refusal::UserTooSmall),
         User { gid: ..ID_MIN, .. } => Err(Refusal::GroupTooSmall),
@@ -230,6 +244,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_of_an_order_is_harmless() {
+        let order = |program: &CStr| Order {
+            folder: c"/srv/".to_owned(),
+            program: program.to_owned(),
+            arguments: vec![c"/srv/x".to_owned(), c"word".to_owned()],
+            environment: vec![c"PATH=/evil".to_owned(), c"HTTP_HOST=a".to_owned()],
+            ..Order::default()
+        };
+        let mut tamed = order(c"/srv/x");
+        assert_eq!(tame(&mut tamed), Ok(()));
+        assert_eq!(tamed.program.as_c_str(), c"x");
+        assert_eq!(tamed.arguments, [c"x".to_owned(), c"word".to_owned()]);
+        assert_eq!(tamed.environment, [SAFE_PATH.to_owned(), c"HTTP_HOST=a".to_owned()]);
+        assert_eq!(tame(&mut order(c"/other/x")), Err(Refusal::NotInFolder));
+    }
+
+    #[test]
     fn only_harmless_variables_are_left() {
         for (variable, expected) in [
             (c"HTTP_ACCEPT=x", true),
@@ -246,14 +277,8 @@ mod tests {
 
     #[test]
     fn what_is_outside_of_all_roots_is_refused() {
-        let order = || Order {
-            folder: c"/usr/bin/".to_owned(),
-            program: c"/usr/bin/env".to_owned(),
-            arguments: vec![c"env".to_owned()],
-            ..Order::default()
-        };
         let bob = user(1000, 1000);
-        let within = |roots: &[&str]| trust(&mut order(), &bob, roots).err();
+        let within = |roots: &[&str]| trust(c"/usr/bin/", c"env", &bob, roots).err();
         assert_eq!(within(&["/var/www", "/no/such"]), Some(Refusal::OutsideOfRoot));
         assert_eq!(within(&["/usr"]), Some(Refusal::Owner));
     }

@@ -41,8 +41,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: Some('f'),
                 long: "file",
                 value: "FILE",
-                help: "more URLs, with weights, methods, bodies, variables (siege's grammar and\n\
-                       more)",
+                help: "more URLs, with weights, methods, bodies and variables",
                 apply: |draft, value| {
                     draft.what.files.push(value.to_owned());
                     Ok(())
@@ -52,7 +51,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: Some('v'),
                 long: "variable",
                 value: "NAME=VALUE",
-                help: "for $(NAME) in URLs and bodies: a text, list[a,b], number[1,99], uuid, ...",
+                help: "for $(NAME): a text, list[a,b], number[1,99], uuid, ...",
                 apply: |draft, value| {
                     let (name, value) = value.split_once('=').ok_or("NAME=VALUE was expected")?;
                     draft.what.variables.push((name.to_owned(), value.to_owned()));
@@ -153,8 +152,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: None,
                 long: "rate",
                 value: "R",
-                help: "R requests per second, whatever the answers do; latency counts from when\n\
-                       a request was due",
+                help: "R requests per second, whatever the answers do; latency counts from\n\
+                       when a request was due",
                 apply: |draft, value| set(&mut draft.rate, value),
             },
             Row {
@@ -199,7 +198,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: None,
                 long: "timeout",
                 value: "TIME",
-                help: "an answer that is not complete by then is an error (default 30s; 1s with -p)",
+                help: "an answer that takes longer is an error (default 30s; 1s with -p)",
                 apply: |draft, value| {
                     duration(value)
                         .map(|ns| draft.timeout_ms = Some((ns / 1_000_000).max(1)))

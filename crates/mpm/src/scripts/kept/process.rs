@@ -82,8 +82,7 @@ impl Process {
     /// It is known now whether it runs: why it does not.
     pub(super) fn launched(&mut self) -> Option<Report> {
         let launch = self.launch.take()?;
-        let (step, errno) = Launch::failure(&launch)?;
-        Some(Report::Failed { step, errno })
+        Launch::failure(&launch)
     }
 
     /// A connection for a request, which whoever serves that gets a copy of.

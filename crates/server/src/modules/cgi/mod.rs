@@ -132,7 +132,7 @@ impl Flavor {
         let kept_bytes = if has_log { lookup.host.modules.cgi.buffer() } else { 0 };
         let log = Log::of(lookup, self);
         let talk = Talk { body, timeout_ms, log, has_log, kept_bytes, _descriptors: descriptors };
-        let mut relay = Relay::new(program, talk, waits);
+        let mut relay = Relay::new(program, talk, waits, self.is_daemon);
         if is_raw {
             let going_on = lookup.context.going_on().clone();
             return Ok(Response {
@@ -288,7 +288,10 @@ impl Flavor {
         };
         let failure = self.of_script(lookup, &fault);
         let mut said = Vec::new();
+        // To mod_cgi one that has ended its output has ended, whatever it does besides: what is
+        // there of its complaints is taken (`log_script_err`), and no more is waited for.
         if fault != ScriptFault::TimedOut
+            && !relay.is_mute()
             && let Some(Ok(rest)) = runtime::timer::timeout(SOAK, relay.finish()).await
         {
             said = rest;

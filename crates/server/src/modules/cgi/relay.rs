@@ -78,7 +78,8 @@ pub(super) struct Relay {
     timer: Timer,
     /// Since when its answer is over, and until when its end is waited for with the answer.
     farewell: Timer,
-    /// Whether the end of the answer is not enough: until there is one, and where it is dropped.
+    /// Whether the end of the output is not enough: where the answer is dropped, and to mod_cgid as
+    /// long as there is none, whose scripts write to the socket that they read from as well.
     is_to_end: bool,
     /// Whether the client was waited for, and nothing was read.
     is_paused: bool,
@@ -88,7 +89,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    pub(super) fn new(program: Program, talk: Talk, waits: Waits) -> Self {
+    pub(super) fn new(program: Program, talk: Talk, waits: Waits, is_daemon: bool) -> Self {
         let mut relay = Self {
             program,
             talk,
@@ -102,7 +103,7 @@ impl Relay {
             kept: (Vec::new(), Vec::new()),
             timer: Timer::new(),
             farewell: Timer::new(),
-            is_to_end: true,
+            is_to_end: is_daemon,
             is_paused: false,
             waits,
             cause: Cause::BackendFirstByte,
@@ -145,6 +146,11 @@ impl Relay {
             said.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
         Ok(said)
+    }
+
+    /// Whether it can say no more to the client.
+    pub(super) fn is_mute(&self) -> bool {
+        self.is_output_over
     }
 
     /// End it. The result is for the log of scripts: the beginnings of the request's body and of

@@ -1,0 +1,111 @@
+//! How much the script manager takes on, and how that is shared among those who order: one process
+//! that asks for more and more must not keep the others from having a program started.
+
+use runtime::clock;
+use runtime::process;
+use runtime::programs::DESCRIPTORS_EVER;
+use server::Server;
+
+/// Programs at once. Each belongs to a request or to a kept process, which have bounds of their
+/// own; this one keeps whoever has taken over a serving process from filling the machine.
+const PROGRAMS_MAX: usize = 4096;
+
+/// Requests that have or want a kept process: more than there are slots for.
+const TENANTS_MAX: usize = 1 << 16;
+
+/// Descriptors for what one order needs for a moment: what it brings along, and pipes.
+const SPARE: usize = DESCRIPTORS_EVER + 16;
+
+/// The log hears of refusals once in so long.
+const SILENCE_MS: u64 = 60_000;
+
+/// What there is of something, and how much of that belongs to one of those who order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub(super) all: usize,
+    pub(super) own: usize,
+}
+
+/// What the manager has taken on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loads {
+    pub(super) programs: Load,
+    pub(super) tenants: Load,
+    pub(super) descriptors: Load,
+}
+
+/// What is left.
+pub(super) struct Room {
+    /// Descriptors that the manager has when it does nothing, but for the desks.
+    base: usize,
+    told_ms: Option<u64>,
+}
+
+impl Room {
+    /// For a manager that has begun with nothing but so many `desks`.
+    pub(super) fn new(desks: usize) -> Self {
+        let open = process::open_descriptors().and_then(|open| usize::try_from(open).ok());
+        Self { base: open.unwrap_or(0).saturating_sub(desks), told_ms: None }
+    }
+
+    /// Whether there is room for one more order of one of `clerks` processes.
+    pub(super) fn is_there(&self, loads: &Loads, clerks: usize) -> bool {
+        // It may be changed while the manager runs (prlimit).
+        let limit = usize::try_from(process::descriptor_limit()).unwrap_or(usize::MAX);
+        let most = limit.saturating_sub(self.base + SPARE.min(limit / 4));
+        is_fair(most, loads.descriptors, clerks)
+            && is_fair(PROGRAMS_MAX, loads.programs, clerks)
+            && is_fair(TENANTS_MAX, loads.tenants, clerks)
+    }
+
+    /// Tell the log that there was none for the process `pid`.
+    pub(super) fn complain(&mut self, server: &Server, pid: i32, loads: &Loads) {
+        let now_ms = clock::monotonic_ms();
+        if self.told_ms.is_some_and(|told_ms| now_ms < told_ms + SILENCE_MS) {
+            return;
+        }
+        self.told_ms = Some(now_ms);
+        let Loads { programs, tenants, descriptors } = loads;
+        server.advise(&format!(
+            "the process that starts scripts takes no more on: it has {} descriptors for {} \
+             programs and {} requests for kept processes, {} of them for child pid {pid}, which is \
+             refused another one",
+            descriptors.all, programs.all, tenants.all, descriptors.own
+        ));
+    }
+}
+
+/// Whether one of `clerks` may have more. The last quarter is for those who have less than an equal
+/// share, so that nobody is turned away as long as there is plenty.
+fn is_fair(most: usize, Load { all, own }: Load, clerks: usize) -> bool {
+    all < most && (all < most - most / 4 || own < most / clerks.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_may_have_much_and_never_all() {
+        let mut own = 0;
+        while is_fair(100, Load { all: own, own }, 10) {
+            own += 1;
+        }
+        assert_eq!(own, 75);
+        // Another one is served still, up to his share, and a third.
+        for others in [0, 1, 9] {
+            assert!(is_fair(100, Load { all: 75 + others, own: others }, 10), "{others}");
+        }
+        assert!(!is_fair(100, Load { all: 85, own: 10 }, 10));
+        assert!(is_fair(100, Load { all: 85, own: 0 }, 10));
+        assert!(!is_fair(100, Load { all: 100, own: 0 }, 10));
+    }
+
+    #[test]
+    fn who_is_alone_may_have_all() {
+        for clerks in [0, 1] {
+            assert!(is_fair(100, Load { all: 99, own: 99 }, clerks));
+        }
+        assert!(!is_fair(0, Load { all: 0, own: 0 }, 1));
+    }
+}

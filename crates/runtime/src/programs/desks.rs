@@ -1,0 +1,163 @@
+//! The desks of all serving processes, watched as one: by the parent as long as there is no script
+//! manager, and by the manager, in which no process gets more turns than another.
+
+use super::desk::Desk;
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// Desks that are looked at in one turn.
+const TURN: usize = 32;
+
+/// Desks by the process ids of those who order.
+pub struct Desks {
+    epoll: OwnedFd,
+    desks: BTreeMap<i32, Desk>,
+}
+
+impl Desks {
+    /// None yet.
+    ///
+    /// # Errors
+    /// When descriptors are used up.
+    pub fn new() -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        Ok(Self { epoll, desks: BTreeMap::new() })
+    }
+
+    /// In a process that was forked: the same desks, watched by this process. What the other one
+    /// watches is not touched.
+    ///
+    /// # Errors
+    /// When descriptors or watches are used up.
+    pub fn inherit(&mut self) -> io::Result<Self> {
+        let mut own = Self::new()?;
+        for (pid, desk) in std::mem::take(&mut self.desks) {
+            own.add(pid, desk)?;
+        }
+        Ok(own)
+    }
+
+    /// In a process that was forked, and takes no orders: hold none of them open.
+    pub fn close(&mut self) {
+        self.desks.clear();
+    }
+
+    /// A process may order.
+    ///
+    /// # Errors
+    /// When watches are used up.
+    pub fn add(&mut self, pid: i32, desk: Desk) -> io::Result<()> {
+        self.remove(pid);
+        let key = epoll::EventData::new_u64(u64::from(pid.cast_unsigned()));
+        epoll::add(&self.epoll, &desk, key, epoll::EventFlags::IN)?;
+        self.desks.insert(pid, desk);
+        Ok(())
+    }
+
+    /// A process is gone.
+    pub fn remove(&mut self, pid: i32) {
+        if let Some(desk) = self.desks.remove(&pid) {
+            // Closing is not enough where another process has a copy.
+            let _ = epoll::delete(&self.epoll, &desk);
+        }
+    }
+
+    /// The desk of a process.
+    pub fn get(&self, pid: i32) -> Option<&Desk> {
+        self.desks.get(&pid)
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.desks.len()
+    }
+
+    /// Processes that order something, or are gone. The kernel names them in turn.
+    pub fn ready(&self) -> Vec<i32> {
+        self.events().iter().map(|event| event.0).collect()
+    }
+
+    /// Whether somebody orders something. Who is gone is forgotten: what he may have ordered is
+    /// nobody's any more.
+    pub fn has_orders(&mut self) -> bool {
+        let events = self.events();
+        events.iter().filter(|event| event.1).for_each(|event| self.remove(event.0));
+        events.iter().any(|event| !event.1)
+    }
+
+    /// Processes, and whether they are gone.
+    fn events(&self) -> Vec<(i32, bool)> {
+        let mut events = Vec::with_capacity(TURN);
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        // An error is no event.
+        let _ = epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&now));
+        let row = |event: &epoll::Event| {
+            let is_gone = { event.flags }.contains(epoll::EventFlags::HUP);
+            let pid = u32::try_from({ event.data }.u64()).unwrap_or(u32::MAX);
+            (pid.cast_signed(), is_gone)
+        };
+        events.iter().map(row).collect()
+    }
+}
+
+impl AsFd for Desks {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Asked, Orders};
+    use super::*;
+
+    #[test]
+    fn who_orders_much_does_not_keep_others_waiting() {
+        let mut desks = Desks::new().unwrap();
+        let mut orders = Vec::new();
+        for pid in 1..=100 {
+            let (own, desk) = Orders::pair().unwrap();
+            (0..50).for_each(|_| own.send_nonsense());
+            desks.add(pid, desk).unwrap();
+            orders.push(own);
+        }
+        let mut turns = BTreeMap::new();
+        for _ in 0..100 {
+            for pid in desks.ready() {
+                assert!(matches!(desks.get(pid).unwrap().next(), Asked::Nonsense));
+                *turns.entry(pid).or_insert(0) += 1;
+            }
+        }
+        assert_eq!(turns.len(), 100);
+        let most = *turns.values().max().unwrap();
+        assert!(turns.values().all(|count| most - count <= 1), "{turns:?}");
+    }
+
+    #[test]
+    fn a_forked_process_watches_for_itself() {
+        let mut desks = Desks::new().unwrap();
+        let (one, desk) = Orders::pair().unwrap();
+        desks.add(7, desk).unwrap();
+        let own = desks.inherit().unwrap();
+        assert!(desks.count() == 0 && own.count() == 1);
+        one.send_nonsense();
+        assert_eq!(own.ready(), [7]);
+    }
+
+    #[test]
+    fn who_is_gone_orders_nothing() {
+        let mut desks = Desks::new().unwrap();
+        let (one, desk) = Orders::pair().unwrap();
+        desks.add(1, desk).unwrap();
+        assert!(!desks.has_orders());
+        one.send_nonsense();
+        assert!(desks.has_orders());
+        drop(one);
+        assert!(!desks.has_orders());
+        assert_eq!(desks.count(), 0);
+        assert!(desks.ready().is_empty());
+    }
+}
