@@ -19,8 +19,10 @@ type Command = fn(lexopt::Parser, Manager) -> Result<i32, Problem>;
 const COMMANDS: &[(&str, Command)] =
     &[("serve", serve::run), ("bench", bench), ("siege", siege), ("help", help_about)];
 
-/// Programs that this one is when it is called by their names, say through a link.
-const PROGRAMS: &[(&str, Command)] = &[("siege", siege)];
+/// Names of links to the program that mean a command; those of httpd are in `httpd/mod.rs`.
+const NAMES: &[(&str, Command)] = &[
+    ("siege", siege), //
+];
 
 /// Why the program ends without having done its work.
 pub(crate) enum Problem {
@@ -81,7 +83,7 @@ fn run() -> Result<i32, Problem> {
     let manager = Manager::of_environment();
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    if let Some((_, command)) = PROGRAMS.iter().find(|row| row.0 == program()) {
+    if let Some((_, command)) = NAMES.iter().find(|row| row.0 == program()) {
         return command(lexopt::Parser::from_env(), manager);
     }
     if httpd::is_meant(&program(), &words) {
@@ -114,7 +116,11 @@ fn bench(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
 }
 
 fn siege(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
-    Ok(load::command::siege::main(parser.raw_args()?) as i32)
+    let called_as = match program().as_str() {
+        "siege" => std::env::args_os().next().unwrap_or_default().to_string_lossy().into_owned(),
+        program => format!("{program} siege"),
+    };
+    Ok(load::command::siege::main(&called_as, parser.raw_args()?) as i32)
 }
 
 /// `trivet help`, `trivet help serve`, `trivet help serve Listen`.

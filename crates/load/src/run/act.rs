@@ -23,9 +23,9 @@ impl User {
                 Step::End => break,
                 Step::Pause(ns) => timer::sleep(Duration::from_nanos(ns)).await,
                 Step::Ask(ask) => {
-                    worker.in_flight.set(worker.in_flight.get() + 1);
+                    worker.set_under_way(self.id, clock::monotonic_ns());
                     self.put(&ask, actor).await;
-                    worker.in_flight.set(worker.in_flight.get() - 1);
+                    worker.set_under_way(self.id, 0);
                 }
             }
         }

@@ -23,7 +23,7 @@ const CAPTURE: Capture = Capture { head: Vec::new(), body: Vec::new(), body_limi
 
 pub(crate) struct User {
     pub(super) worker: Rc<Worker>,
-    id: u32,
+    pub(super) id: u32,
     cursor: Cursor,
     jar: Option<Jar>,
     /// At most one for each route.

@@ -211,10 +211,6 @@ impl Worker {
 
     /// As many users as the pattern has at each moment.
     async fn keep_users(self: &Rc<Self>, alarm: &Alarm) {
-        // Whoever began before the clock does would be busy for longer than the run takes.
-        if alarm.ring_at(self.shared.begun_ns).await.is_err() {
-            return;
-        }
         loop {
             let now_ns = self.schedule_ns(clock::monotonic_ns());
             self.wanted.set(self.shared.pacer.users(now_ns));

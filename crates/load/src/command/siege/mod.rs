@@ -39,13 +39,13 @@ use urls::{Errand, Fault};
 /// Users at most: what a count on the command line may ask for.
 const USERS_MAX: i64 = 1_000_000;
 
-/// Runs the command with the words that follow its name.
-pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
+/// Runs the command with the words that follow its name; what is wrong with them is told under the
+/// name that it was called by.
+pub fn main(called_as: &str, args: impl IntoIterator<Item = OsString>) -> Exit {
     let args: Vec<String> =
         args.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let words = options::Words::split(&args);
-    let program = std::env::args().next().unwrap_or_default();
-    words.complaints.iter().for_each(|text| complain(&format!("{program}: {text}\n")));
+    words.complaints.iter().for_each(|text| complain(&format!("{called_as}: {text}\n")));
     let mut config = Config::default();
     if let Err(path) = rc::load(words.value_of("rc").flatten(), &mut config) {
         return without_rc(&path);
