@@ -13,9 +13,9 @@ use blackbox::scratch::Scratch;
 use blackbox::{Mpm, Server, each_mpm, plain_site};
 
 const RC: &str = "verbose = true\ncolor = off\njson_output = false\nlogging = false\n\
-    parser = true\nshow-logfile = true\ngmethod = HEAD\nlimit = 255\nprotocol = HTTP/1.1\nchunked = true\n\
-    connection = close\nconcurrent = 1\naccept-encoding = gzip, deflate\nurl-escaping = true\n\
-    login = me:secret:members\n";
+    parser = true\nshow-logfile = true\ngmethod = HEAD\nlimit = 255\nprotocol = HTTP/1.1\n\
+    chunked = true\nconnection = close\nconcurrent = 1\naccept-encoding = gzip, deflate\n\
+    url-escaping = true\nlogin = me:secret:members\n";
 
 const PAGE: &str = "<html><link rel=\"stylesheet\" href=\"006/x.css\"><script src=/s.js></script>\
     <!-- <img src=/never.png> --> <body background=\"/bg.png\"><img alt=x src=\"a.png\">\
