@@ -190,6 +190,9 @@ impl Config {
             self.reps = WITHOUT_END;
         }
         self.users = self.users.max(1);
+        self.timeout = self.timeout.clamp(1, SECONDS_MAX);
+        self.delay = self.delay.clamp(0.0, SECONDS_MAX as f64);
+        self.no_follow.retain(|host| !host.is_empty());
         if self.gets {
             (self.users, self.reps, self.logging) = (1, 1, false);
         }
@@ -223,7 +226,7 @@ pub(super) fn seconds(text: &str) -> i64 {
     value.saturating_mul(factor).clamp(0, SECONDS_MAX)
 }
 
-/// A run at most: a hundred years.
+/// A run, a pause, a time limit at most: a hundred years.
 const SECONDS_MAX: i64 = 100 * 366 * 24 * 3600;
 
 /// The number that a text begins with, 0 if none: atoi(3), which siege reads all numbers with.

@@ -223,7 +223,7 @@ fn options_of(house: &Arc<House>) -> Options {
     Options {
         threads: (runtime::process::cores() / 2).clamp(1, users.max(1)),
         duration_ns: (config.seconds > 0).then(|| nanoseconds(config)),
-        timeout_ms: config.timeout.unsigned_abs().max(1).saturating_mul(1000),
+        timeout_ms: config.timeout.unsigned_abs() * 1000,
         keeps_alive: config.keep_alive,
         faults_statuses: false,
         script: Some(Arc::new(Besiegers(house.clone()))),
@@ -240,7 +240,7 @@ fn shape_of(config: &Config, threads: usize) -> Shape {
         thinks: config.delay > 0.0,
         threads,
         keep_alive: config.keep_alive,
-        timeout_ms: config.timeout.unsigned_abs().saturating_mul(1000),
+        timeout_ms: config.timeout.unsigned_abs() * 1000,
         ..Shape::default()
     }
 }

@@ -200,7 +200,7 @@ impl Visitor {
 
     fn pause(&mut self) -> Option<Step> {
         let delay_ns = (self.house.config.delay * 1e9) as u64;
-        (delay_ns > 0).then(|| Step::Pause(self.random.below(delay_ns + 1)))
+        (delay_ns > 0).then(|| Step::Pause(self.random.below(delay_ns.saturating_add(1))))
     }
 
     // --- asking ---------------------------------------------------------------------------------
