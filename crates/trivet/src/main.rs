@@ -17,11 +17,12 @@ type Command = fn(lexopt::Parser, Manager) -> Result<i32, Problem>;
 
 /// Every subcommand.
 const COMMANDS: &[(&str, Command)] =
-    &[("serve", serve::run), ("bench", bench), ("ab", ab), ("help", help_about)];
+    &[("serve", serve::run), ("bench", bench), ("ab", ab), ("siege", siege), ("help", help_about)];
 
 /// Names of links to the program that mean a command; those of httpd are in `httpd/mod.rs`.
 const NAMES: &[(&str, Command)] = &[
     ("ab", ab), //
+    ("siege", siege),
 ];
 
 /// Why the program ends without having done its work.
@@ -121,6 +122,14 @@ fn ab(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
         program => format!("{program} ab"),
     };
     Ok(load::command::ab::main(&called_as, parser.raw_args()?))
+}
+
+fn siege(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
+    let called_as = match program().as_str() {
+        "siege" => std::env::args_os().next().unwrap_or_default().to_string_lossy().into_owned(),
+        program => format!("{program} siege"),
+    };
+    Ok(load::command::siege::main(&called_as, parser.raw_args()?) as i32)
 }
 
 /// `trivet help`, `trivet help serve`, `trivet help serve Listen`.

@@ -4,5 +4,6 @@ pub mod ab;
 pub mod bench;
 mod exit;
 mod option;
+pub mod siege;
 
 pub use exit::Exit;

@@ -1,11 +1,13 @@
 //! Joins the four: starts the threads, collects their books, ends them.
 
+mod act;
 mod books;
 mod browser;
 mod ledger;
 mod lines;
 mod options;
 mod routes;
+mod script;
 mod shared;
 mod user;
 mod visit;
@@ -13,6 +15,7 @@ mod worker;
 
 pub use options::{Hears, Options, REDIRECTS_MAX, Visits};
 pub use routes::Unresolved;
+pub use script::{Actor, Ask, Script, Seen, Step, Trouble};
 
 use crate::observe::Ticks;
 use crate::pacer::Pacer;
@@ -161,7 +164,11 @@ pub trait Witness {
 /// When it could not begin.
 pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
     check_descriptors(u64::from(job.connections_max()))?;
-    let routes = routes::resolve(&job.plan, &job.options).map_err(Problem::Unresolved)?;
+    let routes = match job.options.script {
+        // A script may be at ease with a host that has no address.
+        Some(_) => (Vec::new(), Vec::new()),
+        None => routes::resolve(&job.plan, &job.options).map_err(Problem::Unresolved)?,
+    };
     let interrupts = Interrupts::take().map_err(|error| Problem::System("signalfd", error))?;
     let begun_unix_us = clock::unix_us();
     let begun_ns = clock::monotonic_ns() + HEAD_START_NS;

@@ -1,8 +1,10 @@
 //! What a run is told besides when and what.
 
+use super::Script;
 use crate::client::Failure;
 use crate::plan::Think;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// How many redirects in a row are followed: as many as curl and browsers do, roughly.
 pub const REDIRECTS_MAX: u32 = 20;
@@ -86,6 +88,8 @@ pub struct Options {
     pub visits: Option<Visits>,
     /// Seed of everything that is left to chance.
     pub seed: u64,
+    /// Users act by this instead of the plan's order, and only their number is the pacer's.
+    pub script: Option<Arc<dyn Script>>,
 }
 
 impl Default for Options {
@@ -117,6 +121,7 @@ impl Default for Options {
             failures_max: None,
             visits: None,
             seed: 0,
+            script: None,
         }
     }
 }

@@ -25,26 +25,40 @@ const CAPTURE: Capture = Capture { head: Vec::new(), body: Vec::new(), body_limi
 const HEARD_BYTES: usize = 8191;
 
 pub(crate) struct User {
-    worker: Rc<Worker>,
-    id: u32,
+    pub(super) worker: Rc<Worker>,
+    pub(super) id: u32,
     cursor: Cursor,
     jar: Option<Jar>,
     lines: Lines,
-    timer: Timer,
+    pub(super) timer: Timer,
     /// A request that is put together anew each time.
-    request: Vec<u8>,
-    capture: Option<Box<Capture>>,
+    pub(super) request: Vec<u8>,
+    pub(super) capture: Option<Box<Capture>>,
     /// Failed attempts to connect in a row.
     refusals: u32,
 }
 
 /// A request that is due.
-struct Turn<'a> {
-    entry_index: usize,
-    entry: &'a Entry,
-    intended_ns: u64,
+pub(super) struct Turn<'a> {
+    pub(super) entry_index: usize,
+    pub(super) entry: &'a Entry,
+    pub(super) intended_ns: u64,
     /// When the user turned to it: later than intended where connections are scarce.
-    begun_ns: u64,
+    pub(super) begun_ns: u64,
+}
+
+/// What is sent, and how.
+pub(super) struct Sending<'a> {
+    /// What the answer is measured by.
+    pub(super) entry: &'a Entry,
+    pub(super) route: usize,
+    /// The bytes, if they are not in the user's buffer.
+    pub(super) fixed: Option<&'a [u8]>,
+    /// Requests in them.
+    pub(super) count: u32,
+    /// The entry whose answers are alike, if they are.
+    pub(super) known: usize,
+    pub(super) asked: Asked,
 }
 
 /// Writes down the answers to one sending.
@@ -240,27 +254,38 @@ impl User {
 
     /// Asks and reads the answer, on the connection that there is or a new one.
     async fn exchange(&mut self, turn: &Turn<'_>, entry: &Entry) -> Result<Answer, Failed> {
-        let worker = self.worker.clone();
-        let options = &worker.shared.options;
         let is_own = std::ptr::eq(entry, turn.entry);
-        let count = if is_own { worker.take_more() } else { 1 };
+        let count = if is_own { self.worker.take_more() } else { 1 };
         let fixed = entry.fixed().filter(|_| count == 1 && self.jar.is_none());
         if fixed.is_none() {
             self.compose(entry, count);
         }
         let route = self.route_of(turn, entry).await?;
+        // Only the plan's own requests are answered by the same head again and again.
+        let known = if is_own { turn.entry_index } else { usize::MAX };
+        let fixed = fixed.map(|bytes| &bytes[..]);
+        let asked = asked(entry);
+        self.send(turn, &Sending { entry, route, fixed, count, known, asked }).await
+    }
+
+    /// Sends what was put together, and reads the answers.
+    pub(super) async fn send(
+        &mut self,
+        turn: &Turn<'_>,
+        sending: &Sending<'_>,
+    ) -> Result<Answer, Failed> {
+        let worker = self.worker.clone();
         for is_second in [false, true] {
             let turn_from = self.id as usize;
             let (place, connect_ns) =
-                self.lines.find(&worker, route, turn_from, &mut self.timer).await?;
-            let bytes = fixed.map_or(&self.request[..], |fixed| fixed);
-            // Only the plan's own requests are answered by the same head again and again.
-            let known = if is_own { turn.entry_index } else { usize::MAX };
-            let asking = Asking { bytes, count, entry: known, asked: asked(entry) };
+                self.lines.find(&worker, sending.route, turn_from, &mut self.timer).await?;
+            let bytes = sending.fixed.unwrap_or(&self.request);
+            let Sending { count, known, asked, .. } = *sending;
+            let asking = Asking { bytes, count, entry: known, asked };
             let mut ledger = Ledger {
                 worker: &worker,
                 turn,
-                entry,
+                entry: sending.entry,
                 sent_bytes: bytes.len() as u64,
                 sent_ns: if connect_ns.is_some() { clock::monotonic_ns() } else { turn.begun_ns },
                 connect_ns,
@@ -271,7 +296,7 @@ impl User {
             let result = ledger.exchange(line, &asking, &mut self.timer, capture).await;
             let (last, unanswered_bytes) = (ledger.last, ledger.sent_bytes);
             let is_kept = match &result {
-                Ok(()) => options.keeps_alive && last.keeps_alive,
+                Ok(()) => worker.shared.options.keeps_alive && last.keeps_alive,
                 Err(broken) => broken.keeps_connection,
             };
             if !is_kept {
@@ -320,18 +345,25 @@ impl User {
     }
 
     async fn failed(&mut self, turn: &Turn<'_>, failed: Failed) {
-        let worker = self.worker.clone();
-        let (now_ns, failure) = (clock::monotonic_ns(), failed.failure);
-        let waited_ns = now_ns.saturating_sub(turn.intended_ns);
-        worker.ended(now_ns);
-        worker.recorder.borrow_mut().failed(turn.entry_index, failure, waited_ns);
-        worker.remember(failed, now_ns);
-        worker.shared.count_failure(failure);
+        let failure = failed.failure;
+        self.write_off(turn, failed);
         if failure.is_of_connect() {
             let pause_ms = PAUSE_MS.0 << self.refusals.min(16);
             self.refusals += 1;
             timer::sleep(Duration::from_millis(pause_ms.min(PAUSE_MS.1))).await;
         }
+    }
+
+    /// Writes a failure down.
+    pub(super) fn write_off(&self, turn: &Turn<'_>, failed: Failed) {
+        let worker = &self.worker;
+        let now_ns = clock::monotonic_ns();
+        let waited_ns = now_ns.saturating_sub(turn.intended_ns);
+        worker.ended(now_ns);
+        worker.recorder.borrow_mut().failed(turn.entry_index, failed.failure, waited_ns);
+        let failure = failed.failure;
+        worker.remember(failed, now_ns);
+        worker.shared.count_failure(failure);
     }
 }
 

@@ -279,9 +279,12 @@ impl Worker {
         self.live_max.set(self.live_max.get().max(self.live.get()));
         let worker = self.clone();
         thread::spawn(async move {
-            match worker.shared.options.visits {
-                None => User::new(&worker, id).live().await,
-                Some(_) => Browser::new(&worker, id).live().await,
+            let options = &worker.shared.options;
+            let actor = options.script.as_ref().map(|script| script.actor(id));
+            match (actor, &options.visits) {
+                (Some(mut actor), _) => User::new(&worker, id).act(&mut *actor).await,
+                (None, None) => User::new(&worker, id).live().await,
+                (None, Some(_)) => Browser::new(&worker, id).live().await,
             }
             worker.leave(id);
         });
@@ -425,6 +428,11 @@ impl Worker {
         if let Some(waker) = self.waker.borrow_mut().take() {
             waker.wake();
         }
+    }
+
+    /// A user of a script has come to its end; no other takes the place.
+    pub(crate) fn retire(&self) {
+        self.is_spent.set(true);
     }
 
     /// Nothing is under way and nothing will begin.

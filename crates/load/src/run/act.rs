@@ -1,0 +1,83 @@
+//! A user who acts by a script: asks what it says, and tells it what came.
+
+use super::script::{Actor, Ask, Seen, Step, Trouble};
+use super::user::{Sending, Turn, User};
+use crate::client::Failed;
+use crate::client::{Answer, Capture, Failure};
+use http1::Asked;
+use runtime::{clock, timer};
+use std::time::Duration;
+
+/// After a failure a user waits so long: the others of its thread have their turn, and nobody
+/// knocks without pause at a port that is closed.
+const FAILURE_PAUSE: Duration = Duration::from_millis(1);
+
+impl User {
+    /// Goes on until the script or the run ends.
+    pub(super) async fn act(&mut self, actor: &mut dyn Actor) {
+        let worker = self.worker.clone();
+        let empty = Capture { head: Vec::new(), body: Vec::new(), body_limit: 0 };
+        self.capture = Some(Box::new(empty));
+        while !worker.shared.is_stopping() {
+            self.request.clear();
+            match actor.next(&mut self.request) {
+                Step::End => break,
+                Step::Pause(ns) => timer::sleep(Duration::from_nanos(ns)).await,
+                Step::Ask(ask) => {
+                    worker.set_under_way(self.id, clock::monotonic_ns());
+                    self.put(&ask, actor).await;
+                    worker.set_under_way(self.id, 0);
+                }
+            }
+        }
+        worker.retire();
+    }
+
+    /// One request of the script, from its connection to its books.
+    async fn put(&mut self, ask: &Ask, actor: &mut dyn Actor) {
+        let worker = self.worker.clone();
+        let now_ns = clock::monotonic_ns();
+        let entry = &worker.shared.plan.entries()[ask.entry];
+        let turn = Turn { entry_index: ask.entry, entry, intended_ns: now_ns, begun_ns: now_ns };
+        self.timer.set(clock::monotonic_ms(), worker.shared.options.timeout_ms);
+        if let Some(capture) = &mut self.capture {
+            capture.head.clear();
+            capture.body.clear();
+            capture.body_limit = ask.body_limit;
+        }
+        let mut is_unresolved = false;
+        let answered = match worker.route_to(&ask.server).await {
+            Ok(route) => {
+                let asked = if ask.is_head { Asked::Head } else { Asked::Other };
+                let known = usize::MAX;
+                let sending = Sending { entry, route, fixed: None, count: 1, known, asked };
+                self.send(&turn, &sending).await
+            }
+            Err(unresolved) => {
+                is_unresolved = true;
+                let text = unresolved.error.to_string();
+                Err(Failed { failure: Failure::Unreachable, text })
+            }
+        };
+        match answered {
+            Ok(answer) => self.tell(&turn, answer, actor),
+            Err(failed) => {
+                let Failed { failure, ref text } = failed;
+                actor.failed(&Trouble { failure, text: text.clone(), is_unresolved });
+                self.write_off(&turn, failed);
+                timer::sleep(FAILURE_PAUSE).await;
+            }
+        }
+    }
+
+    fn tell(&self, turn: &Turn<'_>, answer: Answer, actor: &mut dyn Actor) {
+        let Some(capture) = &self.capture else { return };
+        actor.answered(&Seen {
+            status: answer.status,
+            head: &capture.head,
+            body: &capture.body,
+            body_bytes: answer.body_bytes,
+            took_ns: answer.end_ns.saturating_sub(turn.intended_ns),
+        });
+    }
+}

@@ -1,0 +1,74 @@
+//! Users who act by a script instead of the plan's order: what comes next depends on the answer
+//! before. The script is pure; connections, clocks and books are the engine's.
+
+use crate::client::Failure;
+use crate::url::Url;
+use std::fmt;
+
+/// Makes the actors of a run.
+pub trait Script: fmt::Debug + Send + Sync {
+    /// The user of this number.
+    fn actor(&self, user: u32) -> Box<dyn Actor>;
+}
+
+/// One user of a script. Each [`Step::Ask`] is followed by `answered` or `failed`.
+pub trait Actor {
+    /// What to do now; the bytes of a request are appended to `request`.
+    fn next(&mut self, request: &mut Vec<u8>) -> Step;
+
+    /// The answer to what was asked last.
+    fn answered(&mut self, seen: &Seen<'_>);
+
+    /// There was none.
+    fn failed(&mut self, trouble: &Trouble);
+}
+
+/// What a user does.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Sends a request and waits for its answer.
+    Ask(Ask),
+    /// Waits for so many nanoseconds.
+    Pause(u64),
+    /// Goes home.
+    End,
+}
+
+/// How a request is sent.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// The entry of the plan in whose books it stands.
+    pub entry: usize,
+    /// The server to connect to.
+    pub server: Url,
+    /// Whether the answer has no body, as it is asked by HEAD.
+    pub is_head: bool,
+    /// Bytes of the answer's body that are kept for the actor.
+    pub body_limit: usize,
+}
+
+/// An answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// The status.
+    pub status: u16,
+    /// Status line and fields as they came.
+    pub head: &'a [u8],
+    /// The content, as far as it was wanted.
+    pub body: &'a [u8],
+    /// Bytes of content, wanted or not.
+    pub body_bytes: u64,
+    /// From turning to the request to the end of its answer, connecting included.
+    pub took_ns: u64,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    /// The kind.
+    pub failure: Failure,
+    /// The words of the system, if it had some.
+    pub text: String,
+    /// Whether the host has no address.
+    pub is_unresolved: bool,
+}
