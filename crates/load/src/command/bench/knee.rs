@@ -2,7 +2,7 @@
 
 use super::super::Exit;
 use super::draft::{Fault, Output, usage};
-use super::{Ran, complain, fail, measure, say};
+use super::{Ran, complain, fail, measure};
 use crate::knee::{Search, Try};
 use crate::live::Live;
 use crate::pacer::Pacer;
@@ -68,7 +68,7 @@ enum Ended {
 }
 
 /// Searches, starting at `first` if somebody said where.
-pub(super) fn find(mut job: Job, output: &Output, wish: Wish, first: Option<f64>) -> Exit {
+pub(super) fn find(mut job: Job, output: Output, wish: Wish, first: Option<f64>) -> Exit {
     if job.options.warm_up_ns == 0 {
         job.options.warm_up_ns = WARM_UP_NS;
     }
@@ -221,7 +221,7 @@ impl Finder {
         if ran.outcome.was_interrupted { Err(Ended::Interrupted) } else { Ok(ran) }
     }
 
-    fn report(self, output: &Output, last: Option<Record>, ended: &Result<(), Ended>) -> Exit {
+    fn report(self, mut output: Output, last: Option<Record>, ended: &Result<(), Ended>) -> Exit {
         if let Err(Ended::Failed(exit)) = ended {
             return *exit;
         }
@@ -229,14 +229,10 @@ impl Finder {
         let mut record = last.unwrap_or_default();
         record.interrupted |= is_interrupted;
         record.knee = Some(self.knee);
-        match output.json {
-            true => say(&report::json(&record)),
-            false => say(&report::text(&record)),
-        }
-        match (is_interrupted, is_found) {
-            (true, _) => Exit::Interrupted,
-            (false, true) => Exit::Done,
-            (false, false) => Exit::Threshold,
+        match (super::conclude(&mut output, &record), is_found) {
+            (Exit::Done, false) if is_interrupted => Exit::Interrupted,
+            (Exit::Done, false) => Exit::Threshold,
+            (exit, _) => exit,
         }
     }
 }

@@ -34,6 +34,8 @@ examples:
   trivet bench -c 64 -d 30s http://127.0.0.1:8080/
   trivet bench --rate 500 -d 1m http://127.0.0.1:8080/index.php
   trivet bench -p 1-150:60 http://127.0.0.1:8080/          from 1 to 150 users in 60 s
+  trivet bench --page --cache warm -c 8 http://127.0.0.1:8080/gallery.html
+  trivet bench --find-max 'p99<200ms && errors<0.1%' http://127.0.0.1:8080/
 ";
 
 /// Runs the command with the words that follow its name.
@@ -64,7 +66,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
 
 fn bench(job: run::Job, mut output: Output) -> Exit {
     if let Some((wish, first)) = output.wish.take() {
-        return knee::find(job, &output, wish, first);
+        return knee::find(job, output, wish, first);
     }
     let live = Live::new(output.is_quiet, &output.figures.pace);
     let ran = measure(job, output.figures.clone(), output.pids.clone(), live);
@@ -75,12 +77,17 @@ fn bench(job: run::Job, mut output: Output) -> Exit {
     if let Err(error) = write_har(&mut output, &outcome) {
         return fail(Exit::File, &error);
     }
+    conclude(&mut output, &record)
+}
+
+/// Says what a run came to, and writes it to files.
+fn conclude(output: &mut Output, record: &Record) -> Exit {
     match output.json {
-        true => say(&report::json(&record)),
-        false => say(&report::text(&record)),
+        true => say(&report::json(record)),
+        false => say(&report::text(record)),
     }
-    let exit = verdict(&output.fail_if, &record);
-    match output.files.write(&record) {
+    let exit = verdict(&output.fail_if, record);
+    match output.files.write(record) {
         Err((exit, error)) => fail(exit, &error),
         Ok(()) => exit,
     }

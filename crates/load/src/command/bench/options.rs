@@ -116,7 +116,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: None,
                 long: "page",
                 value: "",
-                help: "load what pages need as well, as a browser does; -n and --rate count pages",
+                help: "load what a page needs, as a browser does; -n and --rate count pages",
                 apply: |draft, _| {
                     draft.loads_pages = true;
                     Ok(())
@@ -214,7 +214,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
             Row {
                 short: None,
                 long: "find-max",
-                value: "CONDITION",
+                value: "EXPR",
                 help: "the highest rate at which it holds: 'p99<200ms && errors<0.1%';\n\
                        each run as long as -d says (default 3s), the first at --rate",
                 apply: |draft, value| {
@@ -225,7 +225,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
             Row {
                 short: None,
                 long: "find-max-users",
-                value: "CONDITION",
+                value: "EXPR",
                 help: "the same for users, the first run with -c",
                 apply: |draft, value| {
                     draft.find = Some((Kind::Users, value.to_owned()));
