@@ -14,9 +14,11 @@
 
 mod client;
 pub mod command;
+pub mod knee;
 mod live;
 pub mod observe;
 pub mod pacer;
+pub mod page;
 pub mod pattern;
 pub mod plan;
 mod recorder;
@@ -27,4 +29,4 @@ pub mod threshold;
 pub mod url;
 
 pub use client::Failure;
-pub use recorder::{First, Histogram, PerEntry, Row, Window};
+pub use recorder::{First, Histogram, Pages, PerEntry, Row, Window};

@@ -134,7 +134,8 @@ impl Link {
     ) -> Poll<Result<(), Failure>> {
         let mut scratch = tools.scratch.borrow_mut();
         loop {
-            if capture.is_none() && self.reader.skippable() >= DISCARD_MIN_BYTES {
+            let looks = capture.as_ref().is_some_and(|capture| capture.body_limit > 0);
+            if !looks && self.reader.skippable() >= DISCARD_MIN_BYTES {
                 ready!(self.poll_skip(context, &mut scratch, missing, answered))?;
             } else {
                 let read = ready!(self.transport.poll_read(context, &mut scratch));

@@ -254,7 +254,7 @@ fn max_age_s(text: &[u8]) -> Option<i64> {
 }
 
 /// Section 5.1.1: the words of a date in any order. Seconds since 1970, not below 0.
-fn date_s(text: &[u8]) -> Option<u64> {
+pub(crate) fn date_s(text: &[u8]) -> Option<u64> {
     let is_delimiter = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b':');
     let (mut time, mut day, mut month, mut year) = (None, None, None, None);
     for word in text.split(is_delimiter).filter(|word| !word.is_empty()) {

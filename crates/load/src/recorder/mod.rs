@@ -6,7 +6,7 @@ mod histogram;
 mod window;
 
 pub use histogram::Histogram;
-pub use window::{First, PerEntry, Row, Window};
+pub use window::{First, Pages, PerEntry, Row, Window};
 
 use crate::client::{Answer, Failure};
 

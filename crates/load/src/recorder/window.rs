@@ -54,6 +54,8 @@ pub struct Window {
     pub firsts: Vec<First>,
     /// Every answered request, where that is asked for.
     pub rows: Vec<Row>,
+    /// Pages, where pages are loaded.
+    pub pages: Option<Box<Pages>>,
 }
 
 /// One answered request, for whoever wants all of them.
@@ -81,6 +83,49 @@ pub struct PerEntry {
     pub body_bytes: u64,
     /// As in [`Window`].
     pub latency: Histogram,
+}
+
+/// Pages that were loaded with all they need.
+#[derive(Clone, Debug, Default)]
+pub struct Pages {
+    /// Those that came.
+    pub loaded: u64,
+    /// Those of them that lack something.
+    pub incomplete: u64,
+    /// Those that did not come themselves.
+    pub failed: u64,
+    /// Under way when the run ended.
+    pub aborted: u64,
+    /// From when a page should have been asked for to the end of the last thing it needs.
+    pub time: Histogram,
+    /// From when it should have been asked for to its own first byte.
+    pub first_byte: Histogram,
+    /// Requests for them and what they need.
+    pub requests: u64,
+    /// Bytes that came for them.
+    pub bytes: u64,
+    /// What they need and a cache had.
+    pub cached: u64,
+    /// What a cache had and asked about, with success.
+    pub renewed: u64,
+    /// What they refer to on hosts that are not asked.
+    pub elsewhere: u64,
+}
+
+impl Pages {
+    fn add(&mut self, other: &Self) {
+        self.loaded += other.loaded;
+        self.incomplete += other.incomplete;
+        self.failed += other.failed;
+        self.aborted += other.aborted;
+        self.time.add(&other.time);
+        self.first_byte.add(&other.first_byte);
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+        self.cached += other.cached;
+        self.renewed += other.renewed;
+        self.elsewhere += other.elsewhere;
+    }
 }
 
 /// The first failure of a kind.
@@ -123,6 +168,7 @@ impl Window {
             entries: vec![PerEntry::default(); entries],
             firsts: Vec::new(),
             rows: Vec::new(),
+            pages: None,
         }
     }
 
@@ -199,6 +245,9 @@ impl Window {
         }
         other.firsts.iter().for_each(|first| self.remember(first.clone()));
         self.rows.extend_from_slice(&other.rows);
+        if let Some(pages) = &other.pages {
+            self.pages.get_or_insert_default().add(pages);
+        }
     }
 }
 

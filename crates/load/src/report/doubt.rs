@@ -174,7 +174,9 @@ fn drift(record: &Record) -> Option<Doubt> {
 fn little(record: &Record) -> Option<Doubt> {
     let (figures, summary) = (&record.figures, &record.summary);
     let users = f64::from(figures.constant_users?);
-    if figures.thinks || summary.errors > 0 || summary.elapsed_s < 1.0 {
+    // Whoever loads a page waits for several answers at once.
+    let is_one_by_one = summary.pages.is_none();
+    if !is_one_by_one || figures.thinks || summary.errors > 0 || summary.elapsed_s < 1.0 {
         return None;
     }
     let busy_s = summary.latency_us.mean * summary.latency_us.count as f64 / 1e6;

@@ -9,7 +9,7 @@ const NS: f64 = 1000.0;
 
 impl Metrics for Record {
     fn get(&self, name: &str) -> Option<f64> {
-        let (summary, times) = (&self.summary, &self.summary.latency_us);
+        let (summary, times) = (&self.summary, waited_for(self).0);
         let kind = |kind: Failure| {
             summary.errors_by_kind.get(kind.name()).copied().unwrap_or_default() as f64
         };
@@ -20,7 +20,7 @@ impl Metrics for Record {
             "max" => answered(times)?.max * NS,
             "stdev" => answered(times)?.stddev * NS,
             "duration" => summary.elapsed_s * 1e9,
-            "rate" => summary.rate,
+            "rate" => summary.pages.as_ref().map_or(summary.rate, |pages| pages.rate),
             "requests" => summary.requests as f64,
             "errors" => summary.errors as f64,
             "timeouts" => summary.timeouts as f64,
@@ -44,6 +44,14 @@ impl Metrics for Record {
     }
 }
 
+/// What a user waits for: pages where pages are loaded, answers elsewhere.
+fn waited_for(record: &Record) -> (&Times, &[(f64, u64)]) {
+    match &record.summary.pages {
+        Some(pages) => (&pages.time_us, &pages.histogram_us),
+        None => (&record.summary.latency_us, &record.histogram_us),
+    }
+}
+
 /// Without an answer there is no time.
 fn answered(times: &Times) -> Option<&Times> {
     (times.count > 0).then_some(times)
@@ -56,7 +64,8 @@ fn statuses(record: &Record, class: u16) -> f64 {
 
 /// In microseconds: what the reports say, or of the buckets if they say none.
 fn percentile(record: &Record, percent: f64) -> Option<f64> {
-    let times = answered(&record.summary.latency_us)?;
+    let (times, buckets) = waited_for(record);
+    let times = answered(times)?;
     let said = [
         (50.0, times.p50),
         (75.0, times.p75),
@@ -70,9 +79,9 @@ fn percentile(record: &Record, percent: f64) -> Option<f64> {
     if let Some((_, us)) = said.iter().find(|row| row.0 == percent) {
         return Some(*us);
     }
-    let total: f64 = record.histogram_us.iter().map(|bucket| bucket.1 as f64).sum();
+    let total: f64 = buckets.iter().map(|bucket| bucket.1 as f64).sum();
     let mut below = 0.0;
-    let bucket = record.histogram_us.iter().find(|bucket| {
+    let bucket = buckets.iter().find(|bucket| {
         below += bucket.1 as f64;
         below >= total * percent / 100.0
     });

@@ -6,7 +6,9 @@ mod doubt;
 mod hdr;
 mod html;
 mod json;
+mod knee;
 mod metrics;
+mod pages;
 mod record;
 mod rows;
 mod text;
@@ -18,6 +20,8 @@ pub use doubt::Doubt;
 pub use hdr::hdr;
 pub use html::html;
 pub use json::{json, parse};
+pub use knee::{Knee, KneeTry, heading as knee_heading};
+pub use pages::{PageSecond, PageSummary};
 pub use record::{
     Figures, Machine, Moment, PerSecond, PerUrl, Record, Server, ServerSecond, Summary, Times,
 };

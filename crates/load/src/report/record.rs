@@ -4,7 +4,7 @@
 //! `summary.latency_us.p50`. Fields may be added; none changes its name, unit or meaning without a
 //! new `version`.
 
-use super::Doubt;
+use super::{Doubt, Knee, PageSecond, PageSummary};
 use crate::recorder::{First, Histogram, PerEntry, Window};
 use crate::run::{Outcome, Second};
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,8 @@ pub struct Record {
     pub histogram_us: Vec<(f64, u64)>,
     /// What makes these figures doubtful.
     pub doubts: Vec<String>,
+    /// The search that this run was the result of (`--find-max`).
+    pub knee: Option<Knee>,
 }
 
 /// What was to be done.
@@ -147,6 +149,8 @@ pub struct Summary {
     pub statuses: BTreeMap<u16, u64>,
     /// How often each kind of failure came.
     pub errors_by_kind: BTreeMap<String, u64>,
+    /// Pages, where whole pages are loaded (`--page`).
+    pub pages: Option<PageSummary>,
     /// What this program itself took.
     pub generator: Machine,
     /// What the host of this machine gave to others, in percent of all its processors.
@@ -288,6 +292,8 @@ pub struct PerSecond {
     pub max_us: f64,
     /// Of this program, in percent of one processor.
     pub generator_cpu_percent: f64,
+    /// Pages, where whole pages are loaded.
+    pub pages: Option<PageSecond>,
     /// The server, if it is on this machine and may be looked at.
     pub server: Option<ServerSecond>,
 }
@@ -349,6 +355,7 @@ impl Summary {
                 .filter(|(_, count)| *count > 0)
                 .map(|(kind, count)| (kind.name().to_owned(), count))
                 .collect(),
+            pages: total.pages.as_ref().map(|pages| PageSummary::new(pages, elapsed_s)),
             generator: Machine::new(total, elapsed_s, threads),
             stolen_percent: None,
             server: None,
@@ -388,6 +395,7 @@ impl PerSecond {
             p99_us: summary.latency_us.p99,
             max_us: summary.latency_us.max,
             generator_cpu_percent: summary.generator.cpu_percent,
+            pages: summary.pages.as_ref().map(PageSecond::from),
             server: None,
         }
     }
@@ -424,6 +432,7 @@ impl Record {
             seconds,
             histogram_us: total.latency.buckets().map(|(ns, count)| (us(ns), count)).collect(),
             doubts: Vec::new(),
+            knee: None,
         };
         record.summary.stolen_percent = outcome.stolen_percent;
         record.doubts = Doubt::all(&record).iter().map(Doubt::text).collect();

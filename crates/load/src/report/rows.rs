@@ -64,7 +64,12 @@ pub(super) fn times(summary: &Summary) -> Vec<(&'static str, [String; 6])> {
         let values = [times.mean, times.p50, times.p90, times.p99, times.p99_9, times.max];
         (name, values.map(time_us))
     };
-    let mut rows = vec![row("latency", &summary.latency_us)];
+    let mut rows = Vec::new();
+    if let Some(pages) = &summary.pages {
+        rows.push(row("page", &pages.time_us));
+        rows.push(row("page begins", &pages.first_byte_us));
+    }
+    rows.push(row("latency", &summary.latency_us));
     rows.extend(summary.service_us.as_ref().map(|service| row("service", service)));
     rows.push(row("first byte", &summary.first_byte_us));
     if summary.connect_us.count > 0 {

@@ -1,8 +1,8 @@
 //! A run for people: what came of it, what went wrong, what to doubt.
 
 use super::record::Record;
-use super::rows;
 use super::units::seconds;
+use super::{knee, pages, rows};
 use std::fmt::{self, Write as _};
 
 /// URLs that have a line of their own.
@@ -17,9 +17,15 @@ pub fn text(record: &Record) -> String {
 }
 
 fn write_all(out: &mut String, record: &Record) -> fmt::Result {
+    if let Some(knee) = &record.knee {
+        knee::write(out, knee)?;
+    }
     let interrupted = if record.interrupted { ", interrupted" } else { "" };
     let elapsed = seconds(record.summary.elapsed_s);
     writeln!(out, "{} in {elapsed}{interrupted}\n", record.figures.pace)?;
+    if let Some(pages) = &record.summary.pages {
+        pages::write_counts(out, pages)?;
+    }
     write_counts(out, record)?;
     writeln!(out)?;
     write_times(out, record)?;

@@ -2,6 +2,7 @@
 
 use super::worker::Worker;
 use crate::client::{Failed, Failure, Joined, Link, Seat, Transport};
+use crate::page::LANES_MAX;
 use runtime::{Timer, clock};
 use std::future::poll_fn;
 use std::task::Poll;
@@ -43,22 +44,32 @@ impl Lines {
                 _ => return Ok((place, None)),
             }
         }
-        let begun_ns = clock::monotonic_ns();
-        // It is large while it lasts: within the user it would be so all the time, and there may be
-        // ten thousand of them.
-        let mut connecting = Box::pin(connect(worker, route, turn));
-        let connected = poll_fn(|context| match connecting.as_mut().poll(context) {
-            Poll::Pending if timer.poll_expired(context).is_ready() => {
-                let text = "no connection in time".to_owned();
-                Poll::Ready(Err(Failed { failure: Failure::ConnectTimeout, text }))
-            }
-            polled => polled,
-        });
-        let (line, is_new) = connected.await?;
+        let (line, connect_ns) = made(worker, route, turn, timer).await?;
         self.0.push((route, line));
-        let connect_ns = is_new.then(|| clock::monotonic_ns() - begun_ns);
         Ok((self.0.len() - 1, connect_ns))
     }
+}
+
+/// A connection that is made now, and how long that took unless others have it already.
+pub(super) async fn made(
+    worker: &Worker,
+    route: usize,
+    turn: usize,
+    timer: &mut Timer,
+) -> Result<(Line, Option<u64>), Failed> {
+    let begun_ns = clock::monotonic_ns();
+    // It is large while it lasts: within the user it would be so all the time, and there may be
+    // ten thousand of them.
+    let mut connecting = Box::pin(connect(worker, route, turn));
+    let connected = poll_fn(|context| match connecting.as_mut().poll(context) {
+        Poll::Pending if timer.poll_expired(context).is_ready() => {
+            let text = "no connection in time".to_owned();
+            Poll::Ready(Err(Failed { failure: Failure::ConnectTimeout, text }))
+        }
+        polled => polled,
+    });
+    let (line, is_new) = connected.await?;
+    Ok((line, is_new.then(|| clock::monotonic_ns() - begun_ns)))
 }
 
 /// A connection, and whether it is new.
@@ -75,7 +86,12 @@ async fn connect(worker: &Worker, route: usize, turn: usize) -> Result<(Line, bo
         return connect().await.map(own);
     }
     // A connection that is made anew each time is nobody else's.
-    let streams = if options.keeps_alive { options.streams } else { 1 };
+    let streams = match (options.keeps_alive, &options.visits) {
+        (false, _) => 1,
+        (true, None) => options.streams,
+        // As many as a browser sends at once, over the one connection that it has.
+        (true, Some(_)) => LANES_MAX as u32,
+    };
     match worker.tools.pool.join(route, streams, &connect).await? {
         Joined::Seat(seat, is_new) => Ok((Line::Shared(seat), is_new)),
         Joined::Alone(transport) => Ok(own(transport)),

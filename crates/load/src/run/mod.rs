@@ -1,18 +1,23 @@
 //! Joins the four: starts the threads, collects their books, ends them.
 
+mod books;
+mod browser;
 mod ledger;
 mod lines;
 mod options;
 mod routes;
 mod shared;
 mod user;
+mod visit;
 mod worker;
 
-pub use options::{Hears, Options, REDIRECTS_MAX};
+pub use options::{Hears, Options, REDIRECTS_MAX, Visits};
 pub use routes::Unresolved;
 
 use crate::observe::Ticks;
 use crate::pacer::Pacer;
+use crate::page::LANES_MAX;
+use crate::page::har::Waterfall;
 use crate::pattern::Kind;
 use crate::plan::Plan;
 use crate::recorder::Window;
@@ -52,9 +57,13 @@ pub struct Job {
 impl Job {
     /// Connections that there may be at once.
     fn connections_max(&self) -> u32 {
-        match self.pacer.kind() {
+        let users = match self.pacer.kind() {
             Kind::Rate => self.options.connections_max,
             Kind::Users => self.pacer.users_max(),
+        };
+        match self.options.visits {
+            Some(_) => users.saturating_mul(LANES_MAX as u32),
+            None => users,
         }
     }
 }
@@ -124,6 +133,8 @@ pub struct Outcome {
     pub first_head: Option<Vec<u8>>,
     /// For each entry the length of its first body, where [`Options::same_length`] asks for it.
     pub lengths: Vec<Option<u64>>,
+    /// How one page was loaded, if that was to be kept.
+    pub waterfall: Option<Waterfall>,
     /// What was agreed on with the first server that TLS was spoken to.
     pub agreed: Option<tls::Agreed>,
     /// HTTP/2 was asked for, and a server did not choose it.
@@ -168,6 +179,7 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
         was_interrupted,
         first_head: shared.first_head.get().cloned(),
         lengths: shared.lengths(),
+        waterfall: shared.take_waterfall(),
         agreed: shared.agreed.get().cloned(),
         fell_back: shared.fell_back(),
         stolen_percent: before.and_then(|before| Ticks::now()?.stolen_percent_since(before)),

@@ -20,6 +20,17 @@ pub enum Hears {
     Every(fn(u16, &[u8], &[u8])),
 }
 
+/// How whole pages are loaded.
+#[derive(Clone, Debug, Default)]
+pub struct Visits {
+    /// Users keep what they have from one page to the next.
+    pub keeps_cache: bool,
+    /// Load from hosts that the plan does not name, too.
+    pub goes_elsewhere: bool,
+    /// Keep the waterfall of a page.
+    pub keeps_waterfall: bool,
+}
+
 /// How requests are sent, and when the run ends.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -71,6 +82,8 @@ pub struct Options {
     pub is_fatal: Option<fn(Failure, u64) -> bool>,
     /// End the run after so many failures.
     pub failures_max: Option<u64>,
+    /// Load whole pages, as browsers do.
+    pub visits: Option<Visits>,
     /// Seed of everything that is left to chance.
     pub seed: u64,
 }
@@ -102,6 +115,7 @@ impl Default for Options {
             is_fatal: None,
             buffer_bytes: 0,
             failures_max: None,
+            visits: None,
             seed: 0,
         }
     }

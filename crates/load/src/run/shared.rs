@@ -4,10 +4,13 @@ use super::worker::Turn;
 use super::{Job, Options};
 use crate::client::{Failure, Route, Transport};
 use crate::pacer::Pacer;
+use crate::page::har::Waterfall;
 use crate::pattern::Kind;
 use crate::plan::Plan;
-use std::sync::OnceLock;
+use runtime::clock;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Tickets are taken in such lots, so that threads rarely meet at the counter.
 const LOT: u64 = 64;
@@ -42,6 +45,11 @@ pub(crate) struct Shared {
     pub(crate) first_head: OnceLock<Vec<u8>>,
     /// For each entry, the length that its first body had.
     lengths: Vec<AtomicU64>,
+    /// Hosts that pages may load from; all if there are none.
+    pub(crate) hosts: Arc<[String]>,
+    /// How the first whole page after the warm-up was loaded.
+    waterfall: Mutex<Option<Waterfall>>,
+    has_waterfall: AtomicBool,
     /// What was agreed on with the first server that TLS was spoken to.
     pub(crate) agreed: OnceLock<tls::Agreed>,
     fell_back: AtomicBool,
@@ -63,6 +71,9 @@ impl Shared {
             failures_by_kind: std::array::from_fn(|_| AtomicU64::new(0)),
             progress: (0..options.threads).map(|_| Progress::default()).collect(),
             first_head: OnceLock::new(),
+            hosts: hosts(&plan, &options),
+            waterfall: Mutex::default(),
+            has_waterfall: AtomicBool::new(false),
             plan,
             pacer,
             which,
@@ -120,9 +131,33 @@ impl Shared {
         self.lengths.iter().map(|length| known(length).filter(|l| *l != UNKNOWN)).collect()
     }
 
+    /// Whether the next page's waterfall would be kept.
+    pub(crate) fn wants_waterfall(&self) -> bool {
+        let keeps = self.options.visits.as_ref().is_some_and(|visits| visits.keeps_waterfall);
+        keeps
+            && !self.has_waterfall.load(Ordering::Relaxed)
+            && clock::monotonic_ns() >= self.begun_ns + self.options.warm_up_ns
+    }
+
+    /// Keeps it if it is the first.
+    pub(crate) fn keep_waterfall(&self, waterfall: Waterfall) {
+        if !self.has_waterfall.swap(true, Ordering::Relaxed) {
+            *self.waterfall.lock().unwrap_or_else(PoisonError::into_inner) = Some(waterfall);
+        }
+    }
+
+    pub(crate) fn take_waterfall(&self) -> Option<Waterfall> {
+        self.waterfall.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// Whether requests come by the clock, as opposed to users who wait for answers.
     pub(crate) fn is_open_loop(&self) -> bool {
         self.pacer.kind() == Kind::Rate
+    }
+
+    /// Whether requests come as a log has recorded them.
+    pub(crate) const fn is_recorded(&self) -> bool {
+        self.which.is_some()
     }
 
     /// The entry that a request of a recorded schedule is.
@@ -167,5 +202,14 @@ impl Shared {
         let Some(first) = self.lengths.get(entry) else { return true };
         let known = first.compare_exchange(UNKNOWN, length, Ordering::Relaxed, Ordering::Relaxed);
         known.err().is_none_or(|first| first == length)
+    }
+}
+
+/// A load test is for servers that somebody named: pages name others, whose owners were not asked.
+fn hosts(plan: &Plan, options: &Options) -> Arc<[String]> {
+    let named: BTreeSet<&String> = plan.entries().iter().map(|entry| &entry.url.host).collect();
+    match &options.visits {
+        Some(visits) if !visits.goes_elsewhere => named.into_iter().cloned().collect(),
+        _ => Arc::default(),
     }
 }

@@ -350,7 +350,7 @@ fn asked(entry: &Entry) -> Asked {
 
 impl Worker {
     /// Remembers a failure if it is the first of its kind.
-    fn remember(&self, failed: Failed, at_ns: u64) {
+    pub(super) fn remember(&self, failed: Failed, at_ns: u64) {
         let first = First {
             failure: failed.failure,
             at_ns: at_ns.saturating_sub(self.shared.begun_ns),

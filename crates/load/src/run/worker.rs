@@ -1,5 +1,6 @@
 //! One thread of a run: its users, its share of the schedule, its books.
 
+use super::browser::{Browser, Shelf};
 use super::routes::{self, Unresolved};
 use super::shared::Shared;
 use super::user::User;
@@ -40,7 +41,8 @@ pub(crate) struct Report {
 #[derive(Clone, Copy)]
 struct Arrival {
     due_ns: u64,
-    number: u64,
+    /// Its number in the schedule; none before that begins.
+    number: Option<u64>,
     /// Nobody was free to send it when it was due.
     waits: bool,
 }
@@ -75,6 +77,8 @@ pub(crate) struct Worker {
     live_max: Cell<u32>,
     /// For each of this thread's users when its request should have been sent; 0 between two.
     under_way: RefCell<Vec<u64>>,
+    /// Where pages are loaded, places of it that are free.
+    free_places: RefCell<Vec<usize>>,
     /// Requests that this thread may still begin without asking.
     tickets: Cell<u64>,
     /// Nothing more will be begun.
@@ -85,6 +89,10 @@ pub(crate) struct Worker {
     last_end_ns: Cell<u64>,
     /// Ways to servers that redirects have led to.
     more_routes: RefCell<Vec<(Url, Rc<Route>)>>,
+    /// What was found in pages.
+    pub(crate) shelf: Shelf,
+    /// Pages under way.
+    pub(crate) visits: Cell<u32>,
 }
 
 /// Runs until the end of the run; the books go out as they are closed.
@@ -134,11 +142,14 @@ impl Worker {
             live: Cell::new(0),
             live_max: Cell::new(0),
             under_way: RefCell::default(),
+            free_places: RefCell::default(),
             tickets: Cell::new(0),
             is_spent: Cell::new(false),
             waker: RefCell::default(),
             last_end_ns: Cell::new(0),
             more_routes: RefCell::default(),
+            shelf: Shelf::default(),
+            visits: Cell::new(0),
         }
     }
 
@@ -164,6 +175,23 @@ impl Worker {
             under_way.resize(place + 1, 0);
         }
         under_way[place] = intended_ns;
+    }
+
+    /// One of several requests of a user is under way; gives the place to leave when it is not.
+    pub(crate) fn take_place(&self, intended_ns: u64) -> usize {
+        let mut under_way = self.under_way.borrow_mut();
+        let place = self.free_places.borrow_mut().pop().unwrap_or_else(|| {
+            under_way.push(0);
+            under_way.len() - 1
+        });
+        under_way[place] = intended_ns;
+        place
+    }
+
+    /// A request is under way no more.
+    pub(crate) fn leave_place(&self, place: usize) {
+        self.under_way.borrow_mut()[place] = 0;
+        self.free_places.borrow_mut().push(place);
     }
 
     pub(crate) fn ended(&self, end_ns: u64) {
@@ -251,7 +279,10 @@ impl Worker {
         self.live_max.set(self.live_max.get().max(self.live.get()));
         let worker = self.clone();
         thread::spawn(async move {
-            User::new(&worker, id).live().await;
+            match worker.shared.options.visits {
+                None => User::new(&worker, id).live().await,
+                Some(_) => Browser::new(&worker, id).live().await,
+            }
             worker.leave(id);
         });
     }
@@ -269,6 +300,7 @@ impl Worker {
     async fn let_arrive(self: &Rc<Self>, alarm: &Alarm) {
         let (options, pacer) = (&self.shared.options, &self.shared.pacer);
         let origin_ns = self.shared.begun_ns + options.warm_up_ns;
+        self.let_warm_up(alarm, origin_ns).await;
         let mut number = self.index as u64;
         while options.requests.is_none_or(|requests| number < requests)
             && let Some(due_ns) = pacer.due(number)
@@ -278,7 +310,7 @@ impl Worker {
             if due_ns > clock::monotonic_ns() && alarm.ring_at(due_ns).await.is_err() {
                 break;
             }
-            self.arrive(due_ns, number);
+            self.arrive(due_ns, Some(number));
             number += options.threads as u64;
         }
         self.is_spent.set(true);
@@ -286,7 +318,27 @@ impl Worker {
         self.wake_main();
     }
 
-    fn arrive(self: &Rc<Self>, due_ns: u64, number: u64) {
+    /// Before the schedule begins, requests arrive as they will at its beginning; what a log has
+    /// recorded is not sent twice.
+    async fn let_warm_up(self: &Rc<Self>, alarm: &Alarm, origin_ns: u64) {
+        let shared = &self.shared;
+        let Some(gap_ns) = shared.pacer.due(1).filter(|gap_ns| *gap_ns > 0) else { return };
+        if shared.is_recorded() {
+            return;
+        }
+        for place in (self.index as u64..).step_by(shared.options.threads) {
+            // Counted back from the beginning, so that the distance to its first request is right.
+            let count = shared.options.warm_up_ns / gap_ns;
+            let Some(left) = count.checked_sub(place).filter(|left| *left > 0) else { return };
+            let due_ns = origin_ns - left * gap_ns;
+            if due_ns > clock::monotonic_ns() && alarm.ring_at(due_ns).await.is_err() {
+                return;
+            }
+            self.arrive(due_ns, None);
+        }
+    }
+
+    fn arrive(self: &Rc<Self>, due_ns: u64, number: Option<u64>) {
         let parked = self.parked.borrow_mut().pop_front();
         let waits = parked.is_none() && !self.may_call_more();
         self.arrivals.borrow_mut().push_back(Arrival { due_ns, number, waits });
@@ -343,7 +395,7 @@ impl Worker {
             let counter = if waits { &mut window.late } else { &mut window.slipped };
             *counter += 1;
         }
-        Some(Turn { intended_ns: due_ns, begun_ns, number: Some(number) })
+        Some(Turn { intended_ns: due_ns, begun_ns, number })
     }
 
     fn take_ticket(&self) -> bool {
@@ -434,6 +486,9 @@ impl Worker {
             run_queue_ns - std::mem::replace(&mut books.run_queue_ns, run_queue_ns);
         window.users = self.live_max.replace(self.live.get());
         if is_last {
+            if self.visits.get() > 0 {
+                window.pages.get_or_insert_default().aborted = u64::from(self.visits.get());
+            }
             let now_ns = clock::monotonic_ns();
             let under_way = self.under_way.borrow();
             for intended_ns in under_way.iter().filter(|intended_ns| **intended_ns > 0) {

@@ -2,19 +2,24 @@
 
 use super::super::Exit;
 use super::files::{Files, Form};
+use super::knee::Wish;
 use super::what::What;
 use crate::pacer::Pacer;
 use crate::pattern::{Kind, Pattern};
 use crate::report::Figures;
 use crate::report::units;
-use crate::run::{Job, Options};
+use crate::run::{Job, Options, Visits};
 use crate::threshold::Condition;
+use std::fs::File;
 
 /// Users, if nobody says how many.
 const USERS: u32 = 10;
 
 /// Nanoseconds of a run, if nobody says how long.
 const DURATION_NS: u64 = 10_000_000_000;
+
+/// Nanoseconds of each run of a search, if nobody says how long.
+const SEARCH_RUN_NS: u64 = 3_000_000_000;
 
 /// The words of the command line, one by one.
 #[derive(Debug, Default)]
@@ -34,6 +39,13 @@ pub(super) struct Draft {
     pub(super) is_quiet: bool,
     /// Processes to look at.
     pub(super) pids: Vec<i32>,
+    /// Whole pages are loaded.
+    pub(super) loads_pages: bool,
+    pub(super) visits: Visits,
+    /// Where the waterfall of a page goes.
+    pub(super) har: Option<String>,
+    /// What load is searched for.
+    pub(super) find: Option<(Kind, String)>,
     /// What is to be written, and to which file.
     pub(super) files: Vec<(Form, String)>,
     /// What must not be, as it was written.
@@ -47,7 +59,11 @@ pub(super) struct Output {
     pub(super) json: bool,
     pub(super) is_quiet: bool,
     pub(super) pids: Vec<i32>,
+    /// Where the waterfall of a page goes, and its name.
+    pub(super) har: Option<(File, String)>,
     pub(super) figures: Figures,
+    /// What load is searched for, and from where.
+    pub(super) wish: Option<(Wish, Option<f64>)>,
     pub(super) files: Files,
     pub(super) fail_if: Vec<(String, Condition)>,
 }
@@ -66,7 +82,9 @@ impl Draft {
     /// # Errors
     /// What does not fit together, and the exit code.
     pub(super) fn finish(mut self, words: &[String]) -> Result<(Job, Output), Fault> {
+        self.choose_pages()?;
         let (plan, recorded) = self.what.plan(words, self.options.keeps_alive)?;
+        let wish = self.wish(recorded.is_some())?;
         let pattern = self.pattern()?;
         self.options.threads = self.threads(&pattern);
         self.options.timeout_ms = self.timeout_ms.unwrap_or(self.default_timeout_ms());
@@ -77,6 +95,8 @@ impl Draft {
             json: self.json,
             is_quiet: self.is_quiet,
             pids: std::mem::take(&mut self.pids),
+            har: self.har.take().map(created).transpose()?,
+            wish,
             figures: self.figures(&pattern),
             files: Files::open(&self.files)?,
             fail_if: std::mem::take(&mut self.fail_if),
@@ -89,12 +109,56 @@ impl Draft {
         Ok((job, output))
     }
 
+    /// What is searched for: `--rate` or `-c` then say where to begin.
+    fn wish(&mut self, is_replay: bool) -> Result<Option<(Wish, Option<f64>)>, Fault> {
+        let Some((kind, text)) = self.find.take() else { return Ok(None) };
+        let has_pace = !self.patterns.is_empty() || self.steps.is_some() || is_replay;
+        let is_sized = self.options.requests.is_some() || self.options.pipeline > 1;
+        if has_pace || is_sized || self.har.is_some() {
+            return Err(usage(
+                "--find-max has a pace of its own: no -n, -p, --steps, --replay, --pipeline, --har",
+            ));
+        }
+        let rate = self.rate.take();
+        let first = match kind {
+            Kind::Rate => rate,
+            Kind::Users if rate.is_some() => {
+                return Err(usage("--find-max-users searches for users: no --rate"));
+            }
+            Kind::Users => self.users.map(f64::from),
+        };
+        if let (Kind::Rate, Some(users)) = (kind, self.users) {
+            self.options.connections_max = users;
+        }
+        // The pace of the draft only stands for those of the runs.
+        self.users = Some(self.users.unwrap_or(self.options.connections_max));
+        self.options.duration_ns = Some(self.options.duration_ns.unwrap_or(SEARCH_RUN_NS));
+        Ok(Some((Wish::new(kind, &text)?, first)))
+    }
+
+    /// Whether users load pages, and what goes with that.
+    fn choose_pages(&mut self) -> Result<(), Fault> {
+        self.visits.keeps_waterfall = self.har.is_some();
+        let visits = std::mem::take(&mut self.visits);
+        if self.loads_pages {
+            // Browsers say so, and servers have more to do then.
+            self.what.accepts_gzip = true;
+            self.options.visits = Some(visits);
+        } else if visits.keeps_waterfall || visits.keeps_cache || visits.goes_elsewhere {
+            return Err(usage("--har, --cache and --elsewhere need --page"));
+        }
+        Ok(())
+    }
+
     /// What does not go together.
     fn check(&self, pattern: &Pattern, is_replay: bool) -> Result<(), Fault> {
         let options = &self.options;
         let is_open = is_replay || pattern.kind() == Kind::Rate;
         if options.pipeline > 1 && (is_open || !options.keeps_alive || options.follows) {
             return Err(usage("--pipeline needs users and kept connections, and follows nothing"));
+        }
+        if options.pipeline > 1 && options.visits.is_some() {
+            return Err(usage("--pipeline and --page exclude each other: browsers do not do that"));
         }
         if options.http2 && (options.pipeline > 1 || self.what.http10) {
             return Err(usage("HTTP/2 has --streams and no --pipeline, and is not HTTP/1.0"));
@@ -161,6 +225,7 @@ impl Draft {
         let level = units::figure(pattern.peak());
         let pace = match (constant, is_open) {
             _ if self.what.replay.is_some() => self.replay_in_words(),
+            (true, true) if options.visits.is_some() => format!("{level} pages/s"),
             (true, true) => format!("{level} requests/s"),
             (true, false) => format!("{} users", units::count(pattern.peak() as u64)),
             (false, _) => match &self.steps {
@@ -179,5 +244,13 @@ impl Draft {
             timeout_ms: options.timeout_ms,
             warm_up_s: options.warm_up_ns as f64 / 1e9,
         }
+    }
+}
+
+/// A file that can be written, found out before the load starts.
+fn created(name: String) -> Result<(File, String), Fault> {
+    match File::create(&name) {
+        Ok(file) => Ok((file, name)),
+        Err(error) => Err((Exit::File, format!("{name}: {error}"))),
     }
 }

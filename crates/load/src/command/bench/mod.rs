@@ -3,6 +3,7 @@
 mod diff;
 mod draft;
 mod files;
+mod knee;
 mod options;
 mod security;
 mod what;
@@ -11,8 +12,9 @@ use super::Exit;
 use super::option::{self, Asked};
 use crate::live::Live;
 use crate::observe::Observer;
+use crate::page::har;
 use crate::recorder::Window;
-use crate::report::{self, PerSecond, Record};
+use crate::report::{self, Figures, PerSecond, Record};
 use crate::run::{self, Problem, Second, Witness};
 use crate::threshold::{Condition, Metrics as _};
 use draft::{Draft, Output};
@@ -61,22 +63,18 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
 }
 
 fn bench(job: run::Job, mut output: Output) -> Exit {
-    let names: Vec<String> = job.plan.entries().iter().map(|entry| entry.name.clone()).collect();
-    let figures = output.figures.clone();
-    let mut seconds = Seconds {
-        threads: job.options.threads,
-        all: Vec::new(),
-        observer: observer(&job, output.pids.clone()),
-        live: Live::new(output.is_quiet, &figures.pace),
+    if let Some((wish, first)) = output.wish.take() {
+        return knee::find(job, &output, wish, first);
+    }
+    let live = Live::new(output.is_quiet, &output.figures.pace);
+    let ran = measure(job, output.figures.clone(), output.pids.clone(), live);
+    let Ran { record, outcome } = match ran {
+        Ok(ran) => ran,
+        Err(exit) => return exit,
     };
-    let outcome = run::run(job, &mut seconds);
-    seconds.live.end();
-    let outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(problem) => return fail(exit_of(&problem), &problem.to_string()),
-    };
-    let mut record = Record::new(&outcome, figures, &names, seconds.all);
-    record.summary.server = seconds.observer.as_ref().map(Observer::total);
+    if let Err(error) = write_har(&mut output, &outcome) {
+        return fail(Exit::File, &error);
+    }
     match output.json {
         true => say(&report::json(&record)),
         false => say(&report::text(&record)),
@@ -105,6 +103,43 @@ fn verdict(fail_if: &[(String, Condition)], record: &Record) -> Exit {
         (_, true) => Exit::Threshold,
         _ => Exit::of(&record.summary),
     }
+}
+
+/// A run that was made.
+struct Ran {
+    record: Record,
+    outcome: run::Outcome,
+}
+
+/// Makes a run.
+///
+/// # Errors
+/// When there was none; why has been said.
+fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Result<Ran, Exit> {
+    let names: Vec<String> = job.plan.entries().iter().map(|entry| entry.name.clone()).collect();
+    let mut seconds = Seconds {
+        threads: job.options.threads,
+        all: Vec::new(),
+        observer: observer(&job, pids),
+        live,
+    };
+    let outcome = run::run(job, &mut seconds);
+    seconds.live.end();
+    let outcome = outcome.map_err(|problem| fail(exit_of(&problem), &problem.to_string()))?;
+    let mut record = Record::new(&outcome, figures, &names, seconds.all);
+    record.summary.server = seconds.observer.as_ref().map(Observer::total);
+    Ok(Ran { record, outcome })
+}
+
+/// The waterfall of a page, if it is wanted and there is one.
+fn write_har(output: &mut Output, outcome: &run::Outcome) -> Result<(), String> {
+    let Some((file, name)) = &mut output.har else { return Ok(()) };
+    let Some(waterfall) = &outcome.waterfall else {
+        complain(&format!("{name} is empty: no page came with all it needs"));
+        return Ok(());
+    };
+    let written = file.write_all(har::har(waterfall).as_bytes());
+    written.map_err(|error| format!("{name}: {error}"))
 }
 
 const fn exit_of(problem: &Problem) -> Exit {
@@ -165,6 +200,11 @@ fn fail(exit: Exit, text: &str) -> Exit {
 
 /// Says something on standard error.
 fn complain(text: &str) {
+    note(&format!("trivet bench: {text}"));
+}
+
+/// A line on standard error.
+fn note(text: &str) {
     // Where standard error is closed there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "trivet bench: {text}");
+    let _ = writeln!(std::io::stderr(), "{text}");
 }

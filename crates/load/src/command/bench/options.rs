@@ -4,6 +4,7 @@ use super::super::option::{Group, Row};
 use super::draft::Draft;
 use super::files::{CSV, Form, HDR, HTML, SAVED};
 use super::security;
+use crate::pattern::Kind;
 use crate::plan::{Statuses, Think};
 use crate::text::duration;
 use crate::threshold::Condition;
@@ -113,6 +114,40 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
             },
             Row {
                 short: None,
+                long: "page",
+                value: "",
+                help: "load what pages need as well, as a browser does; -n and --rate count pages",
+                apply: |draft, _| {
+                    draft.loads_pages = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "cache",
+                value: "cold|warm",
+                help: "of --page: each page as at a first visit (default), or as at the next",
+                apply: |draft, value| {
+                    draft.visits.keeps_cache = match value {
+                        "warm" => true,
+                        "cold" => false,
+                        _ => return Err("cold or warm was expected".to_owned()),
+                    };
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "elsewhere",
+                value: "",
+                help: "of --page: load from hosts that are not named here, too",
+                apply: |draft, _| {
+                    draft.visits.goes_elsewhere = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
                 long: "replay",
                 value: "LOG",
                 help: "send the requests of an access log again, as they came",
@@ -175,6 +210,27 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 value: "N,N,...",
                 help: "users by steps, each as long as -d says",
                 apply: |draft, value| set(&mut draft.steps, value),
+            },
+            Row {
+                short: None,
+                long: "find-max",
+                value: "CONDITION",
+                help: "the highest rate at which it holds: 'p99<200ms && errors<0.1%';\n\
+                       each run as long as -d says (default 3s), the first at --rate",
+                apply: |draft, value| {
+                    draft.find = Some((Kind::Rate, value.to_owned()));
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "find-max-users",
+                value: "CONDITION",
+                help: "the same for users, the first run with -c",
+                apply: |draft, value| {
+                    draft.find = Some((Kind::Users, value.to_owned()));
+                    Ok(())
+                },
             },
             Row {
                 short: None,
@@ -278,6 +334,13 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     draft.json = true;
                     Ok(())
                 },
+            },
+            Row {
+                short: None,
+                long: "har",
+                value: "FILE",
+                help: "of --page: the waterfall of the first whole page, for a browser's tools",
+                apply: |draft, value| set(&mut draft.har, value),
             },
             Row {
                 short: None,

@@ -32,6 +32,8 @@ pub(super) struct What {
     pub(super) user_agent: Option<String>,
     pub(super) is_random: bool,
     pub(super) http10: bool,
+    /// Ask for compressed contents, unless a field says otherwise.
+    pub(super) accepts_gzip: bool,
     /// An access log, and how much faster than it was.
     pub(super) replay: Option<String>,
     pub(super) speed: Option<f64>,
@@ -56,6 +58,10 @@ impl What {
             fields: self.fields.clone(),
             ..plan::Options::default()
         };
+        let has_coding = |field: &(String, String)| field.0.eq_ignore_ascii_case("accept-encoding");
+        if self.accepts_gzip && !self.fields.iter().any(has_coding) {
+            options.fields.push(("Accept-Encoding".to_owned(), "gzip".to_owned()));
+        }
         options.user_agent = self.user_agent.clone().unwrap_or(options.user_agent);
         if let Some(log) = &self.replay {
             return self.replay(log, words, options);

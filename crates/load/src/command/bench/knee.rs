@@ -1,0 +1,242 @@
+//! `--find-max`: run after run until it is known how much load a condition allows.
+
+use super::super::Exit;
+use super::draft::{Fault, Output, usage};
+use super::{Ran, complain, fail, measure, say};
+use crate::knee::{Search, Try};
+use crate::live::Live;
+use crate::pacer::Pacer;
+use crate::pattern::{Kind, Pattern};
+use crate::report::units::{count, figure, seconds};
+use crate::report::{self, Figures, Knee, KneeTry, Record};
+use crate::run::{Job, Options};
+use crate::threshold::{Condition, Metrics as _};
+
+/// Nanoseconds of what goes before a run and does not count, if nobody says.
+const WARM_UP_NS: u64 = 1_000_000_000;
+
+/// Levels that are tried at most and at least.
+const RATES: (f64, f64) = (0.1, 1_000_000.0);
+const USERS: (f64, f64) = (1.0, 10_000.0);
+
+/// A rate holds if so much of it was answered: else the queue grows, whatever the condition says.
+const ANSWERED_MIN: f64 = 0.95;
+
+/// A server that was overrun is given so long to come to itself.
+const REST_MS: u64 = 10_000;
+
+/// What is searched for.
+#[derive(Clone, Debug)]
+pub(super) struct Wish {
+    pub(super) kind: Kind,
+    pub(super) text: String,
+    condition: Condition,
+}
+
+impl Wish {
+    /// The highest load of this kind at which the condition holds.
+    ///
+    /// # Errors
+    /// What is wrong with the condition.
+    pub(super) fn new(kind: Kind, text: &str) -> Result<Self, Fault> {
+        let condition = Condition::parse(text).map_err(usage)?;
+        Ok(Self { kind, text: text.to_owned(), condition })
+    }
+
+    const fn unit(&self, options: &Options) -> &'static str {
+        match (self.kind, options.visits.is_some()) {
+            (Kind::Users, _) => "users",
+            (Kind::Rate, false) => "requests/s",
+            (Kind::Rate, true) => "pages/s",
+        }
+    }
+}
+
+/// A search that goes on.
+struct Finder {
+    wish: Wish,
+    job: Job,
+    figures: Figures,
+    pids: Vec<i32>,
+    knee: Knee,
+}
+
+/// How a search ends before its end.
+enum Ended {
+    Interrupted,
+    Failed(Exit),
+}
+
+/// Searches, starting at `first` if somebody said where.
+pub(super) fn find(mut job: Job, output: &Output, wish: Wish, first: Option<f64>) -> Exit {
+    if job.options.warm_up_ns == 0 {
+        job.options.warm_up_ns = WARM_UP_NS;
+    }
+    let unit = wish.unit(&job.options);
+    let knee = Knee { unit: unit.to_owned(), condition: wish.text.clone(), ..Knee::default() };
+    let (figures, pids) = (output.figures.clone(), output.pids.clone());
+    let mut finder = Finder { wish, job, figures, pids, knee };
+    let first = match first.map_or_else(|| finder.first(), Ok) {
+        Ok(first) => first,
+        Err(Ended::Failed(exit)) => return exit,
+        Err(Ended::Interrupted) => return Exit::Interrupted,
+    };
+    let is_users = finder.wish.kind == Kind::Users;
+    let mut search = Search::new(first, if is_users { USERS } else { RATES }, is_users);
+    if !output.is_quiet {
+        finder.announce(&search);
+    }
+    let mut last = None;
+    let ended = finder.search(&mut search, output.is_quiet, &mut last);
+    let found = search.bracket();
+    let knee = &mut finder.knee;
+    (knee.holds_at, knee.fails_at, knee.confirmed) =
+        (found.holds_at, found.fails_at, found.is_confirmed);
+    finder.report(output, last, &ended)
+}
+
+impl Finder {
+    /// Where to begin: at half of what one user gets, who never has to wait for others.
+    fn first(&self) -> Result<f64, Ended> {
+        if self.wish.kind == Kind::Users {
+            return Ok(1.0);
+        }
+        let options = Options { warm_up_ns: 0, ..self.job.options.clone() };
+        let ran =
+            self.run(Kind::Users, 1.0, Options { duration_ns: Some(WARM_UP_NS), ..options })?;
+        let exit = Exit::of(&ran.record.summary);
+        if exit != Exit::Done {
+            let first = ran.record.firsts.first();
+            let text = first.map_or(String::new(), |first| {
+                format!("{} {}", first.kind.replace('_', " "), first.text)
+            });
+            return Err(Ended::Failed(fail(exit, &format!("not one answer: {}", text.trim()))));
+        }
+        Ok(ran.record.get("rate").unwrap_or(1.0).max(RATES.0 * 2.0) / 2.0)
+    }
+
+    /// Says how long it may take, before it begins.
+    fn announce(&self, search: &Search) {
+        let options = &self.job.options;
+        let each_ns = options.duration_ns.unwrap_or(0) + options.warm_up_ns;
+        let (short, long) = search.runs_max();
+        let most_s = (u64::from(short + 2 * long) * each_ns) as f64 / 1e9;
+        complain(&format!(
+            "the highest number of {} at which {} holds: {} runs at most, {}\n{}",
+            self.knee.unit,
+            self.wish.text,
+            short + long,
+            seconds(most_s),
+            report::knee_heading(&self.knee.unit),
+        ));
+    }
+
+    /// Makes the runs; keeps the record of the last one that held.
+    fn search(
+        &mut self,
+        search: &mut Search,
+        is_quiet: bool,
+        last: &mut Option<Record>,
+    ) -> Result<(), Ended> {
+        while let Some(attempt) = search.next() {
+            let mut options = self.job.options.clone();
+            if attempt.confirms {
+                options.duration_ns = options.duration_ns.map(|ns| ns.saturating_mul(2));
+            }
+            let ran = self.run(self.wish.kind, attempt.level, options)?;
+            let judged = self.judge(attempt, &ran.record);
+            let holds = judged.holds;
+            if !is_quiet {
+                super::note(&judged.line());
+            }
+            self.knee.tries.push(judged);
+            if holds || last.is_none() {
+                *last = Some(ran.record);
+            }
+            search.told(holds);
+            if !holds {
+                self.rest()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn judge(&self, attempt: Try, record: &Record) -> KneeTry {
+        let value = |name: &str| record.get(name).unwrap_or(0.0);
+        let rate = value("rate");
+        let is_kept_up = self.wish.kind == Kind::Users || rate >= attempt.level * ANSWERED_MIN;
+        let why = match is_kept_up {
+            true => self.wish.condition.explain(record),
+            false => format!("only {} per second came", figure(rate)),
+        };
+        KneeTry {
+            level: attempt.level,
+            confirms: attempt.confirms,
+            rate,
+            p50_us: value("p50") / 1000.0,
+            p99_us: value("p99") / 1000.0,
+            errors: record.summary.errors,
+            holds: is_kept_up && self.wish.condition.holds(record),
+            why,
+        }
+    }
+
+    /// Waits until the server answers again: what a run has left behind is not the next one's
+    /// fault.
+    fn rest(&self) -> Result<(), Ended> {
+        let options = Options {
+            requests: Some(1),
+            duration_ns: None,
+            warm_up_ns: 0,
+            timeout_ms: REST_MS,
+            think: None,
+            ..self.job.options.clone()
+        };
+        self.run(Kind::Users, 1.0, options).map(drop)
+    }
+
+    fn run(&self, kind: Kind, level: f64, mut options: Options) -> Result<Ran, Ended> {
+        let length_ns = options.duration_ns.filter(|_| kind == Kind::Rate);
+        let pattern = Pattern::constant(kind, level, length_ns)
+            .map_err(|fault| Ended::Failed(fail(Exit::Usage, &fault.to_string())))?;
+        let users_max = if kind == Kind::Users { level as u32 } else { options.connections_max };
+        options.threads = options.threads.min(users_max.max(1) as usize);
+        let is_users = kind == Kind::Users;
+        let pace = match kind {
+            Kind::Users => format!("{} users", count(level as u64)),
+            Kind::Rate => format!("{} {}", figure(level), self.knee.unit),
+        };
+        let figures = Figures {
+            pace,
+            users_max,
+            constant_users: is_users.then_some(users_max),
+            threads: options.threads,
+            open_loop: !is_users,
+            warm_up_s: options.warm_up_ns as f64 / 1e9,
+            ..self.figures.clone()
+        };
+        let plan = self.job.plan.clone();
+        let job = Job { plan, pacer: Pacer::new(pattern), which: None, options };
+        let ran = measure(job, figures, self.pids.clone(), Live::Nobody).map_err(Ended::Failed)?;
+        if ran.outcome.was_interrupted { Err(Ended::Interrupted) } else { Ok(ran) }
+    }
+
+    fn report(self, output: &Output, last: Option<Record>, ended: &Result<(), Ended>) -> Exit {
+        if let Err(Ended::Failed(exit)) = ended {
+            return *exit;
+        }
+        let (is_interrupted, is_found) = (ended.is_err(), self.knee.holds_at.is_some());
+        let mut record = last.unwrap_or_default();
+        record.interrupted |= is_interrupted;
+        record.knee = Some(self.knee);
+        match output.json {
+            true => say(&report::json(&record)),
+            false => say(&report::text(&record)),
+        }
+        match (is_interrupted, is_found) {
+            (true, _) => Exit::Interrupted,
+            (false, true) => Exit::Done,
+            (false, false) => Exit::Threshold,
+        }
+    }
+}

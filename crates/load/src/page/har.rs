@@ -1,0 +1,254 @@
+//! The waterfall of one page as HAR 1.2, which the tools of browsers import.
+
+use super::Kind;
+use http1::{AnswerParser, HeadLimits, Progress};
+use serde_json::{Value, json};
+
+/// How one page was loaded. Moments are nanoseconds of one clock.
+#[derive(Clone, Debug)]
+pub struct Waterfall {
+    /// The page.
+    pub url: String,
+    /// When it began, in microseconds since 1970.
+    pub begun_unix_us: i64,
+    /// The same on the clock of the moments.
+    pub begun_ns: u64,
+    /// When the page itself had come.
+    pub content_ns: u64,
+    /// When everything had.
+    pub end_ns: u64,
+    /// What was fetched, in the order in which it ended.
+    pub steps: Vec<Step>,
+}
+
+/// One exchange.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What was asked for.
+    pub url: String,
+    /// What for.
+    pub kind: Kind,
+    /// When the need for it became known.
+    pub found_ns: u64,
+    /// When it had a connection, or began to make one.
+    pub begun_ns: u64,
+    /// How long that took, if it made one.
+    pub connect_ns: Option<u64>,
+    /// When the request was sent.
+    pub sent_ns: u64,
+    /// When the answer began.
+    pub first_byte_ns: u64,
+    /// When it ended.
+    pub end_ns: u64,
+    /// A number for the connection.
+    pub connection: u64,
+    /// The request.
+    pub request: Vec<u8>,
+    /// The head of the answer.
+    pub head: Vec<u8>,
+    /// Bytes of the answer, framing included.
+    pub wire_bytes: u64,
+    /// Bytes of content as they came.
+    pub body_bytes: u64,
+}
+
+/// The waterfall as one object of JSON.
+pub fn har(waterfall: &Waterfall) -> String {
+    let mut steps: Vec<&Step> = waterfall.steps.iter().collect();
+    steps.sort_by_key(|step| (step.begun_ns, step.found_ns));
+    let ms = |ns: u64| ms(ns.saturating_sub(waterfall.begun_ns));
+    let value = json!({ "log": {
+        "version": "1.2",
+        "creator": { "name": "trivet bench", "version": env!("CARGO_PKG_VERSION") },
+        "pages": [{
+            "startedDateTime": date(waterfall.begun_unix_us),
+            "id": "page_1",
+            "title": waterfall.url,
+            "pageTimings": {
+                "onContentLoad": ms(waterfall.content_ns),
+                "onLoad": ms(waterfall.end_ns),
+            },
+        }],
+        "entries": steps.iter().map(|step| entry(step, waterfall)).collect::<Vec<Value>>(),
+    }});
+    let mut text = serde_json::to_string_pretty(&value).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+fn entry(step: &Step, waterfall: &Waterfall) -> Value {
+    let offset_us = step.found_ns.saturating_sub(waterfall.begun_ns) / 1000;
+    let span = |from: u64, to: u64| ms(to.saturating_sub(from));
+    let connect_ns = step.connect_ns.unwrap_or(0);
+    let blocked_ns = step.sent_ns.saturating_sub(step.found_ns).saturating_sub(connect_ns);
+    json!({
+        "pageref": "page_1",
+        "startedDateTime": date(waterfall.begun_unix_us.saturating_add_unsigned(offset_us)),
+        "time": span(step.found_ns, step.end_ns),
+        "request": request(step),
+        "response": response(step),
+        "cache": {},
+        "timings": {
+            "blocked": ms(blocked_ns),
+            "dns": -1,
+            "connect": step.connect_ns.map_or(json!(-1), |ns| json!(ms(ns))),
+            "ssl": -1,
+            "send": 0,
+            "wait": span(step.sent_ns, step.first_byte_ns),
+            "receive": span(step.first_byte_ns, step.end_ns),
+        },
+        "connection": step.connection.to_string(),
+        "_resourceType": step.kind.name(),
+    })
+}
+
+fn request(step: &Step) -> Value {
+    let end = super::find(&step.request, b"\r\n\r\n").unwrap_or(step.request.len());
+    let head = String::from_utf8_lossy(&step.request[..end]);
+    let mut lines = head.split("\r\n");
+    let mut words = lines.next().unwrap_or_default().split(' ');
+    let method = words.next().unwrap_or_default();
+    let version = words.nth(1).unwrap_or("HTTP/1.1");
+    let fields: Vec<Value> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| json!({ "name": name, "value": value }))
+        .collect();
+    let query = step.url.split_once('?').map_or("", |parts| parts.1);
+    let query: Vec<Value> = query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(name, value)| json!({ "name": name, "value": value }))
+        .collect();
+    json!({
+        "method": method,
+        "url": step.url,
+        "httpVersion": version,
+        "cookies": [],
+        "headers": fields,
+        "queryString": query,
+        "headersSize": (end + 4).min(step.request.len()),
+        "bodySize": step.request.len().saturating_sub(end + 4),
+    })
+}
+
+fn response(step: &Step) -> Value {
+    let mut parser = AnswerParser::new();
+    let is_whole = matches!(
+        parser.advance(&step.head, &HeadLimits { fields: 1000, ..HeadLimits::default() }),
+        Ok(Progress::Complete { .. })
+    );
+    if !is_whole {
+        // A status of 0 is how browsers write down that there was none.
+        return json!({
+            "status": 0, "statusText": "", "httpVersion": "", "cookies": [], "headers": [],
+            "content": { "size": 0, "mimeType": "" }, "redirectURL": "", "headersSize": -1,
+            "bodySize": -1,
+        });
+    }
+    let answer = parser.answer(&step.head);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let field = |name: &[u8]| answer.get_by_name(name).map(text).unwrap_or_default();
+    let fields: Vec<Value> = answer
+        .fields()
+        .map(|(name, value)| json!({ "name": text(name), "value": text(value) }))
+        .collect();
+    json!({
+        "status": answer.status(),
+        "statusText": text(answer.reason()),
+        "httpVersion": text(step.head.get(..8).unwrap_or_default()),
+        "cookies": [],
+        "headers": fields,
+        "content": { "size": step.body_bytes, "mimeType": field(b"content-type") },
+        "redirectURL": field(b"location"),
+        "headersSize": step.head.len(),
+        "bodySize": step.wire_bytes.saturating_sub(step.head.len() as u64),
+    })
+}
+
+/// Milliseconds with their microseconds.
+fn ms(ns: u64) -> f64 {
+    (ns / 1000) as f64 / 1000.0
+}
+
+/// `2026-01-31T12:00:00.123456Z` (ISO 8601).
+fn date(unix_us: i64) -> String {
+    let (seconds, us) = (unix_us.div_euclid(1_000_000), unix_us.rem_euclid(1_000_000));
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    let (year, month, day) = civil(days);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{us:06}Z")
+}
+
+/// The date of a day since 1970. Years are counted from March, so that the leap day is the last of
+/// its year, in eras of 400 years.
+const fn civil(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + if month <= 2 { 1 } else { 0 };
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let rows = [
+            (0, "1970-01-01T00:00:00.000000Z"),
+            (951_782_399_999_999, "2000-02-28T23:59:59.999999Z"),
+            (951_782_400_000_000, "2000-02-29T00:00:00.000000Z"),
+            (1_769_860_800_123_456, "2026-01-31T12:00:00.123456Z"),
+            (-1, "1969-12-31T23:59:59.999999Z"),
+        ];
+        rows.into_iter().for_each(|(us, wanted)| assert_eq!(date(us), wanted));
+    }
+
+    #[test]
+    fn times_of_an_entry_add_up() {
+        let step = Step {
+            url: "http://a/b?c=d&e".to_owned(),
+            kind: Kind::Image,
+            found_ns: 1_000_000,
+            begun_ns: 2_000_000,
+            connect_ns: Some(500_000),
+            sent_ns: 2_500_000,
+            first_byte_ns: 4_000_000,
+            end_ns: 9_000_000,
+            connection: 3,
+            request: b"GET /b?c=d&e HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(),
+            head: b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n".to_vec(),
+            wire_bytes: 144,
+            body_bytes: 100,
+        };
+        let broken = Step { head: Vec::new(), ..step.clone() };
+        let waterfall = Waterfall {
+            url: "http://a/".to_owned(),
+            begun_unix_us: 0,
+            begun_ns: 0,
+            content_ns: 1_000_000,
+            end_ns: 9_000_000,
+            steps: vec![step, broken],
+        };
+        let log: Value = serde_json::from_str(&har(&waterfall)).unwrap();
+        let log = &log["log"];
+        let entry = &log["entries"][0];
+        assert_eq!(log["pages"][0]["pageTimings"]["onLoad"], 9.0);
+        assert_eq!(entry["startedDateTime"], "1970-01-01T00:00:00.001000Z");
+        let parts = ["blocked", "connect", "send", "wait", "receive"];
+        let sum: f64 = parts.iter().map(|part| entry["timings"][part].as_f64().unwrap()).sum();
+        assert!((sum - entry["time"].as_f64().unwrap()).abs() < 1e-9, "{entry}");
+        assert_eq!(entry["request"]["queryString"][1]["name"], "e");
+        assert_eq!(entry["response"]["content"]["mimeType"], "image/png");
+        assert_eq!(entry["response"]["bodySize"], 100);
+        assert_eq!(log["entries"][1]["response"]["status"], 0);
+    }
+}

@@ -1,0 +1,223 @@
+//! The order in which a page is fetched: what blocks the picture first, six connections for each
+//! server, nothing twice.
+
+use super::{Kind, Resource};
+use crate::url::{Scheme, Url};
+use std::collections::{HashSet, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Connections of one browser to one server. This is what browsers have for HTTP/1.
+pub(crate) const LANES_MAX: usize = 6;
+
+/// Requests of one page at most.
+const ITEMS_MAX: usize = 20_000;
+
+/// Queues by urgency.
+const URGENCIES: usize = 4;
+
+/// One thing to fetch.
+pub(crate) struct Item {
+    pub(crate) resource: Rc<Resource>,
+    /// When it became known.
+    pub(crate) found_ns: u64,
+}
+
+/// What became of something that was found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Added {
+    /// It waits for a connection to the server of this number.
+    Waits(usize),
+    /// Its time has not come.
+    Later,
+    /// It was asked for already, or there is too much.
+    Known,
+    /// It is on a server that may not be asked.
+    Elsewhere,
+}
+
+/// What is still to be fetched of a page.
+#[derive(Default)]
+pub(crate) struct Loader {
+    servers: Vec<Server>,
+    seen: HashSet<Rc<str>>,
+    items: usize,
+    /// Not yet ended.
+    open: usize,
+    /// Hosts that may be asked; all if there are none.
+    hosts: Arc<[String]>,
+    /// Where the page itself came from.
+    home: String,
+    /// What comes after everything else.
+    icons: Vec<Rc<Resource>>,
+    icons_are_due: bool,
+}
+
+struct Server {
+    address: (Scheme, String, u16),
+    waiting: [VecDeque<Item>; URGENCIES],
+    lanes: usize,
+}
+
+impl Loader {
+    /// For a page that may load from these hosts, or from all if there are none.
+    pub(crate) fn new(hosts: Arc<[String]>) -> Self {
+        Self { hosts, ..Self::default() }
+    }
+
+    /// The page itself comes from this host.
+    pub(crate) fn allow(&mut self, host: &str) {
+        host.clone_into(&mut self.home);
+    }
+
+    /// Something is to be fetched: the page, what it refers to, where a redirect has led.
+    pub(crate) fn add(&mut self, resource: Rc<Resource>, now_ns: u64) -> Added {
+        if resource.kind == Kind::Icon && !self.icons_are_due {
+            self.icons.push(resource);
+            return Added::Later;
+        }
+        // A redirect may lead back to where it came from, with a cookie; an icon is asked for even
+        // if the page shows it as well.
+        let may_repeat = resource.redirects > 0 || resource.kind == Kind::Icon;
+        let is_new = self.seen.insert(resource.url.clone()) || may_repeat;
+        if !is_new || self.items >= ITEMS_MAX {
+            return Added::Known;
+        }
+        let url = &resource.entry.url;
+        if !self.hosts.is_empty() && !self.hosts.contains(&url.host) && self.home != url.host {
+            return Added::Elsewhere;
+        }
+        let server = self.server(url);
+        let queue = &mut self.servers[server].waiting[urgency(resource.kind)];
+        queue.push_back(Item { resource, found_ns: now_ns });
+        self.items += 1;
+        self.open += 1;
+        Added::Waits(server)
+    }
+
+    /// Icons, when nothing else is left: browsers fetch them when the page is there.
+    pub(crate) fn take_icons(&mut self) -> Vec<Rc<Resource>> {
+        if !self.is_done() {
+            return Vec::new();
+        }
+        self.icons_are_due = true;
+        std::mem::take(&mut self.icons)
+    }
+
+    /// A connection that may be opened for what waits, with the first thing to fetch on it.
+    pub(crate) fn open_lane(&mut self, server: usize) -> Option<Item> {
+        let lanes = self.servers.get(server)?.lanes;
+        let item = if lanes < LANES_MAX { self.next(server) } else { None };
+        if item.is_some() {
+            self.servers[server].lanes += 1;
+        }
+        item
+    }
+
+    /// The next thing to fetch from a server.
+    pub(crate) fn next(&mut self, server: usize) -> Option<Item> {
+        self.servers.get_mut(server)?.waiting.iter_mut().find_map(VecDeque::pop_front)
+    }
+
+    /// A connection is not needed any more.
+    pub(crate) fn close_lane(&mut self, server: usize) {
+        if let Some(server) = self.servers.get_mut(server) {
+            server.lanes -= 1;
+        }
+    }
+
+    /// Something has been fetched, well or not.
+    pub(crate) fn ended(&mut self) {
+        self.open -= 1;
+    }
+
+    /// Whether all has.
+    pub(crate) const fn is_done(&self) -> bool {
+        self.open == 0
+    }
+
+    fn server(&mut self, url: &Url) -> usize {
+        let is_same = |server: &Server| {
+            let (scheme, host, port) = &server.address;
+            (*scheme, host, *port) == (url.scheme, &url.host, url.port)
+        };
+        if let Some(place) = self.servers.iter().position(is_same) {
+            return place;
+        }
+        let waiting = std::array::from_fn(|_| VecDeque::new());
+        self.servers.push(Server { address: server_of(url), waiting, lanes: 0 });
+        self.servers.len() - 1
+    }
+}
+
+/// By what servers are told apart.
+fn server_of(url: &Url) -> (Scheme, String, u16) {
+    (url.scheme, url.host.clone(), url.port)
+}
+
+/// Chromium's order, roughly: what styles the page, what it runs, what it shows, the rest.
+const fn urgency(kind: Kind) -> usize {
+    match kind {
+        Kind::Document | Kind::Style => 0,
+        Kind::Script | Kind::Font | Kind::Fetch => 1,
+        Kind::Image => 2,
+        Kind::Icon | Kind::Media => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Draft, Entry, Options, Variables};
+
+    fn resource(url: &str, kind: Kind) -> Rc<Resource> {
+        let draft = Draft { url, ..Draft::default() };
+        let entry = Entry::new(&draft, &Variables::default(), &Options::default()).unwrap();
+        Rc::new(Resource::new(entry, kind, 0, false))
+    }
+
+    #[test]
+    fn what_is_urgent_comes_first_and_nothing_comes_twice() {
+        let mut loader = Loader::new(Arc::new(["a".to_owned()]));
+        let rows = [
+            ("a/1", Kind::Icon, Added::Later),
+            ("a/4", Kind::Icon, Added::Later),
+            ("a/2", Kind::Image, Added::Waits(0)),
+            ("a/2", Kind::Image, Added::Known),
+            ("a/3", Kind::Style, Added::Waits(0)),
+            ("a/4", Kind::Script, Added::Waits(0)),
+            ("b/5", Kind::Script, Added::Elsewhere),
+            ("a:81/6", Kind::Image, Added::Waits(1)),
+        ];
+        for (url, kind, wanted) in rows {
+            assert_eq!(loader.add(resource(url, kind), 0), wanted, "{url}");
+        }
+        let order: Vec<String> = std::iter::from_fn(|| loader.next(0))
+            .map(|item| item.resource.entry.url.target.clone())
+            .collect();
+        assert_eq!(order, ["/3", "/4", "/2"]);
+        assert!(!loader.is_done());
+        (0..4).for_each(|_| loader.ended());
+        assert!(loader.is_done());
+        let icons = loader.take_icons();
+        assert_eq!(icons.len(), 2);
+        assert_eq!(loader.add(icons[0].clone(), 0), Added::Waits(0));
+        assert_eq!(loader.add(icons[1].clone(), 0), Added::Waits(0), "the page shows it as well");
+        assert!(!loader.is_done());
+    }
+
+    #[test]
+    fn a_server_has_six_connections() {
+        let mut loader = Loader::new(Arc::new([]));
+        for number in 0..20 {
+            loader.add(resource(&format!("a/{number}"), Kind::Image), 0);
+        }
+        assert_eq!(std::iter::from_fn(|| loader.open_lane(0)).count(), 6);
+        loader.close_lane(0);
+        assert!(loader.open_lane(0).is_some() && loader.open_lane(0).is_none());
+        assert_eq!(std::iter::from_fn(|| loader.next(0)).count(), 13);
+        loader.close_lane(0);
+        assert!(loader.open_lane(0).is_none(), "nothing waits");
+        assert!(loader.open_lane(7).is_none() && loader.next(7).is_none());
+    }
+}

@@ -1,0 +1,97 @@
+//! The search for the highest load, in figures and as text.
+
+use super::units::{count, figure, time_us};
+use serde::{Deserialize, Serialize};
+use std::fmt::{self, Write as _};
+
+/// The search for the highest load at which a condition holds.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Knee {
+    /// What a level counts: `requests/s`, `pages/s` or `users`.
+    pub unit: String,
+    /// The condition.
+    pub condition: String,
+    /// The highest level at which it held.
+    pub holds_at: Option<f64>,
+    /// The lowest level above that at which it did not.
+    pub fails_at: Option<f64>,
+    /// A longer run confirmed that it holds.
+    pub confirmed: bool,
+    /// Every run, in order.
+    pub tries: Vec<KneeTry>,
+}
+
+/// One run of a search.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KneeTry {
+    /// The level.
+    pub level: f64,
+    /// It was the longer run at the result.
+    pub confirms: bool,
+    /// Answers without fault, or pages, per second.
+    pub rate: f64,
+    /// Of the latency, or of pages, in microseconds.
+    pub p50_us: f64,
+    /// As above.
+    pub p99_us: f64,
+    /// Failed requests.
+    pub errors: u64,
+    /// Whether the condition held.
+    pub holds: bool,
+    /// Each part of the condition with what was measured.
+    pub why: String,
+}
+
+impl Knee {
+    /// The result in one sentence.
+    pub fn sentence(&self) -> String {
+        let Self { unit, condition, .. } = self;
+        let confirmed = if self.confirmed { "confirmed by a longer run" } else { "not confirmed" };
+        match (self.holds_at, self.fails_at) {
+            (Some(good), Some(bad)) => format!(
+                "{condition} holds up to {} {unit} and fails at {}; {confirmed}",
+                figure(good),
+                figure(bad)
+            ),
+            (Some(good), None) => format!(
+                "{condition} holds at {} {unit}, the highest that was tried; {confirmed}",
+                figure(good)
+            ),
+            (None, Some(bad)) => format!("{condition} fails at {} {unit} already", figure(bad)),
+            (None, None) => format!("nothing is known of {condition}"),
+        }
+    }
+}
+
+impl KneeTry {
+    /// The run as one line.
+    pub fn line(&self) -> String {
+        let verdict = match (self.holds, self.confirms) {
+            (true, false) => "holds".to_owned(),
+            (true, true) => "holds, for longer".to_owned(),
+            (false, _) => format!("fails: {}", self.why),
+        };
+        format!(
+            "{:>12} {:>12} {:>10} {:>10} {:>8}   {verdict}",
+            figure(self.level),
+            figure(self.rate),
+            time_us(self.p50_us),
+            time_us(self.p99_us),
+            count(self.errors),
+        )
+    }
+}
+
+/// The heading of the lines.
+pub fn heading(unit: &str) -> String {
+    format!("{unit:>12} {:>12} {:>10} {:>10} {:>8}", "answered/s", "p50", "p99", "errors")
+}
+
+/// The search as it stands above the report of its last run.
+pub(super) fn write(out: &mut String, knee: &Knee) -> fmt::Result {
+    writeln!(out, "{}\n\n{}", knee.sentence(), heading(&knee.unit))?;
+    knee.tries.iter().try_for_each(|one| writeln!(out, "{}", one.line()))?;
+    writeln!(out)
+}

@@ -1,0 +1,105 @@
+//! Pages in figures, where whole pages are loaded.
+
+use super::record::Times;
+use super::units::{bytes, count, figure};
+use crate::recorder::Pages;
+use serde::{Deserialize, Serialize};
+use std::fmt::{self, Write as _};
+
+/// Pages with all that they need.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PageSummary {
+    /// Those that came.
+    pub loaded: u64,
+    /// Those of them that lack something.
+    pub incomplete: u64,
+    /// Those that did not come themselves.
+    pub failed: u64,
+    /// Under way when the run ended; counted nowhere else.
+    pub aborted: u64,
+    /// Pages that came per second.
+    pub rate: f64,
+    /// From when a page should have been asked for to the end of the last thing it needs.
+    pub time_us: Times,
+    /// From when it should have been asked for to its own first byte, redirects included.
+    pub first_byte_us: Times,
+    /// The times of pages: each bucket by its longest time in microseconds, and how many it has.
+    pub histogram_us: Vec<(f64, u64)>,
+    /// Requests for each page, its own included.
+    pub requests_per_page: f64,
+    /// Bytes that came for each page, heads and framing included.
+    pub bytes_per_page: f64,
+    /// Things that the cache had, for all pages.
+    pub cached: u64,
+    /// Things that the cache had and asked about, for all pages.
+    pub renewed: u64,
+    /// Things on hosts that were not asked, for all pages.
+    pub elsewhere: u64,
+}
+
+impl PageSummary {
+    /// Of pages that were counted in `elapsed_s` seconds.
+    pub(super) fn new(pages: &Pages, elapsed_s: f64) -> Self {
+        let each = |sum: u64| sum as f64 / (pages.loaded + pages.failed).max(1) as f64;
+        Self {
+            loaded: pages.loaded,
+            incomplete: pages.incomplete,
+            failed: pages.failed,
+            aborted: pages.aborted,
+            rate: if elapsed_s > 0.0 { pages.loaded as f64 / elapsed_s } else { 0.0 },
+            time_us: Times::from(&pages.time),
+            first_byte_us: Times::from(&pages.first_byte),
+            histogram_us: pages.time.buckets().map(|(ns, n)| (ns as f64 / 1e3, n)).collect(),
+            requests_per_page: each(pages.requests),
+            bytes_per_page: each(pages.bytes),
+            cached: pages.cached,
+            renewed: pages.renewed,
+            elsewhere: pages.elsewhere,
+        }
+    }
+}
+
+/// Pages of one second.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PageSecond {
+    /// Those that came.
+    pub loaded: u64,
+    /// Those that did not come, or lack something.
+    pub faulty: u64,
+    /// Of their times, in microseconds.
+    pub p50_us: f64,
+    /// As above.
+    pub p99_us: f64,
+}
+
+impl From<&PageSummary> for PageSecond {
+    fn from(pages: &PageSummary) -> Self {
+        Self {
+            loaded: pages.loaded,
+            faulty: pages.failed + pages.incomplete,
+            p50_us: pages.time_us.p50,
+            p99_us: pages.time_us.p99,
+        }
+    }
+}
+
+/// What is said of pages above the times.
+pub(super) fn write_counts(out: &mut String, pages: &PageSummary) -> fmt::Result {
+    writeln!(out, "  pages       {:>14}   {}/s", count(pages.loaded), figure(pages.rate))?;
+    let (requests, size) = (figure(pages.requests_per_page), bytes(pages.bytes_per_page));
+    writeln!(out, "  each        {requests:>14}   requests, {size}")?;
+    let rows = [
+        (pages.incomplete, "incomplete", "pages that lack something"),
+        (pages.failed, "failed", "pages that did not come"),
+        (pages.aborted, "aborted", "pages under way at the end"),
+        (pages.cached, "cached", "the cache had it"),
+        (pages.renewed, "renewed", "the cache had it, and the server said that it still holds"),
+        (pages.elsewhere, "elsewhere", "on hosts that are not asked: see --elsewhere"),
+    ];
+    for (value, name, what) in rows.into_iter().filter(|row| row.0 > 0) {
+        writeln!(out, "  {name:<11} {:>14}   {what}", count(value))?;
+    }
+    writeln!(out)
+}

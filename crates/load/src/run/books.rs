@@ -1,0 +1,113 @@
+//! What is written down of one page while it is loaded.
+
+use crate::client::{Answer, Failure};
+use crate::page::har::{Step, Waterfall};
+use crate::page::{Kind, Resource};
+use crate::recorder::Window;
+use runtime::clock;
+
+/// The books of one page.
+#[derive(Default)]
+pub(super) struct Books {
+    pub(super) url: String,
+    intended_ns: u64,
+    begun_unix_us: i64,
+    /// When the page's own first byte and its last came.
+    page_ns: Option<(u64, u64)>,
+    /// When the last of everything came, or failed.
+    end_ns: u64,
+    requests: u64,
+    bytes: u64,
+    cached: u64,
+    pub(super) renewed: u64,
+    pub(super) elsewhere: u64,
+    /// Things that are missing.
+    missing: u64,
+    has_failed: bool,
+    /// There was no connection for the page.
+    pub(super) is_unconnected: bool,
+    /// All exchanges, if somebody wants to see them.
+    pub(super) steps: Option<Vec<Step>>,
+}
+
+impl Books {
+    pub(super) fn new(intended_ns: u64, keeps_steps: bool) -> Self {
+        Self {
+            intended_ns,
+            begun_unix_us: if keeps_steps { clock::unix_us() } else { 0 },
+            steps: keeps_steps.then(Vec::new),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn answered(&mut self, resource: &Resource, answer: &Answer, is_fault: bool) {
+        self.requests += 1;
+        self.bytes += answer.wire_bytes;
+        self.moved(resource, answer.end_ns);
+        if resource.is_page {
+            // After a redirect this is said again.
+            self.page_ns = Some((answer.first_byte_ns, answer.end_ns));
+            self.has_failed |= is_fault;
+        } else {
+            self.missing += u64::from(is_fault);
+        }
+    }
+
+    /// Something has come; a page is whole without its icon, which is no part of it.
+    fn moved(&mut self, resource: &Resource, now_ns: u64) {
+        if resource.kind != Kind::Icon {
+            self.end_ns = self.end_ns.max(now_ns);
+        }
+    }
+
+    pub(super) fn found_in_cache(&mut self, resource: &Resource, now_ns: u64) {
+        self.cached += 1;
+        self.moved(resource, now_ns);
+        if resource.is_page {
+            self.page_ns = Some((now_ns, now_ns));
+        }
+    }
+
+    pub(super) fn failed(&mut self, resource: &Resource, failure: Failure, now_ns: u64) {
+        self.moved(resource, now_ns);
+        if resource.is_page {
+            self.has_failed = true;
+            self.is_unconnected = failure.is_of_connect();
+        } else {
+            self.missing += 1;
+        }
+    }
+
+    /// Adds the page to those of a second.
+    pub(super) fn enter(&self, window: &mut Window) {
+        let pages = window.pages.get_or_insert_default();
+        pages.requests += self.requests;
+        pages.bytes += self.bytes;
+        pages.cached += self.cached;
+        pages.renewed += self.renewed;
+        pages.elsewhere += self.elsewhere;
+        match self.page_ns.filter(|_| !self.has_failed) {
+            Some((first_byte_ns, _)) => {
+                pages.loaded += 1;
+                pages.incomplete += u64::from(self.missing > 0);
+                pages.time.record(self.end_ns.saturating_sub(self.intended_ns));
+                pages.first_byte.record(first_byte_ns.saturating_sub(self.intended_ns));
+            }
+            None => pages.failed += 1,
+        }
+    }
+
+    /// The waterfall of a page that lacks nothing, if one is kept.
+    pub(super) fn waterfall(self) -> Option<Waterfall> {
+        let (_, content_ns) = self.page_ns.filter(|_| !self.has_failed && self.missing == 0)?;
+        let begun_ns = self.intended_ns;
+        Some(Waterfall {
+            steps: self.steps?,
+            url: self.url,
+            begun_unix_us: self.begun_unix_us,
+            begun_ns,
+            content_ns,
+            end_ns: self.end_ns,
+        })
+    }
+}

@@ -1,0 +1,158 @@
+//! One user who loads whole pages: a browser with its cache, its cookies and its connections. What
+//! happens while one page is loaded is in `visit`.
+
+use super::visit::{Connection, Visit};
+use super::worker::{Turn, Worker};
+use crate::page::cache::Cache;
+use crate::page::{Document, Kind, Resource};
+use crate::plan::cookies::{Cookies, Jar};
+use crate::plan::{Cursor, Entry};
+use crate::url::Url;
+use runtime::{clock, timer};
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Documents that a thread knows at most; when there are more, all are forgotten.
+const DOCUMENTS_MAX: usize = 2000;
+
+/// As [`super::user`] has it: a pause before the next attempt to connect.
+const PAUSE_MS: (u64, u64) = (1, 100);
+
+/// A content by its hash and length, and where it came from.
+type Contents = (u64, usize, Rc<str>);
+
+/// What the browsers of a thread need not find out twice.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    documents: RefCell<HashMap<Contents, Rc<Document>>>,
+    hasher: RandomState,
+    /// For each entry of the plan whose request is always the same.
+    pages: RefCell<HashMap<usize, Rc<Resource>>>,
+}
+
+impl Shelf {
+    /// What is found in this content: looked for once for each content.
+    pub(crate) fn document(&self, content: &[u8], of: &Resource) -> Rc<Document> {
+        let key = (self.hasher.hash_one(content), content.len(), of.url.clone());
+        if let Some(known) = self.documents.borrow().get(&key) {
+            return known.clone();
+        }
+        let document = Rc::new(Document::read(content, of));
+        let mut documents = self.documents.borrow_mut();
+        if documents.len() >= DOCUMENTS_MAX {
+            documents.clear();
+        }
+        documents.insert(key, document.clone());
+        document
+    }
+}
+
+/// A browser, as all that happens in it at once sees it.
+pub(crate) struct Browser {
+    pub(crate) worker: Rc<Worker>,
+    pub(crate) id: u32,
+    pub(crate) cache: RefCell<Cache<Rc<Document>>>,
+    pub(crate) jar: Option<RefCell<Jar>>,
+    /// Icons that it has.
+    pub(crate) icons: RefCell<HashSet<Rc<str>>>,
+    /// Connections that nothing goes over at the moment.
+    pub(crate) idle: RefCell<Vec<Connection>>,
+    /// Connections that there have been.
+    pub(crate) connections: Cell<u64>,
+    /// Failed attempts to connect in a row.
+    refusals: Cell<u32>,
+}
+
+impl Browser {
+    pub(crate) fn new(worker: &Rc<Worker>, id: u32) -> Rc<Self> {
+        Rc::new(Self {
+            worker: worker.clone(),
+            id,
+            cache: RefCell::default(),
+            jar: worker.shared.options.keeps_cookies.then(RefCell::default),
+            icons: RefCell::default(),
+            idle: RefCell::default(),
+            connections: Cell::new(0),
+            refusals: Cell::new(0),
+        })
+    }
+
+    /// Loads page after page until there is nothing more to do.
+    pub(crate) async fn live(self: Rc<Self>) {
+        let shared = &self.worker.shared;
+        let mut cursor = Cursor::new(shared.options.seed, self.id);
+        while let Some(turn) = self.worker.next_turn(self.id).await {
+            let recorded = shared.recorded(&turn);
+            let index = recorded.unwrap_or_else(|| shared.plan.next(&mut cursor));
+            let entry = &shared.plan.entries()[index];
+            self.worker.visits.set(self.worker.visits.get() + 1);
+            self.visit(&turn, index, &mut cursor).await;
+            self.worker.visits.set(self.worker.visits.get() - 1);
+            if let Some(think) = entry.think.or(shared.options.think) {
+                timer::sleep(Duration::from_nanos(cursor.think_ns(think))).await;
+            }
+        }
+    }
+
+    /// A connection that nothing goes over.
+    pub(crate) fn take_idle(&self, route: usize) -> Option<Connection> {
+        let mut idle = self.idle.borrow_mut();
+        let place = idle.iter().position(|one| one.route == route)?;
+        Some(idle.swap_remove(place))
+    }
+
+    async fn visit(self: &Rc<Self>, turn: &Turn, index: usize, cursor: &mut Cursor) {
+        let options = &self.worker.shared.options;
+        if !options.visits.as_ref().is_some_and(|visits| visits.keeps_cache) {
+            self.cache.borrow_mut().clear();
+            self.icons.borrow_mut().clear();
+        }
+        let (page, bytes) = self.page(index, cursor);
+        let visit = Visit::new(self.clone(), index, turn.intended_ns, bytes);
+        visit.begin(page);
+        visit.done().await;
+        if visit.close() {
+            let refusals = self.refusals.get();
+            self.refusals.set(refusals + 1);
+            let pause_ms = (PAUSE_MS.0 << refusals.min(16)).min(PAUSE_MS.1);
+            timer::sleep(Duration::from_millis(pause_ms)).await;
+        } else {
+            self.refusals.set(0);
+        }
+    }
+
+    /// The page of an entry, and its request if that is put together anew each time.
+    fn page(&self, index: usize, cursor: &mut Cursor) -> (Rc<Resource>, Option<Vec<u8>>) {
+        let entry = &self.worker.shared.plan.entries()[index];
+        if entry.fixed().is_some() {
+            let mut pages = self.worker.shelf.pages.borrow_mut();
+            let new = || Rc::new(Resource::new(entry.clone(), Kind::Document, 0, true));
+            return (pages.entry(index).or_insert_with(new).clone(), None);
+        }
+        let mut bytes = Vec::new();
+        self.write(entry, cursor, &mut bytes);
+        let url = Url { target: target(&bytes), ..entry.url.clone() };
+        // As after a redirect that keeps the method: the same request for the URL that it became.
+        let entry = entry.redirected(url, 307);
+        (Rc::new(Resource::new(entry, Kind::Document, 0, true)), Some(bytes))
+    }
+
+    fn write(&self, entry: &Entry, cursor: &mut Cursor, out: &mut Vec<u8>) {
+        let jar = self.jar.as_ref().map(RefCell::borrow);
+        let cookies = jar.as_deref().map(|jar| Cookies { jar, now_s: now_s() });
+        entry.write(&mut cursor.values, cookies, out);
+    }
+}
+
+/// What a request asks for.
+fn target(request: &[u8]) -> String {
+    let target = request.split(|byte| *byte == b' ').nth(1).unwrap_or(b"/");
+    String::from_utf8_lossy(target).into_owned()
+}
+
+pub(super) fn now_s() -> u64 {
+    clock::unix_s().max(0).cast_unsigned()
+}

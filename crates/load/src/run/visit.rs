@@ -1,0 +1,495 @@
+//! One page being loaded: as many connections as a browser has, each fetching what comes next.
+
+use super::REDIRECTS_MAX;
+use super::books::Books;
+use super::browser::{Browser, now_s};
+use super::lines::{self, Line};
+use super::worker::Worker;
+use crate::client::{Answer, Asking, Broken, Capture, Failed, Failure, Unseen};
+use crate::page::cache::Use;
+use crate::page::har::Step;
+use crate::page::{Added, CONTENT_BYTES_MAX, Document, Item, Loader, Resource, decoded};
+use crate::plan::Values;
+use crate::plan::cookies::Cookies;
+use crate::recorder::Sample;
+use http1::{AnswerHead, AnswerParser, Asked, HeadLimits, Progress};
+use runtime::{Timer, clock, thread};
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+/// Icons that a browser remembers; when there are more, all are forgotten.
+const ICONS_MAX: usize = 1000;
+
+/// A connection that a browser keeps.
+pub(crate) struct Connection {
+    pub(super) route: usize,
+    line: Line,
+    /// Which of the browser's this is.
+    number: u64,
+}
+
+/// One page being loaded.
+pub(crate) struct Visit {
+    browser: Rc<Browser>,
+    entry_index: usize,
+    intended_ns: u64,
+    /// The request for the page, if it is not that of the entry.
+    bytes: RefCell<Option<Vec<u8>>>,
+    loader: RefCell<Loader>,
+    books: RefCell<Books>,
+    waker: RefCell<Option<Waker>>,
+}
+
+/// One after the other over one connection.
+struct Lane {
+    route: usize,
+    connection: Option<Connection>,
+    timer: Timer,
+    request: Vec<u8>,
+    capture: Capture,
+}
+
+/// An answered request.
+struct Got {
+    answer: Answer,
+    sent_bytes: u64,
+    begun_ns: u64,
+    sent_ns: u64,
+    connect_ns: Option<u64>,
+}
+
+impl Connection {
+    /// Whether it may be used: a shared one may have ended while nobody asked.
+    fn is_open(&self) -> bool {
+        match &self.line {
+            Line::Own(_) => true,
+            Line::Shared(seat) => seat.is_open(),
+        }
+    }
+
+    /// The answer, and how many bytes were sent for it.
+    async fn exchange(
+        &mut self,
+        worker: &Worker,
+        asking: &Asking<'_>,
+        lane: &mut Lane,
+    ) -> Result<(Answer, u64), Broken> {
+        let (tools, capture) = (&worker.tools, Some(&mut lane.capture));
+        match &mut self.line {
+            Line::Own(link) => {
+                let mut answer = Answer::default();
+                let answered = |got| answer = got;
+                link.exchange(asking, tools, &mut lane.timer, capture, answered).await?;
+                Ok((answer, asking.bytes.len() as u64))
+            }
+            Line::Shared(seat) => {
+                let timer = &mut lane.timer;
+                Box::pin(seat.exchange(asking, &tools.translations, timer, capture)).await
+            }
+        }
+    }
+}
+
+impl Visit {
+    pub(crate) fn new(
+        browser: Rc<Browser>,
+        entry_index: usize,
+        intended_ns: u64,
+        bytes: Option<Vec<u8>>,
+    ) -> Rc<Self> {
+        let shared = &browser.worker.shared;
+        let books = Books::new(intended_ns, shared.wants_waterfall());
+        let loader = Loader::new(shared.hosts.clone());
+        Rc::new(Self {
+            entry_index,
+            intended_ns,
+            bytes: RefCell::new(bytes),
+            loader: RefCell::new(loader),
+            books: RefCell::new(books),
+            waker: RefCell::default(),
+            browser,
+        })
+    }
+
+    pub(crate) fn begin(self: &Rc<Self>, page: Rc<Resource>) {
+        self.books.borrow_mut().url = page.url.to_string();
+        self.want(page);
+    }
+
+    /// Ready when nothing of the page is missing that can be had.
+    pub(crate) async fn done(&self) {
+        poll_fn(|context| {
+            if self.loader.borrow().is_done() {
+                return Poll::Ready(());
+            }
+            *self.waker.borrow_mut() = Some(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Writes the page down; true if no connection could be made for it.
+    pub(crate) fn close(&self) -> bool {
+        let worker = &self.browser.worker;
+        let books = self.books.replace(Books::new(0, false));
+        books.enter(worker.recorder.borrow_mut().window());
+        let is_unconnected = books.is_unconnected;
+        if let Some(waterfall) = books.waterfall() {
+            worker.shared.keep_waterfall(waterfall);
+        }
+        is_unconnected
+    }
+
+    /// Something is needed.
+    fn want(self: &Rc<Self>, resource: Rc<Resource>) {
+        let mut loader = self.loader.borrow_mut();
+        if resource.is_page {
+            loader.allow(&resource.entry.url.host);
+        }
+        let server = match loader.add(resource, clock::monotonic_ns()) {
+            Added::Waits(server) => server,
+            Added::Elsewhere => return self.books.borrow_mut().elsewhere += 1,
+            Added::Known | Added::Later => return,
+        };
+        if let Some(item) = loader.open_lane(server) {
+            let visit = self.clone();
+            thread::spawn(async move { visit.go_along(server, item).await });
+        }
+    }
+
+    /// Chromium keeps icons apart: at the first visit they are asked for, even if the page shows
+    /// them as well and the cache has to be asked whether it may, and never again.
+    fn want_icon(self: &Rc<Self>, icon: Rc<Resource>) {
+        let mut icons = self.browser.icons.borrow_mut();
+        if icons.len() >= ICONS_MAX {
+            icons.clear();
+        }
+        match icons.insert(icon.url.clone()) {
+            true => self.want(icon),
+            false => self.books.borrow_mut().found_in_cache(&icon, clock::monotonic_ns()),
+        }
+    }
+
+    async fn go_along(self: Rc<Self>, server: usize, first: Item) {
+        let mut lane = Lane {
+            route: usize::MAX,
+            connection: None,
+            timer: Timer::new(),
+            request: Vec::new(),
+            capture: Capture::default(),
+        };
+        let mut item = Some(first);
+        while let Some(one) = item {
+            self.fetch(&mut lane, &one).await;
+            let mut loader = self.loader.borrow_mut();
+            loader.ended();
+            item = loader.next(server);
+        }
+        let mut loader = self.loader.borrow_mut();
+        loader.close_lane(server);
+        self.browser.idle.borrow_mut().extend(lane.connection);
+        let icons = loader.take_icons();
+        drop(loader);
+        icons.into_iter().for_each(|icon| self.want_icon(icon));
+        if self.loader.borrow().is_done()
+            && let Some(waker) = self.waker.take()
+        {
+            waker.wake();
+        }
+    }
+
+    /// Fetches one thing, from the cache or from its server.
+    async fn fetch(self: &Rc<Self>, lane: &mut Lane, item: &Item) {
+        let resource = &item.resource;
+        let is_get = resource.entry.request().method == "GET";
+        let known = self.browser.cache.borrow().look(&resource.url, now_s());
+        let conditions = match known {
+            Use::Fresh(document) if is_get => {
+                let now_ns = clock::monotonic_ns();
+                self.books.borrow_mut().found_in_cache(resource, now_ns);
+                return self.want_all(&document);
+            }
+            Use::Validate(conditions) if is_get => conditions,
+            _ => Vec::new(),
+        };
+        self.compose(lane, resource, &conditions);
+        let worker = &self.browser.worker;
+        let begun_ns = clock::monotonic_ns();
+        let place = worker.take_place(begun_ns);
+        let asked = self.ask(lane, resource, begun_ns).await;
+        worker.leave_place(place);
+        match asked {
+            Ok(got) => self.answered(lane, item, &got, !conditions.is_empty()),
+            Err(failed) => {
+                let from_ns = if resource.is_page { self.intended_ns } else { begun_ns };
+                self.failed(resource, failed, from_ns);
+            }
+        }
+    }
+
+    fn want_all(self: &Rc<Self>, document: &Document) {
+        document.resources.iter().for_each(|resource| self.want(resource.clone()));
+    }
+
+    /// Puts the request together: that of the entry, with cookies and what else is to be said.
+    fn compose(&self, lane: &mut Lane, resource: &Resource, conditions: &[u8]) {
+        lane.request.clear();
+        if let Some(bytes) = self.bytes.take().filter(|_| resource.is_page) {
+            lane.request = bytes;
+        } else {
+            let jar = self.browser.jar.as_ref().map(RefCell::borrow);
+            let cookies = jar.as_deref().map(|jar| Cookies { jar, now_s: now_s() });
+            resource.entry.write(&mut Values::new(0, self.browser.id), cookies, &mut lane.request);
+        }
+        // Only requests without a body have more fields: they end with an empty line.
+        for fields in [resource.more_fields(), conditions] {
+            if !fields.is_empty() && lane.request.ends_with(b"\r\n\r\n") {
+                lane.request.truncate(lane.request.len() - 2);
+                lane.request.extend_from_slice(fields);
+                lane.request.extend_from_slice(b"\r\n");
+            }
+        }
+    }
+
+    /// Asks and reads the answer, on a connection that there is or a new one.
+    async fn ask(
+        &self,
+        lane: &mut Lane,
+        resource: &Resource,
+        begun_ns: u64,
+    ) -> Result<Got, Failed> {
+        let worker = &self.browser.worker;
+        lane.timer.set(clock::monotonic_ms(), worker.shared.options.timeout_ms);
+        for is_second in [false, true] {
+            if is_second {
+                // Whatever has idled as long as the one that was closed is of no use, either.
+                self.browser.idle.borrow_mut().retain(|idle| idle.route != lane.route);
+            }
+            let (mut connection, connect_ns) = self.connection(lane, resource).await?;
+            let request = std::mem::take(&mut lane.request);
+            let asking = Asking {
+                bytes: &request,
+                count: 1,
+                entry: if resource.is_page { self.entry_index } else { usize::MAX },
+                asked: asked(&resource.entry.request().method),
+            };
+            lane.capture.head.clear();
+            lane.capture.body.clear();
+            lane.capture.body_limit =
+                if resource.kind.is_looked_into() { CONTENT_BYTES_MAX } else { 0 };
+            let sent_ns = if connect_ns.is_some() { clock::monotonic_ns() } else { begun_ns };
+            let result = connection.exchange(worker, &asking, lane).await;
+            lane.request = request;
+            let is_kept = match &result {
+                Ok((answer, _)) => worker.shared.options.keeps_alive && answer.keeps_alive,
+                Err(broken) => broken.keeps_connection,
+            };
+            if is_kept {
+                lane.connection = Some(connection);
+            }
+            match result {
+                Ok((answer, sent_bytes)) => {
+                    return Ok(Got { answer, sent_bytes, begun_ns, sent_ns, connect_ns });
+                }
+                // The server may close a connection that idles at any time (RFC 9112 section
+                // 9.3.1): that says nothing about the request.
+                Err(broken) if !is_second && broken.may_repeat(connect_ns.is_some()) => {
+                    let is_repeated = u64::from(broken.unseen != Unseen::Unsent);
+                    worker.recorder.borrow_mut().window().repeated += is_repeated;
+                }
+                Err(Broken { failure, text, .. }) => return Err(Failed { failure, text }),
+            }
+        }
+        Err(Failed { failure: Failure::Closed, text: String::new() })
+    }
+
+    /// A connection, and how long it took to make if it is new.
+    async fn connection(
+        &self,
+        lane: &mut Lane,
+        resource: &Resource,
+    ) -> Result<(Connection, Option<u64>), Failed> {
+        if lane.route == usize::MAX {
+            lane.route = self.route(resource).await?;
+        }
+        let idle = lane.connection.take().or_else(|| self.browser.take_idle(lane.route));
+        if let Some(connection) = idle.filter(Connection::is_open) {
+            return Ok((connection, None));
+        }
+        let (browser, route) = (&self.browser, lane.route);
+        let turn = browser.id as usize;
+        let (line, connect_ns) = lines::made(&browser.worker, route, turn, &mut lane.timer).await?;
+        let number = browser.connections.get();
+        browser.connections.set(number + 1);
+        Ok((Connection { route, line, number }, connect_ns))
+    }
+
+    async fn route(&self, resource: &Resource) -> Result<usize, Failed> {
+        let (worker, url) = (&self.browser.worker, &resource.entry.url);
+        if worker.shared.plan.entries()[self.entry_index].url.is_same_server(url) {
+            return Ok(worker.shared.entry_routes[self.entry_index]);
+        }
+        worker.route_to(url).await.map_err(|unresolved| Failed {
+            failure: Failure::Unreachable,
+            text: format!("{}: {}", unresolved.host, unresolved.error),
+        })
+    }
+
+    fn answered(self: &Rc<Self>, lane: &mut Lane, item: &Item, got: &Got, is_conditional: bool) {
+        let (resource, answer) = (&item.resource, &got.answer);
+        let worker = &self.browser.worker;
+        let is_wanted = match &resource.entry.expect {
+            _ if is_conditional && answer.status == 304 => true,
+            _ if is_redirect(answer.status) => true,
+            Some(statuses) => statuses.has(answer.status),
+            None => answer.status < 400 || !worker.shared.options.faults_statuses,
+        };
+        let fault = (!is_wanted).then_some(Failure::Status);
+        worker.ended(answer.end_ns);
+        worker.recorder.borrow_mut().answered(&Sample {
+            entry: self.entry_index,
+            intended_ns: if resource.is_page { self.intended_ns } else { got.begun_ns },
+            sent_ns: got.sent_ns,
+            connect_ns: got.connect_ns,
+            sent_bytes: got.sent_bytes,
+            answer: *answer,
+            fault,
+        });
+        let mut books = self.books.borrow_mut();
+        books.answered(resource, answer, fault.is_some());
+        if let Some(steps) = &mut books.steps {
+            steps.push(step(lane, item, got, self.browser.connections.get()));
+        }
+        drop(books);
+        if fault.is_some() {
+            let text = format!("status {} for {}", answer.status, resource.url);
+            worker.remember(Failed { failure: Failure::Status, text }, answer.end_ns);
+            worker.shared.count_failure(Failure::Status);
+        }
+        self.look_at(lane, resource, answer.status);
+    }
+
+    /// Does what a browser does with an answer: keeps its cookies, goes where it says, looks for
+    /// what else is needed.
+    fn look_at(self: &Rc<Self>, lane: &mut Lane, resource: &Resource, status: u16) {
+        let mut parser = AnswerParser::new();
+        let limits = HeadLimits { fields: 1000, ..HeadLimits::default() };
+        let parsed = parser.advance(&lane.capture.head, &limits);
+        if !matches!(parsed, Ok(Progress::Complete { .. })) {
+            return;
+        }
+        let body = std::mem::take(&mut lane.capture.body);
+        let head = parser.answer(&lane.capture.head);
+        if let Some(jar) = &self.browser.jar {
+            let set = head.fields().filter(|field| field.0.eq_ignore_ascii_case(b"set-cookie"));
+            set.for_each(|(_, value)| {
+                jar.borrow_mut().store(&resource.entry.url, value, now_s());
+            });
+        }
+        match status {
+            _ if is_redirect(status) => self.follow(&head, resource, status),
+            304 => {
+                let mut cache = self.browser.cache.borrow_mut();
+                let document = cache.renew(&resource.url, &mut head.fields(), now_s());
+                drop(cache);
+                self.books.borrow_mut().renewed += 1;
+                document.iter().for_each(|document| self.want_all(document));
+            }
+            _ => {
+                let document = self.document(&head, body, resource);
+                if status == 200 && resource.entry.request().method == "GET" {
+                    let (mut cache, url) = (self.browser.cache.borrow_mut(), &resource.url);
+                    cache.store(url, &mut head.fields(), now_s(), document.clone());
+                }
+                self.want_all(&document);
+            }
+        }
+    }
+
+    fn document(&self, head: &AnswerHead<'_>, body: Vec<u8>, of: &Resource) -> Rc<Document> {
+        let kind = head.get_by_name(b"content-type").unwrap_or_default().to_ascii_lowercase();
+        let wanted: &[&[u8]] = &[b"text/html", b"application/xhtml+xml", b"text/css"];
+        let is_text = kind.is_empty() || wanted.iter().any(|wanted| kind.starts_with(wanted));
+        if !of.kind.is_looked_into() || !is_text {
+            return Rc::default();
+        }
+        match decoded(body, head.get_by_name(b"content-encoding")) {
+            Some(content) => self.browser.worker.shelf.document(&content, of),
+            None => {
+                let failed = Failed {
+                    failure: Failure::Other,
+                    text: format!("{}: its coding cannot be read", of.url),
+                };
+                self.failed_after_answer(of, failed);
+                Rc::default()
+            }
+        }
+    }
+
+    /// Goes where an answer says.
+    fn follow(self: &Rc<Self>, head: &AnswerHead<'_>, resource: &Resource, status: u16) {
+        let location = head.get_by_name(b"location").and_then(|to| std::str::from_utf8(to).ok());
+        let Some(url) = location.and_then(|to| resource.entry.url.join(to)) else { return };
+        let redirects = resource.redirects + 1;
+        if redirects > REDIRECTS_MAX {
+            let text = format!("more than {REDIRECTS_MAX}, the last to {url}");
+            let failed = Failed { failure: Failure::Redirects, text };
+            return self.failed_after_answer(resource, failed);
+        }
+        let entry = resource.entry.redirected(url, status);
+        let next = Resource::new(entry, resource.kind, redirects, resource.is_page);
+        self.want(Rc::new(next));
+    }
+
+    /// The answer came, and is of no use.
+    fn failed_after_answer(&self, resource: &Resource, failed: Failed) {
+        self.browser.worker.recorder.borrow_mut().window().faulty_answers += 1;
+        self.failed(resource, failed, clock::monotonic_ns());
+    }
+
+    fn failed(&self, resource: &Resource, failed: Failed, from_ns: u64) {
+        let worker = &self.browser.worker;
+        let now_ns = clock::monotonic_ns();
+        worker.ended(now_ns);
+        let waited_ns = now_ns.saturating_sub(from_ns);
+        worker.recorder.borrow_mut().failed(self.entry_index, failed.failure, waited_ns);
+        self.books.borrow_mut().failed(resource, failed.failure, now_ns);
+        let failure = failed.failure;
+        worker.remember(failed, now_ns);
+        worker.shared.count_failure(failure);
+    }
+}
+
+const fn is_redirect(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
+}
+
+/// What the method says about the answer's body.
+fn asked(method: &str) -> Asked {
+    match method {
+        "HEAD" => Asked::Head,
+        "CONNECT" => Asked::Connect,
+        _ => Asked::Other,
+    }
+}
+
+fn step(lane: &Lane, item: &Item, got: &Got, connections: u64) -> Step {
+    let number = lane.connection.as_ref().map(|connection| connection.number);
+    Step {
+        url: item.resource.url.to_string(),
+        kind: item.resource.kind,
+        found_ns: item.found_ns,
+        begun_ns: got.begun_ns,
+        connect_ns: got.connect_ns,
+        sent_ns: got.sent_ns,
+        first_byte_ns: got.answer.first_byte_ns,
+        end_ns: got.answer.end_ns,
+        connection: number.unwrap_or(connections),
+        request: lane.request.clone(),
+        head: lane.capture.head.clone(),
+        wire_bytes: got.answer.wire_bytes,
+        body_bytes: got.answer.body_bytes,
+    }
+}
