@@ -200,6 +200,7 @@ mod tests {
             stolen_percent: None,
             agreed: None,
             fell_back: false,
+            waterfall: None,
         }
     }
 
