@@ -6,9 +6,11 @@ use std::fs;
 use std::process::Stdio;
 
 use blackbox::ab::{Said, assert_alike, original, our_command, ours};
-use blackbox::outside::{find, not_run, run_command};
+use blackbox::certificates::Authority;
+use blackbox::nginx::Nginx;
+use blackbox::outside::run_command;
 use blackbox::scratch::Scratch;
-use blackbox::{Mpm, Server, Site, each_mpm, process, until, wait_for};
+use blackbox::{Mpm, Server, Site, each_mpm, process, wait_for};
 
 const LOG_FORMAT: &str = "\"%r %>s\"";
 
@@ -196,32 +198,39 @@ fn details_come_after_everything_that_ab_says(mpm: Mpm) {
 
 /// Once: it is no server of ours.
 fn a_real_nginx_gives_the_same_counts_to_both(_: Mpm) {
-    let Some(nginx) = find("nginx") else {
-        return not_run("a_real_nginx_gives_the_same_counts_to_both", "nginx is not installed");
-    };
-    let scratch = Scratch::new();
-    scratch.write("site/index.html", "hello");
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let home = scratch.path().display();
-    let text = format!(
-        "daemon off; master_process off; pid {home}/pid; error_log {home}/error.log;\n\
-         events {{}}\nhttp {{ access_log off; client_body_temp_path {home}/a; \
-         proxy_temp_path {home}/b; fastcgi_temp_path {home}/c; uwsgi_temp_path {home}/d; \
-         scgi_temp_path {home}/e;\nserver {{ listen 127.0.0.1:{port}; root {home}/site; }} }}\n"
+    let nginx = Nginx::start(&[("index.html", b"hello")], &["listen PORT;".to_owned()]);
+    let url = format!("http://127.0.0.1:{}/", nginx.port(0));
+    assert_alike(&["-n", "30", "-c", "3", &url]);
+    assert_alike(&["-n", "30", "-c", "3", "-k", &url]);
+    assert_alike(&["-n", "5", &format!("{url}missing")]);
+    nginx.log(0, 130);
+}
+
+fn over_tls_the_same_is_agreed_on_and_printed(_: Mpm) {
+    let authority = Authority::new();
+    let made = authority.issue("localhost", "DNS:localhost,IP:127.0.0.1");
+    let server = format!(
+        "listen PORT ssl; ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate {}; \
+         ssl_certificate_key {};",
+        made.certificate.display(),
+        made.key.display()
     );
-    let file = scratch.write("nginx.conf", text);
-    let mut command = std::process::Command::new(nginx);
-    let mut server = command.arg("-c").arg(file).stderr(Stdio::null()).spawn().unwrap();
-    until("nginx to listen", 20, || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
-    let url = format!("http://127.0.0.1:{port}/");
-    let checked = std::panic::catch_unwind(|| {
-        assert_alike(&["-n", "30", "-c", "3", &url]);
-        assert_alike(&["-n", "30", "-c", "3", "-k", &url]);
-        assert_alike(&["-n", "5", &format!("{url}missing")]);
-    });
-    server.kill().unwrap();
-    server.wait().unwrap();
-    checked.unwrap();
+    let nginx = Nginx::start(&[("index.html", b"hello")], &[server]);
+    let [name, address] =
+        ["localhost", "127.0.0.1"].map(|host| format!("https://{host}:{}/", nginx.port(0)));
+    for words in [&["-n", "4"][..], &["-n", "4", "-k", "-I"], &["-n", "4", "-w"]] {
+        assert_alike(&[words, &[&name]].concat());
+    }
+    const SUITE: &str = "ECDHE-RSA-AES128-GCM-SHA256";
+    for words in [&["-f", "TLS1.2", "-Z", SUITE][..], &["-f", "tls1.3"], &["-f", "ALL"]] {
+        let said = assert_alike(&[words, &[&address]].concat());
+        assert!(said.value("SSL/TLS Protocol").is_some(), "{said:?}");
+        assert_eq!(said.value("TLS Server Name"), None, "{said:?}");
+    }
+    let plain = Nginx::start(&[("index.html", b"hello")], &["listen PORT;".to_owned()]);
+    let said = ours(&["-n", "3", &format!("https://127.0.0.1:{}/", plain.port(0))]);
+    assert!(said.err.starts_with("SSL handshake failed (1).\n"), "{said:?}");
+    assert_eq!(said.number("Failed requests") as u32, 3, "{said:?}");
 }
 
 fn it_is_a_command_as_well_as_a_name(mpm: Mpm) {
@@ -250,5 +259,5 @@ each_mpm! {
     the_development_branch_prints_a_few_lines_more,
     details_come_after_everything_that_ab_says,
     it_is_a_command_as_well_as_a_name;
-    event: a_real_nginx_gives_the_same_counts_to_both
+    event: a_real_nginx_gives_the_same_counts_to_both, over_tls_the_same_is_agreed_on_and_printed
 }

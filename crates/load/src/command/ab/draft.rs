@@ -55,6 +55,7 @@ pub(super) struct Draft {
     pub(super) goes_on: bool,
     pub(super) asks_version: bool,
     pub(super) asks_usage: bool,
+    pub(super) tls: tls::Options,
 }
 
 /// A method, and whether a letter has set it that excludes others.
@@ -85,8 +86,7 @@ const fn value(letter: char, apply: fn(&mut Draft, &str) -> Result<(), Stop>) ->
     Row { letter, takes_value: true, apply }
 }
 
-/// Every letter: `main` of httpd's support/ab.c. Those of TLS are taken in for the day that a URL
-/// is https, which is refused elsewhere.
+/// Every letter: `main` of httpd's support/ab.c.
 const ROWS: &[Row] = &[
     value('n', |draft, text| {
         let number = u64::try_from(atoi(text)).ok().filter(|number| *number > 0);
@@ -180,10 +180,19 @@ const ROWS: &[Row] = &[
     }),
     flag('h', |draft, _| set(&mut draft.asks_usage)),
     flag('V', |draft, _| set(&mut draft.asks_version)),
-    flag('I', |_, _| Ok(())),
-    value('Z', |_, _| Ok(())),
-    value('f', |_, _| Ok(())),
-    value('E', |_, _| Ok(())),
+    flag('I', |draft, _| {
+        draft.tls.sends_name = false;
+        Ok(())
+    }),
+    value('Z', |draft, text| {
+        text.clone_into(&mut draft.tls.ciphers);
+        Ok(())
+    }),
+    value('f', |draft, text| draft.set_protocol(text)),
+    value('E', |draft, file| {
+        draft.tls.identity = Some(file.into());
+        Ok(())
+    }),
 ];
 
 #[expect(clippy::unnecessary_wraps, reason = "for the rows of a table")]
@@ -213,6 +222,8 @@ impl Draft {
     /// What is wrong with it, or that there is nothing to do.
     pub(super) fn read(program: &str, words: &[String]) -> Result<(Self, Option<Target>), Stop> {
         let mut draft = Self { users: 1, timeout_s: 30, ..Self::default() };
+        // ab trusts every certificate.
+        draft.tls.verifies = false;
         draft.attributes[2] = "bgcolor=white".to_owned();
         let words = draft.take_own(words)?;
         // apr_getopt says the name without its folder, ab itself as it was called.
@@ -298,6 +309,20 @@ impl Draft {
             return Err(Stop::failed(&format!("Cannot mix {name} with other methods\n")));
         }
         self.method = Some(Method(name.to_owned()));
+        Ok(())
+    }
+
+    /// `-f`; like ab it looks at the beginning only and takes what it does not know for ALL.
+    fn set_protocol(&mut self, text: &str) -> Result<(), Stop> {
+        let upper = text.to_ascii_uppercase();
+        self.tls.versions = match upper.as_str() {
+            word if word.starts_with("TLS1.2") => (tls::Version::Tls12, tls::Version::Tls12),
+            word if word.starts_with("TLS1.3") => (tls::Version::Tls13, tls::Version::Tls13),
+            word if word.starts_with("TLS1") || word.starts_with("SSL") => {
+                return Err(Stop::failed(&format!("ab: {text} is broken and not spoken here")));
+            }
+            _ => return Ok(()),
+        };
         Ok(())
     }
 

@@ -10,15 +10,20 @@ use crate::plan::{Entry, Order, Plan};
 use crate::run::{Hears, Job, Options};
 use crate::url::{Scheme, Url};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
+use tls::Connector;
 
-/// Without TLS this is what an ab without TLS says.
+/// How connections are secured, if they are.
 ///
 /// # Errors
-/// For a URL of https.
-pub(super) fn check_scheme(target: &Target) -> Result<(), Stop> {
-    match target.scheme {
-        Scheme::Http => Ok(()),
-        Scheme::Https => Err(Stop::failed("SSL not compiled in; no https support")),
+/// When the options of TLS do not fit together, or there is a proxy.
+pub(super) fn connector(draft: &Draft, target: &Target) -> Result<Option<Connector>, Stop> {
+    match (target.scheme, &draft.proxy) {
+        (Scheme::Http, _) => Ok(None),
+        (Scheme::Https, Some(_)) => Err(Stop::failed("ab: no https through a proxy")),
+        (Scheme::Https, None) => {
+            let connector = Connector::new(&draft.tls);
+            Ok(Some(connector.map_err(|problem| Stop::failed(&format!("ab: {problem}")))?))
+        }
     }
 }
 
@@ -26,7 +31,11 @@ pub(super) fn check_scheme(target: &Target) -> Result<(), Stop> {
 ///
 /// # Errors
 /// When the address to come from is none of this machine.
-pub(super) fn of(draft: &Draft, target: &Target) -> Result<Job, Stop> {
+pub(super) fn of(
+    draft: &Draft,
+    target: &Target,
+    connector: Option<Connector>,
+) -> Result<Job, Stop> {
     let from = draft.from.as_deref().map(own_address).transpose()?;
     from.map_or(Ok(()), |from| check_family(from, &target.next_hop(draft)))?;
     if draft.users == 0 {
@@ -38,7 +47,8 @@ pub(super) fn of(draft: &Draft, target: &Target) -> Result<Job, Stop> {
     let plan = Plan::new(vec![entry], Order::InTurn).map_err(fault)?;
     let each_ns = draft.ramp_ms.saturating_mul(1_000_000);
     let pacer = Pacer::new(Pattern::arriving(draft.users, each_ns).map_err(fault)?);
-    Ok(Job { plan, pacer, which: None, options: options(draft, from) })
+    let options = Options { connector, ..options(draft, from) };
+    Ok(Job { plan, pacer, which: None, options })
 }
 
 fn options(draft: &Draft, from: Option<IpAddr>) -> Options {

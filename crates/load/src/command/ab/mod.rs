@@ -62,10 +62,10 @@ fn run(program: &str, words: &[String], style: &mut Style) -> Result<i32, Stop> 
         complain(usage::usage(program, draft.style).trim_end());
         return Ok(Stop::wrong("").status());
     };
-    job::check_scheme(&target)?;
+    let connector = job::connector(&draft, &target)?;
     let files = Files::create(&draft)?;
     say(&opening(&draft, &target));
-    let job = job::of(&draft, &target)?;
+    let job = job::of(&draft, &target, connector)?;
     let shows_details = draft.shows_details || (std::io::stdout().is_terminal() && !draft.is_html);
     let mut beats = Beats::new(&draft, shows_details.then_some(job.options.threads));
     if shows_details {
@@ -108,6 +108,9 @@ fn close(
     let stop = verdict::of(draft, outcome);
     if draft.goes_on && draft.verbosity >= 1 {
         verdict::each_passed_over(outcome).for_each(|text| complain(&text));
+    }
+    if stop.is_none() {
+        verdict::handshake_passed_over(outcome).iter().for_each(|text| complain(text));
     }
     // What has ended the run is no complete request.
     let complete = tally.done.saturating_sub(tally.receive_failures + tally.exceptions);

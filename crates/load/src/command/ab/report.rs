@@ -3,6 +3,7 @@
 use super::draft::{Draft, Style};
 use super::tally::{Tally, Times, ms};
 use std::fmt::{self, Write as _};
+use std::net::IpAddr;
 
 /// Percentages of the table of percentiles.
 const PERCENTAGES: [u32; 8] = [50, 66, 75, 80, 90, 95, 98, 99];
@@ -34,11 +35,28 @@ fn write_all(out: &mut String, draft: &Draft, tally: &Tally<'_>) -> fmt::Result 
 fn write_server(out: &mut String, draft: &Draft, tally: &Tally<'_>) -> fmt::Result {
     writeln!(out, "\n\nServer Software:        {}", tally.software)?;
     writeln!(out, "Server Hostname:        {}", tally.host)?;
-    writeln!(out, "Server Port:            {}\n", tally.port)?;
+    writeln!(out, "Server Port:            {}", tally.port)?;
+    if let Some(agreed) = tally.agreed {
+        write_agreed(out, draft, agreed, tally.host)?;
+    }
+    writeln!(out)?;
     writeln!(out, "Document Path:          {}", tally.path)?;
     match draft.any_length {
         true => writeln!(out, "Document Length:        Variable\n"),
         false => writeln!(out, "Document Length:        {} bytes\n", tally.document_bytes),
+    }
+}
+
+fn write_agreed(out: &mut String, draft: &Draft, agreed: &tls::Agreed, host: &str) -> fmt::Result {
+    let tls::Agreed { version, suite, key_bits, suite_bits, temporary_key, .. } = agreed;
+    writeln!(out, "SSL/TLS Protocol:       {version},{suite},{key_bits},{suite_bits}")?;
+    if !temporary_key.is_empty() {
+        writeln!(out, "Server Temp Key:        {temporary_key}")?;
+    }
+    // An address is no name (RFC 6066 section 3).
+    match draft.tls.sends_name && host.parse::<IpAddr>().is_err() {
+        true => writeln!(out, "TLS Server Name:        {host}"),
+        false => Ok(()),
     }
 }
 
@@ -182,6 +200,7 @@ mod tests {
             stolen_percent: None,
             agreed: None,
             fell_back: false,
+            waterfall: None,
         }
     }
 

@@ -12,6 +12,8 @@ pub(super) struct Tally<'a> {
     /// The Server field of the first answer.
     pub(super) software: String,
     pub(super) host: &'a str,
+    /// What was agreed on, where the URL is https.
+    pub(super) agreed: Option<&'a tls::Agreed>,
     pub(super) port: u16,
     pub(super) path: &'a str,
     /// Bytes of the first body.
@@ -64,6 +66,7 @@ impl<'a> Tally<'a> {
         Self {
             software: software(outcome.first_head.as_deref().unwrap_or_default()),
             host: &target.host,
+            agreed: outcome.agreed.as_ref(),
             port: target.port,
             path: &target.path,
             document_bytes: outcome.lengths.first().copied().flatten().unwrap_or(0),

@@ -87,6 +87,15 @@ pub(super) fn each_passed_over(outcome: &Outcome) -> impl Iterator<Item = String
     })
 }
 
+/// Why TLS could not be agreed on, where that has not ended the run.
+pub(super) fn handshake_passed_over(outcome: &Outcome) -> Option<String> {
+    outcome.total.firsts.iter().find(|first| first.failure == Failure::Tls).map(handshake)
+}
+
+fn handshake(first: &First) -> String {
+    format!("SSL handshake failed (1).\n{}", first.text)
+}
+
 fn words(first: &First) -> Stop {
     let known = match first.failure {
         Failure::Timeout | Failure::ConnectTimeout => {
@@ -95,6 +104,10 @@ fn words(first: &First) -> Stop {
                 "The timeout specified has expired",
                 TIME_UP,
             );
+        }
+        Failure::Tls => {
+            let text = format!("\nTest aborted after 10 failures\n\n{}", handshake(first));
+            return Stop::failed(&text);
         }
         Failure::NoDescriptor => return Stop::of_system("socket", "Too many open files", 24),
         Failure::Reset => Some(("Connection reset by peer", 104)),
