@@ -1,7 +1,6 @@
 //! One thread of a run: its users, its share of the schedule, its books.
 
 use super::browser::{Browser, Shelf};
-use super::routes::{self, Unresolved};
 use super::shared::Shared;
 use super::user::User;
 use crate::client::{Route, Tools};
@@ -88,7 +87,7 @@ pub(crate) struct Worker {
     /// When the last request ended.
     last_end_ns: Cell<u64>,
     /// Ways to servers that redirects have led to.
-    more_routes: RefCell<Vec<(Url, Rc<Route>)>>,
+    pub(super) more_routes: RefCell<Vec<(Url, Rc<Route>)>>,
     /// What was found in pages.
     pub(crate) shelf: Shelf,
     /// Pages under way.
@@ -197,35 +196,6 @@ impl Worker {
     pub(crate) fn ended(&self, end_ns: u64) {
         self.last_end_ns.set(self.last_end_ns.get().max(end_ns));
         self.shared.advance(self.index);
-    }
-
-    /// The way with this number.
-    pub(crate) fn route(&self, number: usize) -> Rc<Route> {
-        match number.checked_sub(self.shared.routes.len()) {
-            None => Rc::new(self.shared.routes[number].clone()),
-            Some(more) => self.more_routes.borrow()[more].1.clone(),
-        }
-    }
-
-    /// The number of the way to the server of a URL that is not in the plan.
-    ///
-    /// # Errors
-    /// When its host has no address.
-    pub(crate) async fn route_to(&self, url: &Url) -> Result<usize, Unresolved> {
-        let known = || self.more_routes.borrow().iter().position(|row| row.0.is_same_server(url));
-        if let Some(more) = known() {
-            return Ok(self.shared.routes.len() + more);
-        }
-        let (host, options) = (url.clone(), self.shared.options.clone());
-        let found = runtime::blocking(move || routes::route(&host, &options)).await;
-        let route = found.map_err(|error| Unresolved { host: url.host.clone(), error })??;
-        // Another user may have asked the same meanwhile.
-        let more = known().unwrap_or_else(|| {
-            let mut more_routes = self.more_routes.borrow_mut();
-            more_routes.push((url.clone(), Rc::new(route)));
-            more_routes.len() - 1
-        });
-        Ok(self.shared.routes.len() + more)
     }
 
     // --- when -----------------------------------------------------------------------------------
