@@ -13,6 +13,7 @@ usage: trivet serve [DIR] [--listen ADDR:PORT] [--mpm NAME] [-c 'Directive ...']
        trivet [-d ROOT] [-f FILE] [-k start|stop|graceful|...] [-t] [-S] [-M] [-h] ...
                                           flags only: Apache's httpd, with its configuration
        trivet bench [...] URL...          send load to a server and measure
+       trivet ab | siege [...] URL        the same with the command lines and reports of these two
        trivet help | --help | --version
 
 examples:
