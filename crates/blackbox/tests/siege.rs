@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use blackbox::binary::trivet;
+use blackbox::certificates::Authority;
+use blackbox::nginx::Nginx;
 use blackbox::outside::{program, run_command};
 use blackbox::scratch::Scratch;
 use blackbox::{Mpm, Server, each_mpm, plain_site};
@@ -332,6 +334,18 @@ fn what_goes_wrong_is_told_as_siege_does_and_by_the_exit_code() {
     let (real, ours) = (camp.real(&["-r9", &refused]), camp.ours(&["-r9", &refused]));
     assert_eq!((&ours.err, &ours.fields), (&real.err, &real.fields), "three failures are enough");
     assert_eq!(ours.field("Failed transactions:"), "3");
+}
+
+#[test]
+fn https_is_spoken_and_certificates_are_not_checked() {
+    let certificate = Authority::new().issue("own", "DNS:elsewhere.test");
+    let (file, key) = (certificate.certificate.display(), certificate.key.display());
+    let secured = format!("listen PORT ssl; ssl_certificate {file}; ssl_certificate_key {key};");
+    let nginx = Nginx::start(&[("index.html", b"<p>hello</p>\n")], &[secured]);
+    let url = format!("https://localhost:{}/", nginx.port(0));
+    let came = Camp::new("").same(&["-c", "2", "-r", "3", "-b", &url]);
+    assert_eq!(came.code, Some(0), "{came:?}");
+    assert!(came.fields.iter().any(|field| field.contains("Transactions:")), "{came:?}");
 }
 
 #[test]

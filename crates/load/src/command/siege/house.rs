@@ -129,8 +129,8 @@ impl House {
     pub(super) fn obstacle(&self, errand: &Errand) -> Option<String> {
         match errand {
             Errand { is_unsupported: true, .. } => Some(UNSUPPORTED.to_owned()),
-            Errand { url: Url { scheme: Scheme::Https, .. }, .. } => {
-                Some(format!("{}: https is not spoken", errand.url))
+            Errand { url: Url { scheme: Scheme::Https, .. }, .. } if self.proxy.is_some() => {
+                Some(format!("{}: https is not spoken through a proxy", errand.url))
             }
             _ => None,
         }

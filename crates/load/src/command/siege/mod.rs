@@ -34,6 +34,7 @@ use report::Figures;
 use std::ffi::OsString;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
+use tls::Connector;
 use urls::{Errand, Fault};
 
 /// Users at most: what a count on the command line may ask for.
@@ -93,9 +94,6 @@ fn prepare(config: Config, has_complaints: bool) -> Exit {
     if urls.errands.is_empty() {
         return help(&config, if has_complaints { Exit::Usage } else { Exit::Done });
     }
-    if let Some(url) = urls.secured() {
-        return fatal(Exit::Tls, &format!("{url}: https is not spoken"));
-    }
     let logins = config
         .login_urls
         .iter()
@@ -126,7 +124,10 @@ fn prepare(config: Config, has_complaints: bool) -> Exit {
 fn besiege(house: &Arc<House>, entries: Vec<Entry>, log: Option<Log>) -> Exit {
     let config = &house.config;
     let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
-    let options = options_of(house);
+    let options = match connector(config) {
+        Ok(connector) => Options { connector: Some(connector), ..options_of(house) },
+        Err(text) => return fatal(Exit::File, &text),
+    };
     let users = f64::from(u32::try_from(config.users).unwrap_or(u32::MAX));
     let plan = Plan::new(entries, Order::InTurn);
     let pattern = Pattern::constant(Kind::Users, users, None);
@@ -215,6 +216,22 @@ fn write_log(house: &House, log: &mut Log, figures: &Figures) -> std::io::Result
 
 fn nanoseconds(config: &Config) -> u64 {
     config.seconds.unsigned_abs().saturating_mul(1_000_000_000)
+}
+
+/// How connections are secured. Certificates are not checked, as siege checks none; a redirect may
+/// lead to https where no URL does.
+fn connector(config: &Config) -> Result<Connector, String> {
+    let key_is_elsewhere = config.ssl_key.is_some() && config.ssl_key != config.ssl_cert;
+    if key_is_elsewhere {
+        return Err("ssl-key: the key has to be in the file of ssl-cert".to_owned());
+    }
+    let options = tls::Options {
+        verifies: false,
+        identity: config.ssl_cert.as_ref().map(Into::into),
+        ciphers: config.ssl_ciphers.clone(),
+        ..tls::Options::default()
+    };
+    Connector::new(&options).map_err(|problem| problem.to_string())
 }
 
 fn options_of(house: &Arc<House>) -> Options {

@@ -63,12 +63,13 @@ const KEYS: &[(&str, Apply)] = &[
     ("url-escaping", |config, value| config.url_escaping = !begins(value, "false")),
     ("zero-data-ok", |config, value| config.zero_data_ok = is_true(value)),
     ("header", |config, value| config.headers.push(value.to_owned())),
-    // Known, and without meaning here: FTP and OpenSSL are not spoken, nothing spins.
-    ("ftp-login", |_, _| {}),
-    ("ssl-cert", |_, _| {}),
-    ("ssl-key", |_, _| {}),
+    ("ssl-cert", |config, value| config.ssl_cert = Some(value.to_owned())),
+    ("ssl-key", |config, value| config.ssl_key = Some(value.to_owned())),
+    ("ssl-ciphers", |config, value| value.clone_into(&mut config.ssl_ciphers)),
+    // Known, and without meaning here: `timeout` is for the handshake as well, FTP is not spoken,
+    // nothing spins.
     ("ssl-timeout", |_, _| {}),
-    ("ssl-ciphers", |_, _| {}),
+    ("ftp-login", |_, _| {}),
     ("spinner", |_, _| {}),
 ];
 

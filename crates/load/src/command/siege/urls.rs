@@ -3,7 +3,7 @@
 use super::config::Config;
 use super::rc::with_values;
 use crate::plan::{self, Body, Entry, Text, Variable, Variables};
-use crate::url::{Scheme, Url};
+use crate::url::Url;
 use std::sync::Arc;
 
 /// A file of URLs, or a body, at most.
@@ -159,12 +159,6 @@ impl Urls {
         });
         self.entries.push(made);
         Ok(())
-    }
-
-    /// The first URL that takes TLS, if any does.
-    pub(super) fn secured(&self) -> Option<&Url> {
-        let mut urls = self.errands.iter().map(|errand| &errand.url);
-        urls.find(|url| url.scheme == Scheme::Https)
     }
 }
 
