@@ -125,11 +125,13 @@ fn a_page_takes_what_chromium_takes_at_the_first_visit_and_the_next(mpm: Mpm) {
     let mut before = 0;
     let mut since = |what: &mut dyn FnMut()| {
         what();
-        let (asked, now) = asked_since(&server, before);
+        let (mut asked, now) = asked_since(&server, before);
         before = now;
+        // chromium takes the icon when it has nothing else to do, which may be never.
+        asked.retain(|line| !line.contains("favicon"));
         asked
     };
-    for (page, requests) in [("/mix.html", 30), ("/gallery.html", GALLERY_REQUESTS)] {
+    for (page, requests) in [("/mix.html", 29), ("/gallery.html", GALLERY_REQUESTS)] {
         let (url, scratch) = (url(&server, page), Scratch::new());
         let profile = scratch.join("profile");
         let first = since(&mut || browse(&url, &profile));
