@@ -283,6 +283,9 @@ mod tests {
     fn an_unknown_target_is_named() {
         let only = Some(vec!["nothing".to_owned()]);
         let message = targets(&Options { seconds: 0, only, keep: false }).unwrap_err();
-        assert!(message.starts_with("there is no target nothing; there are body, "), "{message}");
+        assert!(
+            message.starts_with("there is no target nothing; there are answer, body, "),
+            "{message}"
+        );
     }
 }
