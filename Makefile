@@ -39,7 +39,7 @@ test: ## install what the tests need (apt) and run every test
 	$(CARGO) build --release --locked -p trivet
 	@: > '$(TARGET)/not-run.txt'
 	TRIVET_BIN='$(abspath $(TARGET))/release/trivet' \
-	TRIVET_NOT_RUN='$(abspath $(TARGET))/not-run.txt' $(CARGO) test --locked --workspace
+	TRIVET_NOT_RUN='$(abspath $(TARGET))/not-run.txt' $(CARGO) test --locked --workspace --no-fail-fast
 	@echo "$$(wc -l < '$(TARGET)/not-run.txt') checks not run here:"; cat '$(TARGET)/not-run.txt'
 
 bench: ## measure trivet beside other servers (installs them)
