@@ -26,6 +26,8 @@ pub(crate) struct Asking<'a> {
 pub(crate) struct Link {
     transport: Transport,
     reader: Reader,
+    /// The server has said that it does nothing more here.
+    is_closing: bool,
 }
 
 /// What a failed exchange came to.
@@ -62,19 +64,38 @@ impl Broken {
         Self { failure, text, unseen, keeps_connection: false, part: Answer::default() }
     }
 
-    /// Whether the request may be sent once more, whatever it asks for (RFC 9110 section 9.2.2).
-    pub(crate) const fn may_repeat(&self, is_new_connection: bool) -> bool {
+    /// Whether the requests that have no answer may be sent once more (RFC 9110 section 9.2.2).
+    pub(crate) const fn may_repeat(&self, sent: &Sent) -> bool {
         match self.unseen {
             Unseen::No => false,
-            Unseen::Perhaps => !is_new_connection,
+            // RFC 9112 section 9.3.2: the server may have been at work on what came next.
+            Unseen::Perhaps if sent.answers > 0 => sent.is_idempotent,
+            Unseen::Perhaps => !sent.is_new_connection,
             Unseen::Surely | Unseen::Unsent => true,
         }
     }
 }
 
+/// What went before a failure.
+pub(crate) struct Sent {
+    /// The connection was made for these requests.
+    pub(crate) is_new_connection: bool,
+    /// Answers to requests that were sent at once with those that have none.
+    pub(crate) answers: u32,
+    /// Done twice is as good as once (RFC 9110 section 9.2.2).
+    pub(crate) is_idempotent: bool,
+}
+
+impl Sent {
+    /// Of a request that was sent alone.
+    pub(crate) const fn alone(is_new_connection: bool) -> Self {
+        Self { is_new_connection, answers: 0, is_idempotent: true }
+    }
+}
+
 impl Link {
     pub(crate) fn new(transport: Transport) -> Self {
-        Self { transport, reader: Reader::default() }
+        Self { transport, reader: Reader::default(), is_closing: false }
     }
 
     /// Send what is asked and read the answers; `answered` hears of each as it ends. The timer
@@ -106,7 +127,10 @@ impl Link {
         let result = result.await;
         result.map_err(|failure| {
             let text = self.transport.reason().unwrap_or_default();
-            let broken = Broken::of(failure, text, !self.reader.is_blank());
+            let mut broken = Broken::of(failure, text, !self.reader.is_blank());
+            if self.is_closing {
+                broken.unseen = Unseen::Surely;
+            }
             Broken { part: self.reader.take(), ..broken }
         })
     }
@@ -170,22 +194,31 @@ impl Link {
                 Fed::More => return Ok(()),
                 Fed::End(used) => {
                     rest = &rest[used..];
-                    let mut answer = self.reader.take();
-                    *missing -= 1;
-                    // More than was asked for: what follows cannot be trusted.
-                    answer.keeps_alive &= *missing > 0 || rest.is_empty();
-                    let keeps_alive = answer.keeps_alive;
-                    answered(answer);
+                    self.end_answer(rest.is_empty(), missing, answered)?;
                     if *missing == 0 {
                         return Ok(());
-                    }
-                    if !keeps_alive {
-                        return Err(Failure::Closed);
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// An answer has ended; fails if that was the connection's last one and more were wanted.
+    fn end_answer(
+        &mut self,
+        is_all: bool,
+        missing: &mut u32,
+        answered: &mut impl FnMut(Answer),
+    ) -> Result<(), Failure> {
+        let mut answer = self.reader.take();
+        *missing -= 1;
+        // More than was asked for: what follows cannot be trusted.
+        answer.keeps_alive &= *missing > 0 || is_all;
+        // RFC 9112 section 9.6: behind such an answer the server processes nothing.
+        self.is_closing = *missing > 0 && !answer.keeps_alive;
+        answered(answer);
+        if self.is_closing { Err(Failure::Closed) } else { Ok(()) }
     }
 
     fn poll_skip(
@@ -199,13 +232,10 @@ impl Link {
         let most = most.min(scratch.len());
         match ready!(self.transport.poll_discard(context, &mut scratch[..most])) {
             Ok(0) => Poll::Ready(Err(Failure::Truncated)),
-            Ok(count) => {
-                if self.reader.skip(count as u64, clock::monotonic_ns()) {
-                    *missing -= 1;
-                    answered(self.reader.take());
-                }
-                Poll::Ready(Ok(()))
-            }
+            Ok(count) => Poll::Ready(match self.reader.skip(count as u64, clock::monotonic_ns()) {
+                true => self.end_answer(true, missing, answered),
+                false => Ok(()),
+            }),
             Err(error) => Poll::Ready(Err(self.broken(&error))),
         }
     }
@@ -217,9 +247,7 @@ impl Link {
         answered: &mut impl FnMut(Answer),
     ) -> Result<(), Failure> {
         self.reader.close(now_ns)?;
-        *missing -= 1;
-        answered(self.reader.take());
-        if *missing == 0 { Ok(()) } else { Err(Failure::Closed) }
+        self.end_answer(true, missing, answered)
     }
 
     fn broken(&self, error: &io::Error) -> Failure {

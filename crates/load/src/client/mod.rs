@@ -8,7 +8,7 @@ mod h2;
 mod transport;
 
 pub(crate) use answer::{Answer, Capture, Tools};
-pub(crate) use exchange::{Asking, Broken, Link, Unseen};
+pub(crate) use exchange::{Asking, Broken, Link, Sent, Unseen};
 pub(crate) use failure::Failed;
 pub use failure::Failure;
 pub(crate) use h2::{Joined, Seat};

@@ -3,7 +3,7 @@
 use crate::Failure;
 use crate::report::Summary;
 
-/// Exit codes. Those from 10 on mean that not one request was answered, and why.
+/// Exit codes. Those from 10 on mean that not one request was answered but by redirects, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
@@ -44,9 +44,10 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Of a run: what kept every request from being answered, if none was.
+    /// Of a run: what kept every request from being answered, if none was. To be sent elsewhere is
+    /// no answer if none follows.
     pub fn of(summary: &Summary) -> Self {
-        if summary.answers > 0 || summary.errors == 0 {
+        if summary.answers > summary.redirected || summary.errors == 0 {
             return Self::Done;
         }
         let times = |kind: &Failure| summary.errors_by_kind.get(kind.name()).copied().unwrap_or(0);
@@ -67,5 +68,26 @@ impl Exit {
             Failure::NoDescriptor => Self::Descriptors,
             Failure::NoPort | Failure::Status | Failure::Length | Failure::Other => Self::Other,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_an_answer_in_the_end_says_why() {
+        let of = |answers: u64, redirected: u64, kind: &str, errors: u64| {
+            let errors_by_kind = [(kind.to_owned(), errors)].into();
+            let summary =
+                Summary { answers, redirected, errors, errors_by_kind, ..Summary::default() };
+            Exit::of(&summary)
+        };
+        assert_eq!(of(0, 0, "refused", 3), Exit::Refused);
+        assert_eq!(of(1, 0, "refused", 3), Exit::Done);
+        assert_eq!(of(42, 42, "redirects", 2), Exit::Redirects);
+        assert_eq!(of(43, 42, "redirects", 2), Exit::Done);
+        assert_eq!(of(2, 2, "refused", 2), Exit::Refused);
+        assert_eq!(of(2, 2, "refused", 0), Exit::Done);
     }
 }

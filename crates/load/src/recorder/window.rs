@@ -12,6 +12,8 @@ pub struct Window {
     pub answers: u64,
     /// Those of them that were counted among the failures as well.
     pub faulty_answers: u64,
+    /// Answers that only said where to go on, where that is followed.
+    pub redirected: u64,
     /// By kind, in the order of [`Failure::ALL`].
     pub failures: [u64; KINDS],
     /// Status codes and how often they came.
@@ -30,15 +32,15 @@ pub struct Window {
     pub body_bytes: u64,
     /// Bytes that were sent.
     pub sent_bytes: u64,
-    /// Requests sent once more because the server had closed the connection in its pause.
+    /// Requests sent once more because the server had closed the connection before an answer.
     pub repeated: u64,
     /// Requests under way when the run ended.
     pub aborted: u64,
     /// How long they had been under way: their latencies would have been longer.
     pub waiting: Histogram,
-    /// Requests that were sent after they were due as no connection was free.
+    /// Requests that were sent after they were due, or given up, as no connection was free.
     pub late: u64,
-    /// Requests that were sent after they were due as this program had no time for them.
+    /// The same of those that this program had no time for.
     pub slipped: u64,
     /// Answers whose connection could be used again.
     pub kept: u64,
@@ -147,6 +149,7 @@ impl Window {
         Self {
             answers: 0,
             faulty_answers: 0,
+            redirected: 0,
             failures: [0; KINDS],
             statuses: Vec::new(),
             latency: Histogram::default(),
@@ -217,6 +220,7 @@ impl Window {
     pub fn add(&mut self, other: &Self) {
         self.answers += other.answers;
         self.faulty_answers += other.faulty_answers;
+        self.redirected += other.redirected;
         for (sum, more) in self.failures.iter_mut().zip(other.failures) {
             *sum += more;
         }

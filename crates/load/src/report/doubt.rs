@@ -170,7 +170,8 @@ fn drift(record: &Record) -> Option<Doubt> {
     (percent.abs() > DRIFT_PERCENT).then_some(Doubt::Drift(percent))
 }
 
-/// In a closed loop without pauses every user waits for an answer all the time.
+/// In a closed loop without pauses every user waits for an answer all the time: for one at least,
+/// and for as many as were sent at once at most.
 fn little(record: &Record) -> Option<Doubt> {
     let (figures, summary) = (&record.figures, &record.summary);
     let users = f64::from(figures.constant_users?);
@@ -180,7 +181,9 @@ fn little(record: &Record) -> Option<Doubt> {
         return None;
     }
     let busy_s = summary.latency_us.mean * summary.latency_us.count as f64 / 1e6;
-    let percent = (busy_s / (users * summary.elapsed_s) - 1.0).abs() * 100.0;
+    let waiting = busy_s / summary.elapsed_s;
+    let most = users * f64::from(figures.pipeline.max(1));
+    let percent = (waiting / waiting.clamp(users, most) - 1.0).abs() * 100.0;
     (percent > LITTLE_PERCENT).then_some(Doubt::Little(percent))
 }
 
@@ -284,6 +287,24 @@ mod tests {
             panic!("no doubt")
         };
         assert!((percent - 10.0).abs() < 1e-9, "{percent}");
+        let [Doubt::Little(percent)] =
+            doubts(|record| record.summary.latency_us.mean = 11_000.0)[..]
+        else {
+            panic!("no doubt")
+        };
+        assert!((percent - 10.0).abs() < 1e-9, "{percent}");
+        // The first of four at once has its answer early, the last one late.
+        let pipelined = |mean| {
+            doubts(|record| {
+                record.figures.pipeline = 4;
+                record.summary.latency_us.mean = mean;
+            })
+        };
+        assert_eq!(pipelined(10_000.0), []);
+        assert_eq!(pipelined(25_000.0), []);
+        assert_eq!(pipelined(40_000.0), []);
+        assert_eq!(pipelined(9_000.0).len(), 1);
+        assert_eq!(pipelined(44_000.0).len(), 1);
         let thinking = doubts(|record| {
             record.figures.thinks = true;
             record.summary.latency_us.mean = 9_000.0;

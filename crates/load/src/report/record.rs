@@ -61,6 +61,8 @@ pub struct Figures {
     pub constant_users: Option<u32>,
     /// Whether users paused between requests.
     pub thinks: bool,
+    /// Requests that each user sent at once; 0 and 1 are the same.
+    pub pipeline: u32,
     /// Whether requests came by the clock.
     pub open_loop: bool,
     /// Whether connections were used again.
@@ -111,7 +113,9 @@ pub struct Summary {
     pub requests: u64,
     /// Those of them that were answered.
     pub answers: u64,
-    /// Those of them that failed: without an answer, or with one that was not wanted.
+    /// Those of them whose answer only said where to go on (`-L`, `--page`).
+    pub redirected: u64,
+    /// Those of the requests that failed: without an answer, or with one that was not wanted.
     pub errors: u64,
     /// How many were without a complete answer in time.
     pub timeouts: u64,
@@ -121,11 +125,11 @@ pub struct Summary {
     pub aborted_slow: u64,
     /// How long the oldest of them had been under way, in microseconds.
     pub aborted_oldest_us: f64,
-    /// Sent once more as the server had closed the idle connection; counted once.
+    /// Sent once more as the server had closed the connection before it answered; counted once.
     pub repeated: u64,
-    /// Sent more than a millisecond after they were due, as no connection was free.
+    /// Sent more than a millisecond after they were due, or given up, as no connection was free.
     pub late: u64,
-    /// Sent more than a millisecond after they were due, as this program had no time for them.
+    /// The same of those that this program had no time for.
     pub slipped: u64,
     /// Seconds that were counted.
     pub elapsed_s: f64,
@@ -332,6 +336,7 @@ impl Summary {
         Self {
             requests: total.ended(),
             answers: total.answers,
+            redirected: total.redirected,
             errors: total.failed(),
             timeouts: total.failures_of(Failure::Timeout)
                 + total.failures_of(Failure::ConnectTimeout),

@@ -29,7 +29,7 @@ pub(super) fn counts(summary: &Summary) -> Vec<Count> {
     let under_way = format!("under way at the end, the oldest for {oldest}");
     let extra = [
         (summary.aborted, "aborted", under_way.as_str()),
-        (summary.repeated, "repeated", "the server had closed the idle connection"),
+        (summary.repeated, "repeated", "the server had closed the connection before it answered"),
         (summary.late, "late", "no connection was free when they were due: see -c"),
         (summary.slipped, "slipped", "this program sent them more than 1 ms after they were due"),
     ];

@@ -1,7 +1,8 @@
 //! A user who acts by a script: asks what it says, and tells it what came.
 
 use super::script::{Actor, Ask, Seen, Step, Trouble};
-use super::user::{Sending, Turn, User};
+use super::sending::{Sending, Turn};
+use super::user::User;
 use crate::client::Failed;
 use crate::client::{Answer, Capture, Failure};
 use http1::Asked;
@@ -38,7 +39,9 @@ impl User {
         let worker = self.worker.clone();
         let now_ns = clock::monotonic_ns();
         let entry = &worker.shared.plan.entries()[ask.entry];
-        let turn = Turn { entry_index: ask.entry, entry, intended_ns: now_ns, begun_ns: now_ns };
+        let entry_index = ask.entry;
+        let (came_ns, intended_ns, begun_ns) = (now_ns, now_ns, now_ns);
+        let turn = Turn { entry_index, entry, came_ns, intended_ns, begun_ns };
         self.timer.set(clock::monotonic_ms(), worker.shared.options.timeout_ms);
         if let Some(capture) = &mut self.capture {
             capture.head.clear();

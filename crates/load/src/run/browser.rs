@@ -85,12 +85,13 @@ impl Browser {
         let shared = &self.worker.shared;
         let mut cursor = Cursor::new(shared.options.seed, self.id);
         while let Some(turn) = self.worker.next_turn(self.id).await {
-            let recorded = shared.recorded(&turn);
+            let recorded = turn.number.and_then(|number| shared.recorded(number));
             let index = recorded.unwrap_or_else(|| shared.plan.next(&mut cursor));
             let entry = &shared.plan.entries()[index];
             self.worker.visits.set(self.worker.visits.get() + 1);
             self.visit(&turn, index, &mut cursor).await;
             self.worker.visits.set(self.worker.visits.get() - 1);
+            self.worker.rest();
             if let Some(think) = entry.think.or(shared.options.think) {
                 timer::sleep(Duration::from_nanos(cursor.think_ns(think))).await;
             }

@@ -18,6 +18,8 @@ pub(super) struct Ledger {
     closed: usize,
     /// When the last of them ended.
     closed_ns: u64,
+    /// When the last request had ended, while all threads have ended as there was nothing more.
+    done_ns: Option<u64>,
     warm_up_ns: u64,
     entries: usize,
 }
@@ -36,6 +38,7 @@ impl Ledger {
             next: vec![Some(0); shared.options.threads],
             closed: 0,
             closed_ns: 0,
+            done_ns: Some(0),
             warm_up_ns: shared.options.warm_up_ns,
             entries,
         }
@@ -47,8 +50,11 @@ impl Ledger {
     }
 
     /// Nanoseconds that count.
-    pub(super) const fn elapsed_ns(&self) -> u64 {
-        self.closed_ns.saturating_sub(self.warm_up_ns)
+    pub(super) fn elapsed_ns(&self) -> u64 {
+        // A thread may have heard later than that, and have closed another second meanwhile.
+        let done_ns = self.done_ns.filter(|done_ns| *done_ns > 0);
+        let end_ns = done_ns.unwrap_or(self.closed_ns).min(self.closed_ns);
+        end_ns.saturating_sub(self.warm_up_ns)
     }
 
     /// Takes in a second of the thread `index`.
@@ -61,11 +67,16 @@ impl Ledger {
         pending.until_ns = pending.until_ns.max(report.until_ns);
         pending.window.add(&report.window);
         self.next[index] = (!report.is_last).then_some(report.second + 1);
+        if report.is_last {
+            let both = self.done_ns.zip(report.done_ns);
+            self.done_ns = both.map(|(one, other)| one.max(other));
+        }
     }
 
     /// The thread `index` will not report any more.
     pub(super) fn lose(&mut self, index: usize) {
         self.next[index] = None;
+        self.done_ns = None;
     }
 
     /// The next second that all threads have reported.
@@ -82,6 +93,35 @@ impl Ledger {
         if !second.is_warm_up() {
             self.total.add(&second.window);
         }
-        Some(second)
+        // Nothing happens after the end, which a thread may have heard of a second later.
+        (length_ns > 0).then_some(second)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(second: usize, until_ns: u64, done_ns: Option<u64>) -> Report {
+        let window = Window::new(1);
+        Report { second, until_ns, window, is_last: done_ns.is_some(), done_ns }
+    }
+
+    #[test]
+    fn a_thread_that_hears_of_the_end_too_late_makes_no_run_longer() {
+        let (next, pending) = (vec![Some(0), Some(0)], VecDeque::new());
+        let total = Window::new(1);
+        let (closed, closed_ns, warm_up_ns, entries) = (0, 0, 100, 1);
+        let done_ns = Some(0);
+        let mut ledger =
+            Ledger { total, pending, next, closed, closed_ns, done_ns, warm_up_ns, entries };
+        // The last request ends at 950; the other thread, without any, has closed a second by then.
+        ledger.enter(0, &report(0, 950, Some(950)));
+        ledger.enter(1, &report(0, 1000, None));
+        assert_eq!(ledger.close_second().map(|second| second.length_ns), Some(1000));
+        ledger.enter(1, &report(1, 1000, Some(0)));
+        assert!(ledger.close_second().is_none(), "nothing has happened since");
+        assert!(!ledger.is_open());
+        assert_eq!(ledger.elapsed_ns(), 850);
     }
 }

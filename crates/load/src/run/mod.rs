@@ -1,6 +1,7 @@
 //! Joins the four: starts the threads, collects their books, ends them.
 
 mod act;
+mod arrivals;
 mod books;
 mod browser;
 mod ledger;
@@ -8,6 +9,7 @@ mod lines;
 mod options;
 mod routes;
 mod script;
+mod sending;
 mod shared;
 mod user;
 mod visit;

@@ -1,6 +1,5 @@
 //! What the threads of a run have in common.
 
-use super::worker::Turn;
 use super::{Job, Options};
 use crate::client::{Failure, Route, Transport};
 use crate::pacer::Pacer;
@@ -36,6 +35,8 @@ pub(crate) struct Shared {
     /// The beginning on the precise clock.
     pub(crate) begun_ns: u64,
     tickets: AtomicU64,
+    /// Tickets that a thread may take at once.
+    lot_max: u64,
     is_stopping: AtomicBool,
     failures: AtomicU64,
     failures_by_kind: [AtomicU64; Failure::ALL.len()],
@@ -62,7 +63,9 @@ impl Shared {
         begun_ns: u64,
     ) -> Self {
         Self {
-            tickets: AtomicU64::new(options.requests.unwrap_or(0)),
+            tickets: AtomicU64::new(options.requests.unwrap_or(u64::MAX)),
+            // Where users come and go a thread may have none for what it has taken.
+            lot_max: if pacer.next_change(0).is_none() { LOT } else { 1 },
             lengths: plan.entries().iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
             agreed: OnceLock::new(),
             fell_back: AtomicBool::new(false),
@@ -87,11 +90,19 @@ impl Shared {
     /// A lot of requests for one thread; 0 when there are no more.
     pub(crate) fn take_tickets(&self) -> u64 {
         // Small lots towards the end, so that threads finish together.
-        let lot = |left: u64| (left / (4 * self.options.threads as u64)).clamp(1, LOT).min(left);
+        let lot = |left: u64| {
+            let share = left / (4 * self.options.threads as u64);
+            share.clamp(1, self.lot_max).min(left)
+        };
         let taken = self.tickets.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
             (left > 0).then(|| left - lot(left))
         });
         taken.map_or(0, lot)
+    }
+
+    /// Whether there are no more tickets.
+    pub(crate) fn is_sold_out(&self) -> bool {
+        self.tickets.load(Ordering::Relaxed) == 0
     }
 
     /// Let every thread end now.
@@ -160,9 +171,9 @@ impl Shared {
         self.which.is_some()
     }
 
-    /// The entry that a request of a recorded schedule is.
-    pub(crate) fn recorded(&self, turn: &Turn) -> Option<usize> {
-        let which = self.which.as_ref()?.get(usize::try_from(turn.number?).ok()?)?;
+    /// The entry that the request of this number is, in a recorded schedule.
+    pub(crate) fn recorded(&self, number: u64) -> Option<usize> {
+        let which = self.which.as_ref()?.get(usize::try_from(number).ok()?)?;
         Some(*which as usize)
     }
 

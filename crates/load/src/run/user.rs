@@ -1,14 +1,15 @@
 //! One user: asks, waits for the answer, thinks, asks again. Has connections, cookies and values of
 //! its own, as a browser has.
 
-use super::lines::{Line, Lines};
+use super::lines::Lines;
+use super::sending::{Sending, Turn, asked, is_redirect};
 use super::worker::Worker;
 use super::{Hears, REDIRECTS_MAX};
-use crate::client::{Answer, Asking, Broken, Capture, Failed, Failure, Unseen};
+use crate::client::{Answer, Capture, Failed, Failure};
 use crate::plan::cookies::{Cookies, Jar};
 use crate::plan::{Cursor, Entry};
-use crate::recorder::{First, Sample};
-use http1::{AnswerParser, Asked, HeadLimits, Progress};
+use crate::recorder::First;
+use http1::{AnswerParser, HeadLimits, Progress};
 use runtime::{Timer, clock, thread, timer};
 use std::rc::Rc;
 use std::time::Duration;
@@ -29,112 +30,15 @@ pub(crate) struct User {
     pub(super) id: u32,
     cursor: Cursor,
     jar: Option<Jar>,
-    lines: Lines,
+    pub(super) lines: Lines,
     pub(super) timer: Timer,
     /// A request that is put together anew each time.
     pub(super) request: Vec<u8>,
+    /// Where each of several requests in it ends.
+    pub(super) ends: Vec<usize>,
     pub(super) capture: Option<Box<Capture>>,
     /// Failed attempts to connect in a row.
     refusals: u32,
-}
-
-/// A request that is due.
-pub(super) struct Turn<'a> {
-    pub(super) entry_index: usize,
-    pub(super) entry: &'a Entry,
-    pub(super) intended_ns: u64,
-    /// When the user turned to it: later than intended where connections are scarce.
-    pub(super) begun_ns: u64,
-}
-
-/// What is sent, and how.
-pub(super) struct Sending<'a> {
-    /// What the answer is measured by.
-    pub(super) entry: &'a Entry,
-    pub(super) route: usize,
-    /// The bytes, if they are not in the user's buffer.
-    pub(super) fixed: Option<&'a [u8]>,
-    /// Requests in them.
-    pub(super) count: u32,
-    /// The entry whose answers are alike, if they are.
-    pub(super) known: usize,
-    pub(super) asked: Asked,
-}
-
-/// Writes down the answers to one sending.
-struct Ledger<'a> {
-    worker: &'a Worker,
-    turn: &'a Turn<'a>,
-    /// The request that was sent: another than the turn's after a redirect.
-    entry: &'a Entry,
-    sent_bytes: u64,
-    sent_ns: u64,
-    connect_ns: Option<u64>,
-    last: Answer,
-}
-
-impl Ledger<'_> {
-    /// Sends on a connection, and writes down what is answered.
-    async fn exchange(
-        &mut self,
-        line: &mut Line,
-        asking: &Asking<'_>,
-        timer: &mut Timer,
-        capture: Option<&mut Capture>,
-    ) -> Result<(), Broken> {
-        let tools = &self.worker.tools;
-        match line {
-            Line::Own(link) => {
-                link.exchange(asking, tools, timer, capture, |answer| self.add(answer)).await
-            }
-            Line::Shared(seat) => {
-                // It is large while it lasts, and users of HTTP/1 shall not pay for that.
-                let exchange = seat.exchange(asking, &tools.translations, timer, capture);
-                let (answer, sent_bytes) = Box::pin(exchange).await?;
-                self.sent_bytes = sent_bytes;
-                self.add(answer);
-                Ok(())
-            }
-        }
-    }
-
-    fn add(&mut self, answer: Answer) {
-        let shared = &self.worker.shared;
-        let sample = Sample {
-            entry: self.turn.entry_index,
-            intended_ns: self.turn.intended_ns,
-            sent_ns: self.sent_ns,
-            connect_ns: self.connect_ns.take(),
-            sent_bytes: std::mem::take(&mut self.sent_bytes),
-            fault: self.fault(&answer),
-            answer,
-        };
-        self.worker.ended(answer.end_ns);
-        self.worker.recorder.borrow_mut().answered(&sample);
-        if let Some(failure) = sample.fault {
-            let text = match failure {
-                Failure::Status => format!("status {}", answer.status),
-                _ => format!("{} bytes", answer.body_bytes),
-            };
-            self.worker.remember(Failed { failure, text }, answer.end_ns);
-            shared.count_failure(failure);
-        }
-        self.last = answer;
-    }
-
-    fn fault(&self, answer: &Answer) -> Option<Failure> {
-        let (shared, options) = (&self.worker.shared, &self.worker.shared.options);
-        let is_wanted = match &self.entry.expect {
-            Some(statuses) => statuses.has(answer.status),
-            None => answer.status < 400 || !options.faults_statuses,
-        };
-        if !is_wanted {
-            return Some(Failure::Status);
-        }
-        let is_as_long = !options.same_length
-            || shared.is_usual_length(self.turn.entry_index, answer.body_bytes);
-        (!is_as_long).then_some(Failure::Length)
-    }
 }
 
 impl User {
@@ -152,6 +56,7 @@ impl User {
             lines: Lines::default(),
             timer: Timer::new(),
             request: Vec::new(),
+            ends: Vec::new(),
             capture: looks.then(|| Box::new(Capture { body_limit, ..CAPTURE })),
             refusals: 0,
         }
@@ -163,13 +68,14 @@ impl User {
         let mut in_a_row = 0_u32;
         while let Some(turn) = worker.next_turn(self.id).await {
             let (intended_ns, begun_ns) = (turn.intended_ns, turn.begun_ns);
-            let own = |cursor: &mut Cursor| worker.shared.plan.next(cursor);
-            let entry_index =
-                worker.shared.recorded(&turn).unwrap_or_else(|| own(&mut self.cursor));
+            let recorded = turn.number.and_then(|number| worker.shared.recorded(number));
+            let entry_index = recorded.unwrap_or_else(|| worker.shared.plan.next(&mut self.cursor));
             let entry = &worker.shared.plan.entries()[entry_index];
             worker.set_under_way(self.id, intended_ns);
-            self.ask(&Turn { entry_index, entry, intended_ns, begun_ns }).await;
+            let came_ns = intended_ns;
+            self.ask(Turn { entry_index, entry, came_ns, intended_ns, begun_ns }).await;
             worker.set_under_way(self.id, 0);
+            worker.rest();
             if let Some(think) = entry.think.or(worker.shared.options.think) {
                 timer::sleep(Duration::from_nanos(self.cursor.think_ns(think))).await;
             }
@@ -181,20 +87,20 @@ impl User {
     }
 
     /// One request, from composing it to its books.
-    async fn ask(&mut self, turn: &Turn<'_>) {
+    async fn ask(&mut self, mut turn: Turn<'_>) {
         let worker = self.worker.clone();
-        let options = &worker.shared.options;
-        self.timer.set(clock::monotonic_ms(), options.timeout_ms);
-        let mut asked = self.exchange(turn, turn.entry).await;
+        let left_ms = worker.time_left_ms(turn.begun_ns.saturating_sub(turn.intended_ns));
+        self.timer.set(clock::monotonic_ms(), left_ms);
+        let mut asked = self.exchange(&turn, turn.entry).await;
         if let Ok(answer) = asked
             && self.capture.is_some()
         {
             self.hear(&answer);
-            asked = self.look_at(turn, answer).await;
+            asked = self.look_at(&mut turn, answer).await;
         }
         match asked {
             Ok(_) => self.refusals = 0,
-            Err(failed) => self.failed(turn, failed).await,
+            Err(failed) => self.failed(&turn, failed).await,
         }
     }
 
@@ -219,17 +125,29 @@ impl User {
         }
     }
 
-    /// Does what a browser does with an answer: keeps its cookies, goes where it says.
-    async fn look_at(&mut self, turn: &Turn<'_>, answer: Answer) -> Result<Answer, Failed> {
-        let follows = self.worker.shared.options.follows;
+    /// Does what a browser does with an answer: keeps its cookies, goes where it says. The turn
+    /// becomes that of the last request.
+    async fn look_at(&mut self, turn: &mut Turn<'_>, answer: Answer) -> Result<Answer, Failed> {
+        let worker = self.worker.clone();
+        let follows = worker.shared.options.follows;
         let mut next = self.next_request(turn.entry, answer.status);
         let mut answer = answer;
-        for _ in 0..REDIRECTS_MAX {
-            let Some(entry) = next.filter(|_| follows) else { return Ok(answer) };
+        for hop in 0.. {
+            let Some(entry) = next.filter(|_| follows) else { break };
+            if worker.counts(turn.came_ns) {
+                worker.recorder.borrow_mut().window().redirected += 1;
+            }
+            if hop == REDIRECTS_MAX {
+                let text = format!("more than {REDIRECTS_MAX}");
+                return Err(Failed { failure: Failure::Redirects, text });
+            }
+            // A browser goes on as soon as it knows where.
+            (turn.intended_ns, turn.begun_ns) = (answer.end_ns, answer.end_ns);
+            worker.set_under_way(self.id, turn.intended_ns);
             answer = self.exchange(turn, &entry).await?;
             next = self.next_request(&entry, answer.status);
         }
-        Err(Failed { failure: Failure::Redirects, text: format!("more than {REDIRECTS_MAX}") })
+        Ok(answer)
     }
 
     /// The request that the answer to `entry` leads to.
@@ -246,8 +164,7 @@ impl User {
                 jar.store(&entry.url, value, now_s);
             }
         }
-        let is_redirect = matches!(status, 301 | 302 | 303 | 307 | 308);
-        let location = answer.get_by_name(b"location").filter(|_| is_redirect)?;
+        let location = answer.get_by_name(b"location").filter(|_| is_redirect(status))?;
         let url = entry.url.join(std::str::from_utf8(location).ok()?)?;
         Some(entry.redirected(url, status))
     }
@@ -264,59 +181,8 @@ impl User {
         // Only the plan's own requests are answered by the same head again and again.
         let known = if is_own { turn.entry_index } else { usize::MAX };
         let fixed = fixed.map(|bytes| &bytes[..]);
-        let asked = asked(entry);
+        let asked = asked(&entry.request().method);
         self.send(turn, &Sending { entry, route, fixed, count, known, asked }).await
-    }
-
-    /// Sends what was put together, and reads the answers.
-    pub(super) async fn send(
-        &mut self,
-        turn: &Turn<'_>,
-        sending: &Sending<'_>,
-    ) -> Result<Answer, Failed> {
-        let worker = self.worker.clone();
-        for is_second in [false, true] {
-            let turn_from = self.id as usize;
-            let (place, connect_ns) =
-                self.lines.find(&worker, sending.route, turn_from, &mut self.timer).await?;
-            let bytes = sending.fixed.unwrap_or(&self.request);
-            let Sending { count, known, asked, .. } = *sending;
-            let asking = Asking { bytes, count, entry: known, asked };
-            let mut ledger = Ledger {
-                worker: &worker,
-                turn,
-                entry: sending.entry,
-                sent_bytes: bytes.len() as u64,
-                sent_ns: if connect_ns.is_some() { clock::monotonic_ns() } else { turn.begun_ns },
-                connect_ns,
-                last: Answer::default(),
-            };
-            let capture = self.capture.as_deref_mut();
-            let line = self.lines.at(place);
-            let result = ledger.exchange(line, &asking, &mut self.timer, capture).await;
-            let (last, unanswered_bytes) = (ledger.last, ledger.sent_bytes);
-            let is_kept = match &result {
-                Ok(()) => worker.shared.options.keeps_alive && last.keeps_alive,
-                Err(broken) => broken.keeps_connection,
-            };
-            if !is_kept {
-                self.lines.drop_at(place);
-            }
-            match result {
-                Ok(()) => return Ok(last),
-                // The server may close a connection that idles at any time (RFC 9112 section
-                // 9.3.1): that says nothing about the request.
-                Err(broken) if !is_second && broken.may_repeat(connect_ns.is_some()) => {
-                    let is_repeated = u64::from(broken.unseen != Unseen::Unsent);
-                    worker.recorder.borrow_mut().window().repeated += is_repeated;
-                }
-                Err(Broken { failure, text, part, .. }) => {
-                    worker.recorder.borrow_mut().in_vain(unanswered_bytes, &part);
-                    return Err(Failed { failure, text });
-                }
-            }
-        }
-        Err(Failed { failure: Failure::Closed, text: String::new() })
     }
 
     /// The way to the server of a request. A redirect may lead to one that is not in the plan.
@@ -334,6 +200,7 @@ impl User {
     /// Puts requests together that are not the same each time.
     fn compose(&mut self, entry: &Entry, count: u32) {
         self.request.clear();
+        self.ends.clear();
         let now_s = clock::unix_s().max(0).cast_unsigned();
         for place in 0..count {
             if place > 0 {
@@ -341,6 +208,7 @@ impl User {
             }
             let cookies = self.jar.as_ref().map(|jar| Cookies { jar, now_s });
             entry.write(&mut self.cursor.values, cookies, &mut self.request);
+            self.ends.push(self.request.len());
         }
     }
 
@@ -356,14 +224,14 @@ impl User {
 
     /// Writes a failure down.
     pub(super) fn write_off(&self, turn: &Turn<'_>, failed: Failed) {
-        let worker = &self.worker;
-        let now_ns = clock::monotonic_ns();
-        let waited_ns = now_ns.saturating_sub(turn.intended_ns);
-        worker.ended(now_ns);
-        worker.recorder.borrow_mut().failed(turn.entry_index, failed.failure, waited_ns);
-        let failure = failed.failure;
-        worker.remember(failed, now_ns);
-        worker.shared.count_failure(failure);
+        if !self.worker.counts(turn.came_ns) {
+            return;
+        }
+        if failed.failure == Failure::Redirects {
+            self.worker.fault_answer(turn.entry_index, turn.intended_ns, failed);
+        } else {
+            self.worker.write_off(turn.entry_index, turn.intended_ns, failed);
+        }
     }
 }
 
@@ -371,16 +239,34 @@ fn is_set_cookie(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"set-cookie")
 }
 
-/// What the method says about the answer's body.
-fn asked(entry: &Entry) -> Asked {
-    match entry.request().method.as_str() {
-        "HEAD" => Asked::Head,
-        "CONNECT" => Asked::Connect,
-        _ => Asked::Other,
-    }
-}
-
 impl Worker {
+    /// What is left of the time limit for a request that has waited so long already: it counts from
+    /// when the request was due.
+    pub(super) fn time_left_ms(&self, waited_ns: u64) -> u64 {
+        self.shared.options.timeout_ms.saturating_sub(waited_ns / 1_000_000).max(1)
+    }
+
+    /// A request has no answer, which was waited for since then.
+    pub(super) fn write_off(&self, entry: usize, from_ns: u64, failed: Failed) {
+        let now_ns = clock::monotonic_ns();
+        self.ended(now_ns);
+        self.note_failure(entry, now_ns.saturating_sub(from_ns), failed, now_ns);
+    }
+
+    /// A request has an answer that counts already, and is of no use.
+    pub(super) fn fault_answer(&self, entry: usize, from_ns: u64, failed: Failed) {
+        let now_ns = clock::monotonic_ns();
+        self.recorder.borrow_mut().window().faulty_answers += 1;
+        self.note_failure(entry, now_ns.saturating_sub(from_ns), failed, now_ns);
+    }
+
+    fn note_failure(&self, entry: usize, waited_ns: u64, failed: Failed, now_ns: u64) {
+        let failure = failed.failure;
+        self.recorder.borrow_mut().failed(entry, failure, waited_ns);
+        self.remember(failed, now_ns);
+        self.shared.count_failure(failure);
+    }
+
     /// Remembers a failure if it is the first of its kind.
     pub(super) fn remember(&self, failed: Failed, at_ns: u64) {
         let first = First {

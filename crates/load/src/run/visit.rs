@@ -4,15 +4,16 @@ use super::REDIRECTS_MAX;
 use super::books::Books;
 use super::browser::{Browser, now_s};
 use super::lines::{self, Line};
+use super::sending::{asked, is_redirect};
 use super::worker::Worker;
-use crate::client::{Answer, Asking, Broken, Capture, Failed, Failure, Unseen};
+use crate::client::{Answer, Asking, Broken, Capture, Failed, Failure, Sent, Unseen};
 use crate::page::cache::Use;
 use crate::page::har::Step;
 use crate::page::{Added, CONTENT_BYTES_MAX, Document, Item, Loader, Resource, decoded};
 use crate::plan::Values;
 use crate::plan::cookies::Cookies;
 use crate::recorder::Sample;
-use http1::{AnswerHead, AnswerParser, Asked, HeadLimits, Progress};
+use http1::{AnswerHead, AnswerParser, HeadLimits, Progress};
 use runtime::{Timer, clock, thread};
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -134,7 +135,9 @@ impl Visit {
     pub(crate) fn close(&self) -> bool {
         let worker = &self.browser.worker;
         let books = self.books.replace(Books::new(0, false));
-        books.enter(worker.recorder.borrow_mut().window());
+        if worker.counts(self.intended_ns) {
+            books.enter(worker.recorder.borrow_mut().window());
+        }
         let is_unconnected = books.is_unconnected;
         if let Some(waterfall) = books.waterfall() {
             worker.shared.keep_waterfall(waterfall);
@@ -222,10 +225,7 @@ impl Visit {
         worker.leave_place(place);
         match asked {
             Ok(got) => self.answered(lane, item, &got, !conditions.is_empty()),
-            Err(failed) => {
-                let from_ns = if resource.is_page { self.intended_ns } else { begun_ns };
-                self.failed(resource, failed, from_ns);
-            }
+            Err(failed) => self.failed(resource, failed, self.due_ns(resource, begun_ns)),
         }
     }
 
@@ -261,7 +261,8 @@ impl Visit {
         begun_ns: u64,
     ) -> Result<Got, Failed> {
         let worker = &self.browser.worker;
-        lane.timer.set(clock::monotonic_ms(), worker.shared.options.timeout_ms);
+        let waited_ns = begun_ns.saturating_sub(self.due_ns(resource, begun_ns));
+        lane.timer.set(clock::monotonic_ms(), worker.time_left_ms(waited_ns));
         for is_second in [false, true] {
             if is_second {
                 // Whatever has idled as long as the one that was closed is of no use, either.
@@ -295,7 +296,9 @@ impl Visit {
                 }
                 // The server may close a connection that idles at any time (RFC 9112 section
                 // 9.3.1): that says nothing about the request.
-                Err(broken) if !is_second && broken.may_repeat(connect_ns.is_some()) => {
+                Err(broken)
+                    if !is_second && broken.may_repeat(&Sent::alone(connect_ns.is_some())) =>
+                {
                     let is_repeated = u64::from(broken.unseen != Unseen::Unsent);
                     worker.recorder.borrow_mut().window().repeated += is_repeated;
                 }
@@ -347,23 +350,26 @@ impl Visit {
             None => answer.status < 400 || !worker.shared.options.faults_statuses,
         };
         let fault = (!is_wanted).then_some(Failure::Status);
-        worker.ended(answer.end_ns);
-        worker.recorder.borrow_mut().answered(&Sample {
-            entry: self.entry_index,
-            intended_ns: if resource.is_page { self.intended_ns } else { got.begun_ns },
-            sent_ns: got.sent_ns,
-            connect_ns: got.connect_ns,
-            sent_bytes: got.sent_bytes,
-            answer: *answer,
-            fault,
-        });
+        let counts = worker.counts(self.intended_ns);
+        if counts {
+            worker.ended(answer.end_ns);
+            worker.recorder.borrow_mut().answered(&Sample {
+                entry: self.entry_index,
+                intended_ns: self.due_ns(resource, got.begun_ns),
+                sent_ns: got.sent_ns,
+                connect_ns: got.connect_ns,
+                sent_bytes: got.sent_bytes,
+                answer: *answer,
+                fault,
+            });
+        }
         let mut books = self.books.borrow_mut();
         books.answered(resource, answer, fault.is_some());
         if let Some(steps) = &mut books.steps {
             steps.push(step(lane, item, got, self.browser.connections.get()));
         }
         drop(books);
-        if fault.is_some() {
+        if fault.is_some() && counts {
             let text = format!("status {} for {}", answer.status, resource.url);
             worker.remember(Failed { failure: Failure::Status, text }, answer.end_ns);
             worker.shared.count_failure(Failure::Status);
@@ -433,6 +439,9 @@ impl Visit {
         let location = head.get_by_name(b"location").and_then(|to| std::str::from_utf8(to).ok());
         let Some(url) = location.and_then(|to| resource.entry.url.join(to)) else { return };
         let redirects = resource.redirects + 1;
+        if self.browser.worker.counts(self.intended_ns) {
+            self.browser.worker.recorder.borrow_mut().window().redirected += 1;
+        }
         if redirects > REDIRECTS_MAX {
             let text = format!("more than {REDIRECTS_MAX}, the last to {url}");
             let failed = Failed { failure: Failure::Redirects, text };
@@ -445,33 +454,27 @@ impl Visit {
 
     /// The answer came, and is of no use.
     fn failed_after_answer(&self, resource: &Resource, failed: Failed) {
-        self.browser.worker.recorder.borrow_mut().window().faulty_answers += 1;
-        self.failed(resource, failed, clock::monotonic_ns());
+        let (worker, now_ns) = (&self.browser.worker, clock::monotonic_ns());
+        self.books.borrow_mut().failed(resource, failed.failure, now_ns);
+        if worker.counts(self.intended_ns) {
+            worker.fault_answer(self.entry_index, now_ns, failed);
+        }
     }
 
+    /// There was no answer, which should have been asked for then.
     fn failed(&self, resource: &Resource, failed: Failed, from_ns: u64) {
         let worker = &self.browser.worker;
-        let now_ns = clock::monotonic_ns();
-        worker.ended(now_ns);
-        let waited_ns = now_ns.saturating_sub(from_ns);
-        worker.recorder.borrow_mut().failed(self.entry_index, failed.failure, waited_ns);
-        self.books.borrow_mut().failed(resource, failed.failure, now_ns);
-        let failure = failed.failure;
-        worker.remember(failed, now_ns);
-        worker.shared.count_failure(failure);
+        self.books.borrow_mut().failed(resource, failed.failure, clock::monotonic_ns());
+        if worker.counts(self.intended_ns) {
+            worker.write_off(self.entry_index, from_ns, failed);
+        }
     }
-}
 
-const fn is_redirect(status: u16) -> bool {
-    matches!(status, 301 | 302 | 303 | 307 | 308)
-}
-
-/// What the method says about the answer's body.
-fn asked(method: &str) -> Asked {
-    match method {
-        "HEAD" => Asked::Head,
-        "CONNECT" => Asked::Connect,
-        _ => Asked::Other,
+    /// When something should have been asked for that was at this moment: a page when its visitor
+    /// came, all else, and where a redirect leads to, as soon as it was found.
+    const fn due_ns(&self, resource: &Resource, begun_ns: u64) -> u64 {
+        let is_first = resource.is_page && resource.redirects == 0;
+        if is_first { self.intended_ns } else { begun_ns }
     }
 }
 

@@ -1,9 +1,11 @@
 //! One thread of a run: its users, its share of the schedule, its books.
 
+use super::arrivals::Arrival;
 use super::browser::{Browser, Shelf};
 use super::shared::Shared;
 use super::user::User;
 use crate::client::{Route, Tools};
+use crate::plan::Cursor;
 use crate::recorder::{Recorder, Window};
 use crate::url::Url;
 use runtime::blocking::Blocking;
@@ -22,9 +24,6 @@ pub(crate) const WINDOW_NS: u64 = 1_000_000_000;
 /// How soon a thread hears that the run is to end.
 const STOP_CHECK_NS: u64 = 50_000_000;
 
-/// An arrival that was sent more than this after it was due was late.
-const LATE_NS: u64 = 1_000_000;
-
 /// Books of one thread over one second.
 pub(crate) struct Report {
     /// Which second of the run.
@@ -34,16 +33,17 @@ pub(crate) struct Report {
     pub(crate) window: Window,
     /// The thread has ended: there will be no more of it.
     pub(crate) is_last: bool,
+    /// Where it ended as there was nothing more to do: when its last request had ended, in
+    /// nanoseconds since the run began; 0 if it had none.
+    pub(crate) done_ns: Option<u64>,
 }
 
-/// A request of the schedule.
-#[derive(Clone, Copy)]
-struct Arrival {
-    due_ns: u64,
-    /// Its number in the schedule; none before that begins.
-    number: Option<u64>,
-    /// Nobody was free to send it when it was due.
-    waits: bool,
+/// Requests of a user who waits for their answers.
+#[derive(Clone, Copy, Default)]
+struct UnderWay {
+    /// When they should have been sent; 0 between two.
+    intended_ns: u64,
+    count: u32,
 }
 
 /// A user's next request.
@@ -60,28 +60,36 @@ pub(crate) struct Turn {
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     /// Which of the threads this is.
-    index: usize,
+    pub(super) index: usize,
     pub(crate) tools: Tools,
     pub(crate) recorder: RefCell<Recorder>,
     /// Arrivals that nobody has taken yet.
-    arrivals: RefCell<VecDeque<Arrival>>,
+    pub(super) arrivals: RefCell<VecDeque<Arrival>>,
+    /// Whoever would have sent those that nobody was free for.
+    pub(super) absent: RefCell<Cursor>,
     /// Users that wait for an arrival.
-    parked: RefCell<VecDeque<Waker>>,
+    pub(super) parked: RefCell<VecDeque<Waker>>,
     /// Which of this thread's users there are.
-    present: RefCell<Vec<bool>>,
+    pub(super) present: RefCell<Vec<bool>>,
     /// Users of the whole run that there should be.
     wanted: Cell<u32>,
-    live: Cell<u32>,
+    pub(super) live: Cell<u32>,
+    /// Those of them who have a turn and neither wait for the next one nor think.
+    asking: Cell<u32>,
     /// The most there were at once since the books were closed last.
     live_max: Cell<u32>,
-    /// For each of this thread's users when its request should have been sent; 0 between two.
-    under_way: RefCell<Vec<u64>>,
+    /// For each of this thread's users.
+    under_way: RefCell<Vec<UnderWay>>,
     /// Where pages are loaded, places of it that are free.
     free_places: RefCell<Vec<usize>>,
     /// Requests that this thread may still begin without asking.
     tickets: Cell<u64>,
     /// Nothing more will be begun.
-    is_spent: Cell<bool>,
+    pub(super) is_spent: Cell<bool>,
+    /// The books of the warm-up are not closed yet.
+    pub(super) is_warming_up: Cell<bool>,
+    /// What should have been sent before is in no book.
+    counts_from_ns: Cell<u64>,
     /// Wakes the main task of the thread.
     waker: RefCell<Option<Waker>>,
     /// When the last request ended.
@@ -132,23 +140,27 @@ impl Worker {
         Self {
             tools: Tools::new(entries),
             recorder: RefCell::new(Recorder::new(entries, keeps_service, keeps_rows)),
-            shared,
             index,
             arrivals: RefCell::default(),
+            absent: RefCell::new(Cursor::new(shared.options.seed, u32::MAX)),
             parked: RefCell::default(),
             present: RefCell::default(),
             wanted: Cell::new(0),
             live: Cell::new(0),
+            asking: Cell::new(0),
             live_max: Cell::new(0),
             under_way: RefCell::default(),
             free_places: RefCell::default(),
             tickets: Cell::new(0),
             is_spent: Cell::new(false),
+            is_warming_up: Cell::new(shared.options.warm_up_ns > 0),
+            counts_from_ns: Cell::new(0),
             waker: RefCell::default(),
             last_end_ns: Cell::new(0),
             more_routes: RefCell::default(),
             shelf: Shelf::default(),
             visits: Cell::new(0),
+            shared,
         }
     }
 
@@ -168,28 +180,33 @@ impl Worker {
     /// A user has a request under way, since the moment when it should have been sent; 0 says that
     /// it has none any more.
     pub(crate) fn set_under_way(&self, id: u32, intended_ns: u64) {
+        self.set_missing(id, intended_ns, 1);
+    }
+
+    /// The same of several that were sent at once.
+    pub(crate) fn set_missing(&self, id: u32, intended_ns: u64, count: u32) {
         let place = id as usize / self.shared.options.threads;
         let mut under_way = self.under_way.borrow_mut();
         if under_way.len() <= place {
-            under_way.resize(place + 1, 0);
+            under_way.resize(place + 1, UnderWay::default());
         }
-        under_way[place] = intended_ns;
+        under_way[place] = UnderWay { intended_ns, count };
     }
 
     /// One of several requests of a user is under way; gives the place to leave when it is not.
     pub(crate) fn take_place(&self, intended_ns: u64) -> usize {
         let mut under_way = self.under_way.borrow_mut();
         let place = self.free_places.borrow_mut().pop().unwrap_or_else(|| {
-            under_way.push(0);
+            under_way.push(UnderWay::default());
             under_way.len() - 1
         });
-        under_way[place] = intended_ns;
+        under_way[place] = UnderWay { intended_ns, count: 1 };
         place
     }
 
     /// A request is under way no more.
     pub(crate) fn leave_place(&self, place: usize) {
-        self.under_way.borrow_mut()[place] = 0;
+        self.under_way.borrow_mut()[place] = UnderWay::default();
         self.free_places.borrow_mut().push(place);
     }
 
@@ -244,7 +261,7 @@ impl Worker {
         }
     }
 
-    fn call_user(self: &Rc<Self>, id: u32) {
+    pub(super) fn call_user(self: &Rc<Self>, id: u32) {
         self.live.set(self.live.get() + 1);
         self.live_max.set(self.live_max.get().max(self.live.get()));
         let worker = self.clone();
@@ -269,110 +286,34 @@ impl Worker {
         self.wake_main();
     }
 
-    /// Lets requests arrive when they are due, whether or not somebody is free to send them.
-    async fn let_arrive(self: &Rc<Self>, alarm: &Alarm) {
-        let (options, pacer) = (&self.shared.options, &self.shared.pacer);
-        let origin_ns = self.shared.begun_ns + options.warm_up_ns;
-        self.let_warm_up(alarm, origin_ns).await;
-        let mut number = self.index as u64;
-        while options.requests.is_none_or(|requests| number < requests)
-            && let Some(due_ns) = pacer.due(number)
-            && options.duration_ns.is_none_or(|duration_ns| due_ns < duration_ns)
-        {
-            let due_ns = origin_ns + due_ns;
-            if due_ns > clock::monotonic_ns() && alarm.ring_at(due_ns).await.is_err() {
-                break;
-            }
-            self.arrive(due_ns, Some(number));
-            number += options.threads as u64;
-        }
-        self.is_spent.set(true);
-        self.parked.borrow_mut().drain(..).for_each(Waker::wake);
-        self.wake_main();
-    }
-
-    /// Before the schedule begins, requests arrive as they will at its beginning; what a log has
-    /// recorded is not sent twice.
-    async fn let_warm_up(self: &Rc<Self>, alarm: &Alarm, origin_ns: u64) {
-        let shared = &self.shared;
-        let Some(gap_ns) = shared.pacer.due(1).filter(|gap_ns| *gap_ns > 0) else { return };
-        if shared.is_recorded() {
-            return;
-        }
-        for place in (self.index as u64..).step_by(shared.options.threads) {
-            // Counted back from the beginning, so that the distance to its first request is right.
-            let count = shared.options.warm_up_ns / gap_ns;
-            let Some(left) = count.checked_sub(place).filter(|left| *left > 0) else { return };
-            let due_ns = origin_ns - left * gap_ns;
-            if due_ns > clock::monotonic_ns() && alarm.ring_at(due_ns).await.is_err() {
-                return;
-            }
-            self.arrive(due_ns, None);
-        }
-    }
-
-    fn arrive(self: &Rc<Self>, due_ns: u64, number: Option<u64>) {
-        let parked = self.parked.borrow_mut().pop_front();
-        let waits = parked.is_none() && !self.may_call_more();
-        self.arrivals.borrow_mut().push_back(Arrival { due_ns, number, waits });
-        match parked {
-            Some(waker) => waker.wake(),
-            None if waits => {}
-            None => self.call_one(),
-        }
-    }
-
-    /// Whether this thread may have one more connection.
-    fn may_call_more(&self) -> bool {
-        let options = &self.shared.options;
-        let share = (options.connections_max as usize).div_ceil(options.threads);
-        (self.live.get() as usize) < share.max(1)
-    }
-
-    /// Starts a user more.
-    fn call_one(self: &Rc<Self>) {
-        let mut present = self.present.borrow_mut();
-        let place = present.iter().position(|is_present| !is_present).unwrap_or(present.len());
-        if place == present.len() {
-            present.push(false);
-        }
-        present[place] = true;
-        drop(present);
-        self.call_user((place * self.shared.options.threads + self.index) as u32);
-    }
-
-    /// A user's next request, or `None` if there is none.
+    /// A user's next request, or `None` if there is none. [`Self::rest`] says that it has ended.
     pub(crate) async fn next_turn(&self, id: u32) -> Option<Turn> {
         if self.shared.is_stopping() {
             return None;
         }
-        if !self.shared.is_open_loop() {
-            let may_go_on = id < self.wanted.get() && self.take_ticket();
+        let turn = if self.shared.is_open_loop() {
+            self.next_arrival().await?
+        } else if id < self.wanted.get() && self.take_ticket() {
             let now_ns = clock::monotonic_ns();
-            let turn = Turn { intended_ns: now_ns, begun_ns: now_ns, number: None };
-            return may_go_on.then_some(turn);
-        }
-        let arrival = poll_fn(|context| match self.arrivals.borrow_mut().pop_front() {
-            Some(arrival) => Poll::Ready(Some(arrival)),
-            None if self.is_spent.get() => Poll::Ready(None),
-            None => {
-                self.parked.borrow_mut().push_back(context.waker().clone());
-                Poll::Pending
-            }
-        });
-        let Arrival { due_ns, number, waits } = arrival.await?;
-        let begun_ns = clock::monotonic_ns();
-        if begun_ns.saturating_sub(due_ns) > LATE_NS {
-            let mut recorder = self.recorder.borrow_mut();
-            let window = recorder.window();
-            let counter = if waits { &mut window.late } else { &mut window.slipped };
-            *counter += 1;
-        }
-        Some(Turn { intended_ns: due_ns, begun_ns, number })
+            Turn { intended_ns: now_ns, begun_ns: now_ns, number: None }
+        } else {
+            return None;
+        };
+        self.asking.set(self.asking.get() + 1);
+        Some(turn)
     }
 
+    /// A user's turn has ended.
+    pub(crate) fn rest(&self) {
+        self.asking.set(self.asking.get() - 1);
+        if self.is_done() {
+            self.wake_main();
+        }
+    }
+
+    /// The warm-up is none of the requests that are asked for.
     fn take_ticket(&self) -> bool {
-        if self.shared.options.requests.is_none() {
+        if self.shared.options.requests.is_none() || self.is_warming_up.get() {
             return true;
         }
         if self.tickets.get() == 0 {
@@ -380,10 +321,22 @@ impl Worker {
         }
         let left = self.tickets.get();
         self.tickets.set(left.saturating_sub(1));
-        if left == 0 {
-            self.is_spent.set(true);
-        }
         left > 0
+    }
+
+    /// From now on requests count. Where their number is given, those of the warm-up that have not
+    /// ended yet do not.
+    fn end_warm_up(&self, now_ns: u64) {
+        if self.is_warming_up.replace(false) && self.shared.options.requests.is_some() {
+            let origin_ns = self.shared.begun_ns + self.shared.options.warm_up_ns;
+            let is_open = self.shared.is_open_loop();
+            self.counts_from_ns.set(if is_open { origin_ns } else { now_ns });
+        }
+    }
+
+    /// Whether a request is to stand in the books that should have been sent at this moment.
+    pub(crate) fn counts(&self, intended_ns: u64) -> bool {
+        intended_ns >= self.counts_from_ns.get()
     }
 
     /// How many requests are sent at once with the one that a user has been given.
@@ -394,7 +347,7 @@ impl Worker {
 
     // --- count ----------------------------------------------------------------------------------
 
-    fn wake_main(&self) {
+    pub(super) fn wake_main(&self) {
         if let Some(waker) = self.waker.borrow_mut().take() {
             waker.wake();
         }
@@ -406,8 +359,21 @@ impl Worker {
     }
 
     /// Nothing is under way and nothing will begin.
-    fn is_done(&self) -> bool {
-        self.live.get() == 0 && self.is_spent.get() && self.arrivals.borrow().is_empty()
+    pub(super) fn is_done(&self) -> bool {
+        let is_idle = match self.shared.options.script {
+            Some(_) => self.live.get() == 0,
+            None => self.asking.get() == 0,
+        };
+        is_idle && self.will_begin_nothing() && self.arrivals.borrow().is_empty()
+    }
+
+    /// Other threads may have taken what there was: a user who is still to come would find nothing.
+    fn will_begin_nothing(&self) -> bool {
+        let is_sold_out = || {
+            let has_none = self.tickets.get() == 0 && self.shared.is_sold_out();
+            has_none && !self.shared.is_open_loop()
+        };
+        self.is_spent.get() || is_sold_out()
     }
 
     /// Hands the books over each second until the run is over.
@@ -416,13 +382,22 @@ impl Worker {
         let end_ns = shared.end_ns().unwrap_or(u64::MAX);
         // Seconds are counted from the end of the warm-up, which may be no whole number of them.
         let mut close_ns = shared.begun_ns + shared.options.warm_up_ns % WINDOW_NS;
+        let mut from_ns = shared.begun_ns;
         loop {
             close_ns += if close_ns > shared.begun_ns && books.second == 0 { 0 } else { WINDOW_NS };
-            let until_ns = self.wait_until(&books.alarm, close_ns.min(end_ns)).await?;
+            let close_at_ns = close_ns.min(end_ns);
+            let until_ns = self.wait_until(&books.alarm, from_ns, close_at_ns).await?;
+            from_ns = until_ns;
             let is_last = until_ns < close_ns || until_ns >= end_ns;
             let window = self.close_books(&mut books, is_last);
-            let until_ns = until_ns.saturating_sub(shared.begun_ns);
-            let report = Report { second: books.second, until_ns, window, is_last };
+            let since_begin = |at_ns: u64| at_ns.saturating_sub(shared.begun_ns);
+            let is_done = is_last && !shared.is_stopping() && self.is_done();
+            let done_ns = is_done.then(|| since_begin(self.last_end_ns.get()));
+            let until_ns = since_begin(until_ns);
+            if until_ns >= shared.options.warm_up_ns {
+                self.end_warm_up(clock::monotonic_ns());
+            }
+            let report = Report { second: books.second, until_ns, window, is_last, done_ns };
             books.second += 1;
             if !out(report) || is_last {
                 return Ok(());
@@ -430,8 +405,9 @@ impl Worker {
         }
     }
 
-    /// Waits for a moment and gives it back, or an earlier one at which the run was over.
-    async fn wait_until(&self, alarm: &Alarm, at_ns: u64) -> io::Result<u64> {
+    /// Waits for a moment and gives it back, or an earlier one, from `from_ns` on, at which the run
+    /// was over.
+    async fn wait_until(&self, alarm: &Alarm, from_ns: u64, at_ns: u64) -> io::Result<u64> {
         loop {
             let now_ns = clock::monotonic_ns();
             if self.shared.is_stopping() {
@@ -449,8 +425,7 @@ impl Worker {
                 ring.as_mut().poll(context).map_ok(|()| false)
             });
             if is_done.await? {
-                let last_ns = self.last_end_ns.get();
-                return Ok(if last_ns > 0 { last_ns } else { now_ns }.min(at_ns));
+                return Ok(self.last_end_ns.get().max(from_ns).min(at_ns));
             }
         }
     }
@@ -469,8 +444,9 @@ impl Worker {
             }
             let now_ns = clock::monotonic_ns();
             let under_way = self.under_way.borrow();
-            for intended_ns in under_way.iter().filter(|intended_ns| **intended_ns > 0) {
-                window.abort(now_ns.saturating_sub(*intended_ns));
+            let counts = |one: &&UnderWay| one.intended_ns > 0 && self.counts(one.intended_ns);
+            for UnderWay { intended_ns, count } in under_way.iter().filter(counts) {
+                (0..*count).for_each(|_| window.abort(now_ns.saturating_sub(*intended_ns)));
             }
         }
         window

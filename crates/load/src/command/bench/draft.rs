@@ -85,7 +85,7 @@ impl Draft {
         self.choose_pages()?;
         let (plan, recorded) = self.what.plan(words, self.options.keeps_alive)?;
         let wish = self.wish(recorded.is_some())?;
-        let pattern = self.pattern()?;
+        let pattern = self.pattern(recorded.is_some())?;
         self.options.threads = self.threads(&pattern);
         self.options.timeout_ms = self.timeout_ms.unwrap_or(self.default_timeout_ms());
         self.check(&pattern, recorded.is_some())?;
@@ -153,7 +153,7 @@ impl Draft {
     /// What does not go together.
     fn check(&self, pattern: &Pattern, is_replay: bool) -> Result<(), Fault> {
         let options = &self.options;
-        let is_open = is_replay || pattern.kind() == Kind::Rate;
+        let is_open = pattern.kind() == Kind::Rate;
         if options.pipeline > 1 && (is_open || !options.keeps_alive || options.follows) {
             return Err(usage("--pipeline needs users and kept connections, and follows nothing"));
         }
@@ -178,7 +178,8 @@ impl Draft {
         if self.patterns.is_empty() { Options::default().timeout_ms } else { 1000 }
     }
 
-    fn pattern(&mut self) -> Result<Pattern, Fault> {
+    /// What a log has recorded takes the place of the pattern later, and is an open loop as well.
+    fn pattern(&mut self, is_replay: bool) -> Result<Pattern, Fault> {
         let options = &mut self.options;
         let is_bounded = options.requests.is_some() || options.duration_ns.is_some();
         let each_ns = options.duration_ns.unwrap_or(DURATION_NS);
@@ -189,13 +190,14 @@ impl Draft {
             }
             (None, false, None) => Pattern::parse(&self.patterns.join(",")).map_err(usage),
             (None, true, rate) => {
-                if !is_bounded {
+                let is_open = is_replay || rate.is_some();
+                if !is_bounded && !is_replay {
                     options.duration_ns = Some(DURATION_NS);
                 }
-                if let (Some(_), Some(users)) = (rate, self.users) {
+                if let (true, Some(users)) = (is_open, self.users) {
                     options.connections_max = users;
                 }
-                let kind = if rate.is_some() { Kind::Rate } else { Kind::Users };
+                let kind = if is_open { Kind::Rate } else { Kind::Users };
                 let level = rate.unwrap_or(f64::from(self.users.unwrap_or(USERS)));
                 let length_ns = rate.and(options.duration_ns);
                 Pattern::constant(kind, level, length_ns).map_err(usage)
@@ -238,6 +240,7 @@ impl Draft {
             users_max: if is_open { options.connections_max } else { pattern.peak() as u32 },
             constant_users: (constant && !is_open).then_some(pattern.peak() as u32),
             thinks: options.think.is_some(),
+            pipeline: options.pipeline,
             threads: options.threads,
             open_loop: is_open,
             keep_alive: options.keeps_alive,
@@ -252,5 +255,31 @@ fn created(name: String) -> Result<(File, String), Fault> {
     match File::create(&name) {
         Ok(file) => Ok((file, name)),
         Err(error) => Err((Exit::File, format!("{name}: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_replayed_to_its_end_unless_a_time_is_said() {
+        let scratch = std::env::temp_dir().join(format!("trivet-replay-{}", std::process::id()));
+        let line = "::1 - - [21/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 2\n";
+        std::fs::write(&scratch, line).unwrap();
+        let job = |duration_ns| {
+            let mut draft = Draft::default();
+            draft.what.replay = Some(scratch.display().to_string());
+            draft.options.duration_ns = duration_ns;
+            draft.users = Some(7);
+            draft.finish(&["http://127.0.0.1/".to_owned()]).map_err(|fault| fault.1).unwrap()
+        };
+        let (to_the_end, output) = job(None);
+        assert_eq!(to_the_end.options.duration_ns, None);
+        assert_eq!(to_the_end.options.connections_max, 7);
+        let Figures { open_loop, constant_users, users_max, .. } = output.figures;
+        assert_eq!((open_loop, constant_users, users_max), (true, None, 7));
+        assert_eq!(job(Some(5)).0.options.duration_ns, Some(5));
+        std::fs::remove_file(&scratch).unwrap();
     }
 }

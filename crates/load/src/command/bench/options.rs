@@ -183,7 +183,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: Some('d'),
                 long: "duration",
                 value: "TIME",
-                help: "end after 30s, 5m, ... (default 10s); of each step with --steps",
+                help: "end after 30s, 5m, ... (default 10s, or all of --replay); of each step\n\
+                       with --steps",
                 apply: |draft, value| set_duration(&mut draft.options.duration_ns, value),
             },
             Row {
@@ -257,7 +258,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: None,
                 long: "timeout",
                 value: "TIME",
-                help: "an answer that takes longer is an error (default 30s; 1s with -p)",
+                help: "an answer that takes longer is an error (default 30s; 1s with -p);\n\
+                       counts from when a request was due",
                 apply: |draft, value| {
                     duration(value)
                         .map(|ns| draft.timeout_ms = Some((ns / 1_000_000).max(1)))

@@ -1,0 +1,285 @@
+//! Sending and what comes of it: a request or a batch of them, over as many connections as it takes
+//! for each to be answered once.
+
+use super::lines::Line;
+use super::user::User;
+use super::worker::Worker;
+use crate::client::{Answer, Asking, Broken, Capture, Failed, Failure, Sent, Unseen};
+use crate::plan::Entry;
+use crate::recorder::Sample;
+use http1::Asked;
+use runtime::{Timer, clock};
+
+/// A request that is due.
+pub(super) struct Turn<'a> {
+    pub(super) entry_index: usize,
+    pub(super) entry: &'a Entry,
+    /// When the user was to come: before a redirect it is when the request is intended.
+    pub(super) came_ns: u64,
+    pub(super) intended_ns: u64,
+    /// When the user turned to it: later than intended where connections are scarce.
+    pub(super) begun_ns: u64,
+}
+
+/// What is sent, and how.
+pub(super) struct Sending<'a> {
+    /// What the answer is measured by.
+    pub(super) entry: &'a Entry,
+    pub(super) route: usize,
+    /// The bytes, if they are not in the user's buffer.
+    pub(super) fixed: Option<&'a [u8]>,
+    /// Requests in them.
+    pub(super) count: u32,
+    /// The entry whose answers are alike, if they are.
+    pub(super) known: usize,
+    pub(super) asked: Asked,
+}
+
+impl<'a> Sending<'a> {
+    /// The bytes of the next `at_once` requests of those that are `missing`.
+    fn part(&'a self, composed: &'a Composed<'a>, missing: u32, at_once: u32) -> &'a [u8] {
+        let (bytes, ends) = (self.fixed.unwrap_or(composed.0), composed.1);
+        if self.count == 1 {
+            return bytes;
+        }
+        let end_of = |count: u32| count.checked_sub(1).map_or(0, |last| ends[last as usize]);
+        let done = self.count - missing;
+        &bytes[end_of(done)..end_of(done + at_once)]
+    }
+}
+
+/// Requests that were put together, and where each of several ends.
+struct Composed<'a>(&'a [u8], &'a [usize]);
+
+/// What came of sending once.
+struct Attempt {
+    result: Result<(), Broken>,
+    answers: u32,
+    last: Answer,
+    is_new_connection: bool,
+    unanswered_bytes: u64,
+}
+
+/// Writes down the answers to one sending.
+struct Ledger<'a> {
+    worker: &'a Worker,
+    turn: &'a Turn<'a>,
+    user: u32,
+    /// Requests that have no answer yet.
+    missing: u32,
+    answers: u32,
+    /// The request that was sent: another than the turn's after a redirect.
+    entry: &'a Entry,
+    sent_bytes: u64,
+    sent_ns: u64,
+    connect_ns: Option<u64>,
+    last: Answer,
+}
+
+impl Ledger<'_> {
+    /// Sends on a connection, and writes down what is answered.
+    async fn exchange(
+        &mut self,
+        line: &mut Line,
+        asking: &Asking<'_>,
+        timer: &mut Timer,
+        capture: Option<&mut Capture>,
+    ) -> Result<(), Broken> {
+        let tools = &self.worker.tools;
+        match line {
+            Line::Own(link) => {
+                link.exchange(asking, tools, timer, capture, |answer| self.add(answer)).await
+            }
+            Line::Shared(seat) => {
+                // It is large while it lasts, and users of HTTP/1 shall not pay for that.
+                let exchange = seat.exchange(asking, &tools.translations, timer, capture);
+                let (answer, sent_bytes) = Box::pin(exchange).await?;
+                self.sent_bytes = sent_bytes;
+                self.add(answer);
+                Ok(())
+            }
+        }
+    }
+
+    fn add(&mut self, answer: Answer) {
+        let shared = &self.worker.shared;
+        self.last = answer;
+        self.answers += 1;
+        self.missing -= 1;
+        if self.missing > 0 {
+            self.worker.set_missing(self.user, self.turn.intended_ns, self.missing);
+        }
+        if !self.worker.counts(self.turn.came_ns) {
+            return;
+        }
+        let sample = Sample {
+            entry: self.turn.entry_index,
+            intended_ns: self.turn.intended_ns,
+            sent_ns: self.sent_ns,
+            connect_ns: self.connect_ns.take(),
+            sent_bytes: std::mem::take(&mut self.sent_bytes),
+            fault: self.fault(&answer),
+            answer,
+        };
+        self.worker.ended(answer.end_ns);
+        self.worker.recorder.borrow_mut().answered(&sample);
+        if let Some(failure) = sample.fault {
+            let text = match failure {
+                Failure::Status => format!("status {}", answer.status),
+                _ => format!("{} bytes", answer.body_bytes),
+            };
+            self.worker.remember(Failed { failure, text }, answer.end_ns);
+            shared.count_failure(failure);
+        }
+    }
+
+    fn fault(&self, answer: &Answer) -> Option<Failure> {
+        let (shared, options) = (&self.worker.shared, &self.worker.shared.options);
+        let is_wanted = match &self.entry.expect {
+            Some(statuses) => statuses.has(answer.status),
+            None => answer.status < 400 || !options.faults_statuses,
+        };
+        if !is_wanted {
+            return Some(Failure::Status);
+        }
+        let is_as_long = !options.same_length
+            || shared.is_usual_length(self.turn.entry_index, answer.body_bytes);
+        (!is_as_long).then_some(Failure::Length)
+    }
+}
+
+impl User {
+    /// Sends what was put together, and reads the answers: over another connection where one ends
+    /// before all are there. Each request without an answer is written down but for one, which is
+    /// left to the caller.
+    pub(super) async fn send(
+        &mut self,
+        turn: &Turn<'_>,
+        sending: &Sending<'_>,
+    ) -> Result<Answer, Failed> {
+        let (mut missing, mut at_once) = (sending.count, sending.count);
+        let mut was_in_vain = false;
+        loop {
+            let attempt = match self.attempt(turn, sending, missing, at_once).await {
+                Ok(attempt) => attempt,
+                Err(failed) => return Err(self.lose(turn, missing, failed)),
+            };
+            missing -= attempt.answers;
+            let broken = match attempt.result {
+                Ok(()) if missing == 0 => return Ok(attempt.last),
+                Ok(()) => {
+                    at_once = missing;
+                    continue;
+                }
+                Err(broken) => broken,
+            };
+            let sent = Sent {
+                is_new_connection: attempt.is_new_connection,
+                answers: attempt.answers,
+                is_idempotent: is_idempotent(sending.entry),
+            };
+            // The server may close a connection that idles at any time (RFC 9112 section 9.3.1):
+            // that says nothing about the request.
+            let has_hope = !was_in_vain || attempt.answers > 0;
+            if !has_hope || !broken.may_repeat(&sent) {
+                let Broken { failure, text, part, .. } = broken;
+                if self.worker.counts(turn.came_ns) {
+                    let mut recorder = self.worker.recorder.borrow_mut();
+                    recorder.in_vain(attempt.unanswered_bytes, &part);
+                }
+                return Err(self.lose(turn, missing, Failed { failure, text }));
+            }
+            if broken.unseen != Unseen::Unsent {
+                let repeated = u64::from(at_once - attempt.answers);
+                self.worker.recorder.borrow_mut().window().repeated += repeated;
+            }
+            // Section 9.3.2: what has broken one batch shall not break another.
+            at_once = if broken.unseen == Unseen::Perhaps { 1 } else { missing };
+            was_in_vain = attempt.answers == 0;
+        }
+    }
+
+    /// Sends `at_once` of the requests that are `missing`, on the connection that there is or a new
+    /// one.
+    ///
+    /// # Errors
+    /// When there is no connection.
+    async fn attempt(
+        &mut self,
+        turn: &Turn<'_>,
+        sending: &Sending<'_>,
+        missing: u32,
+        at_once: u32,
+    ) -> Result<Attempt, Failed> {
+        let worker = self.worker.clone();
+        let turn_from = self.id as usize;
+        let (place, connect_ns) =
+            self.lines.find(&worker, sending.route, turn_from, &mut self.timer).await?;
+        let composed = Composed(&self.request, &self.ends);
+        let bytes = sending.part(&composed, missing, at_once);
+        let Sending { known, asked, .. } = *sending;
+        let asking = Asking { bytes, count: at_once, entry: known, asked };
+        let is_first = connect_ns.is_none() && missing == sending.count;
+        let mut ledger = Ledger {
+            worker: &worker,
+            turn,
+            user: self.id,
+            missing,
+            answers: 0,
+            entry: sending.entry,
+            sent_bytes: bytes.len() as u64,
+            sent_ns: if is_first { turn.begun_ns } else { clock::monotonic_ns() },
+            connect_ns,
+            last: Answer::default(),
+        };
+        if missing > 1 {
+            worker.set_missing(self.id, turn.intended_ns, missing);
+        }
+        let capture = self.capture.as_deref_mut();
+        let line = self.lines.at(place);
+        let result = ledger.exchange(line, &asking, &mut self.timer, capture).await;
+        let Ledger { answers, last, sent_bytes: unanswered_bytes, .. } = ledger;
+        let is_kept = match &result {
+            Ok(()) => worker.shared.options.keeps_alive && last.keeps_alive,
+            Err(broken) => broken.keeps_connection,
+        };
+        if !is_kept {
+            self.lines.drop_at(place);
+        }
+        let is_new_connection = connect_ns.is_some();
+        Ok(Attempt { result, answers, last, is_new_connection, unanswered_bytes })
+    }
+
+    /// Writes all but one of the requests down that have no answer.
+    fn lose(&self, turn: &Turn<'_>, missing: u32, failed: Failed) -> Failed {
+        // Only the first of them can have been broken off.
+        let failure = match failed.failure {
+            Failure::Truncated => Failure::Closed,
+            failure => failure,
+        };
+        for _ in 1..missing {
+            self.write_off(turn, Failed { failure, text: failed.text.clone() });
+        }
+        failed
+    }
+}
+
+/// Whether a request may be sent twice to do the same as once (RFC 9110 section 9.2.2).
+fn is_idempotent(entry: &Entry) -> bool {
+    let method = entry.request().method.as_str();
+    matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE")
+}
+
+/// What a method says about the answer's body.
+pub(super) fn asked(method: &str) -> Asked {
+    match method {
+        "HEAD" => Asked::Head,
+        "CONNECT" => Asked::Connect,
+        _ => Asked::Other,
+    }
+}
+
+/// Whether an answer may say where to go on.
+pub(super) const fn is_redirect(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
+}
