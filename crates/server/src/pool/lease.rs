@@ -169,7 +169,7 @@ impl Pool {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.state);
         let state = &mut *state;
-        if self.at.is_none() || state.options.keeps_none {
+        if self.at.is_none() || state.options.keeps_none || now_ms < state.works_on_until_ms {
             return false;
         }
         if self.others_wait(state, now_ms).is_some() {

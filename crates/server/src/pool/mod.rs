@@ -35,6 +35,9 @@ const LOOK_MS: u64 = 20;
 /// an application that is asked less often has its children for itself.
 const IDLE_MS: u64 = 1000;
 
+/// How long no connection is kept after a child was found at work that had ended its answer.
+const WORKING_ON_MS: u64 = 60_000;
+
 /// How long what was read about an application is taken for true.
 const KNOWN_MS: u64 = 60_000;
 
@@ -114,6 +117,8 @@ struct State {
     next_ticket: u64,
     /// Since when nobody has listened there.
     absent_since_ms: Option<u64>,
+    /// Until then children are expected to go on working after their answers.
+    works_on_until_ms: u64,
     known: Known,
 }
 
@@ -248,6 +253,16 @@ impl Pool {
         state.dismiss(now_ms);
         self.show(state, now_ms);
         !state.idle.is_empty() || !state.queue.is_empty() || state.fresh.young(now_ms) > 0
+    }
+
+    /// A child has gone on with its work after its answer, and a request has waited for it: for some
+    /// time each request has a connection of its own.
+    pub(crate) fn is_working_on(&self) {
+        let now_ms = clock::monotonic_ms();
+        let mut state = lock(&self.state);
+        state.works_on_until_ms = now_ms.saturating_add(WORKING_ON_MS);
+        state.idle.clear();
+        self.show(&mut state, now_ms);
     }
 
     /// Nobody listens there: for how long that has been so.

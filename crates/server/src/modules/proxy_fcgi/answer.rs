@@ -117,6 +117,7 @@ fn words(fault: &Fault) -> String {
             let crowd = crowd.as_ref().map(|crowd| format!("; {crowd}")).unwrap_or_default();
             format!("silent for {} s{crowd}", ms / 1000)
         }
+        Fault::Unread => "the application has not read the request".to_owned(),
         Fault::Closed => {
             "the application closed the connection: it was ended, or has crashed".into()
         }
@@ -176,7 +177,7 @@ pub(super) fn failure(tried: &Tried<'_>, fault: Fault) -> Failure {
             );
             new(Status::GATEWAY_TIMEOUT, 1075, text)
         }
-        Fault::Closed | Fault::Broken(_) => {
+        Fault::Closed | Fault::Broken(_) | Fault::Unread => {
             let text = format!("Failed to read FastCGI header from {shown}: {text} [{tried}]");
             new(Status::SERVICE_UNAVAILABLE, 1067, text)
         }

@@ -224,14 +224,13 @@ impl Job {
             match relay.head().await {
                 Ok(head) => return Ok(Answer { head, relay }),
                 Err(fault) if work.is_safe && relay.is_untouched(&fault) => {
+                    let text = once_more(&fault, self.target.shown());
                     if !relay.was_kept() {
                         let rest = rests.next().ok_or_else(|| failed(fault, false))?;
                         drop(relay);
                         runtime::timer::sleep(*rest).await;
                     }
                     may_be_kept = false;
-                    let shown = self.target.shown();
-                    let text = format!("{shown} went away without an answer: once more");
                     lookup.log(Level::Info, NAME, None, &text);
                 }
                 Err(fault) => return Err(failed(fault, false)),
@@ -321,6 +320,17 @@ impl Job {
             env.set("SCRIPT_FILENAME", file);
         }
         Ok(env)
+    }
+}
+
+/// Why a request is sent again.
+fn once_more(fault: &Fault, shown: impl std::fmt::Display) -> String {
+    match fault {
+        Fault::Unread => format!(
+            "a child of {shown} works on after its answer, and has not read the next request: \
+             another child is asked"
+        ),
+        _ => format!("{shown} went away without an answer: once more"),
     }
 }
 
