@@ -1,6 +1,7 @@
 //! From what an application says to a response, and from what went wrong to a status and a line in
 //! the log, in httpd's words and with what helps beside them.
 
+use super::job::is_shortage;
 use super::relay::{Fault, Relay};
 use super::{NAME, Place, Target};
 use crate::failure::Failure;
@@ -198,6 +199,7 @@ fn hint(error: &std::io::Error) -> &'static str {
         std::io::ErrorKind::PermissionDenied => {
             "its permissions forbid it: see listen.owner and listen.group of the pool"
         }
+        _ if is_shortage(error) => "this server has none left: see ulimit -n or LimitNOFILE=",
         _ => "it cannot be reached",
     }
 }
