@@ -20,6 +20,7 @@ use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
 use crate::modules::proxy::{self, Group};
 use crate::phase::{self, Stop};
+use crate::script;
 use crate::site::builder::Builder;
 use config::Module;
 use message::Status;
@@ -59,6 +60,9 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     let depends_on_path = !lookup.is_personal();
     lookup.mark_personal();
     check_name(lookup)?;
+    if target.owns_urls {
+        script::check_own_url(lookup, &name, NAME)?;
+    }
     let handler = job(lookup, &target)?;
     lookup.may_be_planned = depends_on_path;
     Ok(Some(handler))
