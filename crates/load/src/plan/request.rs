@@ -19,13 +19,32 @@ pub struct Options {
     /// Fields for every request. One named as a usual field (Host, User-Agent, Accept,
     /// Content-Type, Connection) takes its place; an empty value takes it away, as in curl.
     pub fields: Vec<(String, String)>,
+    /// The method of requests that name none; empty for GET, or POST with a body.
+    pub method: String,
+    /// The body of requests that have none.
+    pub body: Option<Content>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let user_agent = concat!("trivet/", env!("CARGO_PKG_VERSION")).to_owned();
-        Self { keep_alive: true, http10: false, user_agent, fields: Vec::new() }
+        Self {
+            keep_alive: true,
+            http10: false,
+            user_agent: concat!("trivet/", env!("CARGO_PKG_VERSION")).to_owned(),
+            fields: Vec::new(),
+            method: String::new(),
+            body: None,
+        }
     }
+}
+
+/// A body as it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A text, with references.
+    Text(String),
+    /// Bytes as they are.
+    Bytes(Arc<[u8]>),
 }
 
 /// The body of a request.
@@ -123,7 +142,7 @@ pub struct Entry {
 /// A request as it was written, before names are looked up.
 #[derive(Clone, Debug, Default)]
 pub struct Draft<'a> {
-    /// The method; empty for GET, or POST with a body.
+    /// The method; empty for that of the options.
     pub method: &'a str,
     /// The URL, with references to variables after its host.
     pub url: &'a str,
@@ -147,12 +166,16 @@ impl Entry {
     /// Makes the request of a draft.
     pub fn new(draft: &Draft<'_>, variables: &Variables, options: &Options) -> Result<Self, Fault> {
         let (url, target) = url_and_target(draft.url, variables)?;
-        let body = match (&draft.bytes, draft.body) {
-            (Some(bytes), _) => Body::Bytes(Arc::clone(bytes)),
-            (None, Some(text)) => Body::Text(variables.text(text)?),
-            (None, None) => Body::None,
+        let body = match (&draft.bytes, draft.body, &options.body) {
+            (Some(bytes), _, _) | (None, None, Some(Content::Bytes(bytes))) => {
+                Body::Bytes(Arc::clone(bytes))
+            }
+            (None, Some(text), _) => Body::Text(variables.text(text)?),
+            (None, None, Some(Content::Text(text))) => Body::Text(variables.text(text)?),
+            (None, None, None) => Body::None,
         };
-        let method = match (draft.method, &body) {
+        let named = if draft.method.is_empty() { &options.method } else { draft.method };
+        let method = match (named, &body) {
             ("", Body::None) => "GET",
             ("", _) => "POST",
             (method, _) => method,

@@ -131,7 +131,7 @@ impl Worker {
         let keeps_rows = shared.options.keeps_rows;
         Self {
             tools: Tools::new(entries),
-            recorder: RefCell::new(Recorder::new(entries, keeps_service, keeps_rows)),
+            recorder: RefCell::new(Recorder::new(shared.plan.rows(), keeps_service, keeps_rows)),
             shared,
             index,
             arrivals: RefCell::default(),

@@ -86,9 +86,10 @@ impl Draft {
         let (plan, recorded) = self.what.plan(words, self.options.keeps_alive)?;
         let wish = self.wish(recorded.is_some())?;
         let pattern = self.pattern()?;
+        self.count_users(&pattern)?;
         self.options.threads = self.threads(&pattern);
         self.options.timeout_ms = self.timeout_ms.unwrap_or(self.default_timeout_ms());
-        self.check(&pattern, recorded.is_some())?;
+        self.check(&pattern)?;
         let schemes = plan.entries().iter().map(|entry| &entry.url.scheme);
         self.options.connector = self.connector(schemes)?;
         let output = Output {
@@ -150,10 +151,29 @@ impl Draft {
         Ok(())
     }
 
+    /// Whether requests come by the clock.
+    fn is_open(&self, pattern: &Pattern) -> bool {
+        self.what.replay.is_some() || pattern.kind() == Kind::Rate
+    }
+
+    /// What `-c` says: users, or connections at most where requests come by the clock.
+    fn count_users(&mut self, pattern: &Pattern) -> Result<(), Fault> {
+        let has_users = !self.patterns.is_empty() || self.steps.is_some();
+        match self.users {
+            Some(0) => return Err(usage("-c 0: nobody would ask anything")),
+            Some(users) if self.is_open(pattern) => self.options.connections_max = users,
+            Some(_) if has_users => {
+                return Err(usage("-c says how many users there are, and so does the pattern"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// What does not go together.
-    fn check(&self, pattern: &Pattern, is_replay: bool) -> Result<(), Fault> {
+    fn check(&self, pattern: &Pattern) -> Result<(), Fault> {
         let options = &self.options;
-        let is_open = is_replay || pattern.kind() == Kind::Rate;
+        let (is_open, is_replay) = (self.is_open(pattern), self.what.replay.is_some());
         if options.pipeline > 1 && (is_open || !options.keeps_alive || options.follows) {
             return Err(usage("--pipeline needs users and kept connections, and follows nothing"));
         }
@@ -189,11 +209,9 @@ impl Draft {
             }
             (None, false, None) => Pattern::parse(&self.patterns.join(",")).map_err(usage),
             (None, true, rate) => {
-                if !is_bounded {
+                // A log says itself when it ends.
+                if !is_bounded && self.what.replay.is_none() {
                     options.duration_ns = Some(DURATION_NS);
-                }
-                if let (Some(_), Some(users)) = (rate, self.users) {
-                    options.connections_max = users;
                 }
                 let kind = if rate.is_some() { Kind::Rate } else { Kind::Users };
                 let level = rate.unwrap_or(f64::from(self.users.unwrap_or(USERS)));
@@ -206,9 +224,9 @@ impl Draft {
 
     /// One thread for each two cores, as the server needs them too; more users than threads.
     fn threads(&self, pattern: &Pattern) -> usize {
-        let most = match pattern.kind() {
-            Kind::Users => pattern.peak() as usize,
-            Kind::Rate => self.options.connections_max as usize,
+        let most = match self.is_open(pattern) {
+            false => pattern.peak() as usize,
+            true => self.options.connections_max as usize,
         };
         self.threads.unwrap_or((runtime::process::cores() / 2).max(1)).clamp(1, most.max(1))
     }
@@ -220,7 +238,7 @@ impl Draft {
 
     fn figures(&self, pattern: &Pattern) -> Figures {
         let options = &self.options;
-        let is_open = pattern.kind() == Kind::Rate;
+        let is_open = self.is_open(pattern);
         let constant = self.patterns.is_empty() && self.steps.is_none();
         let level = units::figure(pattern.peak());
         let pace = match (constant, is_open) {

@@ -18,6 +18,7 @@ use crate::report::{self, Figures, PerSecond, Record};
 use crate::run::{self, Problem, Second, Witness};
 use crate::threshold::{Condition, Metrics as _};
 use draft::{Draft, Output};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -123,7 +124,7 @@ struct Ran {
 /// # Errors
 /// When there was none; why has been said.
 fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Result<Ran, Exit> {
-    let names: Vec<String> = job.plan.entries().iter().map(|entry| entry.name.clone()).collect();
+    let names = job.plan.names();
     let mut seconds = Seconds {
         threads: job.options.threads,
         all: Vec::new(),
@@ -162,9 +163,10 @@ pub(super) fn observer(job: &run::Job, pids: Vec<i32>) -> Option<Observer> {
     if !pids.is_empty() {
         return Some(Observer::of_processes(pids));
     }
-    let hosts = job.plan.entries().iter().map(|entry| (entry.url.host.as_str(), entry.url.port));
+    let hosts: BTreeSet<(&str, u16)> =
+        job.plan.entries().iter().map(|entry| (entry.url.host.as_str(), entry.url.port)).collect();
     let addresses: Vec<SocketAddr> =
-        hosts.filter_map(|host| host.to_socket_addrs().ok()).flatten().collect();
+        hosts.into_iter().filter_map(|host| host.to_socket_addrs().ok()).flatten().collect();
     Observer::of_addresses(&addresses)
 }
 
