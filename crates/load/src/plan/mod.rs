@@ -22,9 +22,11 @@ pub mod file;
 mod mix;
 pub mod replay;
 mod request;
+mod statuses;
 mod values;
 
-pub use request::{Body, Content, Draft, Entry, Options, Request, Statuses, Think};
+pub use request::{Body, Content, Draft, Entry, Options, Request, Think};
+pub use statuses::Statuses;
 pub use values::{Random, Text, Values, Variable, Variables};
 
 use crate::text::Fault;

@@ -3,7 +3,8 @@
 //! A line costs 16 bytes, 28 when it is finished; each different request is kept once, as its
 //! `Entry`. Lines whose request cannot be sent again are counted: a log does not hold bodies.
 
-use super::request::{Draft, Entry, Options, Statuses};
+use super::request::{Draft, Entry, Options};
+use super::statuses::Statuses;
 use super::values::Variables;
 use super::{ENTRIES_MAX, Plan};
 use crate::text::{SECOND_NS, shown};

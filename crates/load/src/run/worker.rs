@@ -1,7 +1,8 @@
 //! One thread of a run: its users, its share of the schedule, its books.
 
-use super::browser::{Browser, Shelf};
+use super::browser::Browser;
 use super::shared::Shared;
+use super::shelf::Shelf;
 use super::user::User;
 use crate::client::{Route, Tools};
 use crate::recorder::{Recorder, Window};

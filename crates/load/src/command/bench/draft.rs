@@ -10,7 +10,6 @@ use crate::report::Figures;
 use crate::report::units;
 use crate::run::{Job, Options, Visits};
 use crate::threshold::Condition;
-use std::fs::File;
 
 /// Users, if nobody says how many.
 const USERS: u32 = 10;
@@ -42,8 +41,6 @@ pub(super) struct Draft {
     /// Whole pages are loaded.
     pub(super) loads_pages: bool,
     pub(super) visits: Visits,
-    /// Where the waterfall of a page goes.
-    pub(super) har: Option<String>,
     /// What load is searched for.
     pub(super) find: Option<(Kind, String)>,
     /// What is to be written, and to which file.
@@ -59,8 +56,6 @@ pub(super) struct Output {
     pub(super) json: bool,
     pub(super) is_quiet: bool,
     pub(super) pids: Vec<i32>,
-    /// Where the waterfall of a page goes, and its name.
-    pub(super) har: Option<(File, String)>,
     pub(super) figures: Figures,
     /// What load is searched for, and from where.
     pub(super) wish: Option<(Wish, Option<f64>)>,
@@ -96,7 +91,6 @@ impl Draft {
             json: self.json,
             is_quiet: self.is_quiet,
             pids: std::mem::take(&mut self.pids),
-            har: self.har.take().map(created).transpose()?,
             wish,
             figures: self.figures(&pattern),
             files: Files::open(&self.files)?,
@@ -115,7 +109,7 @@ impl Draft {
         let Some((kind, text)) = self.find.take() else { return Ok(None) };
         let has_pace = !self.patterns.is_empty() || self.steps.is_some() || is_replay;
         let is_sized = self.options.requests.is_some() || self.options.pipeline > 1;
-        if has_pace || is_sized || self.har.is_some() {
+        if has_pace || is_sized || self.wants_waterfall() {
             return Err(usage(
                 "--find-max has a pace of its own: no -n, -p, --steps, --replay, --pipeline, --har",
             ));
@@ -137,9 +131,13 @@ impl Draft {
         Ok(Some((Wish::new(kind, &text)?, first)))
     }
 
+    fn wants_waterfall(&self) -> bool {
+        self.files.iter().any(|(form, _)| form.is_of_page())
+    }
+
     /// Whether users load pages, and what goes with that.
     fn choose_pages(&mut self) -> Result<(), Fault> {
-        self.visits.keeps_waterfall = self.har.is_some();
+        self.visits.keeps_waterfall = self.wants_waterfall();
         let visits = std::mem::take(&mut self.visits);
         if self.loads_pages {
             // Browsers say so, and servers have more to do then.
@@ -262,13 +260,5 @@ impl Draft {
             timeout_ms: options.timeout_ms,
             warm_up_s: options.warm_up_ns as f64 / 1e9,
         }
-    }
-}
-
-/// A file that can be written, found out before the load starts.
-fn created(name: String) -> Result<(File, String), Fault> {
-    match File::create(&name) {
-        Ok(file) => Ok((file, name)),
-        Err(error) => Err((Exit::File, format!("{name}: {error}"))),
     }
 }

@@ -12,12 +12,11 @@ use super::Exit;
 use super::option::{self, Asked};
 use crate::live::Live;
 use crate::observe::Observer;
-use crate::page::har;
 use crate::recorder::Window;
 use crate::report::{self, Figures, PerSecond, Record};
 use crate::run::{self, Problem, Second, Witness};
 use crate::threshold::{Condition, Metrics as _};
-use draft::{Draft, Output};
+use draft::{Draft, Fault, Output};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -75,8 +74,8 @@ fn bench(job: run::Job, mut output: Output) -> Exit {
         Ok(ran) => ran,
         Err(exit) => return exit,
     };
-    if let Err(error) = write_har(&mut output, &outcome) {
-        return fail(Exit::File, &error);
+    if let Err((exit, error)) = write_waterfall(&mut output, &outcome) {
+        return fail(exit, &error);
     }
     conclude(&mut output, &record)
 }
@@ -140,14 +139,14 @@ fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Resul
 }
 
 /// The waterfall of a page, if it is wanted and there is one.
-fn write_har(output: &mut Output, outcome: &run::Outcome) -> Result<(), String> {
-    let Some((file, name)) = &mut output.har else { return Ok(()) };
-    let Some(waterfall) = &outcome.waterfall else {
-        complain(&format!("{name} is empty: no page came with all it needs"));
-        return Ok(());
-    };
-    let written = file.write_all(har::har(waterfall).as_bytes());
-    written.map_err(|error| format!("{name}: {error}"))
+fn write_waterfall(output: &mut Output, outcome: &run::Outcome) -> Result<(), Fault> {
+    if let Some(waterfall) = &outcome.waterfall {
+        return output.files.write_waterfall(waterfall);
+    }
+    if let Some(name) = output.files.waterfall() {
+        complain(&format!("{name} is not written: no page came with all it needs"));
+    }
+    Ok(())
 }
 
 const fn exit_of(problem: &Problem) -> Exit {

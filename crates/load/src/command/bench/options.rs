@@ -2,7 +2,7 @@
 
 use super::super::option::{Group, Row};
 use super::draft::Draft;
-use super::files::{CSV, Form, HDR, HTML, SAVED};
+use super::files::{CSV, Form, HAR, HDR, HTML, SAVED};
 use super::security;
 use crate::pattern::Kind;
 use crate::plan::{Statuses, Think};
@@ -344,7 +344,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "har",
                 value: "FILE",
                 help: "of --page: the waterfall of the first whole page, for a browser's tools",
-                apply: |draft, value| set(&mut draft.har, value),
+                apply: |draft, value| file(draft, HAR, value),
             },
             Row {
                 short: None,
