@@ -158,7 +158,9 @@ impl Draft {
     fn count_users(&mut self, pattern: &Pattern) -> Result<(), Fault> {
         let has_users = !self.patterns.is_empty() || self.steps.is_some();
         match self.users {
-            Some(0) => return Err(usage("-c 0: nobody would ask anything")),
+            Some(0) if self.is_open(pattern) => {
+                return Err(usage("-c 0: a connection at least was expected"));
+            }
             Some(users) if self.is_open(pattern) => self.options.connections_max = users,
             Some(_) if has_users => {
                 return Err(usage("-c says how many users there are, and so does the pattern"));
@@ -262,3 +264,7 @@ impl Draft {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "draft_tests.rs"]
+mod tests;
