@@ -302,7 +302,7 @@ fn pages_that_differ_each_time_take_bounded_memory(_: Mpm) {
             let page = pages.fetch_add(1, Ordering::Relaxed);
             let image = |image| format!("<img src=http://elsewhere.invalid/{page}/{image}>");
             let text: String = (0..3000).map(image).collect();
-            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nCache-Control: max-age=9";
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: \"x\"";
             let answer = format!("{head}\r\nContent-Length: {}\r\n\r\n{text}", text.len());
             if visitor.stream.write_all(answer.as_bytes()).is_err() {
                 return;

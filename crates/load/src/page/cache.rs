@@ -72,8 +72,8 @@ impl<T: Clone> Cache<T> {
         if fields.is_empty() { Use::Fetch } else { Use::Validate(fields) }
     }
 
-    /// Keeps an answer with status 200, if it may be kept and is of use; `bytes` is the size of what
-    /// was found in it.
+    /// Keeps an answer with status 200, if it may be kept and is of use, and what was found in it
+    /// with its size.
     pub fn store(
         &mut self,
         url: &Rc<str>,

@@ -235,10 +235,8 @@ mod tests {
 
     #[test]
     fn what_ended_counts_each_request_once() {
-        let mut window = Window::default();
-        window.answers = 10;
+        let mut window = Window { answers: 10, faulty_answers: 2, ..Window::default() };
         window.failures[Failure::Status as usize] = 2;
-        window.faulty_answers = 2;
         window.failures[Failure::Refused as usize] = 3;
         assert_eq!((window.failed(), window.ended()), (5, 13));
         let mut sum = window.clone();
