@@ -54,12 +54,10 @@ impl What {
         words: &[String],
         keep_alive: bool,
     ) -> Result<(Plan, Option<Recorded>), Fault> {
+        self.check()?;
         let options = self.options(keep_alive)?;
         if let Some(log) = &self.replay {
             return self.replay(log, words, options);
-        }
-        if self.speed.is_some() {
-            return Err(usage("--speed is about --replay"));
         }
         let mut variables = Variables::default();
         for (name, text) in &self.variables {
@@ -137,7 +135,6 @@ impl What {
         words: &[String],
         options: plan::Options,
     ) -> Result<(Plan, Option<Recorded>), Fault> {
-        self.check_replay()?;
         let [base] = words else {
             return Err(usage("--replay takes one URL: that of the server to send to"));
         };
@@ -165,8 +162,14 @@ impl What {
         Ok((plan, Some((pacer, recording.which))))
     }
 
-    /// What is asked stands in the log.
-    fn check_replay(&self) -> Result<(), Fault> {
+    /// What does not go together: what a replay asks stands in the log.
+    fn check(&self) -> Result<(), Fault> {
+        if self.replay.is_none() {
+            return match self.speed {
+                Some(_) => Err(usage("--speed is about --replay")),
+                None => Ok(()),
+            };
+        }
         let given = [
             ("-m", !self.method.is_empty()),
             ("-b", self.body.is_some()),
