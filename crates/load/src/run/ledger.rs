@@ -19,9 +19,9 @@ pub(super) struct Ledger {
     /// When the last of them ended.
     closed_ns: u64,
     warm_up_ns: u64,
-    entries: usize,
 }
 
+#[derive(Default)]
 struct Pending {
     until_ns: u64,
     window: Window,
@@ -29,15 +29,13 @@ struct Pending {
 
 impl Ledger {
     pub(super) fn new(shared: &Shared) -> Self {
-        let entries = shared.plan.entries().len();
         Self {
-            total: Window::new(entries),
+            total: Window::default(),
             pending: VecDeque::new(),
             next: vec![Some(0); shared.options.threads],
             closed: 0,
             closed_ns: 0,
             warm_up_ns: shared.options.warm_up_ns,
-            entries,
         }
     }
 
@@ -55,7 +53,7 @@ impl Ledger {
     pub(super) fn enter(&mut self, index: usize, report: &Report) {
         let place = report.second - self.closed;
         while self.pending.len() <= place {
-            self.pending.push_back(Pending { until_ns: 0, window: Window::new(self.entries) });
+            self.pending.push_back(Pending::default());
         }
         let pending = &mut self.pending[place];
         pending.until_ns = pending.until_ns.max(report.until_ns);

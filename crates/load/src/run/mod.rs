@@ -9,6 +9,7 @@ mod options;
 mod routes;
 mod script;
 mod shared;
+mod shelf;
 mod user;
 mod visit;
 mod worker;

@@ -1,7 +1,8 @@
 //! One thread of a run: its users, its share of the schedule, its books.
 
-use super::browser::{Browser, Shelf};
+use super::browser::Browser;
 use super::shared::Shared;
+use super::shelf::Shelf;
 use super::user::User;
 use crate::client::{Route, Tools};
 use crate::recorder::{Recorder, Window};
@@ -131,7 +132,7 @@ impl Worker {
         let keeps_rows = shared.options.keeps_rows;
         Self {
             tools: Tools::new(entries),
-            recorder: RefCell::new(Recorder::new(entries, keeps_service, keeps_rows)),
+            recorder: RefCell::new(Recorder::new(shared.plan.rows(), keeps_service, keeps_rows)),
             shared,
             index,
             arrivals: RefCell::default(),
