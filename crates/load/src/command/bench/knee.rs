@@ -258,10 +258,11 @@ impl Finder {
         let mut record = last.unwrap_or_default();
         record.interrupted |= is_interrupted;
         record.knee = Some(self.knee);
-        match (super::conclude(&mut output, &record), is_found) {
-            (Exit::Done | Exit::Threshold, _) if let Some(exit) = failed => exit,
-            (Exit::Done, false) if is_interrupted => Exit::Interrupted,
-            (Exit::Done, false) => Exit::Threshold,
+        match (super::conclude(&mut output, &record), failed) {
+            (Exit::Done | Exit::Threshold, Some(exit)) => exit,
+            (Exit::Done, _) if is_found => Exit::Done,
+            (Exit::Done, _) if is_interrupted => Exit::Interrupted,
+            (Exit::Done, _) => Exit::Threshold,
             (exit, _) => exit,
         }
     }

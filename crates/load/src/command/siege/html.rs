@@ -89,7 +89,7 @@ const TAG_BYTES_MAX: usize = 16 * 1024;
 /// that was never closed if there is one: reading it again from each `<` within would take the
 /// square of the time.
 fn split_tag(text: &str) -> (&str, &str) {
-    let (mut quote, mut last) = (None, ' ');
+    let (mut quote, mut last, mut end) = (None, ' ', 0);
     for (at, c) in text.char_indices().take_while(|row| row.0 < TAG_BYTES_MAX) {
         match (quote, c) {
             (None, '>') => return (&text[..at], &text[at + 1..]),
@@ -100,10 +100,11 @@ fn split_tag(text: &str) -> (&str, &str) {
         if !c.is_ascii_whitespace() {
             last = c;
         }
+        end = at + c.len_utf8();
     }
     match quote {
         Some((_, at)) => ("", &text[at + 1..]),
-        None => ("", &text[text.floor_char_boundary(TAG_BYTES_MAX)..]),
+        None => ("", &text[end..]),
     }
 }
 
