@@ -60,10 +60,10 @@ fn users_who_are_never_served_are_not_carried(mpm: Mpm) {
         Mpm::Prefork | Mpm::Worker => {
             assert!((1.0..=f64::from(WORKERS)).contains(&users), "{users} users: {figures}");
             let tries = figures["knee"]["tries"].as_array().cloned().unwrap_or_default();
-            let why = tries.iter().filter_map(|one| one["why"].as_str());
+            let mut why = tries.iter().filter_map(|one| one["why"].as_str());
             let is_told =
                 |why: &str| why.starts_with("only 4 of ") && why.contains(" users had an ");
-            assert!(why.clone().any(is_told), "{figures}");
+            assert!(why.any(is_told), "{figures}");
         }
         Mpm::Event => assert!(users > f64::from(WORKERS), "{figures}"),
     }
