@@ -105,8 +105,8 @@ pub struct Pages {
     pub incomplete: u64,
     /// Those that did not come themselves.
     pub failed: u64,
-    /// Under way when the run ended.
-    pub aborted: u64,
+    /// How long those under way when the run ended had been so.
+    pub waiting: Histogram,
     /// From when a page should have been asked for to the end of the last thing it needs.
     pub time: Histogram,
     /// From when it should have been asked for to its own first byte.
@@ -128,7 +128,7 @@ impl Pages {
         self.loaded += other.loaded;
         self.incomplete += other.incomplete;
         self.failed += other.failed;
-        self.aborted += other.aborted;
+        self.waiting.add(&other.waiting);
         self.time.add(&other.time);
         self.first_byte.add(&other.first_byte);
         self.requests += other.requests;

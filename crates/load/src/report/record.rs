@@ -44,6 +44,8 @@ pub struct Record {
     pub seconds: Vec<PerSecond>,
     /// The latencies: each bucket by its longest time in microseconds, and how many it has.
     pub histogram_us: Vec<(f64, u64)>,
+    /// The same of requests under way when the run ended: how long they had been.
+    pub waiting_us: Vec<(f64, u64)>,
     /// What makes these figures doubtful.
     pub doubts: Vec<String>,
     /// The search that this run was the result of (`--find-max`).
@@ -289,6 +291,11 @@ fn us(ns: u64) -> f64 {
     ns as f64 / 1000.0
 }
 
+/// Buckets by their longest times in microseconds.
+pub(super) fn buckets_us(all: &Histogram) -> Vec<(f64, u64)> {
+    all.buckets().map(|(ns, count)| (us(ns), count)).collect()
+}
+
 impl From<&Histogram> for Times {
     fn from(all: &Histogram) -> Self {
         let percentile = |percent| us(all.percentile_ns(percent));
@@ -434,7 +441,8 @@ impl Record {
             urls,
             other_urls,
             seconds,
-            histogram_us: total.latency.buckets().map(|(ns, count)| (us(ns), count)).collect(),
+            histogram_us: buckets_us(&total.latency),
+            waiting_us: buckets_us(&total.waiting),
             doubts: Vec::new(),
             knee: None,
         };

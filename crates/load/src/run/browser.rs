@@ -55,9 +55,9 @@ impl Browser {
             let recorded = shared.recorded(&turn);
             let index = recorded.unwrap_or_else(|| shared.plan.next(&mut cursor));
             let entry = &shared.plan.entries()[index];
-            self.worker.visits.set(self.worker.visits.get() + 1);
+            self.worker.visits.borrow_mut().insert(self.id, turn.intended_ns);
             self.visit(&turn, index, &mut cursor).await;
-            self.worker.visits.set(self.worker.visits.get() - 1);
+            self.worker.visits.borrow_mut().remove(&self.id);
             if let Some(think) = entry.think.or(shared.options.think) {
                 timer::sleep(Duration::from_nanos(cursor.think_ns(think))).await;
             }

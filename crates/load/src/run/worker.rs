@@ -10,7 +10,7 @@ use crate::url::Url;
 use runtime::blocking::Blocking;
 use runtime::{Alarm, Thread, clock, run_queue, thread};
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
@@ -91,8 +91,8 @@ pub(crate) struct Worker {
     pub(super) more_routes: RefCell<Vec<(Url, Rc<Route>)>>,
     /// What was found in pages.
     pub(crate) shelf: Shelf,
-    /// Pages under way.
-    pub(crate) visits: Cell<u32>,
+    /// For each user with a page under way when that should have been asked for.
+    pub(crate) visits: RefCell<HashMap<u32, u64>>,
 }
 
 /// Runs until the end of the run; the books go out as they are closed.
@@ -149,7 +149,7 @@ impl Worker {
             last_end_ns: Cell::new(0),
             more_routes: RefCell::default(),
             shelf: Shelf::default(),
-            visits: Cell::new(0),
+            visits: RefCell::default(),
         }
     }
 
@@ -465,10 +465,11 @@ impl Worker {
             run_queue_ns - std::mem::replace(&mut books.run_queue_ns, run_queue_ns);
         window.users = self.live_max.replace(self.live.get());
         if is_last {
-            if self.visits.get() > 0 {
-                window.pages.get_or_insert_default().aborted = u64::from(self.visits.get());
-            }
             let now_ns = clock::monotonic_ns();
+            for intended_ns in self.visits.borrow().values() {
+                let pages = window.pages.get_or_insert_default();
+                pages.waiting.record(now_ns.saturating_sub(*intended_ns));
+            }
             let under_way = self.under_way.borrow();
             for intended_ns in under_way.iter().filter(|intended_ns| **intended_ns > 0) {
                 window.abort(now_ns.saturating_sub(*intended_ns));

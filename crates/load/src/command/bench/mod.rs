@@ -72,7 +72,7 @@ fn bench(job: run::Job, mut output: Output) -> Exit {
     let ran = measure(job, output.figures.clone(), output.pids.clone(), live);
     let Ran { record, outcome } = match ran {
         Ok(ran) => ran,
-        Err(exit) => return exit,
+        Err(problem) => return fail(exit_of(&problem), &problem.to_string()),
     };
     if let Err((exit, error)) = write_waterfall(&mut output, &outcome) {
         return fail(exit, &error);
@@ -121,8 +121,8 @@ struct Ran {
 /// Makes a run.
 ///
 /// # Errors
-/// When there was none; why has been said.
-fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Result<Ran, Exit> {
+/// When there was none.
+fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Result<Ran, Problem> {
     let names = job.plan.names();
     let mut seconds = Seconds {
         threads: job.options.threads,
@@ -132,7 +132,7 @@ fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Resul
     };
     let outcome = run::run(job, &mut seconds);
     seconds.live.end();
-    let outcome = outcome.map_err(|problem| fail(exit_of(&problem), &problem.to_string()))?;
+    let outcome = outcome?;
     let mut record = Record::new(&outcome, figures, &names, seconds.all);
     record.summary.server = seconds.observer.as_ref().map(Observer::total);
     Ok(Ran { record, outcome })
