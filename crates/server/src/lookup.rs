@@ -140,6 +140,8 @@ pub(crate) struct Lookup<'a> {
     /// `r->notes`
     pub(crate) notes: Table,
     pub(crate) user: Option<Vec<u8>>,
+    /// Those of the request that this one replaced (`r->prev->notes`).
+    pub(crate) notes_before: Table,
     pub(crate) auth_type: Option<&'static str>,
     /// Fields of a good response (`r->headers_out`) that were set before there was one.
     pub(crate) fields: Vec<Field>,
@@ -198,6 +200,7 @@ impl<'a> Lookup<'a> {
             env: Table::default(),
             notes: Table::default(),
             user: None,
+            notes_before: Table::default(),
             auth_type: None,
             fields: Vec::new(),
             always: Vec::new(),
@@ -265,6 +268,7 @@ impl<'a> Lookup<'a> {
             env: self.env.clone(),
             notes: self.notes.clone(),
             user: self.user.clone(),
+            notes_before: self.notes_before.clone(),
             auth_type: self.auth_type,
             fields: self.fields.clone(),
             always: self.always.clone(),
@@ -296,6 +300,7 @@ impl<'a> Lookup<'a> {
         sub.notes.iter().for_each(|(name, value)| notes.set(name, value));
         sub.notes = notes;
         sub.fields.splice(0..0, self.fields.drain(..));
+        sub.notes_before = std::mem::take(&mut self.notes_before);
         sub.always.splice(0..0, self.always.drain(..));
         sub.vary.borrow_mut().splice(0..0, self.vary.take());
         if self.is_personal.get() {
@@ -305,7 +310,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// The request for `path` that takes the place of this one (ap_internal_redirect). Variables
-    /// of this one are `REDIRECT_` variables of that.
+    /// of this one are `REDIRECT_` variables of that, which has no notes yet.
     pub(crate) fn redirected(
         &self,
         path: Vec<u8>,
@@ -334,7 +339,7 @@ impl<'a> Lookup<'a> {
         next.user.clone_from(&self.user);
         next.auth_type = self.auth_type;
         next.always.clone_from(&self.always);
-        next.notes.clone_from(&self.notes);
+        next.notes_before.clone_from(&self.notes);
         next.list_tag.clone_from(&self.list_tag);
         next.no_cache = self.no_cache;
         next.redirects = self.redirects + 1;

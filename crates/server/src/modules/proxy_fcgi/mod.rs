@@ -51,7 +51,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
         None => Arc::new(Named::new(&name, Path::new(""), false)),
     };
     // What `Action ... virtual` leads to need not be there: the script is what follows it.
-    let may_be_missing = target.owns_urls || lookup.notes.has("virtual_script");
+    let may_be_missing = target.owns_urls || lookup.notes_before.has("virtual_script");
     if !phase::is_file(lookup) && !may_be_missing {
         return Ok(None); // nothing to be run: the answer is the same as without a handler
     }
