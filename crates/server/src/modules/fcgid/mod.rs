@@ -130,14 +130,14 @@ fn check(lookup: &mut Lookup<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
         return Ok(wrapper);
     }
     match &lookup.found {
+        Err(Errno::ACCESS) if phase::is_regular(lookup) => Ok(wrapper),
         Err(errno) => Err(phase::open_failure(lookup, *errno).into()),
         Ok(entry) if entry.status.kind == Kind::Directory => {
             Err(refuse(Status::FORBIDDEN, "mod_fcgid: attempt to run a directory").into())
         }
         Ok(_) => {
             // The application opens it; nobody here has to keep it open.
-            let entry = std::mem::replace(&mut lookup.found, Err(Errno::NOENT));
-            lookup.status = entry.ok().map(|entry| entry.status);
+            lookup.found = Err(Errno::NOENT);
             Ok(wrapper)
         }
     }
