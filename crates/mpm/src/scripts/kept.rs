@@ -9,8 +9,8 @@ use crate::broker::{Broker, Order, Outcome, ProcessId, RequestId};
 use process::{Event, Process, exit_line};
 use runtime::clock;
 use runtime::programs::{
-    Counter, Denial, Doorway, Heard, Identity, Launch, Limits, Malformed, Report, Step, Wanted,
-    Whom, Word, log_pipe,
+    Counter, Denial, Doorway, Heard, Identity, Launch, Malformed, Report, Step, Wanted, Whom, Word,
+    log_pipe,
 };
 use server::{Server, Severity};
 use std::collections::BTreeMap;
@@ -200,7 +200,7 @@ impl<'a> Kept<'a> {
             arguments: &order.arguments,
             environment: &environment,
             folder: &order.folder,
-            limits: Limits::default(),
+            limits: order.limits,
             whom: match of_server {
                 true => Whom::Server(self.server.user()),
                 false => Whom::Other(&find),
