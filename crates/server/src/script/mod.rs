@@ -21,14 +21,14 @@ pub(crate) fn check_own_url(
     handler: &str,
     module: &'static str,
 ) -> Result<(), Stop> {
-    if lookup.path_info.is_empty() || !phase::is_file(lookup) {
+    if lookup.path_info.is_empty() || !phase::is_regular(lookup) {
         return Ok(());
     }
     let own = lookup.path.strip_suffix(lookup.path_info.as_slice()).unwrap_or(&lookup.path);
     let mut url = Vec::new();
     message::path::encode(own, &mut url);
     let found = phase::look_up(lookup, &url, None)?;
-    if handler::configured(&found)?.is_some_and(|own| own == handler) {
+    if handler::effective(&found)?.is_some_and(|own| own == handler) {
         return Ok(());
     }
     let text = format!(

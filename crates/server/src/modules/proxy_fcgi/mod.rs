@@ -1,9 +1,9 @@
 //! proxy_fcgi: requests for a script go to a FastCGI application, which is PHP-FPM as a rule:
 //! `SetHandler "proxy:unix:/run/php/php8.2-fpm.sock|fcgi://localhost"` (mod_proxy_fcgi).
 //!
-//! The script is a regular file that the server itself has found; what stands behind its name in
-//! the URL is PATH_INFO, and the application never has to guess. `relay.rs` carries bytes both
-//! ways, `answer.rs` makes a response of what comes back.
+//! The script is a regular file that the server itself has found, though it need not be allowed to
+//! read it; what stands behind its name in the URL is PATH_INFO, and the application never has to
+//! guess. `relay.rs` carries bytes both ways, `answer.rs` makes a response of what comes back.
 
 pub(crate) mod answer;
 mod job;
@@ -52,8 +52,8 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
         None => Arc::new(Named::new(&name, Path::new(""), false)),
     };
     // What `Action ... virtual` leads to need not be there: the script is what follows it.
-    let may_be_missing = target.owns_urls || lookup.notes.has("virtual_script");
-    if !phase::is_file(lookup) && !may_be_missing {
+    let may_be_missing = target.owns_urls || lookup.notes_before.has("virtual_script");
+    if !phase::is_regular(lookup) && !may_be_missing {
         return Ok(None); // nothing to be run: the answer is the same as without a handler
     }
     // What answers is known from here on; what it answers is for this request only.
