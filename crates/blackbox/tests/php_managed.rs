@@ -210,6 +210,22 @@ fn what_a_script_logs_is_in_the_error_log(mpm: Mpm) {
     });
 }
 
+fn a_section_for_urls_runs_no_file_whose_own_url_is_not_in_it(mpm: Mpm) {
+    let Some(program) = php_cgi("a_section_for_urls") else { return };
+    let wrapper = format!("FcgidWrapper \"{program} -n\"");
+    let site = Site::new(mpm)
+        .file("up/a.jpg", "<?php echo 'a picture that runs';")
+        .file("app.php", "<?php echo $_SERVER['PATH_INFO'] ?? '-';");
+    let server = site
+        .directives(&["Options +ExecCGI", &wrapper, "<LocationMatch \"\\.php$\">"])
+        .directives(&["SetHandler fcgid-script", "</LocationMatch>"])
+        .start();
+    assert_eq!(server.get("/app.php").text(), "-");
+    assert_eq!(server.get("/app.php/x.php").text(), "/x.php");
+    assert_eq!(server.get("/up/a.jpg/x.php").status, 404);
+    assert!(server.error_text().contains("its own URL /up/a.jpg is in no section"));
+}
+
 fn a_folder_is_served_with_php_cgi(mpm: Mpm) {
     let Some(_) = php_cgi("--php cgi") else { return };
     let server = Site::new(mpm).file("hello.php", "<?php echo \"Hello\\n\";").php("cgi").start();
@@ -269,5 +285,6 @@ each_mpm! {
     a_client_that_sends_slowly_keeps_no_process,
     a_client_that_leaves_costs_no_process,
     what_a_script_logs_is_in_the_error_log,
+    a_section_for_urls_runs_no_file_whose_own_url_is_not_in_it,
     a_folder_is_served_with_php_cgi,
 }
