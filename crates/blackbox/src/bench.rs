@@ -25,6 +25,14 @@ pub fn bench(words: &[&str]) -> Ran {
     run(&mut command)
 }
 
+/// The same with so many megabytes of address space, where it ends by a signal if it wants more.
+pub fn bench_within(megabytes: u32, words: &[&str]) -> Ran {
+    let mut command = Command::new("sh");
+    let script = format!("ulimit -v {} && exec \"$0\" bench \"$@\"", megabytes * 1024);
+    command.arg("-c").arg(script).arg(binary::trivet()).args(words);
+    run(&mut command)
+}
+
 /// The same, quietly and with its figures as JSON; it must have made a run.
 pub fn measure(words: &[&str]) -> Value {
     let ran = bench(&[&["--json", "-q"], words].concat());

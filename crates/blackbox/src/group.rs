@@ -73,9 +73,19 @@ impl Group {
         self.folder.join("cgroup.procs")
     }
 
-    /// Bytes in use now.
+    /// Bytes in use now, without the pages of files, which the kernel takes back when it needs
+    /// them: whoever reads a program first, after it was built perhaps, pays for all its pages.
     pub fn used_bytes(&self) -> u64 {
-        self.number(if self.is_one { "memory.usage_in_bytes" } else { "memory.current" })
+        let used =
+            self.number(if self.is_one { "memory.usage_in_bytes" } else { "memory.current" });
+        let stat = fs::read_to_string(self.folder.join("memory.stat")).unwrap_or_default();
+        let total = if self.is_one { "total_" } else { "" };
+        let of_files = |kind: &str| {
+            let name = format!("{total}{kind}_file ");
+            let number = stat.lines().find_map(|line| line.strip_prefix(&name));
+            number.and_then(|number| number.parse::<u64>().ok()).expect("the kernel counts files")
+        };
+        used.saturating_sub(of_files("inactive") + of_files("active"))
     }
 
     /// How often the kernel has killed for want of memory.

@@ -3,13 +3,18 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
+use std::io::Write as _;
+use std::net::{Shutdown, TcpStream};
 use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 use blackbox::ab::{Said, assert_alike, original, our_command, ours};
 use blackbox::certificates::Authority;
 use blackbox::nginx::Nginx;
 use blackbox::outside::run_command;
 use blackbox::scratch::Scratch;
+use blackbox::stub::Stub;
 use blackbox::{Mpm, Server, Site, each_mpm, process, wait_for};
 
 const LOG_FORMAT: &str = "\"%r %>s\"";
@@ -233,6 +238,61 @@ fn over_tls_the_same_is_agreed_on_and_printed(_: Mpm) {
     assert_eq!(said.number("Failed requests") as u32, 3, "{said:?}");
 }
 
+/// A proxy of a few lines that leads on to whoever is named, if it is told the password.
+fn proxy() -> (Stub, Arc<Mutex<Vec<String>>>) {
+    let heads: Arc<Mutex<Vec<String>>> = Arc::default();
+    let heard = heads.clone();
+    let stub = Stub::start(move |visitor| {
+        let Some(head) = visitor.request() else { return };
+        heard.lock().unwrap().push(head.clone());
+        if !head.contains("\r\nProxy-Authorization: Basic bWU6c2VjcmV0\r\n") {
+            let _ = visitor.stream.write_all(b"HTTP/1.1 407 Who are you\r\n\r\n");
+            return;
+        }
+        // The client has nothing to say before it is connected.
+        assert_eq!(visitor.held(), 0, "{head}");
+        let server = TcpStream::connect(head.split(' ').nth(1).unwrap()).unwrap();
+        visitor.stream.write_all(b"HTTP/1.1 200 Connected\r\nVia: a\r\n\r\n").unwrap();
+        let (mut from, mut to) = (server.try_clone().unwrap(), visitor.stream.try_clone().unwrap());
+        thread::spawn(move || {
+            let _ = std::io::copy(&mut from, &mut to);
+            to.shutdown(Shutdown::Write)
+        });
+        let _ = std::io::copy(&mut visitor.stream, &mut &server);
+        let _ = server.shutdown(Shutdown::Write);
+    });
+    (stub, heads)
+}
+
+fn a_proxy_leads_on_to_a_server_of_https(_: Mpm) {
+    let made = Authority::new().issue("localhost", "DNS:localhost,IP:127.0.0.1");
+    let server = format!(
+        "listen PORT ssl; ssl_certificate {}; ssl_certificate_key {};",
+        made.certificate.display(),
+        made.key.display()
+    );
+    let nginx = Nginx::start(&[("index.html", b"hello")], &[server]);
+    let (proxy, heads) = proxy();
+    let through = proxy.url().replace("http://", "").replace('/', "");
+    let port = nginx.port(0);
+    let url = format!("https://localhost:{port}/");
+    let said = ours(&["-n", "6", "-c", "2", "-X", &through, "-P", "me:secret", &url]);
+    assert_eq!((said.status, said.number("Complete requests") as u32), (0, 6), "{said:?}");
+    assert_eq!(said.number("Failed requests") as u32, 0, "{said:?}");
+    assert_eq!(said.value("Server Hostname"), Some("localhost"), "{said:?}");
+    assert!(said.value("SSL/TLS Protocol").is_some(), "{said:?}");
+    assert!(said.out.contains(&format!("localhost [through {through}] (be patient)")), "{said:?}");
+    let log = nginx.log(0, 6);
+    assert!(log.iter().all(|line| line.contains(" HTTP/1.0 GET / 200 ")), "{log:?}");
+    let heads = heads.lock().unwrap().clone();
+    assert_eq!(heads.len(), 6, "{heads:?}");
+    let begin = format!("CONNECT localhost:{port} HTTP/1.1\r\nHost: localhost:{port}\r\n");
+    assert!(heads.iter().all(|head| head.starts_with(&begin)), "{heads:?}");
+    let refused = ours(&["-n", "6", "-X", &through, &url]);
+    assert_eq!(refused.status, 1, "{refused:?}");
+    assert!(refused.err.contains("the proxy answers CONNECT with 407 Who are you"), "{refused:?}");
+}
+
 fn it_is_a_command_as_well_as_a_name(mpm: Mpm) {
     let server = site(mpm);
     let url = url(&server, "/");
@@ -259,5 +319,6 @@ each_mpm! {
     the_development_branch_prints_a_few_lines_more,
     details_come_after_everything_that_ab_says,
     it_is_a_command_as_well_as_a_name;
-    event: a_real_nginx_gives_the_same_counts_to_both, over_tls_the_same_is_agreed_on_and_printed
+    event: a_real_nginx_gives_the_same_counts_to_both, over_tls_the_same_is_agreed_on_and_printed,
+    a_proxy_leads_on_to_a_server_of_https
 }

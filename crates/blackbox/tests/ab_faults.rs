@@ -2,9 +2,13 @@
 //! same stream, the same exit status. Where ab is wrong or waits for ever, what we do instead.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::fs;
 use std::net::{TcpListener, TcpStream};
 
-use blackbox::ab::{answer, assert_alike, original, ours, reset, stay_silent, stub, take_request};
+use blackbox::ab::{
+    Said, answer, assert_alike, original, ours, reset, stay_silent, stub, take_request,
+};
+use blackbox::scratch::Scratch;
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nServer: Stub/1 x\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -195,6 +199,28 @@ fn a_file_that_cannot_be_written_is_said_before_the_start() {
         let text = format!("Cannot open {what} output file: No such file or directory\n");
         assert_eq!((ours.err.as_str(), ours.out.as_str(), ours.status), (text.as_str(), "", 1));
         assert_eq!((theirs.err, theirs.status), (ours.err, ours.status));
+    }
+}
+
+#[test]
+fn without_a_report_files_stay_as_they_are() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let refused = format!("http://{}/", taken.local_addr().unwrap());
+    drop(taken);
+    let scratch = Scratch::new();
+    for url in ["http://there.is.none.invalid/", &refused] {
+        for run in [original as fn(&[&str]) -> Said, ours] {
+            let earlier = scratch.write("earlier", "of a run that was");
+            let fresh = scratch.join("fresh");
+            let [earlier_name, fresh_name] =
+                [&earlier, &fresh].map(|path| path.display().to_string());
+            for (csv, tsv) in [(&earlier_name, &fresh_name), (&fresh_name, &earlier_name)] {
+                let said = run(&["-n", "3", "-e", csv, "-g", tsv, url]);
+                assert_ne!(said.status, 0, "{said:?}");
+                assert_eq!(fs::read_to_string(&earlier).unwrap(), "of a run that was", "{said:?}");
+                assert!(!fresh.exists(), "{said:?}");
+            }
+        }
     }
 }
 

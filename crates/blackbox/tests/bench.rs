@@ -1,11 +1,13 @@
 //! `trivet bench` sends what it says, counts every request once, and ends with a clear word where
 //! it cannot. Which MPM answers matters only where its log is the witness.
 
-use blackbox::bench::{Ran, bench, measure, number, run};
+use blackbox::bench::{Ran, bench, bench_within, measure, number, run};
 use blackbox::stub::Stub;
 use blackbox::{Mpm, Server, Site, binary, each_mpm, plain_site, until, wait_for};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::mpsc::channel;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -263,6 +265,9 @@ fn what_cannot_be_understood_names_the_place_and_what_was_near() {
         (&["ftp://a/"], "ftp"),
         (&["-H", "no colon", "http://a/"], "NAME: VALUE"),
         (&["--rate", "5", "-p", "1-5:3", "http://a/"], "exclude each other"),
+        (&["-p", "1-5:3", "-c", "5", "http://a/"], "-c says how many users"),
+        (&["--replay", "/no/such/log", "-m", "PUT", "http://a/"], "what the log says: no -m"),
+        (&["--rush", "1-x:60", "http://a/"], "(byte 3)"),
         (&["--expect", "2000", "http://a/"], "a status was expected"),
     ];
     for (words, part) in rows {
@@ -368,6 +373,50 @@ fn weights_files_and_variables_say_what_is_asked() {
     let log = server.wait_log_at_least(400);
     let count = log.iter().filter(|line| *line == "GET /a.txt?x=me 200").count();
     assert_eq!(count as f64, found);
+}
+
+#[test]
+fn standard_input_is_the_body_of_every_url() {
+    let (heads, sent) = channel();
+    let heads = Mutex::new(heads);
+    let stub = Stub::start(move |visitor| {
+        // A body stands before the next head.
+        while let Some(head) = visitor.request() {
+            let _ = heads.lock().map(|heads| heads.send(head));
+            if visitor.stream.write_all(OK).is_err() {
+                return;
+            }
+        }
+    });
+    let urls = ["a", "b"].map(|name| stub.url() + name);
+    let mut command = Command::new(binary::trivet());
+    command.args(["bench", "-q", "-n", "2", "-c", "1", "-b", "@-", &urls[0], &urls[1]]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"seven..").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let heads: Vec<String> = sent.try_iter().collect();
+    assert_eq!(heads.len(), 2, "{heads:?}");
+    for (head, begin) in heads.iter().zip(["POST /a ", "seven..POST /b "]) {
+        assert!(head.starts_with(begin) && head.contains("\r\nContent-Length: 7\r\n"), "{heads:?}");
+    }
+}
+
+#[test]
+fn thousands_of_urls_take_little_memory_and_are_counted_to_the_last() {
+    let stub = Stub::answering(OK);
+    let scratch = blackbox::scratch::Scratch::new();
+    let lines: String = (0..3000).map(|number| format!("{}{number}\n", stub.url())).collect();
+    let file = scratch.write("urls", lines).display().to_string();
+    let words = ["-q", "-n", "6000", "-c", "4", "-t", "2", "-f", &file];
+    let ran = bench_within(800, &[&["--json"], &words[..]].concat());
+    let figures = ran.figures();
+    let kept = figures["urls"].as_array().map_or(&[][..], Vec::as_slice);
+    assert_eq!(kept.len(), 1000);
+    let kept: f64 = kept.iter().map(|url| number(url, "answers")).sum();
+    assert_eq!(number(&figures, "other_urls.urls"), 2000.0);
+    assert_eq!(kept + number(&figures, "other_urls.together.answers"), 6000.0);
+    let ran = bench_within(800, &words);
+    assert!(ran.out.contains("\n  and 2,980 more: 5,9"), "{}", ran.out);
 }
 
 #[test]

@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use blackbox::bench::{bench, measure, number};
+use blackbox::bench::{bench, bench_within, measure, number};
 use blackbox::outside::{program, run_command};
 use blackbox::scratch::Scratch;
 use blackbox::stub::Stub;
@@ -275,6 +276,45 @@ fn a_file_that_cannot_be_written_is_said_before_the_load(mpm: Mpm) {
     assert!(ran.err.contains("need --page"), "{}", ran.err);
 }
 
+fn a_file_stays_as_it_is_without_a_page(_: Mpm) {
+    let scratch = Scratch::new();
+    let (earlier, fresh) = (scratch.write("earlier.har", "of a run that was"), scratch.join("a"));
+    let stub = Stub::answering(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno");
+    for (url, part) in [
+        ("http://no-such-host.invalid/", "no-such-host.invalid: "),
+        (stub.url().as_str(), " is not written: no page came with all it needs"),
+    ] {
+        for file in [&earlier, &fresh] {
+            let words = ["--page", "-q", "-n", "1", "-c", "1", "--har"];
+            let ran = bench(&[&words[..], &[&file.display().to_string(), url]].concat());
+            assert!(ran.err.contains(part), "{ran:?}");
+        }
+        assert_eq!(fs::read_to_string(&earlier).unwrap_or_default(), "of a run that was");
+        assert!(!fresh.exists());
+    }
+}
+
+/// Each page refers to other things, none of which is asked for.
+fn pages_that_differ_each_time_take_bounded_memory(_: Mpm) {
+    let pages = AtomicUsize::new(0);
+    let stub = Stub::start(move |visitor| {
+        while visitor.request().is_some() {
+            let page = pages.fetch_add(1, Ordering::Relaxed);
+            let image = |image| format!("<img src=http://elsewhere.invalid/{page}/{image}>");
+            let text: String = (0..3000).map(image).collect();
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: \"x\"";
+            let answer = format!("{head}\r\nContent-Length: {}\r\n\r\n{text}", text.len());
+            if visitor.stream.write_all(answer.as_bytes()).is_err() {
+                return;
+            }
+        }
+    });
+    let words = ["--json", "-q", "--page", "--cache", "warm", "-n", "250", "-c", "2"];
+    let ran = bench_within(800, &[&words[..], &[&stub.url()]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(number(&ran.figures(), "summary.pages.loaded"), 250.0);
+}
+
 fn a_page_whose_server_breaks_off_ends(_: Mpm) {
     let stub = Stub::start(|visitor| {
         while let Some(request) = visitor.request() {
@@ -308,5 +348,6 @@ each_mpm! {
     other_hosts_are_left_alone_unless_it_is_said,
     the_waterfall_is_a_har,
     a_file_that_cannot_be_written_is_said_before_the_load,
-    a_page_whose_server_breaks_off_ends,
+    a_page_whose_server_breaks_off_ends;
+    event: a_file_stays_as_it_is_without_a_page, pages_that_differ_each_time_take_bounded_memory
 }

@@ -292,6 +292,25 @@ fn a_limit_that_is_lowered_makes_the_pool_smaller(mpm: Mpm) {
     Told::all(&server.error_text()).iter().for_each(Told::assert_adds_up);
 }
 
+/// (A process of prefork has nothing to give back to but the next request, unless memory is short.)
+fn memory_of_large_requests_goes_back_when_they_end(mpm: Mpm) {
+    if mpm == Mpm::Prefork {
+        return;
+    }
+    let server = site(mpm).directives(&["ServerLimit 1", "ThreadsPerChild 16"]).start();
+    let used = || server.children().into_iter().filter_map(process::pss_bytes).sum::<u64>();
+    let mut clients: Vec<Client> = (0..12).map(|_| server.connect()).collect();
+    clients.iter_mut().for_each(|client| assert_eq!(client.get("/a.txt").status, 200));
+    let before = used();
+    for _ in 0..3 {
+        for client in &mut clients {
+            client.send("GET /memory?kb=4096&ms=200 HTTP/1.1\r\nHost: a\r\n\r\n");
+        }
+        clients.iter_mut().for_each(|client| assert_eq!(client.response().status, 200));
+    }
+    wait_for("memory to be given back", 3, || used() < before + 16 * MB);
+}
+
 fn a_kill_for_want_of_memory_is_told_and_makes_workers_fewer(mpm: Mpm) {
     let test = format!("{}::a_kill_for_want_of_memory", mpm.name());
     let Some(group) = Group::make(&test, 64 * MB).map(Arc::new) else { return };
@@ -375,6 +394,7 @@ each_mpm! {
     a_cgroup_of_256_mb_is_used_and_nobody_killed,
     a_cgroup_of_1024_mb_is_used_and_nobody_killed,
     a_limit_that_is_lowered_makes_the_pool_smaller,
+    memory_of_large_requests_goes_back_when_they_end,
     a_kill_for_want_of_memory_is_told_and_makes_workers_fewer,
     strange_numbers_of_the_system_do_no_harm,
     a_graceful_restart_is_sized_anew,

@@ -332,6 +332,30 @@ fn an_application_may_have_urls_for_itself(mpm: Mpm) {
     assert_ne!(server.get("/x.own").text(), "File not found.\n");
 }
 
+fn a_section_for_urls_runs_no_file_whose_own_url_is_not_in_it(mpm: Mpm) {
+    let site = Site::new(mpm)
+        .file("up/a.jpg", "<?php echo 'a picture that runs';")
+        .file("app.php", "<?php echo $_SERVER['PATH_INFO'] ?? '-';");
+    let socket = site.root().join("fpm.sock");
+    let handler = format!("SetHandler \"proxy:unix:{}|fcgi://localhost\"", socket.display());
+    let Some(_fpm) = Fpm::start("a_section_for_urls", &socket, 2) else { return };
+    let server = site.directives(&["<LocationMatch \"\\.php$\">", &handler, "</LocationMatch>"]);
+    let server = server.start();
+    for (target, status, text) in [
+        ("/app.php", 200, "-"),
+        ("/app.php/x.php", 200, "/x.php"),
+        ("/up/a.jpg", 200, "<?php echo 'a picture that runs';"),
+    ] {
+        let response = server.get(target);
+        assert_eq!((response.status, response.text().as_str()), (status, text), "{target}");
+    }
+    for target in ["/up/a.jpg/x.php", "/up/a%2ejpg/.php", "/up/a.jpg//x.php"] {
+        let response = server.get(target);
+        assert_eq!(response.status, 404, "{target}: {}", response.text());
+    }
+    assert!(server.error_text().contains("its own URL /up/a.jpg is in no section"));
+}
+
 fn a_client_that_leaves_is_passed_on(mpm: Mpm) {
     let Some((server, fpm)) = start("a_client_that_leaves", mpm, 1, &[]) else { return };
     let mut client = server.connect();
@@ -403,6 +427,7 @@ each_mpm! {
     a_folder_is_served_with_the_fpm_that_is_named,
     names_that_mean_something_else_are_refused,
     an_application_may_have_urls_for_itself,
+    a_section_for_urls_runs_no_file_whose_own_url_is_not_in_it,
     a_client_that_leaves_is_passed_on,
     applications_that_talk_nonsense_are_an_error_and_no_more,
 }

@@ -96,18 +96,43 @@ fn a_head_without_an_end_is_an_error_of_bounded_size(mpm: Mpm) {
     assert!(server.get("/x.php").status >= 500);
 }
 
-fn a_flood_of_errors_takes_no_memory(mpm: Mpm) {
-    let server = start(mpm, |asked| {
-        let line = application::record(7, "error and error again\n".repeat(2000).as_bytes());
-        vec![Act::Flood(line, 20 << 20), Act::Send(own(asked))]
-    });
+/// A record of the stream of errors.
+fn complaints() -> Vec<u8> {
+    application::record(7, "error and error again\n".repeat(2000).as_bytes())
+}
+
+fn a_flood_of_errors_takes_no_memory_and_does_not_fill_the_log(mpm: Mpm) {
+    let server =
+        start(mpm, |asked| vec![Act::Flood(complaints(), 20 << 20), Act::Send(own(asked))]);
     let memory =
         |server: &Server| server.children().into_iter().filter_map(process::pss_bytes).sum();
     let before: u64 = memory(&server);
     assert_eq!(server.get("/x.php?after").text(), "after");
     let after: u64 = memory(&server);
     assert!(after < before + (4 << 20), "{before} bytes before, {after} afterwards");
-    assert!(server.error_text().contains("AH01071"));
+    let log = server.error_text();
+    assert!(log.contains("AH01071") && log.len() < 2 << 20, "{} bytes", log.len());
+    let (_, rest) = log.split_once("more than 1 MiB of errors: ").unwrap();
+    let left_out: usize = rest.split_whitespace().next().unwrap().parse().unwrap();
+    assert!((19 << 20..20 << 20).contains(&left_out), "{left_out}");
+}
+
+/// Neither complaints nor records that nobody knows keep an application alive that does nothing
+/// else; what it answers does.
+fn a_flood_of_anything_but_an_answer_does_not_stop_the_clock(mpm: Mpm) {
+    for record in [complaints(), application::record(99, b"?"), application::record(99, b"")] {
+        let server = start(mpm, move |_| vec![Act::Flood(record.clone(), usize::MAX)]);
+        let begun = Instant::now();
+        assert_eq!(server.get("/x.php").status, 504);
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+        assert!(server.error_text().len() < 2 << 20, "{} bytes", server.error_text().len());
+    }
+    let server = start(mpm, |_| {
+        let piece = |_| vec![Act::Pause(1000), Act::Send(stdout("x"))];
+        let pieces: Vec<Act> = (0..3).flat_map(piece).collect();
+        [vec![Act::Send(stdout(HEAD))], pieces, vec![Act::Send(end())]].concat()
+    });
+    assert_eq!(server.get("/x.php").text(), "xxx");
 }
 
 fn an_application_that_never_answers_is_given_up(mpm: Mpm) {
@@ -158,7 +183,8 @@ each_mpm! {
     a_connection_that_is_refused_another_request_is_not_kept,
     half_an_answer_is_seen_to_be_half,
     a_head_without_an_end_is_an_error_of_bounded_size,
-    a_flood_of_errors_takes_no_memory,
+    a_flood_of_errors_takes_no_memory_and_does_not_fill_the_log,
+    a_flood_of_anything_but_an_answer_does_not_stop_the_clock,
     an_application_that_never_answers_is_given_up,
     nothing_leaks_from_one_request_to_the_next,
 }

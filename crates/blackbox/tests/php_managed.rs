@@ -210,6 +210,22 @@ fn what_a_script_logs_is_in_the_error_log(mpm: Mpm) {
     });
 }
 
+fn a_section_for_urls_runs_no_file_whose_own_url_is_not_in_it(mpm: Mpm) {
+    let Some(program) = php_cgi("a_section_for_urls") else { return };
+    let wrapper = format!("FcgidWrapper \"{program} -n\"");
+    let site = Site::new(mpm)
+        .file("up/a.jpg", "<?php echo 'a picture that runs';")
+        .file("app.php", "<?php echo $_SERVER['PATH_INFO'] ?? '-';");
+    let server = site
+        .directives(&["Options +ExecCGI", &wrapper, "<LocationMatch \"\\.php$\">"])
+        .directives(&["SetHandler fcgid-script", "</LocationMatch>"])
+        .start();
+    assert_eq!(server.get("/app.php").text(), "-");
+    assert_eq!(server.get("/app.php/x.php").text(), "/x.php");
+    assert_eq!(server.get("/up/a.jpg/x.php").status, 404);
+    assert!(server.error_text().contains("its own URL /up/a.jpg is in no section"));
+}
+
 fn a_folder_is_served_with_php_cgi(mpm: Mpm) {
     let Some(_) = php_cgi("--php cgi") else { return };
     let server = Site::new(mpm).file("hello.php", "<?php echo \"Hello\\n\";").php("cgi").start();
@@ -220,7 +236,47 @@ fn a_folder_is_served_with_php_cgi(mpm: Mpm) {
     assert!(server.banner().contains("PHP scripts are run by "), "{}", server.banner());
 }
 
+fn a_script_that_only_complains_is_given_up_and_does_not_fill_the_log(mpm: Mpm) {
+    const ENDLESS: &str = "<?php set_time_limit(0); while (true) error_log('complaint');";
+    let Some(program) = php_cgi("a_script_that_only_complains") else { return };
+    let wrapper = format!("FcgidWrapper \"{program} -n\"");
+    let site = Site::new(mpm).steady().file("endless.php", ENDLESS);
+    let server = start_with(site, &wrapper, &["FcgidIOTimeout 2"]);
+    let begun = Instant::now();
+    assert_eq!(server.get("/endless.php").status, 500);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    let log = server.error_text();
+    assert!(log.len() < 2 << 20, "{} bytes", log.len());
+    for text in ["read data timeout in 2 seconds", "more than 1 MiB of errors: "] {
+        assert!(log.contains(text), "{text}");
+    }
+}
+
+fn a_process_that_floods_its_standard_error_does_not_fill_the_log(mpm: Mpm) {
+    let Some(program) = php_cgi("a_process_that_floods") else { return };
+    let site = Site::new(mpm).steady();
+    let site = site.file(
+        "php",
+        format!(
+            "#!/bin/sh\nyes complaint | head -c 5000000 >&2\n\
+             exec {program} -n -d extension=posix\n"
+        ),
+    );
+    let wrapper = site.root().join("php");
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
+    let line = format!("FcgidWrapper {}", wrapper.display());
+    let server = start_with(site, &line, &[]);
+    process::signal(pid(&server), libc::SIGKILL);
+    let told = || server.error_text().contains("more than 1 MiB in 60 s: ");
+    wait_for("what was left out", 10, told);
+    let log = server.error_text();
+    assert!(log.len() < 3 << 20, "{} bytes", log.len());
+    assert!(log.contains("mod_fcgid: stderr: complaint\n"));
+}
+
 each_mpm! {
+    a_script_that_only_complains_is_given_up_and_does_not_fill_the_log,
+    a_process_that_floods_its_standard_error_does_not_fill_the_log,
     scripts_and_clients_see_what_they_see_with_apache,
     processes_of_another_user_run_his_wrapper_if_nobody_else_could_have_written_it,
     one_process_serves_one_request_after_the_other,
@@ -229,5 +285,6 @@ each_mpm! {
     a_client_that_sends_slowly_keeps_no_process,
     a_client_that_leaves_costs_no_process,
     what_a_script_logs_is_in_the_error_log,
+    a_section_for_urls_runs_no_file_whose_own_url_is_not_in_it,
     a_folder_is_served_with_php_cgi,
 }

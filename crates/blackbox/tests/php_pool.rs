@@ -16,6 +16,9 @@ const HELLO: &str = "Hello\n";
 const SOCKETS: &str = "<?php foreach (glob('/proc/self/fd/*') as $one) { \
     $to = @readlink($one); if (str_starts_with($to, 'socket:')) echo $to; }";
 
+/// What goes on for two seconds after its answer.
+const WORKS_ON: &str = "<?php echo \"answered\\n\"; fastcgi_finish_request(); usleep(2000000);";
+
 /// A site with some scripts, and PHP-FPM for them.
 fn start(test: &str, mpm: Mpm, children: usize, lines: &[&str]) -> Option<(Server, Fpm)> {
     let site = Site::new(mpm)
@@ -24,6 +27,7 @@ fn start(test: &str, mpm: Mpm, children: usize, lines: &[&str]) -> Option<(Serve
         .file("hello.php", "<?php echo \"Hello\\n\";")
         .file("sleep.php", "<?php usleep((int) $_GET['ms'] * 1000); echo \"slept\\n\";")
         .file("sockets.php", SOCKETS)
+        .file("works_on.php", WORKS_ON)
         .file("post.php", "<?php echo strlen(file_get_contents('php://input'));");
     let socket = site.root().join("fpm.sock");
     let handler = format!("SetHandler \"proxy:unix:{}|fcgi://localhost\"", socket.display());
@@ -139,6 +143,22 @@ fn reloads_and_restarts_of_fpm_lose_no_request(mpm: Mpm) {
     tally.assert_nothing_lost(100);
 }
 
+/// PHP ends the answer there, keeps the connection, and goes on with the script.
+fn nobody_waits_for_a_child_that_works_on_after_its_answer(mpm: Mpm) {
+    let lines = ["LogLevel info"];
+    let Some((server, _fpm)) = start("works_on_after", mpm, 8, &lines) else { return };
+    let mut client = server.connect();
+    assert_eq!(client.get("/hello.php").text(), HELLO);
+    for round in 0..4 {
+        assert_eq!(client.get("/works_on.php").text(), "answered\n");
+        let begun = Instant::now();
+        assert_eq!(client.get("/hello.php").text(), HELLO);
+        assert!(begun.elapsed() < Duration::from_millis(1500), "{round}: {:?}", begun.elapsed());
+    }
+    let said = server.error_text().matches("another child is asked").count();
+    assert_eq!(said, 1, "it is known from then on: {}", server.error_text());
+}
+
 fn the_log_says_that_all_children_are_busy(mpm: Mpm) {
     let lines = ["Timeout 1"];
     let Some((server, _fpm)) = start("the_log_says", mpm, 2, &lines) else { return };
@@ -177,6 +197,7 @@ each_mpm! {
     a_single_child_is_kept_from_nobody,
     nobody_waits_longer_than_twice_the_fair_share,
     reloads_and_restarts_of_fpm_lose_no_request,
+    nobody_waits_for_a_child_that_works_on_after_its_answer,
     the_log_says_that_all_children_are_busy;
     event: a_backend_has_no_more_connections_than_it_is_said_to_take,
 }

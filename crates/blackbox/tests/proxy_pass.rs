@@ -247,22 +247,24 @@ fn a_backend_that_is_away_is_asked_every_time_unless_it_may_be_left_alone(mpm: M
     if mpm == Mpm::Prefork {
         return; // each process finds out for itself
     }
-    let (plain, marked) = (nowhere(), nowhere());
+    let (plain, marked, patient) = (nowhere(), nowhere(), nowhere());
     let lines = [
         format!("ProxyPass /plain fcgi://{plain}/"),
-        format!("ProxyPass /marked fcgi://{marked}/ status=-I retry=30"),
+        format!("ProxyPass /marked fcgi://{marked}/ status=-I"),
+        format!("ProxyPass /patient fcgi://{patient}/ retry=30"),
     ];
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let server = Site::new(mpm).directives(&lines).directives(&["ServerLimit 1"]).start();
     for _ in 0..3 {
         assert_eq!(server.get("/plain/x.php").status, 503);
         assert_eq!(server.get("/marked/x.php").status, 503);
+        assert_eq!(server.get("/patient/x.php").status, 503);
     }
     let log = server.error_text();
     let count = |text: &str| log.matches(text).count();
-    assert_eq!(count("AH00957"), 4, "{log}");
-    assert_eq!(count("AH00959"), 1, "{log}");
-    assert_eq!(count("AH00940"), 2, "{log}");
+    assert_eq!(count("AH00957"), 5, "{log}");
+    assert_eq!(count("AH00959"), 2, "{log}");
+    assert_eq!(count("AH00940"), 4, "{log}");
 }
 
 fn what_cannot_be_spoken_is_said_once_and_for_each_request(mpm: Mpm) {

@@ -11,8 +11,9 @@ use message::{Status, limits, scan};
 ///
 /// httpd answers 500 to all of them, but for a timeout. Here it is 502 where a script (or whoever
 /// made it say so) tries to put something into the answer that is no field: control bytes, a status
-/// that is no answer's, a head without bounds. httpd cuts lines at a NUL instead, sends an
-/// informational status as if an answer could have it, and takes a head of any length.
+/// that is none or no answer's, a head without bounds. httpd cuts lines at a NUL instead, leaves CR
+/// out, sends 500 and the body of the script for a status that is none, an informational one as if
+/// an answer could have it, and takes a head of any length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptFault {
     /// The output ended before the head did, or a line is longer than
@@ -33,6 +34,10 @@ pub enum ScriptFault {
     BadValue(Vec<u8>, Vec<u8>),
     /// A NUL within a line.
     Nul,
+    /// A CR within a line; the beginning of what stands before it.
+    BareCr(Vec<u8>),
+    /// What it calls its status is no number that a status line can show; the beginning of it.
+    BadStatus(Vec<u8>),
     /// A status below 200, which announces an answer and is none.
     Informational(u16),
     /// More bytes than [`limits::SCRIPT_HEAD_BYTES`] without an end.
@@ -51,6 +56,7 @@ impl ScriptFault {
                 Status::INTERNAL_SERVER_ERROR
             }
             Self::BadName(_) | Self::BadValue(..) | Self::Nul => Status::BAD_GATEWAY,
+            Self::BareCr(_) | Self::BadStatus(_) => Status::BAD_GATEWAY,
             Self::Informational(_) | Self::TooLong | Self::TooManyLines => Status::BAD_GATEWAY,
         }
     }
@@ -88,6 +94,13 @@ impl ScriptFault {
                 [b"Response header '", &name[..], b"' value of '", value, behind].concat()
             }
             Self::Nul => of(b"NUL within the headers of script"),
+            Self::BareCr(line) => {
+                let (before, behind) = (b"malformed header from script '", b"': CR behind: ");
+                [&before[..], script, behind, line].concat()
+            }
+            Self::BadStatus(text) => {
+                [b"Invalid status line from script '", script, b"': ", text].concat()
+            }
             Self::Informational(code) => {
                 of(format!("status {code} is not an answer's, from script").as_bytes())
             }

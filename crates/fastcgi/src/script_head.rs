@@ -84,6 +84,8 @@ pub struct Complete {
 pub struct ScriptHeadParser {
     head: ScriptHead,
     line: Vec<u8>,
+    /// Whether a CR stands behind what there is of the line.
+    is_behind_cr: bool,
     lines: usize,
     /// Bytes of all pieces so far.
     bytes: usize,
@@ -103,6 +105,7 @@ impl ScriptHeadParser {
         while let Some(length) = scan::find(&window[at..], b'\n') {
             self.extend_line(&window[at..at + length])?;
             at += length + 1;
+            self.is_behind_cr = false;
             if self.line.is_empty() {
                 self.bytes += at;
                 return Ok(Some(Complete { head: self.complete()?, used: at }));
@@ -128,10 +131,18 @@ impl ScriptHeadParser {
         ScriptFault::NoEnd { is_begun: self.lines > 0 }
     }
 
-    /// Adds to the line. CR means nothing to httpd, wherever it stands. Too long a line is to it
-    /// as if the output ended there.
+    /// Adds to the line. CR means nothing to httpd, wherever it stands; here it is part of the end
+    /// of a line, and nowhere else: what else it may be is for each reader to guess (RFC 9112
+    /// section 2.2). Too long a line is to httpd as if the output ended there.
     fn extend_line(&mut self, bytes: &[u8]) -> Result<(), ScriptFault> {
-        for text in bytes.split(|&byte| byte == b'\r') {
+        for (nth, text) in bytes.split(|&byte| byte == b'\r').enumerate() {
+            self.is_behind_cr |= nth > 0;
+            if text.is_empty() {
+                continue;
+            }
+            if self.is_behind_cr {
+                return Err(ScriptFault::BareCr(quoted(&self.line)));
+            }
             if self.line.len() + text.len() > limits::SCRIPT_LINE_BYTES {
                 return Err(self.end_of_output());
             }
@@ -169,7 +180,7 @@ impl ScriptHeadParser {
 }
 
 impl ScriptHead {
-    /// Its status, or 200. Numbers that no status line can show are 500.
+    /// Its status, or 200.
     pub fn status(&self) -> Status {
         self.status.as_ref().map_or(Status::OK, StatusLine::status)
     }
@@ -213,17 +224,24 @@ impl ScriptHead {
         }
         let content_type = self.content_type.as_deref().unwrap_or_default();
         ScriptFault::check(b"Content-Type", content_type)?;
-        match self.status() {
-            status if status < Status::OK => Err(ScriptFault::Informational(status.code())),
+        match &self.status {
+            Some(line) if line.known().is_none() => Err(ScriptFault::BadStatus(quoted(&line.text))),
+            Some(line) if line.code < Status::OK.code() => {
+                Err(ScriptFault::Informational(line.code))
+            }
             _ => Ok(()),
         }
     }
 }
 
 impl StatusLine {
-    /// The status; of a number that no status line can show it is 500.
+    /// The status; of a number that no status line can show, which no complete head has, it is 500.
     pub fn status(&self) -> Status {
-        Status::new(self.code).unwrap_or(Status::INTERNAL_SERVER_ERROR)
+        self.known().unwrap_or(Status::INTERNAL_SERVER_ERROR)
+    }
+
+    fn known(&self) -> Option<Status> {
+        Status::new(self.code)
     }
 
     /// What goes behind the version: the text, if it begins with three digits and a blank, else

@@ -61,14 +61,12 @@ fn check_faults(rows: &[(&str, u16, Option<u32>, &str)]) {
 }
 
 #[test]
-fn lines_may_end_as_they_like_and_cr_means_nothing() {
+fn lines_may_end_in_any_number_of_cr() {
     check_answers(&[
         ("Content-Type: text/plain\n", "200 OK / Content-Type: text/plain"),
         ("X: 1\r\nY: 2\r\n\r", "200 OK / X: 1 / Y: 2"),
         ("X: 1\r\nY: 2\n", "200 OK / X: 1 / Y: 2"),
         ("X: a\r\r\n\r", "200 OK / X: a"),
-        ("X: a\rb\n", "200 OK / X: ab"),
-        ("X\rY: a\n", "200 OK / XY: a"),
         ("X: a\n\r\r\r\n", "200 OK / X: a"),
     ]);
 }
@@ -96,7 +94,7 @@ fn output_that_ends_too_early_is_named_by_how_much_there_was() {
         (b"", "End of script output before headers: s.cgi"),
         (b"X: 1", "End of script output before headers: s.cgi"),
         (b"Hello world", "End of script output before headers: s.cgi"),
-        (b"X: a\rY: b\r\rbody", "End of script output before headers: s.cgi"),
+        (b"X: a\r\r", "End of script output before headers: s.cgi"),
         (b"X: 1\n", "Premature end of script headers: s.cgi"),
         (b"X: 1\nY: 2", "Premature end of script headers: s.cgi"),
     ];
@@ -180,6 +178,22 @@ fn nul_is_refused() {
     }
 }
 
+/// httpd leaves it out, and so makes one field of two.
+#[test]
+fn cr_within_a_line_is_refused() {
+    for (head, line) in [
+        ("X: a\rb\n", "X: a"),
+        ("X\rY: a\n", "X"),
+        ("\rX: a\n", ""),
+        ("X: 1\nY: a\r\r b\n", "Y: a"),
+        ("X: a\rSet-Cookie: b=c\n", "X: a"),
+        ("X: a\rY: b\r\rbody", "X: a"),
+    ] {
+        let message = format!("malformed header from script 's.cgi': CR behind: {line}");
+        check_faults(&[(head, 502, None, &message)]);
+    }
+}
+
 #[test]
 fn values_lose_the_blanks_before_them_only() {
     check_answers(&[
@@ -242,24 +256,33 @@ fn a_status_has_the_words_of_the_program_if_they_can_be_sent() {
     ]);
 }
 
+/// httpd sends 500 with its own words, and the body of the script.
 #[test]
-fn a_status_that_is_none_is_said_and_sent_as_far_as_possible() {
-    for (value, line) in [
-        ("99", "500 Internal Server Error"),
-        ("99 Low", "500 Internal Server Error"),
-        ("600 Hi", "600 Hi"),
-        ("600x", "500 Internal Server Error"),
-        ("999 Hi", "999 Hi"),
-        ("1000 Hi", "500 Internal Server Error"),
-        ("0", "500 Internal Server Error"),
-        ("abc", "500 Internal Server Error"),
-        ("-5", "500 Internal Server Error"),
-        ("-200", "500 Internal Server Error"),
-        ("99999999999999999999 x", "500 Internal Server Error"),
-        ("", "500 Internal Server Error"),
+fn a_status_that_no_status_line_can_show_is_refused() {
+    for value in [
+        "99",
+        "99 Low",
+        "1000 Hi",
+        "0",
+        "abc",
+        "-5",
+        "-200",
+        "99999999999999999999 x",
+        "",
         // httpd takes it modulo 2^32, and answers 200.
-        ("4294967496 x", "500 Internal Server Error"),
+        "4294967496 x",
     ] {
+        let head = format!("Status: 200 OK\nStatus: {value}\n");
+        let message = format!("Invalid status line from script 's.cgi': {value}");
+        check_faults(&[(&head, 502, None, &message)]);
+    }
+}
+
+#[test]
+fn a_status_that_httpd_does_not_know_is_said() {
+    for (value, line) in
+        [("600 Hi", "600 Hi"), ("600x", "500 Internal Server Error"), ("999 Hi", "999 Hi")]
+    {
         let head = format!("Status: {value}\n");
         check_answers(&[(&head, line)]);
         let Complete { head, .. } = parse(&with_body(&head)).unwrap();

@@ -29,4 +29,4 @@ pub mod threshold;
 pub mod url;
 
 pub use client::Failure;
-pub use recorder::{First, Histogram, Pages, PerEntry, Row, Window};
+pub use recorder::{First, Histogram, Pages, PerEntry, Row, Sketch, Window};

@@ -170,6 +170,16 @@ impl Condition {
         told.join("; ")
     }
 
+    /// The longest latency that it speaks of, in nanoseconds; 0 if it speaks of none.
+    pub fn longest_latency_ns(&self) -> f64 {
+        let mut comparisons = Vec::new();
+        self.root.comparisons(&mut comparisons);
+        let is_latency = |one: &&&Comparison| {
+            one.measure == Measure::Time && !matches!(one.metric.as_str(), "duration" | "stdev")
+        };
+        comparisons.iter().filter(is_latency).map(|one| one.limit).fold(0.0, f64::max)
+    }
+
     /// The names of all metrics in it, in order, for whoever has to measure them.
     pub fn metrics(&self) -> Vec<&str> {
         let mut comparisons = Vec::new();

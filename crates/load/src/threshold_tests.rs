@@ -29,6 +29,14 @@ const RUN: Run = Run(&[
 ]);
 
 #[test]
+fn the_longest_latency_of_a_condition_is_known() {
+    let of = |text: &str| Condition::parse(text).unwrap().longest_latency_ns();
+    assert_eq!(of("p99<100ms && errors<0.1%"), 100e6);
+    assert_eq!(of("duration<1m && (p50<20ms || !(p99.9>=3s))"), 3e9);
+    assert_eq!(of("errors<1% && rate>5k"), 0.0);
+}
+
+#[test]
 fn conditions_hold_or_do_not() {
     let rows = [
         ("p50<1ms", true),

@@ -108,7 +108,7 @@ struct Process {
     requests: usize,
 }
 
-/// The state machine. `K` names a class: processes of one command, host and user.
+/// The state machine. `K` names a class: processes of one command, host, user and limits.
 #[derive(Debug)]
 pub(crate) struct Broker<K> {
     processes_max: usize,

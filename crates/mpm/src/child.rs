@@ -73,6 +73,9 @@ impl Child {
         let _ = board.write_only(slot);
         row.open(process::id().cast_unsigned(), child.generation.number);
         // The row keeps its last state: the parent asks it whether a child that died had served.
+        if child.generation.plan.kind != MpmKind::Prefork {
+            process::give_back_large_pieces();
+        }
         match child.generation.plan.kind {
             MpmKind::Prefork => prefork::serve(&child),
             MpmKind::Worker => worker::serve(&child),

@@ -2,6 +2,7 @@
 
 use crate::sys;
 use crate::timer::Timer;
+use crate::unread::unread_bytes;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
@@ -9,7 +10,7 @@ use rustix::net::{
 };
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::task::{Context, Poll, ready};
@@ -158,6 +159,12 @@ impl Backend {
     /// Keep the connection for another request.
     pub fn keep(self) -> Kept {
         Kept { backend: Self { room: None, ..self }, thread: std::thread::current().id() }
+    }
+
+    /// Bytes that were sent and that the program at the other end has not read yet, if it is one of
+    /// this machine.
+    pub fn unread_bytes(&self) -> Option<u32> {
+        unread_bytes(self.socket.get_ref().as_fd())
     }
 
     /// The process that listens at the other end, if it is one of this machine.

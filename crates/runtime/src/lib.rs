@@ -24,9 +24,11 @@ pub mod process;
 pub mod programs;
 pub mod run_queue;
 pub mod signals;
+mod sock_diag;
 pub mod sys;
 pub mod thread;
 pub mod timer;
+mod unread;
 pub mod wake;
 
 pub use alarm::Alarm;

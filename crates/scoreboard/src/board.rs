@@ -270,7 +270,7 @@ impl Board {
     }
 
     /// What all processes have to do with the application of `key`, as process `own` sees it.
-    pub fn pool_sums(&self, key: u16, own: usize) -> PoolSums {
+    pub fn pool_sums(&self, key: u32, own: usize) -> PoolSums {
         let mut sums = PoolSums::default();
         for index in 0..self.used() {
             let Some(process) = self.process(index) else { continue };

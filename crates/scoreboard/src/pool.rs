@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Applications of a process that have a row.
-pub const POOLS: usize = 8;
+pub const POOLS: usize = 32;
 
 /// One application as a process sees it, in one word: so that whoever reads it sees one moment.
 /// The threads of a process write it one at a time.
@@ -16,7 +16,7 @@ pub struct PoolRow(AtomicU64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolView {
     /// Which application it is: a hash of where it listens, 0 for none.
-    pub key: u16,
+    pub key: u32,
     /// Requests that wait for it, or are with it.
     pub wanted: u16,
     /// Connections with a request, and those that are being made for one.
@@ -27,21 +27,23 @@ pub struct PoolView {
     pub idle: u16,
 }
 
-/// Bits of each number, in the order of [`PoolView`].
-const BITS: [u32; 5] = [10, 16, 14, 12, 12];
+/// Bits of each number, in the order of [`PoolView`]. The key has most of them: two applications
+/// with the same one would have to share.
+const BITS: [u32; 5] = [20, 12, 12, 10, 10];
 
 impl PoolView {
     /// The key of where an application listens, from a hash of that.
-    pub fn key_of(hash: u64) -> u16 {
+    pub fn key_of(hash: u64) -> u32 {
         let most = (1 << BITS[0]) - 1;
-        u16::try_from(hash % most + 1).unwrap_or(1)
+        u32::try_from(hash % most + 1).unwrap_or(1)
     }
 }
 
 impl PoolRow {
     /// Show this.
     pub fn set(&self, view: PoolView) {
-        let numbers = [view.key, view.wanted, view.busy, view.fresh, view.idle];
+        let PoolView { key, wanted, busy, fresh, idle } = view;
+        let numbers = [key, wanted.into(), busy.into(), fresh.into(), idle.into()];
         let word = numbers
             .iter()
             .zip(BITS)
@@ -54,10 +56,11 @@ impl PoolRow {
         let mut word = self.0.load(Relaxed);
         let mut numbers = [0; 5];
         for (number, bits) in numbers.iter_mut().zip(BITS).rev() {
-            *number = (word & ((1 << bits) - 1)) as u16;
+            *number = (word & ((1 << bits) - 1)) as u32;
             word >>= bits;
         }
-        let [key, wanted, busy, fresh, idle] = numbers;
+        let [key, counts @ ..] = numbers;
+        let [wanted, busy, fresh, idle] = counts.map(|count| count as u16); // of 12 bits at most
         PoolView { key, wanted, busy, fresh, idle }
     }
 }
@@ -82,7 +85,7 @@ pub struct PoolSums {
 
 impl PoolSums {
     /// Add the rows of process `index`; `own` is the process that asks.
-    pub(crate) fn add(&mut self, rows: &[PoolRow; POOLS], key: u16, index: usize, own: usize) {
+    pub(crate) fn add(&mut self, rows: &[PoolRow; POOLS], key: u32, index: usize, own: usize) {
         let views = rows.iter().map(PoolRow::view);
         for view in views.take_while(|view| view.key != 0).filter(|view| view.key == key) {
             self.wanted += u32::from(view.wanted);
@@ -104,7 +107,7 @@ mod tests {
     fn a_row_says_what_was_written() {
         let row = PoolRow::default();
         assert_eq!(row.view(), PoolView::default());
-        let full = PoolView { key: 1023, wanted: u16::MAX, busy: 16_383, fresh: 4095, idle: 4095 };
+        let full = PoolView { key: 1_048_575, wanted: 4095, busy: 4095, fresh: 1023, idle: 1023 };
         for view in [PoolView { key: 1, wanted: 2, busy: 3, fresh: 4, idle: 5 }, full] {
             row.set(view);
             assert_eq!(row.view(), view);
@@ -112,8 +115,8 @@ mod tests {
         let most = u16::MAX;
         row.set(PoolView { wanted: most, busy: most, fresh: most, idle: most, ..full });
         assert_eq!(row.view(), full, "more is shown as the most that there is room for");
-        let keys = [0, 1022, 1023, u64::MAX].map(PoolView::key_of);
-        assert!(keys.iter().all(|key| (1..=1023).contains(key)), "{keys:?}");
+        let keys = [0, 1_048_574, 1_048_575, u64::MAX].map(PoolView::key_of);
+        assert!(keys.iter().all(|key| (1..=1_048_575).contains(key)), "{keys:?}");
     }
 
     #[test]

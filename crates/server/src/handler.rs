@@ -5,6 +5,7 @@ use crate::connection::{boxed, placed};
 use crate::lookup::Lookup;
 use crate::modules::diagnostic::load::Load;
 use crate::modules::{autoindex, cgi, diagnostic, fcgid, files, info, proxy, proxy_fcgi, status};
+use crate::names;
 use crate::phase::Stop;
 use crate::representation::Representation;
 use crate::request::Request;
@@ -105,6 +106,9 @@ impl Handler {
             matches!(self, Self::FastCgi(_) | Self::Balanced(_) | Self::Managed | Self::Cgi(_));
         if lookup.method == Some(Method::Options) && !is_script {
             return Ok(self.options(lookup));
+        }
+        if is_script && names::are_for_scripts(lookup) {
+            boxed(|| names::find_for_script(lookup)).await;
         }
         match self {
             Self::File(source) => Ok(files::respond(&lookup.request, lookup.method, &source)?),

@@ -117,7 +117,8 @@ pub(crate) struct Lookup<'a> {
     pub(crate) path_info: Vec<u8>,
     /// What is there (`r->finfo`), or why it cannot be opened.
     pub(crate) found: Result<Entry, Errno>,
-    /// The same after a handler has taken what was there (`r->finfo`).
+    /// The same after a handler has taken what was there, and where this process may not read it
+    /// (`r->finfo`).
     pub(crate) status: Option<Status>,
     /// How links on the way are treated, if alike in all folders.
     pub(crate) links: Option<LinkPolicy>,
@@ -139,6 +140,8 @@ pub(crate) struct Lookup<'a> {
     pub(crate) env: Table,
     /// `r->notes`
     pub(crate) notes: Table,
+    /// Those of the request that this one replaced (`r->prev->notes`).
+    pub(crate) notes_before: Table,
     pub(crate) user: Option<Vec<u8>>,
     pub(crate) auth_type: Option<&'static str>,
     /// Fields of a good response (`r->headers_out`) that were set before there was one.
@@ -197,6 +200,7 @@ impl<'a> Lookup<'a> {
             no_cache: false,
             env: Table::default(),
             notes: Table::default(),
+            notes_before: Table::default(),
             user: None,
             auth_type: None,
             fields: Vec::new(),
@@ -264,6 +268,7 @@ impl<'a> Lookup<'a> {
             no_cache: self.no_cache,
             env: self.env.clone(),
             notes: self.notes.clone(),
+            notes_before: self.notes_before.clone(),
             user: self.user.clone(),
             auth_type: self.auth_type,
             fields: self.fields.clone(),
@@ -295,6 +300,7 @@ impl<'a> Lookup<'a> {
         let mut notes = std::mem::take(&mut self.notes);
         sub.notes.iter().for_each(|(name, value)| notes.set(name, value));
         sub.notes = notes;
+        sub.notes_before = std::mem::take(&mut self.notes_before);
         sub.fields.splice(0..0, self.fields.drain(..));
         sub.always.splice(0..0, self.always.drain(..));
         sub.vary.borrow_mut().splice(0..0, self.vary.take());
@@ -305,7 +311,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// The request for `path` that takes the place of this one (ap_internal_redirect). Variables
-    /// of this one are `REDIRECT_` variables of that.
+    /// of this one are `REDIRECT_` variables of that, which has no notes yet.
     pub(crate) fn redirected(
         &self,
         path: Vec<u8>,
@@ -334,7 +340,7 @@ impl<'a> Lookup<'a> {
         next.user.clone_from(&self.user);
         next.auth_type = self.auth_type;
         next.always.clone_from(&self.always);
-        next.notes.clone_from(&self.notes);
+        next.notes_before.clone_from(&self.notes);
         next.list_tag.clone_from(&self.list_tag);
         next.no_cache = self.no_cache;
         next.redirects = self.redirects + 1;
@@ -437,9 +443,9 @@ impl<'a> Lookup<'a> {
         self.file_name()
     }
 
-    /// What is there.
+    /// What is there, whether this process may read it or not.
     pub(crate) fn kind(&self) -> Option<Kind> {
-        self.found.as_ref().ok().map(|entry| entry.status.kind)
+        self.status.map(|status| status.kind)
     }
 
     /// Whether it is a folder.

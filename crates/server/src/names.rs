@@ -88,7 +88,7 @@ impl Names {
         }
     }
 
-    /// Have it looked up for a log. Without a thread for it there is no name.
+    /// Have it looked up for a log or a script. Without a thread for it there is no name.
     pub(crate) async fn find(&self, context: &Context, end: End, lookups: HostnameLookups) {
         let Some(question) = self.question(end, lookups) else { return };
         if let Ok(answer) = question::answer(context, question).await {
@@ -106,12 +106,23 @@ impl Names {
 }
 
 /// Whether some rule or expression that was ever compiled looks at the name of the client. If none
-/// does, only logs need it, and a response need not wait.
+/// does, only scripts and logs need it, and no other response need wait.
 static LOOKED_AT: AtomicBool = AtomicBool::new(false);
 
 /// Something that looks at the name of the client was compiled.
 pub(crate) fn will_be_looked_at() {
     LOOKED_AT.store(true, Ordering::Relaxed);
+}
+
+/// Whether scripts are told the name of the client (`REMOTE_HOST`).
+pub(crate) fn are_for_scripts(lookup: &Lookup<'_>) -> bool {
+    lookup.settings.core.hostname_lookups() != HostnameLookups::Off
+}
+
+/// Find that name.
+pub(crate) async fn find_for_script(lookup: &Lookup<'_>) {
+    let lookups = lookup.settings.core.hostname_lookups();
+    lookup.request.names.find(lookup.context, End::Client(lookup.client()), lookups).await;
 }
 
 /// Find the names that hooks and texts may look at under the present settings of a request.

@@ -340,7 +340,13 @@ fn denied(lookup: &Lookup<'_>, path: &str) -> Failure {
     Failure::new(Status::FORBIDDEN, module, text).id(id).at_error()
 }
 
-/// Whether the place holds a regular file.
+/// Whether the place holds a regular file that this process may read.
 pub(crate) fn is_file(lookup: &Lookup<'_>) -> bool {
+    is_regular(lookup) && lookup.found.is_ok()
+}
+
+/// Whether the place holds a regular file. That is enough for a script, which whoever runs it has
+/// to be allowed to read, and not this process.
+pub(crate) fn is_regular(lookup: &Lookup<'_>) -> bool {
     lookup.kind() == Some(Kind::File)
 }

@@ -13,6 +13,7 @@ use crate::fast;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Mapped, Place, Purpose};
 use crate::modules::proxy_fcgi::Job;
+use crate::names;
 use crate::request::Request;
 use crate::resolve::LinkPolicy;
 use crate::response::Field;
@@ -81,7 +82,7 @@ impl Plan {
             && (lookup.client_ip.is_none() && !lookup.is_momentary())
             && lookup.vary.borrow().is_empty()
             && !request.is_changed()
-            && request.names.is_empty();
+            && (request.names.is_empty() && !names::are_for_scripts(lookup));
         // Who wants to know how a look-up went is told of each.
         let is_watched =
             lookup.logs("core", Level::Debug) || lookup.logs("authz_core", Level::Debug);

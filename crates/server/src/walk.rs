@@ -14,9 +14,9 @@ use crate::site::section::Section;
 use crate::site::settings::Settings;
 use message::Status;
 use pattern::LimitExceeded;
-use runtime::file::{Errno, Kind};
+use runtime::file::{Errno, Kind, Status as FileStatus};
 use std::cell::RefCell;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 /// Find the file or folder, and what holds for it.
@@ -49,15 +49,8 @@ fn place(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
     let trail = RefCell::new(Trail::new(lookup));
     let found = find(lookup, &trail);
     let mut trail = trail.into_inner();
-    if let Found { at: Ok(entry), .. } = &found {
-        let end = match entry.status.kind {
-            Kind::Directory => found.path.len(),
-            _ => parent_end(&found.path),
-        };
-        trail.extend(lookup, end);
-    } else {
-        trail.extend(lookup, parent_end(&found.path));
-    }
+    let end = if found.seen.is_folder() { found.path.len() } else { parent_end(&found.path) };
+    trail.extend(lookup, end);
     if let Some(failure) = trail.failure.take() {
         return Err(failure);
     }
@@ -66,12 +59,12 @@ fn place(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
         lookup.mark_personal(); // another file than the one that is sent decides
     }
     let sections = trail.sections;
-    let Found { path, at, path_info } = found;
+    let Found { path, seen, path_info } = found;
     let root_len = lookup.place.path().len() - lookup.place.below.len();
     lookup.place.below.truncate(path.len().saturating_sub(root_len));
     lookup.path_info = path_info;
-    lookup.status = at.as_ref().ok().map(|entry| entry.status);
-    lookup.found = at;
+    lookup.status = seen.status;
+    lookup.found = seen.at;
     let mut layers = lookup.host.sections.start();
     lookup.context.merged.lay(&mut layers, &sections);
     let mut matching = Matching::default();
@@ -200,8 +193,7 @@ fn directory_matches(
     path: &[u8],
     matching: &mut Matching,
 ) -> Result<(), LimitExceeded> {
-    let is_folder = matches!(&lookup.found, Ok(entry) if entry.status.kind == Kind::Directory);
-    if is_folder && !path.ends_with(b"/") {
+    if lookup.is_folder() && !path.ends_with(b"/") {
         return lookup.host.sections.by_regex(&[path, b"/"].concat(), matching);
     }
     lookup.host.sections.by_regex(path, matching)
@@ -300,8 +292,37 @@ impl Trail {
 struct Found {
     /// The path of what is there; of what is missing, up to the first missing component.
     path: Vec<u8>,
-    at: Result<Entry, Errno>,
+    seen: Seen,
     path_info: Vec<u8>,
+}
+
+/// What is at a path.
+struct Seen {
+    at: Result<Entry, Errno>,
+    /// Its status, also where this process may not read it. httpd only looks at that, and it is all
+    /// that is to be known of a script, since whoever runs it opens it himself, and of a folder
+    /// whose names nobody lists.
+    status: Option<FileStatus>,
+}
+
+impl Seen {
+    fn new(lookup: &Lookup<'_>, trail: &RefCell<Trail>, below: &[u8]) -> Self {
+        let at = open(lookup, trail, below);
+        let status = match &at {
+            Ok(entry) => Some(entry.status),
+            Err(Errno::ACCESS) => resolved(lookup, trail, below, resolve::status_of).ok(),
+            Err(_) => None,
+        };
+        Self { at, status }
+    }
+
+    fn is_missing(&self) -> bool {
+        matches!(self.at, Err(Errno::NOTDIR | Errno::NOENT))
+    }
+
+    fn is_folder(&self) -> bool {
+        self.status.is_some_and(|status| status.kind == Kind::Directory)
+    }
 }
 
 /// Open the longest part of the path that is there.
@@ -309,9 +330,9 @@ fn find(lookup: &Lookup<'_>, trail: &RefCell<Trail>) -> Found {
     let path = lookup.place.path();
     let below = &lookup.place.below;
     let start = path.len() - below.len();
-    match open(lookup, trail, below) {
-        Err(Errno::NOTDIR | Errno::NOENT) if !below.is_empty() => {}
-        at => return Found { path, at, path_info: Vec::new() },
+    let seen = Seen::new(lookup, trail, below);
+    if !seen.is_missing() || below.is_empty() {
+        return Found { path, seen, path_info: Vec::new() };
     }
     // Whether a part of the path is there is monotonic: search for the border.
     let ends: Vec<usize> = component_ends(below);
@@ -319,29 +340,22 @@ fn find(lookup: &Lookup<'_>, trail: &RefCell<Trail>) -> Found {
     let mut last = None;
     while low < high {
         let middle = usize::midpoint(low, high);
-        match open(lookup, trail, &below[..ends[middle]]) {
-            Err(Errno::NOTDIR | Errno::NOENT) => high = middle,
-            at => {
-                last = Some((middle, at));
-                low = middle + 1;
-            }
+        let seen = Seen::new(lookup, trail, &below[..ends[middle]]);
+        if seen.is_missing() {
+            high = middle;
+        } else {
+            last = Some((middle, seen));
+            low = middle + 1;
         }
     }
-    let at_file = |last: &Option<(usize, Result<Entry, Errno>)>| match last {
-        Some((_, Ok(entry))) => entry.status.kind != Kind::Directory,
-        Some((_, Err(_))) => true,
-        None => false,
-    };
-    if at_file(&last)
-        && let Some((nth, at)) = last
-    {
+    if let Some((nth, seen)) = last.filter(|(_, seen)| !seen.is_folder()) {
         let end = start + ends[nth];
-        return Found { path_info: path[end..].to_vec(), path: path[..end].to_vec(), at };
+        return Found { path_info: path[end..].to_vec(), path: path[..end].to_vec(), seen };
     }
     // A folder, and behind it a name that is not there.
     let end = start + ends.get(low).copied().unwrap_or(below.len());
     let (path, path_info) = (path[..end].to_vec(), path[end..].to_vec());
-    Found { path, at: Err(Errno::NOENT), path_info }
+    Found { path, seen: Seen { at: Err(Errno::NOENT), status: None }, path_info }
 }
 
 fn component_ends(below: &[u8]) -> Vec<usize> {
@@ -351,6 +365,17 @@ fn component_ends(below: &[u8]) -> Vec<usize> {
 }
 
 fn open(lookup: &Lookup<'_>, trail: &RefCell<Trail>, below: &[u8]) -> Result<Entry, Errno> {
+    let (file, status) = resolved(lookup, trail, below, resolve::open)?;
+    Ok(Entry { file, status })
+}
+
+/// What `resolve` makes of `below` under the policies for links that hold on the way.
+fn resolved<T>(
+    lookup: &Lookup<'_>,
+    trail: &RefCell<Trail>,
+    below: &[u8],
+    resolve: impl FnOnce(BorrowedFd<'_>, &[u8], &Policies<'_>) -> Result<T, Errno>,
+) -> Result<T, Errno> {
     let root = lookup.place.root.descriptor(lookup.context.now_s())?;
     let sections = &lookup.host.sections;
     let start = lookup.place.path().len() - lookup.place.below.len();
@@ -369,8 +394,7 @@ fn open(lookup: &Lookup<'_>, trail: &RefCell<Trail>, below: &[u8]) -> Result<Ent
     };
     trail.borrow_mut().uniform = uniform;
     let policies = uniform.map_or(Policies::PerComponent(&at), Policies::Uniform);
-    let (file, status) = resolve::open(root.as_fd(), below, &policies)?;
-    Ok(Entry { file, status })
+    resolve(root.as_fd(), below, &policies)
 }
 
 /// The policy, if it is one for the whole path.

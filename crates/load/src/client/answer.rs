@@ -16,6 +16,10 @@ const SCRATCH_BYTES: usize = 256 * 1024;
 const HEAD_LIMITS: HeadLimits =
     HeadLimits { request_line_bytes: 16 * 1024, field_bytes: 64 * 1024, fields: 1000 };
 
+/// Entries whose heads are remembered: those behind them are parsed each time, as there may be a
+/// million.
+const TEMPLATES_MAX: usize = 10_000;
+
 /// What the connections of a thread share, as only one of them has a turn at a time.
 pub(crate) struct Tools {
     pub(crate) scratch: RefCell<Box<[u8]>>,
@@ -23,7 +27,7 @@ pub(crate) struct Tools {
     pub(crate) translations: Translations,
     pub(crate) pool: Pool,
     parser: RefCell<AnswerParser>,
-    /// For each entry of the plan, the head that it was answered with last.
+    /// For each entry of the plan, up to a limit, the head that it was answered with last.
     templates: RefCell<Vec<Option<AnswerTemplate>>>,
 }
 
@@ -31,7 +35,7 @@ impl Tools {
     /// For a plan of so many entries.
     pub(crate) fn new(entries: usize) -> Self {
         let mut templates = Vec::new();
-        templates.resize_with(entries, || None);
+        templates.resize_with(entries.min(TEMPLATES_MAX), || None);
         Self {
             tls: Rc::default(),
             translations: Translations::default(),

@@ -5,7 +5,9 @@ mod answer;
 mod exchange;
 mod failure;
 mod h2;
+mod race;
 mod transport;
+mod tunnel;
 
 pub(crate) use answer::{Answer, Capture, Tools};
 pub(crate) use exchange::{Asking, Broken, Link, Sent, Unseen};

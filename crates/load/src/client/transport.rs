@@ -1,6 +1,6 @@
 //! Streams of bytes to a server.
 
-use super::{Failed, Failure};
+use super::{Failed, Failure, race, tunnel};
 use runtime::{AsyncWrite, Dial, Stream};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -17,10 +17,13 @@ pub(crate) struct Route {
     /// The addresses of the host, in the resolver's order.
     pub(crate) addresses: Vec<SocketAddr>,
     /// The one of them that answered last: `localhost` has two, and a server on only one of them.
+    /// It is tried first.
     pub(crate) preferred: Arc<AtomicUsize>,
     /// Addresses of this machine to come from, in turn.
     pub(crate) from: Vec<IpAddr>,
     pub(crate) dial: Dial,
+    /// What is said to a proxy that these addresses are of, so that it leads on to the server.
+    pub(crate) tunnel: Option<Arc<[u8]>>,
     /// For https.
     pub(crate) security: Option<Security>,
 }
@@ -34,6 +37,7 @@ pub(crate) struct Security {
 
 impl Route {
     /// Connect to the first of the addresses that answers; `turn` chooses where to come from.
+    /// (httpd's ab moves on to the next address as well, in `start_connect` of support/ab.c.)
     ///
     /// # Errors
     /// What went wrong with the last of them.
@@ -42,7 +46,10 @@ impl Route {
         turn: usize,
         buffers: &Rc<Buffers>,
     ) -> Result<Transport, Failed> {
-        let stream = self.dial(turn).await.map_err(|error| Failed::of_connect(&error))?;
+        let mut stream = self.dial(turn).await.map_err(|error| Failed::of_connect(&error))?;
+        if let Some(request) = &self.tunnel {
+            tunnel::open(&mut stream, request).await?;
+        }
         let Some(security) = &self.security else { return Ok(Transport::Plain(stream)) };
         let connecting = security.connector.connect(stream, security.name.clone(), buffers);
         match connecting.await {
@@ -52,25 +59,21 @@ impl Route {
     }
 
     async fn dial(&self, turn: usize) -> io::Result<Stream> {
-        let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
         let mut dial = self.dial;
         if !self.from.is_empty() {
             dial.from = Some(self.from[turn % self.from.len()]);
         }
-        let preferred = self.preferred.load(Ordering::Relaxed);
-        for step in 0..self.addresses.len() {
-            let place = (preferred + step) % self.addresses.len();
-            match runtime::dial::connect(self.addresses[place], &dial).await {
-                Ok(stream) => {
-                    if step > 0 {
-                        self.preferred.store(place, Ordering::Relaxed);
-                    }
-                    return Ok(stream);
-                }
-                Err(error) => last = error,
-            }
+        if let [only] = self.addresses[..] {
+            return runtime::dial::connect(only, &dial).await;
         }
-        Err(last)
+        let (count, preferred) = (self.addresses.len(), self.preferred.load(Ordering::Relaxed));
+        let places = (0..count).map(|step| (preferred + step) % count);
+        let connect = |place: usize| runtime::dial::connect(self.addresses[place], &dial);
+        let (place, stream) = race::first_of(places, connect).await?;
+        if place != preferred {
+            self.preferred.store(place, Ordering::Relaxed);
+        }
+        Ok(stream)
     }
 }
 
@@ -200,5 +203,36 @@ impl Transport {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
             Self::Secured(tls) => Pin::new(&mut tls.secured).poll_shutdown(context),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runtime::Thread;
+    use runtime::blocking::Blocking;
+    use std::net::TcpListener;
+
+    #[test]
+    fn the_address_that_has_answered_is_the_first_one_from_then_on() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let good = listener.local_addr().unwrap();
+        let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let route = Route {
+            addresses: vec![closed, good],
+            preferred: Arc::default(),
+            from: Vec::new(),
+            dial: Dial::default(),
+            tunnel: None,
+            security: None,
+        };
+        let executor = Thread::new(Blocking::Inline).unwrap();
+        for _ in 0..2 {
+            executor.block_on(route.dial(0)).unwrap();
+            assert_eq!(route.preferred.load(Ordering::Relaxed), 1);
+        }
+        drop(listener);
+        let refused = executor.block_on(route.dial(0)).err().unwrap();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
     }
 }

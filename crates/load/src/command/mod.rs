@@ -3,6 +3,7 @@
 pub mod ab;
 pub mod bench;
 mod exit;
+mod kept;
 mod option;
 pub mod siege;
 

@@ -8,6 +8,9 @@ use std::rc::Rc;
 /// Answers of one user at most; when there are more, all are forgotten.
 const ANSWERS_MAX: usize = 20_000;
 
+/// Bytes of what was found in them, at most: some hundred pages of a hundred references.
+const BYTES_MAX: usize = 32 << 20;
+
 /// Without a word about it, an answer is fresh for a tenth of its age (RFC 9111 section 4.2.2, with
 /// the value of browsers).
 const HEURISTIC_PART: u64 = 10;
@@ -16,6 +19,7 @@ const HEURISTIC_PART: u64 = 10;
 #[derive(Debug)]
 pub struct Cache<T> {
     answers: HashMap<Rc<str>, Kept<T>>,
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -24,6 +28,7 @@ struct Kept<T> {
     etag: Option<Vec<u8>>,
     last_modified: Option<Vec<u8>>,
     found: T,
+    bytes: usize,
 }
 
 /// What is to be done about a URL.
@@ -39,7 +44,7 @@ pub enum Use<T> {
 
 impl<T> Default for Cache<T> {
     fn default() -> Self {
-        Self { answers: HashMap::new() }
+        Self { answers: HashMap::new(), bytes: 0 }
     }
 }
 
@@ -67,19 +72,39 @@ impl<T: Clone> Cache<T> {
         if fields.is_empty() { Use::Fetch } else { Use::Validate(fields) }
     }
 
-    /// Keeps an answer with status 200, if it may be kept.
-    pub fn store(&mut self, url: &Rc<str>, fields: &mut Fields<'_>, now_s: u64, found: T) {
+    /// Keeps an answer with status 200, if it may be kept and is of use, and what was found in it
+    /// with its size.
+    pub fn store(
+        &mut self,
+        url: &Rc<str>,
+        fields: &mut Fields<'_>,
+        now_s: u64,
+        (found, bytes): (T, usize),
+    ) {
         let said = Said::of(fields);
-        if said.no_store {
-            self.answers.remove(url);
+        let fresh_until_s = said.fresh_until_s(now_s);
+        let Said { no_store, etag, last_modified, .. } = said;
+        self.remove(url);
+        if no_store || (fresh_until_s <= now_s && etag.is_none() && last_modified.is_none()) {
             return;
         }
-        if self.answers.len() >= ANSWERS_MAX {
-            self.answers.clear();
+        let words = [&etag, &last_modified].map(|value| value.as_ref().map_or(0, Vec::len));
+        let bytes = bytes + words[0] + words[1];
+        if bytes > BYTES_MAX {
+            return;
         }
-        let fresh_until_s = said.fresh_until_s(now_s);
-        let Said { etag, last_modified, .. } = said;
-        self.answers.insert(url.clone(), Kept { fresh_until_s, etag, last_modified, found });
+        if self.answers.len() >= ANSWERS_MAX || self.bytes + bytes > BYTES_MAX {
+            self.clear();
+        }
+        self.bytes += bytes;
+        let kept = Kept { fresh_until_s, etag, last_modified, found, bytes };
+        self.answers.insert(url.clone(), kept);
+    }
+
+    fn remove(&mut self, url: &str) {
+        if let Some(kept) = self.answers.remove(url) {
+            self.bytes -= kept.bytes;
+        }
     }
 
     /// Takes note that what is kept still holds (status 304), and gives it back.
@@ -97,6 +122,7 @@ impl<T: Clone> Cache<T> {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.answers.clear();
+        self.bytes = 0;
     }
 }
 
@@ -183,7 +209,7 @@ mod tests {
     fn look(head: &str, later_s: u64) -> Use<u32> {
         let mut cache = Cache::default();
         let url: Rc<str> = Rc::from("u");
-        cache.store(&url, &mut fields(head), NOW_S, 7);
+        cache.store(&url, &mut fields(head), NOW_S, (7, 1));
         cache.look("u", NOW_S + later_s)
     }
 
@@ -243,7 +269,7 @@ mod tests {
     fn a_304_makes_it_fresh_again() {
         let mut cache = Cache::default();
         let url: Rc<str> = Rc::from("u");
-        cache.store(&url, &mut fields("ETag: x"), NOW_S, 7);
+        cache.store(&url, &mut fields("ETag: x"), NOW_S, (7, 1));
         assert_eq!(cache.look("u", NOW_S), validate("If-None-Match: x\r\n"));
         let renewed = cache.renew("u", &mut fields("Cache-Control: max-age=5"), NOW_S);
         assert_eq!(renewed, Some(7));
@@ -252,5 +278,24 @@ mod tests {
         assert_eq!(cache.renew("v", &mut fields("ETag: y"), NOW_S), None);
         cache.clear();
         assert_eq!(cache.look("u", NOW_S), Use::Fetch);
+    }
+    #[test]
+    fn it_has_room_for_so_many_bytes_and_keeps_nothing_useless() {
+        let mut cache = Cache::default();
+        let store = |cache: &mut Cache<u32>, url: &str, head: &str, bytes: usize| {
+            cache.store(&Rc::from(url), &mut fields(head), NOW_S, (7, bytes));
+        };
+        for _ in 0..10 {
+            store(&mut cache, "u", "ETag: x", BYTES_MAX / 2);
+        }
+        assert_eq!((cache.answers.len(), cache.bytes), (1, BYTES_MAX / 2 + 1));
+        store(&mut cache, "v", "X: y", BYTES_MAX);
+        assert_eq!(cache.answers.len(), 1, "it could neither be used nor asked about");
+        store(&mut cache, "v", "ETag: x", BYTES_MAX / 3);
+        assert_eq!(cache.answers.len(), 2);
+        store(&mut cache, "w", "ETag: x", BYTES_MAX / 3);
+        assert_eq!((cache.answers.len(), cache.bytes), (1, BYTES_MAX / 3 + 1), "all are forgotten");
+        store(&mut cache, "w", "Cache-Control: no-store", 1);
+        assert_eq!((cache.answers.len(), cache.bytes), (0, 0));
     }
 }

@@ -1,6 +1,6 @@
 //! What was found in a page or stylesheet, as requests that can be sent.
 
-use super::{Found, Kind, Reference, css, html};
+use super::{Found, Kind, css, html};
 use crate::plan::{Entry, Statuses};
 use crate::url::Url;
 use std::rc::Rc;
@@ -38,6 +38,11 @@ impl Resource {
         Self::new(entry, kind, 0, false)
     }
 
+    /// Bytes that it takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.url.len() + self.entry.heap_bytes()
+    }
+
     /// Fields besides those of the entry.
     pub(crate) const fn more_fields(&self) -> &'static [u8] {
         match self.kind {
@@ -51,7 +56,12 @@ impl Resource {
 #[derive(Debug, Default)]
 pub(crate) struct Document {
     pub(crate) resources: Vec<Rc<Resource>>,
+    /// Bytes that it takes, about.
+    pub(crate) bytes: usize,
 }
+
+/// Bytes of a document at most: a page of a few bytes may have a long base and refer to it often.
+const BYTES_MAX: usize = 32 << 20;
 
 impl Document {
     /// Looks through the content of what `of` asked for.
@@ -68,14 +78,42 @@ impl Document {
     }
 
     fn new(found: Found, base: &Url, of: &Resource) -> Self {
-        let resource = |reference: Reference| {
+        let mut document = Self::default();
+        for reference in found.references {
             if reference.kind == Kind::Icon && !of.is_page {
                 // Nobody sees those of frames.
-                return None;
+                continue;
             }
-            let url = base.join(&reference.url)?;
-            Some(Rc::new(Resource::of_reference(&of.entry, url, reference.kind)))
-        };
-        Self { resources: found.references.into_iter().filter_map(resource).collect() }
+            let Some(url) = base.join(&reference.url) else { continue };
+            let resource = Resource::of_reference(&of.entry, url, reference.kind);
+            document.bytes += resource.bytes();
+            if document.bytes > BYTES_MAX {
+                break;
+            }
+            document.resources.push(Rc::new(resource));
+        }
+        document
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Draft, Entry, Options, Variables};
+
+    #[test]
+    fn a_small_page_with_a_long_base_takes_bounded_memory() {
+        let draft = Draft { url: "http://a/", ..Draft::default() };
+        let entry = Entry::new(&draft, &Variables::default(), &Options::default()).unwrap();
+        let page = Resource::new(entry, Kind::Document, 0, true);
+        let images: String = (0..10_000).map(|image| format!("<img src={image}>")).collect();
+        let small = Document::read(images.as_bytes(), &page);
+        assert_eq!(small.resources.len(), 10_000);
+        assert!((5_000_000..BYTES_MAX).contains(&small.bytes), "{}", small.bytes);
+        let content = format!("<base href='/{}/'>{images}", "b".repeat(10_000));
+        let long = Document::read(content.as_bytes(), &page);
+        let targets: usize = long.resources.iter().map(|one| one.entry.url.target.len()).sum();
+        assert!((100..2000).contains(&long.resources.len()), "{}", long.resources.len());
+        assert!(targets < BYTES_MAX, "{targets}");
     }
 }

@@ -134,3 +134,53 @@ proptest! {
         prop_assert_eq!(found(&html), [format!("image {url}")]);
     }
 }
+
+/// Seconds at the pace of a debug build; the square of it would be an hour.
+#[test]
+fn pages_and_stylesheets_are_read_in_time_that_grows_as_their_length() {
+    let begun_ns = runtime::clock::thread_cpu_ns();
+    for part in [
+        "<",
+        "</",
+        "<a x=\">\" ",
+        "<a x='\"",
+        "<!--",
+        "<!",
+        "<script></",
+        "<img x=& ",
+        "&#",
+        "<a ",
+        "<img srcset=\"a (b, ",
+        "<p style=\"x:url(",
+        "\"",
+        "'",
+        "(",
+        "a(",
+        "url(",
+        "url('",
+        "{",
+        "@",
+        "/*",
+        "\\",
+        "@import ",
+        "@media (",
+        "@font-face{src:",
+        "format(",
+        "image-set(",
+        "src:url(",
+    ] {
+        let text = part.repeat(500_000 / part.len());
+        for page in [
+            text.clone(),
+            format!("<style>{text}"),
+            format!("<img srcset='{text}' sizes='{text}'>"),
+        ] {
+            references(page.as_bytes());
+        }
+        for css in [text.clone(), format!("@font-face{{src:{text}"), format!("@media {text}")] {
+            super::css::references(css.as_bytes());
+        }
+    }
+    let took_s = (runtime::clock::thread_cpu_ns() - begun_ns) / 1_000_000_000;
+    assert!(took_s < 30, "{took_s} s");
+}

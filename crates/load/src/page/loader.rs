@@ -13,6 +13,9 @@ pub(crate) const LANES_MAX: usize = 6;
 /// Requests of one page at most.
 const ITEMS_MAX: usize = 20_000;
 
+/// Bytes that they may take together.
+const BYTES_MAX: usize = 64 << 20;
+
 /// Queues by urgency.
 const URGENCIES: usize = 4;
 
@@ -42,6 +45,7 @@ pub(crate) struct Loader {
     servers: Vec<Server>,
     seen: HashSet<Rc<str>>,
     items: usize,
+    bytes: usize,
     /// Not yet ended.
     open: usize,
     /// Hosts that may be asked; all if there are none.
@@ -76,11 +80,15 @@ impl Loader {
             self.icons.push(resource);
             return Added::Later;
         }
+        // Frames may refer to more and more.
+        if self.items.max(self.seen.len()) >= ITEMS_MAX || self.bytes >= BYTES_MAX {
+            return Added::Known;
+        }
         // A redirect may lead back to where it came from, with a cookie; an icon is asked for even
         // if the page shows it as well.
         let may_repeat = resource.redirects > 0 || resource.kind == Kind::Icon;
         let is_new = self.seen.insert(resource.url.clone()) || may_repeat;
-        if !is_new || self.items >= ITEMS_MAX {
+        if !is_new {
             return Added::Known;
         }
         let url = &resource.entry.url;
@@ -88,6 +96,7 @@ impl Loader {
             return Added::Elsewhere;
         }
         let server = self.server(url);
+        self.bytes += resource.bytes();
         let queue = &mut self.servers[server].waiting[urgency(resource.kind)];
         queue.push_back(Item { resource, found_ns: now_ns });
         self.items += 1;
@@ -219,5 +228,22 @@ mod tests {
         loader.close_lane(0);
         assert!(loader.open_lane(0).is_none(), "nothing waits");
         assert!(loader.open_lane(7).is_none() && loader.next(7).is_none());
+    }
+    #[test]
+    fn what_a_page_needs_is_bounded_in_number_and_bytes() {
+        let mut loader = Loader::new(Arc::new(["a".to_owned()]));
+        for number in 0..ITEMS_MAX + 10 {
+            let host = if number % 2 == 0 { "a" } else { "b" };
+            loader.add(resource(&format!("{host}/{number}"), Kind::Image), 0);
+        }
+        assert_eq!((loader.seen.len(), loader.items), (ITEMS_MAX, ITEMS_MAX / 2));
+        let mut loader = Loader::new(Arc::new([]));
+        let long = "b".repeat(10_000);
+        let added = (0..1500).filter(|number| {
+            let image = resource(&format!("a/{number}/{long}"), Kind::Image);
+            loader.add(image, 0) == Added::Waits(0)
+        });
+        let count = added.count();
+        assert!((500..1400).contains(&count) && loader.bytes < BYTES_MAX + 100_000, "{count}");
     }
 }

@@ -1,6 +1,7 @@
 //! URL files: siege's lines and some more words. What a line means as a request is in `request`.
 
-use super::request::{Draft, Entry, FORM, Options, Statuses, Think};
+use super::request::{Draft, Entry, FORM, Options, Think};
+use super::statuses::Statuses;
 use super::values::{Variables, is_name};
 use super::{ENTRIES_MAX, Plan};
 use crate::text::{Fault, duration, nearest};

@@ -22,13 +22,17 @@ pub mod file;
 mod mix;
 pub mod replay;
 mod request;
+mod statuses;
 mod values;
 
-pub use request::{Body, Draft, Entry, Options, Request, Statuses, Think};
+pub use request::{Body, Content, Draft, Entry, Options, Request, Think};
+pub use statuses::Statuses;
 pub use values::{Random, Text, Values, Variable, Variables};
 
 use crate::text::Fault;
 use mix::Mix;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Which request comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +54,8 @@ pub struct Plan {
     mix: Mix,
     /// For each entry, the weights of all before it and its own.
     sums: Vec<u64>,
+    /// For each entry the row of the report that it is counted in; empty where each has its own.
+    rows: Arc<[u32]>,
 }
 
 /// Requests of a plan at most.
@@ -68,7 +74,36 @@ impl Plan {
         }
         let mix = Mix::new(entries.iter().map(|entry| entry.weight));
         let mix = mix.ok_or_else(|| Fault::new("", 0, "a plan without requests"))?;
-        Ok(Self { entries, order, mix, sums })
+        Ok(Self { entries, order, mix, sums, rows: Arc::default() })
+    }
+
+    /// The same where requests of one name are counted together, whatever else differs in them.
+    #[must_use]
+    pub fn counted_by_name(mut self) -> Self {
+        let mut known = HashMap::new();
+        let rows = self.entries.iter().map(|entry| {
+            let next = known.len() as u32;
+            *known.entry(entry.name.as_str()).or_insert(next)
+        });
+        self.rows = rows.collect();
+        self
+    }
+
+    /// For each entry the row of the report that it is counted in; empty where each has its own.
+    pub fn rows(&self) -> Arc<[u32]> {
+        self.rows.clone()
+    }
+
+    /// The names of the rows of a report.
+    pub fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for (place, entry) in self.entries.iter().enumerate() {
+            // Rows are numbered in the order in which they come first.
+            if self.rows.get(place).map_or(place, |row| *row as usize) == names.len() {
+                names.push(entry.name.clone());
+            }
+        }
+        names
     }
 
     /// The requests.

@@ -3,7 +3,8 @@
 //! A line costs 16 bytes, 28 when it is finished; each different request is kept once, as its
 //! `Entry`. Lines whose request cannot be sent again are counted: a log does not hold bodies.
 
-use super::request::{Draft, Entry, Options, Statuses};
+use super::request::{Draft, Entry, Options};
+use super::statuses::Statuses;
 use super::values::Variables;
 use super::{ENTRIES_MAX, Plan};
 use crate::text::{SECOND_NS, shown};
@@ -151,6 +152,9 @@ impl Reader {
         let url = format!("{base}{}", escaped(&line.target));
         let draft = Draft { method: &line.method, url: &url, fields, ..Draft::default() };
         let mut entry = Entry::new(&draft, &Variables::default(), &self.options)?;
+        if let Some(vhost) = &line.vhost {
+            entry.name.push_str(&format!(" of {vhost}"));
+        }
         entry.expect = Some(match line.status {
             // The conditions and ranges that led to these are not in the log.
             304 | 206 => Statuses::of(&[line.status, 200]),
@@ -161,9 +165,11 @@ impl Reader {
 }
 
 impl Recording {
-    /// The requests as a plan, for their entries. Their order is `which`.
-    pub fn plan(&self) -> Result<Plan, crate::text::Fault> {
-        Plan::new(self.entries.clone(), super::Order::InTurn)
+    /// Takes the requests out as a plan, for their entries; their order is `which`. They are
+    /// counted by method and URL: who asked is of no interest in a report.
+    pub fn plan(&mut self) -> Result<Plan, crate::text::Fault> {
+        let entries = std::mem::take(&mut self.entries);
+        Plan::new(entries, super::Order::InTurn).map(Plan::counted_by_name)
     }
 }
 

@@ -72,7 +72,7 @@ fn what_cannot_be_sent_again_is_counted_with_an_example() {
         "h - - [10/Foo/2000:13:55:36 -0700] \"GET /a HTTP/1.1\" 200 5".to_owned(),
         String::new(),
     ];
-    let recording = record(&lines.join("\n"));
+    let mut recording = record(&lines.join("\n"));
     assert_eq!((recording.entries.len(), recording.left_out), (0, lines.len() as u64 - 1));
     assert_eq!(recording.first_left_out.as_deref(), Some("no time in brackets: nonsense"));
     assert!(recording.plan().is_err());
@@ -93,7 +93,7 @@ fn requests_of_a_second_are_spread_over_it() {
         line("13:55:37 -0700", "/a"),
         line("13:55:37 -0700", "/a"),
     ];
-    let recording = record(&lines.join("\n"));
+    let mut recording = record(&lines.join("\n"));
     const MS: u64 = 1_000_000;
     assert_eq!(recording.moments_ns, [0, 500, 1000, 1250, 1500, 1750, 4000].map(|ms| ms * MS));
     let names: Vec<&str> = recording
@@ -104,6 +104,32 @@ fn requests_of_a_second_are_spread_over_it() {
     assert_eq!(names, ["a", "b", "c", "b", "a", "a", "a"]);
     assert_eq!(recording.entries.len(), 3, "each request is kept once");
     assert_eq!(recording.plan().unwrap().entries().len(), 3);
+}
+
+#[test]
+fn requests_are_counted_by_method_and_url_whoever_asked() {
+    let line = |request: &str, agent: &str| {
+        format!("h - - {T} \"{request} HTTP/1.1\" 200 5 \"-\" \"{agent}\"")
+    };
+    let lines = [
+        line("GET /a", "one"),
+        line("GET /a", "other"),
+        line("HEAD /a", "one"),
+        format!("www.x.org:80 {}", line("GET /a", "one")),
+        line("GET /b", "one"),
+        line("GET /a", "third"),
+    ];
+    let plan = record(&lines.join("\n")).plan().unwrap();
+    assert_eq!(plan.entries().len(), 6, "the requests stay different");
+    assert_eq!(plan.rows()[..], [0, 0, 1, 2, 3, 0]);
+    let base = "http://target:81";
+    let names = [
+        format!("GET {base}/a"),
+        format!("HEAD {base}/a"),
+        format!("GET {base}/a of www.x.org"),
+        format!("GET {base}/b"),
+    ];
+    assert_eq!(plan.names(), names);
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! One request of a plan and its bytes: encoded once where nothing in it changes, else each time.
 
 use super::cookies::Cookies;
+use super::statuses::Statuses;
 use super::values::{Part, Text, Values, Variables, check_line};
 use crate::text::{Fault, base64};
 use crate::url::Url;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// What is the same for all requests of a plan.
@@ -19,13 +19,32 @@ pub struct Options {
     /// Fields for every request. One named as a usual field (Host, User-Agent, Accept,
     /// Content-Type, Connection) takes its place; an empty value takes it away, as in curl.
     pub fields: Vec<(String, String)>,
+    /// The method of requests that name none; empty for GET, or POST with a body.
+    pub method: String,
+    /// The body of requests that have none.
+    pub body: Option<Content>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let user_agent = concat!("trivet/", env!("CARGO_PKG_VERSION")).to_owned();
-        Self { keep_alive: true, http10: false, user_agent, fields: Vec::new() }
+        Self {
+            keep_alive: true,
+            http10: false,
+            user_agent: concat!("trivet/", env!("CARGO_PKG_VERSION")).to_owned(),
+            fields: Vec::new(),
+            method: String::new(),
+            body: None,
+        }
     }
+}
+
+/// A body as it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A text, with references.
+    Text(String),
+    /// Bytes as they are.
+    Bytes(Arc<[u8]>),
 }
 
 /// The body of a request.
@@ -62,45 +81,6 @@ pub struct Think {
     pub to_ns: u64,
 }
 
-/// Statuses that count as success.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Statuses(Vec<RangeInclusive<u16>>);
-
-impl Statuses {
-    /// Reads a list such as `200,301-303,4xx`.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
-        let read = |word: &str| -> Option<RangeInclusive<u16>> {
-            let status = |word: &str| {
-                let number = if word.len() == 3 { word.parse().ok() } else { None };
-                number.filter(|status| (100..=999u16).contains(status))
-            };
-            if let Some(class) = word.to_ascii_lowercase().strip_suffix("xx") {
-                let first = status(&format!("{class}00"))?;
-                return Some(first..=first + 99);
-            }
-            let (from, to) = word.split_once('-').unwrap_or((word, word));
-            let range = status(from)?..=status(to)?;
-            (!range.is_empty()).then_some(range)
-        };
-        let ranges = text.split(',').map(|word| {
-            let at = word.as_ptr().addr() - text.as_ptr().addr();
-            let what = "a status was expected: 200, 301-303 or 4xx";
-            read(word.trim()).ok_or_else(|| Fault::new(text, at, what))
-        });
-        ranges.collect::<Result<_, _>>().map(Self)
-    }
-
-    /// These and no others.
-    pub fn of(statuses: &[u16]) -> Self {
-        Self(statuses.iter().map(|status| *status..=*status).collect())
-    }
-
-    /// Whether a status is one of them.
-    pub fn has(&self, status: u16) -> bool {
-        self.0.iter().any(|range| range.contains(&status))
-    }
-}
-
 /// One request of a plan, with what is known about it.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -123,7 +103,7 @@ pub struct Entry {
 /// A request as it was written, before names are looked up.
 #[derive(Clone, Debug, Default)]
 pub struct Draft<'a> {
-    /// The method; empty for GET, or POST with a body.
+    /// The method; empty for that of the options.
     pub method: &'a str,
     /// The URL, with references to variables after its host.
     pub url: &'a str,
@@ -147,12 +127,16 @@ impl Entry {
     /// Makes the request of a draft.
     pub fn new(draft: &Draft<'_>, variables: &Variables, options: &Options) -> Result<Self, Fault> {
         let (url, target) = url_and_target(draft.url, variables)?;
-        let body = match (&draft.bytes, draft.body) {
-            (Some(bytes), _) => Body::Bytes(Arc::clone(bytes)),
-            (None, Some(text)) => Body::Text(variables.text(text)?),
-            (None, None) => Body::None,
+        let body = match (&draft.bytes, draft.body, &options.body) {
+            (Some(bytes), _, _) | (None, None, Some(Content::Bytes(bytes))) => {
+                Body::Bytes(Arc::clone(bytes))
+            }
+            (None, Some(text), _) => Body::Text(variables.text(text)?),
+            (None, None, Some(Content::Text(text))) => Body::Text(variables.text(text)?),
+            (None, None, None) => Body::None,
         };
-        let method = match (draft.method, &body) {
+        let named = if draft.method.is_empty() { &options.method } else { draft.method };
+        let method = match (named, &body) {
             ("", Body::None) => "GET",
             ("", _) => "POST",
             (method, _) => method,
@@ -338,6 +322,13 @@ impl Entry {
         String::from_utf8(out).ok().filter(|host| !host.is_empty()).unwrap_or(self.url.authority())
     }
 
+    /// Bytes that it takes besides itself, about.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        // The target stands in name, URL and request, the fields in the request and in its bytes.
+        let fixed = self.fixed.as_ref().map_or(0, |fixed| fixed.len());
+        3 * self.name.len() + 2 * fixed + self.request.fields.len() * FIELD_BYTES
+    }
+
     fn is_fixed(&self) -> bool {
         let Request { target, fields, body, .. } = &self.request;
         let body_is_fixed = match body {
@@ -399,6 +390,9 @@ impl Entry {
 /// Fields that HTTP/2 has no use for (RFC 9113 section 8.2.2), and Host.
 const CONNECTION_FIELDS: [&str; 7] =
     ["host", "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"];
+
+/// Bytes that a field takes besides its name and value.
+const FIELD_BYTES: usize = size_of::<(String, Text)>() + size_of::<Part>() + 48;
 
 /// Fields of one request at most; servers take a hundred.
 const FIELDS_MAX: usize = 1000;

@@ -233,6 +233,7 @@ impl Variables {
             }
             self.push_named(name, &mut out).map_err(|what| name_at.fault(what))?;
         }
+        out.parts.shrink_to_fit();
         Ok(out)
     }
 
@@ -269,7 +270,8 @@ pub struct Text {
 impl Text {
     /// A text without variables.
     pub fn fixed(text: &str) -> Self {
-        let mut out = Self::default();
+        // No more room than for this one part: there may be a million texts.
+        let mut out = Self { parts: Vec::with_capacity(1) };
         out.push_fixed(text.as_bytes());
         out
     }

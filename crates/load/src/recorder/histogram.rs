@@ -92,12 +92,7 @@ impl Histogram {
 
     /// The standard deviation of the sample, in nanoseconds.
     pub fn deviation_ns(&self) -> f64 {
-        let count = self.count() as f64;
-        if count < 2.0 {
-            return 0.0;
-        }
-        let variance = (self.sum_of_squares - self.sum_ns * self.sum_ns / count) / (count - 1.0);
-        variance.max(0.0).sqrt()
+        deviation(self.count(), self.sum_ns, self.sum_of_squares)
     }
 
     /// Buckets that hold something, in order: the longest duration of each and how many it has.
@@ -120,6 +115,16 @@ impl Histogram {
             .iter_quantiles(5)
             .map(|step| (step.quantile_iterated_to(), step.value_iterated_to()))
     }
+}
+
+/// The standard deviation of a sample.
+pub(super) fn deviation(count: u64, sum: f64, sum_of_squares: f64) -> f64 {
+    let count = count as f64;
+    if count < 2.0 {
+        return 0.0;
+    }
+    let variance = (sum_of_squares - sum * sum / count) / (count - 1.0);
+    variance.max(0.0).sqrt()
 }
 
 #[cfg(test)]

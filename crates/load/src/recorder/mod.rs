@@ -3,12 +3,15 @@
 //! well.
 
 mod histogram;
+mod sketch;
 mod window;
 
 pub use histogram::Histogram;
+pub use sketch::Sketch;
 pub use window::{First, Pages, PerEntry, Row, Window};
 
 use crate::client::{Answer, Failure};
+use std::sync::Arc;
 
 /// What is said of one answered request.
 pub(crate) struct Sample {
@@ -42,6 +45,8 @@ impl Sample {
 /// The books of one thread.
 pub(crate) struct Recorder {
     window: Window,
+    /// For each entry of the plan the row that it is counted in, if that is another number.
+    rows: Arc<[u32]>,
     /// Whether the time between sending and the end is kept apart from the latency.
     keeps_service: bool,
     /// Whether each request is kept for itself.
@@ -49,8 +54,13 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(entries: usize, keeps_service: bool, keeps_rows: bool) -> Self {
-        Self { window: Window::new(entries), keeps_service, keeps_rows }
+    pub(crate) fn new(rows: Arc<[u32]>, keeps_service: bool, keeps_rows: bool) -> Self {
+        Self { window: Window::default(), rows, keeps_service, keeps_rows }
+    }
+
+    fn entry(&mut self, entry: usize) -> &mut PerEntry {
+        let row = self.rows.get(entry).map_or(entry, |row| *row as usize);
+        self.window.entries.entry(row).or_default()
     }
 
     /// A request was answered.
@@ -74,16 +84,15 @@ impl Recorder {
         window.body_bytes += answer.body_bytes;
         window.sent_bytes += sample.sent_bytes;
         window.count_status(answer.status);
-        if let Some(entry) = window.entries.get_mut(sample.entry) {
-            entry.answers += 1;
-            entry.body_bytes += answer.body_bytes;
-            entry.failures += u64::from(sample.fault.is_some());
-            entry.latency.record(latency_ns);
-        }
         if let Some(fault) = sample.fault {
             window.failures[fault as usize] += 1;
             window.faulty_answers += 1;
         }
+        let entry = self.entry(sample.entry);
+        entry.answers += 1;
+        entry.body_bytes += answer.body_bytes;
+        entry.failures += u64::from(sample.fault.is_some());
+        entry.latency.record(latency_ns);
     }
 
     /// A request was not answered, after `waited_ns` since it should have been sent.
@@ -94,9 +103,7 @@ impl Recorder {
         if matches!(failure, Failure::Timeout | Failure::ConnectTimeout) {
             window.latency.record(waited_ns);
         }
-        if let Some(entry) = window.entries.get_mut(entry) {
-            entry.failures += 1;
-        }
+        self.entry(entry).failures += 1;
     }
 
     /// What was sent and received of a request that has no complete answer.
@@ -119,7 +126,6 @@ impl Recorder {
 
     /// Hand over what was counted and begin anew.
     pub(crate) fn take(&mut self) -> Window {
-        let fresh = Window::new(self.window.entries.len());
-        std::mem::replace(&mut self.window, fresh)
+        std::mem::take(&mut self.window)
     }
 }

@@ -1,12 +1,13 @@
 //! What a thread has counted since it was last asked, and sums of such.
 
-use super::Histogram;
+use super::{Histogram, Sketch};
 use crate::client::Failure;
+use std::collections::BTreeMap;
 
 const KINDS: usize = Failure::ALL.len();
 
 /// The books of one thread over one second, or of all threads over a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Window {
     /// Requests that were answered, wrongly or not.
     pub answers: u64,
@@ -50,8 +51,8 @@ pub struct Window {
     pub cpu_ns: u64,
     /// Nanoseconds of waiting for one.
     pub run_queue_ns: u64,
-    /// For each entry of the plan.
-    pub entries: Vec<PerEntry>,
+    /// For each row of the plan that was asked for, by its number.
+    pub entries: BTreeMap<usize, PerEntry>,
     /// The first of each kind of failure.
     pub firsts: Vec<First>,
     /// Every answered request, where that is asked for.
@@ -74,7 +75,7 @@ pub struct Row {
     pub service_us: u32,
 }
 
-/// What one entry of the plan came to.
+/// What one row of the plan came to.
 #[derive(Clone, Debug, Default)]
 pub struct PerEntry {
     /// Requests that were answered.
@@ -83,8 +84,18 @@ pub struct PerEntry {
     pub failures: u64,
     /// Bytes of content.
     pub body_bytes: u64,
-    /// As in [`Window`].
-    pub latency: Histogram,
+    /// As in [`Window`], but for its size.
+    pub latency: Sketch,
+}
+
+impl PerEntry {
+    /// Add what `other` has counted.
+    pub fn add(&mut self, other: &Self) {
+        self.answers += other.answers;
+        self.failures += other.failures;
+        self.body_bytes += other.body_bytes;
+        self.latency.add(&other.latency);
+    }
 }
 
 /// Pages that were loaded with all they need.
@@ -96,8 +107,8 @@ pub struct Pages {
     pub incomplete: u64,
     /// Those that did not come themselves.
     pub failed: u64,
-    /// Under way when the run ended.
-    pub aborted: u64,
+    /// How long those under way when the run ended had been so.
+    pub waiting: Histogram,
     /// From when a page should have been asked for to the end of the last thing it needs.
     pub time: Histogram,
     /// From when it should have been asked for to its own first byte.
@@ -119,7 +130,7 @@ impl Pages {
         self.loaded += other.loaded;
         self.incomplete += other.incomplete;
         self.failed += other.failed;
-        self.aborted += other.aborted;
+        self.waiting.add(&other.waiting);
         self.time.add(&other.time);
         self.first_byte.add(&other.first_byte);
         self.requests += other.requests;
@@ -144,37 +155,6 @@ pub struct First {
 }
 
 impl Window {
-    /// Empty books for a plan of so many entries.
-    pub fn new(entries: usize) -> Self {
-        Self {
-            answers: 0,
-            faulty_answers: 0,
-            redirected: 0,
-            failures: [0; KINDS],
-            statuses: Vec::new(),
-            latency: Histogram::default(),
-            service: Histogram::default(),
-            first_byte: Histogram::default(),
-            connect: Histogram::default(),
-            received_bytes: 0,
-            body_bytes: 0,
-            sent_bytes: 0,
-            repeated: 0,
-            aborted: 0,
-            waiting: Histogram::default(),
-            late: 0,
-            slipped: 0,
-            kept: 0,
-            users: 0,
-            cpu_ns: 0,
-            run_queue_ns: 0,
-            entries: vec![PerEntry::default(); entries],
-            firsts: Vec::new(),
-            rows: Vec::new(),
-            pages: None,
-        }
-    }
-
     pub(super) fn count_status(&mut self, status: u16) {
         self.add_status(status, 1);
     }
@@ -241,11 +221,8 @@ impl Window {
         self.users += other.users;
         self.cpu_ns += other.cpu_ns;
         self.run_queue_ns += other.run_queue_ns;
-        for (sum, more) in self.entries.iter_mut().zip(&other.entries) {
-            sum.answers += more.answers;
-            sum.failures += more.failures;
-            sum.body_bytes += more.body_bytes;
-            sum.latency.add(&more.latency);
+        for (row, more) in &other.entries {
+            self.entries.entry(*row).or_default().add(more);
         }
         other.firsts.iter().for_each(|first| self.remember(first.clone()));
         self.rows.extend_from_slice(&other.rows);
@@ -261,14 +238,22 @@ mod tests {
 
     #[test]
     fn what_ended_counts_each_request_once() {
-        let mut window = Window::new(1);
-        window.answers = 10;
+        let mut window = Window { answers: 10, faulty_answers: 2, ..Window::default() };
         window.failures[Failure::Status as usize] = 2;
-        window.faulty_answers = 2;
         window.failures[Failure::Refused as usize] = 3;
         assert_eq!((window.failed(), window.ended()), (5, 13));
         let mut sum = window.clone();
         sum.add(&window);
         assert_eq!(sum.ended(), 26);
+    }
+    #[test]
+    fn only_rows_that_were_asked_for_take_memory() {
+        let mut second = Window::default();
+        second.entries.entry(999_999).or_default().latency.record(5000);
+        let mut total = Window::default();
+        total.add(&second);
+        total.add(&second);
+        assert_eq!(total.entries.len(), 1);
+        assert_eq!(total.entries[&999_999].latency.count(), 2);
     }
 }

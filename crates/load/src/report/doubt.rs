@@ -21,6 +21,8 @@ pub enum Doubt {
     },
     /// The rate of the second half differs from that of the first by so much, in percent.
     Drift(f64),
+    /// There was no good answer in the first half, and there were in the second.
+    SilentAtFirst,
     /// Users, rate and latency do not fit together by so much, in percent (Little's law).
     Little(f64),
     /// So many requests had waited longer than the 99th percentile when the run ended.
@@ -76,6 +78,9 @@ impl Doubt {
                 if percent < 0.0 { "-" } else { "+" },
                 figure(percent.abs())
             ),
+            Self::SilentAtFirst => "nothing was answered in the first half, or only with faults, \
+                 and then there were good answers: not yet steady"
+                .to_owned(),
             Self::Little(percent) => format!(
                 "users, rate and latency do not fit together by {} % (Little's law): part of \
                  the time is in no figure",
@@ -166,6 +171,9 @@ fn drift(record: &Record) -> Option<Doubt> {
         part.iter().map(|second| second.rate).sum::<f64>() / part.len() as f64
     };
     let (first, second) = whole.split_at(whole.len() / 2);
+    if mean(first) == 0.0 {
+        return (mean(second) > 0.0).then_some(Doubt::SilentAtFirst);
+    }
     let percent = (mean(second) / mean(first) - 1.0) * 100.0;
     (percent.abs() > DRIFT_PERCENT).then_some(Doubt::Drift(percent))
 }
@@ -263,6 +271,21 @@ mod tests {
             record.seconds[3].users = 11;
         });
         assert_eq!(ramp, []);
+    }
+
+    #[test]
+    fn a_server_that_came_late_makes_no_percentage() {
+        let rates = |rates: [f64; 2]| {
+            doubts(|record| {
+                let (first, second) = record.seconds.split_at_mut(5);
+                first.iter_mut().for_each(|one| one.rate = rates[0]);
+                second.iter_mut().for_each(|one| one.rate = rates[1]);
+            })
+        };
+        assert_eq!(rates([0.0, 500.0]), [Doubt::SilentAtFirst]);
+        assert!(Doubt::SilentAtFirst.text().starts_with("nothing was answered in the first half"));
+        assert_eq!(rates([0.0, 0.0]), []);
+        assert_eq!(rates([100.0, 0.0]), [Doubt::Drift(-100.0)]);
     }
 
     #[test]

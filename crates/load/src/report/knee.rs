@@ -18,6 +18,8 @@ pub struct Knee {
     pub fails_at: Option<f64>,
     /// A longer run confirmed that it holds.
     pub confirmed: bool,
+    /// Why the search went no further, where a run could not be made.
+    pub stopped: Option<String>,
     /// Every run, in order.
     pub tries: Vec<KneeTry>,
 }
@@ -32,7 +34,7 @@ pub struct KneeTry {
     pub confirms: bool,
     /// Answers without fault, or pages, per second.
     pub rate: f64,
-    /// Of the latency, or of pages, in microseconds.
+    /// Of the latency, or of pages, in microseconds; as conditions have it, with those waiting.
     pub p50_us: f64,
     /// As above.
     pub p99_us: f64,
@@ -49,7 +51,7 @@ impl Knee {
     pub fn sentence(&self) -> String {
         let Self { unit, condition, .. } = self;
         let confirmed = if self.confirmed { "confirmed by a longer run" } else { "not confirmed" };
-        match (self.holds_at, self.fails_at) {
+        let mut sentence = match (self.holds_at, self.fails_at) {
             (Some(good), Some(bad)) => format!(
                 "{condition} holds up to {} {unit} and fails at {}; {confirmed}",
                 figure(good),
@@ -61,7 +63,12 @@ impl Knee {
             ),
             (None, Some(bad)) => format!("{condition} fails at {} {unit} already", figure(bad)),
             (None, None) => format!("nothing is known of {condition}"),
+        };
+        if let Some(why) = &self.stopped {
+            sentence.push_str("; it went no further: ");
+            sentence.push_str(why);
         }
+        sentence
     }
 }
 

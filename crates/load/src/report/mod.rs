@@ -13,6 +13,7 @@ mod record;
 mod rows;
 mod text;
 pub mod units;
+mod urls;
 
 pub use compare::{Comparison, Row, Verdict};
 pub use csv::csv;
@@ -23,6 +24,7 @@ pub use json::{json, parse};
 pub use knee::{Knee, KneeTry, heading as knee_heading};
 pub use pages::{PageSecond, PageSummary};
 pub use record::{
-    Figures, Machine, Moment, PerSecond, PerUrl, Record, Server, ServerSecond, Summary, Times,
+    Figures, Machine, Moment, PerSecond, Record, Server, ServerSecond, Summary, Times,
 };
 pub use text::text;
+pub use urls::{OtherUrls, PerUrl};

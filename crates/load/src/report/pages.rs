@@ -1,6 +1,6 @@
 //! Pages in figures, where whole pages are loaded.
 
-use super::record::Times;
+use super::record::{Times, buckets_us};
 use super::units::{bytes, count, figure};
 use crate::recorder::Pages;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,8 @@ pub struct PageSummary {
     pub first_byte_us: Times,
     /// The times of pages: each bucket by its longest time in microseconds, and how many it has.
     pub histogram_us: Vec<(f64, u64)>,
+    /// The same of those under way when the run ended: how long they had been.
+    pub waiting_us: Vec<(f64, u64)>,
     /// Requests for each page, its own included.
     pub requests_per_page: f64,
     /// Bytes that came for each page, heads and framing included.
@@ -46,11 +48,12 @@ impl PageSummary {
             loaded: pages.loaded,
             incomplete: pages.incomplete,
             failed: pages.failed,
-            aborted: pages.aborted,
+            aborted: pages.waiting.count(),
             rate: if elapsed_s > 0.0 { pages.loaded as f64 / elapsed_s } else { 0.0 },
             time_us: Times::from(&pages.time),
             first_byte_us: Times::from(&pages.first_byte),
-            histogram_us: pages.time.buckets().map(|(ns, n)| (ns as f64 / 1e3, n)).collect(),
+            histogram_us: buckets_us(&pages.time),
+            waiting_us: buckets_us(&pages.waiting),
             requests_per_page: each(pages.requests),
             bytes_per_page: each(pages.bytes),
             cached: pages.cached,

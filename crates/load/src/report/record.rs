@@ -4,8 +4,9 @@
 //! `summary.latency_us.p50`. Fields may be added; none changes its name, unit or meaning without a
 //! new `version`.
 
+use super::urls::{self, OtherUrls, PerUrl};
 use super::{Doubt, Knee, PageSecond, PageSummary};
-use crate::recorder::{First, Histogram, PerEntry, Window};
+use crate::recorder::{First, Histogram, Sketch, Window};
 use crate::run::{Outcome, Second};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -35,12 +36,16 @@ pub struct Record {
     pub summary: Summary,
     /// The first failure of each kind, the earliest first.
     pub firsts: Vec<Moment>,
-    /// For each URL.
+    /// For each URL, in the order of the plan; of many those that were asked most, in that order.
     pub urls: Vec<PerUrl>,
+    /// All the others, if there are more than this holds.
+    pub other_urls: Option<OtherUrls>,
     /// For each second.
     pub seconds: Vec<PerSecond>,
     /// The latencies: each bucket by its longest time in microseconds, and how many it has.
     pub histogram_us: Vec<(f64, u64)>,
+    /// The same of requests under way when the run ended: how long they had been.
+    pub waiting_us: Vec<(f64, u64)>,
     /// What makes these figures doubtful.
     pub doubts: Vec<String>,
     /// The search that this run was the result of (`--find-max`).
@@ -250,22 +255,6 @@ pub struct Moment {
     pub text: String,
 }
 
-/// What one URL of the plan came to.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PerUrl {
-    /// Method and URL.
-    pub name: String,
-    /// Requests that were answered.
-    pub answers: u64,
-    /// Requests that failed.
-    pub errors: u64,
-    /// Bytes of content.
-    pub body_bytes: u64,
-    /// As in [`Summary`].
-    pub latency_us: Times,
-}
-
 /// One second. The last one is shorter as a rule.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -306,8 +295,33 @@ fn us(ns: u64) -> f64 {
     ns as f64 / 1000.0
 }
 
+/// Buckets by their longest times in microseconds.
+pub(super) fn buckets_us(all: &Histogram) -> Vec<(f64, u64)> {
+    all.buckets().map(|(ns, count)| (us(ns), count)).collect()
+}
+
 impl From<&Histogram> for Times {
     fn from(all: &Histogram) -> Self {
+        let percentile = |percent| us(all.percentile_ns(percent));
+        Self {
+            count: all.count(),
+            min: us(all.min_ns()),
+            mean: all.mean_ns() / 1000.0,
+            stddev: all.deviation_ns() / 1000.0,
+            p50: percentile(50.0),
+            p75: percentile(75.0),
+            p90: percentile(90.0),
+            p95: percentile(95.0),
+            p99: percentile(99.0),
+            p99_9: percentile(99.9),
+            p99_99: percentile(99.99),
+            max: us(all.max_ns()),
+        }
+    }
+}
+
+impl From<&Sketch> for Times {
+    fn from(all: &Sketch) -> Self {
         let percentile = |percent| us(all.percentile_ns(percent));
         Self {
             count: all.count(),
@@ -418,6 +432,7 @@ impl Record {
         let mut firsts: Vec<Moment> = total.firsts.iter().map(Moment::from).collect();
         firsts.iter_mut().for_each(|first| first.at_s -= figures.warm_up_s);
         firsts.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+        let (urls, other_urls) = urls::of(total, names);
         let mut record = Self {
             version: VERSION,
             command: std::env::args().collect(),
@@ -428,32 +443,17 @@ impl Record {
             tls: outcome.agreed.as_ref().map(Tls::new),
             fell_back: outcome.fell_back,
             firsts,
-            urls: total
-                .entries
-                .iter()
-                .zip(names)
-                .map(|(entry, name)| PerUrl::new(entry, name))
-                .collect(),
+            urls,
+            other_urls,
             seconds,
-            histogram_us: total.latency.buckets().map(|(ns, count)| (us(ns), count)).collect(),
+            histogram_us: buckets_us(&total.latency),
+            waiting_us: buckets_us(&total.waiting),
             doubts: Vec::new(),
             knee: None,
         };
         record.summary.stolen_percent = outcome.stolen_percent;
         record.doubts = Doubt::all(&record).iter().map(Doubt::text).collect();
         record
-    }
-}
-
-impl PerUrl {
-    fn new(entry: &PerEntry, name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            answers: entry.answers,
-            errors: entry.failures,
-            body_bytes: entry.body_bytes,
-            latency_us: Times::from(&entry.latency),
-        }
     }
 }
 

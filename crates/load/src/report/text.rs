@@ -2,11 +2,8 @@
 
 use super::record::Record;
 use super::units::seconds;
-use super::{knee, pages, rows};
+use super::{knee, pages, rows, urls};
 use std::fmt::{self, Write as _};
-
-/// URLs that have a line of their own.
-const URLS_MAX: usize = 20;
 
 /// The report as text.
 pub fn text(record: &Record) -> String {
@@ -86,12 +83,12 @@ fn write_failures(out: &mut String, record: &Record) -> fmt::Result {
 fn write_urls(out: &mut String, record: &Record) -> fmt::Result {
     let [requests, errors, p50, p99, max] = rows::URLS;
     writeln!(out, "\n  {requests:>10} {errors:>9} {p50:>9} {p99:>9} {max:>9}  URL")?;
-    for url in record.urls.iter().take(URLS_MAX) {
+    for url in record.urls.iter().take(urls::LINES_MAX) {
         let [requests, errors, p50, p99, max] = rows::url(url);
         writeln!(out, "  {requests:>10} {errors:>9} {p50:>9} {p99:>9} {max:>9}  {}", url.name)?;
     }
-    match record.urls.len().checked_sub(URLS_MAX) {
-        Some(more) if more > 0 => writeln!(out, "  and {more} more: see --json"),
-        _ => Ok(()),
+    match urls::unshown(record, urls::LINES_MAX) {
+        Some(others) => writeln!(out, "  {others}; see --json"),
+        None => Ok(()),
     }
 }

@@ -10,45 +10,12 @@ use crate::plan::{Cursor, Entry};
 use crate::url::Url;
 use runtime::{clock, timer};
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher as _, RandomState};
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Documents that a thread knows at most; when there are more, all are forgotten.
-const DOCUMENTS_MAX: usize = 2000;
-
 /// As [`super::user`] has it: a pause before the next attempt to connect.
 const PAUSE_MS: (u64, u64) = (1, 100);
-
-/// A content by its hash and length, and where it came from.
-type Contents = (u64, usize, Rc<str>);
-
-/// What the browsers of a thread need not find out twice.
-#[derive(Default)]
-pub(crate) struct Shelf {
-    documents: RefCell<HashMap<Contents, Rc<Document>>>,
-    hasher: RandomState,
-    /// For each entry of the plan whose request is always the same.
-    pages: RefCell<HashMap<usize, Rc<Resource>>>,
-}
-
-impl Shelf {
-    /// What is found in this content: looked for once for each content.
-    pub(crate) fn document(&self, content: &[u8], of: &Resource) -> Rc<Document> {
-        let key = (self.hasher.hash_one(content), content.len(), of.url.clone());
-        if let Some(known) = self.documents.borrow().get(&key) {
-            return known.clone();
-        }
-        let document = Rc::new(Document::read(content, of));
-        let mut documents = self.documents.borrow_mut();
-        if documents.len() >= DOCUMENTS_MAX {
-            documents.clear();
-        }
-        documents.insert(key, document.clone());
-        document
-    }
-}
 
 /// A browser, as all that happens in it at once sees it.
 pub(crate) struct Browser {
@@ -88,9 +55,9 @@ impl Browser {
             let recorded = turn.number.and_then(|number| shared.recorded(number));
             let index = recorded.unwrap_or_else(|| shared.plan.next(&mut cursor));
             let entry = &shared.plan.entries()[index];
-            self.worker.visits.set(self.worker.visits.get() + 1);
+            self.worker.visits.borrow_mut().insert(self.id, turn.intended_ns);
             self.visit(&turn, index, &mut cursor).await;
-            self.worker.visits.set(self.worker.visits.get() - 1);
+            self.worker.visits.borrow_mut().remove(&self.id);
             self.worker.rest();
             if let Some(think) = entry.think.or(shared.options.think) {
                 timer::sleep(Duration::from_nanos(cursor.think_ns(think))).await;
@@ -129,9 +96,7 @@ impl Browser {
     fn page(&self, index: usize, cursor: &mut Cursor) -> (Rc<Resource>, Option<Vec<u8>>) {
         let entry = &self.worker.shared.plan.entries()[index];
         if entry.fixed().is_some() {
-            let mut pages = self.worker.shelf.pages.borrow_mut();
-            let new = || Rc::new(Resource::new(entry.clone(), Kind::Document, 0, true));
-            return (pages.entry(index).or_insert_with(new).clone(), None);
+            return (self.worker.shelf.page(&self.worker.shared.plan, index), None);
         }
         let mut bytes = Vec::new();
         self.write(entry, cursor, &mut bytes);

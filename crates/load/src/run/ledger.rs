@@ -21,9 +21,9 @@ pub(super) struct Ledger {
     /// When the last request had ended, while all threads have ended as there was nothing more.
     done_ns: Option<u64>,
     warm_up_ns: u64,
-    entries: usize,
 }
 
+#[derive(Default)]
 struct Pending {
     until_ns: u64,
     window: Window,
@@ -31,16 +31,14 @@ struct Pending {
 
 impl Ledger {
     pub(super) fn new(shared: &Shared) -> Self {
-        let entries = shared.plan.entries().len();
         Self {
-            total: Window::new(entries),
+            total: Window::default(),
             pending: VecDeque::new(),
             next: vec![Some(0); shared.options.threads],
             closed: 0,
             closed_ns: 0,
             done_ns: Some(0),
             warm_up_ns: shared.options.warm_up_ns,
-            entries,
         }
     }
 
@@ -61,7 +59,7 @@ impl Ledger {
     pub(super) fn enter(&mut self, index: usize, report: &Report) {
         let place = report.second - self.closed;
         while self.pending.len() <= place {
-            self.pending.push_back(Pending { until_ns: 0, window: Window::new(self.entries) });
+            self.pending.push_back(Pending::default());
         }
         let pending = &mut self.pending[place];
         pending.until_ns = pending.until_ns.max(report.until_ns);
@@ -103,18 +101,17 @@ mod tests {
     use super::*;
 
     fn report(second: usize, until_ns: u64, done_ns: Option<u64>) -> Report {
-        let window = Window::new(1);
+        let window = Window::default();
         Report { second, until_ns, window, is_last: done_ns.is_some(), done_ns }
     }
 
     #[test]
     fn a_thread_that_hears_of_the_end_too_late_makes_no_run_longer() {
         let (next, pending) = (vec![Some(0), Some(0)], VecDeque::new());
-        let total = Window::new(1);
-        let (closed, closed_ns, warm_up_ns, entries) = (0, 0, 100, 1);
+        let total = Window::default();
+        let (closed, closed_ns, warm_up_ns) = (0, 0, 100);
         let done_ns = Some(0);
-        let mut ledger =
-            Ledger { total, pending, next, closed, closed_ns, done_ns, warm_up_ns, entries };
+        let mut ledger = Ledger { total, pending, next, closed, closed_ns, done_ns, warm_up_ns };
         // The last request ends at 950; the other thread, without any, has closed a second by then.
         ledger.enter(0, &report(0, 950, Some(950)));
         ledger.enter(1, &report(0, 1000, None));

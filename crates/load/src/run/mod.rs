@@ -11,11 +11,12 @@ mod routes;
 mod script;
 mod sending;
 mod shared;
+mod shelf;
 mod user;
 mod visit;
 mod worker;
 
-pub use options::{Hears, Options, REDIRECTS_MAX, Visits};
+pub use options::{Hears, Options, Proxy, REDIRECTS_MAX, Visits};
 pub use routes::Unresolved;
 pub use script::{Actor, Ask, Script, Seen, Step, Trouble};
 

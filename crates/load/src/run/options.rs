@@ -33,6 +33,17 @@ pub struct Visits {
     pub keeps_waterfall: bool,
 }
 
+/// A proxy that leads on to servers of https.
+#[derive(Clone, Debug)]
+pub struct Proxy {
+    /// Its name or address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Fields for it, each ended: credentials.
+    pub fields: String,
+}
+
 /// How requests are sent, and when the run ends.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -54,6 +65,8 @@ pub struct Options {
     pub pipeline: u32,
     /// How connections of https are secured; without it there are none.
     pub connector: Option<tls::Connector>,
+    /// The way to servers of https leads through this proxy.
+    pub proxy: Option<Proxy>,
     /// Speak HTTP/2: where TLS is, if the server does as well, else without asking.
     pub http2: bool,
     /// Users who share a connection of HTTP/2, each with a stream of it.
@@ -104,6 +117,7 @@ impl Default for Options {
             keeps_alive: true,
             pipeline: 1,
             connector: None,
+            proxy: None,
             http2: false,
             streams: 1,
             think: None,

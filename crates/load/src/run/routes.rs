@@ -1,7 +1,7 @@
 //! From the hosts of a plan to addresses, once, before the first request.
 
-use super::Options;
 use super::worker::Worker;
+use super::{Options, Proxy};
 use crate::client::{Route, Security};
 use crate::plan::Plan;
 use crate::url::{Scheme, Url};
@@ -49,8 +49,10 @@ pub(super) fn resolve(
 /// # Errors
 /// When the resolver finds no address.
 pub(super) fn route(url: &Url, options: &Options) -> Result<Route, Unresolved> {
-    let unresolved = |error| Unresolved { host: url.host.clone(), error };
-    let found = (url.host.as_str(), url.port).to_socket_addrs().map_err(unresolved)?;
+    let proxy = options.proxy.as_ref().filter(|_| url.scheme == Scheme::Https);
+    let (host, port) = proxy.map_or((&url.host, url.port), |proxy| (&proxy.host, proxy.port));
+    let unresolved = |error| Unresolved { host: host.clone(), error };
+    let found = (host.as_str(), port).to_socket_addrs().map_err(unresolved)?;
     let mut addresses: Vec<SocketAddr> = Vec::new();
     for address in found {
         if !addresses.contains(&address) {
@@ -62,8 +64,17 @@ pub(super) fn route(url: &Url, options: &Options) -> Result<Route, Unresolved> {
     }
     let dial = Dial { from: None, buffer_bytes: options.buffer_bytes, resets: options.resets };
     let (preferred, from) = (Arc::default(), options.from.clone());
+    let tunnel = proxy.map(|proxy| connect_request(url, proxy).into_bytes().into());
     let security = security(url, options).map_err(unresolved)?;
-    Ok(Route { addresses, preferred, from, dial, security })
+    Ok(Route { addresses, preferred, from, dial, tunnel, security })
+}
+
+/// What a proxy is asked for: the authority with its port, whichever that is (RFC 9110 section
+/// 9.3.6).
+fn connect_request(url: &Url, proxy: &Proxy) -> String {
+    let host = if url.host.contains(':') { format!("[{}]", url.host) } else { url.host.clone() };
+    let (port, fields) = (url.port, &proxy.fields);
+    format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{fields}\r\n")
 }
 
 /// How the server of a URL is to prove who it is.

@@ -407,7 +407,8 @@ impl Visit {
                 let document = self.document(&head, body, resource);
                 if status == 200 && resource.entry.request().method == "GET" {
                     let (mut cache, url) = (self.browser.cache.borrow_mut(), &resource.url);
-                    cache.store(url, &mut head.fields(), now_s(), document.clone());
+                    let found = (document.clone(), document.bytes);
+                    cache.store(url, &mut head.fields(), now_s(), found);
                 }
                 self.want_all(&document);
             }

@@ -1,8 +1,9 @@
 //! One thread of a run: its users, its share of the schedule, its books.
 
 use super::arrivals::Arrival;
-use super::browser::{Browser, Shelf};
+use super::browser::Browser;
 use super::shared::Shared;
+use super::shelf::Shelf;
 use super::user::User;
 use crate::client::{Route, Tools};
 use crate::plan::Cursor;
@@ -11,7 +12,7 @@ use crate::url::Url;
 use runtime::blocking::Blocking;
 use runtime::{Alarm, Thread, clock, run_queue, thread};
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
@@ -98,8 +99,8 @@ pub(crate) struct Worker {
     pub(super) more_routes: RefCell<Vec<(Url, Rc<Route>)>>,
     /// What was found in pages.
     pub(crate) shelf: Shelf,
-    /// Pages under way.
-    pub(crate) visits: Cell<u32>,
+    /// For each user with a page under way when that should have been asked for.
+    pub(crate) visits: RefCell<HashMap<u32, u64>>,
 }
 
 /// Runs until the end of the run; the books go out as they are closed.
@@ -139,7 +140,7 @@ impl Worker {
         let keeps_rows = shared.options.keeps_rows;
         Self {
             tools: Tools::new(entries),
-            recorder: RefCell::new(Recorder::new(entries, keeps_service, keeps_rows)),
+            recorder: RefCell::new(Recorder::new(shared.plan.rows(), keeps_service, keeps_rows)),
             index,
             arrivals: RefCell::default(),
             absent: RefCell::new(Cursor::new(shared.options.seed, u32::MAX)),
@@ -159,7 +160,7 @@ impl Worker {
             last_end_ns: Cell::new(0),
             more_routes: RefCell::default(),
             shelf: Shelf::default(),
-            visits: Cell::new(0),
+            visits: RefCell::default(),
             shared,
         }
     }
@@ -439,10 +440,12 @@ impl Worker {
             run_queue_ns - std::mem::replace(&mut books.run_queue_ns, run_queue_ns);
         window.users = self.live_max.replace(self.live.get());
         if is_last {
-            if self.visits.get() > 0 {
-                window.pages.get_or_insert_default().aborted = u64::from(self.visits.get());
-            }
             let now_ns = clock::monotonic_ns();
+            let visits = self.visits.borrow();
+            for intended_ns in visits.values().filter(|intended_ns| self.counts(**intended_ns)) {
+                let pages = window.pages.get_or_insert_default();
+                pages.waiting.record(now_ns.saturating_sub(*intended_ns));
+            }
             let under_way = self.under_way.borrow();
             let counts = |one: &&UnderWay| one.intended_ns > 0 && self.counts(one.intended_ns);
             for UnderWay { intended_ns, count } in under_way.iter().filter(counts) {

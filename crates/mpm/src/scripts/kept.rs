@@ -9,8 +9,8 @@ use crate::broker::{Broker, Order, Outcome, ProcessId, RequestId};
 use process::{Event, Process, exit_line};
 use runtime::clock;
 use runtime::programs::{
-    Counter, Denial, Doorway, Heard, Identity, Launch, Limits, Malformed, Report, Step, Wanted,
-    Whom, Word, log_pipe,
+    Counter, Denial, Doorway, Heard, Identity, Launch, Malformed, Report, Step, Wanted, Whom, Word,
+    log_pipe,
 };
 use server::{Server, Severity};
 use std::collections::BTreeMap;
@@ -89,9 +89,10 @@ impl<'a> Kept<'a> {
 
     /// When [`Self::act`] has something to do although nothing happens.
     pub(super) fn due_ms(&self) -> u64 {
-        let kills = self.processes.values().map(Process::kill_ms);
+        let of_process = |process: &Process| process.kill_ms().min(process.silence_ms());
+        let processes = self.processes.values().map(of_process);
         let broker = self.broker.due_ms(clock::monotonic_ms());
-        kills.chain(broker).min().unwrap_or(u64::MAX)
+        processes.chain(broker).min().unwrap_or(u64::MAX)
     }
 
     /// A request that the process `owner` serves wants a process.
@@ -170,7 +171,10 @@ impl<'a> Kept<'a> {
                 }
             }
         }
-        self.processes.values_mut().for_each(|process| process.kill_if_overdue(now_ms));
+        for process in self.processes.values_mut() {
+            process.kill_if_overdue(now_ms);
+            process.tell_of_silence(self.server, now_ms);
+        }
     }
 
     fn start(&mut self, id: ProcessId, class: &Rc<Wanted>) -> Result<(), Report> {
@@ -196,7 +200,7 @@ impl<'a> Kept<'a> {
             arguments: &order.arguments,
             environment: &environment,
             folder: &order.folder,
-            limits: Limits::default(),
+            limits: order.limits,
             whom: match of_server {
                 true => Whom::Server(self.server.user()),
                 false => Whom::Other(&find),

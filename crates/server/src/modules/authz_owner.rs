@@ -14,10 +14,10 @@ pub(crate) static MODULE: Module<Builder> =
 /// `Require file-owner`
 pub(crate) fn check(lookup: &Lookup<'_>) -> Verdict {
     let Some(user) = &lookup.user else { return Verdict::DeniedNoUser };
-    let Ok(entry) = &lookup.found else {
+    let Some(status) = lookup.status else {
         return deny(lookup, 1634, &format!("could not stat file {}", lookup.display_path()));
     };
-    let Some(owner) = process::user_by_id(entry.status.uid) else {
+    let Some(owner) = process::user_by_id(status.uid) else {
         return deny(lookup, 1636, "could not get name of file owner");
     };
     if owner.name.as_bytes() != user.as_slice() {
@@ -33,11 +33,11 @@ pub(crate) fn file_group(lookup: &Lookup<'_>) -> Option<String> {
     if !lookup.site().language.has_module(MODULE.name) {
         return None;
     }
-    let Ok(entry) = &lookup.found else {
+    let Some(status) = lookup.status else {
         deny(lookup, 1639, &format!("could not stat file {}", lookup.display_path()));
         return None;
     };
-    let name = process::group_by_id(entry.status.gid);
+    let name = process::group_by_id(status.gid);
     if name.is_none() {
         deny(lookup, 1641, "could not get name of file group");
     }

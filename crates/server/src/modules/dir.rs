@@ -174,9 +174,10 @@ pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     fallback(lookup)
 }
 
-/// Whether an index file is there, or something that needs none.
+/// Whether an index file is there, or something that needs none. As in httpd one that may not be
+/// read is one as well: a script perhaps, and else refused.
 fn is_answer(found: &Lookup<'_>) -> bool {
-    phase::is_file(found) || found.forward.is_some()
+    phase::is_regular(found) || found.forward.is_some()
 }
 
 /// `FallbackResource`: a local URL for everything that is not there (mod_dir.c, fixup_dflt).

@@ -85,7 +85,7 @@ impl Lease {
             self.pool.show(&mut state, now_ms);
         }
         let age_ms = state.known.since_ms.map(|since| now_ms.saturating_sub(since));
-        if age_ms.is_some_and(|age| age < KNOWN_MS) || self.pool.at.is_none() {
+        if age_ms.is_some_and(|age| age < KNOWN_MS) {
             return;
         }
         state.known.since_ms = Some(now_ms);
@@ -169,7 +169,7 @@ impl Pool {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.state);
         let state = &mut *state;
-        if self.at.is_none() || state.options.keeps_none {
+        if state.options.keeps_none || now_ms < state.works_on_until_ms {
             return false;
         }
         if self.others_wait(state, now_ms).is_some() {

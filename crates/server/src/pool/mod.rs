@@ -35,6 +35,9 @@ const LOOK_MS: u64 = 20;
 /// an application that is asked less often has its children for itself.
 const IDLE_MS: u64 = 1000;
 
+/// How long no connection is kept after a child was found at work that had ended its answer.
+const WORKING_ON_MS: u64 = 60_000;
+
 /// How long what was read about an application is taken for true.
 const KNOWN_MS: u64 = 60_000;
 
@@ -49,24 +52,46 @@ pub(crate) struct Options {
     pub(crate) keeps_none: bool,
 }
 
+/// Applications that a process remembers. Names lead to other addresses from time to time; those
+/// that nobody asks any more give way.
+const POOLS_MAX: usize = 256;
+
 /// The applications of this process.
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
-    all: Mutex<Vec<Arc<Pool>>>,
+    all: Mutex<Vec<Used>>,
+}
+
+/// One of them, and when it was last asked for.
+#[derive(Debug)]
+struct Used {
+    pool: Arc<Pool>,
+    last_ms: u64,
 }
 
 impl Pools {
     /// The pool of the application that listens there. `process` is the own place on the board.
-    /// Beyond those that have a row each request has a connection of its own.
+    /// One for which there is no row goes by what this process has; beyond those that it remembers
+    /// each request has a connection of its own.
     pub(crate) fn of(&self, address: &Address, board: &Arc<Board>, process: usize) -> Arc<Pool> {
+        self.at(clock::monotonic_ms(), address, board, process)
+    }
+
+    fn at(&self, now_ms: u64, address: &Address, board: &Arc<Board>, process: usize) -> Arc<Pool> {
         let mut all = lock(&self.all);
-        if let Some(found) = all.iter().find(|pool| pool.address == *address) {
-            return found.clone();
+        if let Some(found) = all.iter_mut().find(|used| used.pool.address == *address) {
+            found.last_ms = now_ms;
+            return found.pool.clone();
         }
-        let at = (all.len() < POOLS).then_some(all.len());
+        // A row that changes hands often would be worth nothing, and so would what is known.
+        let before_ms = now_ms.saturating_sub(KNOWN_MS);
+        let at = free_row(&all).or_else(|| give_up(&mut all, true, before_ms)?.at);
+        if all.len() >= POOLS_MAX {
+            give_up(&mut all, false, now_ms);
+        }
         let pool = Arc::new(Pool::new(address.clone(), board.clone(), process, at));
-        if at.is_some() {
-            all.push(pool.clone());
+        if all.len() < POOLS_MAX {
+            all.push(Used { pool: pool.clone(), last_ms: now_ms });
         }
         pool
     }
@@ -76,14 +101,33 @@ impl Pools {
     pub(crate) fn tend(&self) -> bool {
         let all = lock(&self.all);
         let now_ms = clock::monotonic_ms();
-        all.iter().filter(|pool| pool.tend(now_ms)).count() > 0
+        all.iter().filter(|used| used.pool.tend(now_ms)).count() > 0
     }
+}
+
+/// The first row that no pool has. Those that are used follow each other.
+fn free_row(all: &[Used]) -> Option<usize> {
+    (0..POOLS).find(|row| all.iter().all(|used| used.pool.at != Some(*row)))
+}
+
+/// Forget the application that was last asked for longest ago, and not since `before_ms`, of those
+/// that nobody uses now.
+fn give_up(all: &mut Vec<Used>, has_row: bool, before_ms: u64) -> Option<Arc<Pool>> {
+    let is_free = |used: &Used| {
+        used.pool.at.is_some() == has_row
+            && used.last_ms <= before_ms
+            && Arc::strong_count(&used.pool) == 1
+            && lock(&used.pool.state).is_unused()
+    };
+    let free = all.iter().enumerate().filter(|(_, used)| is_free(used));
+    let (oldest, _) = free.min_by_key(|(_, used)| used.last_ms)?;
+    Some(all.swap_remove(oldest).pool)
 }
 
 /// What a process has to do with one application.
 pub(crate) struct Pool {
     address: Address,
-    key: u16,
+    key: u32,
     board: Arc<Board>,
     process: usize,
     /// Its row among those of the process.
@@ -114,6 +158,8 @@ struct State {
     next_ticket: u64,
     /// Since when nobody has listened there.
     absent_since_ms: Option<u64>,
+    /// Until then children are expected to go on working after their answers.
+    works_on_until_ms: u64,
     known: Known,
 }
 
@@ -169,7 +215,7 @@ impl Pool {
     fn busy_max(&self, state: &mut State, now_ms: u64) -> u32 {
         let (children, wanted) = (state.children(), state.wanted());
         // One that wants one has it, whatever the others want.
-        if children.is_none() || self.at.is_none() || wanted <= 1 {
+        if children.is_none() || wanted <= 1 {
             return u32::MAX;
         }
         let others = self.others_wait(state, now_ms);
@@ -250,6 +296,16 @@ impl Pool {
         !state.idle.is_empty() || !state.queue.is_empty() || state.fresh.young(now_ms) > 0
     }
 
+    /// A child has gone on with its work after its answer, and a request has waited for it: for some
+    /// time each request has a connection of its own.
+    pub(crate) fn is_working_on(&self) {
+        let now_ms = clock::monotonic_ms();
+        let mut state = lock(&self.state);
+        state.works_on_until_ms = now_ms.saturating_add(WORKING_ON_MS);
+        state.idle.clear();
+        self.show(&mut state, now_ms);
+    }
+
     /// Nobody listens there: for how long that has been so.
     pub(crate) fn absent_ms(&self) -> u64 {
         let now_ms = clock::monotonic_ms();
@@ -284,6 +340,11 @@ impl Pool {
 impl State {
     fn children(&self) -> Option<u32> {
         self.options.children.or_else(|| Some(self.known.fpm.as_ref()?.children))
+    }
+
+    /// Whether it stands for no connection, and nobody wants one.
+    fn is_unused(&self) -> bool {
+        self.busy == 0 && self.idle.is_empty() && self.queue.is_empty() && self.granted.is_empty()
     }
 
     fn wanted(&self) -> u32 {
@@ -333,5 +394,50 @@ impl State {
     fn end(&mut self, fresh: Option<Epoch>) {
         self.busy = self.busy.saturating_sub(1);
         fresh.into_iter().for_each(|made| self.fresh.remove(made));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(number: usize) -> Address {
+        Address::Unix(format!("/run/{number}.sock").into())
+    }
+
+    #[test]
+    fn applications_that_nobody_asks_give_way_to_others() {
+        let board = Arc::new(Board::create(1, 1, 0).unwrap());
+        let pools = Pools::default();
+        let of = |number, now_ms| pools.at(now_ms, &address(number), &board, 0);
+        let mut asked: Vec<_> = (0..POOLS).map(|number| of(number, 5)).collect();
+        assert!(asked.iter().all(|pool| pool.at.is_some()));
+        let late = 5 + KNOWN_MS;
+        assert_eq!(of(POOLS, late).at, None, "all rows are in use");
+        let given_up = asked.remove(7).at;
+        assert_eq!(of(POOLS + 1, late - 1).at, None, "it was asked for a moment ago");
+        assert_eq!(of(POOLS + 2, late).at, given_up);
+        drop(asked);
+        for number in 0..2 * POOLS_MAX {
+            let now_ms = (number as u64 + 2) * late;
+            let pool = of(1000 + number, now_ms);
+            assert!(Arc::ptr_eq(&pool, &of(1000 + number, now_ms)) && pool.at.is_some());
+        }
+        let all = lock(&pools.all);
+        let rows: std::collections::HashSet<_> =
+            all.iter().filter_map(|used| used.pool.at).collect();
+        assert_eq!(rows.len(), POOLS, "each row is one pool's");
+        assert!(all.len() <= POOLS_MAX);
+    }
+
+    #[test]
+    fn what_is_in_use_is_not_given_up() {
+        let board = Arc::new(Board::create(1, 1, 0).unwrap());
+        let pools = Pools::default();
+        let busy = pools.of(&address(0), &board, 0);
+        let kept: Vec<_> = (1..POOLS_MAX + 9).map(|it| pools.of(&address(it), &board, 0)).collect();
+        assert_eq!(kept.iter().filter(|pool| pool.at.is_some()).count(), POOLS - 1);
+        assert!(Arc::ptr_eq(&busy, &pools.of(&address(0), &board, 0)));
+        assert_eq!(lock(&pools.all).len(), POOLS_MAX);
     }
 }

@@ -7,3 +7,35 @@ pub(crate) mod body;
 pub(crate) mod environment;
 pub(crate) mod spool;
 pub(crate) mod template;
+
+use crate::failure::Failure;
+use crate::handler;
+use crate::lookup::Lookup;
+use crate::phase::{self, Stop};
+use message::Status;
+
+/// `<LocationMatch "\.php$">` holds for `/a.jpg/x.php` as well. Where a file is found, it is run only
+/// if its own URL has the same handler: otherwise whoever may upload pictures could have them run.
+pub(crate) fn check_own_url(
+    lookup: &Lookup<'_>,
+    handler: &str,
+    module: &'static str,
+) -> Result<(), Stop> {
+    if lookup.path_info.is_empty() || !phase::is_regular(lookup) {
+        return Ok(());
+    }
+    let own = lookup.path.strip_suffix(lookup.path_info.as_slice()).unwrap_or(&lookup.path);
+    let mut url = Vec::new();
+    message::path::encode(own, &mut url);
+    let found = phase::look_up(lookup, &url, None)?;
+    if handler::effective(&found)?.is_some_and(|own| own == handler) {
+        return Ok(());
+    }
+    let text = format!(
+        "{} is no script: its own URL {} is in no section with this handler, which holds for what \
+         follows it alone",
+        lookup.display_path(),
+        String::from_utf8_lossy(&url)
+    );
+    Err(Failure::new(Status::NOT_FOUND, module, text).at_error().into())
+}

@@ -1,5 +1,7 @@
-//! The files of `-e` and `-g`: opened before the run, written after it.
+//! The files of `-e` and `-g`: opened before the run, written after it. Those of httpd's ab are
+//! opened after it (`output_results` in support/ab.c); both leave a file alone without a report.
 
+use super::super::kept::Kept;
 use super::draft::Draft;
 use super::stop::{self, Stop};
 use super::tally::ms;
@@ -11,25 +13,25 @@ use std::io::{self, BufWriter, Write as _};
 
 /// Files that are open.
 pub(super) struct Files {
-    percentiles: Option<File>,
-    gnuplot: Option<File>,
+    percentiles: Option<Kept>,
+    gnuplot: Option<Kept>,
 }
 
 impl Files {
-    /// Creates them.
+    /// Opens them.
     ///
     /// # Errors
     /// For the first that cannot be written, in the words of ab.
-    pub(super) fn create(draft: &Draft) -> Result<Self, Stop> {
-        let create = |name: &Option<String>, what: &str| {
+    pub(super) fn open(draft: &Draft) -> Result<Self, Stop> {
+        let open = |name: &Option<String>, what: &str| {
             let fault = |error| {
                 Stop::failed(&format!("Cannot open {what} output file: {}", stop::in_words(&error)))
             };
-            name.as_ref().map(|name| File::create(name).map_err(fault)).transpose()
+            name.as_ref().map(|name| Kept::open(name).map_err(fault)).transpose()
         };
         Ok(Self {
-            percentiles: create(&draft.percentiles_csv, "CSV")?,
-            gnuplot: create(&draft.gnuplot, "gnuplot")?,
+            percentiles: open(&draft.percentiles_csv, "CSV")?,
+            gnuplot: open(&draft.gnuplot, "gnuplot")?,
         })
     }
 
@@ -46,18 +48,21 @@ impl Files {
                 ))
             }
         };
-        if let Some(file) = self.percentiles {
-            write_percentiles(file, &outcome.total.latency).map_err(fault("CSV"))?;
+        let all = &outcome.total.latency;
+        if let Some(mut kept) = self.percentiles {
+            let written = kept.emptied().and_then(|file| write_percentiles(file, all));
+            written.map_err(fault("CSV"))?;
         }
-        if let Some(file) = self.gnuplot {
-            write_rows(file, outcome).map_err(fault("gnuplot"))?;
+        if let Some(mut kept) = self.gnuplot {
+            let written = kept.emptied().and_then(|file| write_rows(file, outcome));
+            written.map_err(fault("gnuplot"))?;
         }
         Ok(())
     }
 }
 
 /// `-e`: for each percentage how long the requests took at most.
-fn write_percentiles(file: File, all: &Histogram) -> io::Result<()> {
+fn write_percentiles(file: &mut File, all: &Histogram) -> io::Result<()> {
     let mut out = BufWriter::new(file);
     writeln!(out, "Percentage served,Time in ms")?;
     for percent in 0..=100_u32 {
@@ -72,7 +77,7 @@ fn write_percentiles(file: File, all: &Histogram) -> io::Result<()> {
 }
 
 /// `-g`: every request, the quickest first.
-fn write_rows(file: File, outcome: &Outcome) -> io::Result<()> {
+fn write_rows(file: &mut File, outcome: &Outcome) -> io::Result<()> {
     let mut out = BufWriter::new(file);
     writeln!(out, "starttime\tseconds\tctime\tdtime\tttime\twait")?;
     let mut rows: Vec<&Row> = outcome.total.rows.iter().collect();

@@ -7,7 +7,7 @@ use super::{request, verdict};
 use crate::pacer::Pacer;
 use crate::pattern::Pattern;
 use crate::plan::{Entry, Order, Plan};
-use crate::run::{Hears, Job, Options};
+use crate::run::{Hears, Job, Options, Proxy};
 use crate::url::{Scheme, Url};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 use tls::Connector;
@@ -15,12 +15,11 @@ use tls::Connector;
 /// How connections are secured, if they are.
 ///
 /// # Errors
-/// When the options of TLS do not fit together, or there is a proxy.
+/// When the options of TLS do not fit together.
 pub(super) fn connector(draft: &Draft, target: &Target) -> Result<Option<Connector>, Stop> {
-    match (target.scheme, &draft.proxy) {
-        (Scheme::Http, _) => Ok(None),
-        (Scheme::Https, Some(_)) => Err(Stop::failed("ab: no https through a proxy")),
-        (Scheme::Https, None) => {
+    match target.scheme {
+        Scheme::Http => Ok(None),
+        Scheme::Https => {
             let connector = Connector::new(&draft.tls);
             Ok(Some(connector.map_err(|problem| Stop::failed(&format!("ab: {problem}")))?))
         }
@@ -43,11 +42,16 @@ pub(super) fn of(
     }
     let fault = |fault: crate::text::Fault| Stop::failed(&format!("ab: {fault}"));
     let bytes = request::bytes(draft, target);
-    let entry = Entry::verbatim(target.next_hop(draft), draft.method(), bytes.into());
+    let entry = Entry::verbatim(target.asked(draft), draft.method(), bytes.into());
     let plan = Plan::new(vec![entry], Order::InTurn).map_err(fault)?;
     let each_ns = draft.ramp_ms.saturating_mul(1_000_000);
     let pacer = Pacer::new(Pattern::arriving(draft.users, each_ns).map_err(fault)?);
-    let options = Options { connector, ..options(draft, from) };
+    let proxy = draft.proxy.as_ref().map(|(host, port)| Proxy {
+        host: host.clone(),
+        port: *port,
+        fields: request::credentials(draft, true),
+    });
+    let options = Options { connector, proxy, ..options(draft, from) };
     Ok(Job { plan, pacer, which: None, options })
 }
 

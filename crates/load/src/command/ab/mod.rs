@@ -63,7 +63,7 @@ fn run(program: &str, words: &[String], style: &mut Style) -> Result<i32, Stop> 
         return Ok(Stop::wrong("").status());
     };
     let connector = job::connector(&draft, &target)?;
-    let files = Files::create(&draft)?;
+    let files = Files::open(&draft)?;
     say(&opening(&draft, &target));
     let job = job::of(&draft, &target, connector)?;
     let shows_details = draft.shows_details || (std::io::stdout().is_terminal() && !draft.is_html);

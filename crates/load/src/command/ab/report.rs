@@ -177,7 +177,7 @@ mod tests {
 
     /// Five requests of 1, 2, 3, 4 and 10 ms after connections of 1 ms each, one of them failed.
     fn outcome() -> Outcome {
-        let mut total = Window::new(1);
+        let mut total = Window::default();
         for ms in [10, 3, 1, 4, 2_u64] {
             total.latency.record((ms + 1) * 1_000_000);
             total.service.record(ms * 1_000_000);

@@ -6,7 +6,9 @@ use super::target::Target;
 /// Head of the request.
 pub(super) fn head(draft: &Draft, target: &Target) -> String {
     let method = draft.method();
-    let what = if draft.proxy.is_some() { &target.full } else { &target.path };
+    let is_tunnelled = target.is_tunnelled(draft);
+    let asks_proxy = draft.proxy.is_some() && !is_tunnelled;
+    let what = if asks_proxy { &target.full } else { &target.path };
     let mut out = format!("{method} {what} HTTP/1.0\r\n");
     if draft.keeps_alive {
         out.push_str("Connection: Keep-Alive\r\n");
@@ -15,7 +17,10 @@ pub(super) fn head(draft: &Draft, target: &Target) -> String {
         // RFC 6265 section 5.4: one field. ab sends the last cookie only.
         out.push_str(&format!("Cookie: {}\r\n", draft.cookies.join("; ")));
     }
-    out.push_str(&draft.credentials);
+    match is_tunnelled {
+        true => out.push_str(&credentials(draft, false)),
+        false => out.push_str(&draft.credentials),
+    }
     if let Some(body) = &draft.body {
         let content_type = draft.content_type.as_deref().unwrap_or("text/plain");
         let length = body.len();
@@ -34,6 +39,12 @@ pub(super) fn head(draft: &Draft, target: &Target) -> String {
     }
     out.push_str("\r\n");
     out
+}
+
+/// The lines of credentials for the server, or for a proxy.
+pub(super) fn credentials(draft: &Draft, for_proxy: bool) -> String {
+    let lines = draft.credentials.split_inclusive('\n');
+    lines.filter(|line| line.starts_with("Proxy-") == for_proxy).collect()
 }
 
 /// Head and body.
@@ -77,5 +88,12 @@ mod tests {
         assert!(
             of("-X|proxy:3128|http://a/b").starts_with("GET http://a/b HTTP/1.0\r\nHost: a\r\n")
         );
+        assert!(
+            of("-X|p:1|-P|me:x|http://a/b").contains("Proxy-Authorization: Basic bWU6eA==\r\n")
+        );
+        // Through a tunnel the server is asked, and the proxy's credentials are not its business.
+        let tunnelled = of("-X|p:1|-P|me:x|-A|a:b|https://a/b");
+        assert!(tunnelled.starts_with("GET /b HTTP/1.0\r\nAuthorization: "), "{tunnelled}");
+        assert!(!tunnelled.contains("Proxy-"), "{tunnelled}");
     }
 }

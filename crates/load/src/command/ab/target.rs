@@ -50,6 +50,16 @@ impl Target {
         }
     }
 
+    /// Whether there is a proxy that leads on to this server, and does not see what is asked.
+    pub(super) fn is_tunnelled(&self, draft: &Draft) -> bool {
+        self.scheme == Scheme::Https && draft.proxy.is_some()
+    }
+
+    /// The server that is asked: this one, or a proxy that asks it.
+    pub(super) fn asked(&self, draft: &Draft) -> Url {
+        if self.is_tunnelled(draft) { self.url() } else { self.next_hop(draft) }
+    }
+
     /// The server that connections go to: this one, or the proxy.
     pub(super) fn next_hop(&self, draft: &Draft) -> Url {
         match &draft.proxy {

@@ -10,7 +10,6 @@ use crate::report::Figures;
 use crate::report::units;
 use crate::run::{Job, Options, Visits};
 use crate::threshold::Condition;
-use std::fs::File;
 
 /// Users, if nobody says how many.
 const USERS: u32 = 10;
@@ -42,8 +41,6 @@ pub(super) struct Draft {
     /// Whole pages are loaded.
     pub(super) loads_pages: bool,
     pub(super) visits: Visits,
-    /// Where the waterfall of a page goes.
-    pub(super) har: Option<String>,
     /// What load is searched for.
     pub(super) find: Option<(Kind, String)>,
     /// What is to be written, and to which file.
@@ -59,8 +56,6 @@ pub(super) struct Output {
     pub(super) json: bool,
     pub(super) is_quiet: bool,
     pub(super) pids: Vec<i32>,
-    /// Where the waterfall of a page goes, and its name.
-    pub(super) har: Option<(File, String)>,
     pub(super) figures: Figures,
     /// What load is searched for, and from where.
     pub(super) wish: Option<(Wish, Option<f64>)>,
@@ -85,17 +80,17 @@ impl Draft {
         self.choose_pages()?;
         let (plan, recorded) = self.what.plan(words, self.options.keeps_alive)?;
         let wish = self.wish(recorded.is_some())?;
-        let pattern = self.pattern(recorded.is_some())?;
+        let pattern = self.pattern()?;
+        self.count_users(&pattern)?;
         self.options.threads = self.threads(&pattern);
         self.options.timeout_ms = self.timeout_ms.unwrap_or(self.default_timeout_ms());
-        self.check(&pattern, recorded.is_some())?;
+        self.check(&pattern)?;
         let schemes = plan.entries().iter().map(|entry| &entry.url.scheme);
         self.options.connector = self.connector(schemes)?;
         let output = Output {
             json: self.json,
             is_quiet: self.is_quiet,
             pids: std::mem::take(&mut self.pids),
-            har: self.har.take().map(created).transpose()?,
             wish,
             figures: self.figures(&pattern),
             files: Files::open(&self.files)?,
@@ -114,7 +109,7 @@ impl Draft {
         let Some((kind, text)) = self.find.take() else { return Ok(None) };
         let has_pace = !self.patterns.is_empty() || self.steps.is_some() || is_replay;
         let is_sized = self.options.requests.is_some() || self.options.pipeline > 1;
-        if has_pace || is_sized || self.har.is_some() {
+        if has_pace || is_sized || self.wants_waterfall() {
             return Err(usage(
                 "--find-max has a pace of its own: no -n, -p, --steps, --replay, --pipeline, --har",
             ));
@@ -136,9 +131,13 @@ impl Draft {
         Ok(Some((Wish::new(kind, &text)?, first)))
     }
 
+    fn wants_waterfall(&self) -> bool {
+        self.files.iter().any(|(form, _)| form.is_of_page())
+    }
+
     /// Whether users load pages, and what goes with that.
     fn choose_pages(&mut self) -> Result<(), Fault> {
-        self.visits.keeps_waterfall = self.har.is_some();
+        self.visits.keeps_waterfall = self.wants_waterfall();
         let visits = std::mem::take(&mut self.visits);
         if self.loads_pages {
             // Browsers say so, and servers have more to do then.
@@ -150,10 +149,31 @@ impl Draft {
         Ok(())
     }
 
+    /// Whether requests come by the clock.
+    fn is_open(&self, pattern: &Pattern) -> bool {
+        self.what.replay.is_some() || pattern.kind() == Kind::Rate
+    }
+
+    /// What `-c` says: users, or connections at most where requests come by the clock.
+    fn count_users(&mut self, pattern: &Pattern) -> Result<(), Fault> {
+        let has_users = !self.patterns.is_empty() || self.steps.is_some();
+        match self.users {
+            Some(0) if self.is_open(pattern) => {
+                return Err(usage("-c 0: a connection at least was expected"));
+            }
+            Some(users) if self.is_open(pattern) => self.options.connections_max = users,
+            Some(_) if has_users => {
+                return Err(usage("-c says how many users there are, and so does the pattern"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// What does not go together.
-    fn check(&self, pattern: &Pattern, is_replay: bool) -> Result<(), Fault> {
+    fn check(&self, pattern: &Pattern) -> Result<(), Fault> {
         let options = &self.options;
-        let is_open = pattern.kind() == Kind::Rate;
+        let (is_open, is_replay) = (self.is_open(pattern), self.what.replay.is_some());
         if options.pipeline > 1 && (is_open || !options.keeps_alive || options.follows) {
             return Err(usage("--pipeline needs users and kept connections, and follows nothing"));
         }
@@ -178,8 +198,7 @@ impl Draft {
         if self.patterns.is_empty() { Options::default().timeout_ms } else { 1000 }
     }
 
-    /// What a log has recorded takes the place of the pattern later, and is an open loop as well.
-    fn pattern(&mut self, is_replay: bool) -> Result<Pattern, Fault> {
+    fn pattern(&mut self) -> Result<Pattern, Fault> {
         let options = &mut self.options;
         let is_bounded = options.requests.is_some() || options.duration_ns.is_some();
         let each_ns = options.duration_ns.unwrap_or(DURATION_NS);
@@ -190,14 +209,11 @@ impl Draft {
             }
             (None, false, None) => Pattern::parse(&self.patterns.join(",")).map_err(usage),
             (None, true, rate) => {
-                let is_open = is_replay || rate.is_some();
-                if !is_bounded && !is_replay {
+                // A log says itself when it ends.
+                if !is_bounded && self.what.replay.is_none() {
                     options.duration_ns = Some(DURATION_NS);
                 }
-                if let (true, Some(users)) = (is_open, self.users) {
-                    options.connections_max = users;
-                }
-                let kind = if is_open { Kind::Rate } else { Kind::Users };
+                let kind = if rate.is_some() { Kind::Rate } else { Kind::Users };
                 let level = rate.unwrap_or(f64::from(self.users.unwrap_or(USERS)));
                 let length_ns = rate.and(options.duration_ns);
                 Pattern::constant(kind, level, length_ns).map_err(usage)
@@ -208,9 +224,9 @@ impl Draft {
 
     /// One thread for each two cores, as the server needs them too; more users than threads.
     fn threads(&self, pattern: &Pattern) -> usize {
-        let most = match pattern.kind() {
-            Kind::Users => pattern.peak() as usize,
-            Kind::Rate => self.options.connections_max as usize,
+        let most = match self.is_open(pattern) {
+            false => pattern.peak() as usize,
+            true => self.options.connections_max as usize,
         };
         self.threads.unwrap_or((runtime::process::cores() / 2).max(1)).clamp(1, most.max(1))
     }
@@ -222,7 +238,7 @@ impl Draft {
 
     fn figures(&self, pattern: &Pattern) -> Figures {
         let options = &self.options;
-        let is_open = pattern.kind() == Kind::Rate;
+        let is_open = self.is_open(pattern);
         let constant = self.patterns.is_empty() && self.steps.is_none();
         let level = units::figure(pattern.peak());
         let pace = match (constant, is_open) {
@@ -250,36 +266,6 @@ impl Draft {
     }
 }
 
-/// A file that can be written, found out before the load starts.
-fn created(name: String) -> Result<(File, String), Fault> {
-    match File::create(&name) {
-        Ok(file) => Ok((file, name)),
-        Err(error) => Err((Exit::File, format!("{name}: {error}"))),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_log_is_replayed_to_its_end_unless_a_time_is_said() {
-        let scratch = std::env::temp_dir().join(format!("trivet-replay-{}", std::process::id()));
-        let line = "::1 - - [21/Nov/2026:10:00:00 +0000] \"GET / HTTP/1.1\" 200 2\n";
-        std::fs::write(&scratch, line).unwrap();
-        let job = |duration_ns| {
-            let mut draft = Draft::default();
-            draft.what.replay = Some(scratch.display().to_string());
-            draft.options.duration_ns = duration_ns;
-            draft.users = Some(7);
-            draft.finish(&["http://127.0.0.1/".to_owned()]).map_err(|fault| fault.1).unwrap()
-        };
-        let (to_the_end, output) = job(None);
-        assert_eq!(to_the_end.options.duration_ns, None);
-        assert_eq!(to_the_end.options.connections_max, 7);
-        let Figures { open_loop, constant_users, users_max, .. } = output.figures;
-        assert_eq!((open_loop, constant_users, users_max), (true, None, 7));
-        assert_eq!(job(Some(5)).0.options.duration_ns, Some(5));
-        std::fs::remove_file(&scratch).unwrap();
-    }
-}
+#[path = "draft_tests.rs"]
+mod tests;

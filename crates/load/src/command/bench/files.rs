@@ -1,44 +1,47 @@
-//! The files that a run is written to. They are opened before it begins, so that nobody learns
-//! after an hour that the folder is not there; they keep what they have until there is a run.
+//! The files that a run is written to, and what each is to have.
 
 use super::super::Exit;
+use super::super::kept::Kept;
 use super::draft::Fault;
+use crate::page::har::{self, Waterfall};
 use crate::report::{self, Record};
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::Path;
 
 /// What a file is to be: the option that asks for it, and the report.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
     option: &'static str,
-    write: fn(&Record) -> String,
+    content: Content,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Content {
+    Run(fn(&Record) -> String),
+    /// How the first whole page was loaded.
+    Waterfall,
 }
 
 /// One page with plots.
-pub(super) const HTML: Form = Form { option: "--html", write: report::html };
+pub(super) const HTML: Form = Form { option: "--html", content: Content::Run(report::html) };
 /// A line for each second.
-pub(super) const CSV: Form = Form { option: "--csv", write: report::csv };
+pub(super) const CSV: Form = Form { option: "--csv", content: Content::Run(report::csv) };
 /// A table of percentiles.
-pub(super) const HDR: Form = Form { option: "--hdr", write: report::hdr };
+pub(super) const HDR: Form = Form { option: "--hdr", content: Content::Run(report::hdr) };
 /// The run itself.
-pub(super) const SAVED: Form = Form { option: "--save", write: report::json };
+pub(super) const SAVED: Form = Form { option: "--save", content: Content::Run(report::json) };
+/// The waterfall of a page.
+pub(super) const HAR: Form = Form { option: "--har", content: Content::Waterfall };
+
+impl Form {
+    /// Whether it is about one page.
+    pub(super) const fn is_of_page(&self) -> bool {
+        matches!(self.content, Content::Waterfall)
+    }
+}
 
 /// Files that can be written.
 #[derive(Debug, Default)]
-pub(super) struct Files(Vec<Opened>);
-
-#[derive(Debug)]
-struct Opened {
-    form: Form,
-    path: String,
-    file: File,
-    /// What it has already stays: it is the end of something else.
-    is_stream: bool,
-    /// It was not there before.
-    is_new: bool,
-    is_written: bool,
-}
+pub(super) struct Files(Vec<(Form, Kept)>);
 
 impl Files {
     /// Opens all of them.
@@ -48,25 +51,47 @@ impl Files {
     pub(super) fn open(asked: &[(Form, String)]) -> Result<Self, Fault> {
         let mut files = Self::default();
         for (form, path) in asked {
-            if let Some(other) = files.0.iter().find(|other| other.path == *path) {
-                let text = format!("{} and {}: both are {path}", other.form.option, form.option);
+            if let Some((other, _)) = files.0.iter().find(|row| row.1.path() == path) {
+                let text = format!("{} and {}: both are {path}", other.option, form.option);
                 return Err((Exit::Usage, text));
             }
-            let opened = Opened::new(*form, path);
-            files.0.push(opened.map_err(|error| fault(*form, path, &error))?);
+            let kept = Kept::open(path).map_err(|error| fault(*form, path, &error))?;
+            files.0.push((*form, kept));
         }
         Ok(files)
     }
 
-    /// Writes the run to all of them.
+    /// Writes the run to all that are about it.
     ///
     /// # Errors
     /// The first that could not be written; the others are.
     pub(super) fn write(&mut self, record: &Record) -> Result<(), Fault> {
+        self.write_each(|form| match form.content {
+            Content::Run(write) => Some(write(record)),
+            Content::Waterfall => None,
+        })
+    }
+
+    /// Writes how a page was loaded, where that is wanted.
+    ///
+    /// # Errors
+    /// When it could not be written.
+    pub(super) fn write_waterfall(&mut self, waterfall: &Waterfall) -> Result<(), Fault> {
+        self.write_each(|form| form.is_of_page().then(|| har::har(waterfall)))
+    }
+
+    /// The file that a waterfall would go to.
+    pub(super) fn waterfall(&self) -> Option<&str> {
+        self.0.iter().find(|row| row.0.is_of_page()).map(|row| row.1.path())
+    }
+
+    fn write_each(&mut self, text: impl Fn(&Form) -> Option<String>) -> Result<(), Fault> {
         let mut result = Ok(());
-        for opened in &mut self.0 {
-            if let Err(error) = opened.write(record) {
-                result = result.and(Err(fault(opened.form, &opened.path, &error)));
+        for (form, kept) in &mut self.0 {
+            let Some(text) = text(form) else { continue };
+            let written = kept.emptied().and_then(|file| file.write_all(text.as_bytes()));
+            if let Err(error) = written {
+                result = result.and(Err(fault(*form, kept.path(), &error)));
             }
         }
         result
@@ -75,39 +100,4 @@ impl Files {
 
 fn fault(form: Form, path: &str, error: &io::Error) -> Fault {
     (Exit::File, format!("{} {path}: {error}", form.option))
-}
-
-impl Opened {
-    fn new(form: Form, path: &str) -> io::Result<Self> {
-        // /dev/stdout may be a file that the text report goes to as well.
-        let is_stream = Path::new(path).starts_with("/dev");
-        let mut options = OpenOptions::new();
-        options.write(true).append(is_stream);
-        let (file, is_new) = match options.clone().create_new(true).open(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                (options.open(path)?, false)
-            }
-            made => (made?, true),
-        };
-        Ok(Self { form, path: path.to_owned(), file, is_stream, is_new, is_written: false })
-    }
-
-    fn write(&mut self, record: &Record) -> io::Result<()> {
-        // A pipe or a terminal has no length.
-        if !self.is_stream && self.file.metadata()?.is_file() {
-            self.file.set_len(0)?;
-        }
-        self.is_written = true;
-        self.file.write_all((self.form.write)(record).as_bytes())
-    }
-}
-
-impl Drop for Opened {
-    /// Without a run a file that was made for it is not left behind.
-    fn drop(&mut self) {
-        if self.is_new && !self.is_written {
-            // If it cannot be removed it is empty, which does no harm.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
 }

@@ -20,6 +20,8 @@ const RATES: (f64, f64) = (0.1, 1_000_000.0);
 const USERS: (f64, f64) = (1.0, 10_000.0);
 
 /// A rate holds if so much of it was answered: else the queue grows, whatever the condition says.
+/// Users hold if so many of them were: those who are served keep the server busy, so that their
+/// answers outnumber by far what the others wait for, and percentiles do not show it.
 const ANSWERED_MIN: f64 = 0.95;
 
 /// A server that was overrun is given so long to come to itself.
@@ -64,7 +66,7 @@ struct Finder {
 /// How a search ends before its end.
 enum Ended {
     Interrupted,
-    Failed(Exit),
+    Failed(Exit, String),
 }
 
 /// Searches, starting at `first` if somebody said where.
@@ -78,7 +80,7 @@ pub(super) fn find(mut job: Job, output: Output, wish: Wish, first: Option<f64>)
     let mut finder = Finder { wish, job, figures, pids, knee };
     let first = match first.map_or_else(|| finder.first(), Ok) {
         Ok(first) => first,
-        Err(Ended::Failed(exit)) => return exit,
+        Err(Ended::Failed(exit, why)) => return fail(exit, &why),
         Err(Ended::Interrupted) => return Exit::Interrupted,
     };
     let is_users = finder.wish.kind == Kind::Users;
@@ -92,7 +94,7 @@ pub(super) fn find(mut job: Job, output: Output, wish: Wish, first: Option<f64>)
     let knee = &mut finder.knee;
     (knee.holds_at, knee.fails_at, knee.confirmed) =
         (found.holds_at, found.fails_at, found.is_confirmed);
-    finder.report(output, last, &ended)
+    finder.report(output, last, ended)
 }
 
 impl Finder {
@@ -110,7 +112,7 @@ impl Finder {
             let text = first.map_or(String::new(), |first| {
                 format!("{} {}", first.kind.replace('_', " "), first.text)
             });
-            return Err(Ended::Failed(fail(exit, &format!("not one answer: {}", text.trim()))));
+            return Err(Ended::Failed(exit, format!("not one answer: {}", text.trim())));
         }
         Ok(ran.record.get("rate").unwrap_or(1.0).max(RATES.0 * 2.0) / 2.0)
     }
@@ -164,11 +166,9 @@ impl Finder {
     fn judge(&self, attempt: Try, record: &Record) -> KneeTry {
         let value = |name: &str| record.get(name).unwrap_or(0.0);
         let rate = value("rate");
-        let is_kept_up = self.wish.kind == Kind::Users || rate >= attempt.level * ANSWERED_MIN;
-        let why = match is_kept_up {
-            true => self.wish.condition.explain(record),
-            false => format!("only {} per second came", figure(rate)),
-        };
+        let left_behind = self.left_behind(attempt.level, record);
+        let condition = &self.wish.condition;
+        let holds = left_behind.is_none() && condition.holds(record);
         KneeTry {
             level: attempt.level,
             confirms: attempt.confirms,
@@ -176,9 +176,24 @@ impl Finder {
             p50_us: value("p50") / 1000.0,
             p99_us: value("p99") / 1000.0,
             errors: record.summary.errors,
-            holds: is_kept_up && self.wish.condition.holds(record),
-            why,
+            holds,
+            why: left_behind.unwrap_or_else(|| condition.explain(record)),
         }
+    }
+
+    /// Says how far a run fell short of its level, if it did.
+    fn left_behind(&self, level: f64, record: &Record) -> Option<String> {
+        if self.wish.kind == Kind::Rate {
+            let rate = record.get("rate").unwrap_or(0.0);
+            let is_short = rate < level * ANSWERED_MIN;
+            return is_short.then(|| format!("only {} per second came", figure(rate)));
+        }
+        let (served, users) = record.users_served(self.wish.condition.longest_latency_ns())?;
+        let is_short = (served as f64) < users as f64 * ANSWERED_MIN;
+        is_short.then(|| {
+            let elapsed = seconds(record.summary.elapsed_s);
+            format!("only {} of {} users had an answer in {elapsed}", count(served), count(users))
+        })
     }
 
     /// Waits until the server answers again: what a run has left behind is not the next one's
@@ -198,7 +213,7 @@ impl Finder {
     fn run(&self, kind: Kind, level: f64, mut options: Options) -> Result<Ran, Ended> {
         let length_ns = options.duration_ns.filter(|_| kind == Kind::Rate);
         let pattern = Pattern::constant(kind, level, length_ns)
-            .map_err(|fault| Ended::Failed(fail(Exit::Usage, &fault.to_string())))?;
+            .map_err(|fault| Ended::Failed(Exit::Usage, fault.to_string()))?;
         let users_max = if kind == Kind::Users { level as u32 } else { options.connections_max };
         options.threads = options.threads.min(users_max.max(1) as usize);
         let is_users = kind == Kind::Users;
@@ -217,21 +232,37 @@ impl Finder {
         };
         let plan = self.job.plan.clone();
         let job = Job { plan, pacer: Pacer::new(pattern), which: None, options };
-        let ran = measure(job, figures, self.pids.clone(), Live::Nobody).map_err(Ended::Failed)?;
+        let ran = measure(job, figures, self.pids.clone(), Live::Nobody)
+            .map_err(|problem| Ended::Failed(super::exit_of(&problem), problem.to_string()))?;
         if ran.outcome.was_interrupted { Err(Ended::Interrupted) } else { Ok(ran) }
     }
 
-    fn report(self, mut output: Output, last: Option<Record>, ended: &Result<(), Ended>) -> Exit {
-        if let Err(Ended::Failed(exit)) = ended {
-            return *exit;
+    /// Says what was found, up to the run that could not be made if there was one.
+    fn report(
+        mut self,
+        mut output: Output,
+        last: Option<Record>,
+        ended: Result<(), Ended>,
+    ) -> Exit {
+        let is_interrupted = matches!(ended, Err(Ended::Interrupted));
+        let mut failed = None;
+        if let Err(Ended::Failed(exit, why)) = ended {
+            let exit = fail(exit, &why);
+            if self.knee.tries.is_empty() {
+                return exit;
+            }
+            failed = Some(exit);
+            self.knee.stopped = Some(why);
         }
-        let (is_interrupted, is_found) = (ended.is_err(), self.knee.holds_at.is_some());
+        let is_found = self.knee.holds_at.is_some();
         let mut record = last.unwrap_or_default();
         record.interrupted |= is_interrupted;
         record.knee = Some(self.knee);
-        match (super::conclude(&mut output, &record), is_found) {
-            (Exit::Done, false) if is_interrupted => Exit::Interrupted,
-            (Exit::Done, false) => Exit::Threshold,
+        match (super::conclude(&mut output, &record), failed) {
+            (Exit::Done | Exit::Threshold, Some(exit)) => exit,
+            (Exit::Done, _) if is_found => Exit::Done,
+            (Exit::Done, _) if is_interrupted => Exit::Interrupted,
+            (Exit::Done, _) => Exit::Threshold,
             (exit, _) => exit,
         }
     }

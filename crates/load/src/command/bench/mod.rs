@@ -12,12 +12,12 @@ use super::Exit;
 use super::option::{self, Asked};
 use crate::live::Live;
 use crate::observe::Observer;
-use crate::page::har;
 use crate::recorder::Window;
 use crate::report::{self, Figures, PerSecond, Record};
 use crate::run::{self, Problem, Second, Witness};
 use crate::threshold::{Condition, Metrics as _};
-use draft::{Draft, Output};
+use draft::{Draft, Fault, Output};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -72,10 +72,10 @@ fn bench(job: run::Job, mut output: Output) -> Exit {
     let ran = measure(job, output.figures.clone(), output.pids.clone(), live);
     let Ran { record, outcome } = match ran {
         Ok(ran) => ran,
-        Err(exit) => return exit,
+        Err(problem) => return fail(exit_of(&problem), &problem.to_string()),
     };
-    if let Err(error) = write_har(&mut output, &outcome) {
-        return fail(Exit::File, &error);
+    if let Err((exit, error)) = write_waterfall(&mut output, &outcome) {
+        return fail(exit, &error);
     }
     conclude(&mut output, &record)
 }
@@ -121,9 +121,9 @@ struct Ran {
 /// Makes a run.
 ///
 /// # Errors
-/// When there was none; why has been said.
-fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Result<Ran, Exit> {
-    let names: Vec<String> = job.plan.entries().iter().map(|entry| entry.name.clone()).collect();
+/// When there was none.
+fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Result<Ran, Problem> {
+    let names = job.plan.names();
     let mut seconds = Seconds {
         threads: job.options.threads,
         all: Vec::new(),
@@ -132,21 +132,21 @@ fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Resul
     };
     let outcome = run::run(job, &mut seconds);
     seconds.live.end();
-    let outcome = outcome.map_err(|problem| fail(exit_of(&problem), &problem.to_string()))?;
+    let outcome = outcome?;
     let mut record = Record::new(&outcome, figures, &names, seconds.all);
     record.summary.server = seconds.observer.as_ref().map(Observer::total);
     Ok(Ran { record, outcome })
 }
 
 /// The waterfall of a page, if it is wanted and there is one.
-fn write_har(output: &mut Output, outcome: &run::Outcome) -> Result<(), String> {
-    let Some((file, name)) = &mut output.har else { return Ok(()) };
-    let Some(waterfall) = &outcome.waterfall else {
-        complain(&format!("{name} is empty: no page came with all it needs"));
-        return Ok(());
-    };
-    let written = file.write_all(har::har(waterfall).as_bytes());
-    written.map_err(|error| format!("{name}: {error}"))
+fn write_waterfall(output: &mut Output, outcome: &run::Outcome) -> Result<(), Fault> {
+    if let Some(waterfall) = &outcome.waterfall {
+        return output.files.write_waterfall(waterfall);
+    }
+    if let Some(name) = output.files.waterfall() {
+        complain(&format!("{name} is not written: no page came with all it needs"));
+    }
+    Ok(())
 }
 
 const fn exit_of(problem: &Problem) -> Exit {
@@ -162,9 +162,10 @@ pub(super) fn observer(job: &run::Job, pids: Vec<i32>) -> Option<Observer> {
     if !pids.is_empty() {
         return Some(Observer::of_processes(pids));
     }
-    let hosts = job.plan.entries().iter().map(|entry| (entry.url.host.as_str(), entry.url.port));
+    let hosts: BTreeSet<(&str, u16)> =
+        job.plan.entries().iter().map(|entry| (entry.url.host.as_str(), entry.url.port)).collect();
     let addresses: Vec<SocketAddr> =
-        hosts.filter_map(|host| host.to_socket_addrs().ok()).flatten().collect();
+        hosts.into_iter().filter_map(|host| host.to_socket_addrs().ok()).flatten().collect();
     Observer::of_addresses(&addresses)
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::option::{Group, Row};
 use super::draft::Draft;
-use super::files::{CSV, Form, HDR, HTML, SAVED};
+use super::files::{CSV, Form, HAR, HDR, HTML, SAVED};
 use super::security;
 use crate::pattern::Kind;
 use crate::plan::{Statuses, Think};
@@ -18,7 +18,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: Some('m'),
                 long: "method",
                 value: "METHOD",
-                help: "instead of GET, or of POST with a body",
+                help: "instead of GET, or of POST with a body; in files where none is named",
                 apply: |draft, value| {
                     value.clone_into(&mut draft.what.method);
                     Ok(())
@@ -38,7 +38,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: Some('b'),
                 long: "body",
                 value: "TEXT|@FILE",
-                help: "the body; @- is standard input",
+                help: "the body, in files where there is none; @- is standard input",
                 apply: |draft, value| set(&mut draft.what.body, value),
             },
             Row {
@@ -169,7 +169,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: Some('c'),
                 long: "users",
                 value: "N",
-                help: "users who wait for their answers; connections at most with --rate",
+                help: "users who wait for their answers; of a rate or log, connections at most",
                 apply: |draft, value| set(&mut draft.users, value),
             },
             Row {
@@ -200,10 +200,14 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "pattern",
                 value: "PATTERN",
                 help: "users up and down: 1-150:60,30,150-1:60; with r a rate: 10r-500r:60",
-                apply: |draft, value| {
-                    draft.patterns.push(value.to_owned());
-                    Ok(())
-                },
+                apply: pattern,
+            },
+            Row {
+                short: None,
+                long: "rush",
+                value: "PATTERN",
+                help: "another name for --pattern",
+                apply: pattern,
             },
             Row {
                 short: None,
@@ -342,7 +346,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "har",
                 value: "FILE",
                 help: "of --page: the waterfall of the first whole page, for a browser's tools",
-                apply: |draft, value| set(&mut draft.har, value),
+                apply: |draft, value| file(draft, HAR, value),
             },
             Row {
                 short: None,
@@ -418,6 +422,11 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
         ],
     },
 ];
+
+fn pattern(draft: &mut Draft, value: &str) -> Result<(), String> {
+    draft.patterns.push(value.to_owned());
+    Ok(())
+}
 
 fn file(draft: &mut Draft, form: Form, path: &str) -> Result<(), String> {
     draft.files.push((form, path.to_owned()));

@@ -4,11 +4,11 @@ use super::super::Exit;
 use super::draft::{Fault, usage};
 use crate::pacer::Pacer;
 use crate::plan::replay::Reader;
-use crate::plan::{self, Entry, Order, Plan, Statuses, Variables};
+use crate::plan::{self, Content, Entry, Order, Plan, Statuses, Variables};
 use crate::url::Url;
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::sync::Arc;
 
 /// A body that is read from a file, at most.
 const BODY_BYTES_MAX: u64 = 1 << 30;
@@ -37,6 +37,8 @@ pub(super) struct What {
     /// An access log, and how much faster than it was.
     pub(super) replay: Option<String>,
     pub(super) speed: Option<f64>,
+    /// What standard input has, once it is read.
+    pub(super) stdin: OnceCell<Vec<u8>>,
 }
 
 /// A recorded schedule: when, and which entry.
@@ -52,17 +54,8 @@ impl What {
         words: &[String],
         keep_alive: bool,
     ) -> Result<(Plan, Option<Recorded>), Fault> {
-        let mut options = plan::Options {
-            keep_alive,
-            http10: self.http10,
-            fields: self.fields.clone(),
-            ..plan::Options::default()
-        };
-        let has_coding = |field: &(String, String)| field.0.eq_ignore_ascii_case("accept-encoding");
-        if self.accepts_gzip && !self.fields.iter().any(has_coding) {
-            options.fields.push(("Accept-Encoding".to_owned(), "gzip".to_owned()));
-        }
-        options.user_agent = self.user_agent.clone().unwrap_or(options.user_agent);
+        self.check()?;
+        let options = self.options(keep_alive)?;
         if let Some(log) = &self.replay {
             return self.replay(log, words, options);
         }
@@ -84,21 +77,36 @@ impl What {
         Ok((Plan::new(entries, order).map_err(usage)?, None))
     }
 
+    /// What all requests have in common.
+    fn options(&self, keep_alive: bool) -> Result<plan::Options, Fault> {
+        let mut fields = self.fields.clone();
+        let has_coding = |field: &(String, String)| field.0.eq_ignore_ascii_case("accept-encoding");
+        if self.accepts_gzip && !self.fields.iter().any(has_coding) {
+            fields.push(("Accept-Encoding".to_owned(), "gzip".to_owned()));
+        }
+        let usual = plan::Options::default();
+        let body = match self.body.as_deref().map(|body| (body, body.strip_prefix('@'))) {
+            None => None,
+            Some((_, Some(file))) => Some(Content::Bytes(self.read(file, BODY_BYTES_MAX)?.into())),
+            Some((text, None)) => Some(Content::Text(text.to_owned())),
+        };
+        Ok(plan::Options {
+            keep_alive,
+            http10: self.http10,
+            fields,
+            user_agent: self.user_agent.clone().unwrap_or(usual.user_agent),
+            method: self.method.clone(),
+            body,
+        })
+    }
+
     fn entry(
         &self,
         url: &str,
         variables: &Variables,
         options: &plan::Options,
     ) -> Result<Entry, Fault> {
-        let file = self.body.as_deref().and_then(|body| body.strip_prefix('@'));
-        let bytes = file.map(|file| read(file, BODY_BYTES_MAX)).transpose()?;
-        let draft = plan::Draft {
-            method: &self.method,
-            url,
-            body: self.body.as_deref().filter(|_| bytes.is_none()),
-            bytes: bytes.map(Arc::from),
-            ..plan::Draft::default()
-        };
+        let draft = plan::Draft { url, ..plan::Draft::default() };
         let mut entry = Entry::new(&draft, variables, options).map_err(usage)?;
         entry.expect.clone_from(&self.expect);
         Ok(entry)
@@ -110,9 +118,9 @@ impl What {
         variables: &mut Variables,
         options: &plan::Options,
     ) -> Result<Vec<Entry>, Fault> {
-        let text = String::from_utf8(read(file, FILE_BYTES_MAX)?)
+        let text = String::from_utf8(self.read(file, FILE_BYTES_MAX)?)
             .map_err(|_| (Exit::File, format!("{file}: this is not UTF-8")))?;
-        let mut load = |name: &str| read(name, BODY_BYTES_MAX).map_err(|(_, text)| text);
+        let mut load = |name: &str| self.read(name, BODY_BYTES_MAX).map_err(|(_, text)| text);
         let entries = plan::file::parse(file, &text, variables, options, &mut load);
         let mut entries = entries.map_err(|fault| (Exit::File, fault.to_string()))?;
         for entry in &mut entries {
@@ -136,7 +144,10 @@ impl What {
         for line in BufReader::new(file).split(b'\n') {
             reader.line(&line.map_err(|error| (Exit::File, format!("{log}: {error}")))?);
         }
-        let recording = reader.finish();
+        let mut recording = reader.finish();
+        if let Some(expect) = &self.expect {
+            recording.entries.iter_mut().for_each(|entry| entry.expect = Some(expect.clone()));
+        }
         if let Some(first) = &recording.first_left_out {
             let count = recording.left_out;
             super::complain(&format!(
@@ -150,24 +161,51 @@ impl What {
         let pacer = Pacer::recorded(recording.moments_ns, speed).map_err(usage)?;
         Ok((plan, Some((pacer, recording.which))))
     }
-}
 
-/// The bytes of a file; `-` is standard input.
-///
-/// # Errors
-/// When it cannot be read, or is longer than it may be.
-fn read(file: &str, bytes_max: u64) -> Result<Vec<u8>, Fault> {
-    let fault = |text: &dyn ToString| (Exit::File, format!("{file}: {}", text.to_string()));
-    let mut bytes = Vec::new();
-    let read = match file {
-        "-" => std::io::stdin().take(bytes_max + 1).read_to_end(&mut bytes),
-        _ => File::open(file).and_then(|file| file.take(bytes_max + 1).read_to_end(&mut bytes)),
-    };
-    match read {
-        Ok(_) if bytes.len() as u64 > bytes_max => {
-            Err(fault(&format!("more than {bytes_max} bytes")))
+    /// What does not go together: what a replay asks stands in the log.
+    fn check(&self) -> Result<(), Fault> {
+        if self.replay.is_none() {
+            return match self.speed {
+                Some(_) => Err(usage("--speed is about --replay")),
+                None => Ok(()),
+            };
         }
-        Ok(_) => Ok(bytes),
-        Err(error) => Err(fault(&error)),
+        let given = [
+            ("-m", !self.method.is_empty()),
+            ("-b", self.body.is_some()),
+            ("-f", !self.files.is_empty()),
+            ("-v", !self.variables.is_empty()),
+            ("-i", self.is_random),
+        ];
+        match given.iter().find(|row| row.1) {
+            Some((option, _)) => {
+                Err(usage(format!("--replay asks what the log says: no {option}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The bytes of a file; `-` is standard input, which is read once, for whoever wants it.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is longer than it may be.
+    fn read(&self, file: &str, bytes_max: u64) -> Result<Vec<u8>, Fault> {
+        let fault = |text: &dyn ToString| (Exit::File, format!("{file}: {}", text.to_string()));
+        if let ("-", Some(bytes)) = (file, self.stdin.get()) {
+            return Ok(bytes.clone());
+        }
+        let mut bytes = Vec::new();
+        let read = match file {
+            "-" => std::io::stdin().take(bytes_max + 1).read_to_end(&mut bytes),
+            _ => File::open(file).and_then(|file| file.take(bytes_max + 1).read_to_end(&mut bytes)),
+        };
+        match read {
+            Ok(_) if bytes.len() as u64 > bytes_max => {
+                Err(fault(&format!("more than {bytes_max} bytes")))
+            }
+            Ok(_) if file == "-" => Ok(self.stdin.get_or_init(|| bytes).clone()),
+            Ok(_) => Ok(bytes),
+            Err(error) => Err(fault(&error)),
+        }
     }
 }

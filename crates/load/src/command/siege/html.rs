@@ -2,6 +2,7 @@
 //! its body; and where its meta refresh leads. No more than that: the set is siege's.
 
 use crate::url::Url;
+use std::collections::HashSet;
 
 /// References of one page at most.
 const REFERENCES_MAX: usize = 2000;
@@ -18,7 +19,7 @@ pub(super) struct Page {
 /// Reads a page.
 pub(super) fn read(base: &Url, page: &[u8]) -> Page {
     let text = String::from_utf8_lossy(page);
-    let mut found = Page::default();
+    let (mut found, mut seen) = (Page::default(), HashSet::new());
     let mut rest = &text[..];
     while let Some(at) = rest.find('<') {
         rest = &rest[at + 1..];
@@ -30,7 +31,13 @@ pub(super) fn read(base: &Url, page: &[u8]) -> Page {
         rest = after;
         let name_end = tag.find(|c: char| c.is_ascii_whitespace() || c == '/').unwrap_or(tag.len());
         let name = tag[..name_end].to_ascii_lowercase();
-        found.take(base, &name, &attributes(&tag[name_end..]));
+        let reference = found.take(base, &name, &attributes(&tag[name_end..]));
+        if let Some(url) = reference
+            && found.parts.len() < REFERENCES_MAX
+            && seen.insert(url.clone())
+        {
+            found.parts.push(url);
+        }
         // What looks like a tag within a script is none.
         if matches!(name.as_str(), "script" | "style") {
             rest = after_raw_text(rest, &name);
@@ -40,7 +47,8 @@ pub(super) fn read(base: &Url, page: &[u8]) -> Page {
 }
 
 impl Page {
-    fn take(&mut self, base: &Url, name: &str, attributes: &[(String, String)]) {
+    /// What a tag refers to; where a meta refresh leads is kept at once.
+    fn take(&mut self, base: &Url, name: &str, attributes: &[(String, String)]) -> Option<Url> {
         let get =
             |wanted: &str| attributes.iter().find(|row| row.0 == wanted).map(|row| row.1.as_str());
         let is = |wanted: &str, value: &str| {
@@ -58,13 +66,7 @@ impl Page {
             }
             _ => None,
         };
-        let reference = reference.filter(|text| !text.trim().is_empty());
-        if let Some(url) = reference.and_then(|text| base.join(text))
-            && self.parts.len() < REFERENCES_MAX
-            && !self.parts.contains(&url)
-        {
-            self.parts.push(url);
-        }
+        reference.filter(|text| !text.trim().is_empty()).and_then(|text| base.join(text))
     }
 }
 
@@ -82,21 +84,28 @@ fn after_raw_text<'a>(text: &'a str, name: &str) -> &'a str {
 const TAG_BYTES_MAX: usize = 16 * 1024;
 
 /// A tag up to its `>`, which may stand in quotes before; and what follows.
+///
+/// Where no `>` comes in time it is no tag. What was looked at is left behind then, up to a quote
+/// that was never closed if there is one: reading it again from each `<` within would take the
+/// square of the time.
 fn split_tag(text: &str) -> (&str, &str) {
-    let (mut quote, mut last) = (None, ' ');
+    let (mut quote, mut last, mut end) = (None, ' ', 0);
     for (at, c) in text.char_indices().take_while(|row| row.0 < TAG_BYTES_MAX) {
         match (quote, c) {
             (None, '>') => return (&text[..at], &text[at + 1..]),
-            (None, '"' | '\'') if last == '=' => quote = Some(c),
-            (Some(open), c) if open == c => quote = None,
+            (None, '"' | '\'') if last == '=' => quote = Some((c, at)),
+            (Some((open, _)), c) if open == c => quote = None,
             _ => {}
         }
         if !c.is_ascii_whitespace() {
             last = c;
         }
+        end = at + c.len_utf8();
     }
-    // A quote that never ends: the tag does not count.
-    ("", text)
+    match quote {
+        Some((_, at)) => ("", &text[at + 1..]),
+        None => ("", &text[end..]),
+    }
 }
 
 fn attributes(text: &str) -> Vec<(String, String)> {
@@ -161,6 +170,44 @@ mod tests {
         let page = read(&base, b"<META content='0; URL=\"../x?a&amp;b\"' http-equiv=Refresh>");
         assert_eq!(page.refresh.unwrap().target, "/x?a&b");
         assert_eq!(read(&base, b"<meta http-equiv=refresh content=5>").refresh, None);
+    }
+
+    #[test]
+    fn what_follows_a_quote_that_never_ends_is_read() {
+        assert_eq!(
+            targets("<a title=\"x><img src=/a.png><p class='y><img src=/b.png>"),
+            ["/a.png", "/b.png"]
+        );
+        let long = format!("<a {}<img src=/c.png>", "é".repeat(TAG_BYTES_MAX));
+        assert_eq!(targets(&long), ["/c.png"]);
+    }
+
+    /// Two seconds at the pace of a debug build; the square of it would be minutes.
+    #[test]
+    fn a_page_is_read_in_time_that_grows_as_its_length_whatever_is_in_it() {
+        let begun_ns = runtime::clock::thread_cpu_ns();
+        for part in [
+            "<",
+            "</",
+            "<a x=\">\" ",
+            "<a x=\"><\" ",
+            "<a x='\"",
+            "<a x=\"",
+            "<!--",
+            "<script></",
+            "<script>",
+            "a=b ",
+            "<img src=x>",
+        ] {
+            let page = part.repeat(1_000_000 / part.len());
+            targets(&page);
+            let tag = format!("<img src=x {page}>{page}");
+            targets(&tag);
+        }
+        let distinct: String = (1..2000).map(|n| format!("<img src={n}>")).collect();
+        targets(&(distinct + &"<img src=1999>".repeat(100_000)));
+        let took_s = (runtime::clock::thread_cpu_ns() - begun_ns) / 1_000_000_000;
+        assert!(took_s < 20, "{took_s} s");
     }
 
     proptest! {

@@ -67,7 +67,10 @@ fn title(record: &Record) -> String {
     match record.urls.as_slice() {
         [] => record.figures.pace.clone(),
         [only] => only.name.clone(),
-        [first, others @ ..] => format!("{} and {} more", first.name, others.len()),
+        [first, others @ ..] => {
+            let unkept = record.other_urls.as_ref().map_or(0, |others| others.urls);
+            format!("{} and {} more", first.name, others.len() + unkept)
+        }
     }
 }
 

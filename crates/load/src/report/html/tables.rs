@@ -2,7 +2,7 @@
 
 use super::unit::{escaped, pretty};
 use super::{begun, title};
-use crate::report::{Record, rows, units};
+use crate::report::{Record, rows, units, urls};
 use std::fmt::Write as _;
 
 /// URLs that have a row; the saved run has all.
@@ -140,9 +140,8 @@ fn write_urls(out: &mut String, record: &Record) {
         write_row(out, &url.name, &rows::url(url), "");
     }
     out.push_str("</table>");
-    if let Some(more @ 1..) = record.urls.len().checked_sub(URLS_MAX) {
-        let _ =
-            write!(out, "<p>and {} more: they are in the saved run</p>", units::count(more as u64));
+    if let Some(others) = urls::unshown(record, URLS_MAX) {
+        let _ = write!(out, "<p>{}; see the saved run</p>", pretty(&others));
     }
     out.push_str("</div>\n");
 }

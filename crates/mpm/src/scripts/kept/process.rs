@@ -1,6 +1,7 @@
 //! One FastCGI process: how it is reached, what it says, and how it ends.
 
 use crate::broker::{Outcome, Why};
+use runtime::clock;
 use runtime::process::{self, Ending};
 use runtime::programs::{Doorway, Launch, Report, Wanted, discard, end_group, say_no_more};
 use server::{Server, Severity};
@@ -21,6 +22,14 @@ const PIECE_BYTES: usize = 8192;
 
 /// Such pieces that are read when it has ended: what a pipe holds.
 const LAST_PIECES: usize = 16;
+
+/// Bytes of the log that what a process says may take in so long a time: one that does nothing but
+/// complain would fill the disk.
+const SAID_BYTES: usize = 1 << 20;
+const SAID_MS: u64 = 60_000;
+
+/// About what a line takes besides what it says.
+const LINE_BYTES: usize = 100;
 
 /// What a descriptor of a process tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +52,7 @@ pub(super) struct Process {
     /// What it says, and the beginning of a line.
     said: Option<File>,
     line: Vec<u8>,
+    ration: Ration,
     /// The other copy of what the one has who uses it.
     connection: Option<OwnedFd>,
     /// Nobody uses it any more; so much of its answer was thrown away.
@@ -64,6 +74,7 @@ impl Process {
             doorway,
             said: Some(said),
             line: Vec::new(),
+            ration: Ration::default(),
             connection: None,
             unwanted: None,
             kill_ms: None,
@@ -128,7 +139,9 @@ impl Process {
                 break;
             }
         }
-        tell(server, &std::mem::take(&mut self.line));
+        let line = std::mem::take(&mut self.line);
+        self.tell(server, &line);
+        self.tell_of_silence(server, u64::MAX);
     }
 
     /// Write the lines to the log that it has said; says whether there may be more.
@@ -144,13 +157,41 @@ impl Process {
         let is_over = self.said.is_none() || self.line.len() >= 2 * PIECE_BYTES;
         while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
             let rest = self.line.split_off(end + 1);
-            tell(server, &self.line[..end]);
-            self.line = rest;
+            let line = std::mem::replace(&mut self.line, rest);
+            self.tell(server, &line[..end]);
         }
         if is_over {
-            tell(server, &std::mem::take(&mut self.line));
+            let line = std::mem::take(&mut self.line);
+            self.tell(server, &line);
         }
         self.said.is_some()
+    }
+
+    /// Log a line of it, while there is room.
+    fn tell(&mut self, server: &Server, line: &[u8]) {
+        if line.is_empty() {
+            return;
+        }
+        let now_ms = clock::monotonic_ms();
+        self.tell_of_silence(server, now_ms);
+        if self.ration.takes(line.len(), now_ms) {
+            tell(server, line);
+        }
+    }
+
+    /// When it is to be told what was left out.
+    pub(super) fn silence_ms(&self) -> u64 {
+        self.ration.due_ms()
+    }
+
+    /// Say what was left out, if it is time.
+    pub(super) fn tell_of_silence(&mut self, server: &Server, now_ms: u64) {
+        if let Some(bytes) = self.ration.left_out(now_ms) {
+            let (most, seconds) = (SAID_BYTES >> 20, SAID_MS / 1000);
+            let text =
+                format!("more than {most} MiB in {seconds} s: {bytes} bytes were not logged");
+            tell(server, text.as_bytes());
+        }
     }
 
     /// Tell it to end, if nobody has. It is killed after a while.
@@ -188,8 +229,39 @@ impl Process {
 
 /// As mod_fcgid writes what comes in a stream of errors.
 fn tell(server: &Server, line: &[u8]) {
-    if !line.is_empty() {
-        server.tell_of_processes(Severity::Warning, &[b"mod_fcgid: stderr: ", line].concat());
+    server.tell_of_processes(Severity::Warning, &[b"mod_fcgid: stderr: ", line].concat());
+}
+
+/// How much of the log a process has taken since a moment, and what was left out since.
+#[derive(Default)]
+struct Ration {
+    since_ms: u64,
+    taken: usize,
+    left_out: usize,
+}
+
+impl Ration {
+    /// Whether there is room for a line.
+    fn takes(&mut self, length: usize, now_ms: u64) -> bool {
+        if self.taken == 0 || now_ms >= self.since_ms.saturating_add(SAID_MS) {
+            *self = Self { since_ms: now_ms, taken: 0, left_out: self.left_out };
+        }
+        self.taken = self.taken.saturating_add(length + LINE_BYTES);
+        let fits = self.taken <= SAID_BYTES;
+        if !fits {
+            self.left_out = self.left_out.saturating_add(length);
+        }
+        fits
+    }
+
+    fn due_ms(&self) -> u64 {
+        if self.left_out == 0 { u64::MAX } else { self.since_ms.saturating_add(SAID_MS) }
+    }
+
+    /// Bytes that were left out, once the time has passed.
+    fn left_out(&mut self, now_ms: u64) -> Option<usize> {
+        let is_due = self.left_out > 0 && now_ms >= self.due_ms();
+        is_due.then(|| std::mem::take(&mut self.left_out))
     }
 }
 
@@ -223,6 +295,20 @@ pub(super) fn exit_line(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_process_says_has_room_for_a_while() {
+        let (mut ration, line) = (Ration::default(), 8000);
+        let fit =
+            |ration: &mut Ration, now_ms| (0..200).filter(|_| ration.takes(line, now_ms)).count();
+        let most = SAID_BYTES / (line + LINE_BYTES);
+        assert_eq!((ration.due_ms(), fit(&mut ration, 5)), (u64::MAX, most));
+        assert_eq!((ration.due_ms(), ration.left_out(4 + SAID_MS)), (5 + SAID_MS, None));
+        assert_eq!(ration.left_out(5 + SAID_MS), Some((200 - most) * line));
+        assert_eq!((ration.due_ms(), ration.left_out(u64::MAX)), (u64::MAX, None));
+        assert_eq!(fit(&mut ration, 4 + SAID_MS), 0);
+        assert_eq!(fit(&mut ration, 5 + SAID_MS), most);
+    }
 
     #[test]
     fn the_end_of_a_process_is_told_in_mod_fcgids_words() {

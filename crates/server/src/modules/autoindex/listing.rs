@@ -10,7 +10,7 @@ use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
 use crate::lookup::Lookup;
 use crate::modules::{mime, php};
-use crate::phase::Stop;
+use crate::phase::{self, Stop};
 use crate::question;
 use crate::resolve::{self, Policies};
 use crate::response::Response;
@@ -111,8 +111,9 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     if !lookup.settings.core.lists_directories() {
         return Err(forbidden(lookup).into());
     }
-    let found = std::mem::replace(&mut lookup.found, Err(file::Errno::NOENT));
-    Ok(found.ok().map(|entry| Handler::Listing(entry.file)))
+    let entry = std::mem::replace(&mut lookup.found, Err(file::Errno::NOENT))
+        .map_err(|errno| phase::open_failure(lookup, errno))?;
+    Ok(Some(Handler::Listing(entry.file)))
 }
 
 fn forbidden(lookup: &Lookup<'_>) -> Failure {

@@ -34,7 +34,7 @@ use fastcgi::{Redirect, ScriptFault, ScriptHead};
 use log::Log;
 use message::{Method, Status};
 use relay::{Answer, Fault, Relay, Talk};
-use runtime::file::{self, Errno, Kind};
+use runtime::file::{Errno, Kind};
 use runtime::programs::{Order, Program, Report, Step};
 use scoreboard::Cause;
 use script_log::Entry;
@@ -159,7 +159,7 @@ impl Flavor {
                 return Err(self.refuse(lookup, Status::NOT_FOUND, self.missing, text).await);
             }
             // To run a program nobody has to read it, least of all one of another user.
-            Err(Errno::ACCESS) if is_unreadable_file(lookup) => {}
+            Err(Errno::ACCESS) if phase::is_regular(lookup) => {}
             Err(errno) => return Err(phase::open_failure(lookup, *errno).into()),
             Ok(entry) if entry.status.kind == Kind::Directory => {
                 let text = "attempt to invoke directory as script";
@@ -173,8 +173,7 @@ impl Flavor {
             let text = "AcceptPathInfo off disallows user's path";
             return Err(self.refuse(lookup, Status::NOT_FOUND, self.path_info, text).await);
         }
-        let entry = std::mem::replace(&mut lookup.found, Err(Errno::NOENT));
-        lookup.status = entry.ok().map(|entry| entry.status);
+        lookup.found = Err(Errno::NOENT);
         Ok(())
     }
 
@@ -343,12 +342,6 @@ impl Flavor {
         };
         Ok(response)
     }
-}
-
-/// Whether there is a file that this process may not read, on a way that it may go.
-fn is_unreadable_file(lookup: &Lookup<'_>) -> bool {
-    let status = file::status_at(file::CURRENT_FOLDER, &lookup.place.path());
-    status.is_ok_and(|status| status.kind == Kind::File)
 }
 
 /// What httpd's library says where it fails (apr_proc_create).

@@ -29,9 +29,9 @@ use crate::modules::proxy_fcgi::relay::{Fault, Relay, Talk};
 use crate::phase::{self, Stop};
 use crate::representation;
 use crate::response::{Body, Response};
-use crate::script::answer;
 use crate::script::body::Body as RequestBody;
 use crate::script::spool::Spool;
+use crate::script::{self, answer};
 use crate::site::builder::Builder;
 use config::Module;
 use fastcgi::{ScriptFault, ScriptHead};
@@ -129,15 +129,16 @@ fn check(lookup: &mut Lookup<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
     if wrapper.as_ref().is_some_and(|wrapper| wrapper.is_virtual) {
         return Ok(wrapper);
     }
+    script::check_own_url(lookup, HANDLER, NAME)?;
     match &lookup.found {
+        Err(Errno::ACCESS) if phase::is_regular(lookup) => Ok(wrapper),
         Err(errno) => Err(phase::open_failure(lookup, *errno).into()),
         Ok(entry) if entry.status.kind == Kind::Directory => {
             Err(refuse(Status::FORBIDDEN, "mod_fcgid: attempt to run a directory").into())
         }
         Ok(_) => {
             // The application opens it; nobody here has to keep it open.
-            let entry = std::mem::replace(&mut lookup.found, Err(Errno::NOENT));
-            lookup.status = entry.ok().map(|entry| entry.status);
+            lookup.found = Err(Errno::NOENT);
             Ok(wrapper)
         }
     }

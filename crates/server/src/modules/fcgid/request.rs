@@ -10,7 +10,7 @@ use crate::script::environment::environment;
 use crate::table::Table;
 use fastcgi::{Exchange, Params};
 use http1::BodyLength;
-use runtime::programs::{Limits, Order, Wanted};
+use runtime::programs::{Order, Wanted};
 use std::ffi::CString;
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ pub(super) fn wanted(lookup: &Lookup<'_>, wrapper: Option<&Wrapper>) -> Wanted {
     let text = |bytes: &[u8]| CString::new(bytes).unwrap_or_default();
     let order = Order {
         identity: suexec::identity(lookup),
-        limits: Limits::default(),
+        limits: lookup.settings.core.limits(),
         folder: text(&program[..folder]),
         program: text(&program),
         arguments: arguments.iter().map(|argument| text(argument)).collect(),

@@ -159,8 +159,8 @@ fn gather(lookup: &Lookup<'_>, name: Vec<u8>) -> Gathered {
         return Gathered { name, settings, handler: None, length: 0, is_servable: false };
     };
     let handler = handler::configured(&sub).ok().flatten().map(Cow::into_owned);
-    let length = sub.found.as_ref().map_or(0, |entry| entry.status.size);
-    let is_servable = phase::is_file(&sub);
+    let length = sub.status.map_or(0, |status| status.size);
+    let is_servable = phase::is_regular(&sub);
     Gathered { name, settings: sub.settings, handler, length, is_servable }
 }
 

@@ -209,7 +209,7 @@ fn on_disk(lookup: &Lookup<'_>, path: &[u8]) -> Result<Option<OnDisk>, Stop> {
     for name in [path, below_root] {
         let mut sub = lookup.sub(name.clone(), None);
         sub.place = alias::place_of(lookup, &name, 0)?;
-        if walk::walk(&mut sub).is_ok() && phase::is_file(&sub) {
+        if walk::walk(&mut sub).is_ok() && phase::is_regular(&sub) {
             return Ok(Some(OnDisk { file: sub.place.path(), info: sub.path_info }));
         }
     }

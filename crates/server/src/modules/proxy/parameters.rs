@@ -14,10 +14,6 @@ pub(crate) struct Parameters {
     pub(crate) retry_ms: Option<u64>,
     /// `max`: how many connections there may be to it.
     pub(crate) max: Option<u32>,
-    /// `min`: how many of them are not ended for being idle.
-    pub(crate) min: u32,
-    /// `smax`: the same, where `ttl` has passed.
-    pub(crate) smax: Option<u32>,
     /// `ttl`: how long an idle connection is kept.
     pub(crate) ttl_ms: Option<u64>,
     /// `acquire`: how long to wait for one of `max` connections.
@@ -40,8 +36,8 @@ pub(crate) struct Parameters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "any of them may be set with any other")]
 pub(crate) struct States {
-    /// `I`
-    pub(crate) ignores_errors: bool,
+    /// `I`, if that is said.
+    pub(crate) ignores_errors: Option<bool>,
     /// `N`: only sessions that have begun.
     pub(crate) is_draining: bool,
     /// `D`
@@ -62,16 +58,13 @@ const SCHEME_BYTES: usize = 16;
 const SECRET_BYTES: usize = 64;
 
 impl Parameters {
-    /// Those of a backend of which nothing is said; one that is no member of a group is never left
-    /// alone.
+    /// Those of a backend of which nothing is said.
     pub(super) fn new(is_member: bool) -> Self {
         Self {
             timeout_ms: None,
             connect_ms: None,
             retry_ms: None,
             max: None,
-            min: 0,
-            smax: None,
             ttl_ms: None,
             acquire_ms: None,
             reuse: None,
@@ -79,7 +72,16 @@ impl Parameters {
             redirect: String::new(),
             set: 0,
             load_factor: 100,
-            states: States { ignores_errors: !is_member, ..States::default() },
+            states: States { ignores_errors: is_member.then_some(false), ..States::default() },
+        }
+    }
+
+    /// Whether it is left alone for a while after a failure: as a member of a group, and where
+    /// `retry` or `status=-I` says so. (httpd does so in any case, for a minute.)
+    pub(super) fn may_fail(&self) -> bool {
+        match self.states.ignores_errors {
+            Some(ignores_errors) => !ignores_errors,
+            None => self.retry_ms.is_some(),
         }
     }
 
@@ -148,9 +150,10 @@ impl Parameters {
         let count =
             |text: &str| u32::try_from(args::leading_int(value)).map_err(|_| text.to_owned());
         match key {
-            "min" => self.min = count("Min must be a positive number")?,
+            // Nothing is kept in advance, and what is kept follows from the size of the application.
+            "min" => drop(count("Min must be a positive number")?),
+            "smax" => drop(count("Smax must be a positive number")?),
             "max" => self.max = Some(count("Max must be a positive number")?),
-            "smax" => self.smax = Some(count("Smax must be a positive number")?),
             "ttl" => {
                 self.ttl_ms = Some(seconds(value, 1).ok_or("TTL must be at least one second")?);
             }
@@ -174,7 +177,7 @@ impl Parameters {
             }
             let states = &mut self.states;
             match letter.to_ascii_uppercase() {
-                b'I' => states.ignores_errors = is_set,
+                b'I' => states.ignores_errors = Some(is_set),
                 b'N' => states.is_draining = is_set,
                 b'D' => states.is_disabled = is_set,
                 b'S' => states.is_stopped = is_set,
@@ -301,7 +304,9 @@ mod tests {
         assert_eq!(of("loadfactor=1.5").load_factor, 150);
         assert_eq!(of("enablereuse=on max=10").reuse, Some(true));
         assert_eq!(of("disablereuse=on").reuse, Some(false));
-        assert!(of("status=+H-I").states.is_standby && !of("status=i-I").states.ignores_errors);
+        assert!(of("status=+H-I").states.is_standby && of("status=i-I").may_fail());
+        assert!(!of("status=I retry=5").may_fail() && of("retry=5").may_fail());
+        assert!(!Parameters::new(false).may_fail() && Parameters::new(true).may_fail());
         assert!(of("status=DR").states.is_disabled && of("status=DR").states.is_spare);
     }
 

@@ -86,7 +86,7 @@ impl Worker {
 
     /// It is not there, and left alone for a while if it may be (`ap_proxy_connect_backend`).
     pub(crate) fn leave_alone(&self, lookup: &Lookup<'_>) {
-        if self.parameters.states.ignores_errors {
+        if !self.may_fail() {
             return;
         }
         self.fail();
@@ -129,10 +129,9 @@ impl Worker {
         !states.is_disabled && !states.is_stopped && !states.is_failed && !self.is_left_alone()
     }
 
-    /// Whether a failure makes it be left alone: members of a group are, and others where
-    /// `status=-I` says so.
+    /// Whether a failure makes it be left alone.
     pub(crate) fn may_fail(&self) -> bool {
-        !self.parameters.states.ignores_errors
+        self.parameters.may_fail()
     }
 }
 

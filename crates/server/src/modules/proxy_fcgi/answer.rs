@@ -1,6 +1,7 @@
 //! From what an application says to a response, and from what went wrong to a status and a line in
 //! the log, in httpd's words and with what helps beside them.
 
+use super::job::is_shortage;
 use super::relay::{Fault, Relay};
 use super::{NAME, Place, Target};
 use crate::failure::Failure;
@@ -18,12 +19,22 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+/// Bytes of the log that the complaints of one request may take. httpd has no bound; a script that
+/// does nothing but complain would fill the disk.
+const COMPLAINT_BYTES: usize = 1 << 20;
+
+/// About what a line takes besides what it says.
+const LINE_BYTES: usize = 100;
+
 /// Where lines go that come while the answer is on its way.
 pub(crate) struct Log {
     server: Arc<Server>,
     host: usize,
     client: SocketAddr,
     voice: Voice,
+    /// What complaints have taken, and what was left out of them.
+    taken: usize,
+    left_out: usize,
 }
 
 /// In whose words.
@@ -38,27 +49,39 @@ pub(crate) enum Voice {
 impl Log {
     pub(crate) fn of(lookup: &Lookup<'_>, voice: Voice) -> Self {
         let client = SocketAddr::new(lookup.client(), lookup.request.client.port());
-        Self { server: lookup.context.server(), host: lookup.host.index, client, voice }
+        let (server, host) = (lookup.context.server(), lookup.host.index);
+        Self { server, host, client, voice, taken: 0, left_out: 0 }
     }
 
     /// What the application has written to its standard error.
-    pub(crate) fn error(&self, text: &[u8]) {
+    pub(crate) fn error(&mut self, text: &[u8]) {
         match self.voice {
-            Voice::Proxy => self.write(Some(1071), &[b"Got error '", text, b"'"].concat()),
+            Voice::Proxy => self.complain(Some(1071), &[b"Got error '", text, b"'"]),
             Voice::Fcgid => {
                 // fcgid_bucket.c, fcgid_header_bucket_read
                 let lines = text.split(|byte| matches!(byte, b'\r' | b'\n'));
                 for line in lines.filter(|line| !line.is_empty()) {
-                    self.write(None, &[b"mod_fcgid: stderr: ", line].concat());
+                    self.complain(None, &[b"mod_fcgid: stderr: ", line]);
                 }
             }
         }
     }
 
-    pub(crate) fn unknown(&self, kind: Kind) {
+    pub(crate) fn unknown(&mut self, kind: Kind) {
         if self.voice == Voice::Proxy {
-            self.write(Some(1072), format!("Got bogus record {}", kind.0).as_bytes());
+            self.complain(Some(1072), &[format!("Got bogus record {}", kind.0).as_bytes()]);
         }
+    }
+
+    /// A line of what it complains about, while there is room.
+    fn complain(&mut self, id: Option<u32>, text: &[&[u8]]) {
+        let length: usize = text.iter().map(|part| part.len()).sum();
+        self.taken = self.taken.saturating_add(length + LINE_BYTES);
+        if self.taken > COMPLAINT_BYTES {
+            self.left_out = self.left_out.saturating_add(length);
+            return;
+        }
+        self.write(id, &text.concat());
     }
 
     /// The answer ends before its end.
@@ -90,6 +113,21 @@ impl Log {
     }
 }
 
+/// The end of the request.
+impl Drop for Log {
+    fn drop(&mut self) {
+        if self.left_out == 0 {
+            return;
+        }
+        let (most, bytes) = (COMPLAINT_BYTES >> 20, self.left_out);
+        let text = format!("more than {most} MiB of errors: {bytes} bytes were not logged");
+        match self.voice {
+            Voice::Proxy => self.write(Some(1071), format!("Got error '{text}'").as_bytes()),
+            Voice::Fcgid => self.write(None, format!("mod_fcgid: stderr: {text}").as_bytes()),
+        }
+    }
+}
+
 /// What mod_fcgid says where there is no more of an answer (fcgid_proc_unix.c, proc_read_ipc).
 fn fcgid_words(fault: &Fault) -> (Option<i32>, String) {
     let text = match fault {
@@ -117,6 +155,7 @@ fn words(fault: &Fault) -> String {
             let crowd = crowd.as_ref().map(|crowd| format!("; {crowd}")).unwrap_or_default();
             format!("silent for {} s{crowd}", ms / 1000)
         }
+        Fault::Unread => "the application has not read the request".to_owned(),
         Fault::Closed => {
             "the application closed the connection: it was ended, or has crashed".into()
         }
@@ -176,7 +215,7 @@ pub(super) fn failure(tried: &Tried<'_>, fault: Fault) -> Failure {
             );
             new(Status::GATEWAY_TIMEOUT, 1075, text)
         }
-        Fault::Closed | Fault::Broken(_) => {
+        Fault::Closed | Fault::Broken(_) | Fault::Unread => {
             let text = format!("Failed to read FastCGI header from {shown}: {text} [{tried}]");
             new(Status::SERVICE_UNAVAILABLE, 1067, text)
         }
@@ -197,6 +236,7 @@ fn hint(error: &std::io::Error) -> &'static str {
         std::io::ErrorKind::PermissionDenied => {
             "its permissions forbid it: see listen.owner and listen.group of the pool"
         }
+        _ if is_shortage(error) => "this server has none left: see ulimit -n or LimitNOFILE=",
         _ => "it cannot be reached",
     }
 }

@@ -23,6 +23,7 @@ use fastcgi::{Params, ScriptHead};
 use http1::BodyLength;
 use message::{Method, Status};
 use runtime::clock;
+use runtime::file::Errno;
 use scoreboard::Cause;
 use std::sync::Arc;
 use std::time::Duration;
@@ -224,14 +225,13 @@ impl Job {
             match relay.head().await {
                 Ok(head) => return Ok(Answer { head, relay }),
                 Err(fault) if work.is_safe && relay.is_untouched(&fault) => {
+                    let text = once_more(&fault, self.target.shown());
                     if !relay.was_kept() {
                         let rest = rests.next().ok_or_else(|| failed(fault, false))?;
                         drop(relay);
                         runtime::timer::sleep(*rest).await;
                     }
                     may_be_kept = false;
-                    let shown = self.target.shown();
-                    let text = format!("{shown} went away without an answer: once more");
                     lookup.log(Level::Info, NAME, None, &text);
                 }
                 Err(fault) => return Err(failed(fault, false)),
@@ -324,9 +324,32 @@ impl Job {
     }
 }
 
+/// Why a request is sent again.
+fn once_more(fault: &Fault, shown: impl std::fmt::Display) -> String {
+    match fault {
+        Fault::Unread => format!(
+            "a child of {shown} works on after its answer, and has not read the next request: \
+             another child is asked"
+        ),
+        _ => format!("{shown} went away without an answer: once more"),
+    }
+}
+
 fn failed(tried: &answer::Tried<'_>, fault: Fault, is_unsent: bool) -> Failed {
-    let is_unreachable = is_unsent && !matches!(fault, Fault::Full(..));
+    // It is not the application's fault that we have no descriptor or memory.
+    let is_ours = match &fault {
+        Fault::Full(..) => true,
+        Fault::Unreachable(error) | Fault::Broken(error) => is_shortage(error),
+        _ => false,
+    };
+    let is_unreachable = is_unsent && !is_ours;
     Failed { failure: answer::failure(tried, fault), is_unsent, is_unreachable }
+}
+
+/// Whether it is this server that has no descriptor or memory.
+pub(super) fn is_shortage(error: &std::io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    errno.is_some_and(|it| [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS].contains(&it))
 }
 
 /// How many more proxies the request may pass: one less than the client says, else what
@@ -357,4 +380,23 @@ fn encode(lookup: &Lookup<'_>, env: &Table) -> (Vec<u8>, fastcgi::Exchange) {
         }
     }
     params.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[test]
+    fn an_application_is_not_blamed_for_what_this_server_lacks() {
+        let target = Target::new(None, "127.0.0.1:9000").unwrap();
+        let is_blamed = |errno: Errno| {
+            let tried =
+                answer::Tried { target: &target, script: b"/x.php".to_vec(), elapsed_ms: 0 };
+            let error = io::Error::from_raw_os_error(errno.raw_os_error());
+            failed(&tried, Fault::Unreachable(error), true).is_unreachable
+        };
+        assert!([Errno::CONNREFUSED, Errno::NOENT, Errno::ACCESS].into_iter().all(is_blamed));
+        assert!(![Errno::MFILE, Errno::NFILE, Errno::NOBUFS].into_iter().any(is_blamed));
+    }
 }

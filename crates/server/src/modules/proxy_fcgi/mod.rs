@@ -1,9 +1,9 @@
 //! proxy_fcgi: requests for a script go to a FastCGI application, which is PHP-FPM as a rule:
 //! `SetHandler "proxy:unix:/run/php/php8.2-fpm.sock|fcgi://localhost"` (mod_proxy_fcgi).
 //!
-//! The script is a regular file that the server itself has found; what stands behind its name in
-//! the URL is PATH_INFO, and the application never has to guess. `relay.rs` carries bytes both
-//! ways, `answer.rs` makes a response of what comes back.
+//! The script is a regular file that the server itself has found, though it need not be allowed to
+//! read it; what stands behind its name in the URL is PATH_INFO, and the application never has to
+//! guess. `relay.rs` carries bytes both ways, `answer.rs` makes a response of what comes back.
 
 pub(crate) mod answer;
 mod job;
@@ -20,6 +20,7 @@ use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
 use crate::modules::proxy::{self, Group};
 use crate::phase::{self, Stop};
+use crate::script;
 use crate::site::builder::Builder;
 use config::Module;
 use message::Status;
@@ -51,14 +52,17 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
         None => Arc::new(Named::new(&name, Path::new(""), false)),
     };
     // What `Action ... virtual` leads to need not be there: the script is what follows it.
-    let may_be_missing = target.owns_urls || lookup.notes.has("virtual_script");
-    if !phase::is_file(lookup) && !may_be_missing {
+    let may_be_missing = target.owns_urls || lookup.notes_before.has("virtual_script");
+    if !phase::is_regular(lookup) && !may_be_missing {
         return Ok(None); // nothing to be run: the answer is the same as without a handler
     }
     // What answers is known from here on; what it answers is for this request only.
     let depends_on_path = !lookup.is_personal();
     lookup.mark_personal();
     check_name(lookup)?;
+    if target.owns_urls {
+        script::check_own_url(lookup, &name, NAME)?;
+    }
     let handler = job(lookup, &target)?;
     lookup.may_be_planned = depends_on_path;
     Ok(Some(handler))

@@ -35,6 +35,11 @@ thread_local! {
 const ABSENCE_MS: u64 = 1000;
 const ABSENCE_REST: Duration = Duration::from_millis(15);
 
+/// A child that has ended its answer may still be at work (`fastcgi_finish_request()` of PHP) and
+/// read what follows on the connection after that. If it has read nothing of a request after this
+/// time, another child is asked.
+const UNREAD_MS: u64 = 50;
+
 /// One that goes away within this time without a word has hardly begun: another one may be asked.
 const UNTOUCHED_MS: u64 = 1000;
 
@@ -48,6 +53,8 @@ pub(crate) enum Fault {
     /// It did not accept, or said nothing, for so many milliseconds; and what it does meanwhile, if
     /// that is known.
     TimedOut(u64, Option<String>),
+    /// The child that has the connection has not even read the request.
+    Unread,
     /// The connection ended before the answer did.
     Closed,
     /// The connection broke.
@@ -89,6 +96,8 @@ pub(crate) struct Relay {
     talk: Talk,
     /// What goes out next, and how much of it has.
     out: (Vec<u8>, usize),
+    /// Bytes that were sent.
+    sent: usize,
     /// Whether all of the body was handed over.
     is_body_out: bool,
     /// Whether the application takes no more of it.
@@ -100,6 +109,8 @@ pub(crate) struct Relay {
     started_ms: u64,
     has_spoken: bool,
     was_kept: bool,
+    /// Whether the application may have to be asked if it has read the request.
+    may_be_unread: bool,
     /// What has come of it.
     ready: Vec<u8>,
     waits: Waits,
@@ -133,6 +144,7 @@ impl Relay {
         let mut relay = Box::new(Self::new(head, talk, waits));
         relay.link = Some((backend, Some(lease)));
         (relay.started_ms, relay.was_kept) = (started_ms, was_kept);
+        relay.may_be_unread = was_kept;
         relay.heard();
         Ok(relay)
     }
@@ -163,8 +175,10 @@ impl Relay {
             started_ms: clock::monotonic_ms(),
             has_spoken: false,
             was_kept: false,
+            may_be_unread: false,
             talk,
             out: (bytes, 0),
+            sent: 0,
             ready: Vec::new(),
             waits,
             cause: Cause::BackendFirstByte,
@@ -178,7 +192,7 @@ impl Relay {
 
     /// Whether the application has gone away before it can have done anything.
     pub(crate) fn is_untouched(&self, fault: &Fault) -> bool {
-        let is_gone = matches!(fault, Fault::Closed | Fault::Broken(_));
+        let is_gone = matches!(fault, Fault::Closed | Fault::Broken(_) | Fault::Unread);
         let age_ms = clock::monotonic_ms().saturating_sub(self.started_ms);
         is_gone && !self.has_spoken && age_ms < UNTOUCHED_MS
     }
@@ -245,7 +259,7 @@ impl Relay {
                         return Poll::Ready(Err(Fault::Closed));
                     };
                     ready!(backend.timer().poll_expired(task));
-                    return Poll::Ready(Err(self.timed_out()));
+                    self.look_if_it_is_read()?;
                 }
             }
         }
@@ -260,6 +274,7 @@ impl Relay {
                 match backend.poll_write(task, &self.out.0[self.out.1..]) {
                     Poll::Ready(Ok(length)) if length > 0 => {
                         self.out.1 += length;
+                        self.sent += length;
                         self.heard();
                     }
                     // It may have answered all the same: reading tells.
@@ -327,8 +342,11 @@ impl Relay {
 
     /// What has come: for the client, or for the log.
     fn take_in(&mut self, input: &[u8]) -> Result<(), Fault> {
-        self.heard();
+        if std::mem::take(&mut self.may_be_unread) {
+            self.heard(); // from now on it has its whole time
+        }
         self.has_spoken = true;
+        let before = self.ready.len();
         let mut at = 0;
         loop {
             let step = self.exchange.receive(&input[at..]).map_err(Fault::Protocol)?;
@@ -340,6 +358,11 @@ impl Relay {
                 Some(Event::StdoutEnd | Event::End(_)) => self.is_ended = true,
                 None => break,
             }
+        }
+        // Complaints keep no application alive that does nothing else. The executor lets a task
+        // read so often only, so that the time is looked at whatever comes.
+        if self.ready.len() > before {
+            self.heard();
         }
         if self.is_ended {
             self.let_go();
@@ -359,6 +382,21 @@ impl Relay {
         }
     }
 
+    /// Nothing has come for some time. That is too long, or early enough to ask somebody else.
+    fn look_if_it_is_read(&mut self) -> Result<(), Fault> {
+        if !std::mem::take(&mut self.may_be_unread) {
+            return Err(self.timed_out());
+        }
+        self.heard(); // the time until now is short beside what it may take
+        let Some((backend, Some(lease))) = &self.link else { return Ok(()) };
+        let is_unread = backend.unread_bytes().is_some_and(|bytes| bytes as usize >= self.sent);
+        if self.has_spoken || !is_unread {
+            return Ok(());
+        }
+        lease.pool().is_working_on();
+        Err(Fault::Unread)
+    }
+
     /// Nothing has come for too long.
     fn timed_out(&self) -> Fault {
         let waited_ms = self.talk.timeout_ms;
@@ -369,8 +407,12 @@ impl Relay {
 
     /// Something has moved: the application may be silent from now on for as long as before.
     fn heard(&mut self) {
+        let silence_ms = match self.may_be_unread {
+            true => self.talk.timeout_ms.min(UNREAD_MS),
+            false => self.talk.timeout_ms,
+        };
         if let Some((backend, _)) = &mut self.link {
-            backend.timer().set(clock::monotonic_ms(), self.talk.timeout_ms);
+            backend.timer().set(clock::monotonic_ms(), silence_ms);
         }
     }
 }
