@@ -66,6 +66,8 @@ pub(crate) struct Steward {
     told: Option<(Sizing, u64)>,
     /// Workers that have something to do.
     busy: usize,
+    /// The same in children that finish.
+    leaving: usize,
     is_blind: bool,
     /// How long requests have shown what they take.
     tried_ms: u64,
@@ -94,6 +96,8 @@ struct Pool {
     served_most: u64,
     /// Workers that have something to do.
     busy: usize,
+    /// The same in children that finish: they are in use as well until they have.
+    leaving: usize,
 }
 
 impl Steward {
@@ -126,7 +130,7 @@ impl Steward {
     /// Share the workers that may be in use out to so many processes.
     fn share_out(&mut self, plan: &Plan, processes: usize, board: &Board) {
         if plan.kind != MpmKind::Prefork {
-            let slots = plan.slots_for(self.in_use_max, processes);
+            let slots = plan.slots_for(self.in_use_max.saturating_sub(self.leaving), processes);
             self.sizing.slots_per_process = u32::try_from(slots).unwrap_or(u32::MAX);
         }
         board.set_sizing(&self.sizing);
@@ -189,7 +193,7 @@ impl Steward {
                 self.measure.add(pool.busy, pool.bytes.saturating_sub(processes));
             }
         }
-        self.busy = pool.busy;
+        (self.busy, self.leaving) = (pool.busy, pool.leaving);
         self.seen = pool.busy.max(self.seen - self.seen.div_ceil(FORGET));
         if pool.busy > 0 {
             self.tried_ms = self.tried_ms.saturating_add(self.passed_ms);
@@ -447,6 +451,7 @@ impl Parent<'_> {
         for record in self.children.of(generation.number) {
             pool.bytes = pool.bytes.saturating_add(record.bytes);
             if !record.is_active() {
+                pool.leaving += board.busy_slots(record.slot);
                 continue;
             }
             pool.processes += 1;

@@ -297,6 +297,12 @@ impl Board {
         rows.filter(|row| row.state() == RowState::Ready).count()
     }
 
+    /// Those in which somebody is.
+    pub fn busy_slots(&self, index: usize) -> usize {
+        let rows = (0..self.rows_per_process).filter_map(|row| self.worker(index, row));
+        rows.filter(|row| row.state().is_busy()).count()
+    }
+
     /// The parent: the row of process `index` is used from now on. A board may have room for far
     /// more processes than there are, and to look at a row is to have memory for it.
     pub fn note_used(&self, index: usize) {

@@ -53,6 +53,11 @@ impl RowState {
         STATES.iter().find(|row| row.0 as u8 == raw).map_or(Self::Dead, |row| row.0)
     }
 
+    /// Whether somebody is served.
+    pub fn is_busy(self) -> bool {
+        !matches!(self, Self::Dead | Self::Starting | Self::Ready)
+    }
+
     /// The letter that server-status shows.
     pub fn letter(self) -> u8 {
         STATES.iter().find(|row| row.0 == self).map_or(b'.', |row| row.1)

@@ -296,8 +296,8 @@ impl Pool {
         !state.idle.is_empty() || !state.queue.is_empty() || state.fresh.young(now_ms) > 0
     }
 
-    /// A child has gone on with its work after its answer, and a request has waited for it: for some
-    /// time each request has a connection of its own.
+    /// A child has gone on with its work after its answer, and a request has waited for it: for
+    /// some time each request has a connection of its own.
     pub(crate) fn is_working_on(&self) {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.state);

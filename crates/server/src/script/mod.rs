@@ -14,8 +14,9 @@ use crate::lookup::Lookup;
 use crate::phase::{self, Stop};
 use message::Status;
 
-/// `<LocationMatch "\.php$">` holds for `/a.jpg/x.php` as well. Where a file is found, it is run only
-/// if its own URL has the same handler: otherwise whoever may upload pictures could have them run.
+/// `<LocationMatch "\.php$">` holds for `/a.jpg/x.php` as well. Where a file is found, it is run
+/// only if its own URL has the same handler: otherwise whoever may upload pictures could have them
+/// run.
 pub(crate) fn check_own_url(
     lookup: &Lookup<'_>,
     handler: &str,

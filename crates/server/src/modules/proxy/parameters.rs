@@ -150,7 +150,7 @@ impl Parameters {
         let count =
             |text: &str| u32::try_from(args::leading_int(value)).map_err(|_| text.to_owned());
         match key {
-            // Nothing is kept in advance, and what is kept follows from the size of the application.
+            // Nothing is kept in advance; what is kept follows from the size of the application.
             "min" => drop(count("Min must be a positive number")?),
             "smax" => drop(count("Smax must be a positive number")?),
             "max" => self.max = Some(count("Max must be a positive number")?),
