@@ -111,6 +111,19 @@ pub(crate) fn proven(enough: usize, seen: usize, growth_bytes: u64, worst_bytes:
     enough.min(seen.saturating_add(more))
 }
 
+/// How many workers each process may have in use, where so many may be in all and the processes
+/// have `busy` of them now. One that has more keeps them until their requests end; the others get
+/// less for so long. Each has one at least.
+pub(crate) fn share(in_use_max: usize, busy: &[usize]) -> usize {
+    let mut share = (in_use_max / busy.len().max(1)).max(1);
+    let in_use =
+        |share: usize| busy.iter().fold(0_usize, |sum, busy| sum.saturating_add(share.max(*busy)));
+    while share > 1 && in_use(share) > in_use_max {
+        share -= 1;
+    }
+    share
+}
+
 /// Whether a number has changed so much that the log should say so: by a fifth, but not by one.
 pub(crate) fn is_news(before: usize, now: usize) -> bool {
     let change = before.abs_diff(now);
@@ -191,6 +204,25 @@ mod tests {
         assert_eq!(proven(100, 25, 0, MB), 25);
         assert_eq!(proven(7, 25, 60 * MB, MB), 7);
         assert_eq!(proven(usize::MAX, usize::MAX, u64::MAX, 0), usize::MAX);
+    }
+
+    #[test]
+    fn what_one_process_has_too_much_the_others_wait_for() {
+        for (in_use_max, busy, expected) in [
+            (26, &[13, 13][..], 13),
+            (26, &[13, 0], 13),
+            (26, &[25, 0], 1),
+            (26, &[20, 0], 6),
+            (26, &[20, 7, 0], 1),
+            (30, &[20, 3, 0], 5),
+            (26, &[40, 0], 1),
+            (100, &[0, 0, 0], 33),
+            (0, &[1, 1], 1),
+            (7, &[], 7),
+            (usize::MAX, &[usize::MAX, 1], usize::MAX / 2),
+        ] {
+            assert_eq!(share(in_use_max, busy), expected, "{in_use_max}: {busy:?}");
+        }
     }
 
     #[test]

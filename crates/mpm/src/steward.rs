@@ -66,8 +66,6 @@ pub(crate) struct Steward {
     told: Option<(Sizing, u64)>,
     /// Workers that have something to do.
     busy: usize,
-    /// The same in children that finish.
-    leaving: usize,
     is_blind: bool,
     /// How long requests have shown what they take.
     tried_ms: u64,
@@ -96,8 +94,6 @@ struct Pool {
     served_most: u64,
     /// Workers that have something to do.
     busy: usize,
-    /// The same in children that finish: they are in use as well until they have.
-    leaving: usize,
 }
 
 impl Steward {
@@ -127,10 +123,12 @@ impl Steward {
         ration::at_worst(self.sizing.worker_bytes, FIRST_GUESS_BYTES, self.tried_ms)
     }
 
-    /// Share the workers that may be in use out to so many processes.
-    fn share_out(&mut self, plan: &Plan, processes: usize, board: &Board) {
+    /// Share the workers that may be in use out to processes that have so many of them in use;
+    /// `leaving` of them are in use in processes that finish.
+    fn share_out(&mut self, plan: &Plan, busy: &[usize], leaving: usize, board: &Board) {
         if plan.kind != MpmKind::Prefork {
-            let slots = plan.slots_for(self.in_use_max.saturating_sub(self.leaving), processes);
+            let in_use_max = self.in_use_max.saturating_sub(leaving);
+            let slots = ration::share(in_use_max, busy).min(plan.slots);
             self.sizing.slots_per_process = u32::try_from(slots).unwrap_or(u32::MAX);
         }
         board.set_sizing(&self.sizing);
@@ -193,7 +191,7 @@ impl Steward {
                 self.measure.add(pool.busy, pool.bytes.saturating_sub(processes));
             }
         }
-        (self.busy, self.leaving) = (pool.busy, pool.leaving);
+        self.busy = pool.busy;
         self.seen = pool.busy.max(self.seen - self.seen.div_ceil(FORGET));
         if pool.busy > 0 {
             self.tried_ms = self.tried_ms.saturating_add(self.passed_ms);
@@ -344,7 +342,7 @@ impl Parent<'_> {
         let is_alert = self.steward.is_alert(&plan, memory, &pool);
         let pause_ms = if is_alert { SHORT_LOOK_MS } else { LOOK_MS };
         self.steward.due_ms = now_ms.saturating_add(pause_ms);
-        self.share_out(pool.processes);
+        self.share_out();
         let measured = if plan.kind == MpmKind::Prefork { pool.served } else { pool.busy };
         if let Some(line) = self.steward.news(enough, measured, now_ms) {
             self.current.generation.server.say(&line);
@@ -360,7 +358,7 @@ impl Parent<'_> {
             return;
         }
         if let Some(bound) = self.steward.see_kill(clock::monotonic_ms()) {
-            self.share_out(0);
+            self.share_out();
             self.current.generation.server.advise(&format!(
                 "the kernel has killed a child for want of memory: MaxRequestWorkers auto is at \
                  most {bound} for a minute"
@@ -370,16 +368,25 @@ impl Parent<'_> {
 
     /// Let the children know how many workers each of them may have in use: there are so many, or
     /// soon will be.
-    fn share_out(&mut self, processes: usize) {
+    fn share_out(&mut self) {
         let generation = &self.current.generation;
-        let processes = processes.max(self.current.target());
-        self.steward.share_out(&generation.plan, processes, &generation.board);
+        let (mut busy, mut leaving) = (Vec::new(), 0);
+        for record in self.children.of(generation.number) {
+            let in_use = generation.board.busy_slots(record.slot);
+            match record.is_active() {
+                true => busy.push(in_use),
+                false => leaving += in_use,
+            }
+        }
+        // Those that soon will be there have none.
+        busy.resize(busy.len().max(self.current.target()), 0);
+        self.steward.share_out(&generation.plan, &busy, leaving, &generation.board);
     }
 
     /// More children are about to be started.
     pub(crate) fn share_with_more(&mut self) {
         if self.current.generation.plan.revised.is_some() {
-            self.share_out(0);
+            self.share_out();
         }
     }
 
@@ -451,7 +458,6 @@ impl Parent<'_> {
         for record in self.children.of(generation.number) {
             pool.bytes = pool.bytes.saturating_add(record.bytes);
             if !record.is_active() {
-                pool.leaving += board.busy_slots(record.slot);
                 continue;
             }
             pool.processes += 1;
