@@ -132,19 +132,25 @@ fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
         stages.news.ring();
     }
     let board = &child.generation().board;
+    let mut has_listened = false;
     while !stages.drain.is_raised() {
+        has_listened = false;
         if !stages.begin_work(board.slots_in_use_max()) {
             std::thread::sleep(MEMORY_REST);
             child.halt.rest_if_raised();
             continue;
         }
+        has_listened = true;
         if matches!(lane.turn(), Pause::Served) && child.wear.count_connection() {
             child.ask_to_be_replaced();
         }
         stages.end_work();
         child.halt.rest_if_raised();
     }
-    lane.last_turn();
+    // One that had to wait for a place was woken for nobody.
+    if has_listened {
+        lane.last_turn();
+    }
     drop(lane);
     stages.running.fetch_sub(1, Ordering::AcqRel);
     stages.news.ring();
