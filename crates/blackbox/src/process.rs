@@ -74,10 +74,11 @@ pub fn cpu_ns(pid: i32) -> u64 {
 }
 
 /// The memory that a process has for itself, and its share of what it has with others, in bytes;
-/// `None` when this user may not look.
-pub fn pss_bytes(pid: i32) -> Option<u64> {
+/// `None` when this user may not look. Pages of files are not in it: a process has a larger share
+/// of a program's as soon as others end that run it, such as servers of other tests.
+pub fn anonymous_bytes(pid: i32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss_Anon:"))?;
     let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
     Some(kilobytes * 1024)
 }

@@ -105,7 +105,7 @@ fn connections_beyond_the_limit_are_accepted_when_others_end(mpm: Mpm) {
 
 /// Memory of the children that is theirs, in bytes.
 fn memory(server: &Server) -> Option<u64> {
-    server.children().into_iter().map(process::pss_bytes).sum()
+    server.children().into_iter().map(process::anonymous_bytes).sum()
 }
 
 fn many_ranges_do_not_lie_in_memory_while_a_client_reads_slowly(mpm: Mpm) {

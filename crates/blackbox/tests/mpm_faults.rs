@@ -70,7 +70,7 @@ impl Held {
         Self {
             parent: process::descriptors(server.pid()),
             child: children.into_iter().map(process::descriptors).max().unwrap_or(0),
-            bytes: process::pss_bytes(server.pid()).unwrap_or(0),
+            bytes: process::anonymous_bytes(server.pid()).unwrap_or(0),
         }
     }
 

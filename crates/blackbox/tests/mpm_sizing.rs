@@ -301,7 +301,7 @@ fn memory_of_large_requests_goes_back_when_they_end(mpm: Mpm) {
         return;
     }
     let server = site(mpm).directives(&["ServerLimit 1", "ThreadsPerChild 16"]).start();
-    let used = || server.children().into_iter().filter_map(process::pss_bytes).sum::<u64>();
+    let used = || server.children().into_iter().filter_map(process::anonymous_bytes).sum::<u64>();
     let mut clients: Vec<Client> = (0..12).map(|_| server.connect()).collect();
     clients.iter_mut().for_each(|client| assert_eq!(client.get("/a.txt").status, 200));
     let before = used();

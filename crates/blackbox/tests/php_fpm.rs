@@ -161,7 +161,8 @@ fn large_bodies_pass_both_ways_and_leave_no_memory_behind(mpm: Mpm) {
     const MB: usize = 1 << 20;
     let test = "large_bodies_pass_both_ways";
     let Some((server, _fpm)) = start(test, mpm, 2, &[]) else { return };
-    let memory = || -> Option<u64> { server.children().into_iter().map(process::pss_bytes).sum() };
+    let memory =
+        || -> Option<u64> { server.children().into_iter().map(process::anonymous_bytes).sum() };
     assert_eq!(server.get("/large.php?kb=10").body.len(), 10 * 1024);
     let before = memory();
     let response = server.get("/large.php?kb=40000");

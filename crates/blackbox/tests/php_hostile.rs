@@ -86,7 +86,7 @@ fn half_an_answer_is_seen_to_be_half(mpm: Mpm) {
 fn a_head_without_an_end_is_an_error_of_bounded_size(mpm: Mpm) {
     let server = start(mpm, |_| vec![Act::Flood(stdout("X-Long: long\n".repeat(4000)), 200 << 20)]);
     let memory =
-        |server: &Server| server.children().into_iter().filter_map(process::pss_bytes).sum();
+        |server: &Server| server.children().into_iter().filter_map(process::anonymous_bytes).sum();
     let before: u64 = memory(&server);
     let response = server.get("/x.php");
     assert!(response.status >= 500, "{}", response.status);
@@ -105,7 +105,7 @@ fn a_flood_of_errors_takes_no_memory_and_does_not_fill_the_log(mpm: Mpm) {
     let server =
         start(mpm, |asked| vec![Act::Flood(complaints(), 20 << 20), Act::Send(own(asked))]);
     let memory =
-        |server: &Server| server.children().into_iter().filter_map(process::pss_bytes).sum();
+        |server: &Server| server.children().into_iter().filter_map(process::anonymous_bytes).sum();
     let before: u64 = memory(&server);
     assert_eq!(server.get("/x.php?after").text(), "after");
     let after: u64 = memory(&server);

@@ -110,7 +110,7 @@ fn fill(client: &Client, content: &[u8]) -> usize {
 fn who_does_not_read_is_not_read_from(mpm: Mpm) {
     let server = site(mpm).start();
     let memory = |server: &Server| -> Option<u64> {
-        server.children().into_iter().map(process::pss_bytes).sum()
+        server.children().into_iter().map(process::anonymous_bytes).sum()
     };
     let before = memory(&server);
     let content = content(LARGE_BYTES);

@@ -300,43 +300,38 @@ pub(super) fn buckets_us(all: &Histogram) -> Vec<(f64, u64)> {
     all.buckets().map(|(ns, count)| (us(ns), count)).collect()
 }
 
+/// From nanoseconds: the least, the mean, the deviation and the most, and the percentiles.
+fn times(count: u64, [min, mean, stddev, max]: [f64; 4], percentile: impl Fn(f64) -> u64) -> Times {
+    let percentile = |percent| us(percentile(percent));
+    Times {
+        count,
+        min: min / 1000.0,
+        mean: mean / 1000.0,
+        stddev: stddev / 1000.0,
+        p50: percentile(50.0),
+        p75: percentile(75.0),
+        p90: percentile(90.0),
+        p95: percentile(95.0),
+        p99: percentile(99.0),
+        p99_9: percentile(99.9),
+        p99_99: percentile(99.99),
+        max: max / 1000.0,
+    }
+}
+
 impl From<&Histogram> for Times {
     fn from(all: &Histogram) -> Self {
-        let percentile = |percent| us(all.percentile_ns(percent));
-        Self {
-            count: all.count(),
-            min: us(all.min_ns()),
-            mean: all.mean_ns() / 1000.0,
-            stddev: all.deviation_ns() / 1000.0,
-            p50: percentile(50.0),
-            p75: percentile(75.0),
-            p90: percentile(90.0),
-            p95: percentile(95.0),
-            p99: percentile(99.0),
-            p99_9: percentile(99.9),
-            p99_99: percentile(99.99),
-            max: us(all.max_ns()),
-        }
+        let (min, max) = (all.min_ns() as f64, all.max_ns() as f64);
+        let of_all = [min, all.mean_ns(), all.deviation_ns(), max];
+        times(all.count(), of_all, |percent| all.percentile_ns(percent))
     }
 }
 
 impl From<&Sketch> for Times {
     fn from(all: &Sketch) -> Self {
-        let percentile = |percent| us(all.percentile_ns(percent));
-        Self {
-            count: all.count(),
-            min: us(all.min_ns()),
-            mean: all.mean_ns() / 1000.0,
-            stddev: all.deviation_ns() / 1000.0,
-            p50: percentile(50.0),
-            p75: percentile(75.0),
-            p90: percentile(90.0),
-            p95: percentile(95.0),
-            p99: percentile(99.0),
-            p99_9: percentile(99.9),
-            p99_99: percentile(99.99),
-            max: us(all.max_ns()),
-        }
+        let (min, max) = (all.min_ns() as f64, all.max_ns() as f64);
+        let of_all = [min, all.mean_ns(), all.deviation_ns(), max];
+        times(all.count(), of_all, |percent| all.percentile_ns(percent))
     }
 }
 
