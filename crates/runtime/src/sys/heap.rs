@@ -25,16 +25,13 @@ pub fn shrink_heap() {
     unsafe { libc::malloc_trim(0) };
 }
 
-/// What is allocated in one piece of a megabyte or more goes back to the system when it is freed,
-/// and so does the end of a heap above that. By itself glibc keeps such pieces once one was freed
-/// (M_MMAP_THRESHOLD in mallopt(3)), and [`shrink_heap`] cannot take the end of a thread's heap:
-/// each thread would keep 8 MB after requests of 4 MB. For processes with more than one thread.
+/// What is allocated in one piece of a megabyte or more goes back to the system when it is freed.
+/// By itself glibc keeps such pieces once one was freed (M_MMAP_THRESHOLD in mallopt(3)), and
+/// [`shrink_heap`] cannot take the end of a thread's heap: each thread would keep 8 MB after
+/// requests of 4 MB. For processes with more than one thread.
 pub fn give_back_large_pieces() {
-    const LARGE_BYTES: libc::c_int = 1 << 20;
-    for parameter in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
-        // SAFETY: takes numbers, and locks what it changes.
-        unsafe { libc::mallopt(parameter, LARGE_BYTES) };
-    }
+    // SAFETY: takes numbers, and locks what it changes.
+    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 20) };
 }
 
 /// Advise the kernel about the memory of `room` from the first page of this size in it.
