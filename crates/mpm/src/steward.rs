@@ -125,13 +125,10 @@ impl Steward {
 
     /// Share the workers that may be in use out to processes that have so many of them in use;
     /// `leaving` of them are in use in processes that finish.
-    fn share_out(&mut self, plan: &Plan, busy: &[usize], leaving: usize, board: &Board) {
-        if plan.kind != MpmKind::Prefork {
-            let in_use_max = self.in_use_max.saturating_sub(leaving);
-            let slots = ration::share(in_use_max, busy).min(plan.slots);
-            self.sizing.slots_per_process = u32::try_from(slots).unwrap_or(u32::MAX);
-        }
-        board.set_sizing(&self.sizing);
+    fn share_out(&mut self, plan: &Plan, busy: &[usize], leaving: usize) {
+        let in_use_max = self.in_use_max.saturating_sub(leaving);
+        let slots = ration::share(in_use_max, busy).min(plan.slots);
+        self.sizing.slots_per_process = u32::try_from(slots).unwrap_or(u32::MAX);
     }
 
     /// What is free now, with how much of the time somebody has waited for it.
@@ -370,17 +367,21 @@ impl Parent<'_> {
     /// soon will be.
     fn share_out(&mut self) {
         let generation = &self.current.generation;
-        let (mut busy, mut leaving) = (Vec::new(), 0);
-        for record in self.children.of(generation.number) {
-            let in_use = generation.board.busy_slots(record.slot);
-            match record.is_active() {
-                true => busy.push(in_use),
-                false => leaving += in_use,
+        // A process of prefork has one worker, and nothing to share.
+        if generation.plan.kind != MpmKind::Prefork {
+            let (mut busy, mut leaving) = (Vec::new(), 0);
+            for record in self.children.of(generation.number) {
+                let in_use = generation.board.busy_slots(record.slot);
+                match record.is_active() {
+                    true => busy.push(in_use),
+                    false => leaving += in_use,
+                }
             }
+            // Those that soon will be there have none.
+            busy.resize(busy.len().max(self.current.target()), 0);
+            self.steward.share_out(&generation.plan, &busy, leaving);
         }
-        // Those that soon will be there have none.
-        busy.resize(busy.len().max(self.current.target()), 0);
-        self.steward.share_out(&generation.plan, &busy, leaving, &generation.board);
+        generation.board.set_sizing(&self.steward.sizing);
     }
 
     /// More children are about to be started.

@@ -6,6 +6,7 @@ pub(crate) mod errors;
 pub(crate) mod id;
 pub(crate) mod level;
 pub(crate) mod program;
+pub(crate) mod ration;
 pub(crate) mod sink;
 mod syslog;
 pub(crate) mod target;

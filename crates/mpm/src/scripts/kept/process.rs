@@ -4,7 +4,7 @@ use crate::broker::{Outcome, Why};
 use runtime::clock;
 use runtime::process::{self, Ending};
 use runtime::programs::{Doorway, Launch, Report, Wanted, discard, end_group, say_no_more};
-use server::{Server, Severity};
+use server::{Ration, Server, Severity};
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read};
@@ -23,13 +23,8 @@ const PIECE_BYTES: usize = 8192;
 /// Such pieces that are read when it has ended: what a pipe holds.
 const LAST_PIECES: usize = 16;
 
-/// Bytes of the log that what a process says may take in so long a time: one that does nothing but
-/// complain would fill the disk.
-const SAID_BYTES: usize = 1 << 20;
+/// After so long a time there is room in the log again for what a process says.
 const SAID_MS: u64 = 60_000;
-
-/// About what a line takes besides what it says.
-const LINE_BYTES: usize = 100;
 
 /// What a descriptor of a process tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +47,7 @@ pub(super) struct Process {
     /// What it says, and the beginning of a line.
     said: Option<File>,
     line: Vec<u8>,
-    ration: Ration,
+    speech: Speech,
     /// The other copy of what the one has who uses it.
     connection: Option<OwnedFd>,
     /// Nobody uses it any more; so much of its answer was thrown away.
@@ -74,7 +69,7 @@ impl Process {
             doorway,
             said: Some(said),
             line: Vec::new(),
-            ration: Ration::default(),
+            speech: Speech::default(),
             connection: None,
             unwanted: None,
             kill_ms: None,
@@ -174,20 +169,20 @@ impl Process {
         }
         let now_ms = clock::monotonic_ms();
         self.tell_of_silence(server, now_ms);
-        if self.ration.takes(line.len(), now_ms) {
+        if self.speech.takes(line.len(), now_ms) {
             tell(server, line);
         }
     }
 
     /// When it is to be told what was left out.
     pub(super) fn silence_ms(&self) -> u64 {
-        self.ration.due_ms()
+        self.speech.due_ms()
     }
 
     /// Say what was left out, if it is time.
     pub(super) fn tell_of_silence(&mut self, server: &Server, now_ms: u64) {
-        if let Some(bytes) = self.ration.left_out(now_ms) {
-            let (most, seconds) = (SAID_BYTES >> 20, SAID_MS / 1000);
+        if let Some(bytes) = self.speech.left_out(now_ms) {
+            let (most, seconds) = (Ration::MEBIBYTES, SAID_MS / 1000);
             let text =
                 format!("more than {most} MiB in {seconds} s: {bytes} bytes were not logged");
             tell(server, text.as_bytes());
@@ -232,36 +227,33 @@ fn tell(server: &Server, line: &[u8]) {
     server.tell_of_processes(Severity::Warning, &[b"mod_fcgid: stderr: ", line].concat());
 }
 
-/// How much of the log a process has taken since a moment, and what was left out since.
+/// The room in the log that a process has from a moment on.
 #[derive(Default)]
-struct Ration {
+struct Speech {
     since_ms: u64,
-    taken: usize,
-    left_out: usize,
+    ration: Ration,
 }
 
-impl Ration {
+impl Speech {
     /// Whether there is room for a line.
     fn takes(&mut self, length: usize, now_ms: u64) -> bool {
-        if self.taken == 0 || now_ms >= self.since_ms.saturating_add(SAID_MS) {
-            *self = Self { since_ms: now_ms, taken: 0, left_out: self.left_out };
+        if self.ration.is_whole() || now_ms >= self.since_ms.saturating_add(SAID_MS) {
+            self.since_ms = now_ms;
+            self.ration.renew();
         }
-        self.taken = self.taken.saturating_add(length + LINE_BYTES);
-        let fits = self.taken <= SAID_BYTES;
-        if !fits {
-            self.left_out = self.left_out.saturating_add(length);
-        }
-        fits
+        self.ration.takes(length)
     }
 
     fn due_ms(&self) -> u64 {
-        if self.left_out == 0 { u64::MAX } else { self.since_ms.saturating_add(SAID_MS) }
+        if self.ration.owes() { self.since_ms.saturating_add(SAID_MS) } else { u64::MAX }
     }
 
     /// Bytes that were left out, once the time has passed.
     fn left_out(&mut self, now_ms: u64) -> Option<usize> {
-        let is_due = self.left_out > 0 && now_ms >= self.due_ms();
-        is_due.then(|| std::mem::take(&mut self.left_out))
+        if now_ms < self.due_ms() {
+            return None;
+        }
+        self.ration.settle()
     }
 }
 
@@ -298,10 +290,10 @@ mod tests {
 
     #[test]
     fn what_a_process_says_has_room_for_a_while() {
-        let (mut ration, line) = (Ration::default(), 8000);
+        let (mut ration, line) = (Speech::default(), 8000);
         let fit =
-            |ration: &mut Ration, now_ms| (0..200).filter(|_| ration.takes(line, now_ms)).count();
-        let most = SAID_BYTES / (line + LINE_BYTES);
+            |ration: &mut Speech, now_ms| (0..200).filter(|_| ration.takes(line, now_ms)).count();
+        let most = (Ration::MEBIBYTES << 20) / (line + 100);
         assert_eq!((ration.due_ms(), fit(&mut ration, 5)), (u64::MAX, most));
         assert_eq!((ration.due_ms(), ration.left_out(4 + SAID_MS)), (5 + SAID_MS, None));
         assert_eq!(ration.left_out(5 + SAID_MS), Some((200 - most) * line));

@@ -7,6 +7,7 @@ use super::{NAME, Place, Target};
 use crate::failure::Failure;
 use crate::log::errors::Message;
 use crate::log::level::Level;
+use crate::log::ration::Ration;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::response::{Body, Response};
@@ -19,22 +20,14 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// Bytes of the log that the complaints of one request may take. httpd has no bound; a script that
-/// does nothing but complain would fill the disk.
-const COMPLAINT_BYTES: usize = 1 << 20;
-
-/// About what a line takes besides what it says.
-const LINE_BYTES: usize = 100;
-
 /// Where lines go that come while the answer is on its way.
 pub(crate) struct Log {
     server: Arc<Server>,
     host: usize,
     client: SocketAddr,
     voice: Voice,
-    /// What complaints have taken, and what was left out of them.
-    taken: usize,
-    left_out: usize,
+    /// For the complaints of one request.
+    ration: Ration,
 }
 
 /// In whose words.
@@ -50,7 +43,7 @@ impl Log {
     pub(crate) fn of(lookup: &Lookup<'_>, voice: Voice) -> Self {
         let client = SocketAddr::new(lookup.client(), lookup.request.client.port());
         let (server, host) = (lookup.context.server(), lookup.host.index);
-        Self { server, host, client, voice, taken: 0, left_out: 0 }
+        Self { server, host, client, voice, ration: Ration::default() }
     }
 
     /// What the application has written to its standard error.
@@ -76,12 +69,9 @@ impl Log {
     /// A line of what it complains about, while there is room.
     fn complain(&mut self, id: Option<u32>, text: &[&[u8]]) {
         let length: usize = text.iter().map(|part| part.len()).sum();
-        self.taken = self.taken.saturating_add(length + LINE_BYTES);
-        if self.taken > COMPLAINT_BYTES {
-            self.left_out = self.left_out.saturating_add(length);
-            return;
+        if self.ration.takes(length) {
+            self.write(id, &text.concat());
         }
-        self.write(id, &text.concat());
     }
 
     /// The answer ends before its end.
@@ -116,10 +106,8 @@ impl Log {
 /// The end of the request.
 impl Drop for Log {
     fn drop(&mut self) {
-        if self.left_out == 0 {
-            return;
-        }
-        let (most, bytes) = (COMPLAINT_BYTES >> 20, self.left_out);
+        let Some(bytes) = self.ration.settle() else { return };
+        let most = Ration::MEBIBYTES;
         let text = format!("more than {most} MiB of errors: {bytes} bytes were not logged");
         match self.voice {
             Voice::Proxy => self.write(Some(1071), format!("Got error '{text}'").as_bytes()),
