@@ -58,6 +58,11 @@ pub const SCRIPTS: &[(&str, &str)] = &[
         "<?php $end = microtime(true) + (int) $_GET['ms'] / 1000; \
       while (microtime(true) < $end) usleep(1000); echo getmypid();",
     ),
+    (
+        "gate.php",
+        "<?php touch($_GET['in']); while (!file_exists($_GET['until'])) { usleep(1000); \
+      clearstatcache(); } echo \"through\\n\";",
+    ),
     ("log.php", "<?php error_log(\"something went wrong\\nand more\"); echo \"done\\n\";"),
     (
         "die.php",

@@ -30,15 +30,21 @@ fn more_requests_than_processes_wait_for_their_turn(mpm: Mpm) {
 fn who_gets_no_process_in_time_is_told_503(mpm: Mpm) {
     let lines = ["FcgidMaxProcesses 1", "FcgidConnectTimeout 1"];
     let Some(server) = start("who_gets_no_process", mpm, &lines) else { return };
-    let mut first = server.connect();
-    first.send("GET /sleep.php?ms=2500 HTTP/1.1\r\nHost: a\r\n\r\n");
-    wait_for("the process", 10, || processes(&server).len() == 1);
-    let begun = Instant::now();
-    assert_eq!(server.get("/hello.php").status, 503);
-    assert!((1..3).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
-    let log = server.error_text();
-    assert!(log.contains("mod_fcgid: can't apply process slot for /"), "{log}");
-    assert_eq!(first.response().status, 200);
+    // On a busy machine it may take PHP longer than that to start.
+    wait_for("the process", 20, || server.get("/hello.php").status == 200);
+    let (inside, until) = (server.logs().join("inside"), server.logs().join("until"));
+    let target = format!("/gate.php?in={}&until={}", inside.display(), until.display());
+    thread::scope(|scope| {
+        let first = scope.spawn(|| server.get(&target).text());
+        wait_for("the script", 10, || inside.exists());
+        let begun = Instant::now();
+        assert_eq!(server.get("/hello.php").status, 503);
+        assert!((1..5).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+        let log = server.error_text();
+        assert!(log.contains("mod_fcgid: can't apply process slot for /"), "{log}");
+        fs::write(&until, "").unwrap();
+        assert_eq!(first.join().unwrap(), "through\n");
+    });
     assert_eq!(server.get("/hello.php").text(), "Hello\n");
 }
 
@@ -222,7 +228,8 @@ fn a_program_that_ends_at_once_is_500_and_started_a_few_times_only(mpm: Mpm) {
     assert_eq!(server.get("/plain.txt").text(), "not a script\n");
     let log = server.error_text();
     assert!(log.contains("mod_fcgid: stderr: complaint"), "{log}");
-    assert!(log.contains("exit(normal exit), terminated by calling exit(), return code: 3"));
+    // Why it ended is as who notices first says: he who asked it, or he who started it.
+    assert!(log.contains("), terminated by calling exit(), return code: 3"), "{log}");
     let started = log.matches(") started").count();
     assert!((1..20).contains(&started), "{started} processes were started");
 }
