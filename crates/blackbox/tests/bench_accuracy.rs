@@ -16,8 +16,9 @@ fn percentile(sorted: &[f64], percent: f64) -> f64 {
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
-#[test]
-fn percentiles_are_those_of_the_server() {
+/// What the generator told of a run beside what the server measured of it itself: name, told and
+/// real, in microseconds.
+fn told_and_real() -> Vec<(&'static str, f64, f64)> {
     // How long each answer really took to leave, as a sleep may take longer.
     let delays = Arc::new(Mutex::new(Vec::new()));
     let (written, turn) = (delays.clone(), AtomicUsize::new(0));
@@ -28,28 +29,40 @@ fn percentiles_are_those_of_the_server() {
             let step = turn.fetch_add(1, Ordering::Relaxed) * 37 % 100;
             sleep(Duration::from_millis(20 + 2 * step as u64));
             let taken_us = begun.elapsed().as_secs_f64() * 1e6;
-            written.lock().unwrap().push(taken_us);
+            written.lock().expect("nobody panics").push(taken_us);
             if visitor.stream.write_all(OK).is_err() {
                 return;
             }
         }
     });
     let figures = measure(&["-c", "20", "-n", "800", &stub.url()]);
-    let mut delays = delays.lock().unwrap().clone();
+    let mut delays = delays.lock().expect("nobody panics").clone();
     delays.sort_by(f64::total_cmp);
     assert_eq!(delays.len(), 800);
-    for (name, percent) in
-        [("p50", 50.0), ("p75", 75.0), ("p90", 90.0), ("p95", 95.0), ("p99", 99.0)]
-    {
-        let told = number(&figures, &format!("summary.latency_us.{name}"));
-        let real = percentile(&delays, percent);
-        // The way there and back, on a machine that may be busy: up to 2 ms.
-        let slack = real * 0.01 + 2000.0;
-        assert!((told - real).abs() < slack, "{name}: {told} told, {real} real");
-    }
+    let percents = [("p50", 50.0), ("p75", 75.0), ("p90", 90.0), ("p95", 95.0), ("p99", 99.0)];
+    let told = |name| number(&figures, &format!("summary.latency_us.{name}"));
     let mean = delays.iter().sum::<f64>() / delays.len() as f64;
-    let told = number(&figures, "summary.latency_us.mean");
-    assert!((told - mean).abs() < mean * 0.01 + 2000.0, "{told} told, {mean} real");
+    let rows = percents.map(|(name, percent)| (name, told(name), percentile(&delays, percent)));
+    rows.into_iter().chain([("mean", told("mean"), mean)]).collect()
+}
+
+#[test]
+fn percentiles_are_those_of_the_server() {
+    // The way there and back takes longer on a machine that is busy, which the server does not
+    // see; of three runs, one finds it at rest.
+    let mut excess = Vec::new();
+    for _ in 0..3 {
+        let rows = told_and_real();
+        for (name, told, real) in &rows {
+            assert!(real * 0.99 < *told, "{name}: {told} told, {real} real");
+        }
+        let apart = |(_, told, real): &(&str, f64, f64)| real * 1.01 + 2000.0 <= *told;
+        excess = rows.into_iter().filter(apart).collect();
+        if excess.is_empty() {
+            return;
+        }
+    }
+    panic!("name, told, real: {excess:?}");
 }
 
 /// Answers at once, but for a second of which it answers nobody.
