@@ -4,6 +4,7 @@ use crate::Child;
 use runtime::blocking::Blocking;
 use runtime::{Came, Door, Flag, Stream, Thread, thread};
 use server::{Carries, Context};
+use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
@@ -23,6 +24,8 @@ pub(crate) struct Lane {
     executor: Thread,
     context: Rc<Context>,
     door: Rc<Door>,
+    /// Since it last rested.
+    has_served: Cell<bool>,
 }
 
 /// Why a lane does not sleep any more.
@@ -53,7 +56,7 @@ impl Lane {
         let rows = row..row + 1;
         let context = Context::new(server, board, child.slot(), rows, Carries::One)?;
         let door = Rc::new(Door::new(generation.listeners.of_child(child.slot())?, wake)?);
-        let lane = Self { executor, context, door };
+        let lane = Self { executor, context, door, has_served: Cell::new(true) };
         let (context, door, drain) = (lane.context.clone(), lane.door.clone(), drain.clone());
         // The connection that is served may take long: others must not queue behind it in vain.
         lane.spawn(async move {
@@ -79,7 +82,10 @@ impl Lane {
         match self.wait() {
             Ok(Came::Connection(stream, peer)) => self.serve(stream, peer),
             Ok(Came::Wake) => return Pause::Woken,
-            Ok(Came::Nothing) => return Pause::Quiet,
+            Ok(Came::Nothing) => {
+                self.rest();
+                return Pause::Quiet;
+            }
             Err(error) => {
                 self.context.accept_failed(&error);
                 std::thread::sleep(ACCEPT_REST);
@@ -99,6 +105,14 @@ impl Lane {
             }
         }
         self.door.wait(LOOK)
+    }
+
+    /// Nothing has come for a while: if this is the first such while since a connection was served,
+    /// what that has left behind is not needed.
+    fn rest(&self) {
+        if self.has_served.replace(false) {
+            thread::rest();
+        }
     }
 
     fn look(&self) {
@@ -121,6 +135,7 @@ impl Lane {
 
     /// A fault in the code of one connection ends that connection, not those of other threads.
     fn serve(&self, stream: Stream, peer: SocketAddr) {
+        self.has_served.set(true);
         let serve = || self.executor.block_on(server::serve(self.context.clone(), stream, peer));
         let _ = std::panic::catch_unwind(AssertUnwindSafe(serve));
     }

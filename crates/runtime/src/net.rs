@@ -229,6 +229,9 @@ impl Stream {
         {
             return Poll::Ready(read);
         }
+        if let Socket::Patient(_) = self.socket {
+            crate::thread::rest();
+        }
         self.poll_read(context, buffer)
     }
 

@@ -4,10 +4,13 @@ mod heap;
 mod local_time;
 mod place;
 mod program;
+mod stack;
 mod usage;
 
 pub use heap::{give_back_large_pieces, grow_heap, shrink_heap};
+pub(crate) use place::shrink_blocks;
 pub use place::{Placed, placed};
+pub(crate) use stack::shrink_stack;
 
 pub use local_time::{LocalTime, local_time};
 pub(crate) use program::{close_all_but, close_on_execute, execute};

@@ -1,6 +1,7 @@
 //! One executor per serving thread.
 
 use crate::blocking::{self, Blocking};
+use crate::sys;
 use std::future::Future;
 use std::io;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
@@ -54,6 +55,13 @@ impl Task {
     pub fn cancel(self) {
         self.handle.abort();
     }
+}
+
+/// This thread has nothing to do for a while: what it keeps for its next piece of work goes back,
+/// the deep end of its stack and blocks of [`crate::placed`]. (bench: memory-256)
+pub fn rest() {
+    sys::shrink_blocks();
+    sys::shrink_stack();
 }
 
 /// Give the other tasks of this thread a turn.

@@ -77,6 +77,11 @@ thread_local! {
     static FREE: RefCell<Free> = RefCell::default();
 }
 
+/// Free the blocks of this thread that nobody uses.
+pub(crate) fn shrink_blocks() {
+    let _ = FREE.try_with(RefCell::take);
+}
+
 fn class(layout: Layout) -> Option<usize> {
     let is_block = layout.align() == ALIGNMENT;
     BLOCK_BYTES.iter().position(|bytes| is_block && *bytes == layout.size())
