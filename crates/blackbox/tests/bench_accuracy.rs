@@ -91,7 +91,7 @@ fn a_stall_is_seen_by_everybody_who_would_have_come() {
     // 10 % of all waited longer than 0.7 s, 20 % longer than 0.4 s.
     assert!((600.0..850.0).contains(&latency("p90")), "{figures}");
     assert!((200.0..550.0).contains(&(latency("p75"))), "{figures}");
-    assert!((900.0..1100.0).contains(&latency("max")), "{figures}");
+    assert!((900.0..1300.0).contains(&latency("max")), "{figures}");
     // Only the four under way have seen it: that is what is wrong with service times.
     assert!(number(&figures, "summary.service_us.p95") < 200_000.0, "{figures}");
     assert!(number(&figures, "summary.service_us.max") > 900_000.0, "{figures}");
@@ -114,5 +114,6 @@ fn a_rate_is_kept_whatever_the_answers_do() {
     // Ten are under way at a time, so there were about as many connections.
     let connections = number(&figures, "summary.connect_us.count");
     assert!((8.0..60.0).contains(&connections), "{figures}");
-    assert!(number(&figures, "summary.latency_us.p50") < 60_000.0, "{figures}");
+    // Had any waited for others, all after it would have waited longer, up to seconds.
+    assert!(number(&figures, "summary.latency_us.p50") < 100_000.0, "{figures}");
 }

@@ -35,8 +35,10 @@ const LOOK_MS: u64 = 20;
 /// an application that is asked less often has its children for itself.
 const IDLE_MS: u64 = 1000;
 
-/// How long no connection is kept after a child was found at work that had ended its answer.
-const WORKING_ON_MS: u64 = 60_000;
+/// How long no connection is kept after a child was found at work that had ended its answer: the
+/// first time, when the machine may only have been busy, and at most.
+const WORKING_ON_MS: u64 = 5_000;
+const WORKING_ON_MOST_MS: u64 = 60_000;
 
 /// How long what was read about an application is taken for true.
 const KNOWN_MS: u64 = 60_000;
@@ -160,6 +162,8 @@ struct State {
     absent_since_ms: Option<u64>,
     /// Until then children are expected to go on working after their answers.
     works_on_until_ms: u64,
+    /// How long that time is.
+    works_on_ms: u64,
     known: Known,
 }
 
@@ -301,7 +305,7 @@ impl Pool {
     pub(crate) fn is_working_on(&self) {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.state);
-        state.works_on_until_ms = now_ms.saturating_add(WORKING_ON_MS);
+        state.expect_working_on(now_ms);
         state.idle.clear();
         self.show(&mut state, now_ms);
     }
@@ -338,6 +342,18 @@ impl Pool {
 }
 
 impl State {
+    /// A child was found at work that had ended its answer: no connection is kept for some time, for
+    /// twice as long as the last time if that is not long ago.
+    fn expect_working_on(&mut self, now_ms: u64) {
+        if now_ms < self.works_on_until_ms {
+            return; // it was asked before that was known
+        }
+        let is_soon = now_ms < self.works_on_until_ms.saturating_add(self.works_on_ms);
+        let again_ms = (2 * self.works_on_ms).min(WORKING_ON_MOST_MS);
+        self.works_on_ms = if is_soon { again_ms } else { WORKING_ON_MS };
+        self.works_on_until_ms = now_ms.saturating_add(self.works_on_ms);
+    }
+
     fn children(&self) -> Option<u32> {
         self.options.children.or_else(|| Some(self.known.fpm.as_ref()?.children))
     }
@@ -403,6 +419,22 @@ mod tests {
 
     fn address(number: usize) -> Address {
         Address::Unix(format!("/run/{number}.sock").into())
+    }
+
+    #[test]
+    fn the_more_often_children_work_on_the_longer_nothing_is_kept() {
+        let (mut state, mut now_ms) = (State::default(), 1_000_000);
+        let mut found = |now_ms| {
+            state.expect_working_on(now_ms);
+            state.expect_working_on(now_ms + 1);
+            state.works_on_until_ms
+        };
+        for expected_ms in [5_000, 10_000, 20_000, 40_000, 60_000, 60_000] {
+            assert_eq!(found(now_ms), now_ms + expected_ms);
+            now_ms += expected_ms + 1000;
+        }
+        now_ms += 60_000;
+        assert_eq!(found(now_ms), now_ms + 5_000);
     }
 
     #[test]

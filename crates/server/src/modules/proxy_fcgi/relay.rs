@@ -37,8 +37,9 @@ const ABSENCE_REST: Duration = Duration::from_millis(15);
 
 /// A child that has ended its answer may still be at work (`fastcgi_finish_request()` of PHP) and
 /// read what follows on the connection after that. If it has read nothing of a request after this
-/// time, another child is asked.
-const UNREAD_MS: u64 = 50;
+/// time, another child is asked. On a machine that has too much to do one that is ready to read may
+/// take tens of milliseconds to come to it.
+const UNREAD_MS: u64 = 200;
 
 /// One that goes away within this time without a word has hardly begun: another one may be asked.
 const UNTOUCHED_MS: u64 = 1000;
