@@ -297,12 +297,12 @@ fn it_is_a_command_as_well_as_a_name(mpm: Mpm) {
     let server = site(mpm);
     let url = url(&server, "/");
     let mut command = std::process::Command::new(blackbox::binary::trivet());
-    let output = run_command(command.args(["ab", "-n", "3", &url]), 20);
+    let output = run_command(command.args(["ab", "-n", "3", &url]), 60);
     assert!(output.status.success());
     let out = String::from_utf8_lossy(&output.stdout);
     assert!(out.contains("\nComplete requests:      3\n"), "{out}");
     let mut command = std::process::Command::new(blackbox::binary::trivet());
-    let help = run_command(command.args(["ab", "--help"]), 20);
+    let help = run_command(command.args(["ab", "--help"]), 60);
     let text = String::from_utf8_lossy(&help.stdout);
     assert!(help.status.success() && text.starts_with("Usage: trivet ab [options]"), "{text}");
     assert!(text.contains("--ab-style=trunk"), "{text}");

@@ -11,7 +11,7 @@ use blackbox::{Mpm, Site, each_mpm, plain_site, process};
 
 /// Runs the binary with these words to its end.
 fn trivet(words: &[&str]) -> Output {
-    run_command(Command::new(blackbox::binary::trivet()).args(words), 10)
+    run_command(Command::new(blackbox::binary::trivet()).args(words), 60)
 }
 
 /// Runs the binary, which must refuse a command line that it cannot understand.

@@ -290,7 +290,7 @@ fn a_file_that_cannot_be_used_is_refused(mpm: Mpm) {
         assert!(text.contains("AH02155") && text.trim().lines().count() == 1, "{text}");
     }
     let words = ["serve", ".", "--config", file.to_str().unwrap(), "--mpm", mpm.name()];
-    let output = run_command(Command::new(blackbox::binary::trivet()).args(words), 10);
+    let output = run_command(Command::new(blackbox::binary::trivet()).args(words), 60);
     assert_eq!(output.status.code(), Some(2));
 }
 

@@ -50,10 +50,10 @@ fn messages_carry_the_name_that_the_program_was_called_by() {
     }
     // Under another name than httpd's a word is a command of trivet.
     let mut command = Command::new(root.program("other"));
-    let answer = Answer::of(&run_command(command.arg("--version"), 10));
+    let answer = Answer::of(&run_command(command.arg("--version"), 60));
     assert!(answer.out.starts_with("Server version: "), "{answer:?}");
     let mut command = Command::new(root.program("httpd"));
-    let answer = Answer::of(&run_command(command.arg("--help"), 10));
+    let answer = Answer::of(&run_command(command.arg("--help"), 60));
     let expected = format!("httpd: illegal option -- -\n{}", root.usage_head("httpd"));
     assert!(answer.err.starts_with(&expected), "{answer:?}");
 }

@@ -348,7 +348,7 @@ fn strange_system(mpm: Mpm, mount: &str) -> Server {
 
 fn strange_numbers_of_the_system_do_no_harm(mpm: Mpm) {
     let test = format!("{}::strange_numbers_of_the_system_do_no_harm", mpm.name());
-    if !process::am_root() || !outside::run("unshare", &["-m", "true"], 10).status.success() {
+    if !process::am_root() || !outside::run("unshare", &["-m", "true"], 60).status.success() {
         return outside::not_run(&test, "nobody may mount anything here");
     }
     let scratch = Scratch::new();
