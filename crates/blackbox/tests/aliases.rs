@@ -148,6 +148,20 @@ fn a_home_folder_comes_from_the_database_of_users(mpm: Mpm) {
     keeps_its_secret(&server, &["/~daemon/closed/x.txt", "/~../secret", "/~%00/x"]);
 }
 
+fn users_without_a_folder_have_none_in_virtual_hosts_either(mpm: Mpm) {
+    let folder = outside();
+    let path = folder.path().display();
+    let line = format!("UserDir {path}/*");
+    let of_host = |names: &'static [&'static str]| {
+        let host = ["<VirtualHost *>", "ServerName v.example"];
+        let site = site(mpm, &folder).directive(&line).directive("UserDir disabled pub");
+        site.directives(&host).directives(names).directive("</VirtualHost>").start()
+    };
+    assert_eq!(of_host(&[]).get("/~pub/open.txt").status, 404);
+    // One that says anything has lists of its own (mod_userdir.c, merge_userdir_config).
+    assert_eq!(of_host(&["UserDir disabled root"]).get("/~pub/open.txt").text(), "open");
+}
+
 fn a_redirect_cannot_split_a_response(mpm: Mpm) {
     let server = plain_site(mpm)
         .directives(&["Redirect /r http://example.com", "RedirectMatch ^/m(.*)$ http://x/$1"])
@@ -188,6 +202,7 @@ each_mpm!(
     what_is_denied_stays_so_by_every_way,
     each_name_has_its_own_folder,
     a_home_folder_comes_from_the_database_of_users,
+    users_without_a_folder_have_none_in_virtual_hosts_either,
     a_redirect_cannot_split_a_response,
     a_host_is_asked_before_the_main_server,
     endless_actions_end,

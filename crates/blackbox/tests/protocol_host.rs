@@ -1,5 +1,9 @@
 //! Raw cases of the request target's authority and the Host field (RFC 9112 section 3.2), one
 //! test per row, all variants.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::net::TcpListener;
+use std::sync::Arc;
 
 use blackbox::cases::split_everywhere;
 use blackbox::{Mpm, accepts, each_mpm, line, plain_site, refuses};
@@ -110,7 +114,27 @@ fn b26_split_at_every_byte_the_host_is_read_the_same(mpm: Mpm) {
     split_everywhere(&server, b"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400, None);
 }
 
+fn a_server_name_without_a_port_is_at_port_80_whatever_the_address_says(mpm: Mpm) {
+    let socket = Arc::new(TcpListener::bind("127.0.0.1:0").unwrap());
+    let address = socket.local_addr().unwrap();
+    let server = plain_site(mpm)
+        .file("folder/a.txt", "")
+        .pass(&socket)
+        .listen(address.to_string())
+        .directive(format!("<VirtualHost *:{}>", address.port()))
+        .directives(&["ServerName named.example", "</VirtualHost>"])
+        .start();
+    for fields in ["Host: named.example", "Host: other.example"] {
+        let response = server.exchange(format!("GET /folder HTTP/1.1\r\n{fields}\r\n\r\n"));
+        let host = fields.trim_start_matches("Host: ");
+        assert_eq!(response.field("Location"), Some(&*format!("http://{host}/folder/")));
+    }
+    let response = server.exchange("GET /folder HTTP/1.1\r\nHost: named.example:81\r\n\r\n");
+    assert_eq!(response.field("Location"), Some("http://named.example:81/folder/"));
+}
+
 each_mpm! {
+    a_server_name_without_a_port_is_at_port_80_whatever_the_address_says,
     t01_two_host_lines_are_400_even_when_equal,
     t01_no_host_line_is_400_in_1_1_only,
     t02_an_empty_host_is_400,

@@ -7,7 +7,9 @@ use crate::connection::{boxed, placed};
 use crate::context::Context;
 use crate::error_document;
 use crate::failure::Failure;
+use crate::fields;
 use crate::handler::{self, Handler};
+use crate::log::level::Level;
 use crate::lookup::{Lookup, Original, Purpose};
 use crate::modules;
 use crate::modules::Coding;
@@ -181,6 +183,7 @@ fn begin(lookup: &mut Lookup<'_>) -> Result<Option<Response>, Stop> {
     let request = lookup.request.clone();
     let framing = request.framing().map_err(Failure::from)?;
     check_host(lookup)?;
+    take_host_of_target(lookup, &framing.target);
     // Until it is decoded, the path is the one that was sent.
     lookup.path = framing.target.path().unwrap_or(b"*").to_vec();
     phase::run(&lookup.site().phases.read, lookup)?;
@@ -411,6 +414,26 @@ fn check_host(lookup: &Lookup<'_>) -> Result<(), Failure> {
     let name = String::from_utf8_lossy(name);
     let text = format!("the host {name} of the request matches no ServerName and no ServerAlias");
     Err(Failure::new(Status::BAD_REQUEST, "core", text).at_error())
+}
+
+/// The host of an absolute URL takes the place of what the field says, for all who read that
+/// (RFC 9112 section 3.2.2; ap_update_vhost_from_headers of vhost.c).
+fn take_host_of_target(lookup: &mut Lookup<'_>, target: &Target<'_>) {
+    let Target::Absolute { host, .. } = target else { return };
+    let mut named = host.name.to_ascii_lowercase();
+    if let Some(port) = host.port {
+        named.extend_from_slice(format!(":{port}").as_bytes());
+    }
+    let mut fields = fields::of_request(&lookup.request);
+    let Some(sent) = fields::get(&fields, "Host").filter(|sent| *sent != named) else { return };
+    let [old, new] = [sent, &named[..]].map(String::from_utf8_lossy);
+    let text = format!("Replacing host header '{old}' with host '{new}' given in the request uri");
+    lookup.log(Level::Debug, "core", Some(2417), &text);
+    fields::set(&mut fields, "Host", named);
+    lookup.mark_personal();
+    if let Some(changed) = lookup.request.with_fields(&fields) {
+        lookup.request = Rc::new(changed);
+    }
 }
 
 /// A body that says how long it is can be refused before it is read.

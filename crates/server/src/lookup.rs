@@ -290,6 +290,8 @@ impl<'a> Lookup<'a> {
     /// Go on with what a look-up found, as if the client had asked for that
     /// (ap_internal_fast_redirect).
     pub(crate) fn adopt(&mut self, mut sub: Self) {
+        // What `RequestHeader` did to the fields of a look-up is lost with it: it is still to come.
+        sub.request = self.request.clone();
         sub.purpose = self.purpose;
         sub.method = self.method;
         sub.depth = self.depth;

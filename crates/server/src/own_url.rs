@@ -28,8 +28,11 @@ impl Lookup<'_> {
 
     /// The port in absolute URLs (UseCanonicalPhysicalPort).
     pub(crate) fn server_port(&self) -> u16 {
-        let of_address = self.host.addresses.first().and_then(|address| address.port);
-        let configured = self.host.name.as_ref().and_then(|name| name.port).or(of_address);
+        // A ServerName without a port takes the one of the address away (core.c, server_hostname_port).
+        let configured = match &self.host.name {
+            Some(name) => name.port,
+            None => self.host.addresses.first().and_then(|address| address.port),
+        };
         let local = self.request.local.port();
         let asked = self.request.host_port();
         let has_host = self.request.host_name().is_some();

@@ -28,7 +28,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
 }];
 
 /// What a host says.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostSettings {
     /// `UserDir enabled` or `UserDir disabled` without names.
     is_enabled: Option<bool>,
@@ -38,9 +38,12 @@ pub(crate) struct HostSettings {
 }
 
 impl HostSettings {
-    /// Those of a virtual host over those of the main server; lists of names are not inherited
-    /// (mod_userdir.c, merge_userdir_config).
+    /// Those of a virtual host over those of the main server. If it says anything, lists of names are
+    /// not inherited (mod_userdir.c, merge_userdir_config).
     pub(crate) fn over(&self, main: &Self) -> Self {
+        if *self == Self::default() {
+            return main.clone();
+        }
         Self {
             is_enabled: self.is_enabled.or(main.is_enabled),
             folders: self.folders.clone().or_else(|| main.folders.clone()),

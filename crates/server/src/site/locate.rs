@@ -209,15 +209,13 @@ impl Sections {
     }
 }
 
-/// `<Files>` sections of the settings so far, for the last component of a path.
+/// `<Files>` sections of the settings so far, for the last component of a path. That of a folder with
+/// its slash is empty, and some names match that, too (ap_file_walk of request.c).
 pub(crate) fn of_file(
     settings: &Settings,
     name: &[u8],
     matching: &mut Matching,
 ) -> Result<(), LimitExceeded> {
-    if name.is_empty() {
-        return Ok(());
-    }
     for section in &settings.core.files {
         let Some(matcher) = section.matcher() else { continue };
         matching.add(section, matcher.matches_name(name)?, name);
