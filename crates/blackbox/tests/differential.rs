@@ -8,6 +8,8 @@
 
 #[path = "differential/aliases.rs"]
 mod aliases;
+#[path = "differential/asked.rs"]
+mod asked;
 #[path = "differential/negotiation.rs"]
 mod negotiation;
 

@@ -28,7 +28,8 @@ impl Lookup<'_> {
 
     /// The port in absolute URLs (UseCanonicalPhysicalPort).
     pub(crate) fn server_port(&self) -> u16 {
-        // A ServerName without a port takes the one of the address away (core.c, server_hostname_port).
+        // A ServerName without a port takes the one of the address away (core.c,
+        // server_hostname_port).
         let configured = match &self.host.name {
             Some(name) => name.port,
             None => self.host.addresses.first().and_then(|address| address.port),

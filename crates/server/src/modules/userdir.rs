@@ -38,8 +38,8 @@ pub(crate) struct HostSettings {
 }
 
 impl HostSettings {
-    /// Those of a virtual host over those of the main server. If it says anything, lists of names are
-    /// not inherited (mod_userdir.c, merge_userdir_config).
+    /// Those of a virtual host over those of the main server. If it says anything, lists of names
+    /// are not inherited (mod_userdir.c, merge_userdir_config).
     pub(crate) fn over(&self, main: &Self) -> Self {
         if *self == Self::default() {
             return main.clone();

@@ -342,8 +342,8 @@ impl Pool {
 }
 
 impl State {
-    /// A child was found at work that had ended its answer: no connection is kept for some time, for
-    /// twice as long as the last time if that is not long ago.
+    /// A child was found at work that had ended its answer: no connection is kept for some time,
+    /// for twice as long as the last time if that is not long ago.
     fn expect_working_on(&mut self, now_ms: u64) {
         if now_ms < self.works_on_until_ms {
             return; // it was asked before that was known

@@ -209,8 +209,8 @@ impl Sections {
     }
 }
 
-/// `<Files>` sections of the settings so far, for the last component of a path. That of a folder with
-/// its slash is empty, and some names match that, too (ap_file_walk of request.c).
+/// `<Files>` sections of the settings so far, for the last component of a path. That of a folder
+/// with its slash is empty, and some names match that, too (ap_file_walk of request.c).
 pub(crate) fn of_file(
     settings: &Settings,
     name: &[u8],

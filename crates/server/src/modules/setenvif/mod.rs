@@ -86,8 +86,8 @@ pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
     matches!(class(seen.context, seen.host, &subject), Class::Empty)
 }
 
-/// Of slashes that a path begins with one is left, before any rule sees it: rules for `/private` are
-/// for `//private` as well (ap_parse_uri of protocol.c).
+/// Of slashes that a path begins with one is left, before any rule sees it: rules for `/private`
+/// are for `//private` as well (ap_parse_uri of protocol.c).
 fn without_leading_slashes(path: &[u8]) -> &[u8] {
     let slashes = path.iter().take_while(|byte| **byte == b'/').count();
     &path[slashes.saturating_sub(1)..]
