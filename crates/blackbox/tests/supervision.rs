@@ -79,7 +79,16 @@ fn own_group(command: &mut Command) {
 impl Drop for Bare {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("--- stderr of the server ---\n{}", self.text("stderr"));
+            eprintln!(
+                "--- stdout of the server\n{}--- stderr\n{}",
+                self.text("stdout"),
+                self.text("stderr")
+            );
+            for pid in process::group_members(self.pid()) {
+                let read = |name| fs::read_to_string(format!("/proc/{pid}/{name}"));
+                let told = ["wchan", "stack", "status"].map(|name| read(name).unwrap_or_default());
+                eprintln!("--- process {pid}\n{}", told.join("\n"));
+            }
         }
         process::signal(-self.pid(), libc::SIGKILL);
         let _ = self.child.wait();
