@@ -24,6 +24,7 @@ fn answers_that_need_no_configuration() {
     for (words, said) in [
         (&["-Z"] as &[&str], "illegal option -- Z"),
         (&["-k", "bogus"], "illegal option -- k"),
+        (&["-k"], "illegal option -- k"),
         (&["-f"], "option requires an argument -- f"),
     ] {
         root.call(words).is(1, "", &format!("apache2: {said}\n{}", usage.err));
@@ -36,6 +37,28 @@ fn answers_that_need_no_configuration() {
     );
     let version = root.call(&["-v", "-Z"]).out;
     assert!(version.starts_with("Server version: Apache/2.4.71 (Trivet/0.1)\nServer built:   "));
+}
+
+#[test]
+fn a_file_for_errors_that_cannot_be_opened_is_told_and_no_more() {
+    let root = Root::new("ServerName localhost\n");
+    let answer = root.call(&["-E", "/nonexistent/x", "-t"]);
+    let expected = "(2)No such file or directory: AH00086: apache2: could not open error log file \
+                    /nonexistent/x.\n";
+    assert_eq!(answer.code, 0, "{answer:?}");
+    assert!(answer.err.starts_with(expected) && answer.err.ends_with("Syntax OK\n"), "{answer:?}");
+}
+
+#[test]
+fn what_is_included_is_shown_although_a_line_is_wrong() {
+    let root = Root::new("Include other.conf\nBogus\nInclude other.conf\n");
+    root.folder.write("other.conf", "Timeout 5\n");
+    let answer = root.call(&["-t", "-D", "DUMP_INCLUDES"]);
+    let tree = root.plain(&answer.out);
+    assert!(tree.starts_with("Included configuration files:\n  (*) ROOT/"), "{answer:?}");
+    assert_eq!(tree.matches(") ROOT/other.conf\n").count(), 2, "{answer:?}");
+    assert_eq!(answer.code, 1);
+    assert!(answer.err.contains("Invalid command 'Bogus'"), "{answer:?}");
 }
 
 #[test]

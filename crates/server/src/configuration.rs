@@ -75,6 +75,8 @@ pub struct Refused {
     pub text: String,
     /// The MPM that was loaded, if the reading came so far.
     pub mpm: Option<&'static str>,
+    /// Files that were included.
+    pub included: Vec<Included>,
 }
 
 /// What the dumps show.
@@ -159,7 +161,7 @@ impl Configured {
         later.extend(checks.log_folders(&builder, &expanded.nodes, &checked));
         let text = told::loaded_lines(httpd, &expanded) + &all_said(httpd, &builder, &said, &later);
         if said.iter().chain(&later).any(is_error) {
-            return Err(Refused { text, mpm });
+            return Err(Refused { text, mpm, included: expanded.included });
         }
         let mut facts = facts(expanded, &builder);
         if httpd.defines.iter().any(|name| name == "DUMP_VHOSTS") {
@@ -178,7 +180,7 @@ impl Configured {
         let said = &expanded.diagnostics;
         let text = told::loaded_lines(httpd, &expanded) + &told::render(httpd, said);
         match said.iter().any(is_error) {
-            true => Err(Refused { text, mpm }),
+            true => Err(Refused { text, mpm, included: Vec::new() }),
             false => Ok((mpm, text)),
         }
     }
@@ -308,7 +310,7 @@ fn expanded(httpd: &Httpd) -> Result<(Expanded, MpmKind), Refused> {
     let file = httpd.file.to_string_lossy();
     let text = world::read_file(&file).map_err(|error| {
         let reason = world::cannot_open(&file, &error);
-        Refused { text: format!("{}: {reason}\n", httpd.program), mpm: None }
+        Refused { text: format!("{}: {reason}\n", httpd.program), mpm: None, included: Vec::new() }
     })?;
     Ok(expand_for_mpm(httpd, || {
         let before = command_line(&httpd.before);

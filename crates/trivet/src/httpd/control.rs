@@ -129,7 +129,7 @@ fn owner(path: &Path) -> Result<Owner, String> {
 }
 
 /// `(2)No such file or directory`, as httpd writes it.
-fn numbered(error: &io::Error) -> String {
+pub(crate) fn numbered(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     format!("({}){text}", error.raw_os_error().unwrap_or(0))

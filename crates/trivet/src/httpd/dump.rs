@@ -2,7 +2,7 @@
 //! words. Other programs read these texts, so each line is httpd's to the byte.
 
 use crate::httpd::options::Options;
-use config::{Scope, owners};
+use config::{Included, Scope, owners};
 use runtime::process;
 use server::Facts;
 use std::fmt::Write as _;
@@ -14,13 +14,16 @@ pub(crate) fn static_modules() -> String {
     format!("Compiled in modules:\n{}", names.collect::<String>())
 }
 
+/// The name that asks for the files that are included.
+pub(crate) const INCLUDES: &str = "DUMP_INCLUDES";
+
 /// Everything that the `DUMP_*` names ask for; `None` if there is none (ap_run_test_config).
 pub(crate) fn asked_for(options: &Options, file: &Path, facts: &Facts) -> Option<String> {
     let parts: [(&str, &dyn Fn() -> String); 4] = [
         ("DUMP_VHOSTS", &|| facts.virtual_hosts.render()),
         ("DUMP_RUN_CFG", &|| run_settings(facts)),
         ("DUMP_MODULES", &|| modules(facts)),
-        ("DUMP_INCLUDES", &|| includes(file, facts)),
+        (INCLUDES, &|| includes(file, &facts.included)),
     ];
     let wanted = parts.iter().filter(|part| options.is_defined(part.0));
     let texts: Vec<String> = wanted.map(|part| (part.1)()).collect();
@@ -38,9 +41,9 @@ fn modules(facts: &Facts) -> String {
 }
 
 /// `    (146) /etc/apache2/mods-enabled/alias.load`
-fn includes(file: &Path, facts: &Facts) -> String {
+pub(crate) fn includes(file: &Path, included: &[Included]) -> String {
     let mut out = format!("Included configuration files:\n  (*) {}\n", file.display());
-    for included in &facts.included {
+    for included in included {
         let indent = "  ".repeat(included.depth + 1);
         let _ = writeln!(out, "{indent}({}) {}", included.line, included.path);
     }
@@ -165,10 +168,9 @@ mod tests {
     #[test]
     fn includes_stand_deeper_than_what_includes_them() {
         let row = |path: &str, depth, line| config::Included { path: path.into(), depth, line };
-        let included = vec![row("/a", 1, 146), row("/b", 2, 3)];
-        let facts = Facts { included, ..Facts::default() };
+        let included = [row("/a", 1, 146), row("/b", 2, 3)];
         assert_eq!(
-            includes(Path::new("/m.conf"), &facts),
+            includes(Path::new("/m.conf"), &included),
             "Included configuration files:\n  (*) /m.conf\n    (146) /a\n      (3) /b\n"
         );
     }

@@ -44,16 +44,22 @@ pub(crate) fn run(program: &str, words: &[String], manager: Manager) -> Result<i
         }
     };
     if let Some(path) = &options.error_file {
-        let file = OpenOptions::new().append(true).create(true).open(path);
-        let file = file.map_err(|error| Problem::Failed(format!("cannot open {path}: {error}")))?;
-        // What is written to standard error from here on stands in the file.
-        runtime::sys::duplicate_to(&file, 2).map_err(|error| Problem::Failed(error.to_string()))?;
+        match OpenOptions::new().append(true).create(true).open(path) {
+            // What is written to standard error from here on stands in the file.
+            Ok(file) => runtime::sys::duplicate_to(&file, 2)
+                .map_err(|error| Problem::Failed(error.to_string()))?,
+            // It goes where it went before then (log.c, ap_replace_stderr_log).
+            Err(error) => complain(&format!(
+                "{}: AH00086: {program}: could not open error log file {path}.\n",
+                control::numbered(&error)
+            )),
+        }
     }
     let httpd = asked(program, &options)?;
     if options.shows_version {
         let (mpm, said) = match Configured::mpm_of(&httpd) {
             Ok((mpm, text)) => (mpm, Ok(text)),
-            Err(Refused { text, mpm }) => (mpm, Err(Problem::Plain(text))),
+            Err(Refused { text, mpm, .. }) => (mpm, Err(Problem::Plain(text))),
         };
         say(&version::long(mpm));
         complain(&said?);
@@ -67,7 +73,13 @@ pub(crate) fn run(program: &str, words: &[String], manager: Manager) -> Result<i
             }
             act(&options, &httpd, configured, manager)
         }
-        Err(Refused { text, .. }) => Err(Problem::Plain(text)),
+        Err(Refused { text, included, .. }) => {
+            // It shows where the mistake may be: httpd reads a line at a time, and has it by then.
+            if options.is_defined(dump::INCLUDES) {
+                say(&dump::includes(&httpd.file, &included));
+            }
+            Err(Problem::Plain(text))
+        }
     }
 }
 

@@ -65,8 +65,11 @@ impl Options {
                     "" => words.next().map(String::as_str),
                     joined => Some(joined),
                 };
-                let missing =
-                    || Early::Usage(Some(format!("option requires an argument -- {letter}")));
+                // The MPMs take -k out of the words before httpd looks at them (mpm_unix.c).
+                let missing = || match letter {
+                    'k' => illegal('k'),
+                    _ => Early::Usage(Some(format!("option requires an argument -- {letter}"))),
+                };
                 options.with_value(letter, value.ok_or_else(missing)?)?;
                 break;
             }
