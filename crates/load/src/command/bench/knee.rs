@@ -27,6 +27,10 @@ const ANSWERED_MIN: f64 = 0.95;
 /// A server that was overrun is given so long to come to itself.
 const REST_MS: u64 = 10_000;
 
+/// What is said of a search that was ended within its first run.
+const NOT_ONE_RUN: &str =
+    "interrupted before the first run had ended: nothing is known, and no file is written";
+
 /// What is searched for.
 #[derive(Clone, Debug)]
 pub(super) struct Wish {
@@ -80,8 +84,7 @@ pub(super) fn find(mut job: Job, output: Output, wish: Wish, first: Option<f64>)
     let mut finder = Finder { wish, job, figures, pids, knee };
     let first = match first.map_or_else(|| finder.first(), Ok) {
         Ok(first) => first,
-        Err(Ended::Failed(exit, why)) => return fail(exit, &why),
-        Err(Ended::Interrupted) => return Exit::Interrupted,
+        Err(ended) => return finder.report(output, None, Err(ended)),
     };
     let is_users = finder.wish.kind == Kind::Users;
     let mut search = Search::new(first, if is_users { USERS } else { RATES }, is_users);
@@ -237,33 +240,38 @@ impl Finder {
         if ran.outcome.was_interrupted { Err(Ended::Interrupted) } else { Ok(ran) }
     }
 
-    /// Says what was found, up to the run that could not be made if there was one.
+    /// Says what was found, up to the run that could not be made if there was one. Without any
+    /// run there is nothing to say of a server, and files keep what they have.
     fn report(
         mut self,
         mut output: Output,
         last: Option<Record>,
         ended: Result<(), Ended>,
     ) -> Exit {
-        let is_interrupted = matches!(ended, Err(Ended::Interrupted));
-        let mut failed = None;
-        if let Err(Ended::Failed(exit, why)) = ended {
-            let exit = fail(exit, &why);
-            if self.knee.tries.is_empty() {
-                return exit;
-            }
-            failed = Some(exit);
-            self.knee.stopped = Some(why);
-        }
+        let stopped = match ended {
+            Ok(()) => None,
+            Err(Ended::Interrupted) => Some((Exit::Interrupted, "interrupted".to_owned())),
+            Err(Ended::Failed(exit, why)) => Some((fail(exit, &why), why)),
+        };
+        let Some(mut record) = last else {
+            return match stopped {
+                Some((Exit::Interrupted, _)) => fail(Exit::Interrupted, NOT_ONE_RUN),
+                stopped => stopped.map_or(Exit::Threshold, |stopped| stopped.0),
+            };
+        };
         let is_found = self.knee.holds_at.is_some();
-        let mut record = last.unwrap_or_default();
-        record.interrupted |= is_interrupted;
+        let failed = stopped.as_ref().map(|stopped| stopped.0);
+        record.interrupted |= failed == Some(Exit::Interrupted);
+        self.knee.stopped = stopped.map(|stopped| stopped.1);
         record.knee = Some(self.knee);
         match (super::conclude(&mut output, &record), failed) {
             (Exit::Done | Exit::Threshold, Some(exit)) => exit,
-            (Exit::Done, _) if is_found => Exit::Done,
-            (Exit::Done, _) if is_interrupted => Exit::Interrupted,
-            (Exit::Done, _) => Exit::Threshold,
+            (Exit::Done, None) if !is_found => Exit::Threshold,
             (exit, _) => exit,
         }
     }
 }
+
+#[cfg(test)]
+#[path = "knee_tests.rs"]
+mod tests;
