@@ -26,5 +26,6 @@ pub use pages::{PageSecond, PageSummary};
 pub use record::{
     Figures, Machine, Moment, PerSecond, Record, Server, ServerSecond, Summary, Times,
 };
+pub(crate) use rows::error_percent;
 pub use text::text;
 pub use urls::{OtherUrls, PerUrl};

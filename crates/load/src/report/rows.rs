@@ -44,7 +44,7 @@ pub(super) fn counts(summary: &Summary) -> Vec<Count> {
 }
 
 /// Failed requests of a hundred.
-pub(super) fn error_percent(summary: &Summary) -> f64 {
+pub(crate) fn error_percent(summary: &Summary) -> f64 {
     summary.errors as f64 / summary.requests.max(1) as f64 * 100.0
 }
 

@@ -22,6 +22,10 @@ use std::task::{Poll, Waker};
 /// Books are handed over this often.
 pub(crate) const WINDOW_NS: u64 = 1_000_000_000;
 
+/// A second at whose end a schedule ends is so much longer: answers that come a moment later make
+/// no second of their own, whose rate would say nothing.
+const GRACE_NS: u64 = 100_000_000;
+
 /// How soon a thread hears that the run is to end.
 const STOP_CHECK_NS: u64 = 50_000_000;
 
@@ -93,8 +97,8 @@ pub(crate) struct Worker {
     counts_from_ns: Cell<u64>,
     /// Wakes the main task of the thread.
     waker: RefCell<Option<Waker>>,
-    /// When the last request ended.
-    last_end_ns: Cell<u64>,
+    /// When the last request ended, or later the schedule.
+    pub(super) last_end_ns: Cell<u64>,
     /// Ways to servers that redirects have led to.
     pub(super) more_routes: RefCell<Vec<(Url, Rc<Route>)>>,
     /// What was found in pages.
@@ -386,6 +390,9 @@ impl Worker {
         let mut from_ns = shared.begun_ns;
         loop {
             close_ns += if close_ns > shared.begun_ns && books.second == 0 { 0 } else { WINDOW_NS };
+            if shared.schedule_end_ns() == Some(close_ns) {
+                close_ns += GRACE_NS;
+            }
             let close_at_ns = close_ns.min(end_ns);
             let until_ns = self.wait_until(&books.alarm, from_ns, close_at_ns).await?;
             from_ns = until_ns;

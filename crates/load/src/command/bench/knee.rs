@@ -19,10 +19,14 @@ const WARM_UP_NS: u64 = 1_000_000_000;
 const RATES: (f64, f64) = (0.1, 1_000_000.0);
 const USERS: (f64, f64) = (1.0, 10_000.0);
 
-/// A rate holds if so much of it was answered: else the queue grows, whatever the condition says.
-/// Users hold if so many of them were: those who are served keep the server busy, so that their
+/// A rate holds if so much of it was answered, well or not: else the queue grows, whatever the
+/// condition says. Users hold if so many of them were: those who are served keep the server busy, so that their
 /// answers outnumber by far what the others wait for, and percentiles do not show it.
 const ANSWERED_MIN: f64 = 0.95;
+
+/// Of a hundred requests so many may fail where the condition does not say how many: a server that
+/// refuses all that it is asked carries no load.
+const ERRORS_MAX_PERCENT: f64 = 5.0;
 
 /// A server that was overrun is given so long to come to itself.
 const REST_MS: u64 = 10_000;
@@ -65,6 +69,15 @@ struct Finder {
     figures: Figures,
     pids: Vec<i32>,
     knee: Knee,
+}
+
+/// What came per second, well or not: pages, or answers in the end.
+fn answered(record: &Record) -> f64 {
+    let summary = &record.summary;
+    match &summary.pages {
+        Some(pages) => pages.rate,
+        None => (summary.answers - summary.redirected) as f64 / summary.elapsed_s.max(1e-9),
+    }
 }
 
 /// How a search ends before its end.
@@ -169,13 +182,15 @@ impl Finder {
     fn judge(&self, attempt: Try, record: &Record) -> KneeTry {
         let value = |name: &str| record.get(name).unwrap_or(0.0);
         let rate = value("rate");
-        let left_behind = self.left_behind(attempt.level, record);
         let condition = &self.wish.condition;
+        let left_behind =
+            self.left_behind(attempt.level, record).or_else(|| self.too_many_errors(record));
         let holds = left_behind.is_none() && condition.holds(record);
         KneeTry {
             level: attempt.level,
             confirms: attempt.confirms,
             rate,
+            answered: answered(record),
             p50_us: value("p50") / 1000.0,
             p99_us: value("p99") / 1000.0,
             errors: record.summary.errors,
@@ -187,15 +202,25 @@ impl Finder {
     /// Says how far a run fell short of its level, if it did.
     fn left_behind(&self, level: f64, record: &Record) -> Option<String> {
         if self.wish.kind == Kind::Rate {
-            let rate = record.get("rate").unwrap_or(0.0);
-            let is_short = rate < level * ANSWERED_MIN;
-            return is_short.then(|| format!("only {} per second came", figure(rate)));
+            let answered = answered(record);
+            let is_short = answered < level * ANSWERED_MIN;
+            return is_short.then(|| format!("only {} per second came", figure(answered)));
         }
         let (served, users) = record.users_served(self.wish.condition.longest_latency_ns())?;
         let is_short = (served as f64) < users as f64 * ANSWERED_MIN;
         is_short.then(|| {
             let elapsed = seconds(record.summary.elapsed_s);
             format!("only {} of {} users had an answer in {elapsed}", count(served), count(users))
+        })
+    }
+
+    /// Says how many failed, if that were many and nobody has said how many may.
+    fn too_many_errors(&self, record: &Record) -> Option<String> {
+        let percent = report::error_percent(&record.summary);
+        let is_allowed = self.wish.condition.metrics().contains(&"errors");
+        (!is_allowed && percent > ERRORS_MAX_PERCENT).then(|| {
+            let percent = figure(percent);
+            format!("{percent} % were errors, and the condition does not say how many may be")
         })
     }
 

@@ -4,7 +4,7 @@ use super::super::super::option::{self, Asked};
 use super::super::draft::Draft;
 use super::super::options::GROUPS;
 use super::*;
-use crate::report::Summary;
+use crate::report::{Summary, Times};
 use std::fs;
 
 /// A search as this command line asks for it, before its first run.
@@ -35,4 +35,32 @@ fn an_interrupted_search_writes_its_last_run_or_nothing() {
     fs::remove_file(&path).unwrap();
     assert_eq!((exit, saved.summary.requests, saved.interrupted), (Exit::Interrupted, 7, true));
     assert_eq!(saved.knee.unwrap().stopped.as_deref(), Some("interrupted"));
+}
+
+#[test]
+fn answers_carry_a_rate_and_errors_are_for_the_condition() {
+    // 401 to everything, as fast as it is asked.
+    let summary = Summary {
+        requests: 100,
+        answers: 100,
+        errors: 100,
+        elapsed_s: 1.0,
+        latency_us: Times { count: 100, p99: 900.0, ..Times::default() },
+        ..Summary::default()
+    };
+    let refusing = Record { summary, ..Record::default() };
+    let judged = |condition: &str, record: &Record| {
+        let (finder, _) = search(&["-q", "--find-max", condition, "http://127.0.0.1:9/"]);
+        finder.judge(Try { level: 100.0, confirms: false }, record)
+    };
+    let allowed = judged("p99<1s && errors<=100%", &refusing);
+    assert!(allowed.holds && allowed.answered == 100.0, "{allowed:?}");
+    let unsaid = judged("p99<1s", &refusing);
+    assert!(!unsaid.holds && unsaid.why.starts_with("100 % were errors"), "{unsaid:?}");
+    let mut few = refusing;
+    few.summary.errors = 4;
+    assert!(judged("p99<1s", &few).holds);
+    few.summary.answers = 90;
+    let short = judged("errors<=100%", &few);
+    assert!(!short.holds && short.why == "only 90.0 per second came", "{short:?}");
 }
