@@ -2,7 +2,7 @@
 //! as there is room.
 
 use crate::report::PerSecond;
-use crate::report::units::{count, figure, seconds, time_us};
+use crate::report::units::{count, figure, latency_us, seconds, time_us};
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{MoveUp, RestorePosition, SavePosition};
 use ratatui::crossterm::terminal::{self, Clear, ClearType};
@@ -146,10 +146,10 @@ fn summary(all: &[PerSecond], users: f64) -> Paragraph<'static> {
         Span::from(format!("{}/s", figure(last.rate))).cyan().bold(),
         Span::from(format!(
             "  p50 {}  p90 {}  p99 {}  max {}",
-            time_us(last.p50_us),
-            time_us(last.p90_us),
-            time_us(last.p99_us),
-            time_us(last.max_us)
+            latency_us(last.p50_us),
+            latency_us(last.p90_us),
+            latency_us(last.p99_us),
+            latency_us(last.max_us)
         )),
     ];
     if last.until_s <= 0.0 {

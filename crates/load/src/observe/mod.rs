@@ -7,7 +7,7 @@ mod machine;
 mod usage;
 
 use crate::report::{PerSecond, Server, ServerSecond};
-use runtime::memory;
+use runtime::{clock, memory};
 use scoreboard::{Board, RowState};
 use std::net::SocketAddr;
 use usage::Usage;
@@ -27,6 +27,8 @@ pub struct Observer {
     /// Which of them comes next.
     turn: usize,
     board: Option<Busy>,
+    /// When it was looked at last.
+    looked_ns: u64,
     sums: Sums,
 }
 
@@ -61,22 +63,32 @@ impl Observer {
     /// Of these processes and all their descendants.
     pub fn of_processes(pids: Vec<i32>) -> Self {
         let board = pids.iter().find_map(|pid| Board::of_process(*pid).ok()).map(Busy);
-        Self { usage: Usage::of(pids), memory: Vec::new(), turn: 0, board, sums: Sums::default() }
+        Self {
+            usage: Usage::of(pids),
+            memory: Vec::new(),
+            turn: 0,
+            board,
+            looked_ns: clock::monotonic_ns(),
+            sums: Sums::default(),
+        }
     }
 
     /// What it has taken until now does not count.
     pub fn begin(&mut self) {
         self.usage.advance();
+        self.looked_ns = clock::monotonic_ns();
     }
 
     /// Looks at the server at the end of a second of the run.
     pub fn look(&mut self, second: &mut PerSecond) {
         let (cpu_ns, run_queue_ns) = self.usage.advance();
+        let now_ns = clock::monotonic_ns();
+        // What was used since the last look, which was a little after the second before had ended.
+        let length_s = (now_ns - std::mem::replace(&mut self.looked_ns, now_ns)).max(1) as f64 / 1e9;
         let processes = self.usage.processes();
         let pss_bytes = self.memory_of(&processes);
         let busy = self.board.as_ref().map(Busy::count);
         let count = u32::try_from(processes.len()).unwrap_or(u32::MAX);
-        let length_s = second.length_s.max(1e-9);
         second.server = Some(ServerSecond {
             cpu_us_per_request: cpu_ns as f64 / 1000.0 / second.requests.max(1) as f64,
             cpu_percent: cpu_ns as f64 / 1e7 / length_s,
@@ -91,7 +103,7 @@ impl Observer {
         let sums = &mut self.sums;
         sums.cpu_ns += cpu_ns;
         sums.run_queue_ns += run_queue_ns;
-        sums.elapsed_s += second.length_s;
+        sums.elapsed_s += length_s;
         sums.requests += second.requests;
         sums.pss_bytes_max = sums.pss_bytes_max.max(pss_bytes);
         sums.processes_max = sums.processes_max.max(count);

@@ -1,6 +1,6 @@
 //! The search for the highest load, in figures and as text.
 
-use super::units::{count, figure, time_us};
+use super::units::{count, figure, latency_us};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write as _};
 
@@ -37,8 +37,10 @@ pub struct KneeTry {
     /// Answers, with fault or without, or pages, per second.
     pub answered: f64,
     /// Of the latency, or of pages, in microseconds; as conditions have it, with those waiting.
+    #[serde(with = "super::times::measured")]
     pub p50_us: f64,
     /// As above.
+    #[serde(with = "super::times::measured")]
     pub p99_us: f64,
     /// Failed requests.
     pub errors: u64,
@@ -101,8 +103,8 @@ impl KneeTry {
             "{:>12} {:>12} {:>10} {:>10} {:>8}   {verdict}",
             figure(self.level),
             figure(self.answered),
-            time_us(self.p50_us),
-            time_us(self.p99_us),
+            latency_us(self.p50_us),
+            latency_us(self.p99_us),
             count(self.errors),
         )
     }

@@ -119,7 +119,7 @@ pub(crate) fn run(
     let executor = Thread::new(Blocking::Pool { threads: 1 })?;
     executor.block_on(async {
         let worker = Rc::new(Worker::new(shared, index));
-        let books = Books { alarm: Alarm::new()?, second: 0, cpu_ns: 0, run_queue_ns: 0 };
+        let books = Books::open(Alarm::new()?);
         let pace = Alarm::new()?;
         let host = worker.clone();
         let pacing = thread::spawn(async move { host.keep_pace(&pace).await });
@@ -133,8 +133,22 @@ pub(crate) fn run(
 struct Books {
     alarm: Alarm,
     second: usize,
+    /// What the thread had taken until they were closed last, and when that was.
     cpu_ns: u64,
     run_queue_ns: u64,
+    closed_ns: u64,
+}
+
+impl Books {
+    fn open(alarm: Alarm) -> Self {
+        Self {
+            alarm,
+            second: 0,
+            cpu_ns: clock::thread_cpu_ns(),
+            run_queue_ns: run_queue::run_queue_ns().unwrap_or(0),
+            closed_ns: clock::monotonic_ns(),
+        }
+    }
 }
 
 impl Worker {
@@ -442,12 +456,13 @@ impl Worker {
         let mut window = self.recorder.borrow_mut().take();
         let (cpu_ns, run_queue_ns) = (clock::thread_cpu_ns(), run_queue::run_queue_ns());
         let run_queue_ns = run_queue_ns.unwrap_or(books.run_queue_ns);
+        let now_ns = clock::monotonic_ns();
+        window.thread_ns = now_ns - std::mem::replace(&mut books.closed_ns, now_ns);
         window.cpu_ns = cpu_ns - std::mem::replace(&mut books.cpu_ns, cpu_ns);
         window.run_queue_ns =
             run_queue_ns - std::mem::replace(&mut books.run_queue_ns, run_queue_ns);
         window.users = self.live_max.replace(self.live.get());
         if is_last {
-            let now_ns = clock::monotonic_ns();
             let visits = self.visits.borrow();
             for intended_ns in visits.values().filter(|intended_ns| self.counts(**intended_ns)) {
                 let pages = window.pages.get_or_insert_default();

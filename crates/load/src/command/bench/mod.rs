@@ -125,7 +125,6 @@ struct Ran {
 fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Result<Ran, Problem> {
     let names = job.plan.names();
     let mut seconds = Seconds {
-        threads: job.options.threads,
         all: Vec::new(),
         observer: observer(&job, pids),
         live,
@@ -171,7 +170,6 @@ pub(super) fn observer(job: &run::Job, pids: Vec<i32>) -> Option<Observer> {
 
 /// Keeps the seconds of a run for the report.
 struct Seconds {
-    threads: usize,
     all: Vec<PerSecond>,
     observer: Option<Observer>,
     live: Live,
@@ -185,7 +183,7 @@ impl Witness for Seconds {
     }
 
     fn second(&mut self, second: &Second, _: &Window) {
-        let mut second = PerSecond::new(second, self.threads);
+        let mut second = PerSecond::new(second);
         if let Some(observer) = &mut self.observer {
             observer.look(&mut second);
         }
