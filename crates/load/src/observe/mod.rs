@@ -6,12 +6,14 @@ mod find;
 mod machine;
 mod usage;
 
+use crate::recorder::Window;
 use crate::report::{PerSecond, Server, ServerSecond};
 use runtime::{clock, memory};
 use scoreboard::{Board, RowState};
 use std::net::SocketAddr;
 use usage::Usage;
 
+pub(crate) use find::{exists, is_local};
 pub use find::listening;
 pub(crate) use machine::Ticks;
 
@@ -110,8 +112,13 @@ impl Observer {
         sums.busy_max = sums.busy_max.max(busy);
     }
 
-    /// What the run came to.
-    pub fn total(&self) -> Server {
+    /// What the run came to; of a server that nothing has reached nothing is said.
+    pub fn total(&self, run: &Window) -> Option<Server> {
+        let is_reached = run.connect.count() > 0 || run.sent_bytes > 0;
+        is_reached.then(|| self.server())
+    }
+
+    fn server(&self) -> Server {
         let (sums, elapsed_s) = (&self.sums, self.sums.elapsed_s.max(1e-9));
         Server {
             program: self.usage.program().to_owned(),

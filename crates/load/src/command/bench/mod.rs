@@ -133,7 +133,7 @@ fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Resul
     seconds.live.end();
     let outcome = outcome?;
     let mut record = Record::new(&outcome, figures, &names, seconds.all);
-    record.summary.server = seconds.observer.as_ref().map(Observer::total);
+    record.summary.server = seconds.observer.as_ref().and_then(|seen| seen.total(&outcome.total));
     Ok(Ran { record, outcome })
 }
 

@@ -155,7 +155,7 @@ fn besiege(house: &Arc<House>, entries: Vec<Entry>, log: Option<Log>) -> Exit {
     };
     house.screen.flush();
     let mut record = Record::new(&outcome, shape, &names, seconds.all);
-    record.summary.server = seconds.observer.as_ref().map(Observer::total);
+    record.summary.server = seconds.observer.as_ref().and_then(|seen| seen.total(&outcome.total));
     finish(house, &outcome, &record, log)
 }
 
