@@ -130,7 +130,17 @@ impl Finder {
             });
             return Err(Ended::Failed(exit, format!("not one answer: {}", text.trim())));
         }
-        Ok(ran.record.get("rate").unwrap_or(1.0).max(RATES.0 * 2.0) / 2.0)
+        Ok(self.half_of(&ran.record))
+    }
+
+    /// Half of the rate of a run. Where errors do not count it is that of good answers: a search
+    /// that no level can satisfy has little to go down then.
+    fn half_of(&self, record: &Record) -> f64 {
+        let rate = match self.too_many_errors(record) {
+            Some(_) => record.get("rate").unwrap_or(1.0),
+            None => answered(record),
+        };
+        rate.max(RATES.0 * 2.0) / 2.0
     }
 
     /// Says how long it may take, before it begins.

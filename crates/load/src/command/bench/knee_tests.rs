@@ -53,6 +53,10 @@ fn answers_carry_a_rate_and_errors_are_for_the_condition() {
         let (finder, _) = search(&["-q", "--find-max", condition, "http://127.0.0.1:9/"]);
         finder.judge(Try { level: 100.0, confirms: false }, record)
     };
+    let half = |condition: &str| {
+        search(&["-q", "--find-max", condition, "http://127.0.0.1:9/"]).0.half_of(&refusing)
+    };
+    assert_eq!((half("p99<1s"), half("errors<=100%")), (0.1, 50.0));
     let allowed = judged("p99<1s && errors<=100%", &refusing);
     assert!(allowed.holds && allowed.answered == 100.0, "{allowed:?}");
     let unsaid = judged("p99<1s", &refusing);
