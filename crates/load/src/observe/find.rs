@@ -107,9 +107,8 @@ mod tests {
     #[test]
     fn who_listens_at_another_address_is_not_the_server() {
         let line = |own: &str| format!("0: {own}:0050 00000000:0000 0A 0:0 0:0 0 0 0 7 1");
-        let found = |own: &str, wanted: &str| {
-            listener(&line(own), &[wanted.parse().unwrap()]).is_some()
-        };
+        let found =
+            |own: &str, wanted: &str| listener(&line(own), &[wanted.parse().unwrap()]).is_some();
         let (v4, any4, any6) = ("0100007F", "00000000", "0".repeat(32));
         let v6 = "00000000000000000000000001000000";
         let mapped = "0000000000000000FFFF00000100007F";

@@ -13,8 +13,8 @@ use scoreboard::{Board, RowState};
 use std::net::SocketAddr;
 use usage::Usage;
 
-pub(crate) use find::{exists, is_local};
 pub use find::listening;
+pub(crate) use find::{exists, is_local};
 pub(crate) use machine::Ticks;
 
 /// Processes whose memory is looked at in one second: it takes a walk through their pages.
@@ -86,7 +86,8 @@ impl Observer {
         let (cpu_ns, run_queue_ns) = self.usage.advance();
         let now_ns = clock::monotonic_ns();
         // What was used since the last look, which was a little after the second before had ended.
-        let length_s = (now_ns - std::mem::replace(&mut self.looked_ns, now_ns)).max(1) as f64 / 1e9;
+        let length_s =
+            (now_ns - std::mem::replace(&mut self.looked_ns, now_ns)).max(1) as f64 / 1e9;
         let processes = self.usage.processes();
         let pss_bytes = self.memory_of(&processes);
         let busy = self.board.as_ref().map(Busy::count);

@@ -159,7 +159,10 @@ mod tests {
         let mut whole = Histogram::default();
         whole.record(1_000_001);
         whole.add(&part);
-        assert_eq!((part.max_ns(), whole.max_ns(), whole.min_ns()), (8_508_389, 8_508_389, 1_000_001));
+        assert_eq!(
+            (part.max_ns(), whole.max_ns(), whole.min_ns()),
+            (8_508_389, 8_508_389, 1_000_001)
+        );
         let ends = (whole.percentile_ns(0.0), whole.percentile_ns(100.0));
         assert!(ends.0 >= whole.min_ns() && ends.1 <= whole.max_ns(), "{ends:?}");
     }

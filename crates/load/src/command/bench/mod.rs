@@ -124,11 +124,7 @@ struct Ran {
 /// When there was none.
 fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Result<Ran, Problem> {
     let names = job.plan.names();
-    let mut seconds = Seconds {
-        all: Vec::new(),
-        observer: observer(&job, pids),
-        live,
-    };
+    let mut seconds = Seconds { all: Vec::new(), observer: observer(&job, pids), live };
     let outcome = run::run(job, &mut seconds);
     seconds.live.end();
     let outcome = outcome?;
