@@ -1,5 +1,5 @@
-//! A run on a terminal: rate, percentiles, errors and users over time, on its last lines and as high
-//! as there is room.
+//! A run on a terminal: rate, percentiles, errors and users over time, on its last lines and as
+//! high as there is room.
 
 use crate::report::PerSecond;
 use crate::report::units::{count, figure, latency_us, seconds, time_us};

@@ -4,8 +4,8 @@ use crate::recorder::{Histogram, Sketch};
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// A distribution of times, in microseconds. Without any it is zeros here, and nulls in JSON: nothing
-/// was fast where nothing came.
+/// A distribution of times, in microseconds. Without any it is zeros here, and nulls in JSON:
+/// nothing was fast where nothing came.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[expect(missing_docs, reason = "the names are those of statistics")]

@@ -20,8 +20,8 @@ const RATES: (f64, f64) = (0.1, 1_000_000.0);
 const USERS: (f64, f64) = (1.0, 10_000.0);
 
 /// A rate holds if so much of it was answered, well or not: else the queue grows, whatever the
-/// condition says. Users hold if so many of them were: those who are served keep the server busy, so that their
-/// answers outnumber by far what the others wait for, and percentiles do not show it.
+/// condition says. Users hold if so many of them were: those who are served keep the server busy,
+/// so that their answers outnumber by far what the others wait for, and percentiles do not show it.
 const ANSWERED_MIN: f64 = 0.95;
 
 /// Of a hundred requests so many may fail where the condition does not say how many: a server that
