@@ -239,3 +239,20 @@ fn a_run_ends_with_its_last_request() {
     assert_eq!(said.number("Complete requests"), 10.0);
     assert!(said.number("Time taken for tests") < 1.0, "{said:?}");
 }
+
+#[test]
+fn a_rate_over_a_time_takes_all_of_that_time() {
+    let stub = Stub::answering(OK);
+    let figures = measure(&["--rate", "2", "-d", "2s", &stub.url()]);
+    let of = |what: &str| number(&figures, what);
+    assert_eq!(of("summary.requests"), 4.0, "{figures}");
+    // The last request is due after 1.5 s and answered at once.
+    assert!(of("summary.elapsed_s") >= 2.0, "{figures}");
+    let rows = figures["seconds"].as_array().map_or(0, Vec::len);
+    assert!(rows <= 3, "{figures}");
+    let lengths: f64 = (0..rows).map(|row| of(&format!("seconds.{row}.length_s"))).sum();
+    assert!((lengths - of("summary.elapsed_s")).abs() < 1e-6, "{figures}");
+    for row in 0..rows {
+        assert!(of(&format!("seconds.{row}.rate")) <= 20.0, "{figures}");
+    }
+}

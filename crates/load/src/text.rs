@@ -54,6 +54,14 @@ pub(crate) fn shown(text: &str) -> String {
     text[..floor_boundary(text, SHOWN_BYTES)].escape_debug().to_string().replace("\\\"", "\"")
 }
 
+/// The same of bytes that may be no text at all.
+pub(crate) fn shown_bytes(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => shown(text),
+        Err(_) => bytes[..bytes.len().min(SHOWN_BYTES)].escape_ascii().to_string(),
+    }
+}
+
 fn floor_boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {

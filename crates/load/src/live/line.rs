@@ -1,7 +1,7 @@
 //! One second of a run as one line.
 
 use crate::report::PerSecond;
-use crate::report::units::{bytes, count, figure, time_us};
+use crate::report::units::{bytes, count, figure, latency_us};
 
 /// `   12 s    64 users    98,080/s   p50 657 us   p99 1.00 ms   27.6 MB/s   3 errors`
 pub(super) fn of(second: &PerSecond) -> String {
@@ -11,8 +11,8 @@ pub(super) fn of(second: &PerSecond) -> String {
         figure_s(second.until_s),
         count(second.users.into()),
         figure(second.rate),
-        time_us(second.p50_us),
-        time_us(second.p99_us),
+        latency_us(second.p50_us),
+        latency_us(second.p99_us),
         bytes(second.received_bytes as f64 / second.length_s.max(1e-9)),
     );
     if second.until_s <= 0.0 {

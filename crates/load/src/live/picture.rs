@@ -1,16 +1,18 @@
-//! A run on a terminal: rate, percentiles, errors and users over time, below the command line and
-//! as high as there is room.
+//! A run on a terminal: rate, percentiles, errors and users over time, on its last lines and as
+//! high as there is room.
 
 use crate::report::PerSecond;
-use crate::report::units::{count, figure, seconds, time_us};
+use crate::report::units::{count, figure, latency_us, seconds, time_us};
 use ratatui::backend::CrosstermBackend;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::crossterm::cursor::{MoveUp, RestorePosition, SavePosition};
+use ratatui::crossterm::terminal::{self, Clear, ClearType};
+use ratatui::layout::{Constraint, Layout, Rect, Size};
 use ratatui::style::{Color, Style, Stylize as _};
 use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType, Paragraph};
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
-use std::io::{self, Stderr};
+use std::io::{self, Stderr, Write};
 
 /// Lines that the picture takes.
 const HEIGHT: u16 = 18;
@@ -18,33 +20,68 @@ const HEIGHT: u16 = 18;
 /// Seconds that it shows: those before are in the report.
 const SECONDS_MAX: usize = 120;
 
-/// The picture of one run.
-pub(crate) struct Picture {
-    terminal: Terminal<CrosstermBackend<Stderr>>,
+/// Smaller than this a terminal shows lines.
+const SMALLEST: Size = Size { width: 40, height: 11 };
+
+/// The picture of one run, on the last lines of a terminal. Where the cursor is it does not ask: a
+/// terminal that does not answer would be waited for, with the keys of Ctrl-C taken meanwhile.
+pub(crate) struct Picture<W: Write = Stderr> {
+    terminal: Terminal<CrosstermBackend<W>>,
+    size: Size,
     pace: String,
 }
 
 impl Picture {
-    /// A picture at the cursor.
+    /// A picture on the terminal of standard error.
     ///
     /// # Errors
-    /// When the terminal does not say where that is.
+    /// When that does not say how large it is, or is too small.
     pub(super) fn new(pace: &str) -> io::Result<Self> {
-        let options = TerminalOptions { viewport: Viewport::Inline(HEIGHT) };
-        let terminal = Terminal::with_options(CrosstermBackend::new(io::stderr()), options)?;
-        Ok(Self { terminal, pace: pace.to_owned() })
+        Self::on(io::stderr, terminal_size()?, pace)
     }
 
     pub(super) fn draw(&mut self, all: &[PerSecond]) -> io::Result<()> {
+        let size = terminal_size()?;
+        if size != self.size {
+            self.clear();
+            *self = Self::on(io::stderr, size, &self.pace)?;
+        }
+        self.show(all)
+    }
+}
+
+impl<W: Write> Picture<W> {
+    /// A picture on the last lines of a terminal of this size. The lines are made free, and the
+    /// place from which they were is kept for the report.
+    fn on(out: impl Fn() -> W, size: Size, pace: &str) -> io::Result<Self> {
+        if size.width < SMALLEST.width || size.height < SMALLEST.height {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let height = HEIGHT.min(size.height - 1);
+        let free = "\n".repeat(height.into());
+        write!(out(), "\r{free}{}{SavePosition}", MoveUp(height))?;
+        let area = Rect::new(0, size.height - height, size.width, height);
+        let options = TerminalOptions { viewport: Viewport::Fixed(area) };
+        let terminal = Terminal::with_options(CrosstermBackend::new(out()), options)?;
+        Ok(Self { terminal, size, pace: pace.to_owned() })
+    }
+
+    fn show(&mut self, all: &[PerSecond]) -> io::Result<()> {
         let shown = &all[all.len().saturating_sub(SECONDS_MAX)..];
         let pace = &self.pace;
         self.terminal.draw(|frame| draw(frame, pace, shown)).map(|_| ())
     }
 
     pub(super) fn clear(&mut self) {
+        let below = Clear(ClearType::FromCursorDown);
         // A terminal that has gone needs no clearing.
-        let _ = self.terminal.clear();
+        let _ = write!(self.terminal.backend_mut(), "{RestorePosition}{below}");
+        let _ = self.terminal.show_cursor();
     }
+}
+
+fn terminal_size() -> io::Result<Size> {
+    terminal::size().map(|(width, height)| Size { width, height })
 }
 
 fn draw(frame: &mut Frame<'_>, pace: &str, seconds: &[PerSecond]) {
@@ -109,10 +146,10 @@ fn summary(all: &[PerSecond], users: f64) -> Paragraph<'static> {
         Span::from(format!("{}/s", figure(last.rate))).cyan().bold(),
         Span::from(format!(
             "  p50 {}  p90 {}  p99 {}  max {}",
-            time_us(last.p50_us),
-            time_us(last.p90_us),
-            time_us(last.p99_us),
-            time_us(last.max_us)
+            latency_us(last.p50_us),
+            latency_us(last.p90_us),
+            latency_us(last.p99_us),
+            latency_us(last.max_us)
         )),
     ];
     if last.until_s <= 0.0 {
@@ -139,6 +176,8 @@ fn summary(all: &[PerSecond], users: f64) -> Paragraph<'static> {
 mod tests {
     use super::*;
     use ratatui::backend::TestBackend;
+    use std::cell::RefCell;
+    use std::rc::Rc;
 
     #[test]
     fn the_picture_shows_rate_latency_and_errors() {
@@ -160,5 +199,35 @@ mod tests {
             assert!(text.contains(part), "no {part} in\n{text}");
         }
         terminal.draw(|frame| draw(frame, "nothing yet", &[])).unwrap();
+    }
+
+    /// What is written to a terminal.
+    #[derive(Clone, Default)]
+    struct Tape(Rc<RefCell<Vec<u8>>>);
+
+    impl Write for Tape {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_terminal_is_asked_nothing_and_left_as_it_was() {
+        let tape = Tape::default();
+        let size = Size { width: 80, height: 24 };
+        let mut picture = Picture::on(|| tape.clone(), size, "5 users").unwrap();
+        picture.show(&[PerSecond::default()]).unwrap();
+        picture.clear();
+        let text = String::from_utf8_lossy(&tape.0.borrow()).into_owned();
+        assert!(!text.contains("\u{1b}[6n"), "asks where the cursor is: {text:?}");
+        assert!(text.starts_with(&format!("\r{}\u{1b}[18A\u{1b}7", "\n".repeat(18))), "{text:?}");
+        assert!(text.contains("5 users"), "{text:?}");
+        assert!(text.ends_with("\u{1b}8\u{1b}[J\u{1b}[?25h"), "{text:?}");
+        let tiny = Size { width: 80, height: 0 };
+        assert!(Picture::on(|| tape.clone(), tiny, "").is_err());
     }
 }

@@ -6,13 +6,15 @@ mod find;
 mod machine;
 mod usage;
 
+use crate::recorder::Window;
 use crate::report::{PerSecond, Server, ServerSecond};
-use runtime::memory;
+use runtime::{clock, memory};
 use scoreboard::{Board, RowState};
 use std::net::SocketAddr;
 use usage::Usage;
 
 pub use find::listening;
+pub(crate) use find::{exists, is_local};
 pub(crate) use machine::Ticks;
 
 /// Processes whose memory is looked at in one second: it takes a walk through their pages.
@@ -27,6 +29,8 @@ pub struct Observer {
     /// Which of them comes next.
     turn: usize,
     board: Option<Busy>,
+    /// When it was looked at last.
+    looked_ns: u64,
     sums: Sums,
 }
 
@@ -61,22 +65,33 @@ impl Observer {
     /// Of these processes and all their descendants.
     pub fn of_processes(pids: Vec<i32>) -> Self {
         let board = pids.iter().find_map(|pid| Board::of_process(*pid).ok()).map(Busy);
-        Self { usage: Usage::of(pids), memory: Vec::new(), turn: 0, board, sums: Sums::default() }
+        Self {
+            usage: Usage::of(pids),
+            memory: Vec::new(),
+            turn: 0,
+            board,
+            looked_ns: clock::monotonic_ns(),
+            sums: Sums::default(),
+        }
     }
 
     /// What it has taken until now does not count.
     pub fn begin(&mut self) {
         self.usage.advance();
+        self.looked_ns = clock::monotonic_ns();
     }
 
     /// Looks at the server at the end of a second of the run.
     pub fn look(&mut self, second: &mut PerSecond) {
         let (cpu_ns, run_queue_ns) = self.usage.advance();
+        let now_ns = clock::monotonic_ns();
+        // What was used since the last look, which was a little after the second before had ended.
+        let length_s =
+            (now_ns - std::mem::replace(&mut self.looked_ns, now_ns)).max(1) as f64 / 1e9;
         let processes = self.usage.processes();
         let pss_bytes = self.memory_of(&processes);
         let busy = self.board.as_ref().map(Busy::count);
         let count = u32::try_from(processes.len()).unwrap_or(u32::MAX);
-        let length_s = second.length_s.max(1e-9);
         second.server = Some(ServerSecond {
             cpu_us_per_request: cpu_ns as f64 / 1000.0 / second.requests.max(1) as f64,
             cpu_percent: cpu_ns as f64 / 1e7 / length_s,
@@ -91,15 +106,20 @@ impl Observer {
         let sums = &mut self.sums;
         sums.cpu_ns += cpu_ns;
         sums.run_queue_ns += run_queue_ns;
-        sums.elapsed_s += second.length_s;
+        sums.elapsed_s += length_s;
         sums.requests += second.requests;
         sums.pss_bytes_max = sums.pss_bytes_max.max(pss_bytes);
         sums.processes_max = sums.processes_max.max(count);
         sums.busy_max = sums.busy_max.max(busy);
     }
 
-    /// What the run came to.
-    pub fn total(&self) -> Server {
+    /// What the run came to; of a server that nothing has reached nothing is said.
+    pub fn total(&self, run: &Window) -> Option<Server> {
+        let is_reached = run.connect.count() > 0 || run.sent_bytes > 0;
+        is_reached.then(|| self.server())
+    }
+
+    fn server(&self) -> Server {
         let (sums, elapsed_s) = (&self.sums, self.sums.elapsed_s.max(1e-9));
         Server {
             program: self.usage.program().to_owned(),

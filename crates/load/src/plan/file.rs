@@ -57,7 +57,7 @@ const WORDS: [&str; 3] = ["expect", "think", "weight"];
 /// Blanks in a URL are sent as `%20`, and behind a blank `#` begins a comment. A file behind `@`
 /// that is named `.json`, `.xml`, `.txt` or `.html` has that type; any other body is a form unless
 /// a field says. What siege 4.0.7 does was read off it; other than there, a name that nobody
-/// defined is a fault, not nothing.
+/// defined is a fault, not nothing. A file may have no request at all.
 ///
 /// ```
 /// use load::plan::{Options, Variables, file};
@@ -92,9 +92,6 @@ pub fn parse(
     }
     let begun = reader.current.as_ref().map_or(last, |current| current.line);
     reader.finish().map_err(at(begun))?;
-    if reader.entries.is_empty() {
-        return Err(at(last)(Fault::new("", 0, "there is no URL in this file")));
-    }
     Ok(reader.entries)
 }
 

@@ -107,8 +107,6 @@ fn faults_name_file_line_and_the_nearest_word() {
         ("h/\n  A B: x\n\n\nh/", "urls.txt:1:", "a field name"),
         ("9999999 h/", "urls.txt:1:", "a weight"),
         ("A=alpha[5,1]\nh/", "urls.txt:1:", "[min,max]"),
-        ("# only\n", "urls.txt:1:", "no URL"),
-        ("", "urls.txt:1:", "no URL"),
         ("h/ POST $(", "urls.txt:1:", "a name and )"),
     ];
     for (text, place, what) in rows {
@@ -116,6 +114,7 @@ fn faults_name_file_line_and_the_nearest_word() {
         assert!(fault.starts_with(place) && fault.contains(what), "{text:?}: {fault}");
     }
     assert!(read(&format!("h/{}", "x".repeat(70_000))).is_err());
+    assert!(["# only\n", ""].iter().all(|text| read(text).is_ok_and(|all| all.is_empty())));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::request::{Draft, Entry, Options};
 use super::statuses::Statuses;
 use super::values::Variables;
 use super::{ENTRIES_MAX, Plan};
-use crate::text::{SECOND_NS, shown};
+use crate::text::{SECOND_NS, shown_bytes};
 use crate::url::Url;
 use std::collections::HashMap;
 
@@ -94,7 +94,7 @@ impl Reader {
         });
         if let Err(why) = taken {
             self.left_out += 1;
-            let text = || format!("{why}: {}", shown(&String::from_utf8_lossy(line)));
+            let text = || format!("{why}: {}", shown_bytes(line));
             self.first_left_out.get_or_insert_with(text);
         }
     }

@@ -75,6 +75,10 @@ fn what_cannot_be_sent_again_is_counted_with_an_example() {
     let mut recording = record(&lines.join("\n"));
     assert_eq!((recording.entries.len(), recording.left_out), (0, lines.len() as u64 - 1));
     assert_eq!(recording.first_left_out.as_deref(), Some("no time in brackets: nonsense"));
+    let mut reader = Reader::new(Url::parse("a").unwrap(), Options::default());
+    reader.line(b"\x7fELF\x02\xff\x1b[2J\0");
+    let told = reader.finish().first_left_out;
+    assert_eq!(told.as_deref(), Some(r"no time in brackets: \x7fELF\x02\xff\x1b[2J\x00"));
     assert!(recording.plan().is_err());
 }
 

@@ -11,7 +11,9 @@ const DIGITS: u8 = 3;
 #[derive(Clone, Debug)]
 pub struct Histogram {
     hdr: Hdr<u64>,
-    /// Exact, where the buckets would round.
+    /// Exact, where the buckets would round: that of a second may not be longer than that of all.
+    min_ns: u64,
+    max_ns: u64,
     sum_ns: f64,
     sum_of_squares: f64,
 }
@@ -21,7 +23,7 @@ impl Default for Histogram {
         let mut hdr = Hdr::new_with_bounds(BOUNDS_NS.0, BOUNDS_NS.1, DIGITS)
             .expect("the bounds are in order");
         hdr.auto(true);
-        Self { hdr, sum_ns: 0.0, sum_of_squares: 0.0 }
+        Self { hdr, min_ns: u64::MAX, max_ns: 0, sum_ns: 0.0, sum_of_squares: 0.0 }
     }
 }
 
@@ -29,6 +31,8 @@ impl Histogram {
     /// Record one duration.
     pub fn record(&mut self, ns: u64) {
         self.hdr.saturating_record(ns);
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
         let ns = ns as f64;
         self.sum_ns += ns;
         self.sum_of_squares += ns * ns;
@@ -38,6 +42,8 @@ impl Histogram {
     pub fn add(&mut self, other: &Self) {
         // Both have the same bounds: nothing is out of range.
         let _ = self.hdr.add(&other.hdr);
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
         self.sum_ns += other.sum_ns;
         self.sum_of_squares += other.sum_of_squares;
     }
@@ -55,7 +61,7 @@ impl Histogram {
             _ => self
                 .hdr
                 .median_equivalent(self.hdr.value_at_percentile(percent))
-                .min(self.hdr.max()),
+                .clamp(self.min_ns, self.max_ns),
         }
     }
 
@@ -69,12 +75,12 @@ impl Histogram {
 
     /// The shortest, in nanoseconds; 0 if there are none.
     pub fn min_ns(&self) -> u64 {
-        if self.count() == 0 { 0 } else { self.hdr.min() }
+        if self.count() == 0 { 0 } else { self.min_ns }
     }
 
     /// The longest, in nanoseconds.
     pub fn max_ns(&self) -> u64 {
-        self.hdr.max()
+        self.max_ns
     }
 
     /// All of them together, in nanoseconds.
@@ -144,6 +150,21 @@ mod tests {
         assert!((all.mean_ns() / 500_000_500.0 - 1.0).abs() < 1e-6, "{}", all.mean_ns());
         // Of 1 to n: n / sqrt(12).
         assert!((all.deviation_ns() / 288_675_279.0 - 1.0).abs() < 1e-3, "{}", all.deviation_ns());
+    }
+
+    #[test]
+    fn the_longest_of_a_part_is_none_that_the_whole_does_not_have() {
+        let mut part = Histogram::default();
+        part.record(8_508_389);
+        let mut whole = Histogram::default();
+        whole.record(1_000_001);
+        whole.add(&part);
+        assert_eq!(
+            (part.max_ns(), whole.max_ns(), whole.min_ns()),
+            (8_508_389, 8_508_389, 1_000_001)
+        );
+        let ends = (whole.percentile_ns(0.0), whole.percentile_ns(100.0));
+        assert!(ends.0 >= whole.min_ns() && ends.1 <= whole.max_ns(), "{ends:?}");
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub struct Window {
     pub cpu_ns: u64,
     /// Nanoseconds of waiting for one.
     pub run_queue_ns: u64,
+    /// Nanoseconds of threads in which both of these were measured.
+    pub thread_ns: u64,
     /// For each row of the plan that was asked for, by its number.
     pub entries: BTreeMap<usize, PerEntry>,
     /// The first of each kind of failure.
@@ -221,6 +223,7 @@ impl Window {
         self.users += other.users;
         self.cpu_ns += other.cpu_ns;
         self.run_queue_ns += other.run_queue_ns;
+        self.thread_ns += other.thread_ns;
         for (row, more) in &other.entries {
             self.entries.entry(*row).or_default().add(more);
         }

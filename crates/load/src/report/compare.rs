@@ -1,7 +1,8 @@
 //! Two runs beside each other. A difference is called one only where it is larger than what the
 //! seconds of each run differ among themselves.
 
-use super::record::{PerSecond, Record, Times};
+use super::record::{PerSecond, Record};
+use super::times::Times;
 use super::units::{bytes, figure, printable, seconds, time_us};
 use std::fmt::{self, Write as _};
 

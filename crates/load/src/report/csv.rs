@@ -15,10 +15,10 @@ const COLUMNS: &[Column] = &[
     ("timeouts", |second| second.timeouts.to_string()),
     ("rate", |second| exact(second.rate)),
     ("received_bytes", |second| second.received_bytes.to_string()),
-    ("p50_us", |second| exact(second.p50_us)),
-    ("p90_us", |second| exact(second.p90_us)),
-    ("p99_us", |second| exact(second.p99_us)),
-    ("max_us", |second| exact(second.max_us)),
+    ("p50_us", |second| measured(second.p50_us)),
+    ("p90_us", |second| measured(second.p90_us)),
+    ("p99_us", |second| measured(second.p99_us)),
+    ("max_us", |second| measured(second.max_us)),
     ("generator_cpu_percent", |second| exact(second.generator_cpu_percent)),
     ("server_cpu_us_per_request", |second| of(second, |it| Some(exact(it.cpu_us_per_request)))),
     ("server_cpu_percent", |second| of(second, |it| Some(exact(it.cpu_percent)))),
@@ -48,6 +48,11 @@ fn exact(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// A time, or nothing where nothing was answered.
+fn measured(us: f64) -> String {
+    if us > 0.0 { exact(us) } else { String::new() }
+}
+
 fn of(second: &PerSecond, value: fn(&ServerSecond) -> Option<String>) -> String {
     second.server.as_ref().and_then(value).unwrap_or_default()
 }
@@ -63,8 +68,8 @@ mod tests {
         let seen = PerSecond { server: Some(server), ..plain.clone() };
         let text = csv(&Record { seconds: vec![plain, seen], ..Record::default() });
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[1], "1,1,0,0,0,0,10.25,0,0,0,0,0,0,,,,,,");
-        assert_eq!(lines[2], "1,1,0,0,0,0,10.25,0,0,0,0,0,0,0,0,0,4096,0,");
+        assert_eq!(lines[1], "1,1,0,0,0,0,10.25,0,,,,,0,,,,,,");
+        assert_eq!(lines[2], "1,1,0,0,0,0,10.25,0,,,,,0,0,0,0,4096,0,");
         assert_eq!(lines.len(), 3);
         let columns = |line: &str| line.matches(',').count();
         assert!(lines.iter().all(|line| columns(line) == columns(lines[0])), "{text}");

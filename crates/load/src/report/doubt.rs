@@ -42,6 +42,9 @@ pub enum Doubt {
 /// Busier than this a thread may be late itself.
 const BUSY_PERCENT: f64 = 85.0;
 const STARVED_PERCENT: f64 = 5.0;
+
+/// Threads that run for less than this are busy with their own beginning.
+const BUSY_SECONDS_MIN: f64 = 0.1;
 const DRIFT_PERCENT: f64 = 10.0;
 const LITTLE_PERCENT: f64 = 3.0;
 const LATE_PERCENT: f64 = 1.0;
@@ -121,10 +124,11 @@ impl Doubt {
         if record.fell_back {
             doubts.push(Self::FellBack);
         }
-        if own.cpu_percent > BUSY_PERCENT {
+        let is_long = record.summary.elapsed_s >= BUSY_SECONDS_MIN;
+        if is_long && own.cpu_percent > BUSY_PERCENT {
             doubts.push(Self::GeneratorBusy(own.cpu_percent));
         }
-        if own.run_queue_percent > STARVED_PERCENT {
+        if is_long && own.run_queue_percent > STARVED_PERCENT {
             doubts.push(Self::GeneratorStarved(own.run_queue_percent));
         }
         doubts.extend(few_samples(record.summary.latency_us.count));
@@ -243,6 +247,12 @@ mod tests {
         assert_eq!(busy(90.0, 1.0), [Doubt::GeneratorBusy(90.0)]);
         assert_eq!(busy(50.0, 8.0), [Doubt::GeneratorStarved(8.0)]);
         assert_eq!(busy(85.0, 5.0), []);
+        let short = doubts(|record| {
+            record.summary.elapsed_s = 0.05;
+            record.summary.generator.cpu_percent = 90.0;
+            record.summary.generator.run_queue_percent = 50.0;
+        });
+        assert_eq!(short, []);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The search for the highest load, in figures and as text.
 
-use super::units::{count, figure, time_us};
+use super::units::{count, figure, latency_us};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write as _};
 
@@ -34,9 +34,13 @@ pub struct KneeTry {
     pub confirms: bool,
     /// Answers without fault, or pages, per second.
     pub rate: f64,
+    /// Answers, with fault or without, or pages, per second.
+    pub answered: f64,
     /// Of the latency, or of pages, in microseconds; as conditions have it, with those waiting.
+    #[serde(with = "super::times::measured")]
     pub p50_us: f64,
     /// As above.
+    #[serde(with = "super::times::measured")]
     pub p99_us: f64,
     /// Failed requests.
     pub errors: u64,
@@ -61,7 +65,16 @@ impl Knee {
                 "{condition} holds at {} {unit}, the highest that was tried; {confirmed}",
                 figure(good)
             ),
-            (None, Some(bad)) => format!("{condition} fails at {} {unit} already", figure(bad)),
+            (None, Some(bad)) => match self.held_above(bad) {
+                Some(held) => format!(
+                    "{condition} fails at {} {unit} in a longer run, and held at {} in a shorter \
+                     one: these runs contradict each other; run longer (-d), with nothing else on \
+                     the machine",
+                    figure(bad),
+                    figure(held)
+                ),
+                None => format!("{condition} fails at {} {unit} already", figure(bad)),
+            },
             (None, None) => format!("nothing is known of {condition}"),
         };
         if let Some(why) = &self.stopped {
@@ -69,6 +82,12 @@ impl Knee {
             sentence.push_str(why);
         }
         sentence
+    }
+
+    /// The highest level at which the condition held although it failed at `bad` or below.
+    fn held_above(&self, bad: f64) -> Option<f64> {
+        let held = self.tries.iter().filter(|one| one.holds && one.level >= bad);
+        held.map(|one| one.level).max_by(f64::total_cmp)
     }
 }
 
@@ -83,9 +102,9 @@ impl KneeTry {
         format!(
             "{:>12} {:>12} {:>10} {:>10} {:>8}   {verdict}",
             figure(self.level),
-            figure(self.rate),
-            time_us(self.p50_us),
-            time_us(self.p99_us),
+            figure(self.answered),
+            latency_us(self.p50_us),
+            latency_us(self.p99_us),
             count(self.errors),
         )
     }
@@ -101,4 +120,26 @@ pub(super) fn write(out: &mut String, knee: &Knee) -> fmt::Result {
     writeln!(out, "{}\n\n{}", knee.sentence(), heading(&knee.unit))?;
     knee.tries.iter().try_for_each(|one| writeln!(out, "{}", one.line()))?;
     writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_that_contradict_each_other_are_said_to() {
+        let one = |level, confirms, holds| KneeTry { level, confirms, holds, ..KneeTry::default() };
+        let knee = |tries| Knee {
+            unit: "requests/s".to_owned(),
+            condition: "p99<1s".to_owned(),
+            fails_at: Some(7.18),
+            tries,
+            ..Knee::default()
+        };
+        let sentence = knee(vec![one(9.85, false, true), one(7.18, true, false)]).sentence();
+        let shall = "p99<1s fails at 7.18 requests/s in a longer run, and held at 9.85 in a";
+        assert!(sentence.starts_with(shall), "{sentence}");
+        let sentence = knee(vec![one(9.85, false, false), one(7.18, true, false)]).sentence();
+        assert_eq!(sentence, "p99<1s fails at 7.18 requests/s already");
+    }
 }

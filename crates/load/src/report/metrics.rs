@@ -4,7 +4,8 @@
 //! fewer are answered. So a request under way at the end counts as if it had been answered then,
 //! where it had waited for longer than what is asked for: its latency would have been longer still.
 
-use super::record::{Record, Times};
+use super::record::Record;
+use super::times::Times;
 use crate::client::Failure;
 use crate::threshold::Metrics;
 

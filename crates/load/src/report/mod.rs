@@ -12,6 +12,7 @@ mod pages;
 mod record;
 mod rows;
 mod text;
+mod times;
 pub mod units;
 mod urls;
 
@@ -23,8 +24,8 @@ pub use html::html;
 pub use json::{json, parse};
 pub use knee::{Knee, KneeTry, heading as knee_heading};
 pub use pages::{PageSecond, PageSummary};
-pub use record::{
-    Figures, Machine, Moment, PerSecond, Record, Server, ServerSecond, Summary, Times,
-};
+pub use record::{Figures, Machine, Moment, PerSecond, Record, Server, ServerSecond, Summary};
+pub(crate) use rows::error_percent;
 pub use text::text;
+pub use times::Times;
 pub use urls::{OtherUrls, PerUrl};

@@ -1,6 +1,7 @@
 //! Pages in figures, where whole pages are loaded.
 
-use super::record::{Times, buckets_us};
+use super::record::buckets_us;
+use super::times::Times;
 use super::units::{bytes, count, figure};
 use crate::recorder::Pages;
 use serde::{Deserialize, Serialize};
@@ -72,8 +73,10 @@ pub struct PageSecond {
     /// Those that did not come, or lack something.
     pub faulty: u64,
     /// Of their times, in microseconds.
+    #[serde(with = "super::times::measured")]
     pub p50_us: f64,
     /// As above.
+    #[serde(with = "super::times::measured")]
     pub p99_us: f64,
 }
 

@@ -4,9 +4,10 @@
 //! `summary.latency_us.p50`. Fields may be added; none changes its name, unit or meaning without a
 //! new `version`.
 
+use super::times::{self, Times, us};
 use super::urls::{self, OtherUrls, PerUrl};
 use super::{Doubt, Knee, PageSecond, PageSummary};
-use crate::recorder::{First, Histogram, Sketch, Window};
+use crate::recorder::{First, Histogram, Window};
 use crate::run::{Outcome, Second};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -222,25 +223,6 @@ pub struct Machine {
     pub run_queue_percent: f64,
 }
 
-/// A distribution of times, in microseconds.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-#[expect(missing_docs, reason = "the names are those of statistics")]
-pub struct Times {
-    pub count: u64,
-    pub min: f64,
-    pub mean: f64,
-    pub stddev: f64,
-    pub p50: f64,
-    pub p75: f64,
-    pub p90: f64,
-    pub p95: f64,
-    pub p99: f64,
-    pub p99_9: f64,
-    pub p99_99: f64,
-    pub max: f64,
-}
-
 /// The first failure of a kind.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -276,12 +258,16 @@ pub struct PerSecond {
     /// Bytes that came.
     pub received_bytes: u64,
     /// Of the latency, in microseconds.
+    #[serde(with = "times::measured")]
     pub p50_us: f64,
     /// As above.
+    #[serde(with = "times::measured")]
     pub p90_us: f64,
     /// As above.
+    #[serde(with = "times::measured")]
     pub p99_us: f64,
     /// As above.
+    #[serde(with = "times::measured")]
     pub max_us: f64,
     /// Of this program, in percent of one processor.
     pub generator_cpu_percent: f64,
@@ -291,53 +277,14 @@ pub struct PerSecond {
     pub server: Option<ServerSecond>,
 }
 
-fn us(ns: u64) -> f64 {
-    ns as f64 / 1000.0
-}
-
 /// Buckets by their longest times in microseconds.
 pub(super) fn buckets_us(all: &Histogram) -> Vec<(f64, u64)> {
     all.buckets().map(|(ns, count)| (us(ns), count)).collect()
 }
 
-/// From nanoseconds: the least, the mean, the deviation and the most, and the percentiles.
-fn times(count: u64, [min, mean, stddev, max]: [f64; 4], percentile: impl Fn(f64) -> u64) -> Times {
-    let percentile = |percent| us(percentile(percent));
-    Times {
-        count,
-        min: min / 1000.0,
-        mean: mean / 1000.0,
-        stddev: stddev / 1000.0,
-        p50: percentile(50.0),
-        p75: percentile(75.0),
-        p90: percentile(90.0),
-        p95: percentile(95.0),
-        p99: percentile(99.0),
-        p99_9: percentile(99.9),
-        p99_99: percentile(99.99),
-        max: max / 1000.0,
-    }
-}
-
-impl From<&Histogram> for Times {
-    fn from(all: &Histogram) -> Self {
-        let (min, max) = (all.min_ns() as f64, all.max_ns() as f64);
-        let of_all = [min, all.mean_ns(), all.deviation_ns(), max];
-        times(all.count(), of_all, |percent| all.percentile_ns(percent))
-    }
-}
-
-impl From<&Sketch> for Times {
-    fn from(all: &Sketch) -> Self {
-        let (min, max) = (all.min_ns() as f64, all.max_ns() as f64);
-        let of_all = [min, all.mean_ns(), all.deviation_ns(), max];
-        times(all.count(), of_all, |percent| all.percentile_ns(percent))
-    }
-}
-
 impl Summary {
-    /// Of everything that was counted in `elapsed_s` seconds by so many threads.
-    pub fn new(total: &Window, elapsed_s: f64, threads: usize) -> Self {
+    /// Of everything that was counted in `elapsed_s` seconds.
+    pub fn new(total: &Window, elapsed_s: f64) -> Self {
         use crate::client::Failure;
         let rate = |count: u64| if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 };
         let kinds = Failure::ALL.into_iter().map(|kind| (kind, total.failures_of(kind)));
@@ -370,7 +317,7 @@ impl Summary {
                 .map(|(kind, count)| (kind.name().to_owned(), count))
                 .collect(),
             pages: total.pages.as_ref().map(|pages| PageSummary::new(pages, elapsed_s)),
-            generator: Machine::new(total, elapsed_s, threads),
+            generator: Machine::new(total),
             stolen_percent: None,
             server: None,
         }
@@ -378,9 +325,13 @@ impl Summary {
 }
 
 impl Machine {
-    fn new(total: &Window, elapsed_s: f64, threads: usize) -> Self {
-        let thread_ns = elapsed_s * 1e9 * threads as f64;
-        let percent = |ns: u64| if thread_ns > 0.0 { ns as f64 / thread_ns * 100.0 } else { 0.0 };
+    /// Of the time in which it was measured, which is longer than what counts: threads begin a
+    /// little earlier, and hear a little later that all is done.
+    fn new(total: &Window) -> Self {
+        let percent = |ns: u64| match total.thread_ns {
+            0 => 0.0,
+            thread_ns => (ns as f64 / thread_ns as f64 * 100.0).min(100.0),
+        };
         Self {
             cpu_us_per_request: us(total.cpu_ns) / total.ended().max(1) as f64,
             cpu_percent: percent(total.cpu_ns),
@@ -391,10 +342,10 @@ impl Machine {
 
 impl PerSecond {
     /// Of one second of a run.
-    pub fn new(second: &Second, threads: usize) -> Self {
+    pub fn new(second: &Second) -> Self {
         let window = &second.window;
         let length_s = second.length_ns as f64 / 1e9;
-        let summary = Summary::new(window, length_s, threads);
+        let summary = Summary::new(window, length_s);
         Self {
             until_s: second.until_ns as f64 / 1e9,
             length_s,
@@ -433,7 +384,7 @@ impl Record {
             command: std::env::args().collect(),
             begun_unix_s: outcome.begun_unix_us as f64 / 1e6,
             interrupted: outcome.was_interrupted,
-            summary: Summary::new(total, outcome.elapsed_ns as f64 / 1e9, figures.threads),
+            summary: Summary::new(total, outcome.elapsed_ns as f64 / 1e9),
             figures,
             tls: outcome.agreed.as_ref().map(Tls::new),
             fell_back: outcome.fell_back,
@@ -460,5 +411,20 @@ impl From<&First> for Moment {
             users: first.users,
             text: first.text.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_thread_is_busier_than_it_was_there() {
+        // One answer after 1 ms, of threads that were there for 4 ms.
+        let (cpu_ns, run_queue_ns) = (3_000_000, 1_000_000);
+        let total = Window { cpu_ns, run_queue_ns, thread_ns: 4_000_000, ..Window::default() };
+        let own = Summary::new(&total, 0.001).generator;
+        assert_eq!((own.cpu_percent, own.run_queue_percent), (75.0, 25.0));
+        assert_eq!(Summary::new(&Window::default(), 0.0).generator.cpu_percent, 0.0);
     }
 }

@@ -1,8 +1,9 @@
 //! The figures of a run as words: the rows that the text and the page have in common, so that
 //! neither can say another figure than the other.
 
-use super::record::{Moment, Record, Server, Summary, Times, Tls};
-use super::units::{bytes, count, figure, printable, time_us};
+use super::record::{Moment, Record, Server, Summary, Tls};
+use super::times::Times;
+use super::units::{bytes, count, figure, latency_us, printable, time_us};
 
 /// A count and what it means.
 pub(super) struct Count {
@@ -44,7 +45,7 @@ pub(super) fn counts(summary: &Summary) -> Vec<Count> {
 }
 
 /// Failed requests of a hundred.
-pub(super) fn error_percent(summary: &Summary) -> f64 {
+pub(crate) fn error_percent(summary: &Summary) -> f64 {
     summary.errors as f64 / summary.requests.max(1) as f64 * 100.0
 }
 
@@ -62,7 +63,7 @@ pub(super) const TIMES: [&str; 6] = ["mean", "p50", "p90", "p99", "p99.9", "max"
 pub(super) fn times(summary: &Summary) -> Vec<(&'static str, [String; 6])> {
     let row = |name, times: &Times| {
         let values = [times.mean, times.p50, times.p90, times.p99, times.p99_9, times.max];
-        (name, values.map(time_us))
+        (name, values.map(latency_us))
     };
     let mut rows = Vec::new();
     if let Some(pages) = &summary.pages {
@@ -119,7 +120,7 @@ pub(super) const URLS: [&str; 5] = ["requests", "errors", "p50", "p99", "max"];
 /// The figures of one URL.
 pub(super) fn url(url: &super::PerUrl) -> [String; 5] {
     let times = &url.latency_us;
-    let [p50, p99, max] = [times.p50, times.p99, times.max].map(time_us);
+    let [p50, p99, max] = [times.p50, times.p99, times.max].map(latency_us);
     [count(url.answers), count(url.errors), p50, p99, max]
 }
 

@@ -31,6 +31,11 @@ pub fn time_us(us: f64) -> String {
     }
 }
 
+/// The same of a latency, which is nothing where nothing was answered.
+pub fn latency_us(us: f64) -> String {
+    if us > 0.0 { time_us(us) } else { "-".to_owned() }
+}
+
 /// `870 B`, `17.2 KB`, `1.20 GB`: thousands, as network rates have them.
 pub fn bytes(value: f64) -> String {
     const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];

@@ -1,8 +1,8 @@
 //! What the URLs of a run came to, one by one: those that were asked most where there are many, and
 //! all others together.
 
-use super::record::Times;
-use super::units::{count, time_us};
+use super::times::Times;
+use super::units::{count, latency_us};
 use crate::recorder::{PerEntry, Window};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -86,7 +86,7 @@ pub(super) fn unshown(record: &super::Record, shown: usize) -> Option<String> {
     let errors = rows().map(|row| row.errors).sum();
     let slowest_us = rows().map(|row| row.latency_us.max).fold(0.0, f64::max);
     let [urls_text, answers, errors] = [urls as u64, answers, errors].map(count);
-    let slowest = time_us(slowest_us);
+    let slowest = latency_us(slowest_us);
     (urls > 0).then(|| {
         format!("and {urls_text} more: {answers} requests, {errors} errors, the slowest {slowest}")
     })

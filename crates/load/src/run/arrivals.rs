@@ -39,6 +39,13 @@ impl Worker {
             self.arrive(due_ns, Some(number));
             number += options.threads as u64;
         }
+        if options.requests.is_none_or(|requests| number < requests)
+            && let Some(end_ns) = self.shared.schedule_end_ns()
+            && self.wait_for(alarm, end_ns).await
+        {
+            // The time after the last request belongs to the run as that between two does.
+            self.last_end_ns.set(self.last_end_ns.get().max(end_ns));
+        }
         self.is_spent.set(true);
         self.parked.borrow_mut().drain(..).for_each(Waker::wake);
         self.wake_main();

@@ -180,9 +180,15 @@ impl Shared {
     /// When the run ends at the latest. Requests that come by the clock are given the time to end:
     /// those that take long would be missing otherwise.
     pub(crate) fn end_ns(&self) -> Option<u64> {
-        if self.is_open_loop() {
-            return None;
-        }
+        self.last_moment_ns().filter(|_| !self.is_open_loop())
+    }
+
+    /// When the last request that comes by the clock may be due, if time says that and no log.
+    pub(crate) fn schedule_end_ns(&self) -> Option<u64> {
+        self.last_moment_ns().filter(|_| self.is_open_loop() && !self.is_recorded())
+    }
+
+    fn last_moment_ns(&self) -> Option<u64> {
         let duration_ns = match (self.options.duration_ns, self.pacer.duration_ns()) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),

@@ -22,6 +22,10 @@ use std::task::{Poll, Waker};
 /// Books are handed over this often.
 pub(crate) const WINDOW_NS: u64 = 1_000_000_000;
 
+/// A second at whose end a schedule ends is so much longer: answers that come a moment later make
+/// no second of their own, whose rate would say nothing.
+const GRACE_NS: u64 = 100_000_000;
+
 /// How soon a thread hears that the run is to end.
 const STOP_CHECK_NS: u64 = 50_000_000;
 
@@ -93,8 +97,8 @@ pub(crate) struct Worker {
     counts_from_ns: Cell<u64>,
     /// Wakes the main task of the thread.
     waker: RefCell<Option<Waker>>,
-    /// When the last request ended.
-    last_end_ns: Cell<u64>,
+    /// When the last request ended, or later the schedule.
+    pub(super) last_end_ns: Cell<u64>,
     /// Ways to servers that redirects have led to.
     pub(super) more_routes: RefCell<Vec<(Url, Rc<Route>)>>,
     /// What was found in pages.
@@ -115,7 +119,7 @@ pub(crate) fn run(
     let executor = Thread::new(Blocking::Pool { threads: 1 })?;
     executor.block_on(async {
         let worker = Rc::new(Worker::new(shared, index));
-        let books = Books { alarm: Alarm::new()?, second: 0, cpu_ns: 0, run_queue_ns: 0 };
+        let books = Books::open(Alarm::new()?);
         let pace = Alarm::new()?;
         let host = worker.clone();
         let pacing = thread::spawn(async move { host.keep_pace(&pace).await });
@@ -129,8 +133,22 @@ pub(crate) fn run(
 struct Books {
     alarm: Alarm,
     second: usize,
+    /// What the thread had taken until they were closed last, and when that was.
     cpu_ns: u64,
     run_queue_ns: u64,
+    closed_ns: u64,
+}
+
+impl Books {
+    fn open(alarm: Alarm) -> Self {
+        Self {
+            alarm,
+            second: 0,
+            cpu_ns: clock::thread_cpu_ns(),
+            run_queue_ns: run_queue::run_queue_ns().unwrap_or(0),
+            closed_ns: clock::monotonic_ns(),
+        }
+    }
 }
 
 impl Worker {
@@ -386,6 +404,9 @@ impl Worker {
         let mut from_ns = shared.begun_ns;
         loop {
             close_ns += if close_ns > shared.begun_ns && books.second == 0 { 0 } else { WINDOW_NS };
+            if shared.schedule_end_ns() == Some(close_ns) {
+                close_ns += GRACE_NS;
+            }
             let close_at_ns = close_ns.min(end_ns);
             let until_ns = self.wait_until(&books.alarm, from_ns, close_at_ns).await?;
             from_ns = until_ns;
@@ -435,12 +456,13 @@ impl Worker {
         let mut window = self.recorder.borrow_mut().take();
         let (cpu_ns, run_queue_ns) = (clock::thread_cpu_ns(), run_queue::run_queue_ns());
         let run_queue_ns = run_queue_ns.unwrap_or(books.run_queue_ns);
+        let now_ns = clock::monotonic_ns();
+        window.thread_ns = now_ns - std::mem::replace(&mut books.closed_ns, now_ns);
         window.cpu_ns = cpu_ns - std::mem::replace(&mut books.cpu_ns, cpu_ns);
         window.run_queue_ns =
             run_queue_ns - std::mem::replace(&mut books.run_queue_ns, run_queue_ns);
         window.users = self.live_max.replace(self.live.get());
         if is_last {
-            let now_ns = clock::monotonic_ns();
             let visits = self.visits.borrow();
             for intended_ns in visits.values().filter(|intended_ns| self.counts(**intended_ns)) {
                 let pages = window.pages.get_or_insert_default();

@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use crate::observe::Observer;
-use crate::report::units::{figure, time_us};
+use crate::report::units::{figure, latency_us};
 use crate::report::{Figures, PerSecond, Record};
 use crate::run::Outcome;
 use std::fmt::{self, Write as _};
@@ -25,7 +25,7 @@ pub(super) fn of(
         ..Figures::default()
     };
     let mut record = Record::new(outcome, figures, &[String::new()], seconds);
-    record.summary.server = observer.map(Observer::total);
+    record.summary.server = observer.and_then(|seen| seen.total(&outcome.total));
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write(&mut out, &record);
@@ -35,7 +35,7 @@ pub(super) fn of(
 fn write(out: &mut String, record: &Record) -> fmt::Result {
     let (times, own) = (&record.summary.latency_us, &record.summary.generator);
     writeln!(out, "\nDetails of trivet ab:")?;
-    let [p50, p99, p99_9, max] = [times.p50, times.p99, times.p99_9, times.max].map(time_us);
+    let [p50, p99, p99_9, max] = [times.p50, times.p99, times.p99_9, times.max].map(latency_us);
     writeln!(out, "  p50 {p50}, p99 {p99}, p99.9 {p99_9}, longest {max}")?;
     let threads = record.figures.threads;
     writeln!(

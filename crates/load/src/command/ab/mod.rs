@@ -67,7 +67,7 @@ fn run(program: &str, words: &[String], style: &mut Style) -> Result<i32, Stop> 
     say(&opening(&draft, &target));
     let job = job::of(&draft, &target, connector)?;
     let shows_details = draft.shows_details || (std::io::stdout().is_terminal() && !draft.is_html);
-    let mut beats = Beats::new(&draft, shows_details.then_some(job.options.threads));
+    let mut beats = Beats::new(&draft, shows_details);
     if shows_details {
         beats.observer = bench::observer(&job, Vec::new());
     }
@@ -169,21 +169,15 @@ fn stop_of(problem: &Problem, target: &Target) -> Stop {
 struct Beats {
     every: u64,
     said: u64,
-    threads: usize,
     /// Each second, if they are wanted.
     seconds: Option<Vec<PerSecond>>,
     observer: Option<Observer>,
 }
 
 impl Beats {
-    fn new(draft: &Draft, threads: Option<usize>) -> Self {
-        Self {
-            every: draft.heartbeat(),
-            said: 0,
-            threads: threads.unwrap_or(1),
-            seconds: threads.map(|_| Vec::new()),
-            observer: None,
-        }
+    fn new(draft: &Draft, keeps_seconds: bool) -> Self {
+        let seconds = keeps_seconds.then(Vec::new);
+        Self { every: draft.heartbeat(), said: 0, seconds, observer: None }
     }
 }
 
@@ -203,7 +197,7 @@ impl Witness for Beats {
 
     fn second(&mut self, second: &Second, _: &Window) {
         let Some(seconds) = &mut self.seconds else { return };
-        let mut second = PerSecond::new(second, self.threads);
+        let mut second = PerSecond::new(second);
         if let Some(observer) = &mut self.observer {
             observer.look(&mut second);
         }

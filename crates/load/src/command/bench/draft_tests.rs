@@ -71,6 +71,33 @@ fn users_limit_the_connections_wherever_requests_come_by_the_clock() {
 }
 
 #[test]
+fn who_names_what_this_machine_does_not_have_is_told() {
+    let own = std::process::id().to_string();
+    assert!(job(&["--pid", &own, "--from", "127.0.0.2", "http://a/"]).is_ok());
+    for pid in ["999999999", "0", "-1"] {
+        let text = wrong(&["--pid", pid, "http://a/"]);
+        assert!(text.contains("there is no process"), "{text}");
+    }
+    let text = wrong(&["--from", "192.0.2.1", "http://a/"]);
+    assert!(text.contains("192.0.2.1 is no address of this machine"), "{text}");
+}
+
+#[test]
+fn standard_output_is_named_by_its_own_name_only() {
+    for option in ["--csv", "--html", "--save", "--hdr"] {
+        let text = wrong(&[option, "-", "http://a/"]);
+        assert!(text.contains("/dev/stdout"), "{text}");
+    }
+    assert!(!std::path::Path::new("-").exists());
+}
+
+#[test]
+fn a_file_without_a_url_is_named() {
+    let Err((Exit::File, text)) = job(&["-f", "/dev/null"]) else { panic!("a job") };
+    assert_eq!(text, "/dev/null: no URL in this file");
+}
+
+#[test]
 fn who_says_the_number_of_users_twice_is_told() {
     let rows: &[&[&str]] = &[&["-p", "1-5:3"], &["--rush", "1-5:3"], &["--steps", "1,5"]];
     for words in rows {

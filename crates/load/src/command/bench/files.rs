@@ -39,6 +39,10 @@ impl Form {
     }
 }
 
+/// Two reports in one stream are nobody's wish, as a rule.
+const NO_DASH: &str =
+    "standard output has the report; /dev/stdout adds to it, and a file named - is ./-";
+
 /// Files that can be written.
 #[derive(Debug, Default)]
 pub(super) struct Files(Vec<(Form, Kept)>);
@@ -51,6 +55,9 @@ impl Files {
     pub(super) fn open(asked: &[(Form, String)]) -> Result<Self, Fault> {
         let mut files = Self::default();
         for (form, path) in asked {
+            if path == "-" {
+                return Err((Exit::Usage, format!("{} -: {NO_DASH}", form.option)));
+            }
             if let Some((other, _)) = files.0.iter().find(|row| row.1.path() == path) {
                 let text = format!("{} and {}: both are {path}", other.option, form.option);
                 return Err((Exit::Usage, text));

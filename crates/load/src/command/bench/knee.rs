@@ -19,13 +19,21 @@ const WARM_UP_NS: u64 = 1_000_000_000;
 const RATES: (f64, f64) = (0.1, 1_000_000.0);
 const USERS: (f64, f64) = (1.0, 10_000.0);
 
-/// A rate holds if so much of it was answered: else the queue grows, whatever the condition says.
-/// Users hold if so many of them were: those who are served keep the server busy, so that their
-/// answers outnumber by far what the others wait for, and percentiles do not show it.
+/// A rate holds if so much of it was answered, well or not: else the queue grows, whatever the
+/// condition says. Users hold if so many of them were: those who are served keep the server busy,
+/// so that their answers outnumber by far what the others wait for, and percentiles do not show it.
 const ANSWERED_MIN: f64 = 0.95;
+
+/// Of a hundred requests so many may fail where the condition does not say how many: a server that
+/// refuses all that it is asked carries no load.
+const ERRORS_MAX_PERCENT: f64 = 5.0;
 
 /// A server that was overrun is given so long to come to itself.
 const REST_MS: u64 = 10_000;
+
+/// What is said of a search that was ended within its first run.
+const NOT_ONE_RUN: &str =
+    "interrupted before the first run had ended: nothing is known, and no file is written";
 
 /// What is searched for.
 #[derive(Clone, Debug)]
@@ -63,6 +71,15 @@ struct Finder {
     knee: Knee,
 }
 
+/// What came per second, well or not: pages, or answers in the end.
+fn answered(record: &Record) -> f64 {
+    let summary = &record.summary;
+    match &summary.pages {
+        Some(pages) => pages.rate,
+        None => (summary.answers - summary.redirected) as f64 / summary.elapsed_s.max(1e-9),
+    }
+}
+
 /// How a search ends before its end.
 enum Ended {
     Interrupted,
@@ -80,8 +97,7 @@ pub(super) fn find(mut job: Job, output: Output, wish: Wish, first: Option<f64>)
     let mut finder = Finder { wish, job, figures, pids, knee };
     let first = match first.map_or_else(|| finder.first(), Ok) {
         Ok(first) => first,
-        Err(Ended::Failed(exit, why)) => return fail(exit, &why),
-        Err(Ended::Interrupted) => return Exit::Interrupted,
+        Err(ended) => return finder.report(output, None, Err(ended)),
     };
     let is_users = finder.wish.kind == Kind::Users;
     let mut search = Search::new(first, if is_users { USERS } else { RATES }, is_users);
@@ -114,7 +130,17 @@ impl Finder {
             });
             return Err(Ended::Failed(exit, format!("not one answer: {}", text.trim())));
         }
-        Ok(ran.record.get("rate").unwrap_or(1.0).max(RATES.0 * 2.0) / 2.0)
+        Ok(self.half_of(&ran.record))
+    }
+
+    /// Half of the rate of a run. Where errors do not count it is that of good answers: a search
+    /// that no level can satisfy has little to go down then.
+    fn half_of(&self, record: &Record) -> f64 {
+        let rate = match self.too_many_errors(record) {
+            Some(_) => record.get("rate").unwrap_or(1.0),
+            None => answered(record),
+        };
+        rate.max(RATES.0 * 2.0) / 2.0
     }
 
     /// Says how long it may take, before it begins.
@@ -166,13 +192,15 @@ impl Finder {
     fn judge(&self, attempt: Try, record: &Record) -> KneeTry {
         let value = |name: &str| record.get(name).unwrap_or(0.0);
         let rate = value("rate");
-        let left_behind = self.left_behind(attempt.level, record);
         let condition = &self.wish.condition;
+        let left_behind =
+            self.left_behind(attempt.level, record).or_else(|| self.too_many_errors(record));
         let holds = left_behind.is_none() && condition.holds(record);
         KneeTry {
             level: attempt.level,
             confirms: attempt.confirms,
             rate,
+            answered: answered(record),
             p50_us: value("p50") / 1000.0,
             p99_us: value("p99") / 1000.0,
             errors: record.summary.errors,
@@ -184,15 +212,25 @@ impl Finder {
     /// Says how far a run fell short of its level, if it did.
     fn left_behind(&self, level: f64, record: &Record) -> Option<String> {
         if self.wish.kind == Kind::Rate {
-            let rate = record.get("rate").unwrap_or(0.0);
-            let is_short = rate < level * ANSWERED_MIN;
-            return is_short.then(|| format!("only {} per second came", figure(rate)));
+            let answered = answered(record);
+            let is_short = answered < level * ANSWERED_MIN;
+            return is_short.then(|| format!("only {} per second came", figure(answered)));
         }
         let (served, users) = record.users_served(self.wish.condition.longest_latency_ns())?;
         let is_short = (served as f64) < users as f64 * ANSWERED_MIN;
         is_short.then(|| {
             let elapsed = seconds(record.summary.elapsed_s);
             format!("only {} of {} users had an answer in {elapsed}", count(served), count(users))
+        })
+    }
+
+    /// Says how many failed, if that were many and nobody has said how many may.
+    fn too_many_errors(&self, record: &Record) -> Option<String> {
+        let percent = report::error_percent(&record.summary);
+        let is_allowed = self.wish.condition.metrics().contains(&"errors");
+        (!is_allowed && percent > ERRORS_MAX_PERCENT).then(|| {
+            let percent = figure(percent);
+            format!("{percent} % were errors, and the condition does not say how many may be")
         })
     }
 
@@ -237,33 +275,38 @@ impl Finder {
         if ran.outcome.was_interrupted { Err(Ended::Interrupted) } else { Ok(ran) }
     }
 
-    /// Says what was found, up to the run that could not be made if there was one.
+    /// Says what was found, up to the run that could not be made if there was one. Without any
+    /// run there is nothing to say of a server, and files keep what they have.
     fn report(
         mut self,
         mut output: Output,
         last: Option<Record>,
         ended: Result<(), Ended>,
     ) -> Exit {
-        let is_interrupted = matches!(ended, Err(Ended::Interrupted));
-        let mut failed = None;
-        if let Err(Ended::Failed(exit, why)) = ended {
-            let exit = fail(exit, &why);
-            if self.knee.tries.is_empty() {
-                return exit;
-            }
-            failed = Some(exit);
-            self.knee.stopped = Some(why);
-        }
+        let stopped = match ended {
+            Ok(()) => None,
+            Err(Ended::Interrupted) => Some((Exit::Interrupted, "interrupted".to_owned())),
+            Err(Ended::Failed(exit, why)) => Some((fail(exit, &why), why)),
+        };
+        let Some(mut record) = last else {
+            return match stopped {
+                Some((Exit::Interrupted, _)) => fail(Exit::Interrupted, NOT_ONE_RUN),
+                stopped => stopped.map_or(Exit::Threshold, |stopped| stopped.0),
+            };
+        };
         let is_found = self.knee.holds_at.is_some();
-        let mut record = last.unwrap_or_default();
-        record.interrupted |= is_interrupted;
+        let failed = stopped.as_ref().map(|stopped| stopped.0);
+        record.interrupted |= failed == Some(Exit::Interrupted);
+        self.knee.stopped = stopped.map(|stopped| stopped.1);
         record.knee = Some(self.knee);
         match (super::conclude(&mut output, &record), failed) {
             (Exit::Done | Exit::Threshold, Some(exit)) => exit,
-            (Exit::Done, _) if is_found => Exit::Done,
-            (Exit::Done, _) if is_interrupted => Exit::Interrupted,
-            (Exit::Done, _) => Exit::Threshold,
+            (Exit::Done, None) if !is_found => Exit::Threshold,
             (exit, _) => exit,
         }
     }
 }
+
+#[cfg(test)]
+#[path = "knee_tests.rs"]
+mod tests;

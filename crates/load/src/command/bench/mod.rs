@@ -124,17 +124,12 @@ struct Ran {
 /// When there was none.
 fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Result<Ran, Problem> {
     let names = job.plan.names();
-    let mut seconds = Seconds {
-        threads: job.options.threads,
-        all: Vec::new(),
-        observer: observer(&job, pids),
-        live,
-    };
+    let mut seconds = Seconds { all: Vec::new(), observer: observer(&job, pids), live };
     let outcome = run::run(job, &mut seconds);
     seconds.live.end();
     let outcome = outcome?;
     let mut record = Record::new(&outcome, figures, &names, seconds.all);
-    record.summary.server = seconds.observer.as_ref().map(Observer::total);
+    record.summary.server = seconds.observer.as_ref().and_then(|seen| seen.total(&outcome.total));
     Ok(Ran { record, outcome })
 }
 
@@ -171,7 +166,6 @@ pub(super) fn observer(job: &run::Job, pids: Vec<i32>) -> Option<Observer> {
 
 /// Keeps the seconds of a run for the report.
 struct Seconds {
-    threads: usize,
     all: Vec<PerSecond>,
     observer: Option<Observer>,
     live: Live,
@@ -185,7 +179,7 @@ impl Witness for Seconds {
     }
 
     fn second(&mut self, second: &Second, _: &Window) {
-        let mut second = PerSecond::new(second, self.threads);
+        let mut second = PerSecond::new(second);
         if let Some(observer) = &mut self.observer {
             observer.look(&mut second);
         }

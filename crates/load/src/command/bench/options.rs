@@ -4,6 +4,7 @@ use super::super::option::{Group, Row};
 use super::draft::Draft;
 use super::files::{CSV, Form, HAR, HDR, HTML, SAVED};
 use super::security;
+use crate::observe;
 use crate::pattern::Kind;
 use crate::plan::{Statuses, Think};
 use crate::text::duration;
@@ -297,6 +298,9 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 help: "come from this address of this machine; repeatable, taken in turn",
                 apply: |draft, value| {
                     let address = value.parse().map_err(|_| format!("{value:?} is no address"))?;
+                    if !observe::is_local(address) {
+                        return Err(format!("{value} is no address of this machine"));
+                    }
                     draft.options.from.push(address);
                     Ok(())
                 },
@@ -414,7 +418,11 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 help: "the process to look at, and its descendants: processor, memory, workers\n\
                        (default: whoever listens at the port, if on this machine)",
                 apply: |draft, value| {
-                    let pid = value.parse().map_err(|_| format!("{value:?} is no process id"))?;
+                    let pid: i32 =
+                        value.parse().map_err(|_| format!("{value:?} is no process id"))?;
+                    if pid <= 0 || !observe::exists(pid) {
+                        return Err(format!("there is no process {pid}"));
+                    }
                     draft.pids.push(pid);
                     Ok(())
                 },

@@ -123,6 +123,9 @@ impl What {
         let mut load = |name: &str| self.read(name, BODY_BYTES_MAX).map_err(|(_, text)| text);
         let entries = plan::file::parse(file, &text, variables, options, &mut load);
         let mut entries = entries.map_err(|fault| (Exit::File, fault.to_string()))?;
+        if entries.is_empty() {
+            return Err((Exit::File, format!("{file}: no URL in this file")));
+        }
         for entry in &mut entries {
             entry.expect = entry.expect.take().or_else(|| self.expect.clone());
         }

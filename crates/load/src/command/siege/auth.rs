@@ -1,7 +1,7 @@
 //! Answers to the challenges of a server or proxy: Basic (RFC 7617) and Digest (RFC 7616) with
 //! MD5, the two that siege answers besides NTLM.
 
-use super::config::Login;
+use super::config::{ANY_REALM, Login};
 use crate::plan::Random;
 use crate::text::base64;
 use md5::{Digest as _, Md5};
@@ -79,10 +79,10 @@ fn parameters(text: &str) -> Vec<(String, String)> {
     out
 }
 
-/// The login for a realm: its own, or the one for all.
+/// The login for a realm: its own, or the one for any, which older files call all.
 pub(super) fn login_for<'a>(logins: &'a [Login], realm: &str) -> Option<&'a Login> {
     let of = |realm: &str| logins.iter().find(|login| login.realm == realm);
-    of(realm).or_else(|| of("all"))
+    of(realm).or_else(|| of(ANY_REALM)).or_else(|| of("all"))
 }
 
 /// Credentials that a challenge was answered with, and is from then on.

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 /// A run without a number of repetitions goes on until somebody ends it.
 pub(super) const WITHOUT_END: i64 = i64::MAX;
 
-/// A name and password for a realm; `all` is every realm.
+/// Every realm, where a login names none.
+pub(super) const ANY_REALM: &str = "any";
+
+/// A name and password for a realm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Login {
     pub(super) user: String,
@@ -19,7 +22,7 @@ impl Login {
         let mut parts = text.splitn(3, ':').map(|part| part.trim().to_owned());
         let mut next = || parts.next().unwrap_or_default();
         let (user, password, realm) = (next(), next(), next());
-        let realm = if realm.is_empty() { "all".to_owned() } else { realm };
+        let realm = if realm.is_empty() { ANY_REALM.to_owned() } else { realm };
         Self { user, password, realm }
     }
 }
@@ -72,7 +75,8 @@ pub(super) struct Config {
     pub(super) shows_config: bool,
     pub(super) gets: bool,
     pub(super) prints: bool,
-    pub(super) get_method: String,
+    /// The method of `-g`, if one is named.
+    pub(super) get_method: Option<String>,
     pub(super) parser: bool,
     pub(super) no_follow: Vec<String>,
     pub(super) follow: bool,
@@ -138,7 +142,7 @@ impl Default for Config {
             shows_config: false,
             gets: false,
             prints: false,
-            get_method: "HEAD".into(),
+            get_method: Some("HEAD".into()),
             parser: true,
             no_follow: Vec::new(),
             follow: true,
@@ -181,6 +185,22 @@ impl Default for Config {
 }
 
 impl Config {
+    /// What siege 4.0.7 goes by where a resource file leaves a key out, as its `-C -R` of an empty
+    /// file shows: not what the template says that it would put there itself.
+    pub(super) fn of_empty_file() -> Self {
+        Self {
+            verbose: false,
+            parser: false,
+            get_method: None,
+            users: 1,
+            limit: Some(255),
+            accept_encoding: "*".into(),
+            http11: false,
+            chunked: false,
+            ..Self::default()
+        }
+    }
+
     /// Makes the settings fit together, as siege's init.c `ds_module_check` does; what has to be
     /// said about it is given back.
     pub(super) fn settle(&mut self) -> Option<String> {

@@ -139,7 +139,7 @@ fn besiege(house: &Arc<House>, entries: Vec<Entry>, log: Option<Log>) -> Exit {
     let job = Job { plan, pacer: Pacer::new(pattern), which: None, options };
     let wants_more = !config.quiet && !config.json;
     let observer = if wants_more { observer(house) } else { None };
-    let mut seconds = Seconds { threads: shape.threads, all: Vec::new(), observer };
+    let mut seconds = Seconds { all: Vec::new(), observer };
     if !config.gets && !config.quiet {
         complain(&format!(
             "** {}** Preparing {} concurrent users for battle.\n\
@@ -155,7 +155,7 @@ fn besiege(house: &Arc<House>, entries: Vec<Entry>, log: Option<Log>) -> Exit {
     };
     house.screen.flush();
     let mut record = Record::new(&outcome, shape, &names, seconds.all);
-    record.summary.server = seconds.observer.as_ref().map(Observer::total);
+    record.summary.server = seconds.observer.as_ref().and_then(|seen| seen.total(&outcome.total));
     finish(house, &outcome, &record, log)
 }
 
@@ -303,7 +303,6 @@ fn observer(house: &House) -> Option<Observer> {
 
 /// Keeps the seconds of a run for what is said at its end.
 struct Seconds {
-    threads: usize,
     all: Vec<PerSecond>,
     observer: Option<Observer>,
 }
@@ -316,7 +315,7 @@ impl Witness for Seconds {
     }
 
     fn second(&mut self, second: &Second, _: &Window) {
-        let mut second = PerSecond::new(second, self.threads);
+        let mut second = PerSecond::new(second);
         if let Some(observer) = &mut self.observer {
             observer.look(&mut second);
         }

@@ -27,7 +27,8 @@ const KEYS: &[(&str, Apply)] = &[
     ("logging", |config, value| config.logging = is_true(value)),
     ("logfile", |config, value| config.logfile = value.into()),
     ("gmethod", |config, value| {
-        config.get_method = if value.eq_ignore_ascii_case("GET") { "GET" } else { "HEAD" }.into();
+        let is_get = value.eq_ignore_ascii_case("GET");
+        config.get_method = Some(if is_get { "GET" } else { "HEAD" }.to_owned());
     }),
     ("parser", |config, value| config.parser = is_true(value)),
     ("nofollow", |config, value| config.no_follow.push(value.to_owned())),
@@ -88,7 +89,7 @@ pub(super) fn load(asked: Option<&str>, config: &mut Config) -> Result<(), PathB
         },
     };
     let text = read(&path).ok_or_else(|| path.clone())?;
-    config.rc = path;
+    *config = Config { rc: path, ..Config::of_empty_file() };
     apply(&text, config, &|name| std::env::var(name).ok());
     Ok(())
 }
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!(config.no_follow, ["a", "b"]);
         assert_eq!(
             (config.logins[0].realm.as_str(), config.logins[1].realm.as_str()),
-            ("staff", "all")
+            ("staff", "any")
         );
     }
 }

@@ -1,6 +1,6 @@
 //! Help, version, and the settings as `-C` shows them.
 
-use super::config::{Config, WITHOUT_END};
+use super::config::{Config, Login, WITHOUT_END};
 use super::options;
 use std::fmt::Write as _;
 
@@ -39,7 +39,7 @@ pub(super) fn config(config: &Config) -> String {
         ("debug", yes(config.debug)),
         ("protocol", if config.http11 { "HTTP/1.1" } else { "HTTP/1.0" }.to_owned()),
         ("HTML parser", if config.parser { "enabled" } else { "disabled" }.to_owned()),
-        ("get method", config.get_method.clone()),
+        ("get method", config.get_method.clone().unwrap_or_else(|| "HEAD".to_owned())),
         ("proxy-host", config.proxy_host.clone().unwrap_or_default()),
         ("proxy-port", config.proxy_port.to_string()),
         ("connection", if config.keep_alive { "keep-alive" } else { "close" }.to_owned()),
@@ -84,8 +84,39 @@ pub(super) fn config(config: &Config) -> String {
         });
     }
     for (name, logins) in [("proxy auth", &config.proxy_logins), ("www auth", &config.logins)] {
-        let realms: Vec<&str> = logins.iter().map(|login| login.realm.as_str()).collect();
-        let _ = writeln!(out, "{:<32}{}", format!("{name}:"), realms.join(", "));
+        let lines = logins.iter().map(|Login { user, password, realm }| {
+            format!("credentials:  {user}:{password}:{realm}\n")
+        });
+        let _ = writeln!(out, "{:<32}{}", format!("{name}:"), lines.collect::<String>());
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rc;
+    use super::*;
+
+    #[test]
+    fn an_empty_file_and_credentials_look_as_siege_shows_them() {
+        let mut settings = Config::of_empty_file();
+        rc::apply("login = jeff:pw:staff\nlogin = a:b\nproxy-login = x", &mut settings, &|_| None);
+        let text = config(&settings);
+        for line in [
+            "verbose:                        false",
+            "protocol:                       HTTP/1.0",
+            "HTML parser:                    disabled",
+            "get method:                     HEAD",
+            "concurrent users:               1",
+            "accept-encoding:                *",
+            "thread limit:                   255",
+            "allow chunked encoding:         false",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line} in {text}");
+        }
+        let end = "\nproxy auth:                     credentials:  x::any\n\n\
+                   www auth:                       credentials:  jeff:pw:staff\n\
+                   credentials:  a:b:any\n\n";
+        assert!(text.ends_with(end), "{text}");
+    }
 }

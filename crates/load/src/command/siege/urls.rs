@@ -15,6 +15,16 @@ const METHODS: [&str; 7] = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD",
 /// Characters that siege's url.c escapes beside blanks and what is not ASCII.
 const ESCAPED: &str = "\"<>|\\^`";
 
+/// Files by the ends of their names that siege sends byte for byte; all others are texts to it,
+/// without the blanks and line ends around them (load.c `load_file`; as 4.0.7 was seen to do).
+const BYTE_FOR_BYTE: &str = "ai aif aifc aiff au avi bcpio bin ccad cdf class cpio cpt csh dcr dir \
+    dms doc drw dvi dwg dxf dxr eps exe ez fli gif gtar gz hdf hqx ice ico ief iges igs ips ipx \
+    jpe jpeg jpg js json kar latex lha lsp lzh man me mesh mid midi mif mime mov movie mp2 mp3 mpe \
+    mpeg mpg mpga ms msh nc oda pbm pdb pdf pgm pgn png pnm pot ppm pps ppt ppz pre prt ps qt ra \
+    ram ras rgb rm roff rpm rtf rtx scm set sh shar silo sit skd skm skp skt smi smil snd sol spl \
+    src step stl stp sv4cpio sv4crc swf t tar tcl tex texi texinfo tif tiff tr tsi tsp unv ustar \
+    vcd vda viv vivo vrml wav wrl xbm xlc xll xlm xls xlw xpm xwd xyz zip";
+
 /// A request before its cookies and credentials.
 #[derive(Clone, Debug)]
 pub(super) struct Errand {
@@ -76,10 +86,9 @@ pub(super) fn load(config: &Config) -> Result<Urls, Fault> {
     if let Some(url) = &config.url {
         urls.add(url, config, &variables)
             .map_err(|error| Fault::Line(format!("{url}: {error}")))?;
-        for errand in
-            urls.errands.iter_mut().filter(|errand| config.gets && errand.body == Body::None)
-        {
-            errand.method.clone_from(&config.get_method);
+        if let Some(method) = config.get_method.as_ref().filter(|_| config.gets) {
+            let without_body = urls.errands.iter_mut().filter(|errand| errand.body == Body::None);
+            without_body.for_each(|errand| errand.method.clone_from(method));
         }
         return Ok(urls);
     }
@@ -135,7 +144,7 @@ impl Urls {
             Some(file) => {
                 let file = file.trim();
                 let bytes = read(file.as_ref()).map_err(|error| format!("{file}: {error}"))?;
-                Some(Arc::from(bytes))
+                Some(Arc::from(content(file, &bytes)))
             }
             None => None,
         };
@@ -159,6 +168,15 @@ impl Urls {
         });
         self.entries.push(made);
         Ok(())
+    }
+}
+
+/// What of a file is sent. siege ends a text at its first NUL; here a file with one is no text.
+fn content<'a>(file: &str, bytes: &'a [u8]) -> &'a [u8] {
+    let end = file.rsplit_once('.').map_or("", |(_, end)| end).to_ascii_lowercase();
+    match BYTE_FOR_BYTE.split(' ').any(|known| known == end) || bytes.contains(&0) {
+        true => bytes,
+        false => bytes.trim_ascii(),
     }
 }
 
@@ -241,6 +259,16 @@ mod tests {
         let mut out = Vec::new();
         urls.errands[1].target.write(&plan::Values::new(0, 0), &mut out);
         assert_eq!(out, b"/i?7");
+    }
+
+    #[test]
+    fn a_text_is_sent_without_the_blanks_around_it_and_all_else_as_it_is() {
+        assert_eq!(content("form", b"\n x=1\r\n"), b"x=1");
+        assert_eq!(content("dir.json/a.TXT", b"a=1\nb=2\n"), b"a=1\nb=2");
+        assert_eq!(content("a.json", b"{}\n"), b"{}\n");
+        assert_eq!(content("b.tar.GZ", b" x\n"), b" x\n");
+        assert_eq!(content("a.", b" x\n"), b"x");
+        assert_eq!(content("a", b"a\0b\n"), b"a\0b\n");
     }
 
     #[test]
