@@ -147,7 +147,7 @@ fn check(lookup: &mut Lookup<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
 /// The body of the request: all of it, if it is small or does not say how long it is.
 async fn request_body(lookup: &Lookup<'_>) -> Result<RequestBody, Failure> {
     let settings = &lookup.host.modules.fcgid;
-    let said = match lookup.request.body() {
+    let said = match lookup.body() {
         BodyLength::Length(length) => Some(length),
         BodyLength::None | BodyLength::Chunked => None,
     };

@@ -75,13 +75,13 @@ pub(crate) struct Answer {
 impl Work {
     /// Of a request. A body whose length nobody says is read to its end.
     pub(crate) async fn of(lookup: &Lookup<'_>) -> Result<Self, Stop> {
-        let unpacker = Unpacker::of(lookup);
+        let unpacker = Unpacker::of(lookup).filter(|_| !lookup.has_lost_body);
         let unpacked = unpacker.as_ref().map(|unpacker| unpacker.coding_left.clone());
         let body = Body::through(lookup, unpacker).await.map_err(Failure::from)?;
         // To ask again does no harm, and nothing of the request is lost.
         let is_safe = matches!(body, Body::None)
             && matches!(lookup.method, Some(Method::Get | Method::Head | Method::Options));
-        let length = match (&body, lookup.request.body()) {
+        let length = match (&body, lookup.body()) {
             (Body::Spooled(spool), _) => spool.length(),
             (_, BodyLength::Length(length)) => length,
             _ => 0,

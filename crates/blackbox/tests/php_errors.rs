@@ -1,0 +1,44 @@
+//! Errors and PHP: what scripts are told that answer for an error, and what becomes of errors that
+//! scripts make themselves, beside Apache with the same PHP-FPM.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use blackbox::differential::{FRAMING, Set, compare_with};
+use blackbox::fpm::Fpm;
+use blackbox::{Mpm, each_mpm};
+
+/// What a script is told, but for what tells the servers and the connections apart.
+const ENVIRONMENT: &str = "<?php
+header('Content-Type: text/plain');
+foreach (['PORT', 'TIME', 'TIME_FLOAT', 'SOFTWARE', 'SIGNATURE', 'HOST', 'PATH',
+          'proxy-nokeepalive'] as $end)
+    foreach (array_keys($_SERVER) as $name) if (str_ends_with($name, $end)) unset($_SERVER[$name]);
+ksort($_SERVER);
+foreach ($_SERVER as $name => $value) if (is_string($value)) echo \"$name=$value\\n\";
+echo 'body: ', file_get_contents('php://input'), \"\\n\";
+";
+
+const FILES: &[(&str, &str)] =
+    &[("env.php", ENVIRONMENT), ("note.txt", "too long\n"), ("text/a.txt", "a text\n")];
+
+const DIFFERENTIAL: Set = Set {
+    config: "php_errors",
+    files: FILES,
+    ignored: FRAMING,
+    requests: &[
+        "POST /text/a.txt HTTP/1.1\nContent-Length: 12\n\n0123456789ab",
+        "POST /text/missing HTTP/1.1\nContent-Length: 3\n\nabc",
+    ],
+    different: &[(
+        "POST /env.php HTTP/1.1\nContent-Length: 12\n\n0123456789ab",
+        "LimitRequestBody holds for bodies that are handed on, too",
+    )],
+};
+
+fn scripts_and_clients_see_what_they_see_with_apache(mpm: Mpm) {
+    let test = "php_errors: beside apache2";
+    compare_with(test, mpm, &DIFFERENTIAL, |pair| Fpm::start(test, &pair.site.join("fpm.sock"), 4));
+}
+
+each_mpm! {
+    scripts_and_clients_see_what_they_see_with_apache,
+}
