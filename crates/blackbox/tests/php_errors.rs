@@ -27,6 +27,10 @@ const DIFFERENTIAL: Set = Set {
     requests: &[
         "POST /text/a.txt HTTP/1.1\nContent-Length: 12\n\n0123456789ab",
         "POST /text/missing HTTP/1.1\nContent-Length: 3\n\nabc",
+        "POST /env.php HTTP/1.1\nTransfer-Encoding: chunked\n\n3\r\nabc\r\n0\r\n\r\n",
+        "POST /missing HTTP/1.1\nTransfer-Encoding: chunked\n\n3\r\nabc\r\n0\r\n\r\n",
+        "GET /missing HTTP/1.1\nContent-Length: 3\n\nabc",
+        "GET /missing HTTP/1.1",
     ],
     different: &[(
         "POST /env.php HTTP/1.1\nContent-Length: 12\n\n0123456789ab",

@@ -385,6 +385,7 @@ fn order(lookup: &mut Lookup<'_>, body: &RequestBody) -> Order {
     let mut env = environment(lookup, settings.core.variables());
     if let RequestBody::Spooled(spool) = body {
         env.set("CONTENT_LENGTH", spool.length().to_string());
+        env.unset("HTTP_TRANSFER_ENCODING");
     }
     lookup.env = env;
     let path = lookup.place.path();

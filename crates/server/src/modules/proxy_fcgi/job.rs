@@ -301,9 +301,7 @@ impl Job {
     fn variables(&self, lookup: &Lookup<'_>, work: &Work) -> Result<Table, Failure> {
         let settings = &lookup.settings;
         let mut env = environment(lookup, settings.core.variables());
-        if let Body::Spooled(spool) = &work.body {
-            env.set("CONTENT_LENGTH", spool.length().to_string());
-        }
+        tell_length(lookup, &work.body, &mut env);
         match &work.unpacked {
             Some(Some(left)) => env.set("HTTP_CONTENT_ENCODING", left.as_slice()),
             Some(None) => env.unset("HTTP_CONTENT_ENCODING"),
@@ -322,6 +320,18 @@ impl Job {
         }
         Ok(env)
     }
+}
+
+/// The length of a body that is not as the client sent it: one that came in chunks comes in none
+/// any more, and of one that went with the request before nothing is left (proxy_fcgi_handler).
+fn tell_length(lookup: &Lookup<'_>, body: &Body, env: &mut Table) {
+    let length = match body {
+        Body::Spooled(spool) => spool.length(),
+        Body::None if lookup.has_lost_body && lookup.request.body() != BodyLength::None => 0,
+        Body::None | Body::Incoming(_) => return,
+    };
+    env.set("CONTENT_LENGTH", length.to_string());
+    env.unset("HTTP_TRANSFER_ENCODING");
 }
 
 /// Why a request is sent again.
