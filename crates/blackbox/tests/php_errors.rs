@@ -2,6 +2,9 @@
 //! scripts make themselves, beside Apache with the same PHP-FPM.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use blackbox::differential::{FRAMING, Set, compare_with};
 use blackbox::fpm::Fpm;
 use blackbox::{Mpm, each_mpm};
@@ -17,8 +20,13 @@ foreach ($_SERVER as $name => $value) if (is_string($value)) echo \"$name=$value
 echo 'body: ', file_get_contents('php://input'), \"\\n\";
 ";
 
-const FILES: &[(&str, &str)] =
-    &[("env.php", ENVIRONMENT), ("note.txt", "too long\n"), ("text/a.txt", "a text\n")];
+const FILES: &[(&str, &str)] = &[
+    ("mute.cgi", "#!/bin/sh\n"),
+    ("bad.cgi", "#!/bin/sh\necho '<bad>'\necho"),
+    ("env.php", ENVIRONMENT),
+    ("note.txt", "too long\n"),
+    ("text/a.txt", "a text\n"),
+];
 
 const DIFFERENTIAL: Set = Set {
     config: "php_errors",
@@ -31,6 +39,10 @@ const DIFFERENTIAL: Set = Set {
         "POST /missing HTTP/1.1\nTransfer-Encoding: chunked\n\n3\r\nabc\r\n0\r\n\r\n",
         "GET /missing HTTP/1.1\nContent-Length: 3\n\nabc",
         "GET /missing HTTP/1.1",
+        "GET /text/ HTTP/1.1",
+        "GET /closed HTTP/1.1",
+        "GET /mute.cgi HTTP/1.1",
+        "GET /bad.cgi HTTP/1.1",
     ],
     different: &[(
         "POST /env.php HTTP/1.1\nContent-Length: 12\n\n0123456789ab",
@@ -40,7 +52,12 @@ const DIFFERENTIAL: Set = Set {
 
 fn scripts_and_clients_see_what_they_see_with_apache(mpm: Mpm) {
     let test = "php_errors: beside apache2";
-    compare_with(test, mpm, &DIFFERENTIAL, |pair| Fpm::start(test, &pair.site.join("fpm.sock"), 4));
+    compare_with(test, mpm, &DIFFERENTIAL, |pair| {
+        for (name, _) in FILES.iter().filter(|file| file.0.ends_with(".cgi")) {
+            fs::set_permissions(pair.site.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        Fpm::start(test, &pair.site.join("fpm.sock"), 4)
+    });
 }
 
 each_mpm! {

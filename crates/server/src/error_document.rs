@@ -37,8 +37,10 @@ pub(crate) fn choose<'a>(
     };
     let mut next = lookup.redirected(path, query, failure.status.code(), Some(Method::Get));
     next.env.set("REDIRECT_REQUEST_METHOD", lookup.request.view().method());
-    if !failure.text.is_empty() {
-        next.env.set("REDIRECT_ERROR_NOTES", failure.text.as_bytes());
+    // What the log says is not for everybody: it names files (the note `error-notes`).
+    let notes = [failure.remark.as_bytes(), &failure.notes].concat();
+    if !notes.is_empty() {
+        next.env.set("REDIRECT_ERROR_NOTES", notes);
     }
     Ok(next)
 }
