@@ -213,6 +213,8 @@ fn without_fpm_the_answer_is_503_with_a_line_that_helps(mpm: Mpm) {
     assert!(!response.text().contains("<?php"));
     let log = server.error_text();
     assert!(log.contains("AH02454") && log.contains("does PHP-FPM run?"), "{log}");
+    let script = server.root().join("hello.php");
+    assert!(log.contains(&format!(") failed [{}, after 1.", script.display())), "{log}");
 }
 
 fn a_fpm_that_is_away_for_a_moment_is_waited_for(mpm: Mpm) {
@@ -401,14 +403,19 @@ fn applications_that_talk_nonsense_are_an_error_and_no_more(mpm: Mpm) {
         (b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), 503, "AH01068"),
         (b"\x01\x06\x00\x07\x00\x01\x00\x00x".to_vec(), 503, "AH01069"),
         (output(b"hello"), 503, "AH01067"),
-        ([output(b"hello"), END.to_vec()].concat(), 500, "before headers"),
-        ([output(b"a\nb\n"), END.to_vec()].concat(), 500, "Bad header"),
+        ([output(b"hello"), END.to_vec()].concat(), 500, "script output before headers: x.php ["),
+        (
+            [output(b"a\nb\n"), END.to_vec()].concat(),
+            500,
+            "malformed header from script 'x.php': Bad header: a [",
+        ),
         ([output(b"X: \x01\n\na"), END.to_vec()].concat(), 502, "AH02430"),
     ];
     for (answer, status, line) in rows {
         let (found, log) = misbehave(mpm, &answer);
         assert_eq!(found, status, "{}: {log}", answer.escape_ascii());
         assert!(log.contains(line), "{}: {log}", answer.escape_ascii());
+        assert!(log.contains("/x.php, after 0."), "{}: {log}", answer.escape_ascii());
     }
 }
 
