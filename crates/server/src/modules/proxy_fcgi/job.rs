@@ -66,6 +66,14 @@ pub(crate) struct Failed {
     pub(crate) is_unreachable: bool,
 }
 
+impl Failed {
+    /// Say so now, before what follows from it; it is not said again.
+    pub(crate) fn log(&mut self, lookup: &Lookup<'_>) {
+        lookup.context.log_failure(&self.failure, lookup);
+        self.failure.text.clear();
+    }
+}
+
 /// An answer that has begun.
 pub(crate) struct Answer {
     head: ScriptHead,
@@ -167,8 +175,9 @@ impl Job {
                 worker.inspect(|worker| worker.recover());
                 answer.respond(lookup).await
             }
-            Err(failed) => {
+            Err(mut failed) => {
                 if let Some(worker) = worker.filter(|_| failed.is_unreachable) {
+                    failed.log(lookup);
                     worker.leave_alone(lookup);
                 }
                 Err(failed.failure.into())
