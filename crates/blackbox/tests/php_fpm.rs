@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use blackbox::differential::{FRAMING, Set, compare_with};
 use blackbox::fpm::Fpm;
-use blackbox::{Mpm, Server, Site, each_mpm, process, wait_for};
+use blackbox::{Client, Mpm, Server, Site, each_mpm, process, wait_for};
 
 /// What a script is told, but for what tells the servers and the connections apart: mod_proxy tells
 /// scripts that it keeps no connection to them.
@@ -66,6 +66,11 @@ const SCRIPTS: &[(&str, &str)] = &[
         "late.php",
         "<?php file_put_contents($_GET['log'], \"x\", FILE_APPEND); usleep(1200000); \
       posix_kill(getmypid(), 9); sleep(5);",
+    ),
+    (
+        "crash.php",
+        "<?php file_put_contents($_GET['log'], \"x\", FILE_APPEND); posix_kill(getmypid(), 9); \
+      sleep(5);",
     ),
     ("plain.txt", "not a script\n"),
     ("bad?name.php", "<?php echo 'never';"),
@@ -248,6 +253,24 @@ fn a_child_that_dies_costs_a_safe_request_nothing(mpm: Mpm) {
     assert!(Path::new(&second).exists() && server.error_text().contains("AH01067"));
 }
 
+/// On a connection that was kept, on one of its own, and once more: a child may be ended by a reload.
+fn a_script_that_crashes_is_run_three_times_at_most(mpm: Mpm) {
+    let Some((server, _fpm)) = start("a_script_that_crashes", mpm, 3, &[]) else { return };
+    fs::set_permissions(server.logs().path(), std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .unwrap();
+    let runs = |name: &str, client: &mut Client| {
+        let log = server.logs().join(name);
+        let response = client.get(&format!("/crash.php?log={}", log.display()));
+        assert_eq!(response.status, 503, "{}", response.text());
+        fs::read_to_string(log).unwrap().len()
+    };
+    assert_eq!(runs("fresh", &mut server.connect()), 2);
+    let mut client = server.connect();
+    assert_eq!(client.get("/hello.php").text(), "Hello\n");
+    assert!((2..=3).contains(&runs("kept", &mut client)));
+    assert_eq!(server.get("/hello.php").text(), "Hello\n");
+}
+
 fn a_script_that_has_worked_is_not_run_again(mpm: Mpm) {
     let Some((server, _fpm)) = start("a_script_that_has_worked", mpm, 2, &[]) else { return };
     let log = server.logs().join("late");
@@ -428,6 +451,7 @@ each_mpm! {
     without_fpm_the_answer_is_503_with_a_line_that_helps,
     a_fpm_that_is_away_for_a_moment_is_waited_for,
     a_child_that_dies_costs_a_safe_request_nothing,
+    a_script_that_crashes_is_run_three_times_at_most,
     a_script_that_has_worked_is_not_run_again,
     a_script_that_is_silent_for_too_long_is_504,
     waiting_scripts_do_not_hold_up_others,

@@ -4,6 +4,7 @@
 use super::answer;
 use super::relay::{Fault, Relay, Talk};
 use super::settings::BackendType;
+use super::tries::Tries;
 use super::{NAME, Target};
 use crate::accounting::Waits;
 use crate::failure::Failure;
@@ -26,13 +27,6 @@ use runtime::clock;
 use runtime::file::Errno;
 use scoreboard::Cause;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// When an application goes away while it has a request that does no harm and has not answered, it
-/// is asked again after these: when one that ends has ended, and the next has begun. (Where the
-/// connection was an old one, another one is tried before that.)
-const RETRY_RESTS: [Duration; 3] =
-    [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(300)];
 
 /// The request.
 #[derive(Clone, Debug)]
@@ -214,7 +208,7 @@ impl Job {
         let addresses = self.target.addresses(&lookup.request.spent).await;
         let addresses = addresses.map_err(|error| unsent(Fault::Unreachable(error)))?;
         let pool = lookup.context.pool(&addresses[0]);
-        let mut rests = RETRY_RESTS.iter().filter(|_| self.is_patient);
+        let mut tries = Tries::default();
         let mut may_be_kept = work.is_safe;
         loop {
             let mut waits = Waits::new(lookup.request.spent.clone());
@@ -231,14 +225,21 @@ impl Job {
             let waits = (waits, may_be_kept);
             let relay = Relay::start(lease, &addresses, &head, talk, waits).await;
             let mut relay = relay.map_err(unsent)?;
+            if let Some(fault) = tries.refuse(|| relay.listener()) {
+                return Err(failed(fault, false));
+            }
             match relay.head().await {
                 Ok(head) => return Ok(Answer { head, relay }),
                 Err(fault) if work.is_safe && relay.is_untouched(&fault) => {
                     let text = once_more(&fault, self.target.shown());
                     if !relay.was_kept() {
-                        let rest = rests.next().ok_or_else(|| failed(fault, false))?;
+                        let rest = match self.is_patient {
+                            true => tries.rest(fault, relay.listener()),
+                            false => Err(fault),
+                        };
+                        let rest = rest.map_err(|fault| failed(fault, false))?;
                         drop(relay);
-                        runtime::timer::sleep(*rest).await;
+                        runtime::timer::sleep(rest).await;
                     }
                     may_be_kept = false;
                     lookup.log(Level::Info, NAME, None, &text);
