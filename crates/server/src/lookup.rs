@@ -303,6 +303,9 @@ impl<'a> Lookup<'a> {
         sub.auth_type = self.auth_type.or(sub.auth_type);
         sub.list_tag = self.list_tag.take();
         sub.no_cache &= self.no_cache;
+        // What is known of the URL belongs to the request (its request_config, which stays).
+        let handler = sub.mapped.handler;
+        sub.mapped = Mapped { handler, ..std::mem::take(&mut self.mapped) };
         let mut notes = std::mem::take(&mut self.notes);
         sub.notes.iter().for_each(|(name, value)| notes.set(name, value));
         sub.notes = notes;
