@@ -149,17 +149,41 @@ fn start_site(test: &str, mut site: Site, children: usize) -> Option<(Server, Fp
 }
 
 fn a_script_answers_while_it_runs(mpm: Mpm) {
-    let Some((server, _fpm)) = start("a_script_answers_while_it_runs", mpm, 2, &[]) else { return };
+    let test = "a_script_answers_while_it_runs";
+    for lines in [&[][..], &["SetOutputFilter DEFLATE"]] {
+        let Some((server, _fpm)) = start(test, mpm, 2, lines) else { return };
+        let mut client = server.connect();
+        let begun = Instant::now();
+        client.send("GET /slow.php?ms=700 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        let mut start = Vec::new();
+        while !start.ends_with(b"first\n\r\n") {
+            start.extend(client.read_some(1));
+        }
+        assert!(begun.elapsed() < Duration::from_millis(600), "the first part came with the last");
+        let rest = client.read_to_end();
+        assert!(rest.windows(5).any(|part| part == b"last\n"), "{}", rest.escape_ascii());
+    }
+}
+
+/// The coder holds nothing back while the script pauses.
+fn what_is_packed_comes_while_the_script_runs(mpm: Mpm) {
+    let test = "what_is_packed_comes";
+    let Some((server, _fpm)) = start(test, mpm, 2, &["SetOutputFilter DEFLATE"]) else { return };
     let mut client = server.connect();
     let begun = Instant::now();
-    client.send("GET /slow.php?ms=700 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    client.send(
+        "GET /slow.php?ms=700 HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\
+         Connection: close\r\n\r\n",
+    );
     let mut start = Vec::new();
-    while !start.ends_with(b"first\n\r\n") {
+    // An empty block without compression, which is what a flush ends with.
+    while !start.windows(4).any(|part| part == b"\x00\x00\xff\xff") {
         start.extend(client.read_some(1));
     }
     assert!(begun.elapsed() < Duration::from_millis(600), "the first part came with the last");
-    let rest = client.read_to_end();
-    assert!(rest.windows(5).any(|part| part == b"last\n"), "{}", rest.escape_ascii());
+    let head = String::from_utf8_lossy(&start);
+    assert!(head.contains("Content-Encoding: gzip") && head.contains("Vary: Accept-Encoding"));
+    client.read_to_end();
 }
 
 fn large_bodies_pass_both_ways_and_leave_no_memory_behind(mpm: Mpm) {
@@ -445,6 +469,7 @@ fn applications_that_talk_nonsense_are_an_error_and_no_more(mpm: Mpm) {
 each_mpm! {
     scripts_and_clients_see_what_they_see_with_apache,
     a_script_answers_while_it_runs,
+    what_is_packed_comes_while_the_script_runs,
     large_bodies_pass_both_ways_and_leave_no_memory_behind,
     a_body_without_a_length_is_measured_before_the_script_is_told,
     what_a_script_logs_is_in_the_error_log,
