@@ -24,6 +24,7 @@ const FILES: &[(&str, &str)] = &[
     ("mute.cgi", "#!/bin/sh\n"),
     ("bad.cgi", "#!/bin/sh\necho '<bad>'\necho"),
     ("env.php", ENVIRONMENT),
+    ("line.php", "<?php header(urldecode($_SERVER['QUERY_STRING'])); echo \"a body\\n\";"),
     ("front/env.php", ENVIRONMENT),
     ("front/sub/x", "x"),
     ("other/sub/x", "x"),
@@ -55,11 +56,35 @@ const DIFFERENTIAL: Set = Set {
         "GET /aliased/x HTTP/1.1",
         "GET /aliased/sub/ HTTP/1.1",
         "GET /indexed/ HTTP/1.1",
+        "GET /over/line.php?HTTP/1.1%20418%20Teapot HTTP/1.1",
+        "GET /over/line.php?Status:%20499 HTTP/1.1",
+        "GET /over/line.php?Status:%20520%20Odd HTTP/1.1",
+        "GET /over/line.php?Status:%20404%20Nope HTTP/1.1",
+        "GET /over/line.php?Status:%20503%20Busy HTTP/1.1",
+        "GET /over/line.php?Status:%20599%20%22odd%22 HTTP/1.1",
+        "GET /page/line.php?HTTP/1.1%20418%20Teapot HTTP/1.1",
+        "GET /page/line.php?Status:%20499 HTTP/1.1",
+        "GET /page/line.php?Status:%20520%20Odd HTTP/1.1",
+        "GET /page/line.php?Status:%20404%20Nope HTTP/1.1",
+        "GET /page/line.php?Status:%20503%20Busy HTTP/1.1",
+        "GET /page/line.php?Status:%20599%20%22odd%22 HTTP/1.1",
+        "GET /said/line.php?HTTP/1.1%20418%20Teapot HTTP/1.1",
+        "GET /said/line.php?Status:%20499 HTTP/1.1",
+        "GET /said/line.php?Status:%20520%20Odd HTTP/1.1",
+        "GET /said/line.php?Status:%20404%20Nope HTTP/1.1",
+        "GET /said/line.php?Status:%20503%20Busy HTTP/1.1",
+        "GET /said/line.php?Status:%20599%20%22odd%22 HTTP/1.1",
     ],
-    different: &[(
-        "POST /env.php HTTP/1.1\nContent-Length: 12\n\n0123456789ab",
-        "LimitRequestBody holds for bodies that are handed on, too",
-    )],
+    different: &[
+        (
+            "GET /page/line.php?HTTP/1.1%20404%20 HTTP/1.1",
+            "a status without a reason keeps the one that everybody knows",
+        ),
+        (
+            "POST /env.php HTTP/1.1\nContent-Length: 12\n\n0123456789ab",
+            "LimitRequestBody holds for bodies that are handed on, too",
+        ),
+    ],
 };
 
 fn scripts_and_clients_see_what_they_see_with_apache(mpm: Mpm) {

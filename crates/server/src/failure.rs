@@ -17,6 +17,8 @@ pub(crate) struct Failure(Box<Details>);
 #[derive(Debug)]
 pub(crate) struct Details {
     pub(crate) status: Status,
+    /// Code and reason in the words of a script.
+    pub(crate) status_line: Option<Vec<u8>>,
     /// Module that speaks, for LogLevel.
     pub(crate) module: &'static str,
     pub(crate) level: Level,
@@ -60,6 +62,7 @@ impl Failure {
         let text = text.into();
         Self(Box::new(Details {
             status,
+            status_line: None,
             module,
             level: Level::Info,
             id: None,

@@ -130,7 +130,9 @@ impl Answer {
             answer::keep_lasting(lookup, &mut self.head);
             // As in httpd the script runs to its end.
             let _ = self.relay.finish().await;
-            return Err(Failure::new(status, "proxy", "").into());
+            let mut failure = Failure::new(status, "proxy", "");
+            failure.status_line = self.head.status.map(|status| status.line().into_owned());
+            return Err(failure.into());
         }
         answer::response(lookup, self.head, self.relay).await
     }
