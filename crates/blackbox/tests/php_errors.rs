@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use blackbox::differential::{FRAMING, Set, compare_with};
 use blackbox::fpm::Fpm;
-use blackbox::{Mpm, each_mpm};
+use blackbox::{Mpm, Site, each_mpm};
 
 /// What a script is told, but for what tells the servers and the connections apart.
 const ENVIRONMENT: &str = "<?php
@@ -20,11 +20,14 @@ foreach ($_SERVER as $name => $value) if (is_string($value)) echo \"$name=$value
 echo 'body: ', file_get_contents('php://input'), \"\\n\";
 ";
 
+const LINE: &str = "<?php header(urldecode($_SERVER['QUERY_STRING'])); echo \"a body\\n\";";
+
 const FILES: &[(&str, &str)] = &[
     ("mute.cgi", "#!/bin/sh\n"),
+    ("close.cgi", "#!/bin/sh\necho 'Connection: close'\necho 'X-A: b'\necho\n"),
     ("bad.cgi", "#!/bin/sh\necho '<bad>'\necho"),
     ("env.php", ENVIRONMENT),
-    ("line.php", "<?php header(urldecode($_SERVER['QUERY_STRING'])); echo \"a body\\n\";"),
+    ("line.php", LINE),
     ("front/env.php", ENVIRONMENT),
     ("front/sub/x", "x"),
     ("other/sub/x", "x"),
@@ -48,6 +51,9 @@ const DIFFERENTIAL: Set = Set {
         "GET /closed HTTP/1.1",
         "GET /mute.cgi HTTP/1.1",
         "GET /bad.cgi HTTP/1.1",
+        "GET /line.php?Connection:%20close HTTP/1.1\nConnection: keep-alive",
+        "GET /close.cgi HTTP/1.1\nConnection: keep-alive",
+        "GET /line.php?HTTP/1.1%20404%20Not%20Found HTTP/1.1\nConnection: keep-alive",
         "GET /front/sub/ HTTP/1.1",
         "GET /front/ HTTP/1.1",
         "GET /front/a/b?c HTTP/1.1",
@@ -97,6 +103,27 @@ fn scripts_and_clients_see_what_they_see_with_apache(mpm: Mpm) {
     });
 }
 
+fn a_script_may_end_the_connection(mpm: Mpm) {
+    let site = Site::new(mpm).file("line.php", LINE);
+    let socket = site.root().join("fpm.sock");
+    let handler = format!("SetHandler \"proxy:unix:{}|fcgi://localhost\"", socket.display());
+    let Some(_fpm) = Fpm::start("a_script_may_end", &socket, 2) else { return };
+    let server = site.directives(&["<Files *.php>", &handler, "</Files>"]).start();
+    let mut client = server.connect();
+    // What else it says of the connection is for the server to say.
+    for line in ["Connection:%20X-A", "Keep-Alive:%20timeout=99", "Connection:%20keep-alive"] {
+        let response = client.get(&format!("/line.php?{line}"));
+        let of_script = ["X-A", "timeout=99"]
+            .iter()
+            .any(|text| response.fields.iter().any(|field| field.1 == text.as_bytes()));
+        assert!(response.status == 200 && !response.says_close() && !of_script, "{response:?}");
+    }
+    let response = client.get("/line.php?Connection:%20X-A,%20close");
+    assert_eq!(response.field("Connection"), Some("close"), "{response:?}");
+    client.assert_closed();
+}
+
 each_mpm! {
+    a_script_may_end_the_connection,
     scripts_and_clients_see_what_they_see_with_apache,
 }
