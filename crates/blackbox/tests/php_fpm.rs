@@ -277,7 +277,7 @@ fn a_child_that_dies_costs_a_safe_request_nothing(mpm: Mpm) {
     assert!(Path::new(&second).exists() && server.error_text().contains("AH01067"));
 }
 
-/// On a connection that was kept, on one of its own, and once more: a child may be ended by a reload.
+/// On a connection that was kept, on one of its own, and once more, as a reload may ask for.
 fn a_script_that_crashes_is_run_three_times_at_most(mpm: Mpm) {
     let Some((server, _fpm)) = start("a_script_that_crashes", mpm, 3, &[]) else { return };
     fs::set_permissions(server.logs().path(), std::os::unix::fs::PermissionsExt::from_mode(0o777))

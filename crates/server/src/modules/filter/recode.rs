@@ -97,8 +97,8 @@ pub(crate) async fn recode(
     }
 }
 
-/// Whether the body has at most `count` bytes. Of a stream that is known only if all of it is there:
-/// one that is still being made is sent as it comes, however little that is.
+/// Whether the body has at most `count` bytes. Of a stream that is known only if all of it is
+/// there: one that is still being made is sent as it comes, however little that is.
 pub(crate) async fn is_shorter(body: &mut Body, count: u64) -> bool {
     let [Piece::Stream(source)] = body.pieces.as_mut_slice() else {
         return body.len().is_some_and(|length| length <= count);

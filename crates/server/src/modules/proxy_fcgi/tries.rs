@@ -44,9 +44,9 @@ impl Tries {
         }
     }
 
-    /// Why the next try must not be made, though there is a connection for it: the last one may have
-    /// come to nothing by the script itself. Where another process listens now than before, it was
-    /// the end of that listener, with the requests that waited there and that nobody had accepted.
+    /// Why the next try must not be made, though there is a connection for it: the last one may
+    /// have come to nothing by the script itself. Where another process listens now than before, it
+    /// was the end of that listener, with the requests that waited there, accepted by nobody.
     pub(super) fn refuse(&mut self, listener: impl FnOnce() -> Listener) -> Option<Fault> {
         let (fault, before) = self.last.take()?;
         (self.failed >= CHILDREN && !is_another(listener(), before)).then_some(fault)
