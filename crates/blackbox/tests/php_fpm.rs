@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use blackbox::differential::{FRAMING, Set, compare_with};
 use blackbox::fpm::Fpm;
-use blackbox::{Mpm, Server, Site, each_mpm, process, wait_for};
+use blackbox::{Client, Mpm, Server, Site, each_mpm, process, wait_for};
 
 /// What a script is told, but for what tells the servers and the connections apart: mod_proxy tells
 /// scripts that it keeps no connection to them.
@@ -66,6 +66,11 @@ const SCRIPTS: &[(&str, &str)] = &[
         "late.php",
         "<?php file_put_contents($_GET['log'], \"x\", FILE_APPEND); usleep(1200000); \
       posix_kill(getmypid(), 9); sleep(5);",
+    ),
+    (
+        "crash.php",
+        "<?php file_put_contents($_GET['log'], \"x\", FILE_APPEND); posix_kill(getmypid(), 9); \
+      sleep(5);",
     ),
     ("plain.txt", "not a script\n"),
     ("bad?name.php", "<?php echo 'never';"),
@@ -144,17 +149,41 @@ fn start_site(test: &str, mut site: Site, children: usize) -> Option<(Server, Fp
 }
 
 fn a_script_answers_while_it_runs(mpm: Mpm) {
-    let Some((server, _fpm)) = start("a_script_answers_while_it_runs", mpm, 2, &[]) else { return };
+    let test = "a_script_answers_while_it_runs";
+    for lines in [&[][..], &["SetOutputFilter DEFLATE"]] {
+        let Some((server, _fpm)) = start(test, mpm, 2, lines) else { return };
+        let mut client = server.connect();
+        let begun = Instant::now();
+        client.send("GET /slow.php?ms=700 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        let mut start = Vec::new();
+        while !start.ends_with(b"first\n\r\n") {
+            start.extend(client.read_some(1));
+        }
+        assert!(begun.elapsed() < Duration::from_millis(600), "the first part came with the last");
+        let rest = client.read_to_end();
+        assert!(rest.windows(5).any(|part| part == b"last\n"), "{}", rest.escape_ascii());
+    }
+}
+
+/// The coder holds nothing back while the script pauses.
+fn what_is_packed_comes_while_the_script_runs(mpm: Mpm) {
+    let test = "what_is_packed_comes";
+    let Some((server, _fpm)) = start(test, mpm, 2, &["SetOutputFilter DEFLATE"]) else { return };
     let mut client = server.connect();
     let begun = Instant::now();
-    client.send("GET /slow.php?ms=700 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    client.send(
+        "GET /slow.php?ms=700 HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\
+         Connection: close\r\n\r\n",
+    );
     let mut start = Vec::new();
-    while !start.ends_with(b"first\n\r\n") {
+    // An empty block without compression, which is what a flush ends with.
+    while !start.windows(4).any(|part| part == b"\x00\x00\xff\xff") {
         start.extend(client.read_some(1));
     }
     assert!(begun.elapsed() < Duration::from_millis(600), "the first part came with the last");
-    let rest = client.read_to_end();
-    assert!(rest.windows(5).any(|part| part == b"last\n"), "{}", rest.escape_ascii());
+    let head = String::from_utf8_lossy(&start);
+    assert!(head.contains("Content-Encoding: gzip") && head.contains("Vary: Accept-Encoding"));
+    client.read_to_end();
 }
 
 fn large_bodies_pass_both_ways_and_leave_no_memory_behind(mpm: Mpm) {
@@ -213,6 +242,8 @@ fn without_fpm_the_answer_is_503_with_a_line_that_helps(mpm: Mpm) {
     assert!(!response.text().contains("<?php"));
     let log = server.error_text();
     assert!(log.contains("AH02454") && log.contains("does PHP-FPM run?"), "{log}");
+    let script = server.root().join("hello.php");
+    assert!(log.contains(&format!(") failed [{}, after 1.", script.display())), "{log}");
 }
 
 fn a_fpm_that_is_away_for_a_moment_is_waited_for(mpm: Mpm) {
@@ -244,6 +275,24 @@ fn a_child_that_dies_costs_a_safe_request_nothing(mpm: Mpm) {
     );
     assert_eq!(server.exchange(request).status, 503);
     assert!(Path::new(&second).exists() && server.error_text().contains("AH01067"));
+}
+
+/// On a connection that was kept, on one of its own, and once more, as a reload may ask for.
+fn a_script_that_crashes_is_run_three_times_at_most(mpm: Mpm) {
+    let Some((server, _fpm)) = start("a_script_that_crashes", mpm, 3, &[]) else { return };
+    fs::set_permissions(server.logs().path(), std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .unwrap();
+    let runs = |name: &str, client: &mut Client| {
+        let log = server.logs().join(name);
+        let response = client.get(&format!("/crash.php?log={}", log.display()));
+        assert_eq!(response.status, 503, "{}", response.text());
+        fs::read_to_string(log).unwrap().len()
+    };
+    assert_eq!(runs("fresh", &mut server.connect()), 2);
+    let mut client = server.connect();
+    assert_eq!(client.get("/hello.php").text(), "Hello\n");
+    assert!((2..=3).contains(&runs("kept", &mut client)));
+    assert_eq!(server.get("/hello.php").text(), "Hello\n");
 }
 
 fn a_script_that_has_worked_is_not_run_again(mpm: Mpm) {
@@ -401,26 +450,33 @@ fn applications_that_talk_nonsense_are_an_error_and_no_more(mpm: Mpm) {
         (b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), 503, "AH01068"),
         (b"\x01\x06\x00\x07\x00\x01\x00\x00x".to_vec(), 503, "AH01069"),
         (output(b"hello"), 503, "AH01067"),
-        ([output(b"hello"), END.to_vec()].concat(), 500, "before headers"),
-        ([output(b"a\nb\n"), END.to_vec()].concat(), 500, "Bad header"),
+        ([output(b"hello"), END.to_vec()].concat(), 500, "script output before headers: x.php ["),
+        (
+            [output(b"a\nb\n"), END.to_vec()].concat(),
+            500,
+            "malformed header from script 'x.php': Bad header: a [",
+        ),
         ([output(b"X: \x01\n\na"), END.to_vec()].concat(), 502, "AH02430"),
     ];
     for (answer, status, line) in rows {
         let (found, log) = misbehave(mpm, &answer);
         assert_eq!(found, status, "{}: {log}", answer.escape_ascii());
         assert!(log.contains(line), "{}: {log}", answer.escape_ascii());
+        assert!(log.contains("/x.php, after 0."), "{}: {log}", answer.escape_ascii());
     }
 }
 
 each_mpm! {
     scripts_and_clients_see_what_they_see_with_apache,
     a_script_answers_while_it_runs,
+    what_is_packed_comes_while_the_script_runs,
     large_bodies_pass_both_ways_and_leave_no_memory_behind,
     a_body_without_a_length_is_measured_before_the_script_is_told,
     what_a_script_logs_is_in_the_error_log,
     without_fpm_the_answer_is_503_with_a_line_that_helps,
     a_fpm_that_is_away_for_a_moment_is_waited_for,
     a_child_that_dies_costs_a_safe_request_nothing,
+    a_script_that_crashes_is_run_three_times_at_most,
     a_script_that_has_worked_is_not_run_again,
     a_script_that_is_silent_for_too_long_is_504,
     waiting_scripts_do_not_hold_up_others,

@@ -145,6 +145,9 @@ fn a_member_that_is_away_costs_nobody_anything(mpm: Mpm) {
     let begun = Instant::now();
     assert_eq!(group.counts(10), HashMap::from([(1, 10)]));
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    let log = group.server.error_text();
+    let why = log.find("AH02454").filter(|at| log[*at..].contains("/fpm0.sock"));
+    assert!(why.is_some() && why < log.find("AH00959"), "{log}");
     for length in [3, 200_000] {
         let body = "x".repeat(length);
         for framing in [

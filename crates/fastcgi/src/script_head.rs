@@ -196,6 +196,12 @@ impl ScriptHead {
         }
     }
 
+    /// Whether it asks for the connection to end with the answer.
+    pub fn closes(&self) -> bool {
+        let mut fields = self.hop_by_hop.iter().filter(|field| is(&field.0, "Connection"));
+        fields.any(|field| scan::list(&field.1).any(|option| is(option, "close")))
+    }
+
     fn add(&mut self, name: &[u8], value: &[u8]) {
         let field = || (name.to_vec(), value.to_vec());
         match kind_of(name) {

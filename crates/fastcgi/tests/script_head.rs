@@ -377,6 +377,19 @@ fn fields_about_the_connection_stand_apart() {
 }
 
 #[test]
+fn a_script_may_ask_for_the_end_of_the_connection() {
+    for (text, wanted) in [
+        ("Connection: close\n", true),
+        ("connection: X, Close\n", true),
+        ("Connection: keep-alive\nConnection: close\n", true),
+        ("Connection: closed\nUpgrade: close\n", false),
+    ] {
+        let head = parse(&with_body(text)).unwrap().head;
+        assert_eq!(head.closes(), wanted, "{text}");
+    }
+}
+
+#[test]
 fn dates_are_kept_for_whoever_has_a_clock() {
     let text = "Last-Modified: yesterday\nLast-Modified: Thu, 01 Jan 2015 00:00:00 GMT\n";
     let head = parse(&with_body(text)).unwrap().head;

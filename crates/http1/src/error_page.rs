@@ -9,6 +9,8 @@ use message::escape::html_escape;
 /// What a page may mention. Only some pages mention any of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageFacts<'a> {
+    /// Code, blank and reason of a script, where the page is for its status; they are the title.
+    pub line: Option<&'a [u8]>,
     /// The request method.
     pub method: &'a [u8],
     /// The Location field of a redirection.
@@ -36,9 +38,10 @@ pub fn error_page(status: Status, facts: &PageFacts<'_>, out: &mut Vec<u8>) {
     let status = if status.known_line().is_some() { status } else { Status::INTERNAL_SERVER_ERROR };
     put(out, DOCTYPE);
     put(out, "<html><head>\n<title>");
-    put(out, status.line());
+    let line = facts.line.unwrap_or(status.line().as_bytes());
+    html_escape(line, out);
     put(out, "</title>\n</head><body>\n<h1>");
-    put(out, status.reason());
+    html_escape(line.get(4..).unwrap_or_default(), out);
     put(out, "</h1>\n");
     write_text(status, facts, out);
     if let Some(also) = facts.also {

@@ -17,7 +17,10 @@ pub(crate) fn choose<'a>(
 ) -> Result<Lookup<'a>, Box<Response>> {
     let own_page = || Box::new(page(lookup, failure, None));
     let settings = lookup.settings.clone();
-    let Some(document) = settings.core.error_document(failure.status.code()) else {
+    // A code that httpd does not know is as good as 500 (ap_index_of_response).
+    let known =
+        failure.status.known_line().map_or(Status::INTERNAL_SERVER_ERROR, |_| failure.status);
+    let Some(document) = settings.core.error_document(known.code()) else {
         return Err(own_page());
     };
     let (ErrorDocument::Text(text) | ErrorDocument::Url(text)) = document else {
@@ -37,8 +40,10 @@ pub(crate) fn choose<'a>(
     };
     let mut next = lookup.redirected(path, query, failure.status.code(), Some(Method::Get));
     next.env.set("REDIRECT_REQUEST_METHOD", lookup.request.view().method());
-    if !failure.text.is_empty() {
-        next.env.set("REDIRECT_ERROR_NOTES", failure.text.as_bytes());
+    // What the log says is not for everybody: it names files (the note `error-notes`).
+    let notes = [failure.remark.as_bytes(), &failure.notes].concat();
+    if !notes.is_empty() {
+        next.env.set("REDIRECT_ERROR_NOTES", notes);
     }
     Ok(next)
 }
@@ -47,14 +52,25 @@ pub(crate) fn choose<'a>(
 fn text_page(lookup: &Lookup<'_>, failure: &Failure, text: Vec<u8>) -> Response {
     let mut response = page(lookup, failure, None);
     response.body = crate::response::Body::bytes(text);
+    response.status_line.clone_from(&failure.status_line);
     response
+}
+
+/// What stands on a page about a status in the words of a script (ap_send_error_response).
+fn title(line: &[u8]) -> Option<Vec<u8>> {
+    match line.get(4..)? {
+        [] => Some([line, b"Unknown Reason"].concat()),
+        [first, ..] => first.is_ascii_alphanumeric().then(|| line.to_vec()),
+    }
 }
 
 /// httpd's page. `also` is the status of an error document that failed.
 pub(crate) fn page(lookup: &Lookup<'_>, failure: &Failure, also: Option<Status>) -> Response {
     let view = lookup.request.view();
     let signature = signature(lookup, "<hr>\n");
+    let title = failure.status_line.as_deref().and_then(title);
     let facts = PageFacts {
+        line: title.as_deref(),
         method: view.method(),
         expect: view.get(Known::Expect),
         location: failure.location(),
@@ -65,6 +81,7 @@ pub(crate) fn page(lookup: &Lookup<'_>, failure: &Failure, also: Option<Status>)
         variants: &failure.variants,
     };
     let mut response = Response::canned(failure.status, &facts);
+    response.status_line = title.clone().or_else(|| failure.status_line.clone());
     if lookup.env.has("suppress-error-charset") {
         response.content_type = Some("text/html".to_owned());
     }

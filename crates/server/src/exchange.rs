@@ -259,7 +259,7 @@ fn look_up(lookup: &mut Lookup<'_>) -> Result<Handler, Stop> {
         phase::run(&lookup.site().phases.read, lookup)?;
     }
     phase::process(lookup)?;
-    check_body(lookup.request.body(), lookup.settings.core.limit_request_body())?;
+    check_body(lookup.body(), lookup.settings.core.limit_request_body())?;
     phase::resolve(lookup)
 }
 

@@ -4,6 +4,7 @@
 use crate::log::level::Level;
 use crate::response::Field;
 use message::Status;
+use message::escape::html_escape;
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 
@@ -16,6 +17,8 @@ pub(crate) struct Failure(Box<Details>);
 #[derive(Debug)]
 pub(crate) struct Details {
     pub(crate) status: Status,
+    /// Code and reason in the words of a script.
+    pub(crate) status_line: Option<Vec<u8>>,
     /// Module that speaks, for LogLevel.
     pub(crate) module: &'static str,
     pub(crate) level: Level,
@@ -35,6 +38,8 @@ pub(crate) struct Details {
     pub(crate) remark: &'static str,
     /// A list for httpd's page of a 300 or 406, HTML (the note `variant-list`).
     pub(crate) variants: Vec<u8>,
+    /// What error documents are told as ERROR_NOTES beside the remark; HTML.
+    pub(crate) notes: Vec<u8>,
 }
 
 impl Deref for Failure {
@@ -57,6 +62,7 @@ impl Failure {
         let text = text.into();
         Self(Box::new(Details {
             status,
+            status_line: None,
             module,
             level: Level::Info,
             id: None,
@@ -67,6 +73,7 @@ impl Failure {
             always: None,
             remark: "",
             variants: Vec::new(),
+            notes: Vec::new(),
         }))
     }
 
@@ -124,6 +131,12 @@ impl Failure {
     /// With a list of variants to choose from.
     pub(crate) fn variants(mut self, html: Vec<u8>) -> Self {
         self.variants = html;
+        self
+    }
+
+    /// With a text for error documents (APLOG_TOCLIENT of httpd).
+    pub(crate) fn notes(mut self, text: &[u8]) -> Self {
+        html_escape(text, &mut self.notes);
         self
     }
 

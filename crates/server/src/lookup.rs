@@ -20,6 +20,7 @@ use crate::site::host::Host;
 use crate::site::locate::Layers;
 use crate::site::settings::Settings;
 use crate::table::Table;
+use http1::BodyLength;
 use message::Method;
 use runtime::file::{Errno, Kind, Status};
 use std::borrow::Cow;
@@ -165,6 +166,8 @@ pub(crate) struct Lookup<'a> {
     pub(crate) may_be_planned: bool,
     /// What it was made of, if a request like it was there before.
     pub(crate) plan: Option<Rc<Plan>>,
+    /// The body that the client sent went with the request whose error document this is.
+    pub(crate) has_lost_body: bool,
     /// The answer is for this request only: something beyond path, method and host was asked for.
     is_personal: Cell<bool>,
     /// The answer tells of the second in which it was made.
@@ -214,6 +217,7 @@ impl<'a> Lookup<'a> {
             judged: None,
             may_be_planned: false,
             plan: None,
+            has_lost_body: false,
             is_personal: Cell::new(false),
             is_momentary: Cell::new(false),
         }
@@ -236,6 +240,7 @@ impl<'a> Lookup<'a> {
         (sub.redirects, sub.depth) = (self.redirects, self.depth + 1);
         sub.answers.clone_from(&self.answers);
         sub.judged.clone_from(&self.judged);
+        sub.has_lost_body = self.has_lost_body;
         sub.is_personal.set(self.is_personal.get());
         sub
     }
@@ -282,6 +287,7 @@ impl<'a> Lookup<'a> {
             judged: self.judged.clone(),
             may_be_planned: self.may_be_planned,
             plan: self.plan.clone(),
+            has_lost_body: self.has_lost_body,
             is_personal: self.is_personal.clone(),
             is_momentary: self.is_momentary.clone(),
         }
@@ -299,6 +305,9 @@ impl<'a> Lookup<'a> {
         sub.auth_type = self.auth_type.or(sub.auth_type);
         sub.list_tag = self.list_tag.take();
         sub.no_cache &= self.no_cache;
+        // What is known of the URL belongs to the request (its request_config, which stays).
+        let handler = sub.mapped.handler;
+        sub.mapped = Mapped { handler, ..std::mem::take(&mut self.mapped) };
         let mut notes = std::mem::take(&mut self.notes);
         sub.notes.iter().for_each(|(name, value)| notes.set(name, value));
         sub.notes = notes;
@@ -348,6 +357,7 @@ impl<'a> Lookup<'a> {
         next.redirects = self.redirects + 1;
         next.answers.clone_from(&self.answers);
         next.judged.clone_from(&self.judged);
+        next.has_lost_body = self.has_lost_body || status != 200;
         next.original = self.original.clone().or_else(|| {
             Some(Rc::new(Original {
                 path: self.path.clone(),
@@ -365,6 +375,11 @@ impl<'a> Lookup<'a> {
 
     pub(crate) fn site(&self) -> &'a Site {
         self.context.site()
+    }
+
+    /// How long its body is. An error document has none, whatever the client sent (`ap_die_r`).
+    pub(crate) fn body(&self) -> BodyLength {
+        if self.has_lost_body { BodyLength::None } else { self.request.body() }
     }
 
     /// A field of the request; the answer depends on it.

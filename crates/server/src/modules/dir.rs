@@ -192,15 +192,10 @@ fn fallback(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
         return Ok(());
     }
     let url = url.to_owned();
-    let asked = [&lookup.path[..], &[]].concat();
-    let mut found = phase::look_up(lookup, url.as_bytes(), lookup.query.clone())?;
-    if !is_answer(&found) {
-        return Ok(());
+    let found = phase::look_up(lookup, url.as_bytes(), lookup.query.clone())?;
+    if is_answer(&found) {
+        lookup.adopt(found);
     }
-    // As behind an internal redirect, so that a script sees what was asked for.
-    found.env.set("REDIRECT_URL", asked);
-    found.env.set("REDIRECT_STATUS", "200");
-    lookup.adopt(found);
     Ok(())
 }
 

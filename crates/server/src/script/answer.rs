@@ -44,7 +44,11 @@ pub(crate) fn describe(lookup: &mut Lookup<'_>, head: ScriptHead) -> (Response, 
     response.status_line = head.status.as_ref().map(|status| status.line().into_owned());
     let content_type = head.content_type.as_deref();
     response.content_type = content_type.map(|text| String::from_utf8_lossy(text).into_owned());
+    let closes = head.closes();
     response.fields.extend(fields(head.fields));
+    if closes {
+        response.set("Connection", "close");
+    }
     let now_s = lookup.request.start_us.div_euclid(1_000_000);
     let modified = head.last_modified.iter().filter_map(|text| parse_http_date(text));
     let modified_s = modified.max().map(|modified_s| modified_s.min(now_s));

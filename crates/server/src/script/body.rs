@@ -48,13 +48,16 @@ impl Body {
     ) -> Result<Self, Refusal> {
         let Some(incoming) = lookup.request.incoming.clone() else { return Ok(Self::None) };
         // It belongs to the request that this one has come from.
+        if lookup.has_lost_body {
+            return Ok(Self::None);
+        }
         let is_get = lookup.method == Some(Method::Get) && lookup.purpose == Purpose::Redirected;
         if is_get && lookup.request.method() != Some(Method::Get) {
             return Ok(Self::None);
         }
         incoming.want(lookup.settings.core.limit_request_body());
         let spent = &lookup.request.spent;
-        match (unpacker, lookup.request.body()) {
+        match (unpacker, lookup.body()) {
             (Some(unpacker), _) => {
                 Spool::unpack(&incoming, unpacker, spent).await.map(Self::Spooled)
             }

@@ -5,6 +5,7 @@
 pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod environment;
+pub(crate) mod fault;
 pub(crate) mod spool;
 pub(crate) mod template;
 

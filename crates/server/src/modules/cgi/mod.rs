@@ -24,9 +24,9 @@ use crate::modules::suexec;
 use crate::phase::{self, Stop};
 use crate::representation;
 use crate::response::{Body, Response};
-use crate::script::answer;
 use crate::script::body::Body as RequestBody;
 use crate::script::environment::environment;
+use crate::script::{self, answer};
 use crate::site::builder::Builder;
 use crate::table::Table;
 use config::Module;
@@ -264,12 +264,7 @@ impl Flavor {
     }
 
     fn of_script(&self, lookup: &Lookup<'_>, fault: &ScriptFault) -> Failure {
-        let text = fault.message(lookup.file_name());
-        let text = String::from_utf8_lossy(&text).into_owned();
-        let module = if fault.id().is_some() { "http" } else { self.name };
-        let mut failure = Failure::new(fault.status(), module, text).at_error();
-        failure.id = fault.id();
-        failure
+        script::fault::failure(fault, lookup.file_name(), self.name)
     }
 
     /// The script has not answered. Before the next one runs, what it complains about is logged.
@@ -385,6 +380,7 @@ fn order(lookup: &mut Lookup<'_>, body: &RequestBody) -> Order {
     let mut env = environment(lookup, settings.core.variables());
     if let RequestBody::Spooled(spool) = body {
         env.set("CONTENT_LENGTH", spool.length().to_string());
+        env.unset("HTTP_TRANSFER_ENCODING");
     }
     lookup.env = env;
     let path = lookup.place.path();

@@ -147,7 +147,7 @@ fn check(lookup: &mut Lookup<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
 /// The body of the request: all of it, if it is small or does not say how long it is.
 async fn request_body(lookup: &Lookup<'_>) -> Result<RequestBody, Failure> {
     let settings = &lookup.host.modules.fcgid;
-    let said = match lookup.request.body() {
+    let said = match lookup.body() {
         BodyLength::Length(length) => Some(length),
         BodyLength::None | BodyLength::Chunked => None,
     };
@@ -247,12 +247,7 @@ fn failed(lookup: &Lookup<'_>, fault: Fault) -> Failure {
 
 /// What it says is no answer: httpd's library complains, and not the module.
 fn of_script(lookup: &Lookup<'_>, fault: &ScriptFault) -> Failure {
-    let text = fault.message(lookup.file_name());
-    let text = String::from_utf8_lossy(&text).into_owned();
-    let module = if fault.id().is_some() { "http" } else { "core" };
-    let mut failure = Failure::new(fault.status(), module, text).at_error();
-    failure.id = fault.id();
-    failure
+    script::fault::failure(fault, lookup.file_name(), "core")
 }
 
 /// The response that a script has begun. Its body follows as it comes, unless it is there already.

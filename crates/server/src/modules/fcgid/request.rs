@@ -23,7 +23,7 @@ pub(super) fn head(lookup: &mut Lookup<'_>, body: &Body) -> Arc<(Vec<u8>, Exchan
     let settings = lookup.settings.clone();
     let mut env = environment(lookup, settings.core.variables());
     // Debian's mod_fcgid has read the body by now, and says its length even if there is none.
-    let length = match (body, lookup.request.body()) {
+    let length = match (body, lookup.body()) {
         (Body::Spooled(spool), _) => spool.length(),
         (Body::Incoming(_), BodyLength::Length(length)) => length,
         _ => 0,

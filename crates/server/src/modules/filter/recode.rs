@@ -97,20 +97,22 @@ pub(crate) async fn recode(
     }
 }
 
-/// Whether the body has at most `count` bytes. To know that of a stream, its beginning is awaited.
+/// Whether the body has at most `count` bytes. Of a stream that is known only if all of it is
+/// there: one that is still being made is sent as it comes, however little that is.
 pub(crate) async fn is_shorter(body: &mut Body, count: u64) -> bool {
     let [Piece::Stream(source)] = body.pieces.as_mut_slice() else {
         return body.len().is_some_and(|length| length <= count);
     };
     let mut start = Vec::new();
     while start.len() as u64 <= count {
-        match poll_fn(|task| source.poll_next(task)).await {
-            Ok(Some(bytes)) => start.extend(bytes),
-            Ok(None) => {
+        match poll_fn(|task| Poll::Ready(source.poll_next(task))).await {
+            Poll::Pending => break,
+            Poll::Ready(Ok(Some(bytes))) => start.extend(bytes),
+            Poll::Ready(Ok(None)) => {
                 *body = Body::bytes(start);
                 return true;
             }
-            Err(error) => {
+            Poll::Ready(Err(error)) => {
                 *source = Box::new(Broken(Some(error)));
                 break;
             }

@@ -61,14 +61,13 @@ impl Group {
             match self.ask(lookup, &member, &work, busy).await {
                 Ok(response) => return Ok(response),
                 Err(Asked::Stop(stop)) => return Err(stop),
-                Err(Asked::Failed(failed)) => {
+                Err(Asked::Failed(mut failed)) => {
+                    failed.log(lookup);
                     let may_ask_another = self.judge(lookup, &member, &failed, &work);
                     if !may_ask_another {
                         return Err(failed.failure.into());
                     }
-                    if let Some(before) = last.replace(failed.failure) {
-                        lookup.context.log_failure(&before, lookup);
-                    }
+                    last = Some(failed.failure);
                     tried.push(nth);
                 }
             }

@@ -11,7 +11,7 @@ use crate::log::ration::Ration;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::response::{Body, Response};
-use crate::script::answer;
+use crate::script::{self, answer};
 use crate::server::Server;
 use fastcgi::ScriptHead;
 use fastcgi::record::Kind;
@@ -183,7 +183,7 @@ pub(super) fn failure(tried: &Tried<'_>, fault: Fault) -> Failure {
                 Place::Socket(_) => (2454, "attempt to connect to Unix domain socket"),
                 Place::Port(_) => (957, "attempt to connect to"),
             };
-            let text = format!("FCGI: {what} {shown} ({}) failed", hint(&error));
+            let text = format!("FCGI: {what} {shown} ({}) failed [{tried}]", hint(&error));
             let failure = new(Status::SERVICE_UNAVAILABLE, id, text);
             match error.raw_os_error() {
                 Some(number) => failure.os_error(number),
@@ -212,7 +212,12 @@ pub(super) fn failure(tried: &Tried<'_>, fault: Fault) -> Failure {
             fault.id().unwrap_or(1075),
             format!("{text} ({shown}) [{tried}]"),
         ),
-        Fault::Script(fault) => new(fault.status(), fault.id().unwrap_or(1070), text),
+        Fault::Script(fault) => {
+            let mut failure = script::fault::failure(&fault, &tried.script, NAME);
+            failure.id = failure.id.or(Some(1070));
+            failure.text = format!("{} [{tried}]", failure.text);
+            failure
+        }
     }
 }
 

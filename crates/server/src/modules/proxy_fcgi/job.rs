@@ -4,6 +4,7 @@
 use super::answer;
 use super::relay::{Fault, Relay, Talk};
 use super::settings::BackendType;
+use super::tries::Tries;
 use super::{NAME, Target};
 use crate::accounting::Waits;
 use crate::failure::Failure;
@@ -26,13 +27,6 @@ use runtime::clock;
 use runtime::file::Errno;
 use scoreboard::Cause;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// When an application goes away while it has a request that does no harm and has not answered, it
-/// is asked again after these: when one that ends has ended, and the next has begun. (Where the
-/// connection was an old one, another one is tried before that.)
-const RETRY_RESTS: [Duration; 3] =
-    [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(300)];
 
 /// The request.
 #[derive(Clone, Debug)]
@@ -66,6 +60,14 @@ pub(crate) struct Failed {
     pub(crate) is_unreachable: bool,
 }
 
+impl Failed {
+    /// Say so now, before what follows from it; it is not said again.
+    pub(crate) fn log(&mut self, lookup: &Lookup<'_>) {
+        lookup.context.log_failure(&self.failure, lookup);
+        self.failure.text.clear();
+    }
+}
+
 /// An answer that has begun.
 pub(crate) struct Answer {
     head: ScriptHead,
@@ -75,13 +77,13 @@ pub(crate) struct Answer {
 impl Work {
     /// Of a request. A body whose length nobody says is read to its end.
     pub(crate) async fn of(lookup: &Lookup<'_>) -> Result<Self, Stop> {
-        let unpacker = Unpacker::of(lookup);
+        let unpacker = Unpacker::of(lookup).filter(|_| !lookup.has_lost_body);
         let unpacked = unpacker.as_ref().map(|unpacker| unpacker.coding_left.clone());
         let body = Body::through(lookup, unpacker).await.map_err(Failure::from)?;
         // To ask again does no harm, and nothing of the request is lost.
         let is_safe = matches!(body, Body::None)
             && matches!(lookup.method, Some(Method::Get | Method::Head | Method::Options));
-        let length = match (&body, lookup.request.body()) {
+        let length = match (&body, lookup.body()) {
             (Body::Spooled(spool), _) => spool.length(),
             (_, BodyLength::Length(length)) => length,
             _ => 0,
@@ -128,7 +130,9 @@ impl Answer {
             answer::keep_lasting(lookup, &mut self.head);
             // As in httpd the script runs to its end.
             let _ = self.relay.finish().await;
-            return Err(Failure::new(status, "proxy", "").into());
+            let mut failure = Failure::new(status, "proxy", "");
+            failure.status_line = self.head.status.map(|status| status.line().into_owned());
+            return Err(failure.into());
         }
         answer::response(lookup, self.head, self.relay).await
     }
@@ -167,8 +171,9 @@ impl Job {
                 worker.inspect(|worker| worker.recover());
                 answer.respond(lookup).await
             }
-            Err(failed) => {
+            Err(mut failed) => {
                 if let Some(worker) = worker.filter(|_| failed.is_unreachable) {
+                    failed.log(lookup);
                     worker.leave_alone(lookup);
                 }
                 Err(failed.failure.into())
@@ -205,7 +210,7 @@ impl Job {
         let addresses = self.target.addresses(&lookup.request.spent).await;
         let addresses = addresses.map_err(|error| unsent(Fault::Unreachable(error)))?;
         let pool = lookup.context.pool(&addresses[0]);
-        let mut rests = RETRY_RESTS.iter().filter(|_| self.is_patient);
+        let mut tries = Tries::default();
         let mut may_be_kept = work.is_safe;
         loop {
             let mut waits = Waits::new(lookup.request.spent.clone());
@@ -222,14 +227,21 @@ impl Job {
             let waits = (waits, may_be_kept);
             let relay = Relay::start(lease, &addresses, &head, talk, waits).await;
             let mut relay = relay.map_err(unsent)?;
+            if let Some(fault) = tries.refuse(|| relay.listener()) {
+                return Err(failed(fault, false));
+            }
             match relay.head().await {
                 Ok(head) => return Ok(Answer { head, relay }),
                 Err(fault) if work.is_safe && relay.is_untouched(&fault) => {
                     let text = once_more(&fault, self.target.shown());
                     if !relay.was_kept() {
-                        let rest = rests.next().ok_or_else(|| failed(fault, false))?;
+                        let rest = match self.is_patient {
+                            true => tries.rest(fault, relay.listener()),
+                            false => Err(fault),
+                        };
+                        let rest = rest.map_err(|fault| failed(fault, false))?;
                         drop(relay);
-                        runtime::timer::sleep(*rest).await;
+                        runtime::timer::sleep(rest).await;
                     }
                     may_be_kept = false;
                     lookup.log(Level::Info, NAME, None, &text);
@@ -301,9 +313,7 @@ impl Job {
     fn variables(&self, lookup: &Lookup<'_>, work: &Work) -> Result<Table, Failure> {
         let settings = &lookup.settings;
         let mut env = environment(lookup, settings.core.variables());
-        if let Body::Spooled(spool) = &work.body {
-            env.set("CONTENT_LENGTH", spool.length().to_string());
-        }
+        tell_length(lookup, &work.body, &mut env);
         match &work.unpacked {
             Some(Some(left)) => env.set("HTTP_CONTENT_ENCODING", left.as_slice()),
             Some(None) => env.unset("HTTP_CONTENT_ENCODING"),
@@ -322,6 +332,18 @@ impl Job {
         }
         Ok(env)
     }
+}
+
+/// The length of a body that is not as the client sent it: one that came in chunks comes in none
+/// any more, and of one that went with the request before nothing is left (proxy_fcgi_handler).
+fn tell_length(lookup: &Lookup<'_>, body: &Body, env: &mut Table) {
+    let length = match body {
+        Body::Spooled(spool) => spool.length(),
+        Body::None if lookup.has_lost_body && lookup.request.body() != BodyLength::None => 0,
+        Body::None | Body::Incoming(_) => return,
+    };
+    env.set("CONTENT_LENGTH", length.to_string());
+    env.unset("HTTP_TRANSFER_ENCODING");
 }
 
 /// Why a request is sent again.

@@ -6,10 +6,12 @@
 //! guess. `relay.rs` carries bytes both ways, `answer.rs` makes a response of what comes back.
 
 pub(crate) mod answer;
+mod connect;
 mod job;
 pub(crate) mod relay;
 mod settings;
 mod target;
+mod tries;
 
 pub(crate) use job::{Failed, Job, Work};
 pub(crate) use settings::Settings;

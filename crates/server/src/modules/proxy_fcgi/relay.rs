@@ -2,8 +2,10 @@
 //! of the body go out as they come, and nobody is given more than he takes.
 
 use super::answer::Log;
+use super::connect::connect;
+use super::tries::Listener;
 use crate::accounting::Waits;
-use crate::pool::{Full, Lease, Pool};
+use crate::pool::{Full, Lease};
 use crate::response::Source;
 use crate::script::body::{Body, BodyFault};
 use fastcgi::record::HEADER_BYTES;
@@ -17,7 +19,6 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
 use std::task::{self, Poll, ready};
-use std::time::Duration;
 
 /// Bytes that are read of an answer at a time.
 const READ_BYTES: usize = 32 * 1024;
@@ -29,11 +30,6 @@ thread_local! {
     /// Where they are read into. What waits needs none, and there may be thousands that do.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
-
-/// An application that is restarted is away for a moment: for so long from the beginning of its
-/// absence it is waited for, with such pauses, and whoever comes later is told at once.
-const ABSENCE_MS: u64 = 1000;
-const ABSENCE_REST: Duration = Duration::from_millis(15);
 
 /// A child that has ended its answer may still be at work (`fastcgi_finish_request()` of PHP) and
 /// read what follows on the connection after that. If it has read nothing of a request after this
@@ -110,6 +106,8 @@ pub(crate) struct Relay {
     started_ms: u64,
     has_spoken: bool,
     was_kept: bool,
+    /// Whether nobody listened at first.
+    was_absent: bool,
     /// Whether the application may have to be asked if it has read the request.
     may_be_unread: bool,
     /// What has come of it.
@@ -132,19 +130,20 @@ impl Relay {
         let kept = lease.kept().filter(|_| may_be_kept);
         let was_kept = kept.is_some();
         let started_ms = clock::monotonic_ms();
-        let backend = match kept {
-            Some(backend) => backend,
+        let (backend, was_absent) = match kept {
+            Some(backend) => (backend, false),
             None => {
                 waits.now_for(Some(Cause::BackendConnect));
-                let backend = connect(addresses, &talk, lease.pool()).await?;
-                lease.connected(&backend);
+                let connected = connect(addresses, &talk, lease.pool()).await?;
+                lease.connected(&connected.0);
                 waits.now_for(None);
-                backend
+                connected
             }
         };
         let mut relay = Box::new(Self::new(head, talk, waits));
         relay.link = Some((backend, Some(lease)));
         (relay.started_ms, relay.was_kept) = (started_ms, was_kept);
+        relay.was_absent = was_absent;
         relay.may_be_unread = was_kept;
         relay.heard();
         Ok(relay)
@@ -176,6 +175,7 @@ impl Relay {
             started_ms: clock::monotonic_ms(),
             has_spoken: false,
             was_kept: false,
+            was_absent: false,
             may_be_unread: false,
             talk,
             out: (bytes, 0),
@@ -201,6 +201,12 @@ impl Relay {
     /// Whether another request was answered on the connection before.
     pub(crate) fn was_kept(&self) -> bool {
         self.was_kept
+    }
+
+    /// Who listened when it was connected to.
+    pub(super) fn listener(&self) -> Listener {
+        let pid = self.link.as_ref().and_then(|(backend, _)| backend.listener_pid());
+        Listener { pid, was_absent: self.was_absent }
     }
 
     /// Wait for the head of the answer.
@@ -418,47 +424,6 @@ impl Relay {
     }
 }
 
-/// Connect to the application, which may be given a moment if it is away.
-async fn connect(addresses: &[Address], talk: &Talk, pool: &Pool) -> Result<Backend, Fault> {
-    loop {
-        let (fault, may_return) = match connect_to_any(addresses, talk.connect_ms).await {
-            Ok(backend) => return Ok(backend),
-            Err(fault) => fault,
-        };
-        match fault {
-            Fault::TimedOut(ms, _) => return Err(Fault::TimedOut(ms, pool.crowd(ms))),
-            _ if may_return && talk.is_patient && pool.absent_ms() <= ABSENCE_MS => {
-                runtime::timer::sleep(ABSENCE_REST).await;
-            }
-            fault => return Err(fault),
-        }
-    }
-}
-
-/// Connect to the first of its addresses at which somebody listens. An error comes with whether
-/// somebody may listen there soon.
-async fn connect_to_any(addresses: &[Address], limit_ms: u64) -> Result<Backend, (Fault, bool)> {
-    let mut fault = Fault::Unreachable(io::ErrorKind::NotFound.into());
-    let mut may_return = false;
-    for address in addresses {
-        let limit = Duration::from_millis(limit_ms);
-        match runtime::timer::timeout(limit, Backend::connect(address)).await {
-            Some(Ok(backend)) => return Ok(backend),
-            None => fault = Fault::TimedOut(limit_ms, None),
-            Some(Err(error)) => {
-                may_return |= matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound
-                        | io::ErrorKind::ConnectionRefused
-                        | io::ErrorKind::ConnectionReset
-                );
-                fault = Fault::Unreachable(error);
-            }
-        }
-    }
-    Err((fault, may_return))
-}
-
 impl Source for Relay {
     fn pause(&mut self) {
         self.waits.now_for(None);
@@ -469,29 +434,5 @@ impl Source for Relay {
             self.talk.log.broken_off(&fault);
             io::Error::from(io::ErrorKind::ConnectionReset)
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use runtime::Thread;
-    use runtime::blocking::Blocking;
-    use std::net::TcpListener;
-
-    #[test]
-    fn all_addresses_of_a_host_are_tried_before_it_is_given_up() {
-        let nobody = || {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            Address::Tcp(listener.local_addr().unwrap())
-        };
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let somebody = Address::Tcp(listener.local_addr().unwrap());
-        Thread::new(Blocking::Inline).unwrap().block_on(async {
-            let both = [nobody(), Address::Unix("/nonexistent".into()), somebody];
-            assert!(connect_to_any(&both, 5000).await.is_ok());
-            let (fault, may_return) = connect_to_any(&both[..2], 5000).await.err().unwrap();
-            assert!(matches!(fault, Fault::Unreachable(_)) && may_return, "{fault:?}");
-        });
     }
 }
