@@ -12,6 +12,7 @@ use crate::lookup::Lookup;
 use crate::modules::{mime, php};
 use crate::phase::{self, Stop};
 use crate::question;
+use crate::representation;
 use crate::resolve::{self, Policies};
 use crate::response::Response;
 use crate::server::Server;
@@ -165,7 +166,14 @@ pub(crate) async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Respons
     };
     // To sort and to write 50,000 names takes longer than to read them.
     let body = accounting::blocking(spent, Cause::Disk, move || page(&wanted, &read(&wanted)));
-    Ok(Response::page(options.content_type(), body.await.map_err(unreadable)?))
+    let mut response = Response::page(options.content_type(), body.await.map_err(unreadable)?);
+    // What they say is not compared with conditions of the request, in httpd neither.
+    if let Some(status) = &lookup.status
+        && options.flags().has(Flags::TRACK_MODIFIED)
+    {
+        response.fields = representation::folder_validators(lookup, status);
+    }
+    Ok(response)
 }
 
 /// A text for above or below the listing, if the client may read it.
