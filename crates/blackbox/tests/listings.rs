@@ -34,6 +34,53 @@ fn trackmodified_dates_a_listing(mpm: Mpm) {
     assert_eq!((plain.field("Last-Modified"), plain.field("ETag")), (None, None));
 }
 
+fn names(server: &Server, target: &str) -> Vec<String> {
+    let page = server.get(target).text();
+    let links = page.split("<a href=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+    links.filter(|link| !link.starts_with(['?', '/'])).map(str::to_owned).collect()
+}
+
+/// A folder in a folder in a folder, each with the same two files, and a section for each.
+fn nested(mpm: Mpm, main: &[&str], sections: [&[&str]; 3]) -> Server {
+    let site = Site::new(mpm).directives(main);
+    let root = site.root().path().display().to_string();
+    // One around them that says nothing about listings.
+    let mut site = site.directives(&[&format!("<Directory {root}>"), "Options +Indexes"]);
+    site = site.directive("</Directory>");
+    for (path, lines) in ["a", "a/b", "a/b/c"].iter().zip(sections) {
+        for name in ["x.txt", "y.md"] {
+            site = site.file(format!("{path}/{name}"), "x");
+        }
+        site = site.directive(format!("<Directory {root}/{path}>")).directives(lines);
+        site = site.directive("</Directory>");
+    }
+    site.start()
+}
+
+/// Sections are merged with each other before they are laid over the server's lines, and of what
+/// was merged nobody knows that it had once said On.
+fn indexignorereset_forgets_what_is_outside_unless_sections_were_merged(mpm: Mpm) {
+    let main = ["IndexIgnore *.txt"];
+    let server = nested(mpm, &main, [&["IndexIgnoreReset On"], &[], &["IndexIgnore *.md"]]);
+    assert_eq!(names(&server, "/a/"), ["b/", "x.txt", "y.md"]);
+    assert_eq!(names(&server, "/a/b/"), ["c/", "x.txt", "y.md"]);
+    assert!(names(&server, "/a/b/c/").is_empty());
+    let server = nested(mpm, &main, [&["IndexIgnore *.md"], &["IndexIgnoreReset On"], &[]]);
+    assert!(names(&server, "/a/").iter().eq(["b/"]));
+    assert_eq!(names(&server, "/a/b/"), ["c/", "y.md"]);
+    assert_eq!(names(&server, "/a/b/c/"), ["y.md"]);
+}
+
+/// The first section that says anything is taken as it is.
+fn signed_options_of_the_first_section_go_on_those_of_the_server(mpm: Mpm) {
+    let main = ["IndexOptions FancyIndexing HTMLTable"];
+    let server = nested(mpm, &main, [&["IndexOptions +SuppressSize"], &[], &[]]);
+    let page = server.get("/a/").text();
+    assert!(page.contains("<table") && !page.contains(">Size<"), "{page}");
+}
+
 each_mpm! {
     trackmodified_dates_a_listing,
+    indexignorereset_forgets_what_is_outside_unless_sections_were_merged,
+    signed_options_of_the_first_section_go_on_those_of_the_server,
 }
