@@ -5,6 +5,7 @@
 use std::fs::{self, File};
 use std::time::UNIX_EPOCH;
 
+use blackbox::scratch::Scratch;
 use blackbox::{Mpm, Server, Site, each_mpm};
 
 fn get_with(server: &Server, target: &str, fields: &str) -> blackbox::Response {
@@ -79,7 +80,61 @@ fn signed_options_of_the_first_section_go_on_those_of_the_server(mpm: Mpm) {
     assert!(page.contains("<table") && !page.contains(">Size<"), "{page}");
 }
 
+/// As links would lead to them; whether a text is HTML is told by its type, not by its name.
+fn headername_and_readmename_are_urls(mpm: Mpm) {
+    let outside = Scratch::new();
+    outside.write("far.html", "<p>far</p>");
+    let alias = format!("Alias /far {}", outside.path().display());
+    for (name, expected) in [
+        ("/texts/a.txt", "<pre>\na&lt;b\n</pre>"),
+        ("/texts/a.html", "<body>\n<p>html</p>"),
+        ("../texts/%61.html", "<body>\n<p>html</p>"),
+        ("/texts/page", "<body>\n<p>page</p>"),
+        ("/texts/typed.own", "<body>\n<p>typed</p>"),
+        ("/far/far.html", "<body>\n<p>far</p>"),
+        ("/texts/none.html", "<body>\n<h1>Index of /l</h1>"),
+        ("/texts/", "<body>\n<h1>Index of /l</h1>"),
+        ("/texts/data.png", "<body>\n<h1>Index of /l</h1>"),
+        ("/texts/denied.html", "<body>\n<h1>Index of /l</h1>"),
+    ] {
+        let names =
+            [("a.html", "html"), ("page.html", "page"), ("typed.own", "typed"), ("data.png", "")];
+        let site = names.iter().fold(Site::new(mpm), |site, (name, text)| {
+            site.file(format!("texts/{name}"), format!("<p>{text}</p>"))
+        });
+        let site = site.file("texts/denied.html", "<p>denied</p>");
+        let site = site.file("texts/a.txt", "a<b\n").file("l/x", "");
+        let lines = ["Options Indexes MultiViews", "AddType text/html .own", "<Files denied.*>"];
+        let site = site.directives(&lines).directives(&["Require all denied", "</Files>", &alias]);
+        let server = site.directive(format!("HeaderName {name}")).start();
+        let page = get_with(&server, "/l/", "Accept: image/png").text();
+        assert!(page.contains(expected), "{name}: {page}");
+    }
+}
+
+fn a_long_readme_is_cut_off_and_the_log_says_so(mpm: Mpm) {
+    let site = Site::new(mpm).file("l/long.txt", "x".repeat((1 << 20) + 1));
+    let server = site.directive("ReadmeName long.txt").start();
+    let page = server.get("/l/").text();
+    assert!(page.contains(&"x".repeat(1 << 20)) && !page.contains(&"x".repeat((1 << 20) + 1)));
+    let log = server.error_text();
+    assert!(log.contains("long.txt is cut off after 1048576 bytes in listings"), "{log}");
+}
+
+/// Its output is no file, and its source is nobody's business.
+fn a_script_is_not_inserted_and_the_log_says_so(mpm: Mpm) {
+    let site = Site::new(mpm).file("l/x", "").file("in.html", "<p>source</p>");
+    let lines = ["<Files in.html>", "SetHandler server-status", "</Files>", "ReadmeName /in.html"];
+    let server = site.directives(&lines).start();
+    assert!(!server.get("/l/").text().contains("source"));
+    let log = server.error_text();
+    assert!(log.contains("/in.html is not shown in listings: server-status answers"), "{log}");
+}
+
 each_mpm! {
+    headername_and_readmename_are_urls,
+    a_long_readme_is_cut_off_and_the_log_says_so,
+    a_script_is_not_inserted_and_the_log_says_so,
     trackmodified_dates_a_listing,
     indexignorereset_forgets_what_is_outside_unless_sections_were_merged,
     signed_options_of_the_first_section_go_on_those_of_the_server,
