@@ -15,6 +15,7 @@ use crate::response::Response;
 use crate::site::host::ServerName;
 use crate::site::logs::AccessLog;
 use http1::{Persist, RequestHead};
+use message::Status;
 use runtime::{clock, process};
 use scoreboard::{Ended, Times};
 use std::net::SocketAddr;
@@ -120,8 +121,39 @@ fn some(bytes: &[u8]) -> Option<&[u8]> {
     (!bytes.is_empty()).then_some(bytes)
 }
 
-/// Conditions of logs (mod_log_config.c, config_log_transaction), as far as they need the request.
+/// Conditions of logs, as far as they need the request. Those about one that was redirected within
+/// the server look at what the client had sent, whatever the line shows (mod_log_config.c,
+/// config_log_transaction).
 pub(crate) fn chosen(lookup: &Lookup<'_>, response: &Response) -> Vec<usize> {
+    match &lookup.original {
+        Some(original) => original.logs.clone(),
+        None if has_expressions(lookup) => {
+            // The type is among the fields as soon as it is sent (basic_http_header).
+            let mut sent = Response::new(response.status);
+            sent.content_type.clone_from(&response.content_type);
+            sent.fields.clone_from(&response.fields);
+            if let Some(content_type) = &response.content_type {
+                sent.set("Content-Type", content_type.as_str());
+            }
+            holding(lookup, &sent)
+        }
+        None => Vec::new(),
+    }
+}
+
+/// The same for a request that is about to be redirected, of which no answer is known but a status.
+pub(crate) fn chosen_before(lookup: &Lookup<'_>, status: u16) -> Vec<usize> {
+    let mut response = Response::new(Status::new(status).unwrap_or(Status::OK));
+    response.fields.clone_from(&lookup.fields);
+    holding(lookup, &response)
+}
+
+fn has_expressions(lookup: &Lookup<'_>) -> bool {
+    let mut logs = lookup.host.logs.iter();
+    logs.any(|log| matches!(log.condition, Some(Condition::Expression(_))))
+}
+
+fn holding(lookup: &Lookup<'_>, response: &Response) -> Vec<usize> {
     let mut chosen = Vec::new();
     for (nth, log) in lookup.host.logs.iter().enumerate() {
         let Some(Condition::Expression(expression)) = &log.condition else { continue };
@@ -153,6 +185,7 @@ pub(crate) fn write(context: &Context, finished: &Finished<'_>) {
     }
     let name = |of: SocketAddr| finished.names?.get(End::Client(of.ip().to_canonical()));
     let (client_name, peer_name) = (name(client), name(finished.peer));
+    let first_env = first.as_deref().map_or(env, |first| &first.env);
     let first = first.as_deref().map(original_part);
     let record = Record {
         client,
@@ -190,7 +223,7 @@ pub(crate) fn write(context: &Context, finished: &Finished<'_>) {
     };
     for (nth, log) in host.logs.iter().enumerate() {
         match &log.condition {
-            Some(Condition::Env { name, negated }) if env.has(name) == *negated => continue,
+            Some(Condition::Env { name, negated }) if first_env.has(name) == *negated => continue,
             Some(Condition::Expression(_)) if !finished.logged.chosen.contains(&nth) => continue,
             _ => {}
         }
