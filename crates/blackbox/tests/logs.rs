@@ -4,6 +4,7 @@
 use std::fs;
 use std::thread;
 
+use blackbox::httpd::Root;
 use blackbox::wait::wait_for;
 use blackbox::{Mpm, Server, each_mpm, plain_site, until};
 
@@ -189,6 +190,27 @@ fn conditions_look_at_the_request_that_was_sent(mpm: Mpm) {
     }
 }
 
+fn the_error_log_calls_a_request_what_mod_unique_id_calls_it(mpm: Mpm) {
+    let root = Root::under(
+        mpm,
+        "LoadModule unique_id_module modules/mod_unique_id.so\n\
+         CustomLog logs/ids \"%{UNIQUE_ID}e %L %s\"\nErrorLog logs/errors\n\
+         ErrorLogFormat \"%L %M\"\nErrorDocument 403 /a.txt\n\
+         <Location /no>\nRequire all denied\n</Location>\n",
+    );
+    root.start();
+    let read = |name: &str| fs::read_to_string(root.folder.join("logs").join(name)).unwrap();
+    assert_eq!(root.get("/no").text(), "hello\n");
+    wait_for("its line", 5, || read("ids").ends_with(" 403\n"));
+    let line = read("ids");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!((words[0], words[0].len()), (words[1], 27), "{line}");
+    let said = format!("{} AH01630: client denied", words[0]);
+    assert!(read("errors").contains(&said), "{}", read("errors"));
+    assert_eq!(root.get("/a.txt").status, 200);
+    wait_for("the second line", 5, || read("ids").ends_with(" - 200\n"));
+}
+
 fn input_is_escaped_in_every_field(mpm: Mpm) {
     let server = logging(mpm, "\"%r\" \"%{Foo}i\" \"%U\" \"%q\"");
     server.exchange(
@@ -319,6 +341,7 @@ each_mpm! {
     an_aborted_response_is_marked,
     conditions_choose_by_status,
     conditions_look_at_the_request_that_was_sent,
+    the_error_log_calls_a_request_what_mod_unique_id_calls_it,
     input_is_escaped_in_every_field,
     lines_equal_requests_under_load_and_are_never_torn,
     several_logs_are_written,

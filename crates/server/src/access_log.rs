@@ -5,7 +5,7 @@ use crate::answer::Written;
 use crate::connection::Wire;
 use crate::context::Context;
 use crate::exchange::Logged;
-use crate::log::id::LogId;
+use crate::log::id::{LogId, RequestLogId};
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Original};
 use crate::modules::log_config::{Condition, ConnectionEnd, Fields, Part, Record, TimeCache};
@@ -68,7 +68,7 @@ pub(crate) struct Finished<'a> {
     /// The host that was asked for.
     pub(crate) host_name: Option<&'a [u8]>,
     /// What the error log calls the request and its connection.
-    pub(crate) log_ids: (Option<LogId>, Option<LogId>),
+    pub(crate) log_ids: (Option<RequestLogId>, Option<LogId>),
     pub(crate) keepalives: u32,
     pub(crate) end: ConnectionEnd,
 }
@@ -81,7 +81,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) request_line: Option<&'a [u8]>,
     pub(crate) query: Option<&'a [u8]>,
     pub(crate) host_name: Option<&'a [u8]>,
-    pub(crate) log_ids: (Option<LogId>, Option<LogId>),
+    pub(crate) log_ids: (Option<RequestLogId>, Option<LogId>),
     pub(crate) times: Option<Times>,
 }
 
@@ -212,7 +212,7 @@ pub(crate) fn write(context: &Context, finished: &Finished<'_>) {
         tls: None,
         keepalives: finished.keepalives,
         connection_end: finished.end,
-        log_id: finished.log_ids.0.as_ref().map(LogId::as_bytes),
+        log_id: finished.log_ids.0.as_ref().map(RequestLogId::as_bytes),
         connection_log_id: finished.log_ids.1.as_ref().map(LogId::as_bytes),
         virtual_host: host.log_name.as_bytes(),
         asked_host: finished.host_name.filter(|_| !finished.logged.is_canonical),
