@@ -4,6 +4,8 @@
 use std::fs;
 use std::thread;
 
+use blackbox::httpd::Root;
+use blackbox::wait::wait_for;
 use blackbox::{Mpm, Server, each_mpm, plain_site, until};
 
 /// A site whose access log has this format only.
@@ -159,6 +161,56 @@ fn conditions_choose_by_status(mpm: Mpm) {
     assert_eq!(server.wait_log(3), ["bar -", "- bar", "bar bar"]);
 }
 
+/// As in httpd; what the lines themselves show of a redirected request is told by each directive.
+fn conditions_look_at_the_request_that_was_sent(mpm: Mpm) {
+    let site = plain_site(mpm).file("e/gone.txt", "gone");
+    let logs = site.root().path().display().to_string();
+    let log = |name: &str, when: &str| format!("CustomLog {logs}/{name} \"%r %>U\" \"{when}\"");
+    let names = ["env", "no-env", "path", "status", "type", "all"];
+    let server = site
+        .directives(&["SetEnvIf Request_URI ^/e Foo", "ErrorDocument 404 /e/gone.txt"])
+        .directive(log("env", "env=Foo"))
+        .directive(log("no-env", "env=!Foo"))
+        .directive(log("path", "expr=%{REQUEST_URI} =~ m#^/e#"))
+        .directive(log("status", "expr=%{REQUEST_STATUS} == 404"))
+        .directive(log("type", "expr=resp('Content-Type') =~ /plain/"))
+        .directive(format!("CustomLog {logs}/all \"%r %>U\""))
+        .start();
+    // One connection, so that one process writes the lines.
+    let mut client = server.connect();
+    assert_eq!(client.get("/none").text(), "gone");
+    assert_eq!(client.get("/e/gone.txt").text(), "gone");
+    let read = |name: &str| fs::read_to_string(server.root().join(name)).unwrap_or_default();
+    wait_for("both lines", 5, || read("all").lines().count() == 2);
+    let (none, gone) =
+        ("GET /none HTTP/1.1 /e/gone.txt\n", "GET /e/gone.txt HTTP/1.1 /e/gone.txt\n");
+    let both = format!("{none}{gone}");
+    for (name, expected) in names.iter().zip([gone, none, gone, none, gone, &both]) {
+        assert_eq!(read(name), *expected, "{name}");
+    }
+}
+
+fn the_error_log_calls_a_request_what_mod_unique_id_calls_it(mpm: Mpm) {
+    let root = Root::under(
+        mpm,
+        "LoadModule unique_id_module modules/mod_unique_id.so\n\
+         CustomLog logs/ids \"%{UNIQUE_ID}e %L %s\"\nErrorLog logs/errors\n\
+         ErrorLogFormat \"%L %M\"\nErrorDocument 403 /a.txt\n\
+         <Location /no>\nRequire all denied\n</Location>\n",
+    );
+    root.start();
+    let read = |name: &str| fs::read_to_string(root.folder.join("logs").join(name)).unwrap();
+    assert_eq!(root.get("/no").text(), "hello\n");
+    wait_for("its line", 5, || read("ids").ends_with(" 403\n"));
+    let line = read("ids");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!((words[0], words[0].len()), (words[1], 27), "{line}");
+    let said = format!("{} AH01630: client denied", words[0]);
+    assert!(read("errors").contains(&said), "{}", read("errors"));
+    assert_eq!(root.get("/a.txt").status, 200);
+    wait_for("the second line", 5, || read("ids").ends_with(" - 200\n"));
+}
+
 fn input_is_escaped_in_every_field(mpm: Mpm) {
     let server = logging(mpm, "\"%r\" \"%{Foo}i\" \"%U\" \"%q\"");
     server.exchange(
@@ -288,6 +340,8 @@ each_mpm! {
     the_connection_and_its_process_are_logged,
     an_aborted_response_is_marked,
     conditions_choose_by_status,
+    conditions_look_at_the_request_that_was_sent,
+    the_error_log_calls_a_request_what_mod_unique_id_calls_it,
     input_is_escaped_in_every_field,
     lines_equal_requests_under_load_and_are_never_torn,
     several_logs_are_written,

@@ -5,7 +5,7 @@ use crate::answer::Written;
 use crate::connection::Wire;
 use crate::context::Context;
 use crate::exchange::Logged;
-use crate::log::id::LogId;
+use crate::log::id::{LogId, RequestLogId};
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Original};
 use crate::modules::log_config::{Condition, ConnectionEnd, Fields, Part, Record, TimeCache};
@@ -15,6 +15,7 @@ use crate::response::Response;
 use crate::site::host::ServerName;
 use crate::site::logs::AccessLog;
 use http1::{Persist, RequestHead};
+use message::Status;
 use runtime::{clock, process};
 use scoreboard::{Ended, Times};
 use std::net::SocketAddr;
@@ -67,7 +68,7 @@ pub(crate) struct Finished<'a> {
     /// The host that was asked for.
     pub(crate) host_name: Option<&'a [u8]>,
     /// What the error log calls the request and its connection.
-    pub(crate) log_ids: (Option<LogId>, Option<LogId>),
+    pub(crate) log_ids: (Option<RequestLogId>, Option<LogId>),
     pub(crate) keepalives: u32,
     pub(crate) end: ConnectionEnd,
 }
@@ -80,7 +81,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) request_line: Option<&'a [u8]>,
     pub(crate) query: Option<&'a [u8]>,
     pub(crate) host_name: Option<&'a [u8]>,
-    pub(crate) log_ids: (Option<LogId>, Option<LogId>),
+    pub(crate) log_ids: (Option<RequestLogId>, Option<LogId>),
     pub(crate) times: Option<Times>,
 }
 
@@ -120,8 +121,39 @@ fn some(bytes: &[u8]) -> Option<&[u8]> {
     (!bytes.is_empty()).then_some(bytes)
 }
 
-/// Conditions of logs (mod_log_config.c, config_log_transaction), as far as they need the request.
+/// Conditions of logs, as far as they need the request. Those about one that was redirected within
+/// the server look at what the client had sent, whatever the line shows (mod_log_config.c,
+/// config_log_transaction).
 pub(crate) fn chosen(lookup: &Lookup<'_>, response: &Response) -> Vec<usize> {
+    match &lookup.original {
+        Some(original) => original.logs.clone(),
+        None if has_expressions(lookup) => {
+            // The type is among the fields as soon as it is sent (basic_http_header).
+            let mut sent = Response::new(response.status);
+            sent.content_type.clone_from(&response.content_type);
+            sent.fields.clone_from(&response.fields);
+            if let Some(content_type) = &response.content_type {
+                sent.set("Content-Type", content_type.as_str());
+            }
+            holding(lookup, &sent)
+        }
+        None => Vec::new(),
+    }
+}
+
+/// The same for a request that is about to be redirected, of which no answer is known but a status.
+pub(crate) fn chosen_before(lookup: &Lookup<'_>, status: u16) -> Vec<usize> {
+    let mut response = Response::new(Status::new(status).unwrap_or(Status::OK));
+    response.fields.clone_from(&lookup.fields);
+    holding(lookup, &response)
+}
+
+fn has_expressions(lookup: &Lookup<'_>) -> bool {
+    let mut logs = lookup.host.logs.iter();
+    logs.any(|log| matches!(log.condition, Some(Condition::Expression(_))))
+}
+
+fn holding(lookup: &Lookup<'_>, response: &Response) -> Vec<usize> {
     let mut chosen = Vec::new();
     for (nth, log) in lookup.host.logs.iter().enumerate() {
         let Some(Condition::Expression(expression)) = &log.condition else { continue };
@@ -153,6 +185,7 @@ pub(crate) fn write(context: &Context, finished: &Finished<'_>) {
     }
     let name = |of: SocketAddr| finished.names?.get(End::Client(of.ip().to_canonical()));
     let (client_name, peer_name) = (name(client), name(finished.peer));
+    let first_env = first.as_deref().map_or(env, |first| &first.env);
     let first = first.as_deref().map(original_part);
     let record = Record {
         client,
@@ -179,7 +212,7 @@ pub(crate) fn write(context: &Context, finished: &Finished<'_>) {
         tls: None,
         keepalives: finished.keepalives,
         connection_end: finished.end,
-        log_id: finished.log_ids.0.as_ref().map(LogId::as_bytes),
+        log_id: finished.log_ids.0.as_ref().map(RequestLogId::as_bytes),
         connection_log_id: finished.log_ids.1.as_ref().map(LogId::as_bytes),
         virtual_host: host.log_name.as_bytes(),
         asked_host: finished.host_name.filter(|_| !finished.logged.is_canonical),
@@ -190,7 +223,7 @@ pub(crate) fn write(context: &Context, finished: &Finished<'_>) {
     };
     for (nth, log) in host.logs.iter().enumerate() {
         match &log.condition {
-            Some(Condition::Env { name, negated }) if env.has(name) == *negated => continue,
+            Some(Condition::Env { name, negated }) if first_env.has(name) == *negated => continue,
             Some(Condition::Expression(_)) if !finished.logged.chosen.contains(&nth) => continue,
             _ => {}
         }

@@ -4,6 +4,7 @@
 //! Hooks read and change it phase by phase. What they learn about the client goes through the
 //! accessors here, which note that the answer is not the same for everybody.
 
+use crate::access_log;
 use crate::admit::Judged;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -95,6 +96,9 @@ pub(crate) struct Original {
     pub(crate) handler: Option<&'static str>,
     pub(crate) user: Option<Vec<u8>>,
     pub(crate) method: Option<Method>,
+    pub(crate) env: Table,
+    /// The logs whose `expr=` held for it, by their position in those of the host.
+    pub(crate) logs: Vec<usize>,
 }
 
 /// The request.
@@ -367,6 +371,8 @@ impl<'a> Lookup<'a> {
                 handler: None,
                 user: self.user.clone(),
                 method: self.method,
+                env: self.env.clone(),
+                logs: access_log::chosen_before(self, status),
             }))
         });
         next.is_personal.set(true);

@@ -7,6 +7,7 @@ use crate::modules::core::FileEtag;
 use crate::modules::negotiation;
 use crate::phase::{self, Stop};
 use crate::resolve::{self, LinkPolicy, Policies, Root};
+use crate::response::Field;
 use crate::site::settings::Settings;
 use message::etag;
 use runtime::file::{Errno, Status};
@@ -132,6 +133,17 @@ pub(crate) fn file_tag(
         Some(digest) => Some([&b"\""[..], &digest, b"\""].concat()),
         None => make_etag(facts, status, lookup.request.start_us),
     })
+}
+
+/// `Last-Modified` and `ETag` of a folder, of which no digest is made (ap_make_etag_ex: where
+/// nothing but a digest is asked for httpd sends an empty tag, which would match every time).
+pub(crate) fn folder_validators(lookup: &Lookup<'_>, status: &Status) -> Vec<Field> {
+    let now_us = lookup.request.start_us;
+    let facts = FileEtag { digest: false, ..lookup.settings.core.file_etag() };
+    let changed_s = status.modified_us().min(now_us).div_euclid(1_000_000);
+    let changed = ("Last-Modified".into(), http_date(changed_s).into_bytes());
+    let tag = make_etag(facts, status, now_us).map(|tag| ("ETag".into(), tag));
+    [changed].into_iter().chain(tag).collect()
 }
 
 /// `FileETag`: hexadecimal facts joined by `-`; weak while the file is younger than a second.

@@ -3,6 +3,7 @@
 
 use super::error_log::{Fraction, write_fraction, write_time};
 use super::errors::{Message, Moment};
+use super::id::RequestLogId;
 use super::level::Level;
 use super::time::{LocalTimeFn, TimeFormat};
 use crate::modules::log_config::Fields;
@@ -311,10 +312,11 @@ impl Item {
             What::LogId => {
                 let ids = connection.as_ref().and_then(|it| it.ids);
                 // `%{C}L` only where the line is not about a request (log.c, log_log_id).
+                let of_connection = || ids.and_then(|ids| ids.connection.get());
                 let id = match self.argument.as_str() {
-                    "c" => ids.and_then(|ids| ids.connection.get()),
+                    "c" => of_connection().map(RequestLogId::Own),
                     "C" if request.is_some() => None,
-                    "C" => ids.and_then(|ids| ids.connection.get()),
+                    "C" => of_connection().map(RequestLogId::Own),
                     _ if request.is_none() => None,
                     _ => ids.and_then(|ids| ids.request.get()),
                 };

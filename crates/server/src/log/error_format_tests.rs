@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::log::errors::{OnConnection, OnRequest};
-use crate::log::id::{LogId, LogIds};
+use crate::log::id::{LogId, LogIds, RequestLogId};
 use crate::log::time::LocalTime;
 use crate::table::Table;
 
@@ -28,7 +28,7 @@ fn of_request(rows: &[(&str, &str)], is_extra: bool) {
     let mut table = Table::default();
     table.set("One", "1\n");
     let ids = LogIds { keepalives: 3, ..LogIds::default() };
-    ids.request.set(Some(LogId::new(0, 0, 0)));
+    ids.request.set(Some(RequestLogId::Own(LogId::new(0, 0, 0))));
     ids.connection.set(Some(LogId::new(1, 0, 0)));
     let peer = "127.0.0.2:90".parse().unwrap();
     let local = Some("127.0.0.1:80".parse().unwrap());

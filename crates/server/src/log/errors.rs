@@ -2,7 +2,7 @@
 
 use super::error_format::{ErrorFormat, ErrorFormats};
 use super::error_log::{LINE_BYTES_MAX, Line, Peer};
-use super::id::{LogId, LogIds};
+use super::id::{LogId, LogIds, RequestLogId};
 use super::level::{Level, Levels};
 use super::sink::{Sink, local_time};
 use super::time::LocalTimeFn;
@@ -169,7 +169,10 @@ impl ErrorLog {
         if let Some(request) = message.request
             && ids.request.get().is_none()
         {
-            ids.request.set(Some(LogId::new(request.start_us, moment.pid, lane(message))));
+            // As generate_log_id of mod_unique_id.c, whose hook comes before the core's.
+            let own = LogId::new(request.start_us, moment.pid, lane(message));
+            let id = ids.unique.get().map_or(RequestLogId::Own(own), RequestLogId::Unique);
+            ids.request.set(Some(id));
             self.put_extra(self.formats.request.as_deref(), message, moment, line);
         }
     }

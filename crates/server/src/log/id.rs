@@ -7,6 +7,16 @@ use std::cell::Cell;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogId([u8; 11]);
 
+/// The id of a request: one like that of a connection, or that of mod_unique_id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RequestLogId {
+    Own(LogId),
+    Unique(UniqueId),
+}
+
+/// What mod_unique_id calls a request.
+pub(crate) type UniqueId = [u8; 27];
+
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 impl LogId {
@@ -33,11 +43,23 @@ impl LogId {
     }
 }
 
+impl RequestLogId {
+    /// The letters.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Own(id) => id.as_bytes(),
+            Self::Unique(id) => id,
+        }
+    }
+}
+
 /// What the error log has said about a request and its connection so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogIds {
     /// Of the request.
-    pub(crate) request: Cell<Option<LogId>>,
+    pub(crate) request: Cell<Option<RequestLogId>>,
+    /// What mod_unique_id calls the request. It is the id as soon as one is needed.
+    pub(crate) unique: Cell<Option<UniqueId>>,
     /// Of the connection, which outlives the request.
     pub(crate) connection: Cell<Option<LogId>>,
     /// Requests that the connection had carried before.

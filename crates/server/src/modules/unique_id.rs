@@ -1,6 +1,7 @@
 //! unique_id: a name for each request that no other request has, on any machine of a site, in the
 //! variable `UNIQUE_ID` (mod_unique_id).
 
+use crate::log::id::UniqueId;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::site::builder::Builder;
@@ -12,20 +13,19 @@ pub(crate) static MODULE: Module<Builder> =
     Module { name: "unique_id_module", file: "mod_unique_id.c", directives: &[] };
 
 /// Post-read-request hook (set_unique_id). A request that was redirected within the server keeps
-/// its identifier.
+/// its identifier, and so does one that is looked at again after it had to wait. It is what the
+/// logs call the request as well.
 pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     lookup.mark_personal();
-    let kept = lookup.env.get("REDIRECT_UNIQUE_ID").filter(|_| lookup.original.is_some());
-    let id = match kept {
-        Some(kept) => kept.to_vec(),
-        None => {
-            let time_s = lookup.request.start_us.div_euclid(1_000_000);
-            // httpd numbers the connections of a child; here threads share one, and the port of
-            // the client tells them apart as well.
-            let connection = u32::from(lookup.request.other_end().port());
-            lookup.context.unique_ids.borrow_mut().next(time_s, connection).into_bytes()
-        }
-    };
+    let unique = &lookup.request.ids.unique;
+    let id = unique.get().unwrap_or_else(|| {
+        let time_s = lookup.request.start_us.div_euclid(1_000_000);
+        // httpd numbers the connections of a child; here threads share one, and the port of the
+        // client tells them apart as well.
+        let connection = u32::from(lookup.request.other_end().port());
+        lookup.context.unique_ids.borrow_mut().next(time_s, connection)
+    });
+    unique.set(Some(id));
     lookup.env.set("UNIQUE_ID", id);
     Ok(())
 }
@@ -63,7 +63,7 @@ impl Source {
 
     /// The identifier of the next request, which came at this time (seconds since 1970) on this
     /// connection.
-    pub(crate) fn next(&mut self, time_s: i64, connection: u32) -> String {
+    pub(crate) fn next(&mut self, time_s: i64, connection: u32) -> UniqueId {
         let bytes = id_bytes(time_s, &self.root, self.counter, connection);
         self.counter = self.counter.wrapping_add(1);
         letters(&bytes)
@@ -82,13 +82,14 @@ fn id_bytes(time_s: i64, root: &[u8; ROOT_BYTES], counter: u32, connection: u32)
 }
 
 /// Six bits for each letter, without padding.
-fn letters(bytes: &[u8; ID_BYTES]) -> String {
-    let mut text = String::with_capacity(ID_BYTES * 4 / 3 + 1);
-    for group in bytes.chunks(3) {
+fn letters(bytes: &[u8; ID_BYTES]) -> UniqueId {
+    let mut text = UniqueId::default();
+    for (letters, group) in text.chunks_mut(4).zip(bytes.chunks(3)) {
         let bits = (0..3)
             .fold(0, |bits, at| bits << 8 | u32::from(group.get(at).copied().unwrap_or_default()));
-        let shifts = [18, 12, 6, 0].into_iter().take(group.len() + 1);
-        text.extend(shifts.map(|shift| char::from(LETTERS[(bits >> shift & 63) as usize])));
+        for (letter, shift) in letters.iter_mut().zip([18, 12, 6, 0]) {
+            *letter = LETTERS[(bits >> shift & 63) as usize];
+        }
     }
     text
 }
@@ -103,9 +104,9 @@ mod tests {
         // "awBReQdZfrkn_J0YZp0acAAAAAE" is what Apache 2.4.71 gave to a request.
         let root = [0x07, 0x59, 0x7e, 0xb9, 0x27, 0xfc, 0x9d, 0x18, 0x66, 0x9d];
         let bytes = id_bytes(1_795_182_969, &root, 0x1a70, 1);
-        assert_eq!(letters(&bytes), "awBReQdZfrkn_J0YZp0acAAAAAE");
-        assert_eq!(letters(&[0xff; ID_BYTES]), "__________________________8");
-        assert_eq!(letters(&[0; ID_BYTES]), "A".repeat(27));
+        assert_eq!(&letters(&bytes), b"awBReQdZfrkn_J0YZp0acAAAAAE");
+        assert_eq!(&letters(&[0xff; ID_BYTES]), b"__________________________8");
+        assert_eq!(letters(&[0; ID_BYTES]), [b'A'; 27]);
     }
 
     #[test]

@@ -240,15 +240,18 @@ struct Opened {
 impl Opened {
     /// What holds outside of all sections.
     fn base(&mut self, index: usize, draft: &HostDraft, main: &HostDraft) -> Arc<Settings> {
-        let with_levels = |settings: Settings| {
+        let of_server = |settings: Settings| {
             let mut settings = settings;
             settings.core.levels = Some(logs::levels(draft, main));
+            // A server has settings of the module where no line has set any, a section has none
+            // (config.c, ap_single_module_configure): what lies over none is not merged.
+            settings.autoindex.create();
             Arc::new(settings)
         };
-        let main = self.base.get_or_insert_with(|| with_levels(main.base.clone()));
+        let main = self.base.get_or_insert_with(|| of_server(main.base.clone()));
         match index {
             0 => main.clone(),
-            _ => with_levels(Settings::merge(main, &draft.base)),
+            _ => of_server(Settings::merge(main, &draft.base)),
         }
     }
 }

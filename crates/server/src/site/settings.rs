@@ -96,8 +96,9 @@ impl Settings {
             authn_file: authn_file.over(&outer.authn_file),
             authz_core: authz_core.over(&outer.authz_core),
             authz_groupfile: authz_groupfile.over(&outer.authz_groupfile),
-            autoindex: autoindex
-                .over(&outer.autoindex, |inner, outer| autoindex::Options::merge(outer, inner)),
+            autoindex: autoindex.over_or_same(&outer.autoindex, |inner, outer| {
+                autoindex::Options::merge(outer, inner)
+            }),
             cgi: cgi.over(&outer.cgi),
             core: core.over(&outer.core, core::Settings::over),
             dir: dir.over(&outer.dir, dir::Settings::over),
@@ -178,6 +179,11 @@ impl<T> Default for Sparse<T> {
 }
 
 impl<T: Unset> Sparse<T> {
+    /// Be there, though nothing is said: what lies over it is then merged with it.
+    pub(crate) fn create(&mut self) {
+        self.0.get_or_insert_default();
+    }
+
     /// `self` over `outer`. One that says nothing leaves the outer as it is
     /// (ap_merge_per_dir_configs of httpd's config.c).
     fn over(&self, outer: &Self, merge: impl FnOnce(&T, &T) -> T) -> Self {

@@ -1,6 +1,7 @@
 //! From an open folder to its listing: reads names and facts off the serving thread, where the
 //! disk may be slow, and lets the renderer make the page.
 
+use super::insert::{self, Insertable, Inserted};
 use super::{Entry, Flags, Insert, Page, render, scan_title};
 use crate::accounting;
 use crate::admit;
@@ -9,9 +10,10 @@ use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
 use crate::lookup::Lookup;
-use crate::modules::{mime, php};
+use crate::modules::mime;
 use crate::phase::{self, Stop};
 use crate::question;
+use crate::representation;
 use crate::resolve::{self, Policies};
 use crate::response::Response;
 use crate::server::Server;
@@ -77,7 +79,7 @@ struct Wanted {
     folder: File,
     names: Vec<(Vec<u8>, bool)>,
     /// HeaderName and ReadmeName.
-    inserts: [Option<String>; 2],
+    inserts: [Option<Insertable>; 2],
     uri: Vec<u8>,
     query: Option<Vec<u8>>,
     directory: Vec<u8>,
@@ -87,12 +89,8 @@ struct Wanted {
 /// What was read.
 struct Contents {
     entries: Vec<Found>,
-    /// The texts of HeaderName and ReadmeName, where the files are there.
-    inserts: [Option<Vec<u8>>; 2],
+    inserts: [Option<Inserted>; 2],
 }
-
-/// The text above or below a listing is cut off here.
-const INSERT_BYTES: u64 = 64 * 1024;
 
 /// How much of a page is searched for its title.
 const TITLE_BYTES: u64 = 8 * 1024;
@@ -144,10 +142,7 @@ pub(crate) async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Respons
     let (mut names, folder) = names.map_err(unreadable)?;
     names.truncate(NAMES_MAX);
     let names = visible(lookup, names).await;
-    let inserts = [
-        insertable(lookup, options.header_name.as_ref()).await,
-        insertable(lookup, options.readme_name.as_ref()).await,
-    ];
+    let inserts = insert::find(lookup, [&options.header_name, &options.readme_name]).await;
     let mut directory = lookup.place.path();
     if !directory.ends_with(b"/") {
         directory.push(b'/');
@@ -165,14 +160,14 @@ pub(crate) async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Respons
     };
     // To sort and to write 50,000 names takes longer than to read them.
     let body = accounting::blocking(spent, Cause::Disk, move || page(&wanted, &read(&wanted)));
-    Ok(Response::page(options.content_type(), body.await.map_err(unreadable)?))
-}
-
-/// A text for above or below the listing, if the client may read it.
-async fn insertable(lookup: &Lookup<'_>, name: Option<&String>) -> Option<String> {
-    let name = name.filter(|name| php::classify(name.as_bytes()) == php::Script::No)?;
-    let is_readable = access(lookup, name.as_bytes()).await == Access::Granted;
-    is_readable.then(|| name.clone())
+    let mut response = Response::page(options.content_type(), body.await.map_err(unreadable)?);
+    // What they say is not compared with conditions of the request, in httpd neither.
+    if let Some(status) = &lookup.status
+        && options.flags().has(Flags::TRACK_MODIFIED)
+    {
+        response.fields = representation::folder_validators(lookup, status);
+    }
+    Ok(response)
 }
 
 /// Names that may be shown, and whether a request for each would be refused. Others of this thread
@@ -209,23 +204,22 @@ fn read(wanted: &Wanted) -> Contents {
         let is_dir = status.kind == Kind::Directory;
         let is_page = name.ends_with(b".html") || name.ends_with(b".htm");
         let start = (titles && is_page && !is_dir && !is_forbidden)
-            .then(|| start_of(folder, &name, &policies, TITLE_BYTES));
+            .then(|| start_of(folder, &name, &policies));
         let title = start.flatten().and_then(|start| scan_title(&start));
         let mtime_us = status.modified_us();
         entries.push(Found { name, is_dir, size: status.size, mtime_us, title, is_forbidden });
     }
-    let inserts = [0, 1].map(|which| {
-        let name = wanted.inserts[which].as_ref()?.as_bytes();
-        start_of(folder, name, &policies, INSERT_BYTES)
-    });
+    let [header, readme] = &wanted.inserts;
+    let inserts = [header, readme].map(|found| found.as_ref().and_then(Insertable::read));
     Contents { entries, inserts }
 }
 
 /// The first bytes of a file in the folder, if it may be read.
-fn start_of(folder: &File, name: &[u8], policies: &Policies<'_>, bytes: u64) -> Option<Vec<u8>> {
+fn start_of(folder: &File, name: &[u8], policies: &Policies<'_>) -> Option<Vec<u8>> {
     let (file, status) = resolve::open(folder.as_fd(), name, policies).ok()?;
     let mut start = Vec::new();
-    let readable = status.kind == Kind::File && file.take(bytes).read_to_end(&mut start).is_ok();
+    let readable =
+        status.kind == Kind::File && file.take(TITLE_BYTES).read_to_end(&mut start).is_ok();
     readable.then_some(start)
 }
 
@@ -248,25 +242,15 @@ fn page(wanted: &Wanted, contents: &Contents) -> Vec<u8> {
             is_forbidden: entry.is_forbidden,
         })
         .collect();
+    let [header, readme] = &contents.inserts;
     let page = Page {
         uri: &wanted.uri,
         directory: &wanted.directory,
         query: wanted.query.as_deref(),
-        header: insert(options.header_name.as_deref(), contents.inserts[0].as_deref()),
-        readme: insert(options.readme_name.as_deref(), contents.inserts[1].as_deref()),
+        header: header.as_ref().map_or(Insert::None, Inserted::insert),
+        readme: readme.as_ref().map_or(Insert::None, Inserted::insert),
         signature: &wanted.signature,
         local_time,
     };
     render(options, &entries, &page)
-}
-
-/// HTML is copied into the page, anything else shown as it is.
-fn insert<'a>(name: Option<&str>, text: Option<&'a [u8]>) -> Insert<'a> {
-    match (name, text) {
-        (Some(name), Some(text)) if name.ends_with(".html") || name.ends_with(".htm") => {
-            Insert::Html(text)
-        }
-        (Some(_), Some(text)) => Insert::Text(text),
-        _ => Insert::None,
-    }
 }

@@ -1,10 +1,11 @@
 //! Directory listings, byte for byte those of mod_autoindex.
 //! [`Options`] holds what the directives said, [`render`] makes the page. Reading the
-//! directory, deciding who may see an entry and fetching HeaderName and ReadmeName belong to
-//! the caller.
+//! directory and deciding who may see an entry belong to the caller, and what HeaderName and
+//! ReadmeName lead to to `insert`.
 
 mod directives;
 mod entry;
+mod insert;
 pub(crate) mod listing;
 mod matching;
 mod options;

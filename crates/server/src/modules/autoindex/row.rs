@@ -185,7 +185,8 @@ pub(super) fn cut_description(text: &[u8], room: usize) -> Cow<'_, [u8]> {
         };
         match text[at..].iter().position(|&byte| byte == end) {
             Some(length) => at += length + 1,
-            None => return Cow::Owned([text, b">"].concat()), // never closed: closed here
+            // Never closed. httpd looks on behind its end: what it makes of that is left to chance.
+            None => return Cow::Borrowed(text),
         }
     }
     match text[..at].split_last() {

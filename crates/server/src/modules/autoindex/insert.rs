@@ -1,0 +1,130 @@
+//! HeaderName and ReadmeName: the file whose text stands above or below a listing
+//! (mod_autoindex.c, `emit_head` and `emit_tail`). How it is shown is the page's business.
+
+use super::Insert;
+use crate::failure::Failure;
+use crate::fields;
+use crate::handler::Handler;
+use crate::log::level::Level;
+use crate::lookup::Lookup;
+use crate::phase::{self, Stop};
+use crate::question;
+use crate::representation;
+use message::Status;
+use std::fs::File;
+use std::io::Read;
+use std::rc::Rc;
+
+/// A longer text is cut off here: the page is put together in memory.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// A file to insert.
+pub(super) struct Insertable {
+    file: File,
+    length: u64,
+    is_html: bool,
+}
+
+/// What was read of it.
+pub(super) struct Inserted {
+    text: Vec<u8>,
+    is_html: bool,
+}
+
+impl Insertable {
+    /// Its text. This waits for the disk.
+    pub(super) fn read(&self) -> Option<Inserted> {
+        let mut text = Vec::new();
+        (&self.file).take(BYTES_MAX).read_to_end(&mut text).ok()?;
+        Some(Inserted { text, is_html: self.is_html })
+    }
+}
+
+impl Inserted {
+    /// HTML is copied into the page, another text shown as it is.
+    pub(super) fn insert(&self) -> Insert<'_> {
+        match self.is_html {
+            true => Insert::Html(&self.text),
+            false => Insert::Text(&self.text),
+        }
+    }
+}
+
+/// What `names` lead to, as far as it is there and a request for it would get it.
+pub(super) async fn find(
+    lookup: &Lookup<'_>,
+    names: [&Option<String>; 2],
+) -> [Option<Insertable>; 2] {
+    let mut found = [None, None];
+    if names.iter().all(|name| name.is_none()) {
+        return found;
+    }
+    let asking = asking(lookup);
+    for (name, found) in names.iter().zip(&mut found) {
+        if let Some(name) = name {
+            *found = find_one(lookup, &asking, name).await;
+        }
+    }
+    found
+}
+
+/// The same for one of them; if there is something that cannot be inserted the log says why.
+async fn find_one(lookup: &Lookup<'_>, asking: &Lookup<'_>, name: &str) -> Option<Insertable> {
+    match question::look(lookup, || look_up(asking, name)).await.and_then(|found| found) {
+        Ok(found) => found.inspect(|found| {
+            if found.length > BYTES_MAX {
+                let text = format!("{name} is cut off after {BYTES_MAX} bytes in listings");
+                lookup.log(Level::Warn, "autoindex", None, &text);
+            }
+        }),
+        Err(Stop::Failure(failure)) if failure.status != Status::NOT_FOUND => {
+            lookup.context.log_failure(&failure, lookup);
+            None
+        }
+        Err(_) => None,
+    }
+}
+
+/// The request with the wish for a text without a coding: what it accepts is about the page.
+fn asking<'a>(lookup: &Lookup<'a>) -> Lookup<'a> {
+    let mut asking = lookup.copy();
+    let mut fields = fields::of_request(&lookup.request);
+    let is_own = |name: &str| {
+        name.eq_ignore_ascii_case("Accept") || name.eq_ignore_ascii_case("Accept-Encoding")
+    };
+    fields.retain(|field| !is_own(&field.0));
+    fields.push(("Accept".into(), b"text/html, text/plain".to_vec()));
+    if let Some(request) = lookup.request.with_fields(&fields) {
+        asking.request = Rc::new(request);
+    }
+    asking
+}
+
+/// Look a name up as a URL. Only a file is inserted: httpd runs a script whose type is HTML, and
+/// shows the source of one whose type is another text.
+fn look_up(asking: &Lookup<'_>, name: &str) -> Result<Option<Insertable>, Stop> {
+    let mut found = phase::look_up(asking, name.as_bytes(), asking.query.clone())?;
+    let content_type = representation::content_type(&found).unwrap_or_default();
+    let Some(is_html) = is_html(&content_type).filter(|_| phase::is_regular(&found)) else {
+        return Ok(None);
+    };
+    match phase::resolve(&mut found)? {
+        Handler::File(source) => {
+            let length = source.status.size;
+            Ok(source.file.try_clone().ok().map(|file| Insertable { file, length, is_html }))
+        }
+        other => {
+            let text = format!("{name} is not shown in listings: {} answers for it", other.name());
+            Err(Failure::new(Status::FORBIDDEN, "autoindex", text).level(Level::Warn).into())
+        }
+    }
+}
+
+/// Whether a text is HTML (`response_is_html`); `None` of what is no text.
+fn is_html(content_type: &str) -> Option<bool> {
+    let bare = content_type.split(';').next().unwrap_or_default().trim_end();
+    let is_html =
+        ["text/html", "application/xhtml+xml"].iter().any(|html| bare.eq_ignore_ascii_case(html));
+    let is_text = bare.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("text/"));
+    (is_html || is_text).then_some(is_html)
+}
