@@ -15,6 +15,9 @@ const ASKED: Set = Set {
         ("some/indexed/index.html", "indexed\n"),
         ("marked/a.txt", "a\n"),
         ("fallback/there.html", "there\n"),
+        ("twice/page.html", "page\n"),
+        ("less/page.html", "page\n"),
+        ("again/page.html", "page\n"),
     ],
     ignored: &[],
     requests: &[
@@ -41,6 +44,13 @@ const ASKED: Set = Set {
         "GET /page HTTP/1.1\nX-In: b",
         "GET /fallback/nothing HTTP/1.1\nX-In: b",
         "GET /nothing HTTP/1.1\nX-In: b",
+        // A second line of `Options` goes on from the first.
+        "GET /twice/ HTTP/1.1",
+        "GET /twice/page HTTP/1.1",
+        "GET /less/ HTTP/1.1",
+        "GET /less/page HTTP/1.1",
+        "GET /again/ HTTP/1.1",
+        "GET /again/page HTTP/1.1",
         // The host of the target is the host.
         "GET http://one.example/page.html HTTP/1.1\nHost: two.example",
         "GET http://ONE.example:8080/page.html HTTP/1.1\nHost: two.example",

@@ -3,7 +3,7 @@
 use super::Done;
 use super::settings::{
     ErrorDocument, FileEtagChange, Handler, OPTION_WORDS, Options, OptionsChange, PathInfo,
-    Signature, lower,
+    Signature, lower, options_over,
 };
 use crate::expression::Text;
 use crate::log::level::Levels;
@@ -32,7 +32,9 @@ pub(super) fn options(builder: &mut Builder, call: &Call<'_>) -> Done {
         }
     }
     builder.server.may_run_programs |= result.add & Options::EXEC_CGI.0 != 0;
-    builder.settings().core.options = Some(result);
+    // A second line of the same section changes what the first has left (core.c, set_options).
+    let own = &mut builder.settings().core.options;
+    *own = options_over(Some(result), *own);
     Ok(())
 }
 

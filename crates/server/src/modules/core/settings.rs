@@ -199,7 +199,7 @@ impl Outline {
     }
 }
 
-fn options_over(
+pub(super) fn options_over(
     inner: Option<OptionsChange>,
     outer: Option<OptionsChange>,
 ) -> Option<OptionsChange> {
