@@ -333,7 +333,7 @@ impl Wire {
         let persist = self.state.decide(max, draining, must_close);
         let kind = Kind { is_head, told: manner.told, delimiter, persist };
         let written = self.send_response(response, logged, kind, &mut held).await;
-        held.release();
+        held.end();
         let drains = matches!(unread, Unread::DrainLater) && written.result.is_ok();
         let drained = drains && matches!(self.drain(DRAIN_BYTES, &request.spent).await, Ok(Ok(())));
         if drained {
@@ -372,6 +372,7 @@ impl Wire {
         let mut sent = Sent::default();
         let first_byte_us = logged.tracks_first_byte.then(|| held.age_us());
         let result = self.transmit(head, body, delimiter, held, &mut sent).await;
+        held.set_bytes(sent.bytes);
         if let Some(notes) = &response.notes {
             notes.borrow().iter().for_each(|(name, value)| logged.notes.set(name, value.as_str()));
         }

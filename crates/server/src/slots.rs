@@ -255,13 +255,19 @@ impl Slot {
         Place { slots: self.slots.clone(), row: self.row }
     }
 
-    /// The request is answered: count it.
-    pub(crate) fn end(&self, bytes: u64, busy_us: u64) {
-        self.row().inspect(|row| row.end(bytes, busy_us, self.slots.after));
+    /// The request was answered within a moment: count it.
+    pub(crate) fn end(&self, bytes: u64) {
+        self.row().inspect(|row| row.end(bytes, 0, self.slots.after));
+    }
+
+    /// The request needs the slot no more. It is counted at its [`Place`].
+    pub(crate) fn leave(&self, busy_us: u64) {
+        self.row().inspect(|row| row.leave(busy_us, self.slots.after));
     }
 }
 
-/// Which slot a request holds, to show there what it waits for.
+/// Which slot a request holds, to show there what it waits for, or has held, to be counted there:
+/// others may hold it by then, but the thread that writes the row is the same.
 pub(crate) struct Place {
     slots: Rc<Slots>,
     row: usize,
@@ -272,6 +278,12 @@ impl Place {
     pub(crate) fn show_wait(&self, cause: Option<Cause>) {
         let row = self.slots.board.worker(self.slots.process, self.row);
         row.inspect(|row| row.set_wait(cause));
+    }
+
+    /// A request is over that was sent so many bytes.
+    pub(crate) fn count(&self, bytes: u64) {
+        let row = self.slots.board.worker(self.slots.process, self.row);
+        row.inspect(|row| row.add(bytes, self.slots.after != RowState::Ready));
     }
 }
 
