@@ -178,6 +178,39 @@ print(sorted(ascii(row['pattern']) for row in it['urls'] if row['pattern'].start
     }
 }
 
+/// The series of a text in the OpenMetrics format: all of a line but its value.
+fn series(text: &str) -> Vec<&str> {
+    let samples = text.lines().filter(|line| !line.starts_with('#'));
+    samples.map(|line| line.rsplit_once(' ').unwrap().0).collect()
+}
+
+fn assert_distinct(text: &str) {
+    let mut seen = std::collections::HashSet::new();
+    for series in series(text) {
+        assert!(seen.insert(series), "{series} stands twice: {text}");
+    }
+}
+
+fn hosts_of_one_name_have_no_series_twice(mpm: Mpm) {
+    let host = |alias: &str| {
+        let alias = format!("ServerAlias {alias}");
+        ["<VirtualHost *>".to_owned(), "ServerName shop".into(), alias, "</VirtualHost>".into()]
+    };
+    let lines: Vec<String> = ["one", "two"].iter().flat_map(|alias| host(alias)).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let server = site(mpm).directives(&lines).start();
+    for name in ["one", "two", "two"] {
+        let request = format!("GET /a.txt HTTP/1.1\r\nHost: {name}\r\n\r\n");
+        assert_eq!(server.exchange(request).status, 200);
+    }
+    let wanted = "\ntrivet_url_requests_total{host=\"shop\",pattern=\"/*.txt\"} 3\n";
+    until("both hosts in one", 10, || {
+        let metrics = server.get("/server-status?metrics").text();
+        assert_distinct(&metrics);
+        metrics.contains(wanted).then_some(())
+    });
+}
+
 fn every_form_is_for_those_alone_who_may_see_it(mpm: Mpm) {
     // Whom a proxy speaks for is a stranger, though the proxy is not.
     let lines = ["RemoteIPHeader X-Client", "RemoteIPInternalProxy 127.0.0.1"];
@@ -200,4 +233,5 @@ each_mpm! {
     json_has_the_figures_of_the_requests_made,
     what_clients_sent_stays_within_its_text,
     every_form_is_for_those_alone_who_may_see_it,
+    hosts_of_one_name_have_no_series_twice,
 }

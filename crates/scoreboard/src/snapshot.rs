@@ -160,15 +160,17 @@ impl Snapshot {
 }
 
 /// The accounts of all processes, those of one name together, by wall time; that of all others
-/// comes last.
-pub fn accounts(board: &Board) -> Vec<AccountView> {
+/// comes last. `host` says which host counts for one.
+pub fn accounts(board: &Board, host: impl Fn(u32) -> u32) -> Vec<AccountView> {
     let mut known = HashMap::new();
     let mut sums: Vec<AccountView> = Vec::new();
     for (index, account) in places(board) {
-        let Some(view) = board.account(index, account).and_then(|row| row.view()) else { continue };
+        let view = board.account(index, account).and_then(|row| row.view());
+        let Some(mut view) = view else { continue };
         if view.requests == 0 {
             continue;
         }
+        view.host = host(view.host);
         let name = (view.is_other, view.host, view.name.clone());
         match known.get(&name).and_then(|at: &usize| sums.get_mut(*at)) {
             Some(sum) => sum.add(&view),
@@ -242,7 +244,7 @@ mod tests {
                 row.count(Writers::One, Ended { status: 200, bytes: 4 });
             }
         }
-        let found = accounts(&board);
+        let found = accounts(&board, |host| host);
         let found: Vec<_> =
             found.iter().map(|view| (view.is_other, view.requests, view.bytes)).collect();
         assert_eq!(found, [(false, 2, 8), (true, 2, 8)]);

@@ -2,6 +2,7 @@
 //! minute, the accounts of URLs, and the verdict.
 
 use super::figures::Figures;
+use super::hosts::Hosts;
 use super::minute::Minute;
 use super::number::ratio;
 use super::verdict::{Evidence, Verdict, verdict};
@@ -18,6 +19,7 @@ pub(super) struct Everything {
     pub(super) accounts: Vec<AccountView>,
     /// All accounts together.
     pub(super) sum: AccountView,
+    hosts: Hosts,
     pub(super) verdict: Verdict,
     /// Request slots that there may be.
     pub(super) workers_max: u64,
@@ -28,6 +30,7 @@ impl Everything {
     pub(super) fn new(
         figures: Figures,
         accounts: Vec<AccountView>,
+        hosts: Hosts,
         workers_max: u64,
         cores: usize,
     ) -> Self {
@@ -41,9 +44,15 @@ impl Everything {
             figures,
             minute,
             sum,
+            hosts,
             workers_max,
             cores,
         }
+    }
+
+    /// The host of an account; that of all others has none.
+    pub(super) fn host(&self, account: &AccountView) -> &str {
+        if account.is_other { "" } else { self.hosts.name(account.host) }
     }
 
     /// Complete requests that wait for a slot.

@@ -4,10 +4,10 @@
 
 use super::everything::{Everything, name, seconds_of};
 use super::figures::{Child, Figures};
+use super::load_averages;
 use super::minute::Minute;
 use super::number::ratio;
 use super::verdict::KINDS;
-use super::{Names, load_averages};
 use crate::identity::IDENTITY;
 use scoreboard::{AccountView, Cause, Totals, WALL_BOUNDS_US};
 use std::fmt::{Display, Write as _};
@@ -34,7 +34,7 @@ pub(super) fn state_name(letter: u8) -> &'static str {
 }
 
 /// The text.
-pub(super) fn text(all: &Everything, names: &Names<'_>) -> String {
+pub(super) fn text(all: &Everything) -> String {
     let mut out = Text(String::with_capacity(16 * 1024));
     apache(&mut out, &all.figures);
     apache_states(&mut out, &all.figures);
@@ -42,7 +42,7 @@ pub(super) fn text(all: &Everything, names: &Names<'_>) -> String {
     if let Some(minute) = &all.minute {
         machine(&mut out, all, minute);
     }
-    urls(&mut out, all, names);
+    urls(&mut out, all);
     out.0.push_str("# EOF\n");
     out.0
 }
@@ -221,12 +221,9 @@ fn machine(out: &mut Text, all: &Everything, minute: &Minute) {
 /// One figure of an account.
 type Value = fn(&AccountView) -> f64;
 
-fn urls(out: &mut Text, all: &Everything, names: &Names<'_>) {
-    let rows: Vec<(&str, String, &AccountView)> = all
-        .accounts
-        .iter()
-        .map(|row| (if row.is_other { "" } else { names.host(row.host) }, name(row), row))
-        .collect();
+fn urls(out: &mut Text, all: &Everything) {
+    let rows: Vec<(&str, String, &AccountView)> =
+        all.accounts.iter().map(|row| (all.host(row), name(row), row)).collect();
     let families: [(&str, &str, Value); 4] = [
         ("trivet_url_requests", "Requests", |row| ratio(row.requests, 1)),
         ("trivet_url_sent_bytes", "Bytes sent", |row| ratio(row.bytes, 1)),

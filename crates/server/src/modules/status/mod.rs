@@ -9,6 +9,7 @@ mod everything;
 mod figures;
 mod figures_json;
 mod holders;
+mod hosts;
 mod json;
 mod line;
 mod metrics;
@@ -32,6 +33,7 @@ use config::{Args, Call, Directive, Error, Module, Scope};
 use everything::Everything;
 use figures::Figures;
 pub use holders::holders;
+use hosts::Hosts;
 pub use line::status_line;
 use message::Method;
 use scoreboard::{Snapshot, TallyView};
@@ -91,15 +93,10 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// The name of a host by its place in the configuration.
-    fn host(&self, place: u32) -> &str {
-        let place = usize::try_from(place).unwrap_or(usize::MAX);
-        self.hosts.get(place).map_or("-", |host| &host.log_name)
-    }
-
     /// Name and port of the host that a slot has worked for.
     fn of_host(&self, tally: &TallyView) -> String {
-        let name = self.host(tally.host);
+        let place = usize::try_from(tally.host).unwrap_or(usize::MAX);
+        let name = self.hosts.get(place).map_or("-", |host| &host.log_name);
         let port = if tally.port == 0 { self.local.port() } else { tally.port };
         format!("{name}:{port}")
     }
@@ -127,7 +124,7 @@ pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
         let text = figures_json::text(&everything(lookup), &names);
         Response::page("application/json", text.into_bytes())
     } else if has(b"metrics") {
-        let text = metrics::text(&everything(lookup), &names);
+        let text = metrics::text(&everything(lookup));
         Response::page(metrics::MEDIA_TYPE, text.into_bytes())
     } else {
         let html = page::html(&everything(lookup), &names, shows);
@@ -153,7 +150,9 @@ fn everything(lookup: &Lookup<'_>) -> Everything {
         0 => lookup.context.processes_max().saturating_mul(board.rows_per_process()) as u64,
         in_force => u64::from(in_force),
     };
-    Everything::new(figures(lookup), scoreboard::accounts(board), workers_max, cores)
+    let hosts = Hosts::new(&lookup.site().hosts);
+    let accounts = scoreboard::accounts(board, |place| hosts.first(place));
+    Everything::new(figures(lookup), accounts, hosts, workers_max, cores)
 }
 
 fn names<'a>(lookup: &'a Lookup<'_>) -> Names<'a> {
