@@ -211,6 +211,24 @@ fn hosts_of_one_name_have_no_series_twice(mpm: Mpm) {
     });
 }
 
+/// Names of accounts that look alike when they are written without care.
+const NAMES: [&str; 9] =
+    ["%ff", "%5cxff", "%5c%5cxff", "%0a", "%5cn", "%5cx0a", "%01", "%5cx01", "%c2%85"];
+
+fn names_that_clients_choose_make_no_series_twice(mpm: Mpm) {
+    let server = site(mpm).start();
+    for path in NAMES {
+        server.get(&format!("/wait/{path}?ms=0"));
+    }
+    let head = "trivet_url_requests_total{host=\"localhost\",pattern=\"/wait/";
+    until("all names", 10, || {
+        let metrics = server.get("/server-status?metrics").text();
+        assert_distinct(&metrics);
+        let count = series(&metrics).iter().filter(|series| series.starts_with(head)).count();
+        (count == NAMES.len()).then_some(())
+    });
+}
+
 fn every_form_is_for_those_alone_who_may_see_it(mpm: Mpm) {
     // Whom a proxy speaks for is a stranger, though the proxy is not.
     let lines = ["RemoteIPHeader X-Client", "RemoteIPInternalProxy 127.0.0.1"];
@@ -234,4 +252,5 @@ each_mpm! {
     what_clients_sent_stays_within_its_text,
     every_form_is_for_those_alone_who_may_see_it,
     hosts_of_one_name_have_no_series_twice,
+    names_that_clients_choose_make_no_series_twice,
 }

@@ -178,7 +178,7 @@ mod tests {
             }
             ask(&known, &board, &letters(number));
         }
-        let found = accounts(&board);
+        let found = accounts(&board, |host| host);
         assert!(found.len() <= board.accounts_per_process());
         assert_eq!(found.iter().map(|view| view.requests).sum::<u64>(), 1_100_000);
         assert_eq!(found.iter().map(|view| view.bytes).sum::<u64>(), 1_100_000);
@@ -199,8 +199,10 @@ mod tests {
         for path in ["/a", "/b", "/c"] {
             ask(&next, &board, path);
         }
-        let mut found: Vec<_> =
-            accounts(&board).into_iter().map(|view| (view.name, view.requests)).collect();
+        let mut found: Vec<_> = accounts(&board, |host| host)
+            .into_iter()
+            .map(|view| (view.name, view.requests))
+            .collect();
         found.sort();
         assert_eq!(found, [(b"/a".to_vec(), 2), (b"/b".to_vec(), 2), (b"/c".to_vec(), 1)]);
         assert_eq!(board.process(0).unwrap().accounts(), 4);

@@ -112,11 +112,12 @@ pub(super) fn seconds_of(time_ns: u64) -> f64 {
     ratio(time_ns, 1_000_000_000)
 }
 
-/// Bytes of a client as text: what is no UTF-8 is written as `\xff`.
+/// Bytes of a client as text: what is no UTF-8 is written as `\xff`, and a backslash as two, so that
+/// no two names look the same.
 pub(super) fn readable(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
-        text += chunk.valid();
+        text += &chunk.valid().replace('\\', "\\\\");
         for byte in chunk.invalid() {
             text += &format!("\\x{byte:02x}");
         }
@@ -154,5 +155,6 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_are_shown_as_numbers() {
         assert_eq!(readable(b"/\xc3\xa4/\xff\xfe"), "/\u{e4}/\\xff\\xfe");
+        assert_eq!(readable(b"/\\xff"), "/\\\\xff");
     }
 }

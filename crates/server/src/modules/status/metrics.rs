@@ -72,7 +72,7 @@ impl Text {
     }
 
     /// The value of a label: `\\`, `"` and line feeds are escaped; other controls have no place in
-    /// it.
+    /// it, and are written as `\u0085`, which nobody else can write ([`readable`]).
     fn label(&mut self, value: &str) {
         for letter in value.chars() {
             match letter {
@@ -80,7 +80,7 @@ impl Text {
                 '"' => self.0.push_str("\\\""),
                 '\n' => self.0.push_str("\\n"),
                 letter if letter.is_control() => {
-                    let _ = write!(self.0, "\\\\x{:02x}", u32::from(letter));
+                    let _ = write!(self.0, "\\\\u{:04x}", u32::from(letter));
                 }
                 plain => self.0.push(plain),
             }
@@ -278,6 +278,7 @@ fn histogram(out: &mut Text, host: &str, pattern: &str, row: &AccountView) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::everything::readable;
     use super::*;
 
     #[test]
@@ -289,8 +290,32 @@ mod tests {
     fn hostile_text_stays_within_its_label() {
         let mut out = Text(String::new());
         out.sample("x", &[("a", "q\"\\\n{}\r\u{0}<script>"), ("b", "")], 1.5);
-        let expected = "x{a=\"q\\\"\\\\\\n{}\\\\x0d\\\\x00<script>\",b=\"\"} 1.5\n";
+        let expected = "x{a=\"q\\\"\\\\\\n{}\\\\u000d\\\\u0000<script>\",b=\"\"} 1.5\n";
         assert_eq!(out.0, expected);
+    }
+
+    #[test]
+    fn different_names_are_different_labels() {
+        let alphabet: [&[u8]; 9] =
+            [b"\\", b"x", b"u", b"0", b"n", b"\n", b"\r", b"\xff", b"\xc2\x85"];
+        let mut names: Vec<Vec<u8>> = vec![Vec::new()];
+        let mut last = names.clone();
+        for _ in 0..4 {
+            let longer = last.iter().flat_map(|name| {
+                alphabet.iter().map(move |letter| [name.as_slice(), letter].concat())
+            });
+            last = longer.collect();
+            names.extend_from_slice(&last);
+        }
+        // What stands for a byte and for a control at full length.
+        names.extend([b"\\xff".to_vec(), b"\\u0085".to_vec(), b"\\x85".to_vec(), b"\x85".to_vec()]);
+        let mut seen = std::collections::HashSet::new();
+        for name in names {
+            let mut out = Text(String::new());
+            out.label(&readable(&name));
+            assert!(!out.0.contains(char::is_control), "{}", name.escape_ascii());
+            assert!(seen.insert(out.0), "{} is not alone", name.escape_ascii());
+        }
     }
 
     #[test]
