@@ -4,6 +4,7 @@
 
 use blackbox::scratch::Scratch;
 use blackbox::{Mpm, Server, Site, each_mpm, outside, plain_site, until};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -185,7 +186,7 @@ fn series(text: &str) -> Vec<&str> {
 }
 
 fn assert_distinct(text: &str) {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     for series in series(text) {
         assert!(seen.insert(series), "{series} stands twice: {text}");
     }
@@ -229,6 +230,38 @@ fn names_that_clients_choose_make_no_series_twice(mpm: Mpm) {
     });
 }
 
+/// The counters of URLs by their series.
+fn url_counters(server: &Server) -> HashMap<String, f64> {
+    let text = server.get("/server-status?metrics").text();
+    let lines = text.lines().filter(|line| line.starts_with("trivet_url_"));
+    let row = |line: &str| {
+        let (series, value) = line.rsplit_once(' ').unwrap();
+        (series.to_owned(), value.parse().unwrap())
+    };
+    lines.map(row).collect()
+}
+
+fn no_counter_of_urls_falls(mpm: Mpm) {
+    let server = site(mpm).start();
+    let mut client = server.connect();
+    // Each has names of its own, which take more time than those before.
+    let mut before = HashMap::new();
+    for (first, ms) in [('a', 0), ('b', 2), ('c', 4)] {
+        for second in 'a'..='z' {
+            for third in ['a', 'b', 'c'] {
+                client.get(&format!("/wait/{first}{second}{third}?ms={ms}"));
+            }
+        }
+        let now = url_counters(&server);
+        for (series, value) in &before {
+            assert!(now.get(series).is_some_and(|now| now >= value), "{series} {value}: {now:?}");
+        }
+        before = now;
+    }
+    let other = "trivet_url_requests_total{host=\"\",pattern=\"(other)\"}";
+    assert!(before[other] > 0.0, "{before:?}");
+}
+
 fn every_form_is_for_those_alone_who_may_see_it(mpm: Mpm) {
     // Whom a proxy speaks for is a stranger, though the proxy is not.
     let lines = ["RemoteIPHeader X-Client", "RemoteIPInternalProxy 127.0.0.1"];
@@ -253,4 +286,5 @@ each_mpm! {
     every_form_is_for_those_alone_who_may_see_it,
     hosts_of_one_name_have_no_series_twice,
     names_that_clients_choose_make_no_series_twice,
+    no_counter_of_urls_falls,
 }

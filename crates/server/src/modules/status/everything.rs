@@ -8,8 +8,8 @@ use super::number::ratio;
 use super::verdict::{Evidence, Verdict, verdict};
 use scoreboard::{AccountView, CAUSES, Times};
 
-/// Accounts that are shown; what is left goes to that of all others.
-const ACCOUNTS_MAX: usize = 50;
+/// Accounts that are shown to people; what is left goes to that of all others.
+pub(super) const ACCOUNTS_MAX: usize = 50;
 
 /// All of it.
 pub(super) struct Everything {
@@ -39,7 +39,7 @@ impl Everything {
         accounts.iter().for_each(|account| sum.add(account));
         let evidence = evidence(minute, &sum.times, workers_max, cores);
         Self {
-            accounts: bounded(accounts, ACCOUNTS_MAX),
+            accounts,
             verdict: verdict(&evidence),
             figures,
             minute,
@@ -93,7 +93,7 @@ fn evidence(minute: Option<Minute>, sum: &Times, workers_max: u64, cores: usize)
 }
 
 /// The first `most`, and all that is left in the account of others.
-fn bounded(accounts: Vec<AccountView>, most: usize) -> Vec<AccountView> {
+pub(super) fn bounded(accounts: Vec<AccountView>, most: usize) -> Vec<AccountView> {
     let mut other = AccountView { is_other: true, ..AccountView::default() };
     let mut kept = Vec::new();
     for account in accounts {

@@ -121,13 +121,13 @@ pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
         let text = auto::text(&figures(lookup), &names, shows.extended);
         Response::page("text/plain; charset=ISO-8859-1", text.into_bytes())
     } else if has(b"json") {
-        let text = figures_json::text(&everything(lookup), &names);
+        let text = figures_json::text(&everything(lookup, false), &names);
         Response::page("application/json", text.into_bytes())
     } else if has(b"metrics") {
-        let text = metrics::text(&everything(lookup));
+        let text = metrics::text(&everything(lookup, true));
         Response::page(metrics::MEDIA_TYPE, text.into_bytes())
     } else {
-        let html = page::html(&everything(lookup), &names, shows);
+        let html = page::html(&everything(lookup, false), &names, shows);
         Response::page("text/html; charset=ISO-8859-1", html)
     };
     if let Some(seconds) = refresh(query) {
@@ -144,14 +144,22 @@ fn figures(lookup: &Lookup<'_>) -> Figures {
     Figures::new(&snapshot, mpm.kind, processes_max, |seen| board.never_less(seen))
 }
 
-fn everything(lookup: &Lookup<'_>) -> Everything {
+/// `has_series` says that counters of URLs have to last, because rates are made of them.
+fn everything(lookup: &Lookup<'_>, has_series: bool) -> Everything {
     let (board, cores) = (lookup.context.board(), runtime::process::cores());
     let workers_max = match board.sizing().workers {
         0 => lookup.context.processes_max().saturating_mul(board.rows_per_process()) as u64,
         in_force => u64::from(in_force),
     };
     let hosts = Hosts::new(&lookup.site().hosts);
-    let accounts = scoreboard::accounts(board, |place| hosts.first(place));
+    let host = |place| hosts.first(place);
+    let accounts = match has_series {
+        true => scoreboard::lasting_accounts(board, host),
+        false => {
+            let all = scoreboard::accounts(board, |view| Some(host(view.host)));
+            everything::bounded(all, everything::ACCOUNTS_MAX)
+        }
+    };
     Everything::new(figures(lookup), accounts, hosts, workers_max, cores)
 }
 
