@@ -133,8 +133,25 @@ fn time_at_the_limit_is_counted_and_its_end_told(mpm: Mpm) {
     assert!(figure(&server, "at_limit_s") > 0.0);
 }
 
+fn the_status_page_needs_no_slot(mpm: Mpm) {
+    let server = start(mpm);
+    let mut clients: Vec<Client> = (0..6).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        client.send("GET /wait?ms=4000 HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    let text = until("a queue", 3, || {
+        let text = server.get("/server-status?json").text();
+        text.contains("\"queued_requests\":2,").then_some(text)
+    });
+    assert!(text.contains("\"busy\":4,"), "{text}");
+    assert!(!clients.iter().any(Client::has_input), "they are answered: this shows nothing");
+    for client in &mut clients {
+        assert_eq!(client.response().status, 200);
+    }
+}
+
 each_mpm! {
     time_at_the_limit_is_counted_and_its_end_told;
-    event: requests_that_queue_are_counted;
+    event: requests_that_queue_are_counted, the_status_page_needs_no_slot;
     threads: the_log_names_who_holds_the_workers,
 }

@@ -91,6 +91,11 @@ impl Slots {
         u32::try_from(self.total).unwrap_or(u32::MAX)
     }
 
+    /// Where requests are counted that have no slot.
+    pub(crate) fn place(self: &Rc<Self>) -> Place {
+        Place { slots: self.clone(), row: self.first }
+    }
+
     /// Count a request that was answered without a slot.
     pub(crate) fn count(&self, bytes: u64) {
         self.board.worker(self.process, self.first).inspect(|row| row.count(bytes));

@@ -7,7 +7,7 @@ use crate::outbox::Outbox;
 use crate::representation::Representation;
 use crate::request::Request;
 use crate::response::{Body, Delimiter, Piece, Source};
-use crate::slots::{Place, Slot};
+use crate::slots::{Place, Slot, Slots};
 use runtime::{clock, file};
 use scoreboard::Cause;
 use std::future::poll_fn;
@@ -87,6 +87,12 @@ impl Held {
         spent.hold(slot.place());
         let (place, slot) = (Some(slot.place()), Some(slot));
         Self { slot, place, bytes: 0, started_ns: request.start_ns, spent }
+    }
+
+    /// Of a request that needs no slot of these.
+    pub(crate) fn beside(slots: &Rc<Slots>, request: &Request) -> Self {
+        let (place, spent) = (Some(slots.place()), request.spent.clone());
+        Self { slot: None, place, bytes: 0, started_ns: request.start_ns, spent }
     }
 
     /// Of a request whose slot was given back already, and which somebody else counts.
