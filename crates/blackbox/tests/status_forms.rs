@@ -27,7 +27,7 @@ fn form(server: &Server, query: &str) -> blackbox::Response {
     let mut client = server.connect();
     until("two beats", 10, || {
         let text = client.get("/server-status?json").text();
-        text.contains("\"last_minute\":").then_some(())
+        text.contains("\"last_minute\":{").then_some(())
     });
     client.get(&format!("/server-status?{query}"))
 }

@@ -23,8 +23,9 @@ pub(super) fn text(all: &Everything, names: &Names<'_>) -> String {
             let since_s = all.at_limit_for_s();
             fields.maybe("now_for_s", since_s.map(|age_s| super::number::ratio(age_s, 1)));
         });
-        if let Some(minute) = &all.minute {
-            fields.object("last_minute", |fields| last_minute(fields, minute));
+        match &all.minute {
+            Some(minute) => fields.object("last_minute", |fields| last_minute(fields, minute)),
+            None => fields.maybe("last_minute", None),
         }
         fields.list("seconds", &figures.beats, second);
         fields.object("verdict", |fields| {

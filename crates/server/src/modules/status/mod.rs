@@ -180,14 +180,17 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
 }
 
 /// `?refresh=N`; without a number above 0 httpd takes 10 seconds. What follows the digits does not
-/// matter (atol).
-fn refresh(query: &[u8]) -> Option<u32> {
+/// matter, and too many of them are the highest number (atol).
+fn refresh(query: &[u8]) -> Option<i64> {
     const WORD: &[u8] = b"refresh";
     let at = query.windows(WORD.len()).position(|part| part == WORD)?;
     let digits = query[at + WORD.len()..].strip_prefix(b"=").unwrap_or_default();
-    let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let number = std::str::from_utf8(&digits[..length]).ok().and_then(|text| text.parse().ok());
-    Some(number.filter(|seconds| *seconds > 0).unwrap_or(10))
+    let digits = digits.strip_prefix(b"+").unwrap_or(digits);
+    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
+    let number = digits.fold(0_i64, |number, digit| {
+        number.saturating_mul(10).saturating_add(i64::from(digit - b'0'))
+    });
+    Some(if number > 0 { number } else { 10 })
 }
 
 /// `Friday, 20-Nov-2026 11:57:10 UTC`
@@ -221,7 +224,7 @@ mod tests {
 
     #[test]
     fn refresh_takes_ten_seconds_where_nothing_better_is_said() {
-        let rows: [(&[u8], Option<u32>); 9] = [
+        let rows: [(&[u8], Option<i64>); 12] = [
             (b"", None),
             (b"auto", None),
             (b"refresh", Some(10)),
@@ -230,7 +233,10 @@ mod tests {
             (b"refresh=x", Some(10)),
             (b"norefresh=4;x", Some(4)),
             (b"refresh=-3", Some(10)),
-            (b"\xff&refresh=99999999999", Some(10)),
+            (b"refresh=+3", Some(3)),
+            (b"refresh=++3", Some(10)),
+            (b"\xff&refresh=99999999999", Some(99_999_999_999)),
+            (b"refresh=99999999999999999999", Some(i64::MAX)),
         ];
         for (query, seconds) in rows {
             assert_eq!(refresh(query), seconds, "{}", query.escape_ascii());
