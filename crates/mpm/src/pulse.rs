@@ -66,6 +66,11 @@ impl Limit {
         std::mem::take(&mut self.is_told).then(|| lasted_ms.saturating_sub(relief_ms))
     }
 
+    /// Whether every slot was taken, and that is not over.
+    fn lasts(&self) -> bool {
+        self.since_ms.is_some()
+    }
+
     fn view(&self) -> AtLimit {
         let since_ms = if self.relief == 0 { self.since_ms.unwrap_or(0) } else { 0 };
         AtLimit { total_ms: self.total_ms, times: self.times, since_ms }
@@ -230,7 +235,9 @@ impl Parent<'_> {
             true => sums.busy >= usable(sizing.workers, sizing.slots_per_process, sums.serving),
             false => sums.idle == 0 && sums.serving >= plan.processes_max as u64,
         };
-        let is_full = has_all && sums.busy > 0;
+        // That a thread has a free slot is no relief while requests wait for those of another one.
+        let goes_on = sums.queued > 0 && self.pulse.limit.lasts();
+        let is_full = (has_all && sums.busy > 0) || goes_on;
         let last_ms = self.pulse.beats.back().map_or(now_ms, |beat| beat.at_ms);
         let elapsed_ms = now_ms.saturating_sub(last_ms);
         let lasted_ms = self.pulse.limit.beat(is_full, now_ms, elapsed_ms);
