@@ -93,7 +93,8 @@ fn what_programs_use_is_told(mpm: Mpm) {
     // Ticks of its own, of which there are 100 in a second (proc(5)).
     let burn = cgi::with_head(
         "while :; do i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done\n\
-         read line < /proc/$$/stat; set -- ${line##*)}; [ $((${12} + ${13})) -lt 50 ] || break; done",
+         read line < /proc/$$/stat; set -- ${line##*)}\n\
+         [ $((${12} + ${13})) -lt 50 ] || break; done",
     );
     let server = cgi::start(mpm, &[("burn", &burn)]);
     assert_told(&server, "/cgi-bin/burn");

@@ -31,7 +31,7 @@ const HOLD_MS: u64 = 60_000;
 /// How often the log tells of a change; the first measurement is told at once.
 const TOLD_MS: u64 = 10_000;
 
-/// How long, or with how many connections, a few workers are at work until they show what they take.
+/// For how long, or how many connections, a few workers are at work until it shows what they take.
 const FEW_MS: u64 = 10_000;
 const FEW_CONNECTIONS: u64 = 20;
 

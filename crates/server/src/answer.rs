@@ -11,13 +11,11 @@ use crate::plan::Plan;
 use crate::request::Request;
 use crate::response::{Delimiter, Response};
 use crate::site::host::Host;
-use crate::site::locate::Matching;
 use crate::site::settings::Settings;
 use crate::transmit::{Held, Sent};
 use http1::{BodyLength, CloseReason, Framing, Known, Next, Persist, ResponseHead};
 use message::limits::DRAIN_BYTES;
-use message::{Method, Status, Target, Version};
-use scoreboard::Cause;
+use message::{Status, Target, Version};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -86,7 +84,7 @@ impl Wire {
         };
         self.state.begin(&framing);
         self.feed = request.incoming.clone().map(|it| Box::new(Feed::new(&framing, it)));
-        let Some(mut held) = self.slot(&request, &framing).await else {
+        let Some(mut held) = self.hold_slot(&request, &framing).await else {
             return self.abandoned(&framing, &request).await;
         };
         let exchanged = match self.known(&framing, &request) {
@@ -115,39 +113,6 @@ impl Wire {
                 self.abandoned(&framing, &request).await
             }
         }
-    }
-
-    /// A request slot; `None` if the client went away before there was one.
-    async fn slot(&mut self, request: &Request, framing: &Framing<'_>) -> Option<Held> {
-        let context = self.context.clone();
-        let slot = match context.slots.acquire_now() {
-            Some(slot) => slot,
-            None if self.asks_for_status(request, framing) => {
-                return Some(Held::beside(&context.slots, request));
-            }
-            None => {
-                let _waiting = request.spent.wait(Cause::Slot);
-                self.unless_gone(pin!(context.slots.acquire())).await?
-            }
-        };
-        self.begin(&slot, request.view().request_line());
-        Some(Held::new(slot, request))
-    }
-
-    /// Whether the server itself is asked how it does: that is told also when no slot is free, and
-    /// most of all then. What a `<Location>` says, the look-up will find.
-    fn asks_for_status(&self, request: &Request, framing: &Framing<'_>) -> bool {
-        const OWN: [&str; 2] = ["server-status", "server-info"];
-        let Target::Origin { path, .. } = framing.target else { return false };
-        let is_plain = request.method().is_some_and(Method::is_get_or_head)
-            && framing.body == BodyLength::None;
-        let (mut decoded, mut matching) = (Vec::new(), Matching::default());
-        let is_known = is_plain
-            && message::path::decode(path, &mut decoded, true).is_ok()
-            && self.host().sections.of_location(&decoded, &mut matching).is_ok();
-        let mut sections = matching.sections.iter().rev();
-        let handler = sections.find_map(|section| section.settings.core.handler_said());
-        is_known && handler.is_some_and(|name| OWN.contains(&name))
     }
 
     /// The client has left while its request was being answered.

@@ -112,8 +112,8 @@ pub(super) fn seconds_of(time_ns: u64) -> f64 {
     ratio(time_ns, 1_000_000_000)
 }
 
-/// Bytes of a client as text: what is no UTF-8 is written as `\xff`, and a backslash as two, so that
-/// no two names look the same.
+/// Bytes of a client as text: what is no UTF-8 is written as `\xff`, and a backslash as two, so
+/// that no two names look the same.
 pub(super) fn readable(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {

@@ -17,10 +17,11 @@ pub(super) struct Hosts {
 impl Hosts {
     pub(super) fn new(hosts: &[Host]) -> Self {
         let port = |host: &Host| host.addresses.iter().find_map(|address| address.port);
-        Self::of(hosts.iter().map(|host| (host.log_name.as_str(), port(host))).collect())
+        let hosts: Vec<_> = hosts.iter().map(|host| (host.log_name.as_str(), port(host))).collect();
+        Self::of(&hosts)
     }
 
-    fn of(hosts: Vec<(&str, Option<u16>)>) -> Self {
+    fn of(hosts: &[(&str, Option<u16>)]) -> Self {
         let mut uses: HashMap<&str, usize> = HashMap::new();
         hosts.iter().for_each(|(name, _)| *uses.entry(name).or_default() += 1);
         let name = |(name, port): &(&str, Option<u16>)| match port {
@@ -53,7 +54,7 @@ mod tests {
 
     #[test]
     fn hosts_of_one_name_are_told_apart_by_their_ports_or_are_one() {
-        let hosts = Hosts::of(vec![
+        let hosts = Hosts::of(&[
             ("a", None),
             ("a", Some(80)),
             ("a", Some(443)),

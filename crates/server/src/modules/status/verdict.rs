@@ -362,24 +362,6 @@ mod tests {
                 "95 %",
             ),
             (
-                "busy with programs that requests wait for",
-                Evidence { server_cores: 1.9, cpu_s: 1.0, waits_s: waits, ..base() },
-                Kind::Cpu,
-                "CPU-bound: processors are busy for 95 %",
-            ),
-            (
-                "busy with few of them, and others are as well",
-                Evidence {
-                    server_cores: 1.1,
-                    machine_share: Some(1.0),
-                    cpu_s: 1.0,
-                    waits_s: waits,
-                    ..quiet
-                },
-                Kind::Cpu,
-                "uses 1.10 of 2",
-            ),
-            (
                 "others are busy",
                 Evidence { server_cores: 0.1, machine_share: Some(1.0), ..base() },
                 Kind::OtherCpu,
@@ -399,6 +381,37 @@ mod tests {
             ),
             ("few", Evidence { requests: 3, ..base() }, Kind::Unknown, "3 requests in 60 s"),
             ("none", Evidence { requests_per_s: 0.0, ..base() }, Kind::Unknown, "Too little"),
+        ];
+        for (what, evidence, kind, part) in rows {
+            let Verdict { kind: found, text, .. } = verdict(&evidence);
+            assert_eq!(found, kind, "{what}: {text}");
+            assert!(text.contains(part), "{what}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_programs_use_that_requests_wait_for_is_the_servers() {
+        let quiet = Evidence { at_limit_s: 0.0, busy_mean: 3.0, ..base() };
+        let waits = waits(Cause::BackendFirstByte, 92.0);
+        let rows = [
+            (
+                "busy with programs that requests wait for",
+                Evidence { server_cores: 1.9, cpu_s: 1.0, waits_s: waits, ..base() },
+                Kind::Cpu,
+                "CPU-bound: processors are busy for 95 %",
+            ),
+            (
+                "busy with few of them, and others are as well",
+                Evidence {
+                    server_cores: 1.1,
+                    machine_share: Some(1.0),
+                    cpu_s: 1.0,
+                    waits_s: waits,
+                    ..quiet
+                },
+                Kind::Cpu,
+                "uses 1.10 of 2",
+            ),
         ];
         for (what, evidence, kind, part) in rows {
             let Verdict { kind: found, text, .. } = verdict(&evidence);
