@@ -295,6 +295,23 @@ fn a_limit_that_is_lowered_makes_the_pool_smaller(mpm: Mpm) {
     Told::all(&server.error_text()).iter().for_each(Told::assert_adds_up);
 }
 
+/// One worker is what the first guess allows, and it has to show that there is room for more.
+fn a_cgroup_of_20_mb_has_room_for_more_than_one_worker(mpm: Mpm) {
+    let test = format!("{}::a_cgroup_of_20_mb", mpm.name());
+    let Some(group) = Group::make(&test, 20 * MB).map(Arc::new) else { return };
+    let server = site(mpm).within(&group).start();
+    let load = Growing { server: &server, target: "/wait?ms=50".into(), per_second: 20, most: 4 };
+    let ((), tally) = load.during(&group, |_| {
+        until("more workers", 60, || {
+            let text = server.get("/server-status?json").text();
+            let (_, busy) = text.split_once("\"workers\":{\"busy\":")?;
+            let busy: u64 = busy.split(',').next()?.parse().ok()?;
+            (busy >= 3).then_some(())
+        });
+    });
+    tally.assert_nobody_was_killed(&group, &server);
+}
+
 /// (A process of prefork has nothing to give back to but the next request, unless memory is short.)
 fn memory_of_large_requests_goes_back_when_they_end(mpm: Mpm) {
     if mpm == Mpm::Prefork {
@@ -400,5 +417,6 @@ each_mpm! {
     memory_of_large_requests_goes_back_when_they_end,
     a_kill_for_want_of_memory_is_told_and_makes_workers_fewer,
     strange_numbers_of_the_system_do_no_harm,
-    a_graceful_restart_is_sized_anew,
+    a_graceful_restart_is_sized_anew;
+    threads: a_cgroup_of_20_mb_has_room_for_more_than_one_worker,
 }

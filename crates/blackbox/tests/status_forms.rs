@@ -4,6 +4,7 @@
 
 use blackbox::scratch::Scratch;
 use blackbox::{Mpm, Server, Site, each_mpm, outside, plain_site, until};
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -26,7 +27,7 @@ fn form(server: &Server, query: &str) -> blackbox::Response {
     let mut client = server.connect();
     until("two beats", 10, || {
         let text = client.get("/server-status?json").text();
-        text.contains("\"last_minute\":").then_some(())
+        text.contains("\"last_minute\":{").then_some(())
     });
     client.get(&format!("/server-status?{query}"))
 }
@@ -178,6 +179,89 @@ print(sorted(ascii(row['pattern']) for row in it['urls'] if row['pattern'].start
     }
 }
 
+/// The series of a text in the OpenMetrics format: all of a line but its value.
+fn series(text: &str) -> Vec<&str> {
+    let samples = text.lines().filter(|line| !line.starts_with('#'));
+    samples.map(|line| line.rsplit_once(' ').unwrap().0).collect()
+}
+
+fn assert_distinct(text: &str) {
+    let mut seen = HashSet::new();
+    for series in series(text) {
+        assert!(seen.insert(series), "{series} stands twice: {text}");
+    }
+}
+
+fn hosts_of_one_name_have_no_series_twice(mpm: Mpm) {
+    let host = |alias: &str| {
+        let alias = format!("ServerAlias {alias}");
+        ["<VirtualHost *>".to_owned(), "ServerName shop".into(), alias, "</VirtualHost>".into()]
+    };
+    let lines: Vec<String> = ["one", "two"].iter().flat_map(|alias| host(alias)).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let server = site(mpm).directives(&lines).start();
+    for name in ["one", "two", "two"] {
+        let request = format!("GET /a.txt HTTP/1.1\r\nHost: {name}\r\n\r\n");
+        assert_eq!(server.exchange(request).status, 200);
+    }
+    let wanted = "\ntrivet_url_requests_total{host=\"shop\",pattern=\"/*.txt\"} 3\n";
+    until("both hosts in one", 10, || {
+        let metrics = server.get("/server-status?metrics").text();
+        assert_distinct(&metrics);
+        metrics.contains(wanted).then_some(())
+    });
+}
+
+/// Names of accounts that look alike when they are written without care.
+const NAMES: [&str; 9] =
+    ["%ff", "%5cxff", "%5c%5cxff", "%0a", "%5cn", "%5cx0a", "%01", "%5cx01", "%c2%85"];
+
+fn names_that_clients_choose_make_no_series_twice(mpm: Mpm) {
+    let server = site(mpm).start();
+    for path in NAMES {
+        server.get(&format!("/wait/{path}?ms=0"));
+    }
+    let head = "trivet_url_requests_total{host=\"localhost\",pattern=\"/wait/";
+    until("all names", 10, || {
+        let metrics = server.get("/server-status?metrics").text();
+        assert_distinct(&metrics);
+        let count = series(&metrics).iter().filter(|series| series.starts_with(head)).count();
+        (count == NAMES.len()).then_some(())
+    });
+}
+
+/// The counters of URLs by their series.
+fn url_counters(server: &Server) -> HashMap<String, f64> {
+    let text = server.get("/server-status?metrics").text();
+    let lines = text.lines().filter(|line| line.starts_with("trivet_url_"));
+    let row = |line: &str| {
+        let (series, value) = line.rsplit_once(' ').unwrap();
+        (series.to_owned(), value.parse().unwrap())
+    };
+    lines.map(row).collect()
+}
+
+fn no_counter_of_urls_falls(mpm: Mpm) {
+    let server = site(mpm).start();
+    let mut client = server.connect();
+    // Each has names of its own, which take more time than those before.
+    let mut before = HashMap::new();
+    for (first, ms) in [('a', 0), ('b', 2), ('c', 4)] {
+        for second in 'a'..='z' {
+            for third in ['a', 'b', 'c'] {
+                client.get(&format!("/wait/{first}{second}{third}?ms={ms}"));
+            }
+        }
+        let now = url_counters(&server);
+        for (series, value) in &before {
+            assert!(now.get(series).is_some_and(|now| now >= value), "{series} {value}: {now:?}");
+        }
+        before = now;
+    }
+    let other = "trivet_url_requests_total{host=\"\",pattern=\"(other)\"}";
+    assert!(before[other] > 0.0, "{before:?}");
+}
+
 fn every_form_is_for_those_alone_who_may_see_it(mpm: Mpm) {
     // Whom a proxy speaks for is a stranger, though the proxy is not.
     let lines = ["RemoteIPHeader X-Client", "RemoteIPInternalProxy 127.0.0.1"];
@@ -200,4 +284,7 @@ each_mpm! {
     json_has_the_figures_of_the_requests_made,
     what_clients_sent_stays_within_its_text,
     every_form_is_for_those_alone_who_may_see_it,
+    hosts_of_one_name_have_no_series_twice,
+    names_that_clients_choose_make_no_series_twice,
+    no_counter_of_urls_falls,
 }

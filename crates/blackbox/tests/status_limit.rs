@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use blackbox::{Client, Mpm, Said, Server, each_mpm, plain_site, until};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const LARGE_BYTES: usize = 30_000_000;
 
@@ -133,8 +133,43 @@ fn time_at_the_limit_is_counted_and_its_end_told(mpm: Mpm) {
     assert!(figure(&server, "at_limit_s") > 0.0);
 }
 
+fn no_slot_idles_for_long_while_requests_wait(mpm: Mpm) {
+    let server = start(mpm);
+    let began = Instant::now();
+    let mut clients: Vec<Client> = (0..12).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        client.send("GET /wait?ms=2000 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    }
+    for client in &mut clients {
+        assert_eq!(client.response().status, 200);
+    }
+    // Four slots, three times each; eight requests that wait for two of them would take 10 s.
+    let took = began.elapsed();
+    assert!(took < Duration::from_millis(8500), "{took:?}");
+    let at_limit_ms = figure(&server, "total_ms");
+    assert!(at_limit_ms >= 3000.0, "{at_limit_ms}");
+}
+
+fn the_status_page_needs_no_slot(mpm: Mpm) {
+    let server = start(mpm);
+    let mut clients: Vec<Client> = (0..6).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        client.send("GET /wait?ms=4000 HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    let text = until("a queue", 3, || {
+        let text = server.get("/server-status?json").text();
+        text.contains("\"queued_requests\":2,").then_some(text)
+    });
+    assert!(text.contains("\"busy\":4,"), "{text}");
+    assert!(!clients.iter().any(Client::has_input), "they are answered: this shows nothing");
+    for client in &mut clients {
+        assert_eq!(client.response().status, 200);
+    }
+}
+
 each_mpm! {
     time_at_the_limit_is_counted_and_its_end_told;
-    event: requests_that_queue_are_counted;
+    event: requests_that_queue_are_counted, the_status_page_needs_no_slot,
+        no_slot_idles_for_long_while_requests_wait;
     threads: the_log_names_who_holds_the_workers,
 }

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use blackbox::httpd::Root;
-use blackbox::{Client, Mpm, each_mpm, until};
+use blackbox::{Client, Mpm, Site, each_mpm, until};
+use std::fs::File;
 
 const MORE: &str = "LoadModule status_module modules/mod_status.so\n\
                     <Location /server-status>\nSetHandler server-status\n</Location>\n\
@@ -106,7 +107,56 @@ fn requests_of_a_generation_that_finishes_are_shown(mpm: Mpm) {
     });
 }
 
+/// A whole number behind a name, after `from`.
+fn figure(text: &str, from: &str, name: &str) -> u64 {
+    let (_, behind) = text.split_once(from).unwrap_or_else(|| panic!("no {from} in {text}"));
+    let (_, value) = behind.split_once(&format!("\"{name}\":")).unwrap();
+    value.split([',', '}']).next().unwrap().parse().unwrap()
+}
+
+fn what_was_never_sent_is_not_counted(mpm: Mpm) {
+    const LARGE: u64 = 4 << 30;
+    const CLIENTS: u64 = 3;
+    for is_logged in [true, false] {
+        let site = Site::new(mpm).file("large.bin", "");
+        let site = if is_logged { site.access_log("\"%O %U\"") } else { site };
+        File::options()
+            .write(true)
+            .open(site.root().join("large.bin"))
+            .and_then(|file| file.set_len(LARGE))
+            .unwrap();
+        site.root().wait_until_at_rest();
+        let server = site.start();
+        for _ in 0..CLIENTS {
+            let mut client = Client::connect(server.address());
+            client.narrow();
+            client.send("GET /large.bin HTTP/1.1\r\nHost: a\r\n\r\n");
+            client.read_some(1000);
+            client.reset_on_drop();
+        }
+        let of_urls = "\"pattern\":\"/*.bin\"";
+        // The two are read one after the other.
+        let (text, sent, total) = until("the end of them all", 20, || {
+            let text = server.get("/server-status?json").text();
+            if !text.contains(of_urls) || figure(&text, of_urls, "requests") < CLIENTS {
+                return None;
+            }
+            let [sent, total] = [of_urls, "\"totals\":"].map(|of| figure(&text, of, "bytes"));
+            (total >= sent).then_some((text, sent, total))
+        });
+        assert!(sent >= CLIENTS * 1000, "{sent}: {text}");
+        assert!(total < CLIENTS * (32 << 20), "{total} bytes were never taken: {text}");
+        if is_logged {
+            let logged = server.log_lines();
+            let sizes = logged.iter().filter_map(|line| line.strip_suffix(" /large.bin"));
+            let logged: u64 = sizes.map(|size| size.parse::<u64>().unwrap()).sum();
+            assert_eq!(sent, logged);
+        }
+    }
+}
+
 each_mpm! {
+    what_was_never_sent_is_not_counted,
     totals_survive_graceful_restarts,
     requests_of_a_generation_that_finishes_are_shown,
 }

@@ -25,7 +25,7 @@ pub(crate) struct Crew {
     /// Of each bucket.
     buckets: Vec<Bucket>,
     due_ms: u64,
-    full_told_ms: Option<u64>,
+    told: FullTold,
 }
 
 /// The children that share a set of listening sockets: those whose slots leave this remainder.
@@ -34,6 +34,28 @@ struct Bucket {
     /// Active children that there are to be.
     target: usize,
     pace: Pace,
+}
+
+/// What the log was told of workers that are missing.
+#[derive(Clone, Copy, Default)]
+struct FullTold {
+    at_ms: Option<u64>,
+}
+
+impl FullTold {
+    /// Whether it is time to tell it, again if all workers `are_taken`. That fewer are free than
+    /// are wanted is told once, as httpd does: with more spare ones wanted than there may be it is
+    /// so all the time.
+    fn may_tell(&mut self, now_ms: u64, are_taken: bool) -> bool {
+        let is_due = match self.at_ms {
+            None => true,
+            Some(told_ms) => are_taken && now_ms >= told_ms + FULL_TOLD_MS,
+        };
+        if is_due {
+            self.at_ms = Some(now_ms);
+        }
+        is_due
+    }
 }
 
 impl Crew {
@@ -45,7 +67,7 @@ impl Crew {
         let due_ms = clock::monotonic_ms() + MAINTENANCE_MS;
         let plan = &generation.plan;
         let limit = plan.revised.map_or(plan.processes_max, |workers| plan.processes_for(workers));
-        Self { generation, limit, buckets, due_ms, full_told_ms: None }
+        Self { generation, limit, buckets, due_ms, told: FullTold::default() }
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -62,13 +84,9 @@ impl Crew {
         if self.generation.plan.spare.is_some() { self.due_ms } else { u64::MAX }
     }
 
-    /// Whether it is time to say again that there is no room.
+    /// Whether it is time to say that there is no room, all workers being taken.
     pub(crate) fn may_tell_full(&mut self, now_ms: u64) -> bool {
-        let is_due = self.full_told_ms.is_none_or(|told_ms| now_ms >= told_ms + FULL_TOLD_MS);
-        if is_due {
-            self.full_told_ms = Some(now_ms);
-        }
-        is_due
+        self.told.may_tell(now_ms, true)
     }
 
     /// Want no more than `children`.
@@ -295,16 +313,36 @@ impl Parent<'_> {
     /// says nothing: they may be more than there is memory for.
     fn tell_full(&mut self, census: Census, now_ms: u64) {
         let is_revised = self.current.generation.plan.revised.is_some();
-        if (is_revised && !self.steward.is_full()) || !self.current.may_tell_full(now_ms) {
+        let are_taken = census.idle == 0;
+        if (is_revised && !self.steward.is_full()) || !self.current.told.may_tell(now_ms, are_taken)
+        {
             return;
         }
         let is_prefork = self.current.generation.plan.kind == MpmKind::Prefork;
-        let is_full = is_prefork || is_revised || census.idle == 0;
+        let is_full = is_prefork || is_revised || are_taken;
         self.tell_who_holds(is_full);
     }
 
     fn tell_busy(&self, spawning: usize, census: Census) {
         let Census { idle, active, leaving, .. } = census;
         self.tell(Occasion::Busy { spawning, idle, total: active + leaving });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_few_free_workers_are_told_once_and_none_once_a_minute() {
+        let mut told = FullTold::default();
+        assert!(told.may_tell(1000, false));
+        let later: Vec<bool> =
+            (2..1000).map(|second| told.may_tell(second * 1000, false)).collect();
+        assert!(!later.contains(&true), "nobody waits");
+        assert!(told.may_tell(1_000_000, true));
+        assert!(!told.may_tell(1_059_999, true));
+        assert!(told.may_tell(1_060_000, true));
+        assert!(!told.may_tell(1_120_000, false));
     }
 }

@@ -29,10 +29,17 @@ const PATIENCE_FOR_CHILDREN_MS: u64 = 2500;
 /// queue is longer than that of the kernel, and it knows who leaves.
 const HURRY_MS: u64 = 1000;
 
+/// After as many as it has slots it waits so long for others to take theirs, who have had as much
+/// patience: else the first one would take all, and slots of the others would be free again while
+/// requests wait here. (12 requests of 2 s, two threads of two slots each: 10 s, and 6 with it.)
+const TURN_OF_OTHERS: Duration = Duration::from_millis(20);
+
 /// What a thread knows about the others.
 #[derive(Default)]
 pub(crate) struct Crowd {
     hurry_until_ms: u64,
+    /// Connections that were taken in such a hurry.
+    hurried: usize,
     /// Connections that were accepted and have had no turn since: nobody knows what they want.
     unseen: usize,
 }
@@ -42,6 +49,7 @@ impl Crowd {
     /// there are slots, so that it can be seen how many they take.
     pub(crate) async fn accepted(&mut self, context: &Context) {
         self.unseen += 1;
+        self.hurried = self.hurried.saturating_add(1);
         if self.unseen >= ACCEPTS_PER_TURN.min(context.slots()) {
             self.give_turn().await;
         }
@@ -63,6 +71,11 @@ impl Crowd {
             self.give_turn().await;
         }
         let mut now_ms = clock::monotonic_ms();
+        let has_taken_its_turn = now_ms < self.hurry_until_ms && self.hurried >= context.slots();
+        if has_taken_its_turn && context.is_crowded(0) {
+            self.hurried = 0;
+            context.crowd_changed(TURN_OF_OTHERS).await;
+        }
         // Since when a connection waits, and beside how many children.
         let (mut since_ms, mut seen) = (now_ms, 0);
         while now_ms >= self.hurry_until_ms && context.is_crowded(0) {
@@ -70,7 +83,7 @@ impl Crowd {
             if there != seen || there == 0 {
                 (since_ms, seen) = (now_ms, there);
             } else if now_ms >= since_ms + patience_ms(child, there) {
-                self.hurry_until_ms = now_ms + HURRY_MS;
+                (self.hurry_until_ms, self.hurried) = (now_ms + HURRY_MS, 0);
                 return;
             }
             context.crowd_changed(LOOK).await;

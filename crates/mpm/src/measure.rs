@@ -37,6 +37,8 @@ pub(crate) struct Measure {
     places: BTreeMap<usize, Place>,
     /// The smallest pool: workers and bytes.
     smallest: Option<(usize, u64)>,
+    /// The smallest one without any worker.
+    idle: Option<u64>,
     /// What was found, and from how many workers more or less.
     cost: Option<(u64, usize)>,
 }
@@ -58,6 +60,9 @@ impl Measure {
         if self.smallest.is_none_or(|(_, smallest)| bytes < smallest) {
             self.smallest = Some((workers, bytes));
         }
+        if workers == 0 {
+            self.idle = Some(self.idle.map_or(bytes, |least| least.min(bytes)));
+        }
         if let Some(found) = self.slope().max(self.rise()) {
             let span = self.span();
             // Seen over twice the span it is better known: noise counts half as much.
@@ -77,6 +82,14 @@ impl Measure {
     /// What one more worker costs, with the number of measurements that say so.
     pub(crate) fn cost(&self) -> Option<(u64, u32)> {
         self.cost.map(|(cost, _)| (cost, u32::try_from(self.count).unwrap_or(u32::MAX)))
+    }
+
+    /// What each of a few workers has taken, where there never were more: all that the pool has
+    /// grown by since nobody was served, with the number of measurements.
+    pub(crate) fn cost_of_few(&self) -> Option<(u64, u32)> {
+        let (many, place) = self.places.iter().next_back().filter(|(many, _)| **many > 0)?;
+        let grown = place.bytes.saturating_sub(self.idle?);
+        Some((grown / *many as u64, u32::try_from(self.count).unwrap_or(u32::MAX)))
     }
 
     /// Whether the numbers of workers differ enough for a line through them.
@@ -154,6 +167,21 @@ mod tests {
         let noisy = line(20).map(|(x, y)| (x, if x % 2 == 0 { y + MB } else { y - MB }));
         let cost = cost_of(noisy).unwrap();
         assert!((MB * 9 / 10..MB * 12 / 10).contains(&cost), "{cost}");
+    }
+
+    #[test]
+    fn the_first_workers_may_be_all_that_is_known() {
+        let mut measure = Measure::default();
+        measure.add(0, 2 * MB);
+        assert_eq!(measure.cost_of_few(), None);
+        measure.add(1, 2 * MB + 300);
+        measure.add(0, 2 * MB + 200);
+        assert_eq!((measure.cost_of_few(), measure.cost()), (Some((300, 3)), None));
+        measure.add(2, 2 * MB + 700);
+        assert_eq!(measure.cost_of_few(), Some((350, 4)));
+        let mut never_idle = Measure::default();
+        never_idle.add(1, MB);
+        assert_eq!(never_idle.cost_of_few(), None);
     }
 
     #[test]

@@ -120,8 +120,12 @@ mod tests {
         for (total, cores, expected) in [
             (None, 2, (2, 1, 512)),
             (None, 4, (4, 1, 512)),
-            (Some(10), 4, (4, 1, 2)),
+            (Some(10), 4, (2, 2, 5)),
             (Some(2), 4, (2, 2, 1)),
+            (Some(5), 2, (1, 2, 5)),
+            (Some(7), 4, (1, 4, 7)),
+            (Some(9), 4, (3, 2, 3)),
+            (Some(512), 4, (4, 1, 128)),
             (Some(0), 4, (1, 1, 1)),
             (None, 0, (1, 1, 1024)),
             // As much as the directive takes, and more than the scoreboard does.

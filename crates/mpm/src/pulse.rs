@@ -29,6 +29,8 @@ pub(crate) struct Pulse {
     /// Boards of generations that finish what they have.
     older: Vec<(u32, Arc<Board>)>,
     cpu_us: u64,
+    /// User and system time of children that have ended, and of scripts.
+    others_us: [u64; 2],
     limit: Limit,
 }
 
@@ -64,6 +66,11 @@ impl Limit {
         std::mem::take(&mut self.is_told).then(|| lasted_ms.saturating_sub(relief_ms))
     }
 
+    /// Whether every slot was taken, and that is not over.
+    fn lasts(&self) -> bool {
+        self.since_ms.is_some()
+    }
+
     fn view(&self) -> AtLimit {
         let since_ms = if self.relief == 0 { self.since_ms.unwrap_or(0) } else { 0 };
         AtLimit { total_ms: self.total_ms, times: self.times, since_ms }
@@ -83,6 +90,7 @@ impl Pulse {
             gone: Totals::default(),
             older: Vec::new(),
             cpu_us: 0,
+            others_us: [0; 2],
             limit: Limit::default(),
         }
     }
@@ -118,7 +126,7 @@ impl Parent<'_> {
         }
         self.pulse.beats.iter().for_each(|beat| next.board.pulse().publish(beat));
         next.board.pulse().set_at_limit(self.pulse.limit.view());
-        next.board.pulse().set_ended_cpu_us(process::ended_cpu_us());
+        next.board.pulse().set_ended_cpu_us(self.pulse.others_us);
         next.board.pulse().set_older(self.before_next());
     }
 
@@ -182,7 +190,7 @@ impl Parent<'_> {
         self.see_limit(&sums, now_ms);
         let beat = self.reading(&sums, now_ms);
         let header = self.current.generation.board.pulse();
-        header.set_ended_cpu_us(process::ended_cpu_us());
+        header.set_ended_cpu_us(self.pulse.others_us);
         header.set_at_limit(self.pulse.limit.view());
         header.publish(&beat);
         self.pulse.keep(beat);
@@ -191,7 +199,11 @@ impl Parent<'_> {
     fn reading(&mut self, sums: &Sums, now_ms: u64) -> Beat {
         let older = self.current.generation.board.pulse().older();
         let machine = self.pulse.vitals.read();
-        // A child that has ended counts here only once it was reaped.
+        // A child that has ended counts here only once it was reaped, and so does a program.
+        let others_us = crate::scripts::add(process::ended_cpu_us(), self.keepers.used_us());
+        for (highest, now) in self.pulse.others_us.iter_mut().zip(others_us) {
+            *highest = now.max(*highest);
+        }
         self.pulse.cpu_us = self.cpu_us().max(self.pulse.cpu_us);
         Beat {
             at_ms: now_ms,
@@ -209,11 +221,11 @@ impl Parent<'_> {
         }
     }
 
-    /// Of this process, of all children there are, and of those that were.
+    /// Of this process, of all children there are, of those that were, and of scripts.
     fn cpu_us(&self) -> u64 {
         let here = self.children.pids().chain([process::id()]);
         let living_ns: u64 = here.filter_map(process::cpu_ns).sum();
-        process::ended_cpu_us().into_iter().fold(living_ns / 1000, u64::saturating_add)
+        self.pulse.others_us.into_iter().fold(living_ns / 1000, u64::saturating_add)
     }
 
     fn see_limit(&mut self, sums: &Sums, now_ms: u64) {
@@ -223,7 +235,9 @@ impl Parent<'_> {
             true => sums.busy >= usable(sizing.workers, sizing.slots_per_process, sums.serving),
             false => sums.idle == 0 && sums.serving >= plan.processes_max as u64,
         };
-        let is_full = has_all && sums.busy > 0;
+        // That a thread has a free slot is no relief while requests wait for those of another one.
+        let goes_on = sums.queued > 0 && self.pulse.limit.lasts();
+        let is_full = (has_all && sums.busy > 0) || goes_on;
         let last_ms = self.pulse.beats.back().map_or(now_ms, |beat| beat.at_ms);
         let elapsed_ms = now_ms.saturating_sub(last_ms);
         let lasted_ms = self.pulse.limit.beat(is_full, now_ms, elapsed_ms);

@@ -5,14 +5,16 @@
 //! What a look costs: one file of /proc for each of at most 128 children a second (3 us each), a
 //! dozen others (50 us), and smaps_rollup of at most eight children in five seconds (0.3 ms each).
 
+mod look;
+
 use crate::crew::Crew;
-use crate::measure::{LEAST_BYTES, Measure, percentile_95};
+use crate::measure::{LEAST_BYTES, Measure};
 use crate::plan::Plan;
 use crate::ration::{self, Facts};
 use crate::supervisor::Parent;
 use crate::working;
-use runtime::memory::{self, Gauge, Memory};
-use runtime::{clock, process};
+use runtime::clock;
+use runtime::memory::{Gauge, Memory};
 use scoreboard::{Basis, Board, Pressure, Sizing};
 use server::{FIRST_GUESS_BYTES, MpmKind};
 
@@ -23,23 +25,15 @@ const SHORT_LOOK_MS: u64 = 250;
 /// The same until all children of the start serve: the first look is before the first request.
 const START_LOOK_MS: u64 = 20;
 
-/// Children whose counters are read at a look.
-const COUNTERS_PER_LOOK: usize = 128;
-
-/// Children whose pages the kernel walks through: one at a look, and so often at most.
-const WALK_MS: u64 = 625;
-
-/// What the kernel has for a process and for each of its threads beside their memory: page tables,
-/// stacks, descriptors. (Measured in a cgroup of their own: 256 children of prefork had 148 KB
-/// each, 16 of worker 900 KB with 25 threads and 2933 KB with 100.)
-const KERNEL_BYTES: u64 = 128 << 10;
-const KERNEL_BYTES_OF_THREAD: u64 = 28 << 10;
-
 /// How long there are no more workers after the kernel has killed a child for want of memory.
 const HOLD_MS: u64 = 60_000;
 
 /// How often the log tells of a change; the first measurement is told at once.
 const TOLD_MS: u64 = 10_000;
+
+/// For how long, or how many connections, a few workers are at work until it shows what they take.
+const FEW_MS: u64 = 10_000;
+const FEW_CONNECTIONS: u64 = 20;
 
 /// The number of busy workers that was seen goes down by one in so many at a look.
 const FORGET: usize = 32;
@@ -92,6 +86,8 @@ struct Pool {
     /// What one of these has: the mean, and what few have more than.
     served_mean: u64,
     served_most: u64,
+    /// Connections that these have accepted.
+    accepted: u64,
     /// Workers that have something to do.
     busy: usize,
 }
@@ -153,14 +149,22 @@ impl Steward {
         }
     }
 
+    /// Whether a few workers have to show what others would take: by the first guess there will be
+    /// no more. It is believed as long as nothing else is known.
+    fn goes_by_few(&self, plan: &Plan, pool: &Pool) -> bool {
+        (self.tried_ms >= FEW_MS || pool.accepted >= FEW_CONNECTIONS)
+            && (self.sizing.basis != Basis::Guess || self.workers() <= plan.processes_for(0))
+    }
+
     fn measured_cost(&self, plan: &Plan, pool: &Pool) -> Option<(u64, Basis, u32)> {
         let slope = self.measure.cost();
+        let goes_by_few = self.goes_by_few(plan, pool);
         if plan.kind == MpmKind::Prefork {
             return match slope {
                 Some((bytes, samples)) if pool.served > 0 => {
                     Some((bytes.max(pool.served_mean), Basis::Slope, samples))
                 }
-                _ if pool.served >= 2 => {
+                _ if pool.served >= 2 || (pool.served == 1 && goes_by_few) => {
                     let served = u32::try_from(pool.served).unwrap_or(u32::MAX);
                     Some((pool.served_most, Basis::Children, served))
                 }
@@ -172,6 +176,7 @@ impl Steward {
             Some(_) => self.idle_bytes.unwrap_or(0) / plan.slots.max(1) as u64,
             None => 0,
         };
+        let slope = slope.or_else(|| self.measure.cost_of_few().filter(|_| goes_by_few));
         slope.map(|(bytes, samples)| (bytes.max(LEAST_BYTES) + part, Basis::Slope, samples))
     }
 
@@ -215,8 +220,9 @@ impl Steward {
             }
             self.bound_ms = self.bound_ms.max(self.looked_ms);
         }
-        let workers = enough.min(self.bound.unwrap_or(usize::MAX));
-        let workers = workers.clamp(plan.processes_for(0), plan.workers_max());
+        let workers = enough
+            .min(self.bound.unwrap_or(usize::MAX))
+            .clamp(plan.processes_for(0), plan.workers_max());
         self.sizing = Sizing {
             workers: u32::try_from(workers).unwrap_or(u32::MAX),
             workers_max: u32::try_from(plan.workers_max()).unwrap_or(u32::MAX),
@@ -277,7 +283,11 @@ impl Steward {
 
     /// Whether all workers that there may be have something to do.
     pub(crate) fn is_full(&self) -> bool {
-        self.busy >= self.sizing.workers as usize
+        self.busy >= self.workers()
+    }
+
+    fn workers(&self) -> usize {
+        self.sizing.workers as usize
     }
 
     /// Begin anew, with other children.
@@ -402,82 +412,5 @@ impl Parent<'_> {
             "MaxRequestWorkers auto: {workers} for good, since the system does not tell how much \
              memory there is"
         ));
-    }
-
-    /// Read the counters of some children, in turn.
-    fn count_memory(&mut self) {
-        let number = self.current.number();
-        let shared = *self
-            .steward
-            .shared_bytes
-            .get_or_insert_with(|| memory::anonymous_bytes(process::id()).unwrap_or(0));
-        let threads = self.current.generation.plan.threads as u64;
-        let kernel_bytes = KERNEL_BYTES + threads * KERNEL_BYTES_OF_THREAD;
-        let mut turn = self.steward.turn;
-        for record in self.children.some_of(number, &mut turn, COUNTERS_PER_LOOK) {
-            let Some(bytes) = memory::anonymous_bytes(record.pid) else { continue };
-            record.bytes = bytes.saturating_sub(shared).saturating_add(kernel_bytes);
-        }
-        self.steward.turn = turn;
-    }
-
-    /// Have the kernel walk through the pages of one child, in turn: counters cannot tell what is
-    /// its own, and what it still shares with the parent.
-    fn walk(&mut self, now_ms: u64) {
-        if now_ms < self.steward.walk_due_ms {
-            return;
-        }
-        self.steward.walk_due_ms = now_ms.saturating_add(WALK_MS);
-        let mut turn = self.steward.turn;
-        let number = self.current.number();
-        let Some(pid) = self.children.some_of(number, &mut turn, 1).next().map(|it| it.pid) else {
-            return;
-        };
-        match (memory::share(pid), memory::anonymous_bytes(pid)) {
-            (Ok(share), Some(bytes)) => {
-                let found = bytes.saturating_sub(share.private_bytes);
-                let before = self.steward.shared_bytes.unwrap_or(found);
-                // A mean over some children; three parts of it are the old one.
-                self.steward.shared_bytes = Some(before - before / 4 + found / 4);
-            }
-            (Err(error), Some(_)) if !self.steward.is_blind => {
-                self.steward.is_blind = true;
-                self.current.generation.server.say(&format!(
-                    "cannot read what memory children have alone ({error}): MaxRequestWorkers auto \
-                     goes by their counters in /proc/PID/statm"
-                ));
-            }
-            _ => {}
-        }
-    }
-
-    /// What the children of the current generation have and do.
-    fn pool(&mut self) -> Pool {
-        let generation = self.current.generation.clone();
-        let (board, slots) = (&generation.board, generation.plan.slots);
-        let (mut pool, mut served) = (Pool::default(), Vec::new());
-        for record in self.children.of(generation.number) {
-            pool.bytes = pool.bytes.saturating_add(record.bytes);
-            if !record.is_active() {
-                continue;
-            }
-            pool.processes += 1;
-            if !record.has_served {
-                continue;
-            }
-            let busy = slots - board.free_slots(record.slot).min(slots);
-            pool.busy += busy;
-            if record.bytes > 0 {
-                let least = self.steward.idle_bytes.unwrap_or(u64::MAX).min(record.bytes);
-                self.steward.idle_bytes = Some(least);
-                let accepted = board.process(record.slot).map_or(0, |row| row.accepted());
-                served.extend((accepted > record.accepted_before).then_some(record.bytes));
-            }
-        }
-        pool.served = served.len();
-        pool.served_mean = served.iter().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes))
-            / (served.len() as u64).max(1);
-        pool.served_most = percentile_95(served);
-        pool
     }
 }

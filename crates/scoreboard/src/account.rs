@@ -203,6 +203,16 @@ impl AccountRow {
         self.key.store(OTHER_KEY, Release);
     }
 
+    /// Its virtual host, and its name.
+    pub fn owner(&self) -> (u32, Vec<u8>) {
+        let mut name = Vec::with_capacity(ACCOUNT_NAME_BYTES);
+        for word in &self.name {
+            name.extend_from_slice(&word.load(Relaxed).to_le_bytes());
+        }
+        name.truncate(name.iter().position(|byte| *byte == 0).unwrap_or(name.len()));
+        (self.host.load(Relaxed), name)
+    }
+
     /// Requests that were counted.
     pub fn requests(&self) -> u64 {
         self.requests.load(Relaxed)
@@ -274,11 +284,7 @@ impl AccountRow {
         if key == 0 {
             return None;
         }
-        let mut name = Vec::with_capacity(ACCOUNT_NAME_BYTES);
-        for word in &self.name {
-            name.extend_from_slice(&word.load(Relaxed).to_le_bytes());
-        }
-        name.truncate(name.iter().position(|byte| *byte == 0).unwrap_or(name.len()));
+        let (host, name) = self.owner();
         let value = |counter: &AtomicU64| counter.load(Relaxed);
         let requests = self.requests();
         let counted = self.classes.each_ref().map(value);
@@ -286,7 +292,7 @@ impl AccountRow {
         let [informational, redirected, client_error, server_error] = counted;
         Some(AccountView {
             is_other: key == OTHER_KEY,
-            host: self.host.load(Relaxed),
+            host,
             name,
             requests,
             bytes: value(&self.bytes),

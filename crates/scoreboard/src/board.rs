@@ -1,6 +1,7 @@
 //! The mapping: a memfd with a header, process rows and worker rows. All `unsafe` is here.
 
 use crate::account::AccountRow;
+use crate::choices::Choices;
 use crate::pool::PoolSums;
 use crate::pulse::{Pulse, Sums, Totals};
 use crate::row::{ProcessRow, RowState, WorkerRow};
@@ -78,6 +79,7 @@ pub struct Board {
     processes: usize,
     rows_per_process: usize,
     ledger: Arc<Ledger>,
+    choices: Common<Choices>,
     /// Kept open for a monitor, which finds it among the parent's descriptors.
     _descriptor: OwnedFd,
 }
@@ -122,7 +124,8 @@ impl Board {
             block_bytes,
             processes,
             rows_per_process,
-            ledger: Arc::new(Ledger::create()?),
+            ledger: Arc::new(Ledger(Common::create()?)),
+            choices: Common::create()?,
             _descriptor: descriptor,
         };
         board.write_header(unix_s);
@@ -150,7 +153,7 @@ impl Board {
             mmap(std::ptr::null_mut(), bytes, access, flags, &descriptor, 0)?
         };
         let memory = NonNull::new(memory.cast()).ok_or_else(|| bad("null mapping"))?;
-        let ledger = Arc::new(Ledger::create()?);
+        let (ledger, choices) = (Arc::new(Ledger(Common::create()?)), Common::create()?);
         let mut board = Self {
             memory,
             bytes,
@@ -158,6 +161,7 @@ impl Board {
             processes: 0,
             rows_per_process: 0,
             ledger,
+            choices,
             _descriptor: descriptor,
         };
         let header = board.header();
@@ -291,6 +295,11 @@ impl Board {
         self.ledger.show(seen)
     }
 
+    /// The accounts of this generation that are shown by themselves. All children may write here.
+    pub fn choices(&self) -> &Choices {
+        self.choices.get()
+    }
+
     /// Request slots of process `index` in which nobody is served; 0 beyond the end.
     pub fn free_slots(&self, index: usize) -> usize {
         let rows = (0..self.rows_per_process).filter_map(|row| self.worker(index, row));
@@ -387,35 +396,54 @@ impl Drop for Board {
 /// The highest totals that were ever shown. While one generation follows another, a child knows of
 /// the other ones only what the parent last wrote; a counter that goes back looks like a new start
 /// to whoever computes rates. All children may write here.
-pub struct Ledger {
-    memory: NonNull<Shown>,
-}
+pub struct Ledger(Common<Shown>);
 
 #[repr(C)]
-struct Shown {
+pub(crate) struct Shown {
     requests: AtomicU64,
     bytes: AtomicU64,
     busy_us: AtomicU64,
 }
 
-// SAFETY: the memory is only read and written through atomics, and is unmapped only on drop.
-unsafe impl Send for Ledger {}
-// SAFETY: as above; every access through a shared reference is atomic.
-unsafe impl Sync for Ledger {}
+/// What consists of atomics alone.
+///
+/// # Safety
+/// Zero bytes are a valid value, and no access through a shared reference is anything but atomic.
+unsafe trait Atomics {}
+// SAFETY: three atomics.
+unsafe impl Atomics for Shown {}
+// SAFETY: an array of atomics.
+unsafe impl Atomics for Choices {}
 
-impl Ledger {
+/// Memory of its own, which all processes share that come from this one, and may write.
+struct Common<T: Atomics> {
+    memory: NonNull<T>,
+}
+
+// SAFETY: the memory is only read and written through atomics, and is unmapped only on drop.
+unsafe impl<T: Atomics> Send for Common<T> {}
+// SAFETY: as above; every access through a shared reference is atomic.
+unsafe impl<T: Atomics> Sync for Common<T> {}
+
+impl<T: Atomics> Common<T> {
     fn create() -> io::Result<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        let (flags, bytes) = (MapFlags::SHARED, size_of::<Shown>());
+        let (flags, bytes) = (MapFlags::SHARED, size_of::<T>());
         // SAFETY: a new mapping at an address of the kernel's choice, of memory of its own.
         let memory = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, flags)? };
         let memory = NonNull::new(memory.cast()).ok_or_else(|| io::Error::other("null mapping"))?;
         Ok(Self { memory })
     }
 
-    fn show(&self, seen: Totals) -> Totals {
+    fn get(&self) -> &T {
         // SAFETY: the mapping is page-aligned, long enough, and zero bytes are valid atomics.
-        let shown = unsafe { self.memory.as_ref() };
+        unsafe { self.memory.as_ref() }
+    }
+}
+
+impl Ledger {
+    fn show(&self, seen: Totals) -> Totals {
+        let shown = self.0.get();
         Totals {
             requests: at_least(&shown.requests, seen.requests, 1 << 24),
             bytes: at_least(&shown.bytes, seen.bytes, 1 << 40),
@@ -431,70 +459,12 @@ fn at_least(shown: &AtomicU64, seen: u64, most: u64) -> u64 {
     if before.saturating_sub(seen) > most { seen } else { before.max(seen) }
 }
 
-impl Drop for Ledger {
+impl<T: Atomics> Drop for Common<T> {
     fn drop(&mut self) {
         // SAFETY: the mapping was made with this length, and no reference outlives `self`.
-        let _ = unsafe { munmap(self.memory.as_ptr().cast(), size_of::<Shown>()) };
+        let _ = unsafe { munmap(self.memory.as_ptr().cast(), size_of::<T>()) };
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nobody_can_change_the_size_of_the_memory() {
-        let board = Board::create(1, 1, 0).unwrap();
-        for bytes in [0, 1, board.bytes as u64 - 1, board.bytes as u64 + 1, 1 << 20] {
-            assert!(ftruncate(&board._descriptor, bytes).is_err(), "{bytes} bytes");
-        }
-        assert!(fcntl_add_seals(&board._descriptor, SealFlags::WRITE).is_err());
-        assert_eq!(board.process(0).unwrap().connections(), 0);
-    }
-
-    #[test]
-    fn another_process_sees_what_is_written_and_nothing_else_passes_for_a_board() {
-        let board = Board::create(3, 2, 11).unwrap();
-        let opened = Board::open(board._descriptor.try_clone().unwrap()).unwrap();
-        board.worker(1, 1).unwrap().count(10);
-        board.note_used(1);
-        assert_eq!((opened.processes(), opened.rows_per_process()), (3, 2));
-        assert_eq!(opened.worker(1, 1).unwrap().view().requests, 1);
-        assert_eq!((opened.started_unix_s(), opened.used()), (11, 2));
-        board.header().processes.store(4, Relaxed);
-        let same = || board._descriptor.try_clone().unwrap();
-        assert!(Board::open(same()).is_err(), "more processes than there is memory for");
-        board.header().processes.store(3, Relaxed);
-        board.header().version.store(VERSION + 1, Relaxed);
-        assert!(Board::open(same()).is_err());
-        let unsealed = memfd_create(c"other", MemfdFlags::CLOEXEC).unwrap();
-        assert!(Board::open(unsealed).is_err());
-        assert!(Board::open(sealed_memory(1 << 20).unwrap()).is_err());
-    }
-
-    #[test]
-    fn what_was_shown_once_does_not_go_back() {
-        let (first, mut second) =
-            (Board::create(1, 1, 5).unwrap(), Board::create(1, 1, 7).unwrap());
-        second.continue_from(&first);
-        assert_eq!((second.started_unix_s(), second.made_unix_s()), (5, 7));
-        let totals = |requests| Totals { requests, ..Totals::default() };
-        assert_eq!(first.never_less(totals(100)), totals(100));
-        assert_eq!(second.never_less(totals(98)), totals(100));
-        assert_eq!(second.never_less(totals(101)), totals(101));
-        assert_eq!(first.never_less(totals(99)), totals(101));
-        assert_eq!(first.never_less(totals(u64::MAX)), totals(u64::MAX));
-        assert_eq!(second.never_less(totals(102)), totals(102), "nonsense is left out");
-    }
-
-    #[test]
-    fn a_child_can_read_the_header_that_it_cannot_write() {
-        let board = Board::create(2, 3, 0).unwrap();
-        board.note_used(0);
-        board.write_only(1).unwrap();
-        assert!(board.pulse().beats().is_empty());
-        board.worker(1, 2).unwrap().count(10);
-        board.process(1).unwrap().set_state(crate::ProcessState::Serving);
-        assert_eq!(board.sums(), Sums::default(), "nothing is known of place 1");
-    }
-}
+mod tests;

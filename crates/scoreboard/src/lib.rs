@@ -7,6 +7,7 @@
 
 mod account;
 mod board;
+mod choices;
 mod find;
 mod pool;
 mod pulse;
@@ -20,9 +21,10 @@ pub use account::{
     WALL_BOUNDS_US, WALL_CLASSES, Writers,
 };
 pub use board::{Board, Ledger, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
+pub use choices::Choices;
 pub use pool::{POOLS, PoolRow, PoolSums, PoolView};
 pub use pulse::{AtLimit, BEATS_SHOWN, Beat, Older, Pulse, Sums, Totals};
 pub use row::{ProcessRow, ProcessState, RowState, WorkerRow};
 pub use sizing::{Basis, Pressure, Sizing};
-pub use snapshot::{ProcessView, Snapshot, WorkerView, accounts};
+pub use snapshot::{ProcessView, Snapshot, WorkerView, accounts, lasting_accounts};
 pub use tally::TallyView;

@@ -221,12 +221,12 @@ impl Pulse {
         Older { totals: Totals { requests, bytes, busy_us }, processes, busy, connections }
     }
 
-    /// The parent: user and system time of children that have ended.
+    /// The parent: user and system time of children that have ended, and of scripts.
     pub fn set_ended_cpu_us(&self, times_us: [u64; 2]) {
         put(&self.ended_cpu_us, times_us);
     }
 
-    /// User and system time of children that have ended, in microseconds.
+    /// User and system time of children that have ended, and of scripts, in microseconds.
     pub fn ended_cpu_us(&self) -> [u64; 2] {
         take(&self.ended_cpu_us)
     }

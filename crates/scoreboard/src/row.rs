@@ -133,8 +133,13 @@ impl WorkerRow {
 
     /// The request is answered: count it and show what comes `next`.
     pub fn end(&self, bytes: u64, busy_us: u64, next: RowState) {
-        // A row that is free between two requests belongs to no connection.
         self.add(bytes, next != RowState::Ready);
+        self.leave(busy_us, next);
+    }
+
+    /// The request needs this slot no more: show what comes `next`. It is counted later, with what
+    /// was sent.
+    pub fn leave(&self, busy_us: u64, next: RowState) {
         add(&self.busy_us, busy_us);
         self.tally.took(busy_us);
         self.set_state(next);
@@ -145,7 +150,8 @@ impl WorkerRow {
         self.add(bytes, self.state() != RowState::Ready);
     }
 
-    fn add(&self, bytes: u64, is_bound: bool) {
+    /// Count a request. A row that is free between two requests `is_bound` to no connection.
+    pub fn add(&self, bytes: u64, is_bound: bool) {
         add(&self.requests, 1);
         add(&self.bytes, bytes);
         self.tally.count(bytes, is_bound);

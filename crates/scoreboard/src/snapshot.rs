@@ -160,12 +160,17 @@ impl Snapshot {
 }
 
 /// The accounts of all processes, those of one name together, by wall time; that of all others
-/// comes last.
-pub fn accounts(board: &Board) -> Vec<AccountView> {
+/// comes last. `host` says which host an account counts for; with `None` it is one of all others.
+pub fn accounts(board: &Board, host: impl Fn(&AccountView) -> Option<u32>) -> Vec<AccountView> {
     let mut known = HashMap::new();
     let mut sums: Vec<AccountView> = Vec::new();
     for (index, account) in places(board) {
-        let Some(view) = board.account(index, account).and_then(|row| row.view()) else { continue };
+        let view = board.account(index, account).and_then(|row| row.view());
+        let Some(mut view) = view else { continue };
+        match host(&view).filter(|_| !view.is_other) {
+            Some(host) => view.host = host,
+            None => (view.is_other, view.host, view.name) = (true, 0, Vec::new()),
+        }
         if view.requests == 0 {
             continue;
         }
@@ -180,6 +185,18 @@ pub fn accounts(board: &Board) -> Vec<AccountView> {
     }
     sums.sort_by_key(|view| (view.is_other, std::cmp::Reverse(view.times.wall_ns)));
     sums
+}
+
+/// The same for whoever computes rates: none falls, or begins with what that of all others loses,
+/// as long as there is this generation. Those that are there first are shown by themselves.
+pub fn lasting_accounts(board: &Board, host: impl Fn(u32) -> u32) -> Vec<AccountView> {
+    // An account that is shown keeps its place in each process, which needs some for others.
+    let (choices, most) = (board.choices(), board.accounts_per_process() / 4 * 3);
+    let found = accounts(board, |view| Some(view.host));
+    let named = found.iter().filter(|view| !view.is_other);
+    named.for_each(|view| choices.add(view.host, &view.name, most));
+    let is_chosen = |view: &AccountView| choices.contains(view.host, &view.name);
+    accounts(board, |view| is_chosen(view).then(|| host(view.host)))
 }
 
 /// Process and account of all accounts in use. Others are not looked at: a look would give them
@@ -242,7 +259,7 @@ mod tests {
                 row.count(Writers::One, Ended { status: 200, bytes: 4 });
             }
         }
-        let found = accounts(&board);
+        let found = accounts(&board, |view| Some(view.host));
         let found: Vec<_> =
             found.iter().map(|view| (view.is_other, view.requests, view.bytes)).collect();
         assert_eq!(found, [(false, 2, 8), (true, 2, 8)]);

@@ -12,12 +12,10 @@ use crate::request::Request;
 use crate::response::{Delimiter, Response};
 use crate::site::host::Host;
 use crate::site::settings::Settings;
-use crate::slots::Slot;
 use crate::transmit::{Held, Sent};
 use http1::{BodyLength, CloseReason, Framing, Known, Next, Persist, ResponseHead};
 use message::limits::DRAIN_BYTES;
 use message::{Status, Target, Version};
-use scoreboard::Cause;
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -86,11 +84,9 @@ impl Wire {
         };
         self.state.begin(&framing);
         self.feed = request.incoming.clone().map(|it| Box::new(Feed::new(&framing, it)));
-        let Some(slot) = self.slot(&request).await else {
+        let Some(mut held) = self.hold_slot(&request, &framing).await else {
             return self.abandoned(&framing, &request).await;
         };
-        self.begin(&slot, request.view().request_line());
-        let mut held = Held::new(slot, &request);
         let exchanged = match self.known(&framing, &request) {
             Some(known) => known,
             None => match self.exchange(&request, self.plan(&framing, &request)).await {
@@ -117,16 +113,6 @@ impl Wire {
                 self.abandoned(&framing, &request).await
             }
         }
-    }
-
-    /// A request slot; `None` if the client went away before there was one.
-    async fn slot(&mut self, request: &Request) -> Option<Slot> {
-        let context = self.context.clone();
-        if let Some(slot) = context.slots.acquire_now() {
-            return Some(slot);
-        }
-        let _waiting = request.spent.wait(Cause::Slot);
-        self.unless_gone(pin!(context.slots.acquire())).await
     }
 
     /// The client has left while its request was being answered.
@@ -333,7 +319,7 @@ impl Wire {
         let persist = self.state.decide(max, draining, must_close);
         let kind = Kind { is_head, told: manner.told, delimiter, persist };
         let written = self.send_response(response, logged, kind, &mut held).await;
-        held.release();
+        held.end();
         let drains = matches!(unread, Unread::DrainLater) && written.result.is_ok();
         let drained = drains && matches!(self.drain(DRAIN_BYTES, &request.spent).await, Ok(Ok(())));
         if drained {
@@ -372,6 +358,7 @@ impl Wire {
         let mut sent = Sent::default();
         let first_byte_us = logged.tracks_first_byte.then(|| held.age_us());
         let result = self.transmit(head, body, delimiter, held, &mut sent).await;
+        held.set_bytes(sent.bytes);
         if let Some(notes) = &response.notes {
             notes.borrow().iter().for_each(|(name, value)| logged.notes.set(name, value.as_str()));
         }

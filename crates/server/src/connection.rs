@@ -201,7 +201,7 @@ impl Wire {
     }
 
     pub(crate) fn keep_unsent(&mut self, bytes: &[u8]) {
-        self.unsent = Some(Box::new(Unsent { bytes: bytes.to_vec(), file: None, spent: None }));
+        self.unsent = Some(Box::new(Unsent { bytes: bytes.to_vec(), file: None, late: None }));
     }
 
     async fn run(&mut self) {

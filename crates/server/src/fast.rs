@@ -19,7 +19,7 @@ use crate::phase::Seen;
 use crate::representation::Representation;
 use crate::response::{Piece, Response};
 use crate::site::host::Host;
-use crate::transmit::{TURN_BYTES, Unsent};
+use crate::transmit::{Late, TURN_BYTES, Unsent};
 use http1::{Framing, Known, KnownSet, Persist, RequestHead, ResponseHead};
 use message::{Method, Status, Target};
 use runtime::{clock, file};
@@ -86,13 +86,24 @@ pub(crate) fn answer(
     );
     let timeout_s = timing.keep_alive_timeout_ms / 1000;
     let sent = put(wire, prepared, persist, timeout_s, is_head, is_alone, output);
-    slot.end(sent, 0);
+    let taken = match &wire.unsent {
+        _ if wire.is_broken => 0,
+        Some(unsent) => sent.saturating_sub(unsent.len()),
+        None => sent,
+    };
+    match &mut wire.unsent {
+        Some(unsent) => {
+            slot.leave(0);
+            unsent.late = Some(Late { place: slot.place(), bytes: taken, spent: None });
+        }
+        None => slot.end(taken),
+    }
     let next = wire.state.finish();
     if let Some(start) = start {
         log(wire, head, &asked, (sent, persist), start);
     }
     if wire.context.meter.is_on() {
-        account(wire, &asked.prepared, sent);
+        account(wire, &asked.prepared, taken);
     }
     match next {
         http1::Next::Idle => Fast::Answered,
@@ -119,11 +130,9 @@ fn account(wire: &mut Wire, prepared: &Prepared, bytes: u64) {
         prepared.account.set(account);
     }
     let ended = Ended { status: Status::OK.code(), bytes };
-    match &mut wire.unsent {
-        Some(unsent) if unsent.spent.is_none() => {
-            unsent.spent = accounting::begin_slow(context, account, ended).map(Rc::new);
-        }
-        _ => accounting::end_fast(context, account, ended),
+    match wire.unsent.as_mut().and_then(|unsent| unsent.late.as_mut()) {
+        Some(late) => late.spent = Some(Rc::new(accounting::begin_slow(account, ended))),
+        None => accounting::end_fast(context, account, ended),
     }
 }
 
@@ -263,7 +272,7 @@ fn send(wire: &mut Wire, bytes: &[u8], prepared: &Rc<Prepared>, content: u64) {
     if sent < bytes.len() || offset < content {
         let file = (offset < content).then(|| (prepared.source.clone(), offset, content - offset));
         let bytes = bytes[sent..].to_vec();
-        wire.unsent = Some(Box::new(Unsent { bytes, file, spent: None }));
+        wire.unsent = Some(Box::new(Unsent { bytes, file, late: None }));
     }
 }
 

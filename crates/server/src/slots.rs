@@ -4,10 +4,16 @@
 //! queue in order. Which MPM gave out how many rows is not known here.
 
 use crate::connection::Wire;
+use crate::request::Request;
+use crate::site::locate::Matching;
+use crate::transmit::Held;
+use http1::{BodyLength, Framing};
+use message::{Method, Target};
 use scoreboard::{Board, Cause, RowState, WorkerRow};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -89,6 +95,11 @@ impl Slots {
     /// Slots of this thread.
     pub(crate) fn total(&self) -> u32 {
         u32::try_from(self.total).unwrap_or(u32::MAX)
+    }
+
+    /// Where requests are counted that have no slot.
+    pub(crate) fn place(self: &Rc<Self>) -> Place {
+        Place { slots: self.clone(), row: self.first }
     }
 
     /// Count a request that was answered without a slot.
@@ -255,13 +266,19 @@ impl Slot {
         Place { slots: self.slots.clone(), row: self.row }
     }
 
-    /// The request is answered: count it.
-    pub(crate) fn end(&self, bytes: u64, busy_us: u64) {
-        self.row().inspect(|row| row.end(bytes, busy_us, self.slots.after));
+    /// The request was answered within a moment: count it.
+    pub(crate) fn end(&self, bytes: u64) {
+        self.row().inspect(|row| row.end(bytes, 0, self.slots.after));
+    }
+
+    /// The request needs the slot no more. It is counted at its [`Place`].
+    pub(crate) fn leave(&self, busy_us: u64) {
+        self.row().inspect(|row| row.leave(busy_us, self.slots.after));
     }
 }
 
-/// Which slot a request holds, to show there what it waits for.
+/// Which slot a request holds, to show there what it waits for, or has held, to be counted there:
+/// others may hold it by then, but the thread that writes the row is the same.
 pub(crate) struct Place {
     slots: Rc<Slots>,
     row: usize,
@@ -273,9 +290,52 @@ impl Place {
         let row = self.slots.board.worker(self.slots.process, self.row);
         row.inspect(|row| row.set_wait(cause));
     }
+
+    /// A request is over that was sent so many bytes.
+    pub(crate) fn count(&self, bytes: u64) {
+        let row = self.slots.board.worker(self.slots.process, self.row);
+        row.inspect(|row| row.add(bytes, self.slots.after != RowState::Ready));
+    }
 }
 
 impl Wire {
+    /// A request slot; `None` if the client went away before there was one.
+    pub(crate) async fn hold_slot(
+        &mut self,
+        request: &Request,
+        framing: &Framing<'_>,
+    ) -> Option<Held> {
+        let context = self.context.clone();
+        let slot = match context.slots.acquire_now() {
+            Some(slot) => slot,
+            None if self.asks_for_status(request, framing) => {
+                return Some(Held::beside(&context.slots, request));
+            }
+            None => {
+                let _waiting = request.spent.wait(Cause::Slot);
+                self.unless_gone(pin!(context.slots.acquire())).await?
+            }
+        };
+        self.begin(&slot, request.view().request_line());
+        Some(Held::new(slot, request))
+    }
+
+    /// Whether the server itself is asked how it does: that is told also when no slot is free, and
+    /// most of all then. What a `<Location>` says, the look-up will find.
+    fn asks_for_status(&self, request: &Request, framing: &Framing<'_>) -> bool {
+        const OWN: [&str; 2] = ["server-status", "server-info"];
+        let Target::Origin { path, .. } = framing.target else { return false };
+        let is_plain = request.method().is_some_and(Method::is_get_or_head)
+            && framing.body == BodyLength::None;
+        let (mut decoded, mut matching) = (Vec::new(), Matching::default());
+        let is_known = is_plain
+            && message::path::decode(path, &mut decoded, true).is_ok()
+            && self.host().sections.of_location(&decoded, &mut matching).is_ok();
+        let mut sections = matching.sections.iter().rev();
+        let handler = sections.find_map(|section| section.settings.core.handler_said());
+        is_known && handler.is_some_and(|name| OWN.contains(&name))
+    }
+
     /// A request for the present host begins in a slot.
     pub(crate) fn begin(&self, slot: &Slot, request_line: &[u8]) {
         let Some(row) = slot.row() else { return };

@@ -7,7 +7,7 @@ use crate::outbox::Outbox;
 use crate::representation::Representation;
 use crate::request::Request;
 use crate::response::{Body, Delimiter, Piece, Source};
-use crate::slots::Slot;
+use crate::slots::{Place, Slot, Slots};
 use runtime::{clock, file};
 use scoreboard::Cause;
 use std::future::poll_fn;
@@ -33,7 +33,23 @@ pub(crate) struct Unsent {
     pub(crate) bytes: Vec<u8>,
     /// File, position, and bytes left of it.
     pub(crate) file: Option<(Rc<Representation>, u64, u64)>,
-    /// Of the request that waits for it; `None` where it may be several.
+    /// Of the request that waits for it; `None` where it may be several, which are counted.
+    pub(crate) late: Option<Late>,
+}
+
+impl Unsent {
+    pub(crate) fn len(&self) -> u64 {
+        self.bytes.len() as u64 + self.file.as_ref().map_or(0, |file| file.2)
+    }
+}
+
+/// A request of the fast path whose client is slow to take the answer: it is counted with what was
+/// sent, when that is known.
+pub(crate) struct Late {
+    pub(crate) place: Place,
+    /// What was sent at once.
+    pub(crate) bytes: u64,
+    /// Where times are measured.
     pub(crate) spent: Option<Rc<Spent>>,
 }
 
@@ -54,9 +70,12 @@ impl Sent {
 }
 
 /// A request slot while it is held: it is given back as soon as a send has to wait, because
-/// waiting for a slow reader costs no slot.
+/// waiting for a slow reader costs no slot. The request is counted there when it is over.
 pub(crate) struct Held {
     slot: Option<Slot>,
+    /// Where it is to be counted, until it is.
+    place: Option<Place>,
+    /// What was sent.
     bytes: u64,
     started_ns: u64,
     spent: Rc<Spent>,
@@ -66,15 +85,22 @@ impl Held {
     pub(crate) fn new(slot: Slot, request: &Request) -> Self {
         let spent = request.spent.clone();
         spent.hold(slot.place());
-        Self { slot: Some(slot), bytes: 0, started_ns: request.start_ns, spent }
+        let (place, slot) = (Some(slot.place()), Some(slot));
+        Self { slot, place, bytes: 0, started_ns: request.start_ns, spent }
     }
 
-    /// Of a request whose slot was given back already.
+    /// Of a request that needs no slot of these.
+    pub(crate) fn beside(slots: &Rc<Slots>, request: &Request) -> Self {
+        let (place, spent) = (Some(slots.place()), request.spent.clone());
+        Self { slot: None, place, bytes: 0, started_ns: request.start_ns, spent }
+    }
+
+    /// Of a request whose slot was given back already, and which somebody else counts.
     fn without_slot(spent: Rc<Spent>) -> Self {
-        Self { slot: None, bytes: 0, started_ns: 0, spent }
+        Self { slot: None, place: None, bytes: 0, started_ns: 0, spent }
     }
 
-    /// How much the scoreboard is told was sent in this slot.
+    /// How much was sent, for the scoreboard.
     pub(crate) fn set_bytes(&mut self, bytes: u64) {
         self.bytes = bytes;
     }
@@ -89,14 +115,22 @@ impl Held {
     pub(crate) fn release(&mut self) {
         if let Some(slot) = self.slot.take() {
             self.spent.leave();
-            slot.end(self.bytes, (clock::monotonic_ns() - self.started_ns) / 1000);
+            slot.leave((clock::monotonic_ns() - self.started_ns) / 1000);
         }
+    }
+
+    /// The response is sent, as far as it is: count the request.
+    pub(crate) fn end(&mut self) {
+        if let Some(place) = self.place.take() {
+            place.count(self.bytes);
+        }
+        self.release();
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.release();
+        self.end();
     }
 }
 
@@ -104,16 +138,29 @@ impl Wire {
     /// Send what the fast path could not.
     pub(crate) async fn send_unsent(&mut self) -> io::Result<()> {
         let Some(unsent) = self.unsent.take() else { return Ok(()) };
-        let sent = &mut 0;
-        let mut held = unsent.spent.map(Held::without_slot);
-        self.send_bytes(&unsent.bytes, unsent.file.is_some(), held.as_mut(), sent).await?;
-        if let Some((source, offset, length)) = unsent.file {
-            self.send_file(&source, offset, length, held.as_mut(), sent).await?;
+        let Unsent { bytes, file, late } = *unsent;
+        let mut sent = 0;
+        let spent = late.as_ref().and_then(|late| late.spent.clone());
+        let result = self.send_left(&bytes, file, spent, &mut sent).await;
+        if let Some(late) = late {
+            let bytes = late.bytes + sent;
+            late.place.count(bytes);
+            late.spent.inspect(|spent| accounting::end_slow(&self.context, spent, bytes));
         }
-        if let Some(held) = held {
-            accounting::end_slow(&self.context, &held.spent);
-        }
-        Ok(())
+        result
+    }
+
+    async fn send_left(
+        &mut self,
+        bytes: &[u8],
+        file: Option<(Rc<Representation>, u64, u64)>,
+        spent: Option<Rc<Spent>>,
+        sent: &mut u64,
+    ) -> io::Result<()> {
+        let mut held = spent.map(Held::without_slot);
+        self.send_bytes(bytes, file.is_some(), held.as_mut(), sent).await?;
+        let Some((source, offset, length)) = file else { return Ok(()) };
+        self.send_file(&source, offset, length, held.as_mut(), sent).await
     }
 
     /// Send a response; `sent` counts what the socket has taken, also when it stops short.
@@ -125,7 +172,6 @@ impl Wire {
         held: &mut Held,
         sent: &mut Sent,
     ) -> io::Result<()> {
-        held.set_bytes(head.len() as u64 + body.len().unwrap_or(0));
         let mut outbox = Outbox::new(head, delimiter == Delimiter::Chunks);
         for piece in body.pieces {
             let length = piece.len();
@@ -211,7 +257,6 @@ impl Wire {
                     return Err(error);
                 }
             };
-            held.bytes += bytes.len() as u64;
             outbox.chunk(&bytes);
             if outbox.is_full() {
                 self.flush(outbox, false, held, sent).await?;

@@ -108,6 +108,12 @@ impl Keepers {
         self.draining.clear();
     }
 
+    /// User and system time, in microseconds, of all managers there are, and of their programs.
+    pub(crate) fn used_us(&self) -> [u64; 2] {
+        let managers = self.live.iter().map(|keeper| super::used::used_us(keeper.pid));
+        managers.fold([0; 2], super::add)
+    }
+
     fn serves(&self, generation: &Arc<Generation>) -> bool {
         self.live.iter().any(|keeper| is_same(&keeper.generation, generation))
     }

@@ -11,8 +11,10 @@ mod kept;
 mod room;
 mod running;
 mod suexec;
+mod used;
 
 pub(crate) use keeper::Keepers;
+pub(crate) use used::add;
 
 use crate::Generation;
 use kept::{Concern, Kept};

@@ -32,6 +32,8 @@ struct Index {
     keys: Vec<u64>,
     /// Requests of a row that no longer count for it when it is to make room.
     debts: Vec<u64>,
+    /// Rows whose names are shown by themselves: they make no room.
+    are_kept: Vec<bool>,
 }
 
 impl Default for Accounts {
@@ -76,6 +78,14 @@ impl<'a> Rows<'a> {
         self.board.account(self.process, at)
     }
 
+    /// Whether somebody computes rates of what this row counts.
+    fn are_shown(self, at: usize) -> bool {
+        self.row(at).is_some_and(|row| {
+            let (host, name) = row.owner();
+            self.board.choices().contains(host, &name)
+        })
+    }
+
     fn show(self, count: usize) {
         self.board.process(self.process).inspect(|row| row.set_accounts(count));
     }
@@ -90,7 +100,7 @@ impl<'a> Rows<'a> {
         let used = used.clamp(1, self.board.accounts_per_process());
         self.show(used);
         let keys = (0..used).map(|at| self.row(at).map_or(0, AccountRow::key)).collect();
-        Index { keys, debts: vec![0; used] }
+        Index { keys, debts: vec![0; used], are_kept: vec![false; used] }
     }
 }
 
@@ -120,6 +130,7 @@ impl Index {
         if self.keys.len() < rows.board.accounts_per_process() {
             self.keys.push(0);
             self.debts.push(0);
+            self.are_kept.push(false);
             rows.show(self.keys.len());
             return Some(self.keys.len() - 1);
         }
@@ -127,11 +138,15 @@ impl Index {
             let requests = rows.row(at).map_or(0, AccountRow::requests);
             requests.saturating_sub(self.debts[at])
         };
-        let places = (0..self.keys.len()).filter(|at| *at != OTHER_ACCOUNT);
+        let places = (0..self.keys.len()).filter(|at| *at != OTHER_ACCOUNT && !self.are_kept[*at]);
         let (rarest, used) = places.map(|at| (at, uses(at))).min_by_key(|place| place.1)?;
         if used > 1 {
             self.debts[rarest] = self.debts[rarest].saturating_add(1);
             return None;
+        }
+        if rows.are_shown(rarest) {
+            self.are_kept[rarest] = true;
+            return None; // the next name finds another one
         }
         self.give_away(rows, rarest);
         Some(rarest)
@@ -147,7 +162,7 @@ impl Index {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scoreboard::{Ended, Writers, accounts};
+    use scoreboard::{AccountView, Ended, Writers, accounts, lasting_accounts};
 
     fn ask(accounts: &Accounts, board: &Board, path: &str) {
         let asked =
@@ -178,13 +193,36 @@ mod tests {
             }
             ask(&known, &board, &letters(number));
         }
-        let found = accounts(&board);
+        let found = accounts(&board, |view| Some(view.host));
         assert!(found.len() <= board.accounts_per_process());
         assert_eq!(found.iter().map(|view| view.requests).sum::<u64>(), 1_100_000);
         assert_eq!(found.iter().map(|view| view.bytes).sum::<u64>(), 1_100_000);
         let used = found.iter().find(|view| view.name == b"/used").unwrap();
         assert_eq!(used.requests, 100_000);
         assert!(found.last().unwrap().is_other);
+    }
+
+    #[test]
+    fn no_series_falls_whatever_names_come() {
+        let board = Board::create(2, 1, 0).unwrap();
+        let known = Accounts::default();
+        let mut before: Vec<AccountView> = Vec::new();
+        for number in 0..20_000 {
+            ask(&known, &board, &letters(number % 7 * number));
+            if number % 100 == 0 {
+                let now = lasting_accounts(&board, |host| host);
+                for old in &before {
+                    let same = |view: &&AccountView| {
+                        (view.is_other, &view.name) == (old.is_other, &old.name)
+                    };
+                    let new = now.iter().find(same).unwrap();
+                    assert!(new.requests >= old.requests, "{number}: {old:?} {new:?}");
+                }
+                assert_eq!(now.iter().map(|view| view.requests).sum::<u64>(), number as u64 + 1);
+                before = now;
+            }
+        }
+        assert!(before.len() > 20 && before.len() <= board.accounts_per_process());
     }
 
     #[test]
@@ -199,8 +237,10 @@ mod tests {
         for path in ["/a", "/b", "/c"] {
             ask(&next, &board, path);
         }
-        let mut found: Vec<_> =
-            accounts(&board).into_iter().map(|view| (view.name, view.requests)).collect();
+        let mut found: Vec<_> = accounts(&board, |view| Some(view.host))
+            .into_iter()
+            .map(|view| (view.name, view.requests))
+            .collect();
         found.sort();
         assert_eq!(found, [(b"/a".to_vec(), 2), (b"/b".to_vec(), 2), (b"/c".to_vec(), 1)]);
         assert_eq!(board.process(0).unwrap().accounts(), 4);

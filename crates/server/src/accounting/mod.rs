@@ -52,18 +52,17 @@ pub(crate) fn end_fast(context: &Context, account: Account, ended: Ended) {
 }
 
 /// A request on the fast path has been answered, but for what its client is slow to take.
-pub(crate) fn begin_slow(context: &Context, account: Account, ended: Ended) -> Option<Spent> {
-    let row = context.account(account)?;
-    row.count(context.meter.writers(), ended);
+pub(crate) fn begin_slow(account: Account, ended: Ended) -> Spent {
     let spent = Spent::unmeasured(clock::monotonic_ns());
     spent.end(account, ended);
-    Some(spent)
+    spent
 }
 
-/// Now it has been taken.
-pub(crate) fn end_slow(context: &Context, spent: &Spent) {
-    let Some((account, _)) = spent.take_end() else { return };
+/// Now it has been taken, or its client is gone: so many bytes were.
+pub(crate) fn end_slow(context: &Context, spent: &Spent, bytes: u64) {
+    let Some((account, ended)) = spent.take_end() else { return };
     if let Some(row) = context.account(account) {
+        row.count(context.meter.writers(), Ended { bytes, ..ended });
         add_times(row, context.meter.writers(), &spent.times());
     }
 }

@@ -32,7 +32,7 @@ pub struct Sizes {
 pub enum Sizing {
     /// By the machine: event with processes for good.
     Steady {
-        /// One for each core.
+        /// One for each core, or fewer that share `total` evenly.
         processes: usize,
         /// `MaxRequestWorkers`, or what it may be at most.
         total: usize,
@@ -187,8 +187,14 @@ impl MpmSettings {
         let total = checker.total_if_given();
         let limit = self.server_limit.given().map(|_| size(checker.server_limit()));
         let most = if self.is_alone { 1 } else { limit.unwrap_or(EVENT_PROCESSES_MAX) };
+        let is_given = total.is_some();
         let total = total.unwrap_or_else(|| auto::ceiling(self.kind, machine));
-        let processes = machine.cores.clamp(1, most.min(total));
+        let most = machine.cores.clamp(1, most.min(total));
+        // A number that was given is kept to: fewer processes share it evenly.
+        let slots_max = size(checker.bounds.thread_limit_max);
+        let divides = |count: &usize| total.is_multiple_of(*count) && total / count <= slots_max;
+        let even = (1..=most).rev().find(divides).filter(|_| is_given);
+        let processes = even.unwrap_or(most);
         Sizing::Steady { processes, total: total.max(processes) }
     }
 }

@@ -301,6 +301,14 @@ impl Settings {
         Ok(Some(Some(name).filter(|name| !name.eq_ignore_ascii_case("none"))))
     }
 
+    /// What `SetHandler` says, if that is a name.
+    pub(crate) fn handler_said(&self) -> Option<&str> {
+        match &self.handler {
+            Some(Handler::Name(name)) => Some(name),
+            _ => None,
+        }
+    }
+
     /// The backend that `SetHandler` names.
     pub(crate) fn backend(&self) -> Option<&Arc<Named>> {
         match &self.handler {

@@ -2,7 +2,6 @@
 //! and the section that says where the time goes. Nothing here stands within what programs read of
 //! httpd's page.
 
-use super::Names;
 use super::everything::{Everything, name, seconds_of};
 use super::minute::Minute;
 use super::number::{bytes, ratio, significant};
@@ -75,7 +74,7 @@ fn whole(value: f64) -> u64 {
 }
 
 /// The table of URLs, by the time that they took.
-pub(super) fn section(out: &mut Vec<u8>, all: &Everything, names: &Names<'_>) {
+pub(super) fn section(out: &mut Vec<u8>, all: &Everything) {
     out.extend_from_slice(b"<hr /><h2>Where the time goes</h2>\n<p>");
     html_escape(all.verdict.text.as_bytes(), out);
     for line in &all.verdict.working {
@@ -95,7 +94,7 @@ pub(super) fn section(out: &mut Vec<u8>, all: &Everything, names: &Names<'_>) {
           <th>Of all CPU</th><th>Of all time</th></tr>\n",
     );
     for row in &all.accounts {
-        url(out, row, all, names);
+        url(out, row, all);
     }
     out.extend_from_slice(
         b"</table>\n<p>Since the start of this generation. Times are those of one request; \
@@ -103,9 +102,9 @@ pub(super) fn section(out: &mut Vec<u8>, all: &Everything, names: &Names<'_>) {
     );
 }
 
-fn url(out: &mut Vec<u8>, row: &AccountView, all: &Everything, names: &Names<'_>) {
+fn url(out: &mut Vec<u8>, row: &AccountView, all: &Everything) {
     out.extend_from_slice(b"<tr><td nowrap>");
-    html_escape(if row.is_other { "" } else { names.host(row.host) }.as_bytes(), out);
+    html_escape(all.host(row).as_bytes(), out);
     out.extend_from_slice(b"</td><td nowrap>");
     html_escape(name(row).as_bytes(), out);
     let [_, ok, redirected, client_error, server_error] = row.statuses;

@@ -2,13 +2,14 @@
 //! minute, the accounts of URLs, and the verdict.
 
 use super::figures::Figures;
+use super::hosts::Hosts;
 use super::minute::Minute;
 use super::number::ratio;
 use super::verdict::{Evidence, Verdict, verdict};
 use scoreboard::{AccountView, CAUSES, Times};
 
-/// Accounts that are shown; what is left goes to that of all others.
-const ACCOUNTS_MAX: usize = 50;
+/// Accounts that are shown to people; what is left goes to that of all others.
+pub(super) const ACCOUNTS_MAX: usize = 50;
 
 /// All of it.
 pub(super) struct Everything {
@@ -18,6 +19,7 @@ pub(super) struct Everything {
     pub(super) accounts: Vec<AccountView>,
     /// All accounts together.
     pub(super) sum: AccountView,
+    hosts: Hosts,
     pub(super) verdict: Verdict,
     /// Request slots that there may be.
     pub(super) workers_max: u64,
@@ -28,6 +30,7 @@ impl Everything {
     pub(super) fn new(
         figures: Figures,
         accounts: Vec<AccountView>,
+        hosts: Hosts,
         workers_max: u64,
         cores: usize,
     ) -> Self {
@@ -36,14 +39,20 @@ impl Everything {
         accounts.iter().for_each(|account| sum.add(account));
         let evidence = evidence(minute, &sum.times, workers_max, cores);
         Self {
-            accounts: bounded(accounts, ACCOUNTS_MAX),
+            accounts,
             verdict: verdict(&evidence),
             figures,
             minute,
             sum,
+            hosts,
             workers_max,
             cores,
         }
+    }
+
+    /// The host of an account; that of all others has none.
+    pub(super) fn host(&self, account: &AccountView) -> &str {
+        if account.is_other { "" } else { self.hosts.name(account.host) }
     }
 
     /// Complete requests that wait for a slot.
@@ -84,7 +93,7 @@ fn evidence(minute: Option<Minute>, sum: &Times, workers_max: u64, cores: usize)
 }
 
 /// The first `most`, and all that is left in the account of others.
-fn bounded(accounts: Vec<AccountView>, most: usize) -> Vec<AccountView> {
+pub(super) fn bounded(accounts: Vec<AccountView>, most: usize) -> Vec<AccountView> {
     let mut other = AccountView { is_other: true, ..AccountView::default() };
     let mut kept = Vec::new();
     for account in accounts {
@@ -103,11 +112,12 @@ pub(super) fn seconds_of(time_ns: u64) -> f64 {
     ratio(time_ns, 1_000_000_000)
 }
 
-/// Bytes of a client as text: what is no UTF-8 is written as `\xff`.
+/// Bytes of a client as text: what is no UTF-8 is written as `\xff`, and a backslash as two, so
+/// that no two names look the same.
 pub(super) fn readable(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
-        text += chunk.valid();
+        text += &chunk.valid().replace('\\', "\\\\");
         for byte in chunk.invalid() {
             text += &format!("\\x{byte:02x}");
         }
@@ -145,5 +155,6 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_are_shown_as_numbers() {
         assert_eq!(readable(b"/\xc3\xa4/\xff\xfe"), "/\u{e4}/\\xff\\xfe");
+        assert_eq!(readable(b"/\\xff"), "/\\\\xff");
     }
 }

@@ -23,8 +23,9 @@ pub(super) fn text(all: &Everything, names: &Names<'_>) -> String {
             let since_s = all.at_limit_for_s();
             fields.maybe("now_for_s", since_s.map(|age_s| super::number::ratio(age_s, 1)));
         });
-        if let Some(minute) = &all.minute {
-            fields.object("last_minute", |fields| last_minute(fields, minute));
+        match &all.minute {
+            Some(minute) => fields.object("last_minute", |fields| last_minute(fields, minute)),
+            None => fields.maybe("last_minute", None),
         }
         fields.list("seconds", &figures.beats, second);
         fields.object("verdict", |fields| {
@@ -32,7 +33,7 @@ pub(super) fn text(all: &Everything, names: &Names<'_>) -> String {
             fields.text("text", &all.verdict.text);
             fields.list("working", &all.verdict.working, |out, line| string(out, line));
         });
-        fields.list("urls", &all.accounts, |out, row| url(out, row, all, names));
+        fields.list("urls", &all.accounts, |out, row| url(out, row, all));
         fields.list("children", figures.shown_children().filter(|it| it.is_there()), child);
         fields.list("slots", slots(figures), |out, (child, row, letter)| {
             object(out, |fields| slot(fields, figures, names, child, row, letter));
@@ -159,12 +160,12 @@ fn second(out: &mut String, beat: &Beat) {
 }
 
 /// What one kind of URL has come to.
-fn url(out: &mut String, row: &AccountView, all: &Everything, names: &Names<'_>) {
+fn url(out: &mut String, row: &AccountView, all: &Everything) {
     let times = &row.times;
     let per_request = |time_ns| seconds_of(time_ns) / super::number::ratio(row.requests, 1);
     let share = |part, sum| super::number::ratio(part, sum);
     object(out, |fields| {
-        fields.text("host", if row.is_other { "" } else { names.host(row.host) });
+        fields.text("host", all.host(row));
         fields.text("pattern", &name(row));
         fields.flag("is_other", row.is_other);
         fields.number("requests", row.requests);

@@ -4,10 +4,10 @@
 
 use super::everything::{Everything, name, seconds_of};
 use super::figures::{Child, Figures};
+use super::load_averages;
 use super::minute::Minute;
 use super::number::ratio;
 use super::verdict::KINDS;
-use super::{Names, load_averages};
 use crate::identity::IDENTITY;
 use scoreboard::{AccountView, Cause, Totals, WALL_BOUNDS_US};
 use std::fmt::{Display, Write as _};
@@ -34,7 +34,7 @@ pub(super) fn state_name(letter: u8) -> &'static str {
 }
 
 /// The text.
-pub(super) fn text(all: &Everything, names: &Names<'_>) -> String {
+pub(super) fn text(all: &Everything) -> String {
     let mut out = Text(String::with_capacity(16 * 1024));
     apache(&mut out, &all.figures);
     apache_states(&mut out, &all.figures);
@@ -42,7 +42,7 @@ pub(super) fn text(all: &Everything, names: &Names<'_>) -> String {
     if let Some(minute) = &all.minute {
         machine(&mut out, all, minute);
     }
-    urls(&mut out, all, names);
+    urls(&mut out, all);
     out.0.push_str("# EOF\n");
     out.0
 }
@@ -72,7 +72,7 @@ impl Text {
     }
 
     /// The value of a label: `\\`, `"` and line feeds are escaped; other controls have no place in
-    /// it.
+    /// it, and are written as `\u0085`, which nobody else can write ([`readable`]).
     fn label(&mut self, value: &str) {
         for letter in value.chars() {
             match letter {
@@ -80,7 +80,7 @@ impl Text {
                 '"' => self.0.push_str("\\\""),
                 '\n' => self.0.push_str("\\n"),
                 letter if letter.is_control() => {
-                    let _ = write!(self.0, "\\\\x{:02x}", u32::from(letter));
+                    let _ = write!(self.0, "\\\\u{:04x}", u32::from(letter));
                 }
                 plain => self.0.push(plain),
             }
@@ -221,12 +221,9 @@ fn machine(out: &mut Text, all: &Everything, minute: &Minute) {
 /// One figure of an account.
 type Value = fn(&AccountView) -> f64;
 
-fn urls(out: &mut Text, all: &Everything, names: &Names<'_>) {
-    let rows: Vec<(&str, String, &AccountView)> = all
-        .accounts
-        .iter()
-        .map(|row| (if row.is_other { "" } else { names.host(row.host) }, name(row), row))
-        .collect();
+fn urls(out: &mut Text, all: &Everything) {
+    let rows: Vec<(&str, String, &AccountView)> =
+        all.accounts.iter().map(|row| (all.host(row), name(row), row)).collect();
     let families: [(&str, &str, Value); 4] = [
         ("trivet_url_requests", "Requests", |row| ratio(row.requests, 1)),
         ("trivet_url_sent_bytes", "Bytes sent", |row| ratio(row.bytes, 1)),
@@ -281,6 +278,7 @@ fn histogram(out: &mut Text, host: &str, pattern: &str, row: &AccountView) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::everything::readable;
     use super::*;
 
     #[test]
@@ -292,8 +290,32 @@ mod tests {
     fn hostile_text_stays_within_its_label() {
         let mut out = Text(String::new());
         out.sample("x", &[("a", "q\"\\\n{}\r\u{0}<script>"), ("b", "")], 1.5);
-        let expected = "x{a=\"q\\\"\\\\\\n{}\\\\x0d\\\\x00<script>\",b=\"\"} 1.5\n";
+        let expected = "x{a=\"q\\\"\\\\\\n{}\\\\u000d\\\\u0000<script>\",b=\"\"} 1.5\n";
         assert_eq!(out.0, expected);
+    }
+
+    #[test]
+    fn different_names_are_different_labels() {
+        let alphabet: [&[u8]; 9] =
+            [b"\\", b"x", b"u", b"0", b"n", b"\n", b"\r", b"\xff", b"\xc2\x85"];
+        let mut names: Vec<Vec<u8>> = vec![Vec::new()];
+        let mut last = names.clone();
+        for _ in 0..4 {
+            let longer = last.iter().flat_map(|name| {
+                alphabet.iter().map(move |letter| [name.as_slice(), letter].concat())
+            });
+            last = longer.collect();
+            names.extend_from_slice(&last);
+        }
+        // What stands for a byte and for a control at full length.
+        names.extend([b"\\xff".to_vec(), b"\\u0085".to_vec(), b"\\x85".to_vec(), b"\x85".to_vec()]);
+        let mut seen = std::collections::HashSet::new();
+        for name in names {
+            let mut out = Text(String::new());
+            out.label(&readable(&name));
+            assert!(!out.0.contains(char::is_control), "{}", name.escape_ascii());
+            assert!(seen.insert(out.0), "{} is not alone", name.escape_ascii());
+        }
     }
 
     #[test]

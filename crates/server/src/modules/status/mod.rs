@@ -9,6 +9,7 @@ mod everything;
 mod figures;
 mod figures_json;
 mod holders;
+mod hosts;
 mod json;
 mod line;
 mod metrics;
@@ -32,6 +33,7 @@ use config::{Args, Call, Directive, Error, Module, Scope};
 use everything::Everything;
 use figures::Figures;
 pub use holders::holders;
+use hosts::Hosts;
 pub use line::status_line;
 use message::Method;
 use scoreboard::{Snapshot, TallyView};
@@ -91,15 +93,10 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// The name of a host by its place in the configuration.
-    fn host(&self, place: u32) -> &str {
-        let place = usize::try_from(place).unwrap_or(usize::MAX);
-        self.hosts.get(place).map_or("-", |host| &host.log_name)
-    }
-
     /// Name and port of the host that a slot has worked for.
     fn of_host(&self, tally: &TallyView) -> String {
-        let name = self.host(tally.host);
+        let place = usize::try_from(tally.host).unwrap_or(usize::MAX);
+        let name = self.hosts.get(place).map_or("-", |host| &host.log_name);
         let port = if tally.port == 0 { self.local.port() } else { tally.port };
         format!("{name}:{port}")
     }
@@ -124,13 +121,13 @@ pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
         let text = auto::text(&figures(lookup), &names, shows.extended);
         Response::page("text/plain; charset=ISO-8859-1", text.into_bytes())
     } else if has(b"json") {
-        let text = figures_json::text(&everything(lookup), &names);
+        let text = figures_json::text(&everything(lookup, false), &names);
         Response::page("application/json", text.into_bytes())
     } else if has(b"metrics") {
-        let text = metrics::text(&everything(lookup), &names);
+        let text = metrics::text(&everything(lookup, true));
         Response::page(metrics::MEDIA_TYPE, text.into_bytes())
     } else {
-        let html = page::html(&everything(lookup), &names, shows);
+        let html = page::html(&everything(lookup, false), &names, shows);
         Response::page("text/html; charset=ISO-8859-1", html)
     };
     if let Some(seconds) = refresh(query) {
@@ -147,13 +144,23 @@ fn figures(lookup: &Lookup<'_>) -> Figures {
     Figures::new(&snapshot, mpm.kind, processes_max, |seen| board.never_less(seen))
 }
 
-fn everything(lookup: &Lookup<'_>) -> Everything {
+/// `has_series` says that counters of URLs have to last, because rates are made of them.
+fn everything(lookup: &Lookup<'_>, has_series: bool) -> Everything {
     let (board, cores) = (lookup.context.board(), runtime::process::cores());
     let workers_max = match board.sizing().workers {
         0 => lookup.context.processes_max().saturating_mul(board.rows_per_process()) as u64,
         in_force => u64::from(in_force),
     };
-    Everything::new(figures(lookup), scoreboard::accounts(board), workers_max, cores)
+    let hosts = Hosts::new(&lookup.site().hosts);
+    let host = |place| hosts.first(place);
+    let accounts = match has_series {
+        true => scoreboard::lasting_accounts(board, host),
+        false => {
+            let all = scoreboard::accounts(board, |view| Some(host(view.host)));
+            everything::bounded(all, everything::ACCOUNTS_MAX)
+        }
+    };
+    Everything::new(figures(lookup), accounts, hosts, workers_max, cores)
 }
 
 fn names<'a>(lookup: &'a Lookup<'_>) -> Names<'a> {
@@ -173,14 +180,17 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
 }
 
 /// `?refresh=N`; without a number above 0 httpd takes 10 seconds. What follows the digits does not
-/// matter (atol).
-fn refresh(query: &[u8]) -> Option<u32> {
+/// matter, and too many of them are the highest number (atol).
+fn refresh(query: &[u8]) -> Option<i64> {
     const WORD: &[u8] = b"refresh";
     let at = query.windows(WORD.len()).position(|part| part == WORD)?;
     let digits = query[at + WORD.len()..].strip_prefix(b"=").unwrap_or_default();
-    let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let number = std::str::from_utf8(&digits[..length]).ok().and_then(|text| text.parse().ok());
-    Some(number.filter(|seconds| *seconds > 0).unwrap_or(10))
+    let digits = digits.strip_prefix(b"+").unwrap_or(digits);
+    let digits = digits.iter().take_while(|byte| byte.is_ascii_digit());
+    let number = digits.fold(0_i64, |number, digit| {
+        number.saturating_mul(10).saturating_add(i64::from(digit - b'0'))
+    });
+    Some(if number > 0 { number } else { 10 })
 }
 
 /// `Friday, 20-Nov-2026 11:57:10 UTC`
@@ -214,7 +224,7 @@ mod tests {
 
     #[test]
     fn refresh_takes_ten_seconds_where_nothing_better_is_said() {
-        let rows: [(&[u8], Option<u32>); 9] = [
+        let rows: [(&[u8], Option<i64>); 12] = [
             (b"", None),
             (b"auto", None),
             (b"refresh", Some(10)),
@@ -223,7 +233,10 @@ mod tests {
             (b"refresh=x", Some(10)),
             (b"norefresh=4;x", Some(4)),
             (b"refresh=-3", Some(10)),
-            (b"\xff&refresh=99999999999", Some(10)),
+            (b"refresh=+3", Some(3)),
+            (b"refresh=++3", Some(10)),
+            (b"\xff&refresh=99999999999", Some(99_999_999_999)),
+            (b"refresh=99999999999999999999", Some(i64::MAX)),
         ];
         for (query, seconds) in rows {
             assert_eq!(refresh(query), seconds, "{}", query.escape_ascii());

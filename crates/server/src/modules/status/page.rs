@@ -36,7 +36,7 @@ pub(super) fn html(all: &Everything, names: &Names<'_>, shows: Shows) -> Vec<u8>
         Shows { list: false, .. } => rows::table(&mut out, figures, names),
     }
     if shows.extended {
-        beyond::section(&mut out, all, names);
+        beyond::section(&mut out, all);
     }
     out.extend_from_slice(&names.signature);
     out.extend_from_slice(b"</body></html>\n");

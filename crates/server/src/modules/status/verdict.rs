@@ -34,7 +34,7 @@ pub(super) struct Evidence {
     pub(super) requests_per_s: f64,
     pub(super) busy_mean: f64,
     pub(super) at_limit_s: f64,
-    /// Processors that the server has used.
+    /// Processors that the server and the programs that it starts have used.
     pub(super) server_cores: f64,
     /// Share of the machine's processors that were busy, whoever used them.
     pub(super) machine_share: Option<f64>,
@@ -177,7 +177,12 @@ fn cpu(evidence: &Evidence, capacity: &Capacity) -> Rule {
     let Evidence { server_cores, cores, .. } = *evidence;
     let own = server_cores / cores;
     let busy = evidence.machine_share.unwrap_or(own).max(own);
-    let matters = evidence.wall_s <= 0.0 || evidence.cpu_s >= evidence.wall_s * CPU_OF_WALL;
+    // What the programs use that this server has started is time in which requests only wait.
+    let is_of_programs = own >= busy / 2.0 && server_cores >= evidence.busy_mean * CPU_OF_WALL;
+    let matters = own >= CPU_SHARE
+        || is_of_programs
+        || evidence.wall_s <= 0.0
+        || evidence.cpu_s >= evidence.wall_s * CPU_OF_WALL;
     if busy < CPU_SHARE || !matters {
         return None;
     }
@@ -376,6 +381,37 @@ mod tests {
             ),
             ("few", Evidence { requests: 3, ..base() }, Kind::Unknown, "3 requests in 60 s"),
             ("none", Evidence { requests_per_s: 0.0, ..base() }, Kind::Unknown, "Too little"),
+        ];
+        for (what, evidence, kind, part) in rows {
+            let Verdict { kind: found, text, .. } = verdict(&evidence);
+            assert_eq!(found, kind, "{what}: {text}");
+            assert!(text.contains(part), "{what}: {text}");
+        }
+    }
+
+    #[test]
+    fn what_programs_use_that_requests_wait_for_is_the_servers() {
+        let quiet = Evidence { at_limit_s: 0.0, busy_mean: 3.0, ..base() };
+        let waits = waits(Cause::BackendFirstByte, 92.0);
+        let rows = [
+            (
+                "busy with programs that requests wait for",
+                Evidence { server_cores: 1.9, cpu_s: 1.0, waits_s: waits, ..base() },
+                Kind::Cpu,
+                "CPU-bound: processors are busy for 95 %",
+            ),
+            (
+                "busy with few of them, and others are as well",
+                Evidence {
+                    server_cores: 1.1,
+                    machine_share: Some(1.0),
+                    cpu_s: 1.0,
+                    waits_s: waits,
+                    ..quiet
+                },
+                Kind::Cpu,
+                "uses 1.10 of 2",
+            ),
         ];
         for (what, evidence, kind, part) in rows {
             let Verdict { kind: found, text, .. } = verdict(&evidence);

@@ -140,7 +140,7 @@ fn event_is_sized_by_the_machine_if_nothing_is_said() {
     let sizing = |processes, total| Sizing::Steady { processes, total };
     assert_eq!(auto(&[]), (sizing(4, 2048), vec![]));
     let said = [("MaxRequestWorkers", 410), ("ThreadLimit", 10)];
-    assert_eq!(auto(&said), (sizing(4, 410), vec![]));
+    assert_eq!(auto(&said), (sizing(2, 410), vec![]));
     assert_eq!(auto(&[("MaxRequestWorkers", 3)]).0, sizing(3, 3));
     let (found, warnings) = auto(&[("MaxRequestWorkers", 0)]);
     assert_eq!((found, warnings.len()), (sizing(1, 1), 1));
