@@ -39,7 +39,8 @@ fn who_gets_no_process_in_time_is_told_503(mpm: Mpm) {
         wait_for("the script", 10, || inside.exists());
         let begun = Instant::now();
         assert_eq!(server.get("/hello.php").status, 503);
-        assert!((1..5).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+        // The coarse clock of the kernel may be some milliseconds behind.
+        assert!((900..5000).contains(&begun.elapsed().as_millis()), "{:?}", begun.elapsed());
         let log = server.error_text();
         assert!(log.contains("mod_fcgid: can't apply process slot for /"), "{log}");
         fs::write(&until, "").unwrap();
