@@ -11,6 +11,7 @@ pub mod backlog;
 pub mod blocking;
 pub mod channel;
 pub mod clock;
+pub mod cpu_time;
 pub mod daemon;
 pub mod dial;
 pub mod door;

@@ -110,7 +110,8 @@ impl Keepers {
 
     /// User and system time, in microseconds, of all managers there are, and of their programs.
     pub(crate) fn used_us(&self) -> [u64; 2] {
-        let managers = self.live.iter().map(|keeper| super::used::used_us(keeper.pid));
+        let managers =
+            self.live.iter().map(|keeper| super::used::used_us(keeper.pid.unsigned_abs()));
         managers.fold([0; 2], super::add)
     }
 
