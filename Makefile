@@ -39,8 +39,10 @@ test: ## install what the tests need (apt) and run every test
 	$(CARGO) build --release --locked -p trivet
 	@: > '$(TARGET)/not-run.txt'
 	TRIVET_BIN='$(abspath $(TARGET))/release/trivet' \
-	TRIVET_NOT_RUN='$(abspath $(TARGET))/not-run.txt' $(CARGO) test --locked --workspace --no-fail-fast
-	@echo "$$(wc -l < '$(TARGET)/not-run.txt') checks not run here:"; cat '$(TARGET)/not-run.txt'
+	TRIVET_NOT_RUN='$(abspath $(TARGET))/not-run.txt' \
+	$(CARGO) test --locked --workspace --no-fail-fast; status=$$?; \
+	echo "$$(wc -l < '$(TARGET)/not-run.txt') checks not run here:"; \
+	cat '$(TARGET)/not-run.txt'; exit $$status
 
 bench: ## measure trivet beside other servers (installs them)
 	$(CARGO) xtask bench
@@ -48,10 +50,12 @@ bench: ## measure trivet beside other servers (installs them)
 fuzz: ## run every fuzz target for FUZZ_SECONDS (60)
 	$(CARGO) xtask fuzz --seconds '$(FUZZ_SECONDS)'
 
-soak: ## break things under load for SOAK_SECONDS (600), then SOAK_ROUNDS (40) times `make test`
+soak: ## break things under load for SOAK_SECONDS (600), then SOAK_ROUNDS (40) restarts and mazes
 	$(CARGO) xtask soak --seconds '$(SOAK_SECONDS)'
 	TRIVET_BIN='$(abspath $(TARGET))/release/trivet' TRIVET_ROUNDS='$(SOAK_ROUNDS)' \
 	$(CARGO) test --locked -p blackbox --test mpm_restarts --test mpm_faults --test mpm_life
+	TRIVET_BIN='$(abspath $(TARGET))/release/trivet' TRIVET_SEED="$$(date +%s)" \
+	TRIVET_MAZES='$(SOAK_ROUNDS)' $(CARGO) test --locked -p blackbox --test spellings
 
 check: ## everything that must pass before a change is merged
 	.ci/run

@@ -12,7 +12,7 @@ use std::{fs, thread};
 use crate::client::Client;
 use crate::scratch::Scratch;
 use crate::wait::{until, wait_for};
-use crate::{Mpm, Server, Site, outside, process};
+use crate::{Mpm, Server, Site, php, process, releases};
 
 /// The modules that both load. A name is added when trivet has the module.
 const MODULES: &[&str] = &[
@@ -60,7 +60,7 @@ pub struct Pair {
 
 impl Pair {
     /// Starts both with `configs/NAME.conf` over a folder with these files; `None`, told and
-    /// counted, where apache2 is not installed.
+    /// counted, where there is no apache2 to compare with.
     pub fn start(test: &str, mpm: Mpm, name: &str, files: &[(&str, &str)]) -> Option<Self> {
         Self::start_both([Mpm::Event, mpm], test, name, files, "")
     }
@@ -77,16 +77,12 @@ impl Pair {
     }
 
     fn start_both(
-        [theirs, ours]: [Mpm; 2],
+        mpms: [Mpm; 2],
         test: &str,
         name: &str,
         files: &[(&str, &str)],
         more: &str,
     ) -> Option<Self> {
-        let Some(program) = outside::find("apache2") else {
-            outside::not_run(test, "apache2 is not installed");
-            return None;
-        };
         let site = Scratch::new();
         for (path, content) in files {
             match path.strip_suffix('/') {
@@ -94,6 +90,18 @@ impl Pair {
                 None => make_old(&site.write(path, content)),
             }
         }
+        Self::start_over(mpms, test, name, site, more)
+    }
+
+    /// The same over a folder that is there already, theirs and ours each under an MPM.
+    pub fn start_over(
+        [theirs, ours]: [Mpm; 2],
+        test: &str,
+        name: &str,
+        site: Scratch,
+        more: &str,
+    ) -> Option<Self> {
+        let program = releases::httpd(test)?;
         let config = config(name, &site) + more;
         let apache = Apache::start(&program, theirs, &config);
         let (trivet, trivet_home) = start_trivet(ours, &config);
@@ -103,7 +111,7 @@ impl Pair {
 
 /// A file of this second has a weak entity tag, and a strong one in the next: both servers must see
 /// the same.
-fn make_old(path: &Path) {
+pub(crate) fn make_old(path: &Path) {
     let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
     let file = fs::File::options().write(true).open(path).expect("it was written just now");
     file.set_modified(then).expect("it is our own");
@@ -122,6 +130,9 @@ fn config(name: &str, site: &Scratch) -> String {
         MODULES.iter().map(|it| format!("LoadModule {it}_module {FOLDER}/mod_{it}.so")).collect();
     if process::am_root() {
         lines.extend(["User www-data".into(), "Group www-data".into()]);
+    }
+    if let Some(program) = php::newest("php-cgi") {
+        lines.push(format!("Define PHP_CGI {}", program.display()));
     }
     lines.push("ServerName localhost".into());
     lines.push(format!("Define SITE {}", site.path().display()));

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +21,26 @@ pub enum Act {
     Flood(Vec<u8>, usize),
     /// End the connection.
     Close,
+    /// Break it: what listens at a port resets it.
+    Reset,
+}
+
+/// A connection to the server.
+trait Stream: Read + Write {
+    /// Has the kernel reset it in the end.
+    fn reset_in_the_end(&self) {}
+}
+
+impl Stream for UnixStream {}
+
+impl Stream for TcpStream {
+    fn reset_in_the_end(&self) {
+        let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+        let (value, length) = ((&raw const linger).cast(), size_of_val(&linger));
+        let (fd, length) = (self.as_raw_fd(), u32::try_from(length).expect("a few bytes"));
+        // SAFETY: `linger` lives through the call and its true length is given.
+        unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, value, length) };
+    }
 }
 
 /// A request as the application sees it.
@@ -46,7 +68,22 @@ pub fn listen(socket: &Path, answer: impl Fn(&Asked) -> Vec<Act> + Send + Sync +
     });
 }
 
-fn serve(mut stream: UnixStream, connection: usize, answer: &dyn Fn(&Asked) -> Vec<Act>) {
+/// The same at a free port.
+pub fn listen_at_port(answer: impl Fn(&Asked) -> Vec<Act> + Send + Sync + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("a bound socket has an address");
+    let answer = Arc::new(answer);
+    thread::spawn(move || {
+        for (connection, stream) in listener.incoming().enumerate() {
+            let (Ok(stream), answer) = (stream, answer.clone()) else { return };
+            let _ = stream.set_nodelay(true);
+            thread::spawn(move || serve(stream, connection, &*answer));
+        }
+    });
+    address
+}
+
+fn serve(mut stream: impl Stream, connection: usize, answer: &dyn Fn(&Asked) -> Vec<Act>) {
     for nth in 0.. {
         let Some(variables) = receive(&mut stream) else { return };
         for act in answer(&Asked { nth, connection, variables }) {
@@ -61,6 +98,10 @@ fn serve(mut stream: UnixStream, connection: usize, answer: &dyn Fn(&Asked) -> V
                     (0..times).all(|_| stream.write_all(&bytes).is_ok())
                 }
                 Act::Close => false,
+                Act::Reset => {
+                    stream.reset_in_the_end();
+                    false
+                }
             };
             if !is_taken {
                 return;
@@ -70,7 +111,7 @@ fn serve(mut stream: UnixStream, connection: usize, answer: &dyn Fn(&Asked) -> V
 }
 
 /// One request, to the end of its body.
-fn receive(stream: &mut UnixStream) -> Option<HashMap<String, String>> {
+fn receive(stream: &mut impl Read) -> Option<HashMap<String, String>> {
     let mut params = Vec::new();
     loop {
         let mut header = [0; 8];

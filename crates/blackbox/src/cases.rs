@@ -5,6 +5,7 @@ use crate::client::Client;
 use crate::response::Response;
 use crate::server::{Server, Site};
 use crate::{Mpm, process};
+use std::time::{Duration, Instant};
 
 /// Longer requests are not sent byte by byte: it would only cost time.
 const BYTEWISE_LIMIT: usize = 400;
@@ -179,4 +180,22 @@ pub fn split_everywhere(server: &Server, request: &[u8], status: u16, body: Opti
         }
     }
     assert!(process::alive(server.pid()), "the parent died");
+}
+
+/// A script that says `first` and, later, `last`: the first line has to be there within a time
+/// in which the last one cannot.
+///
+/// # Panics
+/// When it is not.
+pub fn assert_answers_in_parts(server: &Server, target: &str, within: Duration) {
+    let mut client = server.connect();
+    let begun = Instant::now();
+    client.send(format!("GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
+    let mut start = Vec::new();
+    while !start.ends_with(b"first\n\r\n") {
+        start.extend(client.read_some(1));
+    }
+    assert!(begun.elapsed() < within, "the first part came with the last");
+    let rest = client.read_to_end();
+    assert!(rest.windows(5).any(|part| part == b"last\n"), "{}", rest.escape_ascii());
 }

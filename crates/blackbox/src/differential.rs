@@ -8,7 +8,8 @@
 use std::net::SocketAddr;
 
 use crate::apache::Pair;
-use crate::{Client, Mpm, Response};
+use crate::releases::{Program, as_of_today};
+use crate::{Client, Mpm, Response, outside, releases};
 
 /// Requests to one configuration.
 #[derive(Debug)]
@@ -42,13 +43,20 @@ pub fn compare(test: &str, mpm: Mpm, set: &Set) {
 pub fn compare_with<T>(test: &str, mpm: Mpm, set: &Set, start: impl FnOnce(&Pair) -> Option<T>) {
     let Some(pair) = Pair::start(test, mpm, set.config, set.files) else { return };
     let Some(_running) = start(&pair) else { return };
+    let patch = releases::httpd_patch();
     let both = |row: &str| {
         let request = bytes(row);
         let [theirs, ours] = [pair.apache.address(), pair.trivet.address()];
-        (answer(theirs, &request, set.ignored), answer(ours, &request, set.ignored))
+        let of_today = releases::answered_today(ask(theirs, &request), patch);
+        let answer = ask(ours, &request);
+        (describe(&of_today, theirs, set.ignored), describe(&answer, ours, set.ignored))
     };
     let mut wrong = String::new();
     for row in set.requests {
+        if releases::is_answered_otherwise(patch, set.config, row) {
+            outside::not_run(test, &format!("{row}: apache2 2.4.{patch} answers otherwise"));
+            continue;
+        }
         let (theirs, ours) = both(row);
         if theirs != ours {
             wrong += &format!("\n== {row}\n-- apache2\n{theirs}\n-- trivet\n{ours}\n");
@@ -78,16 +86,20 @@ fn bytes(row: &str) -> Vec<u8> {
     (lines.join("\r\n") + "\r\n\r\n" + body).into_bytes()
 }
 
-/// What a server answers, as text. Its port, which is part of links and of the last lines of pages,
-/// has the same name for both.
-fn answer(server: SocketAddr, request: &[u8], ignored: &[&str]) -> String {
+/// What a server answers.
+fn ask(server: SocketAddr, request: &[u8]) -> Response {
     let mut client = Client::connect(server);
     client.send(request);
     let head = request.starts_with(b"HEAD ");
-    let response = if head { client.head_response() } else { client.response() };
-    let text = text(&response, ignored).replace(&format!(":{}", server.port()), ":PORT");
-    // What each calls itself below its pages.
-    ["(Debian)", "(Trivet/0.1)"].iter().fold(text, |text, name| text.replace(name, "(SELF)"))
+    if head { client.head_response() } else { client.response() }
+}
+
+/// A response as text in which two servers that answer alike do not differ: the port, which is part
+/// of links and of the last lines of pages, has the same name for both.
+pub(crate) fn describe(response: &Response, server: SocketAddr, ignored: &[&str]) -> String {
+    let text = text(response, ignored).replace(&format!(":{}", server.port()), ":PORT");
+    // Pages end with the name of the server.
+    as_of_today(Program::Apache, &text)
 }
 
 fn text(response: &Response, ignored: &[&str]) -> String {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::application::record;
 use crate::scratch::Scratch;
 use crate::wait::wait_for;
-use crate::{outside, process};
+use crate::{php, process};
 
 /// A running PHP-FPM.
 #[derive(Debug)]
@@ -25,10 +25,7 @@ impl Fpm {
     /// Starts a pool of `children` that listens at `socket`; `None`, told and counted, where
     /// PHP-FPM is not installed.
     pub fn start(test: &str, socket: &Path, children: usize) -> Option<Self> {
-        let Some(program) = outside::find("php-fpm8.2") else {
-            outside::not_run(test, "php-fpm8.2 is not installed");
-            return None;
-        };
+        let program = php::fpm(test)?;
         let folder = Scratch::new();
         let config = format!(
             "[global]\nerror_log = {folder}/log\ndaemonize = no\n\

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::{Mpm, Server, Site, outside, process};
+use crate::{Mpm, Server, Site, php, process};
 
 /// What a script is told, but for what tells the servers and the connections apart.
 const ENVIRONMENT: &str = "<?php
@@ -75,11 +75,7 @@ pub const SCRIPTS: &[(&str, &str)] = &[
 
 /// The program that runs scripts; `None`, told and counted, where it is not installed.
 pub fn php_cgi(test: &str) -> Option<String> {
-    let found = outside::find("php-cgi8.2");
-    if found.is_none() {
-        outside::not_run(test, "php-cgi8.2 is not installed");
-    }
-    found.map(|path| path.display().to_string())
+    php::cgi(test).map(|path| path.display().to_string())
 }
 
 /// A site with the scripts, run by kept processes.

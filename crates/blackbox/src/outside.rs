@@ -15,16 +15,22 @@ pub fn program(name: &str) -> PathBuf {
     found.unwrap_or_else(|| panic!("{name} is not installed: run `make test`, which installs it"))
 }
 
-/// Finds a program, where a user's PATH says and where servers are.
+/// Finds a program.
 pub fn find(name: &str) -> Option<PathBuf> {
+    folders().iter().map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Where programs are: what a user's PATH says, and where servers are.
+pub fn folders() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     folders.extend(["/usr/sbin".into(), "/usr/local/sbin".into()]);
-    folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file())
+    folders
 }
 
 /// Says that a test could not run here, and why.
 pub fn not_run(test: &str, reason: &str) {
+    let reason = reason.replace('\n', "\\n"); // rows of requests are told on one line
     println!("not run: {test}: {reason}");
     if let Some(list) = std::env::var_os("TRIVET_NOT_RUN") {
         use std::io::Write;

@@ -72,8 +72,11 @@ const REST_S: i64 = 3;
 
 /// When a file or folder below `path` changed last (ctime, which nobody can set), in seconds.
 fn newest_change_s(path: &Path) -> i64 {
-    let own = fs::symlink_metadata(path).map_or(0, |data| data.ctime());
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let Ok(data) = fs::symlink_metadata(path) else { return 0 };
+    let own = data.ctime();
+    // A link may lead round in a circle.
+    let folder = data.is_dir().then(|| fs::read_dir(path));
+    let entries = folder.into_iter().flatten().flatten().flatten();
     entries.map(|entry| newest_change_s(&entry.path())).fold(own, i64::max)
 }
 

@@ -60,6 +60,31 @@ fn an_alias_matches_whole_segments_only(mpm: Mpm) {
     }
 }
 
+fn slashes_before_a_path_are_one_for_every_rule(mpm: Mpm) {
+    let rule = |section: &str| {
+        format!("<{section}>\nRequire all denied\n</{}>", { section.split(' ').next().unwrap() })
+    };
+    for merge in ["MergeSlashes On", "MergeSlashes Off"] {
+        for section in [
+            "LocationMatch \"^/private\"",
+            "Location /private",
+            "If \"%{REQUEST_URI} =~ m#^/private#\"",
+        ] {
+            let server = plain_site(mpm)
+                .file("private/key.txt", "geheim")
+                .directive(merge)
+                .directives(&rule(section).lines().collect::<Vec<_>>())
+                .start();
+            for slashes in ["/", "//", "///", "////////"] {
+                assert_refused(&server, &format!("{slashes}private/key.txt"), &[403]);
+                assert_refused(&server, &format!("{slashes}./private/key.txt"), &[403]);
+                let absolute = format!("http://a{slashes}private/key.txt");
+                assert_refused(&server, &absolute, &[403]);
+            }
+        }
+    }
+}
+
 fn path_parameters_and_backslashes_are_plain_bytes(mpm: Mpm) {
     let server = plain_site(mpm).start();
     for target in [
@@ -383,6 +408,7 @@ each_mpm! {
     cve_2021_41773_dot_segments_never_leave_the_root,
     cve_2021_42013_double_encoding_is_decoded_once,
     an_alias_matches_whole_segments_only,
+    slashes_before_a_path_are_one_for_every_rule,
     path_parameters_and_backslashes_are_plain_bytes,
     nul_and_controls_never_shorten_a_name,
     cve_2017_15715_a_newline_after_php_does_not_open_the_source,

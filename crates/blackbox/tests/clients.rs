@@ -115,10 +115,13 @@ fn siege_has_no_failed_transaction(mpm: Mpm) {
     command.env("HOME", scratch.path()).args(["-b", "-c", "10", "-r", "60", "-f"]).arg(list);
     let output = run_command(&mut command, 60);
     let report = [output.stdout, output.stderr].concat();
-    let report = String::from_utf8_lossy(&report).to_lowercase().replace(['"', ',', '_'], " ");
+    let report =
+        String::from_utf8_lossy(&report).to_lowercase().replace(['"', ',', '_', '\t'], " ");
     assert!(output.status.success(), "{report}");
-    assert_eq!(number(&report, "failed transactions :"), 0, "{report}");
-    assert_eq!(number(&report, "transactions :"), 600, "{report}");
+    // JSON or a table, as the file of settings says that siege writes at its first run.
+    let report = report.replace(" :", ":");
+    assert_eq!(number(&report, "failed transactions:"), 0, "{report}");
+    assert_eq!(number(&report, "transactions:"), 600, "{report}");
 }
 
 fn wrk_has_no_error(mpm: Mpm) {

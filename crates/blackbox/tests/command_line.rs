@@ -105,6 +105,36 @@ fn unknown_words_are_named(_mpm: Mpm) {
     misunderstood(&["serve", ".", "-c"]);
 }
 
+fn words_of_other_servers_lead_to_the_right_ones(_mpm: Mpm) {
+    let scratch = Scratch::new();
+    let folder = scratch.path().to_str().unwrap();
+    for (words, hint) in [
+        (&["serve", "-p", "8400"][..], "write --listen ADDR:PORT"),
+        (&["serve", "--port", "8400"], "write --listen ADDR:PORT"),
+        (&["serve", "--port=8400"], "write --listen ADDR:PORT"),
+        (&["serve", "--root", folder], "write trivet serve DIR"),
+        (&["serve", "--lisen", "8400"], "did you mean --listen?"),
+        (&["serve", folder, "8400"], "what is '8400' for?"),
+        (&[folder], "write trivet serve /"),
+        (&["http://127.0.0.1/"], "write trivet bench http://127.0.0.1/"),
+        (&["--listen", "8400"], "write trivet serve [DIR] --listen"),
+        (&["--mpm", "worker"], "write trivet serve [DIR] --mpm"),
+        (&["sreve"], "did you mean serve?"),
+    ] {
+        let text = misunderstood(words);
+        assert!(text.contains(hint), "{words:?}: {text}");
+    }
+}
+
+fn a_module_is_explained_under_each_of_its_names(_mpm: Mpm) {
+    let explained = |topic: &str| trivet(&["serve", "--help", topic]);
+    let expected = explained("dir");
+    assert!(String::from_utf8_lossy(&expected.stdout).contains("DirectoryIndex"));
+    for topic in ["mod_dir", "mod_dir.c", "dir_module"] {
+        assert_eq!(explained(topic), expected, "{topic}");
+    }
+}
+
 fn a_listen_address_that_is_none_is_refused(_mpm: Mpm) {
     for address in ["nonsense", "127.0.0.1:99999", "127.0.0.1", "1.2.3.4.5:80", ":"] {
         let text = misunderstood(&["serve", ".", "--listen", address]);
@@ -121,7 +151,7 @@ fn a_missing_folder_is_one_message(_mpm: Mpm) {
     let scratch = Scratch::new();
     let missing = scratch.join("missing").to_str().unwrap().to_string();
     let text = refused(&["serve", &missing, "--listen", "127.0.0.1:0"]);
-    assert!(text.contains(&missing), "{text}");
+    assert!(text.contains(&missing) && !text.contains("os error"), "{text}");
     assert_eq!(text.trim().lines().count(), 1, "{text}");
     let file = scratch.write("file", "x").to_str().unwrap().to_string();
     let text = refused(&["serve", &file, "--listen", "127.0.0.1:0"]);
@@ -162,7 +192,7 @@ const MISSING_SECTIONS: [(&str, &str); 2] =
 
 fn an_access_rule_that_would_be_lost_is_refused(mpm: Mpm) {
     for (open, close) in MISSING_SECTIONS {
-        for rule in ["Require all denied", "Deny from all", "SetHandler server-status"] {
+        for rule in ["Require all denied", "Deny from all", "SetHandler cgi-script"] {
             let text =
                 refuses_directives(mpm, &["<Location /x>", open, rule, close, "</Location>"]);
             let name = open.split([' ', '>']).next().unwrap();
@@ -247,6 +277,14 @@ fn the_banner_tells_what_is_served_and_by_whom(mpm: Mpm) {
     assert_eq!(server.get("/").status, 200);
 }
 
+fn the_banner_shows_an_address_that_can_be_opened(mpm: Mpm) {
+    let server = plain_site(mpm).listen("0.0.0.0:0").start();
+    let banner = server.banner();
+    assert!(banner.contains(" at http://127.0.0.1:") && !banner.contains("0.0.0.0"), "{banner}");
+    assert!(banner.contains("and at every other address of this machine"), "{banner}");
+    assert_eq!(server.get("/").status, 200);
+}
+
 fn a_folder_below_one_that_only_root_may_enter_is_served(mpm: Mpm) {
     let scratch = Scratch::new();
     scratch.write("shut/site/index.html", "inside");
@@ -307,6 +345,8 @@ each_mpm! {
     the_help_of_serve_names_options_and_directives,
     the_version_is_told_as_httpd_tells_it,
     unknown_words_are_named,
+    words_of_other_servers_lead_to_the_right_ones,
+    a_module_is_explained_under_each_of_its_names,
     a_listen_address_that_is_none_is_refused,
     an_address_of_another_machine_is_refused,
     a_missing_folder_is_one_message,
@@ -320,6 +360,7 @@ each_mpm! {
     sections_that_do_not_match_are_refused,
     a_log_that_cannot_be_opened_is_refused,
     the_banner_tells_what_is_served_and_by_whom,
+    the_banner_shows_an_address_that_can_be_opened,
     a_folder_below_one_that_only_root_may_enter_is_served,
     a_folder_that_children_may_not_read_is_one_message,
     a_privileged_port_without_the_right_is_one_message,

@@ -10,6 +10,8 @@
 mod aliases;
 #[path = "differential/asked.rs"]
 mod asked;
+#[path = "differential/links.rs"]
+mod links;
 #[path = "differential/negotiation.rs"]
 mod negotiation;
 
@@ -121,12 +123,12 @@ const STATIC: Set = Set {
         "GET /hello.txt HTTP/1.1\nHost: a b",
         "GET /hello.txt HTTP/1.1\nExpect: something",
         "GET hello.txt HTTP/1.1",
-        "GET /hello.txt HTTP/2.0",
         "GET /hello.txt HTTP/1.5",
         "GET /hello.txt HTTP/1.10",
-        "PRI * HTTP/2.0",
     ],
     different: &[
+        ("GET /hello.txt HTTP/2.0", "RFC 9110 section 15.6.6: another protocol is not spoken"),
+        ("PRI * HTTP/2.0", "RFC 9110 section 15.6.6: another protocol is not spoken"),
         ("HEAD /folder HTTP/1.1", "httpd tells no length of a page that it does not send"),
         ("HEAD /nothing HTTP/1.1", "httpd tells no length of a page that it does not send"),
         ("HEAD /hello.txt HTTP/1.1\nIf-Match: \"no\"", "httpd tells the length of the file"),

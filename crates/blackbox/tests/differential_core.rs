@@ -292,6 +292,14 @@ const HOSTS: Set = Set {
     ignored: &[],
     requests: &[
         "GET / HTTP/1.1\nHost: first.example",
+        "GET /folder HTTP/1.1\nHost: secure.example",
+        "GET /folder HTTP/1.1\nHost: secure.example:8080",
+        "GET /folder HTTP/1.1\nHost: secure.example:443",
+        "GET /moved HTTP/1.1\nHost: secure.example",
+        "GET /index.html HTTP/1.1\nHost: secure.example",
+        "GET /index.html HTTP/1.1\nHost: canonical.example:99",
+        "GET /folder HTTP/1.1\nHost: canonical.example:99",
+        "GET /folder HTTP/1.1\nHost: ported.example",
         "GET / HTTP/1.1\nHost: FIRST.EXAMPLE",
         "GET / HTTP/1.1\nHost: first.example.",
         "GET / HTTP/1.1\nHost: first.example:1234",
@@ -372,7 +380,6 @@ const REFUSALS: Set = Set {
     requests: &[
         "GET /a.txt HTTP/1.1",
         "BAD",
-        "GET /a.txt HTTP/2.0",
         "GET /a.txt HTTP/1.1\nHost: a b",
         "GET /a.txt HTTP/1.1\nHost: a\nHost: b",
         "GET /a.txt HTTP/1.1\nBad Field: x",

@@ -52,6 +52,22 @@ fn a_mistake_shuts_the_folder_and_is_told(mpm: Mpm) {
     }
 }
 
+fn what_is_not_there_yet_is_told_with_its_line(mpm: Mpm) {
+    let (server, site) = server(mpm, "");
+    site.write("in/a.txt", "a");
+    for (lines, told) in [
+        ("# x\nRewriteEngine On\n", "(line 2: mod_rewrite.c is not there yet: take its lines out"),
+        ("php_value memory_limit 64M\n", "(line 1: scripts are run by PHP-FPM here (a2enmod"),
+    ] {
+        site.write("in/.htaccess", lines);
+        assert_eq!(server.get("/in/a.txt").status, 500, "{lines}");
+        let text = server.error_text();
+        assert!(text.contains(told), "no {told} in {text}");
+    }
+    site.write("in/.htaccess", "<IfModule mod_rewrite.c>\nRewriteEngine On\n</IfModule>\n");
+    assert_eq!(server.get("/in/a.txt").status, 200);
+}
+
 fn what_is_odd_is_told_but_not_for_ever(mpm: Mpm) {
     let (server, site) = server(mpm, "");
     site.write("in/a.txt", "a");
@@ -106,6 +122,7 @@ fn an_endless_expression_is_an_error_and_a_log_line(mpm: Mpm) {
 each_mpm!(
     a_change_holds_with_the_next_request,
     a_mistake_shuts_the_folder_and_is_told,
+    what_is_not_there_yet_is_told_with_its_line,
     what_is_odd_is_told_but_not_for_ever,
     a_rule_that_a_missing_module_would_lose_shuts_the_folder,
     a_hostile_file_costs_its_folder_only,

@@ -212,6 +212,20 @@ fn what_is_not_loaded_does_nothing() {
 
 /// Debian's script with this program in place of its own.
 #[test]
+fn server_info_tells_hooks_of_loaded_modules_only() {
+    let info = "<Location /info>\nSetHandler server-info\n</Location>\n";
+    let root = Root::new(&format!("LoadModule info_module x\nLoadModule dir_module x\n{info}"));
+    root.start();
+    let page = root.get("/info?hooks").text();
+    root.call(&["-k", "stop"]).is(0, "", "");
+    for (file, is_told) in
+        [("mod_dir.c", true), ("mod_info.c", true), ("mod_alias.c", false), ("mod_status.c", false)]
+    {
+        assert_eq!(page.contains(&format!(">{file}</a>")), is_told, "{file}: {page}");
+    }
+}
+
+#[test]
 fn apache2ctl_controls_this_server() {
     let script = PathBuf::from("/usr/sbin/apache2ctl");
     if !script.exists() {

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use blackbox::cases::assert_answers_in_parts;
 use blackbox::differential::{FRAMING, Set, compare_with};
 use blackbox::fpm::Fpm;
 use blackbox::{Client, Mpm, Server, Site, each_mpm, process, wait_for};
@@ -152,16 +153,7 @@ fn a_script_answers_while_it_runs(mpm: Mpm) {
     let test = "a_script_answers_while_it_runs";
     for lines in [&[][..], &["SetOutputFilter DEFLATE"]] {
         let Some((server, _fpm)) = start(test, mpm, 2, lines) else { return };
-        let mut client = server.connect();
-        let begun = Instant::now();
-        client.send("GET /slow.php?ms=700 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-        let mut start = Vec::new();
-        while !start.ends_with(b"first\n\r\n") {
-            start.extend(client.read_some(1));
-        }
-        assert!(begun.elapsed() < Duration::from_millis(600), "the first part came with the last");
-        let rest = client.read_to_end();
-        assert!(rest.windows(5).any(|part| part == b"last\n"), "{}", rest.escape_ascii());
+        assert_answers_in_parts(&server, "/slow.php?ms=700", Duration::from_millis(600));
     }
 }
 
@@ -339,7 +331,8 @@ fn the_time_of_a_script_is_time_of_a_backend(mpm: Mpm) {
     assert_eq!(server.get("/sleep.php?ms=300").status, 200);
     let line = &server.wait_log(1)[0];
     let times: Vec<u64> = line.split(' ').skip(1).map(|word| word.parse().unwrap()).collect();
-    assert!((295_000..400_000).contains(&times[0]), "{line}");
+    // A busy machine may let the script begin before the server looks at the clock.
+    assert!((250_000..400_000).contains(&times[0]), "{line}");
     assert!(times[1] < 50_000 && times[2] < 50_000, "{line}");
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use blackbox::differential::{FRAMING, Set, compare_with};
 use blackbox::kept::{SCRIPTS, php_cgi, pid, post, processes, start, start_with};
-use blackbox::{Mpm, Site, each_mpm, outside, process, wait_for};
+use blackbox::{Mpm, Site, each_mpm, outside, php, process, wait_for};
 
 const DIFFERENTIAL: Set = Set {
     config: "php_managed",
@@ -120,7 +120,9 @@ fn one_process_serves_one_request_after_the_other(mpm: Mpm) {
         assert_eq!(pid(&server), first);
     }
     assert_eq!(processes(&server), [first]);
-    assert!(server.error_text().contains(&format!("php-cgi8.2({first}) started")));
+    let program = php::newest("php-cgi").unwrap();
+    let name = program.file_name().unwrap().display();
+    assert!(server.error_text().contains(&format!("{name}({first}) started")));
     if process::am_root() {
         assert_ne!(process::user(first), Some(0));
     }

@@ -105,9 +105,9 @@ fn l15_a_version_of_more_digits_is_400(mpm: Mpm) {
     );
 }
 
-fn l15_a_major_version_above_1_is_served_as_1_1(mpm: Mpm) {
-    accepts(mpm, &[line("GET / HTTP/2.0"), line("GET / HTTP/3.0"), line("GET / HTTP/9.9")]);
-    refuses(mpm, 400, &["GET / HTTP/2.0\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]);
+fn l15_a_major_version_above_1_is_505(mpm: Mpm) {
+    refuses(mpm, 505, &[line("GET / HTTP/2.0"), line("GET / HTTP/3.0"), line("GET / HTTP/9.9")]);
+    refuses(mpm, 505, &["GET / HTTP/2.0\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]);
 }
 
 fn l16_a_higher_minor_version_is_served_as_1_1(mpm: Mpm) {
@@ -235,7 +235,7 @@ fn b26_split_at_every_byte_the_request_line_is_read_the_same(mpm: Mpm) {
     split_everywhere(&server, b"\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", 200, Some(page));
     split_everywhere(&server, b"GET / HTTP/1.0\r\n\r\n", 200, Some(page));
     split_everywhere(&server, &line("GET / HTTP/1.1 "), 400, None);
-    split_everywhere(&server, &line("GET / HTTP/2.0"), 200, Some(page));
+    split_everywhere(&server, &line("GET / HTTP/2.0"), 505, None);
     split_everywhere(&server, &line("OPTIONS * HTTP/1.1"), 200, Some(b""));
 }
 
@@ -255,7 +255,7 @@ each_mpm! {
     l13_a_missing_target_is_400,
     l14_another_protocol_name_is_400,
     l15_a_version_of_more_digits_is_400,
-    l15_a_major_version_above_1_is_served_as_1_1,
+    l15_a_major_version_above_1_is_505,
     l16_a_higher_minor_version_is_served_as_1_1,
     l17_http_0_9_by_name_is_400,
     l18_a_line_without_a_version_is_400,

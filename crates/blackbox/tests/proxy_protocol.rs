@@ -5,7 +5,7 @@
 use std::net::{Ipv6Addr, SocketAddr};
 
 use blackbox::apache::Pair;
-use blackbox::{Client, Mpm, Server, Site, each_mpm, wait_for};
+use blackbox::{Client, Mpm, Server, Site, each_mpm, outside, releases, wait_for};
 
 const GET: &str = "GET /a.txt HTTP/1.1\r\nHost: a\r\n\r\n";
 const GET_LAST: &str = "GET /a.txt HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
@@ -302,11 +302,17 @@ fn it_is_as_in_apache(mpm: Mpm) {
     };
     let forwarded = GET_LAST.replace("Host: a", "Host: a\r\nX-Forwarded-For: 8.8.8.8");
     let hidden = GET_LAST.replace("/a.txt", "/only/a.txt");
+    let patch = releases::httpd_patch();
     for header in compared() {
         for request in [GET_LAST, &forwarded, &hidden] {
             let bytes = then(&header, request);
             let ours = told(pair.trivet.address(), &bytes);
             let shown = String::from_utf8_lossy(&bytes);
+            if releases::is_answered_otherwise(patch, "proxy_protocol", &shown) {
+                let why = format!("{shown:?}: apache2 2.4.{patch} answers otherwise");
+                outside::not_run("it_is_as_in_apache", &why);
+                continue;
+            }
             assert_eq!(ours, told(pair.apache.address(), &bytes), "{shown:?}");
         }
     }

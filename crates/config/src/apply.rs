@@ -11,8 +11,10 @@ use core::cell::RefCell;
 use crate::ast::{Line, Node, Position, Section};
 use crate::diagnostic::{Diagnostic, Error, Severity, Stage};
 use crate::directive::{Apply, Args, Directive, SectionArgs};
-use crate::index::{Found, Guards, Index};
+use crate::guards::is_host;
+use crate::index::{Found, Index};
 use crate::lexer::{self, Split, Words};
+use crate::missing::{elsewhere, not_there_yet, unknown};
 use crate::scope::Scope;
 
 /// What is built from a configuration, as far as the walker must know it.
@@ -146,11 +148,13 @@ pub fn apply<B: Build>(nodes: &[Node], index: &Index<B>, build: &mut B) -> Vec<D
 
 /// The sections around a line.
 #[derive(Clone, Copy, Default)]
-struct Around {
+struct Around<'n> {
     /// The innermost one.
     section: Option<&'static str>,
     /// The innermost one that changed the scope.
     context: Option<&'static str>,
+    /// The virtual host.
+    host: Option<&'n Line>,
 }
 
 struct Walk<'a, B: 'static> {
@@ -162,7 +166,7 @@ struct Walk<'a, B: 'static> {
 
 impl<B: Build> Walk<'_, B> {
     /// One line after the other; an error never ends the walk.
-    fn nodes(&self, nodes: &[Node], around: Around, build: &mut B) {
+    fn nodes(&self, nodes: &[Node], around: Around<'_>, build: &mut B) {
         for node in nodes {
             let line = node.line();
             match self.index.find(line.name()) {
@@ -175,11 +179,11 @@ impl<B: Build> Walk<'_, B> {
                 }
                 // As to httpd: nobody reads a warning here, and the line may protect something.
                 Found::Elsewhere(_) if build.is_strict() => {
-                    self.note(line, Severity::Error, unknown(line, None));
+                    self.note(line, Severity::Error, not_there_yet(line));
                 }
                 Found::Elsewhere(name) => {
-                    let (severity, error) = elsewhere(name, node, self.index.guards());
-                    self.note(line, severity, error);
+                    let said = elsewhere(name, node, self.index.guards(), around.host);
+                    self.notes.borrow_mut().extend(said);
                 }
                 Found::Unloaded(symbol) => {
                     let suggestion = Some(format!("to load {symbol}"));
@@ -197,7 +201,7 @@ impl<B: Build> Walk<'_, B> {
         &self,
         row: &'static Directive<B>,
         node: &Node,
-        around: Around,
+        around: Around<'_>,
         build: &mut B,
     ) -> Result<(), Error> {
         let is_permitted = build.permits(row.name) && row.scope.meets(Scope::HTACCESS);
@@ -227,7 +231,7 @@ impl<B: Build> Walk<'_, B> {
         row: &'static Directive<B>,
         node: &Node,
         split: &mut Split,
-        around: Around,
+        around: Around<'_>,
         build: &mut B,
     ) -> Result<(), Error> {
         if let (Args::Section(args, leave), Node::Section(section)) = (&row.args, node) {
@@ -262,7 +266,7 @@ impl<B: Build> Walk<'_, B> {
         leave: Apply<B>,
         section: &Section,
         call: &Call<'_>,
-        around: Around,
+        around: Around<'_>,
         build: &mut B,
     ) -> Result<(), Error> {
         let name = Some(call.name);
@@ -270,7 +274,8 @@ impl<B: Build> Walk<'_, B> {
         self.act(enter, call, build)?;
         // The row itself tells the builder where it stands now; whether it did shows here.
         let context = if build.scope() == outside { around.context } else { name };
-        self.nodes(&section.body, Around { section: name, context }, build);
+        let host = if is_host(&section.line) { Some(&section.line) } else { around.host };
+        self.nodes(&section.body, Around { section: name, context, host }, build);
         leave(build, call)
     }
 
@@ -280,7 +285,7 @@ impl<B: Build> Walk<'_, B> {
         args: &'c [String],
         raw: &'c str,
         line: &'c Line,
-        around: Around,
+        around: Around<'_>,
     ) -> Call<'c> {
         let section = around.section;
         Call { name: row.name, args, raw, line, section, notes: &self.notes, names: self.index }
@@ -313,49 +318,14 @@ pub(crate) fn diagnose(
         span: argument.map(in_line).or_else(|| line.name_span()),
         suggestion: error.suggestion,
         reason: error.reason,
+        host: None,
+        also: Vec::new(),
+        lacks: None,
     }
 }
 
-/// Neither a row nor a directive of httpd.
-fn unknown(line: &Line, near: Option<&'static str>) -> Error {
-    let text = format!(
-        "Invalid command '{}', perhaps misspelled or defined by a module not included in the \
-         server configuration",
-        line.name()
-    );
-    let suggestion = near.map(|name| match name.strip_prefix('<') {
-        Some(section) => format!("<{section}>"),
-        None => name.into(),
-    });
-    Error { suggestion, ..text.into() }
-}
-
-/// A directive of httpd without a row. What stands in such a section is not looked at: it has no
-/// meaning without it. But where it keeps something shut, nobody shall find it open.
-fn elsewhere(name: &str, node: &Node, guards: &Guards) -> (Severity, Error) {
-    let (end, effect) = match name.strip_prefix('<') {
-        Some(_) => (">", "the whole section has no effect"),
-        None => ("", "the line has no effect"),
-    };
-    let Some(guard) = guards.in_node(node) else {
-        return (Severity::Warning, format!("{name}{end} is not supported yet: {effect}").into());
-    };
-    let text = match node {
-        Node::Directive(_) => format!(
-            "{guard} is not supported yet, and what it protects would be open without it: {}",
-            guards.line_advice
-        ),
-        Node::Section(_) => format!(
-            "{name}{end} is not supported yet, and what the {guard} in it protects would be open \
-             without it: {}",
-            guards.section_advice
-        ),
-    };
-    (Severity::Error, text.into())
-}
-
 /// Refuses a row that may not stand here, in httpd's words.
-fn check_scope<B>(row: &Directive<B>, here: Scope, around: Around) -> Result<(), Error> {
+fn check_scope<B>(row: &Directive<B>, here: Scope, around: Around<'_>) -> Result<(), Error> {
     if row.scope.meets(here) {
         return Ok(());
     }

@@ -67,7 +67,7 @@ fn if_module(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
 /// Refuses to skip an access rule because of a module that the administrator has loaded, but that
 /// is not there yet: with httpd the rule would be in force.
 pub(crate) fn check_skipped(
-    expander: &Expander<'_>,
+    expander: &mut Expander<'_>,
     line: &Line,
     body: &[Node],
 ) -> Result<(), Error> {
@@ -81,15 +81,21 @@ pub(crate) fn check_skipped(
     else {
         return Ok(());
     };
-    let guards = &expander.start.guards;
-    match body.iter().find_map(|node| guards.in_node(node)) {
-        None => Ok(()),
-        Some(guard) => Err(format!(
-            "{symbol} is not there yet, and what the {guard} in this section protects would be \
-             open without it: take the section out, or the rule out of the section"
-        )
-        .into()),
+    let guards = expander.start.guards;
+    for guard in guards.lost(body, None) {
+        let text = match guard.row.advice {
+            Some(advice) => format!("{symbol} is not there yet, {advice}"),
+            None => format!(
+                "{symbol} is not there yet, so that the <IfModule> of line {} does not hold, and \
+                 what this {} protects would be open: take the rule out of the section, or the \
+                 section out",
+                line.number(),
+                guard.row.name
+            ),
+        };
+        expander.complain_of_loss(&guard, text.into());
     }
+    Ok(())
 }
 
 fn if_file(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {

@@ -59,6 +59,13 @@ pub struct Diagnostic {
     pub suggestion: Option<String>,
     /// What a library said about it, which httpd keeps to itself or logs before its own words.
     pub reason: Option<String>,
+    /// The addresses of the `<VirtualHost>` that it concerns, where it counts only if one of them
+    /// is served ([`settle`]).
+    pub host: Option<String>,
+    /// Other lines of which the same is to be said ([`grouped`]).
+    pub also: Vec<Position>,
+    /// The module that the line needs to have an effect, and that there is not; its symbol.
+    pub lacks: Option<&'static str>,
 }
 
 impl Diagnostic {
@@ -87,6 +94,9 @@ impl Diagnostic {
             span: None,
             suggestion: None,
             reason: None,
+            host: None,
+            also: Vec::new(),
+            lacks: None,
         }
     }
 
@@ -129,6 +139,84 @@ impl Diagnostic {
         }
         format!("{}:{line}: {}", escape(file), escape(&self.text))
     }
+}
+
+/// Leave out what is about virtual hosts that nobody can ask: `serves` says whether a port is
+/// listened to.
+pub fn settle(said: &mut Vec<Diagnostic>, serves: impl Fn(u16) -> bool, serves_any: bool) {
+    said.retain(|diagnostic| {
+        diagnostic.host.as_deref().is_none_or(|addresses| {
+            addresses
+                .split([' ', '\t', '>'])
+                .filter(|word| !word.is_empty())
+                .any(|address| port(address).map_or(serves_any, &serves))
+        })
+    });
+}
+
+/// The port of `*:443`, `[::1]:443` or `name:443`, quoted or not; one without a port, or with `*`
+/// for it, is all of them.
+fn port(address: &str) -> Option<u16> {
+    let address = address.trim_matches(['"', '\'']);
+    let (before, port) = address.rsplit_once(':')?;
+    let is_bare_v6 = before.contains(':') && !before.ends_with(']');
+    if is_bare_v6 { None } else { port.parse().ok() }
+}
+
+/// Say once what is to be said of several lines: of warnings with the same words the first one has
+/// the places of the others. What has a number is httpd's, and is said as often as httpd says it.
+pub fn grouped(said: &[Diagnostic]) -> Vec<Diagnostic> {
+    let mut groups: Vec<Diagnostic> = Vec::with_capacity(said.len());
+    for diagnostic in said {
+        let is_same = |first: &&mut Diagnostic| {
+            first.severity == Severity::Warning
+                && diagnostic.severity == Severity::Warning
+                && first.id.is_none()
+                && diagnostic.id.is_none()
+                && first.text == diagnostic.text
+        };
+        match groups.iter_mut().find(is_same) {
+            Some(first) => first.also.extend(diagnostic.position.clone()),
+            None => groups.push(diagnostic.clone()),
+        }
+    }
+    groups
+}
+
+/// Other lines of which the same was said: `also lines 4, 7-9 of /x.conf, line 2 of /y.conf`.
+fn also(positions: &[Position]) -> String {
+    let mut files: Vec<(&str, Vec<u32>)> = Vec::new();
+    for position in positions {
+        match files.iter_mut().find(|file| *file.0 == *position.file) {
+            Some(file) => file.1.push(position.line),
+            None => files.push((&position.file, alloc::vec![position.line])),
+        }
+    }
+    let mut out = String::from("also ");
+    for (nth, (file, mut lines)) in files.into_iter().enumerate() {
+        lines.sort_unstable();
+        lines.dedup();
+        out.push_str(if nth == 0 { "" } else { ", " });
+        let noun = if lines.len() == 1 { "line" } else { "lines" };
+        let _ = write!(out, "{noun} {} of {}", ranges(&lines), escape(file));
+    }
+    out
+}
+
+/// `4, 7-9`
+fn ranges(lines: &[u32]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for line in lines {
+        match runs.last_mut() {
+            Some(run) if run.1 + 1 == *line => run.1 = *line,
+            _ => runs.push((*line, *line)),
+        }
+    }
+    let run = |(first, last): (u32, u32)| match first == last {
+        true => format!("{first}"),
+        false => format!("{first}-{last}"),
+    };
+    runs.into_iter().map(run).collect::<Vec<_>>().join(", ")
 }
 
 /// `Syntax error on line 4 of /x.conf: `
@@ -192,9 +280,12 @@ const ERRORS_SHOWN_MAX: usize = 50;
 pub fn render(program: &str, diagnostics: &[Diagnostic]) -> String {
     let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
     let mut out = String::new();
-    for warning in diagnostics.iter().filter(|diagnostic| !is_error(diagnostic)) {
+    for warning in grouped(diagnostics).iter().filter(|diagnostic| !is_error(diagnostic)) {
         line(&mut out, &warning_text(warning));
         excerpt(&mut out, warning);
+        if !warning.also.is_empty() {
+            line(&mut out, &format!("  {}", also(&warning.also)));
+        }
     }
     for (nth, error) in diagnostics.iter().filter(is_error).enumerate().take(ERRORS_SHOWN_MAX) {
         line(&mut out, &if nth == 0 { error.httpd_text(program) } else { error.brief() });

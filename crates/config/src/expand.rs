@@ -14,7 +14,7 @@ use crate::apply::diagnose;
 use crate::ast::{Line, Node, Position, Section, is_macro};
 use crate::diagnostic::{Diagnostic, Error, Severity, Stage};
 use crate::excerpt::Excerpt;
-use crate::index::Guards;
+use crate::guards::{Guard, Guards};
 use crate::lexer::LINE_BYTES_MAX;
 use crate::macros::Macros;
 use crate::parse::{DEPTH_MAX, Tree, split};
@@ -444,6 +444,13 @@ impl Expander<'_> {
             stage: Stage::Tree,
             ..diagnose(line, Severity::Error, None, error)
         });
+    }
+
+    /// An access rule would be lost; in a virtual host only if anybody serves that.
+    pub(crate) fn complain_of_loss(&mut self, guard: &Guard<'_>, error: Error) {
+        let host = guard.host.map(|line| line.args().into());
+        let error = diagnose(guard.line, Severity::Error, None, error);
+        self.tell(Diagnostic { stage: Stage::Tree, host, ..error });
     }
 
     pub(crate) fn warn(&mut self, line: &Line, id: Option<&'static str>, text: impl Into<Error>) {

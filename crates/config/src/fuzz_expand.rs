@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use crate::ast::Node;
 use crate::expand::{ModuleName, Start, World, expand};
-use crate::index::Guards;
+use crate::guards::Guards;
 use crate::parse::parse;
 use crate::{condition, on_read};
 

@@ -4,8 +4,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use crate::ast::Node;
 use crate::directive::{Directive, Module};
+use crate::guards::Guards;
 use crate::{owners, suggest};
 
 /// The rows of all modules by name, and the names that are accepted though nobody has a row.
@@ -54,18 +54,6 @@ fn hash(name: &str) -> usize {
     let mix = |hash: u32, byte: u8| (hash ^ u32::from(byte | 0x20)).wrapping_mul(0x0100_0193);
     let hash = name.bytes().fold(0x811c_9dc5, mix);
     (hash ^ (hash >> 15)) as usize
-}
-
-/// Directives that keep something shut. To go on without one of them, because it has no row or
-/// stands in a section that has none, would open it: that is an error and not a warning.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Guards {
-    /// Their names.
-    pub names: &'static [&'static str],
-    /// What to do about one that has no row; ends the error.
-    pub line_advice: &'static str,
-    /// What to do about one inside of a section that has no row; ends the error.
-    pub section_advice: &'static str,
 }
 
 /// What is known about a name.
@@ -199,18 +187,6 @@ impl<B> Index<B> {
             || self.rows.iter().map(|row| row.name).chain(self.known_elsewhere.iter().copied());
         suggest::nearest(name, names().filter(|known| is_section(known) == is_section(name)))
             .or_else(|| names().find(|known| bare(known).eq_ignore_ascii_case(wanted)))
-    }
-}
-
-impl Guards {
-    /// The first of them that `node` is or holds, as the table spells it.
-    pub(crate) fn in_node(&self, node: &Node) -> Option<&'static str> {
-        let name = node.line().name();
-        let own = self.names.iter().find(|guard| guard.eq_ignore_ascii_case(name)).copied();
-        own.or_else(|| match node {
-            Node::Directive(_) => None,
-            Node::Section(section) => section.body.iter().find_map(|node| self.in_node(node)),
-        })
     }
 }
 

@@ -201,7 +201,7 @@ fn load_module(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Out
     let module = expander.start.modules.iter().find(|row| row.symbol == *symbol);
     let missing = known_modules::MODULES.iter().find(|row| row.0 == symbol);
     if module.is_none() && missing.is_none() {
-        return Err(no_such_module(expander, symbol, path));
+        return Err(no_such_module(expander, line, symbol, path));
     }
     if expander.named.contains(symbol) {
         let text = format!("module {symbol} is already loaded, skipping");
@@ -222,7 +222,12 @@ fn load_module(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Out
         }
         (None, Some((missing, _))) => {
             expander.out.missing.push(missing);
-            let text = format!("{symbol} is not there yet: <IfModule {symbol}> will not hold");
+            let advice = match *missing {
+                "php_module" => "; PHP runs by PHP-FPM (a2enmod proxy_fcgi; a2enconf php8.2-fpm)",
+                _ => "",
+            };
+            let text =
+                format!("{symbol} is not there yet: <IfModule {symbol}> will not hold{advice}");
             expander.warn(line, None, Error::argument(0, text));
         }
         _ => {}
@@ -267,19 +272,57 @@ fn load_mpm(expander: &mut Expander<'_>, line: &Line, symbol: &'static str) {
     }
 }
 
-/// httpd's words (mod_so.c, and those of dlopen), and what was probably meant.
-fn no_such_module(expander: &mut Expander<'_>, symbol: &str, path: &str) -> Error {
+/// httpd's words (mod_so.c, and those of dlopen), and what was probably meant. A file of somebody
+/// else is no mistake to httpd: that needs words of our own.
+fn no_such_module(expander: &mut Expander<'_>, line: &Line, symbol: &str, path: &str) -> Error {
     let file = expander.absolute(path);
-    let text = cannot_load(expander, path, &file).unwrap_or_else(|| {
-        format!(
-            "Can't locate API module structure `{symbol}' in file {file}: {file}: undefined \
-             symbol: {symbol}"
-        )
-    });
-    let own = expander.start.modules.iter().map(|row| row.symbol);
-    let names = own.chain(known_modules::MODULES.iter().map(|row| row.0));
-    let suggestion = suggest::nearest(symbol, names).map(String::from);
-    Error { suggestion, ..Error::argument(0, text) }
+    let stems = || {
+        let own = expander.start.modules.iter().map(|row| row.symbol);
+        let all = own.chain(known_modules::MODULES.iter().map(|row| row.0));
+        all.map(stem)
+    };
+    // Without what all have in common, or any two short names would be near.
+    let whole: Vec<String> = stems().map(|stem| format!("{stem}_module")).collect();
+    let near = match symbol.strip_suffix("_module") {
+        Some(own) => suggest::nearest(own, stems()).map(|stem| format!("{stem}_module")),
+        None => suggest::nearest(symbol, whole.iter().map(String::as_str)).map(String::from),
+    };
+    let is_stock =
+        file.rsplit('/').next().and_then(stock_stem).is_some_and(|own| stems().any(|it| it == own));
+    if let Some(text) = cannot_load(expander, path, &file) {
+        return Error { suggestion: near, ..Error::argument(0, text) };
+    }
+    if !is_stock {
+        let text = format!(
+            "{symbol} is no module of httpd itself, and Trivet loads no modules of others: {}",
+            how_to_disable(line)
+        );
+        return Error::argument(0, text);
+    }
+    let text = format!(
+        "Can't locate API module structure `{symbol}' in file {file}: {file}: undefined symbol: \
+         {symbol}"
+    );
+    Error { suggestion: near, ..Error::argument(0, text) }
+}
+
+/// `alias` of `alias_module`.
+fn stem(symbol: &str) -> &str {
+    symbol.strip_suffix("_module").unwrap_or(symbol)
+}
+
+/// `alias` of `mod_alias.so`.
+fn stock_stem(file: &str) -> Option<&str> {
+    file.strip_prefix("mod_")?.strip_suffix(".so")
+}
+
+/// Debian has a file for each module, by whose name `a2dismod` knows it.
+fn how_to_disable(line: &Line) -> String {
+    let enabled = line.file().strip_suffix(".load").and_then(|path| path.rsplit_once('/'));
+    match enabled.filter(|(folder, _)| folder.ends_with("mods-enabled")) {
+        Some((_, name)) => format!("a2dismod {name}"),
+        None => "take the line out".into(),
+    }
 }
 
 fn include(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outcome {

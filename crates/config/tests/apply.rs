@@ -4,8 +4,8 @@ mod common;
 
 use common::Toy;
 use config::{
-    COMMAND_LINE, Diagnostic, Guards, Scope, Severity, Source, apply, args, diagnostic, parse,
-    parse_sources,
+    COMMAND_LINE, Diagnostic, GuardRow, Guards, Scope, Severity, Source, apply, args, diagnostic,
+    parse, parse_sources,
 };
 
 fn run(text: &str) -> (Toy, Vec<Diagnostic>) {
@@ -221,8 +221,11 @@ fn what_stands_in_a_refused_section_is_skipped() {
 
 /// What is said where `Require` and `Deny` must not be lost.
 fn guarded(text: &str) -> Vec<Diagnostic> {
+    const fn row(name: &'static str) -> GuardRow {
+        GuardRow { name, shuts: |_, _| true, advice: None }
+    }
     let guards = Guards {
-        names: &["Require", "Deny"],
+        rows: &const { [row("Require"), row("Deny")] },
         line_advice: "say it otherwise",
         section_advice: "use another section",
     };
@@ -268,6 +271,47 @@ fn the_error_names_section_guard_and_what_to_do() {
         "Deny is not supported yet, and what it protects would be open without it: say it \
          otherwise"
     );
+}
+
+#[test]
+fn what_is_said_of_several_lines_is_said_once_with_the_place_of_each() {
+    let text = "Redirect a b\nOptions None\nRedirect a b\nRedirect c d\nRedirect e f\n\n\
+                Redirect g h\n";
+    let said = guarded(text);
+    assert_eq!(said.iter().filter(|it| it.severity == Severity::Warning).count(), 5, "{said:?}");
+    let warnings: Vec<_> = said.into_iter().filter(|it| it.severity == Severity::Warning).collect();
+    assert_eq!(
+        diagnostic::render("trivet", &warnings),
+        "warning: x.conf:1: Redirect is not supported yet: the line has no effect\n  \
+         1 | Redirect a b\n    | ^^^^^^^^\n  also lines 3-5, 7 of x.conf\n"
+    );
+}
+
+#[test]
+fn hosts_that_nobody_serves_lose_nothing() {
+    let text = "<VirtualHost *:443>\nDeny from all\n</VirtualHost>";
+    for (port, errors) in [(443, 1), (80, 0)] {
+        let mut said = guarded(text);
+        diagnostic::settle(&mut said, |served| served == port, true);
+        let is_error = |it: &&Diagnostic| it.severity == Severity::Error;
+        assert_eq!(said.iter().filter(is_error).count(), errors, "{said:?}");
+    }
+    for (addresses, is_served) in [
+        ("*:80 1.2.3.4:443", true),
+        ("[::1]:443", true),
+        ("\"*:443\"", true),
+        ("*", true),
+        ("[::1]", true),
+        ("name:*", true),
+        ("_default_:8443", false),
+        ("", false),
+    ] {
+        let mut said = guarded(text);
+        said.iter_mut().for_each(|it| it.host = it.host.take().map(|_| addresses.to_owned()));
+        diagnostic::settle(&mut said, |served| served == 443, true);
+        let has_error = said.iter().any(|it| it.severity == Severity::Error);
+        assert_eq!(has_error, is_served, "{addresses}: {said:?}");
+    }
 }
 
 /// What is printed about options of the command line.

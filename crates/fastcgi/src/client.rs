@@ -214,6 +214,11 @@ impl Exchange {
         Some(Event::End(end))
     }
 
+    /// Whether only part of a record has come.
+    pub const fn is_within_record(&self) -> bool {
+        !self.reader.is_between_records()
+    }
+
     /// Whether the request has ended.
     pub const fn is_ended(&self) -> bool {
         matches!(self.stage, Stage::Ended { .. })

@@ -54,6 +54,11 @@ impl RecordReader {
         }
     }
 
+    /// Whether nothing of a record has come, or all of it.
+    pub(crate) const fn is_between_records(&self) -> bool {
+        matches!(self.state, State::Header { have: 0, .. })
+    }
+
     fn header<'b>(
         &mut self,
         mut bytes: [u8; HEADER_BYTES],

@@ -76,6 +76,18 @@ impl ProtocolStatus {
     pub const UNKNOWN_ROLE: Self = Self(3);
 }
 
+impl fmt::Display for ProtocolStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::REQUEST_COMPLETE => f.write_str("complete"),
+            Self::CANT_MPX_CONN => f.write_str("it takes one at a time on a connection"),
+            Self::OVERLOADED => f.write_str("it is overloaded"),
+            Self::UNKNOWN_ROLE => f.write_str("it is no responder"),
+            Self(status) => write!(f, "protocol status {status}"),
+        }
+    }
+}
+
 /// A version that is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadVersion(pub u8);

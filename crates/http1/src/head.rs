@@ -223,13 +223,18 @@ impl HeadParser {
     /// is not too long: then that is the fault.
     #[cold]
     fn fault(&self, buf: &[u8], limit: usize, why: &'static str) -> Result<Line, Refusal> {
+        self.fault_with(buf, limit, Refusal::bad_request(why))
+    }
+
+    #[cold]
+    fn fault_with(&self, buf: &[u8], limit: usize, refusal: Refusal) -> Result<Line, Refusal> {
         let Some(lf) = self.find_line_end(buf) else { return Ok(Line::Cut) };
         let line = &buf[self.line_start..lf];
         let Some((b'\r', line)) = line.split_last() else {
             let bare = Refusal::bad_request("line ends with LF alone");
             return Err(if fits(line.len(), limit) { bare } else { self.too_long() });
         };
-        Err(if fits(line.len(), limit) { Refusal::bad_request(why) } else { self.too_long() })
+        Err(if fits(line.len(), limit) { refusal } else { self.too_long() })
     }
 
     // ---- the request line ----
@@ -266,7 +271,7 @@ impl HeadParser {
             b"HTTP/1.0\r\n" => Version::Http10,
             other => match uncommon_version(other) {
                 Ok(version) => version,
-                Err(why) => return self.fault(buf, limit, why),
+                Err(refusal) => return self.fault_with(buf, limit, refusal),
             },
         };
         let line_len = version_start + 8;
@@ -404,17 +409,20 @@ const FIELD_SIZE_REMARK: &str = "Size of a request header field exceeds server l
 
 const TOO_LONG_JOINED: &str = "fields of one name are together longer than LimitRequestFieldSize";
 
-/// Versions other than 1.0 and 1.1, on the last ten bytes of the request line. Any above is taken
-/// for 1.1: for a minor one RFC 9110 section 2.5 wants that, and for a major one, where section
-/// 15.6.6 allows a 505, httpd does the same (protocol.c, read_request_line).
+/// Versions other than 1.0 and 1.1, on the last ten bytes of the request line. A higher minor one
+/// is taken for 1.1 (RFC 9110 section 2.5). Who speaks another major one expects other answers than
+/// these: 505 (section 15.6.6), where httpd goes on as with 1.1.
 #[cold]
-fn uncommon_version(text: &[u8; 10]) -> Result<Version, &'static str> {
+fn uncommon_version(text: &[u8; 10]) -> Result<Version, Refusal> {
     let [b'H', b'T', b'T', b'P', b'/', major, b'.', minor, b'\r', b'\n'] = text else {
-        return Err(NO_VERSION);
+        return Err(Refusal::bad_request(NO_VERSION));
     };
+    let unsupported =
+        Refusal::new(Status::HTTP_VERSION_NOT_SUPPORTED, "protocol version is above 1");
     match (major, minor) {
-        (b'1'..=b'9', b'0'..=b'9') => Ok(Version::Http11),
-        _ => Err("protocol version is malformed or below 1.0"),
+        (b'1', b'0'..=b'9') => Ok(Version::Http11),
+        (b'2'..=b'9', b'0'..=b'9') => Err(unsupported),
+        _ => Err(Refusal::bad_request("protocol version is malformed or below 1.0")),
     }
 }
 

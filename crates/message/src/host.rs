@@ -6,7 +6,9 @@
 /// A checked host and its port, both as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Host<'a> {
-    /// The name, the IPv4 address, or the IPv6 address with its brackets; case as sent.
+    /// The name, the IPv4 address, or the IPv6 address with its brackets; case as sent. The dot of
+    /// the root of all names, which may stand at the end, is no part of it (RFC 3986 section 3.2.2;
+    /// fix_hostname of vhost.c).
     pub name: &'a [u8],
     /// The port, if one was written.
     pub port: Option<u16>,
@@ -15,7 +17,7 @@ pub struct Host<'a> {
 /// The value is no host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadHost {
-    /// Nothing, or only dots.
+    /// Nothing, or only a dot.
     Empty,
     /// A byte that no host name has, user information among them.
     Name,
@@ -79,11 +81,15 @@ fn split_literal(value: &[u8]) -> Result<Split<'_>, BadHost> {
 }
 
 /// The rules of httpd's `strict_hostname_check`: letters, digits, `-`, `_` and `.`; no empty label
-/// inside; a name of digits and dots only must be four decimal numbers without leading zeros; and
-/// a last label never starts with a digit, or it would be read as an address.
+/// inside, nor, unlike there, at the beginning; a name of digits and dots only must be four decimal
+/// numbers without leading zeros; and a last label never starts with a digit, or it would be read
+/// as an address.
 fn check_name(name: &[u8]) -> Result<&[u8], BadHost> {
+    if name == b"." {
+        return Err(BadHost::Empty);
+    }
     let mut numeric = true;
-    let mut previous = 0;
+    let mut previous = b'.';
     // Where the last label starts; a dot at the very end starts none.
     let (mut label, mut next_label) = (0, 0);
     for (at, &byte) in name.iter().enumerate() {
@@ -102,11 +108,11 @@ fn check_name(name: &[u8]) -> Result<&[u8], BadHost> {
     }
     // A single label may start with a digit: `1-2` names a machine in the local domain.
     let address_like = match name {
-        [] | [b'.'] => return Err(BadHost::Empty),
+        [] => return Err(BadHost::Empty),
         _ if numeric => !is_dotted_decimal(name),
         _ => label > 0 && name[label].is_ascii_digit(),
     };
-    if address_like { Err(BadHost::Number) } else { Ok(name) }
+    if address_like { Err(BadHost::Number) } else { Ok(name.strip_suffix(b".").unwrap_or(name)) }
 }
 
 /// Four decimal numbers without leading zeros, one dot after the last allowed. How large each is
@@ -152,12 +158,12 @@ mod tests {
             ("[::1]", "[::1]", None),
             ("[4711::abcd]:8000", "[4711::abcd]", Some(8000)),
             ("1.2.3.4", "1.2.3.4", None),
-            ("1.2.3.4.", "1.2.3.4.", None),
+            ("1.2.3.4.", "1.2.3.4", None),
             ("256.1.1.1", "256.1.1.1", None),
             ("0.0.0.0", "0.0.0.0", None),
-            ("a.", "a.", None),
-            (".a", ".a", None),
-            ("a.b.", "a.b.", None),
+            ("a.", "a", None),
+            ("a.b.", "a.b", None),
+            ("a.b.:80", "a.b", Some(80)),
             ("a.b1", "a.b1", None),
             ("a-.b", "a-.b", None),
             ("-a", "-a", None),
@@ -184,6 +190,8 @@ mod tests {
             (b"a/b", BadHost::Name),
             (b"../x", BadHost::Name),
             (b"a..b", BadHost::Name),
+            (b".a", BadHost::Name),
+            (b".1.2.3.4", BadHost::Name),
             (b"a..", BadHost::Name),
             (b"a*b", BadHost::Name),
             (b"a%41", BadHost::Name),

@@ -53,6 +53,14 @@ pub enum EncodedSlashes {
     NoDecode,
 }
 
+/// A path of a request line as rules are to see it: of the slashes that it begins with one is left,
+/// also with `MergeSlashes Off`, so that a rule for `/private` holds for `//private` (httpd,
+/// `ap_parse_uri`).
+pub fn without_leading_slashes(path: &[u8]) -> &[u8] {
+    let slashes = path.iter().take_while(|byte| **byte == b'/').count();
+    &path[slashes.saturating_sub(1)..]
+}
+
 /// Decodes and normalises with `AllowEncodedSlashes Off`; see [`decode_with`].
 pub fn decode(raw: &[u8], out: &mut Vec<u8>, merge_slashes: bool) -> Result<(), BadPath> {
     decode_with(raw, out, merge_slashes, EncodedSlashes::Off)
@@ -72,16 +80,29 @@ pub fn decode_with(
     let root = out.len();
     let mut segment = root;
     let mut rest = &raw[1..];
+    // What is no path at all comes before what no file can be called (ap_normalize_path before
+    // ap_unescape_url).
+    let mut nameless: Option<(usize, BadPath)> = None;
     while let [byte, tail @ ..] = rest {
         rest = tail;
         match *byte {
-            b'/' => segment = close_segment(out, root, segment, merge_slashes, true)?,
+            b'/' => {
+                segment = close_segment(out, root, segment, merge_slashes, true)?;
+                // A segment that goes takes with it what was wrong in it.
+                nameless = nameless.filter(|(at, _)| *at < out.len());
+            }
             0 => return Err(BadPath::Nul),
             b'%' => {
                 let decoded = hex_pair(rest).ok_or(BadPath::BadEscape)?;
                 match (decoded, encoded) {
-                    (0, _) => return Err(BadPath::Nul),
-                    (b'/', EncodedSlashes::Off) => return Err(BadPath::EncodedSlash),
+                    (0, _) => {
+                        nameless = nameless.or(Some((out.len(), BadPath::Nul)));
+                        out.push(0);
+                    }
+                    (b'/', EncodedSlashes::Off) => {
+                        nameless = nameless.or(Some((out.len(), BadPath::EncodedSlash)));
+                        out.extend([b'%', rest[0], rest[1]]);
+                    }
                     (b'/', EncodedSlashes::On) => {
                         segment = close_segment(out, root, segment, merge_slashes, true)?;
                     }
@@ -94,7 +115,10 @@ pub fn decode_with(
         }
     }
     close_segment(out, root, segment, merge_slashes, false)?;
-    Ok(())
+    match nameless {
+        Some((at, bad)) if at < out.len() => Err(bad),
+        _ => Ok(()),
+    }
 }
 
 /// Ends the open segment, which starts at `segment`, and returns where the next one starts.

@@ -81,6 +81,7 @@ impl Child {
             MpmKind::Worker => worker::serve(&child),
             MpmKind::Event => event::serve(&child),
         }
+        child.server().settle_logs(true);
         child.server().flush_logs();
         exit_code::OK
     }
@@ -101,6 +102,7 @@ impl Child {
         match signal {
             Signal::Term => {
                 self.halt.bring_about();
+                self.server().settle_logs(true);
                 self.server().flush_logs();
                 process::exit_now(exit_code::OK)
             }

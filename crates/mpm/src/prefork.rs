@@ -5,7 +5,7 @@
 
 use crate::Child;
 use crate::lane::{Lane, Pause};
-use crate::tide;
+use crate::tide::{self, Spare};
 use runtime::Flag;
 use runtime::signals::{Signal, Signals, WatchedSignals};
 use std::io;
@@ -27,6 +27,7 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
     let watched = lane.enter(|| signals.watch())?;
     lane.spawn(obey_meanwhile(child.clone(), watched, drain.clone()));
     child.show_serving();
+    let mut spare = Spare::default();
     while !drain.is_raised() {
         match lane.turn() {
             Pause::Woken => {
@@ -35,8 +36,10 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
                 }
             }
             Pause::Quiet => {
+                child.server().settle_logs(false);
                 child.server().flush_logs();
                 tide::give_back_if_short(child);
+                spare.look();
             }
             Pause::Served if child.wear.count_connection() => return Ok(()),
             Pause::Served => {}

@@ -22,6 +22,8 @@ const GROWN_UP_MS: u64 = 10_000;
 /// What the number of workers follows from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
+    /// All memory that there is.
+    pub(crate) total_bytes: u64,
     /// Free memory.
     pub(crate) free_bytes: u64,
     /// What the workers and their processes have already.
@@ -33,9 +35,10 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// What all workers could have together.
+    /// What all workers could have together. What is given back between two readings counts in
+    /// both, so that they may come to more than there is.
     pub(crate) fn available_bytes(&self) -> u64 {
-        self.free_bytes.saturating_add(self.pool_bytes)
+        self.free_bytes.saturating_add(self.pool_bytes).min(self.total_bytes)
     }
 
     /// Workers that there is memory for.
@@ -143,7 +146,14 @@ mod tests {
     const MB: u64 = 1 << 20;
 
     fn facts(free: u64, pool: u64, base: u64, worker: u64) -> Facts {
-        Facts { free_bytes: free, pool_bytes: pool, base_bytes: base, worker_bytes: worker }
+        let (free_bytes, pool_bytes, base_bytes, worker_bytes) = (free, pool, base, worker);
+        Facts { total_bytes: 1 << 40, free_bytes, pool_bytes, base_bytes, worker_bytes }
+    }
+
+    #[test]
+    fn what_is_counted_twice_is_there_once() {
+        let facts = Facts { total_bytes: 256 << 20, ..facts(200 << 20, 100 << 20, 0, 4 << 20) };
+        assert_eq!((facts.available_bytes(), facts.workers()), (256 << 20, 51));
     }
 
     #[test]
@@ -154,7 +164,11 @@ mod tests {
             (facts(20 * MB, 40 * MB, 8 * MB, 4 * MB), 10),
             (facts(0, 0, 0, 4 * MB), 0),
             (facts(10 * MB, 0, 900 * MB, MB), 0),
-            (facts(u64::MAX, u64::MAX, 0, 1), usize::try_from(u64::MAX / 5 * 4).unwrap()),
+            (facts(u64::MAX, u64::MAX, 0, 1), (1 << 40) / 5 * 4),
+            (
+                Facts { total_bytes: u64::MAX, ..facts(u64::MAX, u64::MAX, 0, 1) },
+                usize::try_from(u64::MAX / 5 * 4).unwrap(),
+            ),
             (facts(100, 0, 0, 0), 80),
             (facts(0, 0, u64::MAX, u64::MAX), 0),
         ] {

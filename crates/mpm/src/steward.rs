@@ -208,7 +208,8 @@ impl Steward {
             None => self.idle_bytes.unwrap_or(0).saturating_mul(pool.processes as u64),
         };
         let (free_bytes, pool_bytes) = (memory.available_bytes, pool.bytes);
-        let facts = Facts { free_bytes, pool_bytes, base_bytes, worker_bytes };
+        let total_bytes = memory.total_bytes;
+        let facts = Facts { total_bytes, free_bytes, pool_bytes, base_bytes, worker_bytes };
         let enough = facts.workers();
         let pressure = ration::pressure(memory.total_bytes, free_bytes, stalled);
         self.growth_bytes = free_bytes.saturating_sub(ration::tight_bytes(memory.total_bytes)) / 2;

@@ -1,8 +1,10 @@
 //! Memory goes back to the system when a crowd of connections has gone (event), and in every MPM
-//! while it is short. The allocator keeps what was freed, which would be for good if nobody asked.
+//! while it is short, and where a process has much that nobody uses: a listing of many names, say,
+//! takes 30 MB for a moment. The allocator keeps what was freed, which would be for
+//! good if nobody asked.
 
 use crate::Child;
-use runtime::process;
+use runtime::{clock, memory, process};
 use scoreboard::Pressure;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +15,56 @@ const SHORT_LOOK: Duration = Duration::from_secs(1);
 
 /// A crowd smaller than this is not worth the work.
 const CROWD: u32 = 256;
+
+/// How much a process may keep that nobody uses. Less is used again by the next request, and saves
+/// it page faults.
+const SPARE_BYTES: u64 = 4 << 20;
+
+/// Memory that comes and goes all the time is not given back more often than this.
+const SPARE_REST_MS: u64 = 10_000;
+
+/// The memory of this process that nobody uses, from look to look.
+#[derive(Default)]
+pub(crate) struct Spare {
+    /// What cannot be given back, or is there for all children since the start.
+    base: Option<u64>,
+    last: u64,
+    due_ms: u64,
+}
+
+impl Spare {
+    /// Give memory back if there is much that nobody uses.
+    pub(crate) fn look(&mut self) {
+        let now_ms = clock::monotonic_ms();
+        let Some(spare) = spare_bytes() else { return };
+        if self.is_large(spare, now_ms) {
+            process::shrink_heap();
+            self.base = spare_bytes();
+        }
+    }
+
+    /// There are so many bytes now; says whether that is more than there should be, and was so at
+    /// the last look.
+    fn is_large(&mut self, spare: u64, now_ms: u64) -> bool {
+        let lasting = spare.min(self.last);
+        let base = self.base.map_or(spare, |base| base.min(spare));
+        (self.base, self.last) = (Some(base), spare);
+        let is_large = lasting >= base + SPARE_BYTES && now_ms >= self.due_ms;
+        if is_large {
+            self.due_ms = now_ms + SPARE_REST_MS;
+        }
+        is_large
+    }
+}
+
+/// What this process has in memory and nobody uses. Stacks are in it, too, and what the program has
+/// besides its heap.
+fn spare_bytes() -> Option<u64> {
+    let bytes = memory::anonymous_bytes(process::id())?;
+    // To look at the heap costs more than to look at /proc.
+    let is_small = bytes < SPARE_BYTES;
+    Some(if is_small { bytes } else { bytes.saturating_sub(process::heap_bytes_in_use()) })
+}
 
 /// Connections when there were most since memory was given back.
 #[derive(Default)]
@@ -36,7 +88,7 @@ impl Tide {
 pub(crate) async fn give_memory_back(child: Arc<Child>) {
     let Some(row) = child.generation().board.process(child.slot()) else { return };
     let is_revised = child.generation().plan.revised.is_some();
-    let mut tide = Tide::default();
+    let (mut tide, mut spare) = (Tide::default(), Spare::default());
     loop {
         runtime::timer::sleep(if is_revised { SHORT_LOOK } else { LOOK }).await;
         if tide.has_ebbed(row.connections()) {
@@ -44,6 +96,8 @@ pub(crate) async fn give_memory_back(child: Arc<Child>) {
         } else {
             give_back_if_short(&child);
         }
+        spare.look();
+        child.server().settle_logs(false);
     }
 }
 
@@ -57,6 +111,26 @@ pub(crate) fn give_back_if_short(child: &Child) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_nobody_uses_goes_back_when_it_stays() {
+        let mut spare = Spare::default();
+        let looks = [
+            (1, 0, false),
+            (30, 1, false), // for a moment, maybe
+            (30, 2, true),
+            (30, 3, false),  // not again so soon
+            (3, 4, false),   // it is used again
+            (30, 20, false), // and free
+            (29, 21, true),
+            (4, 40, false),
+            (4, 41, false), // so little is kept
+        ];
+        for (megabytes, seconds, expected) in looks {
+            let is_large = spare.is_large(megabytes << 20, seconds * 1000);
+            assert_eq!(is_large, expected, "{megabytes} MB after {seconds} s");
+        }
+    }
 
     #[test]
     fn memory_goes_back_once_when_three_quarters_of_a_crowd_have_gone() {

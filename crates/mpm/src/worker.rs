@@ -8,7 +8,7 @@
 use crate::Child;
 use crate::child::EndOnPanic;
 use crate::lane::{Lane, Pause};
-use crate::tide;
+use crate::tide::{self, Spare};
 use runtime::signals::{Signal, Signals};
 use runtime::{Bell, Flag, wake};
 use std::io;
@@ -95,7 +95,7 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
 
 /// The first thread: it serves nobody, and obeys the parent at once.
 fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
-    let mut is_serving = false;
+    let (mut is_serving, mut spare) = (false, Spare::default());
     while stages.running.load(Ordering::Acquire) > 0 {
         wake::readable(&[signals.as_fd(), stages.news.as_fd()], LOOK);
         stages.news.silence();
@@ -112,8 +112,10 @@ fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
             is_serving = true;
             child.show_serving();
         }
+        child.server().settle_logs(false);
         child.server().flush_logs();
         tide::give_back_if_short(child);
+        spare.look();
         if child.wear.is_too_large() {
             child.ask_to_be_replaced();
         }

@@ -213,11 +213,12 @@ mod tests {
         #[test]
         fn any_bytes_may_claim_to_be_a_hash(
             method in 0..HASHES.len() + 1,
-            keep in 0_usize..20,
+            keep in 0_usize..13,
             rest in proptest::collection::vec(any::<u8>(), 0..40),
             password in proptest::collection::vec(any::<u8>(), 0..20),
         ) {
-            // The beginning of a real one, without numbers that would make it slow to check.
+            // The beginning of a real one, shorter than the shortest, whose password could be
+            // met; and without numbers that would make it slow to check.
             let start = HASHES.get(method).map_or("", |(_, hash)| hash);
             let start = &start[..start.len().min(keep)];
             let hash = [start.as_bytes(), &rest].concat();

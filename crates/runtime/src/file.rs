@@ -4,11 +4,12 @@
 //! `openat2` call and reports what the kernel said.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Dir, Mode, OFlags, ResolveFlags, openat2};
+use rustix::fs::{Advice, Dir, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::{ReadWriteFlags, preadv2};
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, IoSliceMut};
+use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
@@ -249,30 +250,59 @@ pub fn is_cached(file: impl AsFd, offset: u64) -> bool {
 /// Bytes read at once to bring a file into memory.
 const LOAD_BYTES: usize = 64 * 1024;
 
-/// An empty file in the folder for temporary files that has no name, and is gone when it is closed.
+/// An empty file in `folder` that has no name, and is gone when it is closed.
 ///
 /// # Errors
-/// When the folder cannot be written to, or its file system has no such files.
-pub fn unnamed() -> io::Result<File> {
+/// When the folder cannot be written to.
+pub fn unnamed(folder: &Path) -> io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
-    match rustix::fs::open(std::env::temp_dir(), flags, mode) {
+    match rustix::fs::open(folder, flags, mode) {
         Ok(file) => Ok(File::from(file)),
         // Not every file system has such files (open(2)).
-        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => nameless(),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR) => nameless(folder),
         Err(error) => Err(error.into()),
     }
 }
 
 /// The same by another way: a file that loses its name at once.
-fn nameless() -> io::Result<File> {
+fn nameless(folder: &Path) -> io::Result<File> {
     let id = std::process::id();
-    let name = format!("trivet-{id}-{}", crate::clock::monotonic_ns());
-    let path = std::env::temp_dir().join(name);
+    let path = folder.join(format!("trivet-{id}-{}", crate::clock::monotonic_ns()));
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
     let file = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR)?;
     std::fs::remove_file(&path)?;
     Ok(File::from(file))
+}
+
+/// The file system of a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Volume {
+    /// What an unprivileged user may write, in bytes.
+    pub free_bytes: u64,
+    /// What is written stays in memory (tmpfs).
+    pub is_memory: bool,
+}
+
+/// The `f_type` of tmpfs (statfs(2)).
+const TMPFS_MAGIC: u64 = 0x0102_1994;
+
+/// The file system of `folder`.
+///
+/// # Errors
+/// When there is no such folder.
+pub fn volume(folder: &Path) -> io::Result<Volume> {
+    let told = rustix::fs::statfs(folder)?;
+    let block_bytes = u64::try_from(told.f_bsize).unwrap_or(0);
+    let free_bytes = told.f_bavail.saturating_mul(block_bytes);
+    let is_memory = u64::try_from(told.f_type).is_ok_and(|kind| kind == TMPFS_MAGIC);
+    Ok(Volume { free_bytes, is_memory })
+}
+
+/// Tell the kernel that this part of a file is read soon. It waits for nothing.
+pub fn will_need(file: &File, offset: u64, length: u64) {
+    // Advice that is not taken does no harm.
+    let _ = rustix::fs::fadvise(file, offset, NonZeroU64::new(length), Advice::WillNeed);
 }
 
 /// Bring `length` bytes of a file into the kernel's cache, for as long as the disk takes: call it

@@ -7,7 +7,7 @@ mod program;
 mod stack;
 mod usage;
 
-pub use heap::{give_back_large_pieces, grow_heap, shrink_heap};
+pub use heap::{give_back_large_pieces, grow_heap, heap_bytes_in_use, shrink_heap};
 pub(crate) use place::shrink_blocks;
 pub use place::{Placed, placed};
 pub(crate) use stack::shrink_stack;
@@ -26,6 +26,9 @@ use std::ptr;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 pub use usage::{backlog, cpu_ns, ended_cpu_us};
+
+/// A larger page of another machine makes `madvise` refuse an address that is aligned to this.
+const PAGE_BYTES: usize = 4096;
 
 /// Which side of a [`fork`] this is.
 pub enum Fork {
@@ -264,12 +267,14 @@ pub fn user_by_id(uid: u32) -> Option<User> {
 
 /// The part that both look-ups share: buffers, and reading the record.
 fn look_up_user(
-    call: impl FnOnce(*mut libc::passwd, *mut libc::c_char, usize, *mut *mut libc::passwd) -> i32,
+    mut ask: impl FnMut(*mut libc::passwd, *mut libc::c_char, usize, *mut *mut libc::passwd) -> i32,
 ) -> Option<User> {
     let mut record = MaybeUninit::<libc::passwd>::uninit();
     let mut buffer = vec![0; LOOKUP_BUFFER_BYTES];
     let mut found = ptr::null_mut();
-    let code = call(record.as_mut_ptr(), buffer.as_mut_ptr(), buffer.len(), &raw mut found);
+    let code = uninterrupted(|| {
+        ask(record.as_mut_ptr(), buffer.as_mut_ptr(), buffer.len(), &raw mut found)
+    });
     if code != 0 || found.is_null() {
         return None;
     }
@@ -287,6 +292,17 @@ fn look_up_user(
     Some(User { name, uid: record.pw_uid, gid: record.pw_gid, groups: Vec::new(), home })
 }
 
+/// Asks again where a signal came between: an interrupted look-up does not say that nobody has the
+/// name (getpwnam_r(3), EINTR).
+fn uninterrupted(mut look: impl FnMut() -> i32) -> i32 {
+    loop {
+        match look() {
+            libc::EINTR => {}
+            code => return code,
+        }
+    }
+}
+
 /// Look a group up by name.
 pub fn group_by_name(name: &str) -> Option<u32> {
     let c_name = CString::new(name).ok()?;
@@ -294,7 +310,7 @@ pub fn group_by_name(name: &str) -> Option<u32> {
     let mut buffer = vec![0; LOOKUP_BUFFER_BYTES];
     let mut found = ptr::null_mut();
     // SAFETY: all pointers are valid for the call and the length is that of `buffer`.
-    let code = unsafe {
+    let code = uninterrupted(|| unsafe {
         libc::getgrnam_r(
             c_name.as_ptr(),
             record.as_mut_ptr(),
@@ -302,7 +318,7 @@ pub fn group_by_name(name: &str) -> Option<u32> {
             buffer.len(),
             &raw mut found,
         )
-    };
+    });
     if code != 0 || found.is_null() {
         return None;
     }
@@ -316,7 +332,7 @@ pub fn group_by_id(gid: u32) -> Option<String> {
     let mut buffer = vec![0; LOOKUP_BUFFER_BYTES];
     let mut found = ptr::null_mut();
     // SAFETY: all pointers are valid for the call and the length is that of `buffer`.
-    let code = unsafe {
+    let code = uninterrupted(|| unsafe {
         libc::getgrgid_r(
             gid,
             record.as_mut_ptr(),
@@ -324,7 +340,7 @@ pub fn group_by_id(gid: u32) -> Option<String> {
             buffer.len(),
             &raw mut found,
         )
-    };
+    });
     if code != 0 || found.is_null() {
         return None;
     }

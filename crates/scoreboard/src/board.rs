@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 const MAGIC: u64 = u64::from_le_bytes(*b"TRVTSCBD");
 
 /// Layout version: raised whenever a row changes, so that a monitor of another build says so.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 
 /// Process rows at most: httpd's bound of ServerLimit (prefork.c), and as many again for processes
 /// that finish. So no product overflows.
@@ -353,6 +353,12 @@ impl Board {
     #[cfg(test)]
     pub(crate) fn shared_sizing(&self) -> &SharedSizing {
         &self.header().sizing
+    }
+
+    /// Bytes of request bodies that all processes have put into files.
+    pub fn spooled(&self) -> u64 {
+        let rows = (0..self.used()).filter_map(|index| self.process(index));
+        rows.map(ProcessRow::spooled).fold(0, u64::saturating_add)
     }
 
     /// Process rows.

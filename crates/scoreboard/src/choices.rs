@@ -14,8 +14,9 @@ impl Choices {
     /// Whether the account of virtual host `host` with this name is one of them.
     pub fn contains(&self, host: u32, name: &[u8]) -> bool {
         let key = key(host, name);
-        let taken = self.0.iter().map(|place| place.load(Relaxed)).take_while(|known| *known != 0);
-        taken.into_iter().any(|known| known == key)
+        let mut taken =
+            self.0.iter().map(|place| place.load(Relaxed)).take_while(|known| *known != 0);
+        taken.any(|known| known == key)
     }
 
     /// Show the account by itself from now on, if no more than `most` are by then.

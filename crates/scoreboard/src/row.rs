@@ -257,6 +257,8 @@ pub struct ProcessRow {
     queued: AtomicU32,
     accepted: AtomicU64,
     log_lines_lost: AtomicU64,
+    /// Bytes of request bodies in files.
+    spooled: AtomicU64,
     /// Accounts that were ever opened: those behind have no memory yet.
     accounts: AtomicU32,
     /// Written by the parent alone.
@@ -272,6 +274,7 @@ impl ProcessRow {
         self.lingering.store(0, Relaxed);
         self.writing.store(0, Relaxed);
         self.queued.store(0, Relaxed);
+        self.spooled.store(0, Relaxed);
         self.is_to_drain.store(false, Relaxed);
         self.pools.iter().for_each(|row| row.set(PoolView::default()));
         self.state.store(ProcessState::Dead as u8, Relaxed);
@@ -351,6 +354,16 @@ impl ProcessRow {
     /// Complete requests that wait for a slot.
     pub fn queued(&self) -> u32 {
         self.queued.load(Relaxed)
+    }
+
+    /// Bytes of request bodies that this process has put into files.
+    pub fn spooled(&self) -> u64 {
+        self.spooled.load(Relaxed)
+    }
+
+    /// The same, by `change` more or (when negative) fewer.
+    pub fn spooled_changed(&self, change: i64) {
+        self.spooled.fetch_add(change.cast_unsigned(), Relaxed);
     }
 
     /// A log line could not be written.

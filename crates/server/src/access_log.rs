@@ -368,7 +368,7 @@ fn lost(context: &Context, complain: bool, name: &str, error: &std::io::Error) {
     }
     if complain {
         let text = format!("Error writing to {name}: {error}; lines are lost");
-        context.log_line(Level::Warn, "log_config", Some(646), &text);
+        context.server().log(Level::Warn, "log_config", Some(646), None, text.as_bytes());
     }
 }
 

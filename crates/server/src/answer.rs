@@ -7,12 +7,13 @@ use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, exchange, refused};
 use crate::failure::Failure;
 use crate::fast;
+use crate::held::Held;
 use crate::plan::Plan;
 use crate::request::Request;
 use crate::response::{Delimiter, Response};
 use crate::site::host::Host;
 use crate::site::settings::Settings;
-use crate::transmit::{Held, Sent};
+use crate::transmit::Sent;
 use http1::{BodyLength, CloseReason, Framing, Known, Next, Persist, ResponseHead};
 use message::limits::DRAIN_BYTES;
 use message::{Status, Target, Version};
@@ -84,9 +85,13 @@ impl Wire {
         };
         self.state.begin(&framing);
         self.feed = request.incoming.clone().map(|it| Box::new(Feed::new(&framing, it)));
-        let Some(mut held) = self.hold_slot(&request, &framing).await else {
+        let Some(held) = self.hold_slot(&request, &framing).await else {
             return self.abandoned(&framing, &request).await;
         };
+        request.held.replace(Rc::downgrade(&held));
+        if let Some(incoming) = &request.incoming {
+            incoming.lend(&held);
+        }
         let exchanged = match self.known(&framing, &request) {
             Some(known) => known,
             None => match self.exchange(&request, self.plan(&framing, &request)).await {
@@ -106,7 +111,7 @@ impl Wire {
                 fast::remember(self, path, &source, first, &answer.0, &answer.1);
             }
         }
-        match self.settle_body(&request, &framing, settings, &mut answer, &mut held).await {
+        match self.settle_body(&request, &framing, settings, &mut answer, &held).await {
             Ok(unread) => self.respond(&request, &framing, answer, unread, held).await,
             Err(_) => {
                 self.is_broken = true;
@@ -182,7 +187,10 @@ impl Wire {
                         task.waker().wake_by_ref(); // others come first
                         return Poll::Pending;
                     }
-                    Fed::Waiting => return Poll::Pending,
+                    Fed::Waiting => {
+                        self.give_slot_back();
+                        return Poll::Pending;
+                    }
                     Fed::Idle => break,
                     Fed::Gone => {
                         self.is_broken = true;
@@ -213,6 +221,14 @@ impl Wire {
         .await
     }
 
+    /// The client is waited for. Whoever wants its whole body first needs no slot meanwhile; a
+    /// thread of one connection would have nobody to give it to.
+    fn give_slot_back(&self) {
+        if let Some(feed) = self.feed.as_ref().filter(|_| !self.context.carries_one()) {
+            feed.give_slot_back();
+        }
+    }
+
     /// A prepared entry answers conditional and range requests without another look-up.
     fn known(&self, framing: &Framing<'_>, request: &Request) -> Option<Exchanged> {
         let Target::Origin { path, .. } = framing.target else { return None };
@@ -239,7 +255,7 @@ impl Wire {
         framing: &Framing<'_>,
         settings: Option<Arc<Settings>>,
         answer: &mut (Response, Logged),
-        held: &mut Held,
+        held: &Held,
     ) -> io::Result<Unread> {
         if !self.state.body_pending() {
             return Ok(Unread::None);
@@ -300,7 +316,7 @@ impl Wire {
         framing: &Framing<'_>,
         (mut response, logged): (Response, Logged),
         unread: Unread,
-        mut held: Held,
+        held: Rc<Held>,
     ) -> Next {
         if let Some(feed) = self.feed.as_mut().filter(|_| self.input.is_empty()) {
             feed.stop_asking();
@@ -318,7 +334,7 @@ impl Wire {
         let (max, draining) = (timing.max_keep_alive_requests, self.context.is_draining());
         let persist = self.state.decide(max, draining, must_close);
         let kind = Kind { is_head, told: manner.told, delimiter, persist };
-        let written = self.send_response(response, logged, kind, &mut held).await;
+        let written = self.send_response(response, logged, kind, &held).await;
         held.end();
         let drains = matches!(unread, Unread::DrainLater) && written.result.is_ok();
         let drained = drains && matches!(self.drain(DRAIN_BYTES, &request.spent).await, Ok(Ok(())));
@@ -342,7 +358,7 @@ impl Wire {
         mut response: Response,
         mut logged: Logged,
         Kind { is_head, told, delimiter, persist }: Kind,
-        held: &mut Held,
+        held: &Held,
     ) -> Written {
         let mut head = Vec::with_capacity(512);
         if !response.is_raw {

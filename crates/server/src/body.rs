@@ -5,6 +5,7 @@ use crate::accounting::Spent;
 use crate::connection::Wire;
 use crate::context::READ_BYTES;
 use crate::incoming::Incoming;
+use crate::pace::{Pace, Waited};
 use http1::{BodyDecoder, BodyLength, Framing, Refusal};
 use message::Status;
 use runtime::clock;
@@ -28,11 +29,12 @@ pub(crate) struct Feed {
     decoder: Option<BodyDecoder>,
     /// The client waits for the word to send.
     expects_continue: bool,
-    /// When the first byte was waited for, on the coarse monotonic clock.
-    started_ms: Option<u64>,
-    /// When the last one came.
+    /// How long it may take, once a byte of it was waited for.
+    pace: Option<Pace>,
+    /// When the last byte came, on the coarse monotonic clock.
     silent_since_ms: u64,
-    received: u64,
+    /// Of a body that was handed on before its end: how long the client was waited for since.
+    waited_for_rest: Waited,
     /// Bytes that belong to it, framing included.
     used: u64,
 }
@@ -57,9 +59,9 @@ impl Feed {
             length: framing.body,
             decoder: None,
             expects_continue: framing.expect_continue,
-            started_ms: None,
+            pace: None,
             silent_since_ms: 0,
-            received: 0,
+            waited_for_rest: Waited::default(),
             used: 0,
         }
     }
@@ -72,6 +74,12 @@ impl Feed {
     /// Whether all of it has come, and in order.
     pub(crate) fn is_complete(&self) -> bool {
         self.incoming.is_complete()
+    }
+
+    /// The client is waited for: give the slot back, if nothing is done with the body before all
+    /// of it is there.
+    pub(crate) fn give_slot_back(&self) {
+        self.incoming.give_slot_back();
     }
 
     /// Whether the client waits for the word to send, which has not been said.
@@ -142,6 +150,7 @@ impl Wire {
 
     fn feed_with(&mut self, feed: &mut Feed, task: &mut task::Context<'_>) -> Fed {
         if self.input.is_empty() {
+            self.begin_pace(feed);
             match self.poll_input(feed, task) {
                 Poll::Ready(Ok(0)) => {
                     let why = "the body ended early";
@@ -149,8 +158,12 @@ impl Wire {
                     return Fed::More;
                 }
                 Poll::Ready(Ok(length)) => {
-                    feed.received += length as u64;
-                    feed.silent_since_ms = clock::monotonic_ms();
+                    let now_ms = clock::monotonic_ms();
+                    if let Some(pace) = &mut feed.pace {
+                        pace.received(length as u64, now_ms);
+                    }
+                    feed.waited_for_rest.end(now_ms);
+                    feed.silent_since_ms = now_ms;
                 }
                 Poll::Ready(Err(_)) => return Fed::Gone,
                 Poll::Pending => return self.wait_for_body(feed, task),
@@ -190,17 +203,26 @@ impl Wire {
         Poll::Ready(read)
     }
 
-    /// However much was earned by speed, silence is bounded by Timeout.
-    fn wait_for_body(&mut self, feed: &mut Feed, task: &mut task::Context<'_>) -> Fed {
-        let timing = self.host().timing;
-        let now_ms = clock::monotonic_ms();
-        let started_ms = *feed.started_ms.get_or_insert_with(|| {
+    /// From the first attempt to read on the clock runs.
+    fn begin_pace(&self, feed: &mut Feed) {
+        if feed.pace.is_none() {
+            let (timing, now_ms) = (self.host().timing, clock::monotonic_ms());
+            feed.pace = Some(Pace::new(timing.body, timing.timeout_ms, now_ms));
             feed.silent_since_ms = now_ms;
-            now_ms
-        });
-        let by_rate_ms = started_ms.saturating_add(timing.body.allowance_ms(feed.received));
-        let by_silence_ms = feed.silent_since_ms.saturating_add(timing.timeout_ms);
-        self.timer.set(by_rate_ms.min(by_silence_ms), 0);
+        }
+    }
+
+    /// However much was earned by speed, silence is bounded by Timeout; and where somebody waits
+    /// for the rest, so is the time for that.
+    fn wait_for_body(&mut self, feed: &mut Feed, task: &mut task::Context<'_>) -> Fed {
+        let now_ms = clock::monotonic_ms();
+        let by_rate_ms = feed.pace.map_or(u64::MAX, |pace| pace.until_ms());
+        let by_silence_ms = feed.silent_since_ms.saturating_add(self.host().timing.timeout_ms);
+        let by_rest_ms = match feed.incoming.rest_limit_ms() {
+            Some(limit_ms) => feed.waited_for_rest.until_ms(limit_ms, now_ms),
+            None => u64::MAX,
+        };
+        self.timer.set(by_rate_ms.min(by_silence_ms).min(by_rest_ms), 0);
         if self.timer.poll_expired(task).is_pending() {
             return Fed::Waiting;
         }

@@ -3,6 +3,7 @@
 //! [`Configured::open`], so that `-t`, `-S` and `-k` look without touching.
 
 mod check;
+mod summary;
 mod told;
 
 use crate::identity;
@@ -120,6 +121,8 @@ pub struct Configured {
     pub facts: Facts,
     /// Warnings, for standard error.
     pub text: String,
+    /// What has no effect here, in a line behind them; may be empty.
+    pub summary: String,
 }
 
 impl Configured {
@@ -142,6 +145,7 @@ impl Configured {
         for tree in &expanded.nodes {
             said.extend(config::apply(tree, &index, &mut builder));
         }
+        builder.settle(&mut said);
         if expanded.loaded.contains(&"info_module") {
             builder.server.tree = expanded.nodes.concat().into();
         }
@@ -163,11 +167,15 @@ impl Configured {
         if said.iter().chain(&later).any(is_error) {
             return Err(Refused { text, mpm, included: expanded.included });
         }
+        let summary = match httpd.shows_warnings() {
+            true => summary::line(&builder, &expanded, &said),
+            false => String::new(),
+        };
         let mut facts = facts(expanded, &builder);
         if httpd.defines.iter().any(|name| name == "DUMP_VHOSTS") {
             facts.virtual_hosts = VirtualHosts::of(&builder.hosts[1..], &main_name(&builder));
         }
-        Ok(Self { builder, index: index.into(), facts, text })
+        Ok(Self { builder, index: index.into(), facts, text, summary })
     }
 
     /// Read the files as far as `-V` does, which wants to know the MPM and not what directives say.
@@ -177,8 +185,10 @@ impl Configured {
     pub fn mpm_of(httpd: &Httpd) -> Result<(Option<&'static str>, String), Refused> {
         let (expanded, kind) = expanded(httpd)?;
         let mpm = (!expanded.mpms.is_empty()).then(|| kind.name());
-        let said = &expanded.diagnostics;
-        let text = told::loaded_lines(httpd, &expanded) + &told::render(httpd, said);
+        let mut said = expanded.diagnostics.clone();
+        // Nobody has looked who listens.
+        config::diagnostic::settle(&mut said, |_| false, false);
+        let text = told::loaded_lines(httpd, &expanded) + &told::render(httpd, &said);
         match said.iter().any(is_error) {
             true => Err(Refused { text, mpm, included: Vec::new() }),
             false => Ok((mpm, text)),
@@ -293,7 +303,7 @@ fn expand(trees: Vec<config::Tree>, httpd: &Httpd, mpm: Option<MpmKind>) -> Expa
         modules: &names,
         is_modular: true,
         has_directive: &has_directive,
-        guards: modules::GUARDS,
+        guards: modules::guards::GUARDS,
         server_root: httpd.server_root.to_string_lossy().into_owned(),
         version: identity::VERSION,
         bytes_max: config::expand::EXPANDED_BYTES_MAX,

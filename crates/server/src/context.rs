@@ -8,6 +8,7 @@ use crate::failure::{Details, Failure};
 use crate::going_on::GoingOn;
 use crate::log::errors::{Message, OnConnection, OnRequest};
 use crate::log::level::Level;
+use crate::log::recurring::{Said, Verdict};
 use crate::log::sink::local_time;
 use crate::lookup::Lookup;
 use crate::modules::auth_text::Texts;
@@ -26,6 +27,7 @@ use http1::HeadParser;
 use runtime::backend::Address;
 use runtime::{clock, process};
 use scoreboard::{AccountRow, Board, OTHER_ACCOUNT, Pressure, ProcessRow, RowState, Writers};
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
@@ -245,6 +247,11 @@ impl Context {
         &self.board
     }
 
+    /// The scoreboard, and the number of this process on it.
+    pub(crate) fn place_on_board(&self) -> (Arc<Board>, usize) {
+        (self.board.clone(), self.process)
+    }
+
     /// Processes that serve at the same time, at most: half of the board is for those that finish.
     pub(crate) fn processes_max(&self) -> usize {
         self.board.processes().div_ceil(2)
@@ -441,6 +448,7 @@ impl Context {
         if !question::is_news(lookup, &said) {
             return;
         }
+        let Some(text) = self.text_of(failure, host.index) else { return };
         let client_ip = lookup.client_ip.unwrap_or(request.client.ip());
         let message = Message {
             os_error: failure.os_error,
@@ -457,9 +465,22 @@ impl Context {
                 environment: &lookup.env,
                 server_name: &|| lookup.server_name().to_ascii_lowercase(),
             }),
-            ..Message::new(failure.module, failure.level, failure.id, failure.text.as_bytes())
+            ..Message::new(failure.module, failure.level, failure.id, text.as_bytes())
         };
         host.error_log.write(settings.core.levels(), &message);
+    }
+
+    /// What is logged of a failure; nothing if it is one of many alike, which are counted.
+    fn text_of<'f>(&self, failure: &'f Failure, host: usize) -> Option<Cow<'f, str>> {
+        let text = Cow::Borrowed(failure.text.as_str());
+        let Some(subject) = &failure.recurs else { return Some(text) };
+        let Details { module, level, id, os_error, .. } = **failure;
+        let said = Said { host, module, level, id, os_error, text: text.clone().into_owned() };
+        match self.server.recurring.judge(subject, &said, clock::monotonic_ms()) {
+            Verdict::Log(more) if more.is_empty() => Some(text),
+            Verdict::Log(more) => Some(Cow::Owned(format!("{text}{more}"))),
+            Verdict::Count => None,
+        }
     }
 
     /// Log why a request head was refused.
@@ -472,10 +493,5 @@ impl Context {
     /// Log something about a connection.
     pub(crate) fn log(&self, level: Level, id: Option<u32>, client: SocketAddr, text: &str) {
         self.server.log(level, "core", id, Some(client), text.as_bytes());
-    }
-
-    /// Log something that concerns no client.
-    pub(crate) fn log_line(&self, level: Level, module: &str, id: Option<u32>, text: &str) {
-        self.server.log(level, module, id, None, text.as_bytes());
     }
 }

@@ -123,7 +123,7 @@ pub(crate) fn text(serve: &Serve) -> Result<String, String> {
         text.push_str("</FilesMatch>\n");
     }
     if serve.prints_requests {
-        text.push_str("CustomLog - \"%{%H:%M:%S}t %a %>s %m %U%q %B bytes %{ms}T ms\"\n");
+        text.push_str("CustomLog - \"%{%H:%M:%S}t %a %>s %r %B bytes %{ms}T ms\"\n");
     }
     Ok(text)
 }

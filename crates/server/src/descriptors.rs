@@ -22,6 +22,8 @@ pub(crate) struct Descriptors {
     pub(crate) all: u64,
     /// Connections alone.
     pub(crate) connections: u64,
+    /// What is kept free of the limit.
+    spare: u64,
 }
 
 impl Descriptors {
@@ -34,7 +36,7 @@ impl Descriptors {
     fn of(limit: u64, open: u64) -> Self {
         let spare = SPARE.min(limit / SPARE_SHARE);
         let all = limit.saturating_sub(open + spare);
-        Self { all, connections: all - all / FILES_SHARE }
+        Self { all, connections: all - all / FILES_SHARE, spare }
     }
 
     /// Whether there is one for another connection. The first is always let in: what is held then
@@ -46,7 +48,7 @@ impl Descriptors {
     /// Whether there is one for another file. Connections that are there already may ask for more
     /// files than there is room for; what they leave is for whoever accepts.
     pub(crate) fn takes_file(self, connections: u64, held: u64) -> bool {
-        connections + held < self.all.saturating_add(SPARE / 2)
+        connections + held < self.all.saturating_add(self.spare / 2)
     }
 }
 
@@ -86,21 +88,21 @@ mod tests {
 
     #[test]
     fn connections_get_what_is_left() {
-        for (limit, open, all, connections) in [
-            (4096, 2532, 1500, 1313),
-            (1024, 24, 936, 819),
-            (64, 16, 32, 28),
-            (64, 60, 0, 0),
-            (u64::MAX, 1000, u64::MAX - 1064, (u64::MAX - 1064) - (u64::MAX - 1064) / 8),
+        for (limit, open, all, connections, spare) in [
+            (4096, 2532, 1500, 1313, 64),
+            (1024, 24, 936, 819, 64),
+            (64, 16, 32, 28, 16),
+            (64, 60, 0, 0, 16),
+            (u64::MAX, 1000, u64::MAX - 1064, (u64::MAX - 1064) - (u64::MAX - 1064) / 8, 64),
         ] {
-            let expected = Descriptors { all, connections };
+            let expected = Descriptors { all, connections, spare };
             assert_eq!(Descriptors::of(limit, open), expected, "{limit} {open}");
         }
     }
 
     #[test]
     fn files_that_are_held_take_the_room_of_connections() {
-        let descriptors = Descriptors { all: 100, connections: 88 };
+        let descriptors = Descriptors { all: 100, connections: 88, spare: 64 };
         assert!(descriptors.takes_connection(60, 39) && descriptors.takes_file(60, 40));
         assert!(!descriptors.takes_connection(60, 40) && !descriptors.takes_file(60, 72));
         assert!(descriptors.takes_connection(0, 200));

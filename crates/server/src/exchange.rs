@@ -201,6 +201,7 @@ fn begin(lookup: &mut Lookup<'_>) -> Result<Option<Response>, Stop> {
             return Err(failure.into());
         }
     };
+    let raw_path = message::path::without_leading_slashes(raw_path);
     let Host { merge_slashes, encoded_slashes, .. } = *lookup.host;
     lookup.path.clear();
     let decoded =
@@ -325,7 +326,8 @@ fn too_many_redirects(limit: u32) -> Failure {
          error. Use 'LimitInternalRecursion' to increase the limit if necessary. Use 'LogLevel \
          debug' to get a backtrace."
     );
-    Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).id(124).at_error()
+    let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text.clone());
+    failure.id(124).at_error().recurring(text)
 }
 
 /// What modules do to a response before it is sent.

@@ -173,7 +173,7 @@ impl Facts for Asked<'_, '_> {
         let view = request.view();
         match variable {
             Variable::RequestMethod => Some(method(lookup)),
-            Variable::RequestScheme => Some(Cow::Borrowed(b"http")),
+            Variable::RequestScheme => Some(Cow::Borrowed(lookup.scheme().as_bytes())),
             Variable::RequestUri => Some(Cow::Borrowed(&lookup.path)),
             Variable::RequestFilename => Some(Cow::Owned(lookup.filename())),
             Variable::RemoteHost => text(lookup.client_name()),

@@ -2,9 +2,11 @@
 //! redirect of the client is one, too: it has a page, and `ErrorDocument` may replace that.
 
 use crate::log::level::Level;
+use crate::lookup::Lookup;
 use crate::response::Field;
 use message::Status;
 use message::escape::html_escape;
+use runtime::file::Errno;
 use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 
@@ -28,6 +30,9 @@ pub(crate) struct Details {
     pub(crate) os_error: Option<i32>,
     /// What the error log says; empty for nothing.
     pub(crate) text: String,
+    /// What it is about, where that is the configuration or the machine and no single request:
+    /// then those like it are counted (`log::recurring`).
+    pub(crate) recurs: Option<Cow<'static, str>>,
     /// Seconds of `Retry-After`.
     pub(crate) retry_after_s: Option<u32>,
     /// Fields that the response must have, such as `Location` or `WWW-Authenticate`.
@@ -68,6 +73,7 @@ impl Failure {
             id: None,
             os_error: None,
             text,
+            recurs: None,
             retry_after_s: None,
             fields: Vec::new(),
             always: None,
@@ -98,6 +104,12 @@ impl Failure {
     /// The system has refused something with this number.
     pub(crate) fn os_error(mut self, number: i32) -> Self {
         self.os_error = Some(number);
+        self
+    }
+
+    /// It would come with every request, and is about `subject`.
+    pub(crate) fn recurring(mut self, subject: impl Into<Cow<'static, str>>) -> Self {
+        self.recurs = Some(subject.into());
         self
     }
 
@@ -156,6 +168,32 @@ impl Failure {
     pub(crate) fn location(&self) -> Option<&[u8]> {
         let is_location = |field: &&Field| field.0.eq_ignore_ascii_case("Location");
         self.fields.iter().find(is_location).map(|field| field.1.as_slice())
+    }
+}
+
+impl Lookup<'_> {
+    /// Log something about this request.
+    pub(crate) fn log(&self, level: Level, module: &'static str, id: Option<u32>, text: &str) {
+        let failure = Failure::at(level, module, id, text);
+        self.context.log_failure(&failure, self);
+    }
+
+    /// The same of what is wrong with the configuration, whatever is asked for.
+    pub(crate) fn log_recurring(
+        &self,
+        level: Level,
+        module: &'static str,
+        id: Option<u32>,
+        text: &str,
+    ) {
+        let failure = Failure::at(level, module, id, text).recurring(text.to_owned());
+        self.context.log_failure(&failure, self);
+    }
+
+    /// Log what the system said about a file that the configuration names.
+    pub(crate) fn log_errno(&self, errno: Errno, module: &'static str, id: u32, text: &str) {
+        let failure = Failure::at(Level::Error, module, Some(id), text).recurring(text.to_owned());
+        self.context.log_failure(&failure.os_error(errno.raw_os_error()), self);
     }
 }
 

@@ -94,7 +94,8 @@ pub(crate) fn effective<'l>(lookup: &'l Lookup<'_>) -> Result<Option<Cow<'l, str
 
 /// Answer with a file that was found before.
 pub(crate) fn from_file(request: &Request, source: &Rc<Representation>) -> Result<Response, Stop> {
-    let whole = files::respond(request, request.method(), source)?;
+    let conditions = files::sent_conditions(request);
+    let whole = files::respond(request, request.method(), source, &conditions)?;
     Ok(byterange::apply(request, &source.settings.core.range_limits(), whole))
 }
 
@@ -111,7 +112,10 @@ impl Handler {
             boxed(|| names::find_for_script(lookup)).await;
         }
         match self {
-            Self::File(source) => Ok(files::respond(&lookup.request, lookup.method, &source)?),
+            Self::File(source) => {
+                let conditions = files::conditions(lookup);
+                Ok(files::respond(&lookup.request, lookup.method, &source, &conditions)?)
+            }
             Self::Listing(folder) => {
                 Ok(boxed(|| autoindex::listing::respond(lookup, folder)).await?)
             }

@@ -1,9 +1,11 @@
 //! The body of a request as a handler reads it: decoded, piece by piece, and only as fast as it is
 //! read. The connection fills it (`body.rs`); nothing here knows a socket.
 
+use crate::held::Held;
 use http1::Refusal;
 use std::cell::RefCell;
 use std::future::poll_fn;
+use std::rc::{Rc, Weak};
 use std::task::Poll;
 
 /// What is handed from the connection to a handler. Both run in one task, and the connection asks
@@ -20,6 +22,12 @@ struct State {
     ready: Vec<u8>,
     /// How it ended.
     end: Option<Result<(), Refusal>>,
+    /// The slot of its request.
+    held: Weak<Held>,
+    /// Nothing is done with it before all of it is there, so that the slot is not needed.
+    is_gathered: bool,
+    /// Somebody waits for the rest of it: how long the client may be waited for, in milliseconds.
+    rest_limit_ms: Option<u64>,
 }
 
 impl Incoming {
@@ -46,6 +54,41 @@ impl Incoming {
     /// The same for those who have nothing else to do.
     pub(crate) async fn read(&self) -> Result<Option<Vec<u8>>, Refusal> {
         poll_fn(|_| self.poll_read()).await
+    }
+
+    /// The request has a slot, which it may give back while its client is waited for.
+    pub(crate) fn lend(&self, held: &Rc<Held>) {
+        self.state.borrow_mut().held = Rc::downgrade(held);
+    }
+
+    /// From now on the body is gathered, or no longer: while it is, a client that is waited for
+    /// costs no slot.
+    pub(crate) fn set_gathered(&self, is_gathered: bool) {
+        self.state.borrow_mut().is_gathered = is_gathered;
+    }
+
+    /// The client is waited for.
+    pub(crate) fn give_slot_back(&self) {
+        let state = self.state.borrow();
+        if let Some(held) = state.held.upgrade().filter(|_| state.is_gathered) {
+            held.release();
+        }
+    }
+
+    /// Somebody is occupied from now on until the rest has come: the client may be waited for as
+    /// long as this, all in all.
+    pub(crate) fn hand_on(&self, rest_limit_ms: u64) {
+        self.state.borrow_mut().rest_limit_ms = Some(rest_limit_ms);
+    }
+
+    /// How long that is; `None` where nobody is occupied.
+    pub(crate) fn rest_limit_ms(&self) -> Option<u64> {
+        self.state.borrow().rest_limit_ms
+    }
+
+    /// The slot of its request, as long as that is under way.
+    pub(crate) fn held(&self) -> Option<Rc<Held>> {
+        self.state.borrow().held.upgrade()
     }
 
     /// The bound, if a handler wants the body.

@@ -7,7 +7,6 @@
 use crate::access_log;
 use crate::admit::Judged;
 use crate::context::Context;
-use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::modules::proxy::Forward;
 use crate::names::End;
@@ -170,8 +169,9 @@ pub(crate) struct Lookup<'a> {
     pub(crate) may_be_planned: bool,
     /// What it was made of, if a request like it was there before.
     pub(crate) plan: Option<Rc<Plan>>,
-    /// The body that the client sent went with the request whose error document this is.
-    pub(crate) has_lost_body: bool,
+    /// It is answered with an error document: conditions and the body of the request were about
+    /// something else.
+    pub(crate) is_error_document: bool,
     /// The answer is for this request only: something beyond path, method and host was asked for.
     is_personal: Cell<bool>,
     /// The answer tells of the second in which it was made.
@@ -221,7 +221,7 @@ impl<'a> Lookup<'a> {
             judged: None,
             may_be_planned: false,
             plan: None,
-            has_lost_body: false,
+            is_error_document: false,
             is_personal: Cell::new(false),
             is_momentary: Cell::new(false),
         }
@@ -244,7 +244,7 @@ impl<'a> Lookup<'a> {
         (sub.redirects, sub.depth) = (self.redirects, self.depth + 1);
         sub.answers.clone_from(&self.answers);
         sub.judged.clone_from(&self.judged);
-        sub.has_lost_body = self.has_lost_body;
+        sub.is_error_document = self.is_error_document;
         sub.is_personal.set(self.is_personal.get());
         sub
     }
@@ -291,7 +291,7 @@ impl<'a> Lookup<'a> {
             judged: self.judged.clone(),
             may_be_planned: self.may_be_planned,
             plan: self.plan.clone(),
-            has_lost_body: self.has_lost_body,
+            is_error_document: self.is_error_document,
             is_personal: self.is_personal.clone(),
             is_momentary: self.is_momentary.clone(),
         }
@@ -361,7 +361,7 @@ impl<'a> Lookup<'a> {
         next.redirects = self.redirects + 1;
         next.answers.clone_from(&self.answers);
         next.judged.clone_from(&self.judged);
-        next.has_lost_body = self.has_lost_body || status != 200;
+        next.is_error_document = self.is_error_document || status != 200;
         next.original = self.original.clone().or_else(|| {
             Some(Rc::new(Original {
                 path: self.path.clone(),
@@ -385,7 +385,7 @@ impl<'a> Lookup<'a> {
 
     /// How long its body is. An error document has none, whatever the client sent (`ap_die_r`).
     pub(crate) fn body(&self) -> BodyLength {
-        if self.has_lost_body { BodyLength::None } else { self.request.body() }
+        if self.is_error_document { BodyLength::None } else { self.request.body() }
     }
 
     /// A field of the request; the answer depends on it.
@@ -455,7 +455,10 @@ impl<'a> Lookup<'a> {
 
     /// The last component of the file path; empty for a folder with its slash.
     pub(crate) fn file_name(&self) -> &[u8] {
-        self.place.below.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+        // An alias may name the folder itself, and a URL it without its slash.
+        let is_root = self.place.below.is_empty() && !self.path.ends_with(b"/");
+        let path = if is_root { self.place.root.path_bytes() } else { &self.place.below };
+        path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
     }
 
     /// The name whose extensions mean something (`ModMimeUsePathInfo`).
@@ -474,18 +477,6 @@ impl<'a> Lookup<'a> {
     /// Whether it is a folder.
     pub(crate) fn is_folder(&self) -> bool {
         self.kind() == Some(Kind::Directory)
-    }
-
-    /// Log something about this request.
-    pub(crate) fn log(&self, level: Level, module: &'static str, id: Option<u32>, text: &str) {
-        let failure = Failure::at(level, module, id, text);
-        self.context.log_failure(&failure, self);
-    }
-
-    /// Log what the system said about something that this request needs.
-    pub(crate) fn log_errno(&self, errno: Errno, module: &'static str, id: u32, text: &str) {
-        let failure = Failure::at(Level::Error, module, Some(id), text);
-        self.context.log_failure(&failure.os_error(errno.raw_os_error()), self);
     }
 
     /// Whether the log takes messages of this level here.

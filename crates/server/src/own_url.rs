@@ -26,6 +26,18 @@ impl Lookup<'_> {
         }
     }
 
+    /// `https` where a proxy in front speaks TLS and `ServerName https://name` says so; it is in
+    /// all URLs then (http_core.c, http_scheme).
+    pub(crate) fn scheme(&self) -> &'static str {
+        let given = self.host.name.as_ref().and_then(|name| name.scheme.as_deref());
+        if given == Some("https") { "https" } else { "http" }
+    }
+
+    /// The port that URLs of this scheme do not name.
+    fn default_port(&self) -> u16 {
+        if self.scheme() == "https" { 443 } else { 80 }
+    }
+
     /// The port in absolute URLs (UseCanonicalPhysicalPort).
     pub(crate) fn server_port(&self) -> u16 {
         // A ServerName without a port takes the one of the address away (core.c,
@@ -41,20 +53,20 @@ impl Lookup<'_> {
         match self.settings.core.use_canonical_name() {
             UseCanonicalName::Off | UseCanonicalName::Dns if has_host => {
                 // A Host without a port means the default one (core.c, ap_get_server_port).
-                asked.or(physical).or(configured).unwrap_or(80)
+                asked.or(physical).or(configured).unwrap_or(self.default_port())
             }
-            UseCanonicalName::On => configured.or(physical).unwrap_or(80),
+            UseCanonicalName::On => configured.or(physical).unwrap_or(self.default_port()),
             // httpd would send a client that names no host to port 80.
             _ => configured.or(physical).unwrap_or(local),
         }
     }
 
-    /// `http://name:port` for absolute URLs.
+    /// `http://name:port` for absolute URLs, or with https.
     pub(crate) fn base_url(&self) -> Vec<u8> {
         let port = self.server_port();
-        let mut url = b"http://".to_vec();
+        let mut url = format!("{}://", self.scheme()).into_bytes();
         url.extend_from_slice(self.url_host().as_bytes());
-        if port != 80 {
+        if port != self.default_port() {
             url.extend_from_slice(format!(":{port}").as_bytes());
         }
         url

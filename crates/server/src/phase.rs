@@ -198,6 +198,24 @@ pub(crate) fn look_up<'a>(
     name: &[u8],
     query: Option<Vec<u8>>,
 ) -> Result<Lookup<'a>, Stop> {
+    let mut sub = looked_up(lookup, name, query)?;
+    process(&mut sub)?;
+    Ok(sub)
+}
+
+/// Where a URL would lead, whoever may see that, if it is one at all.
+pub(crate) fn lead<'a>(lookup: &Lookup<'a>, url: &[u8]) -> Option<Lookup<'a>> {
+    let mut sub = looked_up(lookup, url, None).ok()?;
+    let _ = process(&mut sub);
+    Some(sub)
+}
+
+/// The look-up of another URL before anything is known about it.
+fn looked_up<'a>(
+    lookup: &Lookup<'a>,
+    name: &[u8],
+    query: Option<Vec<u8>>,
+) -> Result<Lookup<'a>, Stop> {
     let mut url = Vec::new();
     if name.first() != Some(&b'/') {
         let end = lookup.path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
@@ -213,9 +231,8 @@ pub(crate) fn look_up<'a>(
     let Host { merge_slashes, encoded_slashes, .. } = *lookup.host;
     message::path::decode_with(&url, &mut path, merge_slashes, encoded_slashes)
         .map_err(|bad| Failure::new(bad.status(), "core", bad.why()).id(10244))?;
-    let mut sub = lookup.sub(path, query);
+    let sub = lookup.sub(path, query);
     check_depth(&sub)?;
-    process(&mut sub)?;
     Ok(sub)
 }
 
@@ -267,8 +284,18 @@ fn look_up_in_folder<'a>(
     let mut below = folder(&lookup.place.below);
     below.extend_from_slice(name);
     let mut sub = lookup.sub(path, query);
+    sub.place.below = below;
+    look_up_at(lookup, sub, path_info)
+}
+
+/// A look-up whose URL and place below the root of `lookup` are known.
+pub(crate) fn look_up_at<'a>(
+    lookup: &Lookup<'a>,
+    mut sub: Lookup<'a>,
+    path_info: &[u8],
+) -> Result<Lookup<'a>, Stop> {
     check_depth(&sub)?;
-    sub.place = Place { root: lookup.place.root.clone(), below };
+    sub.place.root = lookup.place.root.clone();
     sub.mapped = lookup.mapped.clone();
     check_place(&mut sub)?;
     walk::walk(&mut sub)?;

@@ -10,7 +10,8 @@ use std::{fs, io};
 use config::owners;
 use config::{Scope, known, known_modules};
 
-use crate::modules::{GUARDS, MODULES, mpm_common};
+use crate::modules::guards::GUARDS;
+use crate::modules::{MODULES, mpm_common};
 
 /// A page of the manual.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -248,7 +249,7 @@ fn index(entries: &[Entry]) -> String {
         let _ = writeln!(text, "| [{name}]({page}.md#{anchor}) | [{title}]({page}.md) |{help} |");
     }
     let has_entry = |name: &str| entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(name));
-    let is_guard = |name: &str| GUARDS.names.iter().any(|guard| guard.eq_ignore_ascii_case(name));
+    let is_guard = |name: &str| GUARDS.row(name).is_some();
     let others = || known::NAMES.iter().filter(|name| !has_entry(name));
     text += ACCEPTED_HEAD;
     text += &by_module(others().copied().filter(|name| !is_guard(name)));

@@ -6,12 +6,12 @@ use crate::answer::{Kind, Written, guarded, write_head};
 use crate::connection::{Wire, boxed};
 use crate::exchange::{Exchanged, Logged, refused};
 use crate::failure::Failure;
+use crate::held::Held;
 use crate::modules::core::Signature;
 use crate::request::Request;
 use crate::response::{Delimiter, Piece, Response};
 use crate::site::settings::Settings;
 use crate::slots::Slot;
-use crate::transmit::Held;
 use http1::{CloseReason, Known, Next, Persist, Refusal};
 use message::Version;
 use runtime::clock;
@@ -102,7 +102,7 @@ impl Wire {
     ) -> Written {
         self.disbelieve_proxy(); // also where a complete head was refused
         self.begin(&slot, request.view().request_line());
-        let mut held = Held::new(slot, request);
+        let held = Held::new(slot, request);
         let (context, host) = (self.context.clone(), self.host_index());
         let client = Some(request.other_end().ip().to_canonical());
         let failed = (failure, Logged { path, client, ..Logged::default() });
@@ -113,7 +113,7 @@ impl Wire {
         let is_head = request.is_head();
         let delimiter = Delimiter::of(&response, is_head, Version::Http11);
         let kind = Kind { is_head, told: Version::Http11, delimiter, persist: Persist::Close };
-        let written = self.send_response(response, logged, kind, &mut held).await;
+        let written = self.send_response(response, logged, kind, &held).await;
         self.is_broken |= written.result.is_err();
         written
     }

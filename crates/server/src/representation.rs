@@ -54,6 +54,17 @@ pub(crate) fn content_type(lookup: &Lookup<'_>) -> Option<String> {
     content_type.map(|text| settings.core.with_charset(text))
 }
 
+/// The same of its encoding and its languages.
+pub(crate) fn codings(lookup: &Lookup<'_>) -> [(&'static str, Option<String>); 2] {
+    let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.mime_name());
+    let encoding = || mime.encoding.as_deref().map(str::to_owned);
+    let language = || mime.language().map(std::borrow::Cow::into_owned);
+    [
+        ("Content-Encoding", lookup.content_encoding.clone().or_else(encoding)),
+        ("Content-Language", lookup.content_language.clone().or_else(language)),
+    ]
+}
+
 impl Representation {
     /// Describe what was found.
     ///
@@ -64,8 +75,7 @@ impl Representation {
         let held = held.ok_or_else(|| phase::open_failure(lookup, Errno::MFILE))?;
         let Entry { file, status } = entry;
         let (settings, now_us) = (&lookup.settings, lookup.request.start_us);
-        let mime = settings.mime.mime(&lookup.site().types, lookup.mime_name());
-        let chosen = |value: &Option<String>| value.clone();
+        let [(_, content_encoding), (_, content_language)] = codings(lookup);
         let etag = file_tag(lookup, &file, &status)?;
         let content_md5 = match settings.core.content_digest() {
             true => content_digest::md5(lookup, &file, &status)?,
@@ -81,10 +91,8 @@ impl Representation {
             last_modified: http_date(last_modified_s),
             last_modified_s,
             content_type: content_type(lookup),
-            content_encoding: chosen(&lookup.content_encoding)
-                .or_else(|| mime.encoding.as_deref().map(str::to_owned)),
-            content_language: chosen(&lookup.content_language)
-                .or_else(|| mime.language().map(std::borrow::Cow::into_owned)),
+            content_encoding,
+            content_language,
             content_md5,
             file,
             status,

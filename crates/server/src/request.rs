@@ -1,6 +1,7 @@
 //! A request that left the fast path: its head, owned, and who sent it.
 
 use crate::accounting::Spent;
+use crate::held::Held;
 use crate::incoming::Incoming;
 use crate::log::id::LogIds;
 use crate::modules::log_config::Fields;
@@ -8,10 +9,10 @@ use crate::names::Names;
 use crate::response::Field;
 use http1::{BodyLength, Framing, Head, HeadLimits, HeadParser, Progress, Refusal, RequestHead};
 use message::{Method, scan};
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 /// A limit of `http1::framing` that limits nothing.
 pub(crate) const NO_LIMIT: u64 = 0;
@@ -42,6 +43,8 @@ pub(crate) struct Request {
     pub(crate) ends_with_input: Rc<Cell<bool>>,
     /// Its body, if it has one.
     pub(crate) incoming: Option<Rc<Incoming>>,
+    /// The slot that it has, once it has one: it may be given back while somebody is waited for.
+    pub(crate) held: RefCell<Weak<Held>>,
     /// Where its time goes.
     pub(crate) spent: Rc<Spent>,
     /// What is asked for again and again, once it was found; `None` of a head that breaks a rule.
@@ -84,6 +87,7 @@ impl Request {
             names: Rc::default(),
             ends_with_input: Rc::default(),
             incoming: None,
+            held: RefCell::default(),
             spent: Rc::new(spent),
             told: OnceCell::new(),
         }
@@ -183,7 +187,7 @@ impl Request {
                 let sent = Some(self.sent.clone().unwrap_or_else(as_sent));
                 let (ids, names) = (self.ids.clone(), self.names.clone());
                 let (ends_with_input, spent) = (self.ends_with_input.clone(), self.spent.clone());
-                let incoming = self.incoming.clone();
+                let (incoming, held) = (self.incoming.clone(), self.held.clone());
                 Some(Self {
                     raw,
                     head,
@@ -192,6 +196,7 @@ impl Request {
                     names,
                     ends_with_input,
                     incoming,
+                    held,
                     spent,
                     told: OnceCell::new(),
                     ..*self

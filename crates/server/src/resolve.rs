@@ -4,7 +4,7 @@
 //! links are followed as `Options` says, per directory as in httpd (request.c, resolve_symlink).
 
 use runtime::file::{Errno, Kind, Links, Purpose, Status, open_beneath, read_link, status};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -34,30 +34,18 @@ pub(crate) enum Policies<'a> {
 /// Bound on links met in one look-up, as the kernel's own.
 const LINKS_MAX: usize = 40;
 
-/// Open `path` (decoded and normal, without a leading slash) beneath `root` for reading.
+/// Open `path` beneath `root` for reading. A slash or a dot at its end asks for a folder, as for
+/// the kernel: nothing else has such a name.
 ///
 /// # Errors
-/// `ELOOP` for a link that is not allowed, else the kernel's error.
+/// `ELOOP` for a link that is not allowed, `EXDEV` for a path that is absolute or has a `..`, else
+/// the kernel's error.
 pub(crate) fn open(
     root: BorrowedFd<'_>,
     path: &[u8],
     policies: &Policies<'_>,
 ) -> Result<(File, Status), Errno> {
-    if path.contains(&0) {
-        return Err(Errno::NOENT); // no name holds a NUL: never cut the path there
-    }
-    let descriptor = match policies {
-        Policies::Uniform(LinkPolicy::Follow) => {
-            open_beneath(root, path, Links::Follow, Purpose::Read)?
-        }
-        Policies::Uniform(policy) => match open_beneath(root, path, Links::Refuse, Purpose::Read) {
-            Err(Errno::LOOP) if *policy == LinkPolicy::OwnerMatch => {
-                Walk::new(root)?.run(path, policies, Purpose::Read)?
-            }
-            other => other?,
-        },
-        Policies::PerComponent(_) => Walk::new(root)?.run(path, policies, Purpose::Read)?,
-    };
+    let descriptor = look_up(root, path, policies, Purpose::Read)?;
     let status = status(&descriptor)?;
     Ok((File::from(descriptor), status))
 }
@@ -71,105 +59,128 @@ pub(crate) fn status_of(
     path: &[u8],
     policies: &Policies<'_>,
 ) -> Result<Status, Errno> {
-    let descriptor = match policies {
-        Policies::Uniform(LinkPolicy::Follow) => {
-            open_beneath(root, path, Links::Follow, Purpose::Path)?
-        }
-        Policies::Uniform(LinkPolicy::Refuse) => {
-            open_beneath(root, path, Links::Refuse, Purpose::Path)?
-        }
-        _ => Walk::new(root)?.run(path, policies, Purpose::Path)?,
-    };
-    status(&descriptor)
+    status(look_up(root, path, policies, Purpose::Path)?)
 }
 
-/// A look-up component by component, for paths with links or with differing policies.
+/// Whether `path` is a link itself, wherever it leads.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn is_link(
+    root: BorrowedFd<'_>,
+    path: &[u8],
+    policies: &Policies<'_>,
+) -> Result<bool, Errno> {
+    let start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let folder = look_up(root, &path[..start], policies, Purpose::Path)?;
+    let link = open_beneath(&folder, &path[start..], Links::Refuse, Purpose::Link)?;
+    Ok(status(&link)?.kind == Kind::Link)
+}
+
+/// In one call where the kernel knows the policy, else piece by piece; both come to the same.
+fn look_up(
+    root: BorrowedFd<'_>,
+    path: &[u8],
+    policies: &Policies<'_>,
+    purpose: Purpose,
+) -> Result<OwnedFd, Errno> {
+    if path.contains(&0) {
+        return Err(Errno::NOENT); // no name holds a NUL: never cut the path there
+    }
+    if path.starts_with(b"/") || path.split(|byte| *byte == b'/').any(|part| part == b"..") {
+        return Err(Errno::XDEV);
+    }
+    let mut walk = Walk { links_left: LINKS_MAX };
+    match policies {
+        Policies::Uniform(LinkPolicy::Follow) => open_beneath(root, path, Links::Follow, purpose),
+        Policies::Uniform(policy) => match open_beneath(root, path, Links::Refuse, purpose) {
+            Err(Errno::LOOP) if *policy == LinkPolicy::OwnerMatch => {
+                walk.along(root, path, &|_| *policy, purpose)
+            }
+            other => other,
+        },
+        Policies::PerComponent(at) => walk.along(root, path, at, purpose),
+    }
+}
+
+/// The pieces of a path: each component with the slash behind it, which says that it has to be a
+/// folder. There is at least one.
+fn pieces(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut pieces = path.split_inclusive(|byte| *byte == b'/').filter(|piece| *piece != b"/");
+    let first = pieces.next().unwrap_or(b".");
+    std::iter::once(first).chain(pieces)
+}
+
+/// A look-up piece by piece, for paths with links or with differing policies.
 struct Walk {
-    here: OwnedFd,
     links_left: usize,
 }
 
 impl Walk {
-    fn new(root: BorrowedFd<'_>) -> Result<Self, Errno> {
-        let here = open_beneath(root, b".", Links::Refuse, Purpose::Path)?;
-        Ok(Self { here, links_left: LINKS_MAX })
-    }
-
-    fn run(
-        mut self,
+    fn along(
+        &mut self,
+        start: BorrowedFd<'_>,
         path: &[u8],
-        policies: &Policies<'_>,
+        policy: &dyn Fn(usize) -> LinkPolicy,
         wanted: Purpose,
     ) -> Result<OwnedFd, Errno> {
-        let components: Vec<&[u8]> =
-            path.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).collect();
-        for (index, component) in components.iter().enumerate() {
-            let policy = match policies {
-                Policies::Uniform(policy) => *policy,
-                Policies::PerComponent(at) => at(index),
-            };
-            let is_last = index + 1 == components.len();
-            let purpose = if is_last { wanted } else { Purpose::Path };
-            self.here = self.step(component, policy, purpose)?;
+        let mut here: Option<OwnedFd> = None;
+        let mut pieces = pieces(path).enumerate().peekable();
+        while let Some((index, piece)) = pieces.next() {
+            let purpose = if pieces.peek().is_some() { Purpose::Path } else { wanted };
+            let folder = here.as_ref().map_or(start, AsFd::as_fd);
+            here = Some(self.step(folder, piece, policy(index), purpose)?);
         }
-        if components.is_empty() {
-            return open_beneath(&self.here, b".", Links::Refuse, wanted);
-        }
-        Ok(self.here)
+        here.ok_or(Errno::NOENT)
     }
 
-    /// Open one component of the request's path.
+    /// Open one piece.
     fn step(
         &mut self,
-        name: &[u8],
+        here: BorrowedFd<'_>,
+        piece: &[u8],
         policy: LinkPolicy,
         purpose: Purpose,
     ) -> Result<OwnedFd, Errno> {
-        match policy {
-            LinkPolicy::Follow => open_beneath(&self.here, name, Links::Follow, purpose),
-            LinkPolicy::Refuse => open_beneath(&self.here, name, Links::Refuse, purpose),
-            LinkPolicy::OwnerMatch => {
-                match open_beneath(&self.here, name, Links::Refuse, purpose) {
-                    Err(Errno::LOOP) => self.follow_owned(name, purpose),
-                    other => other,
-                }
+        if policy == LinkPolicy::Follow || matches!(piece, b".." | b"../") {
+            return open_beneath(here, piece, Links::Follow, purpose);
+        }
+        match open_beneath(here, piece, Links::Refuse, purpose) {
+            Err(Errno::LOOP) if policy == LinkPolicy::OwnerMatch => {
+                self.follow_owned(here, piece, purpose)
             }
+            other => other,
         }
     }
 
-    /// Follow the link `name` if its owner also owns its target, and so on for links on the way.
-    fn follow_owned(&mut self, name: &[u8], purpose: Purpose) -> Result<OwnedFd, Errno> {
+    /// Follow a link if its owner also owns its target, and so on for links on the way. The
+    /// administrator's own tree may be left here: the owner, not the place, decides.
+    fn follow_owned(
+        &mut self,
+        here: BorrowedFd<'_>,
+        piece: &[u8],
+        purpose: Purpose,
+    ) -> Result<OwnedFd, Errno> {
         self.links_left = self.links_left.checked_sub(1).ok_or(Errno::LOOP)?;
-        let link = open_beneath(&self.here, name, Links::Refuse, Purpose::Link)?;
+        let name = piece.strip_suffix(b"/").unwrap_or(piece);
+        let link = open_beneath(here, name, Links::Refuse, Purpose::Link)?;
         let link_status = status(&link)?;
         if link_status.kind != Kind::Link {
             return Err(Errno::LOOP); // it changed meanwhile: refuse rather than guess
         }
-        let target = read_link(&link)?;
-        let target = self.open_target(target.to_bytes(), purpose)?;
-        let owned = status(&target)?.uid == link_status.uid;
-        if owned { Ok(target) } else { Err(Errno::LOOP) }
-    }
-
-    /// Open what a link names. The administrator's own tree may be left here: its owner check,
-    /// not its place, decides.
-    fn open_target(&mut self, target: &[u8], purpose: Purpose) -> Result<OwnedFd, Errno> {
-        let start = if target.starts_with(b"/") { b"/".as_slice() } else { b"." };
-        let mut here = open_beneath(&self.here, start, Links::Follow, Purpose::Path)?;
-        let mut parts: VecDeque<&[u8]> =
-            target.split(|byte| *byte == b'/').filter(|part| !part.is_empty()).collect();
-        while let Some(part) = parts.pop_front() {
-            let wanted = if parts.is_empty() { purpose } else { Purpose::Path };
-            here = if part == b".." || part == b"." {
-                open_beneath(&here, part, Links::Follow, wanted)?
-            } else {
-                let saved = std::mem::replace(&mut self.here, here);
-                let opened = self.step(part, LinkPolicy::OwnerMatch, wanted);
-                self.here = saved;
-                opened?
-            };
-        }
-        Ok(here)
+        // What stands behind the link stands behind its target.
+        let target = [read_link(&link)?.to_bytes(), &piece[name.len()..]].concat();
+        let top;
+        let (start, path) = match target.strip_prefix(b"/") {
+            None => (here, target.as_slice()),
+            Some(below) => {
+                top = open_beneath(here, b"/", Links::Follow, Purpose::Path)?;
+                (top.as_fd(), below)
+            }
+        };
+        let target = self.along(start, path, &|_| LinkPolicy::OwnerMatch, purpose)?;
+        let is_owned = status(&target)?.uid == link_status.uid;
+        if is_owned { Ok(target) } else { Err(Errno::LOOP) }
     }
 }
 
@@ -329,96 +340,5 @@ fn identity(descriptor: BorrowedFd<'_>) -> Option<(u64, u64)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::symlink;
-
-    struct Tree(std::path::PathBuf);
-
-    impl Tree {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("trivet-{name}-{}", std::process::id()));
-            let _ = std::fs::remove_dir_all(&path);
-            std::fs::create_dir_all(path.join("root/dir")).unwrap();
-            std::fs::write(path.join("root/dir/file"), "inside").unwrap();
-            std::fs::write(path.join("outside"), "outside").unwrap();
-            symlink("dir/file", path.join("root/near")).unwrap();
-            symlink("../outside", path.join("root/far")).unwrap();
-            symlink("dir", path.join("root/linked")).unwrap();
-            symlink("round", path.join("root/round")).unwrap();
-            Self(path)
-        }
-
-        fn read(&self, path: &str, policy: LinkPolicy) -> Result<String, Errno> {
-            let root = runtime::file::open_directory(&self.0.join("root")).unwrap();
-            let (file, status) = open(root.as_fd(), path.as_bytes(), &Policies::Uniform(policy))?;
-            assert_eq!(status.kind, Kind::File);
-            Ok(std::io::read_to_string(file).unwrap())
-        }
-    }
-
-    impl Drop for Tree {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-
-    #[test]
-    fn links_are_followed_as_the_policy_says() {
-        use LinkPolicy::{Follow, OwnerMatch, Refuse};
-        let tree = Tree::new("links");
-        for policy in [Follow, OwnerMatch, Refuse] {
-            assert_eq!(tree.read("dir/file", policy).unwrap(), "inside");
-            assert_eq!(tree.read("round", policy).unwrap_err(), Errno::LOOP);
-            assert_eq!(tree.read("missing", policy).unwrap_err(), Errno::NOENT);
-            assert_eq!(tree.read("dir/file/more", policy).unwrap_err(), Errno::NOTDIR);
-        }
-        for policy in [Follow, OwnerMatch] {
-            assert_eq!(tree.read("near", policy).unwrap(), "inside");
-            assert_eq!(tree.read("linked/file", policy).unwrap(), "inside");
-            assert_eq!(tree.read("far", policy).unwrap(), "outside");
-        }
-        for name in ["near", "linked/file", "far"] {
-            assert_eq!(tree.read(name, Refuse).unwrap_err(), Errno::LOOP, "{name}");
-        }
-    }
-
-    #[test]
-    fn a_link_to_another_owner_is_refused_under_owner_match() {
-        if !runtime::process::is_root() {
-            eprintln!("not run: only root can make a file of another owner");
-            return;
-        }
-        let tree = Tree::new("owners");
-        std::os::unix::fs::chown(tree.0.join("outside"), Some(65534), Some(65534)).unwrap();
-        assert_eq!(tree.read("far", LinkPolicy::OwnerMatch).unwrap_err(), Errno::LOOP);
-        assert_eq!(tree.read("far", LinkPolicy::Follow).unwrap(), "outside");
-    }
-
-    #[test]
-    fn policies_may_differ_per_directory() {
-        let tree = Tree::new("mixed");
-        symlink("file", tree.0.join("root/dir/again")).unwrap();
-        let root = runtime::file::open_directory(&tree.0.join("root")).unwrap();
-        let at = |index| if index == 0 { LinkPolicy::Refuse } else { LinkPolicy::Follow };
-        let policies = Policies::PerComponent(&at);
-        assert!(open(root.as_fd(), b"dir/again", &policies).is_ok());
-        assert_eq!(open(root.as_fd(), b"linked/again", &policies).unwrap_err(), Errno::LOOP);
-        assert_eq!(open(root.as_fd(), b"dir\0/x", &policies).unwrap_err(), Errno::NOENT);
-    }
-
-    #[test]
-    fn folders_beyond_the_share_are_opened_but_not_kept() {
-        let tree = Tree::new("share");
-        let mut roots = Roots::default();
-        roots.share(2 * KEPT_SHARE);
-        let all: Vec<_> =
-            ["root", "root/dir", ".", "missing"].map(|name| roots.get(&tree.0.join(name))).into();
-        assert!(Arc::ptr_eq(&all[0], &roots.get(&tree.0.join("root"))));
-        roots.open();
-        let is_kept = |root: &Arc<Root>| root.lock().is_some();
-        assert_eq!(all.iter().map(is_kept).collect::<Vec<_>>(), [true, true, false, false]);
-        assert!(all[2].descriptor(1).is_ok() && !is_kept(&all[2]));
-        assert_eq!(all[3].descriptor(1).unwrap_err(), Errno::NOENT);
-    }
-}
+#[path = "resolve_tests.rs"]
+mod tests;

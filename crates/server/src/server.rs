@@ -7,14 +7,17 @@ use crate::identity;
 use crate::log::errors::Message;
 use crate::log::level::Level;
 use crate::log::program::Program;
+use crate::log::recurring::Recurring;
 use crate::modules;
 use crate::mpm_settings::{MpmKind, MpmSettings, Occasion};
 use crate::pool::Pools;
+use crate::script::room::Usage;
 use crate::site::Site;
 use crate::site::builder::Builder;
 use crate::site::world::{self, System};
 use config::index::Found;
 use config::{Diagnostic, Index, Node, Severity, Source, Start, Tree};
+use runtime::clock;
 use runtime::process::User;
 use runtime::programs::Orders;
 use std::fs::File;
@@ -28,6 +31,8 @@ pub struct Server {
     pub(crate) files: Files,
     pub(crate) accounts: Accounts,
     pub(crate) pools: Pools,
+    pub(crate) spools: Usage,
+    pub(crate) recurring: Recurring,
     descriptors: OnceLock<Descriptors>,
     orders: Option<Arc<Orders>>,
 }
@@ -43,6 +48,8 @@ impl Server {
             files: Files::default(),
             accounts: Accounts::default(),
             pools: Pools::default(),
+            spools: Usage::default(),
+            recurring: Recurring::default(),
             descriptors: OnceLock::new(),
             orders: None,
         })
@@ -81,6 +88,7 @@ impl Server {
         said.extend(config::apply(&expanded.nodes, &index, &mut builder));
         builder.server.tree = expanded.nodes.into();
         said.extend(modules::check(&builder));
+        builder.settle(&mut said);
         let report = Report { text: render(&said) };
         if said.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             return Err(report.text);
@@ -206,6 +214,15 @@ impl Server {
                 let text = format!("Error writing to {}: {error}", sink.name());
                 self.log(Level::Warn, "log_config", Some(646), None, text.as_bytes());
             }
+        }
+    }
+
+    /// Log what was left out of messages that recur: what is due, or at the end of a child all.
+    pub fn settle_logs(&self, is_end: bool) {
+        for said in self.recurring.settle(clock::monotonic_ms(), is_end) {
+            let Some(host) = self.site.hosts.get(said.host) else { continue };
+            let message = Message::new(said.module, said.level, said.id, said.text.as_bytes());
+            host.error_log.write(None, &Message { os_error: said.os_error, ..message });
         }
     }
 
@@ -358,7 +375,7 @@ fn expand(serve: &Serve, index: &Index<Builder>, mpm: Option<MpmKind>) -> Result
         modules: &modules,
         is_modular: false,
         has_directive: &|name, _| matches!(index.find(name), Found::Row(_)),
-        guards: modules::GUARDS,
+        guards: modules::guards::GUARDS,
         server_root: folder.to_string_lossy().into_owned(),
         version: identity::VERSION,
         bytes_max: config::expand::EXPANDED_BYTES_MAX,

@@ -4,14 +4,16 @@
 //! queue in order. Which MPM gave out how many rows is not known here.
 
 use crate::connection::Wire;
+use crate::context::Context;
+use crate::held::Held;
 use crate::request::Request;
 use crate::site::locate::Matching;
-use crate::transmit::Held;
 use http1::{BodyLength, Framing};
 use message::{Method, Target};
 use scoreboard::{Board, Cause, RowState, WorkerRow};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::pin::pin;
 use std::rc::Rc;
@@ -266,6 +268,21 @@ impl Slot {
         Place { slots: self.slots.clone(), row: self.row }
     }
 
+    /// A request begins in it, for a host at a port.
+    pub(crate) fn begin(
+        &self,
+        context: &Context,
+        (host, port): (usize, u16),
+        client: SocketAddr,
+        request_line: &[u8],
+        now_ms: u64,
+    ) {
+        let Some(row) = self.row() else { return };
+        let shown = context.site().status.shown(request_line);
+        row.set_host(u32::try_from(host).unwrap_or(0), port);
+        row.begin(client.ip(), client.port(), shown, now_ms);
+    }
+
     /// The request was answered within a moment: count it.
     pub(crate) fn end(&self, bytes: u64) {
         self.row().inspect(|row| row.end(bytes, 0, self.slots.after));
@@ -304,12 +321,12 @@ impl Wire {
         &mut self,
         request: &Request,
         framing: &Framing<'_>,
-    ) -> Option<Held> {
+    ) -> Option<Rc<Held>> {
         let context = self.context.clone();
         let slot = match context.slots.acquire_now() {
             Some(slot) => slot,
             None if self.asks_for_status(request, framing) => {
-                return Some(Held::beside(&context.slots, request));
+                return Some(Rc::new(Held::beside(&context.slots, request)));
             }
             None => {
                 let _waiting = request.spent.wait(Cause::Slot);
@@ -317,7 +334,7 @@ impl Wire {
             }
         };
         self.begin(&slot, request.view().request_line());
-        Some(Held::new(slot, request))
+        Some(Rc::new(Held::new(slot, request)))
     }
 
     /// Whether the server itself is asked how it does: that is told also when no slot is free, and
@@ -338,11 +355,8 @@ impl Wire {
 
     /// A request for the present host begins in a slot.
     pub(crate) fn begin(&self, slot: &Slot, request_line: &[u8]) {
-        let Some(row) = slot.row() else { return };
-        let shown = self.context.site().status.shown(request_line);
         let port = self.local.map_or(0, |local| local.port());
-        row.set_host(u32::try_from(self.host_index()).unwrap_or(0), port);
-        row.begin(self.peer.ip(), self.peer.port(), shown, self.now_ms);
+        slot.begin(&self.context, (self.host_index(), port), self.peer, request_line, self.now_ms);
     }
 }
 
@@ -357,7 +371,6 @@ mod tests {
     use super::*;
     use std::future::Future;
     use std::pin::pin;
-    use std::task::Context;
 
     fn slots(rows: usize) -> Rc<Slots> {
         let board = Arc::new(Board::create(1, rows, 0).unwrap());
@@ -365,7 +378,7 @@ mod tests {
     }
 
     fn is_ready<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
-        match future.poll(&mut Context::from_waker(Waker::noop())) {
+        match future.poll(&mut std::task::Context::from_waker(Waker::noop())) {
             Poll::Ready(value) => Some(value),
             Poll::Pending => None,
         }

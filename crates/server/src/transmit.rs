@@ -3,11 +3,11 @@
 
 use crate::accounting::{self, Spent};
 use crate::connection::Wire;
+use crate::held::Held;
 use crate::outbox::Outbox;
 use crate::representation::Representation;
-use crate::request::Request;
 use crate::response::{Body, Delimiter, Piece, Source};
-use crate::slots::{Place, Slot, Slots};
+use crate::slots::Place;
 use runtime::{clock, file};
 use scoreboard::Cause;
 use std::future::poll_fn;
@@ -69,71 +69,6 @@ impl Sent {
     }
 }
 
-/// A request slot while it is held: it is given back as soon as a send has to wait, because
-/// waiting for a slow reader costs no slot. The request is counted there when it is over.
-pub(crate) struct Held {
-    slot: Option<Slot>,
-    /// Where it is to be counted, until it is.
-    place: Option<Place>,
-    /// What was sent.
-    bytes: u64,
-    started_ns: u64,
-    spent: Rc<Spent>,
-}
-
-impl Held {
-    pub(crate) fn new(slot: Slot, request: &Request) -> Self {
-        let spent = request.spent.clone();
-        spent.hold(slot.place());
-        let (place, slot) = (Some(slot.place()), Some(slot));
-        Self { slot, place, bytes: 0, started_ns: request.start_ns, spent }
-    }
-
-    /// Of a request that needs no slot of these.
-    pub(crate) fn beside(slots: &Rc<Slots>, request: &Request) -> Self {
-        let (place, spent) = (Some(slots.place()), request.spent.clone());
-        Self { slot: None, place, bytes: 0, started_ns: request.start_ns, spent }
-    }
-
-    /// Of a request whose slot was given back already, and which somebody else counts.
-    fn without_slot(spent: Rc<Spent>) -> Self {
-        Self { slot: None, place: None, bytes: 0, started_ns: 0, spent }
-    }
-
-    /// How much was sent, for the scoreboard.
-    pub(crate) fn set_bytes(&mut self, bytes: u64) {
-        self.bytes = bytes;
-    }
-
-    /// How long ago the request came.
-    pub(crate) fn age_us(&self) -> i64 {
-        let age_ns = clock::monotonic_ns().saturating_sub(self.started_ns);
-        i64::try_from(age_ns / 1000).unwrap_or(i64::MAX)
-    }
-
-    /// Give the slot back, if it is still held.
-    pub(crate) fn release(&mut self) {
-        if let Some(slot) = self.slot.take() {
-            self.spent.leave();
-            slot.leave((clock::monotonic_ns() - self.started_ns) / 1000);
-        }
-    }
-
-    /// The response is sent, as far as it is: count the request.
-    pub(crate) fn end(&mut self) {
-        if let Some(place) = self.place.take() {
-            place.count(self.bytes);
-        }
-        self.release();
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
 impl Wire {
     /// Send what the fast path could not.
     pub(crate) async fn send_unsent(&mut self) -> io::Result<()> {
@@ -157,10 +92,10 @@ impl Wire {
         spent: Option<Rc<Spent>>,
         sent: &mut u64,
     ) -> io::Result<()> {
-        let mut held = spent.map(Held::without_slot);
-        self.send_bytes(bytes, file.is_some(), held.as_mut(), sent).await?;
+        let held = spent.map(Held::without_slot);
+        self.send_bytes(bytes, file.is_some(), held.as_ref(), sent).await?;
         let Some((source, offset, length)) = file else { return Ok(()) };
-        self.send_file(&source, offset, length, held.as_mut(), sent).await
+        self.send_file(&source, offset, length, held.as_ref(), sent).await
     }
 
     /// Send a response; `sent` counts what the socket has taken, also when it stops short.
@@ -169,7 +104,7 @@ impl Wire {
         head: Vec<u8>,
         body: Body,
         delimiter: Delimiter,
-        held: &mut Held,
+        held: &Held,
         sent: &mut Sent,
     ) -> io::Result<()> {
         let mut outbox = Outbox::new(head, delimiter == Delimiter::Chunks);
@@ -200,7 +135,7 @@ impl Wire {
         &mut self,
         outbox: &mut Outbox,
         more: bool,
-        held: &mut Held,
+        held: &Held,
         sent: &mut Sent,
     ) -> io::Result<()> {
         let before = sent.bytes;
@@ -210,12 +145,7 @@ impl Wire {
         result
     }
 
-    async fn send_large(
-        &mut self,
-        piece: Piece,
-        held: &mut Held,
-        sent: &mut u64,
-    ) -> io::Result<()> {
+    async fn send_large(&mut self, piece: Piece, held: &Held, sent: &mut u64) -> io::Result<()> {
         match piece {
             Piece::Bytes(bytes) => self.send_bytes(&bytes, false, Some(held), sent).await,
             Piece::File { source, offset, length } => {
@@ -231,7 +161,7 @@ impl Wire {
         &mut self,
         mut source: Box<dyn Source>,
         outbox: &mut Outbox,
-        held: &mut Held,
+        held: &Held,
         sent: &mut Sent,
     ) -> io::Result<()> {
         loop {
@@ -251,7 +181,8 @@ impl Wire {
                 Ok(None) => return Ok(()),
                 Err(error) => {
                     self.source_failed(&error);
-                    if sent.bytes > 0 && !self.is_broken {
+                    // What came before is the client's, and its head, too (as httpd).
+                    if !self.is_broken {
                         self.flush(outbox, false, held, sent).await?;
                     }
                     return Err(error);
@@ -280,7 +211,7 @@ impl Wire {
         &mut self,
         mut bytes: &[u8],
         more: bool,
-        mut held: Option<&mut Held>,
+        held: Option<&Held>,
         sent: &mut u64,
     ) -> io::Result<()> {
         while !bytes.is_empty() {
@@ -289,7 +220,7 @@ impl Wire {
                     *sent += taken as u64;
                     bytes = &bytes[taken..];
                 }
-                Err(error) if is_again(&error) => self.writable(held.as_deref_mut()).await?,
+                Err(error) if is_again(&error) => self.writable(held).await?,
                 Err(error) => return Err(error),
             }
         }
@@ -303,7 +234,7 @@ impl Wire {
         source: &Rc<Representation>,
         mut offset: u64,
         length: u64,
-        mut held: Option<&mut Held>,
+        held: Option<&Held>,
         sent: &mut u64,
     ) -> io::Result<()> {
         if !source.settings.core.uses_sendfile() {
@@ -312,7 +243,7 @@ impl Wire {
         let end = offset + length;
         while offset < end {
             let count = usize::try_from((end - offset).min(TURN_BYTES)).unwrap_or(usize::MAX);
-            load_cold(source, offset, count, held.as_deref().map(|held| &*held.spent)).await?;
+            load_cold(source, offset, count, held.map(Held::spent)).await?;
             match self.stream.try_send_file(source.file.as_fd(), &mut offset, count) {
                 Ok(0) => return Err(self.truncated(source)),
                 Ok(taken) => {
@@ -321,7 +252,7 @@ impl Wire {
                         runtime::thread::yield_now().await;
                     }
                 }
-                Err(error) if is_again(&error) => self.writable(held.as_deref_mut()).await?,
+                Err(error) if is_again(&error) => self.writable(held).await?,
                 // Some file systems have no sendfile.
                 Err(error) if error.raw_os_error() == Some(22) => {
                     return self.copy_file(source, offset, end - offset, held, sent).await;
@@ -337,7 +268,7 @@ impl Wire {
         source: &Rc<Representation>,
         mut offset: u64,
         length: u64,
-        mut held: Option<&mut Held>,
+        held: Option<&Held>,
         sent: &mut u64,
     ) -> io::Result<()> {
         let end = offset + length;
@@ -349,7 +280,7 @@ impl Wire {
                 return Err(self.truncated(source));
             }
             offset += count;
-            self.send_bytes(&buffer, offset < end, held.as_deref_mut(), sent).await?;
+            self.send_bytes(&buffer, offset < end, held, sent).await?;
             runtime::thread::yield_now().await;
         }
         Ok(())
@@ -379,11 +310,9 @@ impl Wire {
     }
 
     /// Wait until the socket takes more, for at most `Timeout`.
-    async fn writable(&mut self, mut held: Option<&mut Held>) -> io::Result<()> {
-        if let Some(held) = held.as_deref_mut() {
-            held.release();
-        }
-        let _waiting = held.as_deref().map(|held| held.spent.wait(Cause::ClientWrite));
+    async fn writable(&mut self, held: Option<&Held>) -> io::Result<()> {
+        held.inspect(|held| held.release());
+        let _waiting = held.map(|held| held.spent().wait(Cause::ClientWrite));
         let timeout_ms = self.host().timing.timeout_ms;
         self.timer.set(clock::monotonic_ms(), timeout_ms);
         let context = self.context.clone();

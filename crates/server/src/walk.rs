@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::lookup::{Entry, Lookup};
 use crate::modules::proxy::{self, Forward};
 use crate::names;
-use crate::phase::Stop;
+use crate::phase::{self, Stop};
 use crate::resolve::{self, LinkPolicy, Policies};
 use crate::site::builder::Overrides;
 use crate::site::condition;
@@ -51,8 +51,19 @@ fn place(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
     let mut trail = trail.into_inner();
     let end = if found.seen.is_folder() { found.path.len() } else { parent_end(&found.path) };
     trail.extend(lookup, end);
-    if let Some(failure) = trail.failure.take() {
+    // What was found was reached, whatever has become of its folder since.
+    if let Some((folder, failure)) = trail.failure.take()
+        && (found.seen.at.is_ok() || is_reached(lookup, folder))
+    {
         return Err(failure);
+    }
+    if let Err(errno) = &found.seen.at
+        && found.seen.status.is_none()
+        && !found.seen.is_missing()
+    {
+        // No folder but `/` has said anything about it (ap_process_request_internal).
+        lookup.settings = lookup.host.sections.base.clone();
+        return Err(phase::open_failure(lookup, *errno).into());
     }
     lookup.links = trail.uniform;
     if trail.asked_htaccess {
@@ -72,6 +83,16 @@ fn place(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
     lookup.context.merged.lay(&mut layers, &matching.sections);
     lookup.folder_layers = Some(layers.clone());
     finish(lookup, layers, matching)
+}
+
+/// Whether a request comes as far as the folder that ends at `end` of its path: what stands in the
+/// way of that comes before what is wrong with its `.htaccess` file.
+fn is_reached(lookup: &Lookup<'_>, end: usize) -> bool {
+    let start = lookup.place.path().len() - lookup.place.below.len();
+    let Some(length) = end.checked_sub(start).filter(|length| *length > 0) else { return true };
+    let below = &lookup.place.below[..length];
+    let trail = RefCell::new(Trail::new(lookup));
+    resolved(lookup, &trail, below, resolve::status_of).is_ok()
 }
 
 /// `<Files>` and `<Location>` over what holds for the folder.
@@ -185,7 +206,8 @@ pub(crate) fn limit(lookup: &Lookup<'_>) -> Stop {
         "a regular expression of a section took too many steps for {}: make it simpler",
         String::from_utf8_lossy(&lookup.path)
     );
-    Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error().into()
+    let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error();
+    failure.recurring("a regular expression").into()
 }
 
 fn directory_matches(
@@ -193,7 +215,8 @@ fn directory_matches(
     path: &[u8],
     matching: &mut Matching,
 ) -> Result<(), LimitExceeded> {
-    if lookup.is_folder() && !path.ends_with(b"/") {
+    // As the URL has it: without its slash a folder is compared as a file is.
+    if lookup.is_folder() && !path.ends_with(b"/") && lookup.path.ends_with(b"/") {
         return lookup.host.sections.by_regex(&[path, b"/"].concat(), matching);
     }
     lookup.host.sections.by_regex(path, matching)
@@ -212,13 +235,15 @@ struct Trail {
     /// Length of the part of it whose sections are known.
     done: usize,
     sections: Vec<Arc<Section>>,
-    links: LinkPolicy,
+    /// The policy for links in each of these folders, by where the folder ends.
+    links: Vec<(usize, LinkPolicy)>,
     /// The policy of the last look-up, if it was one for the whole path.
     uniform: Option<LinkPolicy>,
     core: crate::modules::core::Outline,
     /// Whether a `.htaccess` file was looked for.
     asked_htaccess: bool,
-    failure: Option<Stop>,
+    /// What is wrong with the file of the folder that ends there.
+    failure: Option<(usize, Stop)>,
 }
 
 impl Trail {
@@ -228,7 +253,7 @@ impl Trail {
             path: lookup.place.path(),
             done: 0,
             sections: Vec::new(),
-            links: sections.base_links(),
+            links: vec![(0, sections.base_links())],
             uniform: Some(sections.base_links()),
             core: sections.base.core.outline(),
             asked_htaccess: false,
@@ -272,7 +297,13 @@ impl Trail {
                 self.htaccess(lookup, end, &overrides);
             }
         }
-        self.links = self.core.links();
+        self.links.push((end, self.core.links()));
+    }
+
+    /// The policy for links in the folder that ends at `end`: those further down may have others.
+    fn links_in(&self, end: usize) -> LinkPolicy {
+        let known = self.links.partition_point(|(folder, _)| *folder <= end);
+        self.links[known - 1].1
     }
 
     fn htaccess(&mut self, lookup: &Lookup<'_>, end: usize, overrides: &Overrides) {
@@ -283,7 +314,7 @@ impl Trail {
                 self.core = section.settings.core.outline().over(&self.core);
                 self.sections.push(section);
             }
-            Err(failure) => self.failure = Some(failure),
+            Err(failure) => self.failure = Some((end, failure)),
         }
     }
 }
@@ -352,10 +383,12 @@ fn find(lookup: &Lookup<'_>, trail: &RefCell<Trail>) -> Found {
         let end = start + ends[nth];
         return Found { path_info: path[end..].to_vec(), path: path[..end].to_vec(), seen };
     }
-    // A folder, and behind it a name that is not there.
+    // A folder, and behind it a name that is not there, or a link to what is not.
     let end = start + ends.get(low).copied().unwrap_or(below.len());
     let (path, path_info) = (path[..end].to_vec(), path[end..].to_vec());
-    Found { path, seen: Seen { at: Err(Errno::NOENT), status: None }, path_info }
+    let is_link = resolved(lookup, trail, &below[..end - start], resolve::is_link);
+    let errno = if is_link == Ok(true) { Errno::LOOP } else { Errno::NOENT };
+    Found { path, seen: Seen { at: Err(errno), status: None }, path_info }
 }
 
 fn component_ends(below: &[u8]) -> Vec<usize> {
@@ -386,7 +419,7 @@ fn resolved<T>(
             depth => start + component_ends(below).get(depth - 1).copied().unwrap_or(0),
         };
         trail.extend(lookup, end);
-        trail.links
+        trail.links_in(end)
     };
     let uniform = match sections.links_may_differ() {
         false => Some(sections.base_links()),

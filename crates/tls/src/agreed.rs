@@ -15,7 +15,8 @@ pub struct Agreed {
     pub suite_bits: u32,
     /// Bits of the public key in the server's certificate; 0 if it is of an unknown kind.
     pub key_bits: u32,
-    /// The key that was made for this connection: `X25519 253 bits`, `ECDH prime256v1 256 bits`.
+    /// The key that was made for this connection: `X25519 253 bits`, `ECDH prime256v1 256 bits`;
+    /// the name of what was encapsulated: `X25519MLKEM768`.
     pub temporary_key: &'static str,
     /// The protocol that the server chose (ALPN).
     pub protocol: Option<Vec<u8>>,
@@ -38,7 +39,8 @@ const SUITES: &[(CipherSuite, &str, u32)] = &[
     (CipherSuite::TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256, "ECDHE-RSA-CHACHA20-POLY1305", 256),
 ];
 
-/// Groups of the key agreement in the words of ab (ab.c, `ssl_proceed_handshake`).
+/// Groups of the key agreement in the words of ab (ab.c, `ssl_proceed_handshake`), which has none
+/// for the last.
 const GROUPS: &[(NamedGroup, &str)] = &[
     (NamedGroup::X25519, "X25519 253 bits"),
     (NamedGroup::secp256r1, "ECDH prime256v1 256 bits"),

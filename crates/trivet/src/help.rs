@@ -78,8 +78,9 @@ pub(crate) fn serve(topic: Option<&str>) -> Option<String> {
         Some("defaults") => Some(defaults()),
         Some(name) => {
             let bare = name.trim_matches(['<', '>']);
+            let module = module_name(name);
             let of_module: String = server::directives()
-                .filter(|row| row.module.eq_ignore_ascii_case(name))
+                .filter(|row| row.module.eq_ignore_ascii_case(module))
                 .map(|row| explain(&row))
                 .collect();
             if !of_module.is_empty() {
@@ -89,6 +90,13 @@ pub(crate) fn serve(topic: Option<&str>) -> Option<String> {
             Some(explain(&row))
         }
     }
+}
+
+/// `dir`, as people also write it: `mod_dir`, `mod_dir.c`, `dir_module`.
+fn module_name(text: &str) -> &str {
+    let text = text.strip_suffix(".c").unwrap_or(text);
+    let text = text.strip_suffix("_module").unwrap_or(text);
+    text.strip_prefix("mod_").unwrap_or(text)
 }
 
 /// What can be asked about, for suggestions.

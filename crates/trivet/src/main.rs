@@ -102,14 +102,29 @@ fn run() -> Result<i32, Problem> {
         }
         Some(Value(word)) => {
             let word = word.to_string_lossy().into_owned();
-            let Some((_, command)) = COMMANDS.iter().find(|row| row.0 == word) else {
-                let near = suggestion(&word, COMMANDS.iter().map(|row| row.0));
-                return Err(Problem::Usage(format!("there is no command '{word}'{near}")));
-            };
-            command(parser, manager)
+            match COMMANDS.iter().find(|row| row.0 == word) {
+                Some((_, command)) => command(parser, manager),
+                None => Err(no_command(&word)),
+            }
+        }
+        Some(Long(name)) if serve::has_option(name) => {
+            let text = format!("--{name} belongs to serve: write trivet serve [DIR] --{name} ...");
+            Err(Problem::Usage(text))
         }
         Some(other) => Err(other.unexpected().into()),
     }
+}
+
+/// A word that is no command: a folder to be served, a URL to be asked, or a slip.
+fn no_command(word: &str) -> Problem {
+    let hint = if std::path::Path::new(word).is_dir() {
+        format!(": to serve the folder write trivet serve {word}")
+    } else if word.starts_with("http://") || word.starts_with("https://") {
+        format!(": to send load to it write trivet bench {word}")
+    } else {
+        suggestion(word, COMMANDS.iter().map(|row| row.0))
+    };
+    Problem::Usage(format!("there is no command '{word}'{hint}"))
 }
 
 fn bench(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {

@@ -34,7 +34,8 @@ pub(crate) fn run(parser: lexopt::Parser, manager: Manager) -> Result<i32, Probl
     runtime::process::raise_descriptor_limit();
     let loader = |_| Server::serve(&serve).map(|(server, _)| server);
     let folder = match &serve.file {
-        Some(_) => first.document_root().to_owned(),
+        Some(_) if first.document_root().exists() => first.document_root().to_owned(),
+        Some(file) => file.clone(), // its hosts have folders of their own
         None => serve.folder.clone(),
     };
     let started = move |started: &Started| say(&banner(&folder, php.as_deref(), started));
@@ -66,7 +67,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
             Long("mpm") => serve.mpm = Some(parse_mpm(&parser.value()?.string()?)?),
             Short('c') => serve.directives.push(parser.value()?.string()?),
             Value(value) if folder.is_none() => folder = Some(PathBuf::from(value)),
-            other => return Err(other.unexpected().into()),
+            other => return Err(misunderstood(&other)),
         }
     }
     serve.php = php.as_ref().and_then(|runner: &php::Runner| runner.php.clone());
@@ -92,6 +93,41 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, Problem> {
     Ok(Asked::Serve(serve, php.map(|runner| runner.shown)))
 }
 
+/// Options that only `trivet serve` has.
+const OWN: &[&str] = &["listen", "config", "php", "mpm"];
+
+/// Options of other servers, and what is meant by them here.
+const ELSEWHERE: &[(&[&str], &str)] = &[
+    (&["-p", "-b", "-l", "-a", "--port", "--bind", "--host", "--address"], "--listen ADDR:PORT"),
+    (&["-d", "-t", "-S", "--dir", "--directory", "--root", "--docroot"], "trivet serve DIR"),
+    (&["-f", "--conf", "--configuration"], "--config FILE"),
+    (&["-e", "--directive"], "-c 'LINE'"),
+];
+
+/// An option that there is not, and the one that may be meant.
+fn misunderstood(argument: &lexopt::Arg<'_>) -> Problem {
+    let option = match argument {
+        Long(name) => format!("--{name}"),
+        Short(letter) => format!("-{letter}"),
+        Value(value) => {
+            let value = value.to_string_lossy();
+            return Problem::Usage(format!("one folder is served: what is '{value}' for?"));
+        }
+    };
+    let known: Vec<String> = OWN.iter().map(|name| format!("--{name}")).collect();
+    let meant = ELSEWHERE.iter().find(|(names, _)| names.contains(&option.as_str()));
+    let hint = match meant {
+        Some((_, instead)) => format!(": write {instead}"),
+        None => crate::suggestion(&option, known.iter().map(String::as_str).chain(["--help"])),
+    };
+    Problem::Usage(format!("trivet serve has no option '{option}'{hint}"))
+}
+
+/// Whether only `trivet serve` has this option.
+pub(crate) fn has_option(name: &str) -> bool {
+    OWN.contains(&name)
+}
+
 /// `--help TOPIC` or `--help=TOPIC`.
 fn help_topic(mut parser: lexopt::Parser) -> Result<Option<String>, Problem> {
     if let Some(topic) = parser.optional_value() {
@@ -105,17 +141,22 @@ fn help_topic(mut parser: lexopt::Parser) -> Result<Option<String>, Problem> {
 
 fn folder_problem(folder: &std::path::Path, error: &std::io::Error) -> Problem {
     let advice = match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such folder",
-        std::io::ErrorKind::PermissionDenied => "you may not enter it",
-        _ => "it cannot be opened",
+        std::io::ErrorKind::NotFound => "there is no such folder".into(),
+        std::io::ErrorKind::PermissionDenied => "you may not enter it".into(),
+        _ => reason(error),
     };
-    Problem::Failed(format!("cannot serve {}: {advice} ({error})", folder.display()))
+    Problem::Failed(format!("cannot serve {}: {advice}", folder.display()))
+}
+
+/// What the system says, without its number.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 /// In httpd's words.
 fn file_problem(file: &std::path::Path, error: &std::io::Error) -> Problem {
-    let reason = error.to_string();
-    let reason = reason.split(" (os error").next().unwrap_or_default();
+    let reason = reason(error);
     Problem::Failed(format!("Could not open configuration file {}: {reason}", file.display()))
 }
 
@@ -149,16 +190,35 @@ fn is_at_terminal() -> bool {
 /// Children run as somebody else than root: find out now whether they can read the folder, rather
 /// than answer every request with 403.
 fn check_readable(server: &Server) -> Result<(), Problem> {
+    // Hosts of a file may have folders of their own; that there is none is told as httpd does it.
+    if !server.document_root().exists() {
+        return Ok(());
+    }
     mpm::probe(server).map_err(|reason| {
         let folder = server.document_root().display().to_string();
         Problem::Failed(format!("cannot serve {folder}: {reason}"))
     })
 }
 
+/// An address at which this machine reaches a listener: `0.0.0.0` is none that a browser opens.
+fn from_here(mut address: SocketAddr) -> SocketAddr {
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+    match address.ip().to_canonical() {
+        IpAddr::V4(any) if any.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(any) if any.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    address
+}
+
 fn banner(folder: &std::path::Path, php: Option<&str>, started: &Started) -> String {
     let mut text = String::new();
     for address in &started.addresses {
-        text.push_str(&format!("Trivet serves {} at http://{address}/\n", folder.display()));
+        let open = from_here(*address);
+        let folder = folder.display();
+        text.push_str(&format!("Trivet serves {folder} at http://{open}/{}\n", {
+            if open == *address { "" } else { ", and at every other address of this machine" }
+        }));
     }
     let pids: Vec<String> = started.pids.iter().map(ToString::to_string).collect();
     let plan = started.plan;

@@ -165,9 +165,8 @@ pub(super) const VIRTUAL_FOLDERS: Set = Set {
         "GET / HTTP/1.1\nHost: one.example.parts",
         "GET / HTTP/1.1\nHost: two.example.parts",
         "GET / HTTP/1.1\nHost: parts",
-        "GET / HTTP/1.1\nHost: .parts",
         "GET / HTTP/1.1\nHost: address",
         "GET /cgi-bin HTTP/1.1\nHost: www.one.example",
     ],
-    different: &[],
+    different: &[("GET / HTTP/1.1\nHost: .parts", "a host that begins with a dot is no name")],
 };

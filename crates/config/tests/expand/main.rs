@@ -1,12 +1,13 @@
 //! What is done while a configuration is read. The expected errors are those that
 //! `apache2 -t -f /main.conf` prints, unless a comment says that they are of our own.
 
+mod lost;
 mod macros;
 
 use std::collections::BTreeMap;
 
 use config::{
-    Expanded, Guards, Included, ModuleName, Start, World, ast, diagnostic, expand, parse,
+    Expanded, GuardRow, Guards, Included, ModuleName, Start, World, ast, diagnostic, expand, parse,
 };
 
 const MODULES: &[ModuleName] = &[
@@ -67,6 +68,8 @@ fn expanded(files: &[(&str, &str)]) -> Expanded {
     expanded_for(files, true, None)
 }
 
+const GUARDS: &[GuardRow] = &[GuardRow { name: "Require", shuts: |_, _| true, advice: None }];
+
 /// As httpd expands or, with everything there, as `trivet serve` does.
 fn expanded_for(files: &[(&str, &str)], is_modular: bool, mpm: Option<&'static str>) -> Expanded {
     let mut world = Files::default();
@@ -78,7 +81,7 @@ fn expanded_for(files: &[(&str, &str)], is_modular: bool, mpm: Option<&'static s
         modules: MODULES,
         is_modular,
         has_directive: &|name, _| ["listen", "<directory"].contains(&name.to_lowercase().as_str()),
-        guards: Guards { names: &["Require"], ..Guards::default() },
+        guards: Guards { rows: GUARDS, ..Guards::default() },
         server_root: "/etc".into(),
         version: [2, 4, 71],
         bytes_max: 1 << 20,
@@ -359,8 +362,22 @@ fn modules_are_there_once_they_are_loaded() {
     assert!(below.contains("Cannot load d/m.so into server: /etc/d/m.so: cannot open"), "{below}");
     let folder = said(&expanded(&[("", "LoadModule other_thing d"), ("/etc/d/x", "")]));
     assert!(folder.contains("Cannot load d into server: d: cannot read file data"), "{folder}");
-    let there = first_line(&[("", "LoadModule other_thing /m.so"), ("/m.so", "")]);
-    assert!(there.contains("Can't locate API module structure `other_thing' in file /m.so: /m.so"));
+    let stock = [("", "LoadModule alias_modul /mod_alias.so"), ("/mod_alias.so", "")];
+    let stock = said(&expanded(&stock));
+    assert!(
+        stock.contains("Can't locate API module structure `alias_modul' in file /mod_alias.so")
+    );
+    let others = [("", "LoadModule jk_module /mod_jk.so"), ("/mod_jk.so", "")];
+    let others = said(&expanded(&others));
+    assert!(others.contains("Trivet loads no modules of others: take the line out"), "{others}");
+    assert!(!others.contains("did you mean"), "{others}");
+    let debian = [
+        ("", "Include /mods-enabled/security2.load"),
+        ("/mods-enabled/security2.load", "LoadModule security2_module /mod_security2.so"),
+        ("/mod_security2.so", ""),
+    ];
+    let debian = said(&expanded(&debian));
+    assert!(debian.contains("Trivet loads no modules of others: a2dismod security2"), "{debian}");
     assert!(unknown.contains("did you mean alias_module?"), "{unknown}");
 }
 
@@ -397,18 +414,6 @@ fn conditions_hold_for_the_mpm_that_runs() {
     assert!(!asks(&two) && !asks("<IfModule mod_so.c>\n</IfModule>"));
     let chosen = expanded_for(&[("", &two)], false, Some("mpm_event_module"));
     assert_eq!(said(&chosen), "");
-}
-
-#[test]
-fn an_access_rule_is_not_skipped_because_a_loaded_module_is_missing() {
-    let section = "<IfModule mod_auth_basic.c>\n<B>\nRequire valid-user\n</B>\n</IfModule>";
-    let load = "LoadModule auth_basic_module x\n";
-    // What is not loaded holds in httpd no more than here.
-    assert_eq!(left(&[("", section)]), "");
-    let all = said(&expanded(&[("", &format!("{load}{section}"))]));
-    assert!(all.contains("line 2 of /main.conf: auth_basic_module is not there yet"), "{all}");
-    let harmless = format!("{load}<IfModule mod_auth_basic.c>\nA\n</IfModule>");
-    assert!(!said(&expanded(&[("", &harmless)])).contains("Syntax error"));
 }
 
 #[test]

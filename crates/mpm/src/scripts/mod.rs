@@ -12,6 +12,7 @@ mod room;
 mod running;
 mod suexec;
 mod used;
+mod waiting;
 
 pub(crate) use keeper::Keepers;
 pub(crate) use used::add;
@@ -20,7 +21,6 @@ use crate::Generation;
 use kept::{Concern, Kept};
 use room::{Load, Loads, Room};
 use running::Running;
-use runtime::file::Errno;
 use runtime::programs::{
     Asked, Denial, Desks, Identity, Launch, Line, Malformed, Order, Orders, Report, Said, Step,
     Whom,
@@ -32,6 +32,7 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use waiting::Waiting;
 
 /// How it shows among the processes.
 const NAME: &std::ffi::CStr = c"trivet: scripts";
@@ -83,7 +84,8 @@ pub(crate) fn serve(generation: &Generation, parent: i32, line: Line) -> i32 {
     let room = Room::new(desks.count());
     let server = &*generation.server;
     let (running, kept, state) = (Vec::new(), Kept::new(server), State::Serves);
-    Manager { server, line, desks, signals, running, kept, room, state }.run();
+    let waiting = Waiting::new(server.scripts_max());
+    Manager { server, line, desks, signals, running, waiting, kept, room, state }.run();
     0
 }
 
@@ -105,6 +107,7 @@ struct Manager<'a> {
     desks: Desks,
     signals: Signals,
     running: Vec<Running>,
+    waiting: Waiting,
     kept: Kept<'a>,
     room: Room,
     state: State,
@@ -120,6 +123,7 @@ impl Manager<'_> {
             self.see_who_has_ended();
             let now_ms = clock::monotonic_ms();
             self.running.iter_mut().for_each(|program| program.end_if_overdue(now_ms));
+            self.serve_waiting(now_ms);
             self.kept.act();
         }
     }
@@ -128,12 +132,13 @@ impl Manager<'_> {
     fn wait(&mut self) {
         let now_ms = clock::monotonic_ms();
         let due_ms = self.running.iter().map(Running::due_ms).min().unwrap_or(u64::MAX);
-        let due_ms = due_ms.min(self.kept.due_ms());
+        let due_ms = due_ms.min(self.kept.due_ms()).min(self.waiting.due_ms());
         let limit = Duration::from_millis(due_ms.saturating_sub(now_ms)).min(TICK);
         let mut watched = vec![self.signals.as_fd()];
         if self.takes_orders() {
             watched.extend([self.line.as_fd(), self.desks.as_fd()]);
         }
+        watched.extend(self.waiting.watched());
         let mut owners = vec![None; watched.len()];
         for (index, program) in self.running.iter().enumerate() {
             for descriptor in program.watched() {
@@ -165,6 +170,7 @@ impl Manager<'_> {
         while let Some(signal) = self.signals.pending() {
             if signal == Signal::Term {
                 self.state = State::Stops;
+                self.waiting.turn_away_all();
                 self.running.iter_mut().for_each(Running::end);
                 self.kept.end_all();
             }
@@ -214,23 +220,44 @@ impl Manager<'_> {
             Asked::Program { .. } | Asked::Process { .. } => self.has_room(owner),
         };
         match asked {
-            Asked::Program { order, control, streams } => {
-                let started = match has_room {
-                    true => self.start(order, &streams),
-                    false => Err(failed(Step::Fork, Errno::AGAIN.raw_os_error())),
-                };
-                match started {
-                    Ok((pid, launch)) => {
-                        self.running.push(Running::new(pid, launch, control, owner));
-                    }
-                    Err(report) => control.report(report),
-                }
+            Asked::Program { order, control, streams } if has_room => {
+                let asked = waiting::Asked { owner, order, control, streams };
+                self.admit(asked);
             }
+            Asked::Program { control, .. } => control.report(Report::Busy),
             Asked::Process { wanted, counter } if has_room => {
                 self.kept.ask(wanted, counter, owner);
             }
             Asked::Process { counter, .. } => counter.deny(Denial::NoSlot),
             Asked::Nonsense | Asked::Nothing | Asked::Closed => {}
+        }
+    }
+
+    /// Start a program, or let it wait while as many run as may.
+    fn admit(&mut self, asked: waiting::Asked) {
+        let (running, clerks) = (self.running.len(), self.desks.count());
+        match self.waiting.admit(asked, running, clerks, clock::monotonic_ms()) {
+            Ok(Some(asked)) => self.run_program(asked),
+            Ok(None) => {}
+            Err(()) => self.room.complain_of_scripts(self.server, self.waiting.most()),
+        }
+    }
+
+    fn run_program(&mut self, asked: waiting::Asked) {
+        let waiting::Asked { owner, order, control, streams } = asked;
+        match self.start(order, &streams) {
+            Ok((pid, launch)) => self.running.push(Running::new(pid, launch, control, owner)),
+            Err(report) => control.report(report),
+        }
+    }
+
+    /// Programs that were waited for may run by now, or nobody waits for them any more.
+    fn serve_waiting(&mut self, now_ms: u64) {
+        if self.waiting.sort_out(now_ms) > 0 {
+            self.room.complain_of_scripts(self.server, self.waiting.most());
+        }
+        while let Some(asked) = self.waiting.next(self.running.len()) {
+            self.run_program(asked);
         }
     }
 
@@ -241,9 +268,10 @@ impl Manager<'_> {
         let tenants = self.kept.tenants(owner);
         let of_programs = |programs: usize| PROGRAM_DESCRIPTORS * programs;
         let kept = self.kept.descriptors() + self.desks.count();
+        let waiting = self.waiting.descriptors(owner);
         let descriptors = Load {
-            all: of_programs(programs.all) + tenants.all + kept,
-            own: of_programs(programs.own) + tenants.own,
+            all: of_programs(programs.all) + waiting.all + tenants.all + kept,
+            own: of_programs(programs.own) + waiting.own + tenants.own,
         };
         let loads = Loads { programs, tenants, descriptors };
         let is_there = self.room.is_there(&loads, self.desks.count());

@@ -39,13 +39,14 @@ pub(super) struct Room {
     /// Descriptors that the manager has when it does nothing, but for the desks.
     base: usize,
     told_ms: Option<u64>,
+    scripts_told_ms: Option<u64>,
 }
 
 impl Room {
     /// For a manager that has begun with nothing but so many `desks`.
     pub(super) fn new(desks: usize) -> Self {
         let open = process::open_descriptors().and_then(|open| usize::try_from(open).ok());
-        Self { base: open.unwrap_or(0).saturating_sub(desks), told_ms: None }
+        Self { base: open.unwrap_or(0).saturating_sub(desks), told_ms: None, scripts_told_ms: None }
     }
 
     /// Whether there is room for one more order of one of `clerks` processes.
@@ -60,11 +61,9 @@ impl Room {
 
     /// Tell the log that there was none for the process `pid`.
     pub(super) fn complain(&mut self, server: &Server, pid: i32, loads: &Loads) {
-        let now_ms = clock::monotonic_ms();
-        if self.told_ms.is_some_and(|told_ms| now_ms < told_ms + SILENCE_MS) {
+        if !is_due(&mut self.told_ms) {
             return;
         }
-        self.told_ms = Some(now_ms);
         let Loads { programs, tenants, descriptors } = loads;
         server.advise(&format!(
             "the process that starts scripts takes no more on: it has {} descriptors for {} \
@@ -73,11 +72,31 @@ impl Room {
             descriptors.all, programs.all, tenants.all, descriptors.own
         ));
     }
+
+    /// Tell the log that a script was not started, because `most` run and others wait already.
+    pub(super) fn complain_of_scripts(&mut self, server: &Server, most: usize) {
+        if is_due(&mut self.scripts_told_ms) {
+            server.advise(&format!(
+                "{most} CGI scripts run, and others have waited too long or are too many: requests \
+                 are answered 503 (CGIMaxProcesses sets how many may run)"
+            ));
+        }
+    }
+}
+
+/// Whether the log may hear of something again, which it then does.
+fn is_due(told_ms: &mut Option<u64>) -> bool {
+    let now_ms = clock::monotonic_ms();
+    if told_ms.is_some_and(|told_ms| now_ms < told_ms + SILENCE_MS) {
+        return false;
+    }
+    *told_ms = Some(now_ms);
+    true
 }
 
 /// Whether one of `clerks` may have more. The last quarter is for those who have less than an equal
 /// share, so that nobody is turned away as long as there is plenty.
-fn is_fair(most: usize, Load { all, own }: Load, clerks: usize) -> bool {
+pub(super) fn is_fair(most: usize, Load { all, own }: Load, clerks: usize) -> bool {
     all < most && (all < most - most / 4 || own < most / clerks.max(1))
 }
 

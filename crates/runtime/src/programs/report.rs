@@ -113,6 +113,8 @@ pub enum Report {
     },
     /// It may not be started in this way.
     Refused(Refusal),
+    /// As many run as may, and others wait: it was not started.
+    Busy,
     /// It has ended.
     Ended(Ending),
 }
@@ -124,6 +126,7 @@ impl Report {
             Self::Started(pid) => [1, pid, 0],
             Self::Failed { step, errno } => [2, step as i32, errno],
             Self::Refused(refusal) => [3, refusal as i32, 0],
+            Self::Busy => [5, 0, 0],
             Self::Ended(Ending::Exit(code)) => [4, 0, code],
             Self::Ended(Ending::Signal(number)) => [4, 1, number],
         };
@@ -141,6 +144,7 @@ impl Report {
             [1, pid, 0] => Some(Self::Started(pid)),
             [2, step, errno] => Some(Self::Failed { step: Step::of(step)?, errno }),
             [3, refusal, 0] => Some(Self::Refused(Refusal::of(refusal)?)),
+            [5, 0, 0] => Some(Self::Busy),
             [4, 0, code] => Some(Self::Ended(Ending::Exit(code))),
             [4, 1, number] => Some(Self::Ended(Ending::Signal(number))),
             _ => None,
@@ -158,6 +162,7 @@ mod tests {
         let refusals = REFUSALS.map(|row| Report::Refused(row.0));
         let others = [
             Report::Started(7),
+            Report::Busy,
             Report::Ended(Ending::Exit(-1)),
             Report::Ended(Ending::Signal(15)),
         ];

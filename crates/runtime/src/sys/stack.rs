@@ -1,11 +1,9 @@
 //! What is below the end of a thread's stack: memory that deep calls have used, and that is the
 //! thread's until it ends.
 
+use super::PAGE_BYTES;
 use std::cell::Cell;
 use std::ptr;
-
-/// A larger page of another machine makes `madvise` refuse an address that is aligned to this.
-const PAGE_BYTES: usize = 4096;
 
 /// How far below what is used memory may be: no call here goes deeper.
 const REACH_BYTES: usize = 128 << 10;

@@ -18,13 +18,10 @@ pub(super) fn render(httpd: &Httpd, said: &[Diagnostic]) -> String {
     let is_error = |said: &Diagnostic| said.severity == Severity::Error;
     let end = said.iter().position(is_error).unwrap_or(said.len());
     let mut text = String::new();
-    let mut told: Vec<&str> = Vec::new();
-    for warning in &said[..end] {
+    for warning in &config::diagnostic::grouped(&said[..end]) {
         match warning.id {
             Some(id) => text.push_str(&warning_line(httpd, id, warning)),
-            // A directive that is missing is named once, however often it stands there.
-            None if httpd.level() >= Level::Warn && !told.contains(&warning.text.as_str()) => {
-                told.push(&warning.text);
+            None if httpd.level() >= Level::Warn => {
                 let one = std::slice::from_ref(warning);
                 text.push_str(&config::diagnostic::render(&httpd.program, one));
             }

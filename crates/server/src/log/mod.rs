@@ -7,6 +7,7 @@ pub(crate) mod id;
 pub(crate) mod level;
 pub(crate) mod program;
 pub(crate) mod ration;
+pub(crate) mod recurring;
 pub(crate) mod sink;
 mod syslog;
 pub(crate) mod target;

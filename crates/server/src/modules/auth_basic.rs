@@ -67,7 +67,7 @@ pub(crate) fn identify(lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
     let Some(realm) = authn_core::auth_name(lookup) else {
         let text = format!("need AuthName: {}", uri(lookup));
         let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "auth_basic", text);
-        return Err(failure.id(1615).at_error().into());
+        return Err(failure.id(1615).at_error().recurring("AuthName").into());
     };
     lookup.auth_type = Some("Basic");
     let (user, password) = credentials(lookup)?;
@@ -186,7 +186,7 @@ fn ask(lookup: &Lookup<'_>, realm: &[u8], user: &[u8], password: &[u8]) -> Resul
         None if has_file(lookup) => &default,
         None => {
             let text = "No Authn provider configured";
-            lookup.log(Level::Error, "auth_basic", Some(1616), text);
+            lookup.log_recurring(Level::Error, "auth_basic", Some(1616), text);
             return Ok(Verdict::Error);
         }
     };

@@ -99,7 +99,7 @@ fn value(lookup: &Lookup<'_>, text: &Text, id: u32, name: &str) -> Option<Vec<u8
         Err(error) => error,
     };
     let text = format!("{name} expression could not be evaluated: {error}");
-    lookup.log(Level::Error, "authn_core", Some(id), &text);
+    lookup.log_recurring(Level::Error, "authn_core", Some(id), &text);
     None
 }
 
@@ -109,8 +109,8 @@ pub(crate) fn identify(lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
     let Some(auth_type) = auth_type(lookup) else { return Ok(Decision::Accepted) };
     let auth_type = String::from_utf8_lossy(&auth_type);
     let text = format!("AuthType {auth_type} configured without corresponding module");
-    let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "authn_core", text);
-    Err(failure.id(1796).at_error().into())
+    let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "authn_core", text.clone());
+    Err(failure.id(1796).at_error().recurring(text).into())
 }
 
 /// Compile the expression of a line.

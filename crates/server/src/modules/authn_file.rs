@@ -138,7 +138,7 @@ fn entry(
     lookup.mark_personal();
     let Some(path) = file else {
         let text = "AuthUserFile not specified in the configuration";
-        lookup.log(Level::Error, "authn_file", Some(ids.unset), text);
+        lookup.log_recurring(Level::Error, "authn_file", Some(ids.unset), text);
         return Ok(Err(Unreadable));
     };
     match lookup.context.auth_texts.open(path) {

@@ -124,7 +124,8 @@ fn groups_of(
     let say = |level, id, text: &str| lookup.log(level, "authz_groupfile", Some(id), text);
     let Some(path) = file.or(lookup.settings.authz_groupfile.group_file()) else {
         let text = "No group file was specified in the configuration";
-        say(Level::Error, ids.unset, text);
+        let id = Some(ids.unset);
+        lookup.log_recurring(Level::Error, "authz_groupfile", id, text);
         return Ok(None);
     };
     let text = match lookup.context.auth_texts.open(path) {

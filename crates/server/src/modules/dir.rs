@@ -202,7 +202,9 @@ fn fallback(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 /// An absolute URL with a slash appended, the query kept (mod_dir.c, fixup_dir).
 fn slash_location(lookup: &Lookup<'_>) -> Vec<u8> {
     let mut location = lookup.base_url();
-    message::path::encode(&lookup.path, &mut location);
+    // A path never begins with two slashes, which would be a host elsewhere.
+    let start = lookup.path.iter().take_while(|byte| **byte == b'/').count();
+    message::path::encode(&lookup.path[start.saturating_sub(1)..], &mut location);
     location.push(b'/');
     if let Some(query) = &lookup.query {
         location.push(b'?');

@@ -9,7 +9,7 @@ use crate::phase::{self, Stop};
 use crate::representation::{self, Origin, Representation, parse_http_date};
 use crate::request::Request;
 use crate::response::{Body, Field, Piece, Response};
-use http1::{Known, RequestHead};
+use http1::Known;
 use message::condition::{Conditions, Outcome, Validators, evaluate};
 use message::{Method, Status};
 use runtime::file::{Errno, Kind};
@@ -24,30 +24,24 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     {
         return Ok(Some(answer));
     }
+    let is_served = lookup.method != Some(Method::Options);
+    if is_served && phase::is_regular(lookup) && !takes_path_info(lookup) {
+        let more = String::from_utf8_lossy(&lookup.path_info);
+        let text = format!("File does not exist: {}{more}", lookup.display_path());
+        return Err(Failure::new(Status::NOT_FOUND, "core", text).id(128).into());
+    }
     let entry = std::mem::replace(&mut lookup.found, Err(Errno::NOENT))
         .map_err(|errno| phase::open_failure(lookup, errno))?;
-    let not_found = |text: String, id: u32| -> Stop {
-        Failure::new(Status::NOT_FOUND, "core", text).id(id).into()
-    };
     match entry.status.kind {
         Kind::File => {}
         Kind::Directory => {
             let text = format!("Attempt to serve directory: {}", lookup.display_path());
-            return Err(not_found(text, 129));
+            return Err(Failure::new(Status::NOT_FOUND, "core", text).id(129).into());
         }
         Kind::Link | Kind::Other => {
             let text = format!("{} is neither a file nor a folder", lookup.display_path());
             return Err(Failure::new(Status::FORBIDDEN, "core", text).at_error().into());
         }
-    }
-    let is_served = lookup.method != Some(Method::Options);
-    if is_served
-        && !lookup.path_info.is_empty()
-        && lookup.settings.core.accept_path_info() != PathInfo::Accept
-    {
-        let more = String::from_utf8_lossy(&lookup.path_info);
-        let text = format!("File does not exist: {}{more}", lookup.display_path());
-        return Err(not_found(text, 128));
     }
     let origin = Origin {
         root: lookup.place.root.clone(),
@@ -57,18 +51,38 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     Ok(Some(Handler::File(Rc::new(Representation::new(entry, lookup, origin)?))))
 }
 
-/// httpd tells the methods of whatever is no file just the same, whether it is there or not
-/// (ap_send_http_options). `None` for a file, and for what must not be looked at.
+/// Whether a file answers for what stands behind it in the URL.
+fn takes_path_info(lookup: &Lookup<'_>) -> bool {
+    lookup.path_info.is_empty() || lookup.settings.core.accept_path_info() == PathInfo::Accept
+}
+
+/// Whether the content of a file that is there would be sent, as far as method and URL go.
+pub(crate) fn would_send(lookup: &Lookup<'_>) -> bool {
+    let is_asked = matches!(lookup.method, Some(Method::Get | Method::Head | Method::Post));
+    is_asked && takes_path_info(lookup)
+}
+
+/// httpd tells the methods of whatever is no file just the same, whether it is there or not, and of
+/// a file that this process may not read (ap_send_http_options). `None` for one that is open, and
+/// for what must not be looked at.
 fn options(lookup: &Lookup<'_>) -> Option<Handler> {
+    let is_hidden = phase::is_regular(lookup) && !phase::is_file(lookup);
     let content_type = match &lookup.found {
         Ok(entry) if entry.status.kind == Kind::Directory => {
-            let folder = || "httpd/unix-directory".to_owned();
-            Some(lookup.content_type.clone().unwrap_or_else(folder))
+            let chosen = lookup.content_type.as_deref();
+            let named = chosen.or_else(|| lookup.settings.mime.forced_type());
+            Some(named.unwrap_or("httpd/unix-directory").to_owned())
         }
         Err(Errno::NOENT | Errno::NOTDIR) => representation::content_type(lookup),
+        Err(_) if is_hidden => representation::content_type(lookup),
         _ => return None,
     };
     let mut response = Response::new(Status::OK).field("Allow", lookup.host.methods());
+    if !lookup.is_folder() {
+        let known = representation::codings(lookup).into_iter();
+        let known = known.filter_map(|(name, value)| Some((name.into(), value?.into_bytes())));
+        response.late = known.collect();
+    }
     response.content_type = content_type;
     Some(Handler::Made(Box::new(Made { name: "default-handler", response })))
 }
@@ -78,13 +92,12 @@ pub(crate) fn respond(
     request: &Request,
     method: Option<Method>,
     source: &Rc<Representation>,
+    conditions: &Conditions<'_>,
 ) -> Result<Response, Failure> {
-    let view = request.view();
     let method = method_for_file(request, method)?;
     let validators =
         Validators { etag: source.etag.as_deref(), last_modified_s: Some(source.last_modified_s) };
-    let now_s = request.start_us.div_euclid(1_000_000);
-    Ok(match evaluate(&conditions(&view, now_s), &validators, method != Method::Post) {
+    Ok(match evaluate(conditions, &validators, method != Method::Post) {
         Outcome::Proceed => whole(source),
         Outcome::NotModified => describe(Response::new(Status::NOT_MODIFIED), source),
         // No page, and what is said is about the file (core.c, default_handler).
@@ -121,9 +134,20 @@ pub(crate) fn method_for_file(
     }
 }
 
+/// The conditions of a request for what answers it. They are not about an error document: to httpd
+/// that has no copy at the client (`r->no_local_copy`, ap_die_r of http_request.c).
+pub(crate) fn conditions<'l>(lookup: &'l Lookup<'_>) -> Conditions<'l> {
+    match lookup.is_error_document {
+        true => Conditions::default(),
+        false => sent_conditions(&lookup.request),
+    }
+}
+
 /// A date of `If-Modified-Since` that is yet to come says nothing (RFC 9110 section 13.1.3 leaves
 /// that open; ap_condition_if_modified_since does the same).
-pub(crate) fn conditions<'a>(view: &RequestHead<'a>, now_s: i64) -> Conditions<'a> {
+pub(crate) fn sent_conditions(request: &Request) -> Conditions<'_> {
+    let view = request.view();
+    let now_s = request.start_us.div_euclid(1_000_000);
     let date = |name| view.get(name).and_then(parse_http_date);
     Conditions {
         if_match: view.get(Known::IfMatch),

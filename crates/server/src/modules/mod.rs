@@ -31,6 +31,7 @@ pub(crate) mod fastcgi;
 pub(crate) mod fcgid;
 pub(crate) mod files;
 pub(crate) mod filter;
+pub(crate) mod guards;
 pub(crate) mod headers;
 pub(crate) mod info;
 pub(crate) mod log_config;
@@ -57,7 +58,7 @@ pub(crate) mod watchdog;
 use crate::mpm_settings::MpmKind;
 use crate::phase::{Codings, Decide, Filter, Finish, Hook, Phases, Plain, Resolve, Row, Translate};
 use crate::site::builder::Builder;
-use config::{Diagnostic, Guards, Index, Module, ModuleName, Scope};
+use config::{Diagnostic, Index, Module, ModuleName, Scope};
 use std::sync::LazyLock;
 
 /// Every module with its directives.
@@ -172,6 +173,7 @@ const FIXUP: &[Row<Hook>] = &[
 
 /// What answers: the first that recognises the request decides.
 const RESOLVE: &[Row<Resolve>] = &[
+    ("core_module", filter::missing::resolve),
     ("proxy_module", proxy::resolve),
     ("status_module", status::resolve),
     ("info_module", info::resolve),
@@ -261,25 +263,6 @@ pub(crate) fn phases(loaded: Option<&[&'static str]>) -> Phases {
     }
 }
 
-/// What keeps something from being seen. A configuration in which one of these would be skipped is
-/// refused. `SetHandler` is among them because without it a script is sent as it stands.
-pub(crate) const GUARDS: Guards = Guards {
-    names: &[
-        "Require",
-        "Deny",
-        "Order",
-        "AllowMethods",
-        "SetHandler",
-        "HiddenNames",
-        "SSLRequire",
-        "SSLRequireSSL",
-        "SSLVerifyClient",
-    ],
-    line_advice: "say it with Require, or take the line out",
-    section_advice: "use <Directory>, <Files> or <Location> with a plain path or wildcards, or \
-                     take the section out",
-};
-
 /// What modules find wrong with a whole configuration (check_config).
 pub(crate) fn check(builder: &Builder) -> Option<Diagnostic> {
     authz_core::check(builder)
@@ -287,7 +270,7 @@ pub(crate) fn check(builder: &Builder) -> Option<Diagnostic> {
 
 /// The directive rows of all modules, with the names that other modules of httpd would bring.
 pub(crate) fn index() -> Index<Builder> {
-    Index::new(MODULES, config::known::NAMES).guarded(GUARDS)
+    Index::new(MODULES, config::known::NAMES).guarded(guards::GUARDS)
 }
 
 /// The modules that httpd of Debian has built in, in the order of `-l`. As httpd, all others are

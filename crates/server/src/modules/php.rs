@@ -6,7 +6,7 @@
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
-use crate::modules::asis;
+use crate::modules::{asis, files};
 use crate::phase::{self, Stop};
 use message::Status;
 
@@ -25,7 +25,7 @@ pub(crate) enum Script {
 
 /// Take PHP files out of the hands of the file handler.
 pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
-    if !phase::is_file(lookup) {
+    if !phase::is_file(lookup) || !files::would_send(lookup) {
         return Ok(None);
     }
     let handler = handler::configured(lookup)?;
@@ -36,7 +36,12 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     if let Some(what) = handler.or(mime.content_type.filter(|_| is_for_php)) {
         // What somebody wants to be run must not be shown instead.
         let path = lookup.display_path();
-        let text = format!("no module has the handler {what} of {path}: its content is not sent");
+        let advice = match what.starts_with("application/x-httpd-") {
+            true => format!(": {}", config::PHP_ADVICE),
+            false => String::new(),
+        };
+        let text =
+            format!("no module has the handler {what} of {path}: its content is not sent{advice}");
         return Err(Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error().into());
     }
     match classify(lookup.file_name()) {
@@ -45,8 +50,10 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
             Status::SERVICE_UNAVAILABLE,
             "php",
             format!(
-                "{} is a PHP script and nothing is configured to run it: its source is not sent",
-                lookup.display_path()
+                "{} is a PHP script and nothing is configured to run it: its source is not sent. \
+                 With trivet serve write --php auto; else {}",
+                lookup.display_path(),
+                config::PHP_ADVICE
             ),
         )
         .at_error()

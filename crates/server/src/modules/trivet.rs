@@ -5,6 +5,8 @@ use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::site::builder::Builder;
 use crate::site::settings::either;
+use config::args;
+use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use message::Status;
 
@@ -12,24 +14,40 @@ use message::Status;
 pub(crate) static MODULE: Module<Builder> =
     Module { name: "trivet_module", file: "mod_trivet.c", directives: DIRECTIVES };
 
-static DIRECTIVES: &[Directive<Builder>] = &[Directive {
-    name: "HiddenNames",
-    args: Args::OneOrMore,
-    scope: Scope::ANY_CONF,
-    default: "none",
-    help: "beginnings of names that are refused in any part of a path, or none",
-    apply: hidden_names,
-}];
+#[rustfmt::skip]
+static DIRECTIVES: &[Directive<Builder>] = &[
+    row("HiddenNames", Args::OneOrMore, Scope::ANY_CONF, "none", "beginnings of names that are refused in any part of a path, or none", hidden_names),
+    row("CGIMaxProcesses", Args::One, Scope::SERVER, "auto", "How many CGI scripts may run at once; as many more wait for 5 seconds at most, and all others are answered 503. auto is as many as memory is enough for", cgi_max_processes),
+    row("RequestBuffering", Args::One, Scope::ANY_CONF, "16M", "How much of a request body has to be there before a script is run: a number of bytes, also with K, M or G, or Off", request_buffering),
+    row("RequestSpoolDir", Args::One, Scope::SERVER, "TMPDIR, else /var/tmp", "The directory where request bodies are kept that are too large for memory", request_spool_dir),
+    row("RequestSpoolMaxSize", Args::One, Scope::SERVER, "auto", "How large all request bodies in RequestSpoolDir may be together: a number of bytes, also with K, M or G, or auto", request_spool_max_size),
+];
+
+/// More than a machine can bear, but somebody may know better than `auto`.
+const CGI_PROCESSES_MAX: u64 = 4096;
+
+/// `RequestBuffering On`, and what holds without a line: files that people upload are smaller.
+const BUFFERING_BYTES: u64 = 16 << 20;
 
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     hidden: Option<Vec<String>>,
+    /// `RequestBuffering`; the inner `None` is `Off`.
+    buffering: Option<Option<u64>>,
 }
 
 impl Settings {
     pub(crate) fn over(&self, outer: &Self) -> Self {
-        Self { hidden: either(self.hidden.as_ref(), outer.hidden.as_ref()) }
+        Self {
+            hidden: either(self.hidden.as_ref(), outer.hidden.as_ref()),
+            buffering: self.buffering.or(outer.buffering),
+        }
+    }
+
+    /// How much of a request body has to be there before a script is run; `None` is nothing.
+    pub(crate) fn buffering(&self) -> Option<u64> {
+        self.buffering.unwrap_or(Some(BUFFERING_BYTES))
     }
 
     /// Whether a component of `path` begins with a hidden name, in any case of letters.
@@ -62,13 +80,50 @@ fn hidden_names(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     Ok(())
 }
 
+fn cgi_max_processes(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    builder.server.scripts_max = match call.arg(0) {
+        word if word.eq_ignore_ascii_case("auto") => None,
+        _ => Some(usize::try_from(args::number(call, 0, 1..=CGI_PROCESSES_MAX)?).unwrap_or(1)),
+    };
+    Ok(())
+}
+
+fn request_buffering(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let buffering = match call.arg(0) {
+        word if word.eq_ignore_ascii_case("on") => Some(BUFFERING_BYTES),
+        word if word.eq_ignore_ascii_case("off") => None,
+        _ => Some(args::bytes(call, 0)?),
+    };
+    builder.settings().trivet.buffering = Some(buffering);
+    Ok(())
+}
+
+fn request_spool_dir(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    let folder = builder.server_path(call.arg(0));
+    if !folder.is_dir() {
+        let text = format!("RequestSpoolDir: {} is no directory", folder.display());
+        return Err(Error::argument(0, text));
+    }
+    builder.server.spool.folder = Some(folder);
+    Ok(())
+}
+
+fn request_spool_max_size(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    builder.server.spool.files_bytes = match call.arg(0) {
+        word if word.eq_ignore_ascii_case("auto") => None,
+        _ => Some(args::bytes(call, 0)?),
+    };
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn hidden_names_are_found_in_every_part_of_a_path() {
-        let settings = Settings { hidden: Some(vec![".ht".to_owned(), ".git".to_owned()]) };
+        let hidden = Some(vec![".ht".to_owned(), ".git".to_owned()]);
+        let settings = Settings { hidden, ..Settings::default() };
         for path in ["/.htaccess", "/a/.HTpasswd", "/.git/config", "/a/.gitignore", "/.ht"] {
             assert!(settings.hides(path.as_bytes()), "{path}");
         }

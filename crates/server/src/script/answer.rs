@@ -26,10 +26,8 @@ pub(crate) fn begin(
     if has_status || !lookup.method.is_some_and(Method::is_get_or_head) {
         return Ok(response);
     }
-    let view = lookup.request.view();
     let validators = Validators { etag: response.get("ETag"), last_modified_s: modified_s };
-    let now_s = lookup.request.start_us.div_euclid(1_000_000);
-    match evaluate(&files::conditions(&view, now_s), &validators, true) {
+    match evaluate(&files::conditions(lookup), &validators, true) {
         Outcome::Proceed => Ok(response),
         Outcome::NotModified => Ok(Response { status: Status::NOT_MODIFIED, ..response }),
         Outcome::PreconditionFailed => {

@@ -1,5 +1,6 @@
 //! The body of a request on its way to a program.
 
+use super::gather::{Gathered, gather};
 use super::spool::Spool;
 use crate::incoming::Incoming;
 use crate::lookup::{Lookup, Purpose};
@@ -16,7 +17,9 @@ pub(crate) enum Body {
     None,
     /// From the client, as it sends it.
     Incoming(Rc<Incoming>),
-    /// It is here already.
+    /// It is here already, or will be soon, and is as long as the client has said.
+    Gathered(Gathered),
+    /// It is here already, and only that tells how long it is.
     Spooled(Spool),
 }
 
@@ -48,21 +51,41 @@ impl Body {
     ) -> Result<Self, Refusal> {
         let Some(incoming) = lookup.request.incoming.clone() else { return Ok(Self::None) };
         // It belongs to the request that this one has come from.
-        if lookup.has_lost_body {
-            return Ok(Self::None);
-        }
         let is_get = lookup.method == Some(Method::Get) && lookup.purpose == Purpose::Redirected;
-        if is_get && lookup.request.method() != Some(Method::Get) {
+        let is_anothers = is_get && lookup.request.method() != Some(Method::Get);
+        if lookup.is_error_document || is_anothers {
             return Ok(Self::None);
         }
         incoming.want(lookup.settings.core.limit_request_body());
-        let spent = &lookup.request.spent;
-        match (unpacker, lookup.body()) {
-            (Some(unpacker), _) => {
-                Spool::unpack(&incoming, unpacker, spent).await.map(Self::Spooled)
+        match (lookup.body(), buffering(lookup)) {
+            (BodyLength::Length(length), Some(enough)) if unpacker.is_none() => {
+                gather(lookup, &incoming, (Some(length), enough), None).await.map(Self::Gathered)
             }
-            (None, BodyLength::Chunked) => Spool::fill(&incoming, spent).await.map(Self::Spooled),
-            (None, _) => Ok(Self::Incoming(incoming)),
+            (BodyLength::Length(_), None) if unpacker.is_none() => Ok(Self::Incoming(incoming)),
+            _ => Self::whole(lookup, &incoming, unpacker).await,
+        }
+    }
+
+    /// All of it, however long it is.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) async fn whole(
+        lookup: &Lookup<'_>,
+        incoming: &Rc<Incoming>,
+        unpacker: Option<Unpacker>,
+    ) -> Result<Self, Refusal> {
+        let gathered = gather(lookup, incoming, (None, u64::MAX), unpacker).await?;
+        Ok(Self::Spooled(gathered.spool))
+    }
+
+    /// The same once more, as long as nothing of it was read.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Incoming(incoming) => Self::Incoming(incoming.clone()),
+            Self::Gathered(gathered) => Self::Gathered(gathered.clone()),
+            Self::Spooled(spool) => Self::Spooled(spool.clone()),
         }
     }
 
@@ -71,7 +94,17 @@ impl Body {
         match self {
             Self::None => Poll::Ready(Ok(None)),
             Self::Incoming(incoming) => incoming.poll_read().map_err(BodyFault::Refused),
+            Self::Gathered(Gathered { spool, rest }) => match (spool.next(), rest) {
+                (Ok(None), Some(rest)) => rest.poll_read().map_err(BodyFault::Refused),
+                (next, _) => Poll::Ready(next.map_err(BodyFault::Lost)),
+            },
             Self::Spooled(spool) => Poll::Ready(spool.next().map_err(BodyFault::Lost)),
         }
     }
+}
+
+/// How much of a body is gathered before its request is answered; `None` is nothing
+/// (`RequestBuffering Off`, or the variable by which httpd is told to pass a body on as it comes).
+fn buffering(lookup: &Lookup<'_>) -> Option<u64> {
+    lookup.settings.trivet.buffering().filter(|_| !lookup.env.has("proxy-sendchunked"))
 }

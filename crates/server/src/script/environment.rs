@@ -79,6 +79,12 @@ fn request_fields(lookup: &Lookup<'_>, rules: Rules, env: &mut Table) {
     fields.iter().for_each(|(name, value)| env.set(name, value));
 }
 
+/// A body of this length follows, however it came: of the chunks that it came in nothing is left.
+pub(crate) fn tell_body_length(env: &mut Table, length: u64) {
+    env.set("CONTENT_LENGTH", length.to_string());
+    env.unset("HTTP_TRANSFER_ENCODING");
+}
+
 /// Variables of this process that every program may see, or what httpd takes instead.
 pub(crate) fn inherited_variables() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
     INHERITED.iter().filter_map(|(name, default)| {
@@ -118,7 +124,7 @@ fn server(lookup: &Lookup<'_>, env: &mut Table) {
     env.put("SERVER_PORT", lookup.server_port().to_string());
     let root = expression::document_root(lookup);
     env.put("DOCUMENT_ROOT", root.as_slice());
-    env.put("REQUEST_SCHEME", "http");
+    env.put("REQUEST_SCHEME", lookup.scheme());
     env.put("CONTEXT_PREFIX", lookup.mapped.prefix.as_slice());
     let context_root = lookup.mapped.context_root.as_deref();
     env.put("CONTEXT_DOCUMENT_ROOT", context_root.unwrap_or(&root));
@@ -179,8 +185,13 @@ fn script(lookup: &Lookup<'_>, env: &mut Table) {
     env.put("PATH_INFO", info);
     let mut url = Vec::new();
     message::path::encode(info, &mut url);
-    if let Ok(found) = phase::look_up(lookup, &url, None) {
-        env.put("PATH_TRANSLATED", [found.filename(), found.path_info].concat());
+    if let Some(found) = phase::lead(lookup, &url) {
+        let mut there = found.filename();
+        // The folder that `/` leads to, with the slash that it has there.
+        if found.place.below.is_empty() && found.path.ends_with(b"/") && !there.ends_with(b"/") {
+            there.push(b'/');
+        }
+        env.put("PATH_TRANSLATED", [there, found.path_info].concat());
     }
 }
 

@@ -6,6 +6,8 @@ pub(crate) mod answer;
 pub(crate) mod body;
 pub(crate) mod environment;
 pub(crate) mod fault;
+pub(crate) mod gather;
+pub(crate) mod room;
 pub(crate) mod spool;
 pub(crate) mod template;
 

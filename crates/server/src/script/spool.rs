@@ -1,132 +1,151 @@
-//! A request body whose length the client does not say, for programs that have to be told: it is
-//! kept until its end is known, in memory while it is small, else in a file without a name.
+//! A request body that is kept: in memory while it is small, else in a file without a name.
 
-use crate::accounting::{self, Spent};
-use crate::incoming::Incoming;
-use crate::modules::filter::input::Unpacker;
-use http1::Refusal;
-use message::Status;
+use super::room::{Claim, NoRoom};
+use crate::accounting;
+use crate::context::Context;
+use runtime::file;
 use scoreboard::Cause;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::rc::Rc;
 
-/// What is kept in memory.
-const MEMORY_BYTES: usize = 64 * 1024;
+/// What is in memory in any case: no more than a connection costs.
+const LITTLE_BYTES: usize = 4 * 1024;
 
-/// Bytes that are taken out of the file at a time.
+/// What is kept in memory as long as there is room for it.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// Bytes that are taken out at a time.
 const PIECE_BYTES: usize = 32 * 1024;
 
-/// A whole body.
+/// How far ahead of its reader a file is asked for, so that nobody waits for the disk.
+const AHEAD_BYTES: u64 = 1 << 20;
+
+/// A body that grows.
+pub(crate) struct Growing<'a> {
+    context: &'a Context,
+    spent: &'a accounting::Spent,
+    /// Its end.
+    memory: Vec<u8>,
+    has_buffer: bool,
+    /// Its beginning.
+    file: Option<File>,
+    file_bytes: u64,
+    claim: Claim,
+}
+
+impl<'a> Growing<'a> {
+    /// Of nothing yet.
+    pub(crate) fn new(context: &'a Context, spent: &'a accounting::Spent) -> Self {
+        let claim = Claim::new(context);
+        let (memory, has_buffer) = (Vec::new(), false);
+        Self { context, spent, memory, has_buffer, file: None, file_bytes: 0, claim }
+    }
+
+    /// What has come of it.
+    pub(crate) fn length(&self) -> u64 {
+        self.file_bytes + self.memory.len() as u64
+    }
+
+    /// More of it has come.
+    ///
+    /// # Errors
+    /// When there is no room: what has come is kept all the same.
+    pub(crate) async fn add(&mut self, piece: Vec<u8>) -> Result<(), NoRoom> {
+        match self.memory.is_empty() {
+            true => self.memory = piece,
+            false => self.memory.extend_from_slice(&piece),
+        }
+        if self.memory.len() <= LITTLE_BYTES {
+            return Ok(());
+        }
+        self.has_buffer = self.has_buffer || self.claim.takes_memory(BUFFER_BYTES as u64);
+        if self.has_buffer && self.memory.len() <= BUFFER_BYTES {
+            return Ok(());
+        }
+        self.write().await
+    }
+
+    /// Put what is in memory into the file.
+    async fn write(&mut self) -> Result<(), NoRoom> {
+        self.claim.take_file_bytes(self.memory.len() as u64)?;
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => self.claim.file(self.context)?,
+        };
+        let (memory, at) = (std::mem::take(&mut self.memory), self.file_bytes);
+        let write = move || {
+            let written = file.write_all_at(&memory, at);
+            (file, memory, written)
+        };
+        let done = accounting::blocking(self.spent, Cause::Disk, write).await;
+        let (file, mut memory, written) = done.map_err(NoRoom::Failed)?;
+        self.file = Some(file);
+        if written.is_ok() {
+            self.file_bytes += memory.len() as u64;
+            memory.clear();
+        }
+        self.memory = memory;
+        written.map_err(NoRoom::Failed)
+    }
+
+    /// Where files are, and how large all may be together.
+    pub(crate) fn bounds(&self) -> (&std::path::Path, u64) {
+        self.claim.bounds()
+    }
+
+    /// It grows no more.
+    pub(crate) fn finish(self) -> Spool {
+        let Self { memory, file, file_bytes, claim: _claim, .. } = self;
+        Spool { kept: Rc::new(Kept { memory, file, file_bytes, _claim }), at: 0 }
+    }
+}
+
+/// What has come of a body, and how far it was read.
+#[derive(Clone)]
 pub(crate) struct Spool {
+    kept: Rc<Kept>,
+    at: u64,
+}
+
+struct Kept {
+    /// What is behind the file.
     memory: Vec<u8>,
     file: Option<File>,
-    length: u64,
+    file_bytes: u64,
+    _claim: Claim,
 }
 
 impl Spool {
-    /// All of `incoming`.
-    ///
-    /// # Errors
-    /// The refusal that it ends in; 500 if there is no room for it.
-    pub(crate) async fn fill(incoming: &Incoming, spent: &Spent) -> Result<Self, Refusal> {
-        let mut spool = Self { memory: Vec::new(), file: None, length: 0 };
-        loop {
-            let waiting = spent.wait(Cause::ClientRead);
-            let piece = incoming.read().await?;
-            drop(waiting);
-            let Some(piece) = piece else { break };
-            spool.length += piece.len() as u64;
-            spool.add(piece, spent).await.map_err(|_| no_room())?;
-        }
-        spool.rewind()?;
-        Ok(spool)
-    }
-
-    /// The same of a body that is unpacked. A piece is unpacked by whoever is asked for it, so that
-    /// no more than a few of them are there at once.
-    ///
-    /// # Errors
-    /// As above, and what is wrong with the packed body.
-    pub(crate) async fn unpack(
-        incoming: &Incoming,
-        mut unpacker: Unpacker,
-        spent: &Spent,
-    ) -> Result<Self, Refusal> {
-        let mut spool = Self { memory: Vec::new(), file: None, length: 0 };
-        loop {
-            let waiting = spent.wait(Cause::ClientRead);
-            let packed = incoming.read().await?;
-            drop(waiting);
-            let Some(packed) = packed else { break };
-            for part in packed.chunks(unpacker.piece_bytes()) {
-                let mut piece = Vec::new();
-                unpacker.write(part, &mut piece)?;
-                spool.length += piece.len() as u64;
-                spool.add(piece, spent).await.map_err(|_| no_room())?;
-            }
-        }
-        unpacker.finish()?;
-        spool.rewind()?;
-        Ok(spool)
-    }
-
-    fn rewind(&mut self) -> Result<(), Refusal> {
-        let Some(file) = &mut self.file else { return Ok(()) };
-        let rewound = file.seek(SeekFrom::Start(0)).map(|_| ());
-        rewound.map_err(|_| Refusal::bad_request("a request body cannot be read again"))
-    }
-
-    async fn add(&mut self, piece: Vec<u8>, spent: &Spent) -> io::Result<()> {
-        if self.file.is_none() && self.memory.len() + piece.len() <= MEMORY_BYTES {
-            self.memory.extend_from_slice(&piece);
-            return Ok(());
-        }
-        let mut file = match self.file.take() {
-            Some(file) => file,
-            None => runtime::file::unnamed()?,
-        };
-        let before = std::mem::take(&mut self.memory);
-        let write = move || {
-            file.write_all(&before)?;
-            file.write_all(&piece)?;
-            Ok::<File, io::Error>(file)
-        };
-        self.file = Some(accounting::blocking(spent, Cause::Disk, write).await??);
-        Ok(())
-    }
-
     /// Its length.
     pub(crate) fn length(&self) -> u64 {
-        self.length
+        self.kept.file_bytes + self.kept.memory.len() as u64
     }
 
-    /// The same once more, as long as nothing of it was read.
-    ///
-    /// # Errors
-    /// When the process has no descriptor left.
-    pub(crate) fn again(&self) -> io::Result<Self> {
-        let file = self.file.as_ref().map(File::try_clone).transpose()?;
-        Ok(Self { memory: self.memory.clone(), file, length: self.length })
-    }
-
-    /// The next piece of it; `None` at the end. What was just written is in memory still, so that
-    /// reading it holds nobody up.
+    /// The next piece of it; `None` at the end. What was just written is in memory still, and what
+    /// is not is asked for ahead, so that reading it holds nobody up.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub(crate) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
-        if !self.memory.is_empty() {
-            return Ok(Some(std::mem::take(&mut self.memory)));
+        let Kept { memory, file, file_bytes, .. } = &*self.kept;
+        if let Some(file) = file
+            && self.at < *file_bytes
+        {
+            if self.at.is_multiple_of(AHEAD_BYTES) {
+                file::will_need(file, self.at, 2 * AHEAD_BYTES);
+            }
+            let piece_bytes = (file_bytes - self.at).min(PIECE_BYTES as u64);
+            let mut piece = vec![0; usize::try_from(piece_bytes).unwrap_or(PIECE_BYTES)];
+            file.read_exact_at(&mut piece, self.at)?;
+            self.at += piece_bytes;
+            return Ok(Some(piece));
         }
-        let Some(file) = &mut self.file else { return Ok(None) };
-        let mut piece = vec![0; PIECE_BYTES];
-        let length = file.read(&mut piece)?;
-        piece.truncate(length);
-        Ok((length > 0).then_some(piece))
+        let at = usize::try_from(self.at - file_bytes).unwrap_or(usize::MAX);
+        let left = memory.get(at..).unwrap_or_default();
+        let piece = &left[..left.len().min(PIECE_BYTES)];
+        self.at += piece.len() as u64;
+        Ok((!piece.is_empty()).then(|| piece.to_vec()))
     }
-}
-
-fn no_room() -> Refusal {
-    let why = "there is no room to keep a request body without a length";
-    Refusal::new(Status::INTERNAL_SERVER_ERROR, why)
 }

@@ -151,6 +151,10 @@ pub(crate) struct ServerDraft {
     pub(crate) status: crate::modules::status::Settings,
     /// Processes that are managed.
     pub(crate) fcgid: crate::modules::fcgid::ServerSettings,
+    /// `CGIMaxProcesses`; `None` is `auto`.
+    pub(crate) scripts_max: Option<usize>,
+    /// Request bodies that are kept.
+    pub(crate) spool: crate::script::room::Limits,
 }
 
 /// Providers with settings of their own, by name (`<AuthnProviderAlias>`,
@@ -242,6 +246,17 @@ impl Builder {
         let kind = SectionKind::Directory(Matcher::Wildcard(wildcard::Pattern::literal(folder)));
         let open = vec![Section::new(kind)];
         Self { open, overrides: Some(overrides), ..Self::default() }
+    }
+
+    /// Leave out what is about virtual hosts at ports that nobody listens to.
+    pub(crate) fn settle(&self, said: &mut Vec<Diagnostic>) {
+        let serves_any = !self.server.listen.is_empty();
+        config::diagnostic::settle(said, |port| self.serves(port), serves_any);
+    }
+
+    /// Whether a port is listened to.
+    pub(crate) fn serves(&self, port: u16) -> bool {
+        self.server.listen.iter().any(|address| address.port() == port)
     }
 
     /// The settings that a `.htaccess` file made.

@@ -45,7 +45,8 @@ fn matching(
         let holds = match &condition.expression {
             Some(expression) => expression.holds(lookup, None).map_err(|text| {
                 let text = format!("Failed to evaluate <If > condition: {text}");
-                Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).id(1357).at_error()
+                let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text.clone());
+                failure.id(1357).at_error().recurring(text)
             })?,
             None => true,
         };

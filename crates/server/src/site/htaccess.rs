@@ -238,7 +238,8 @@ fn length(nodes: &[Node]) -> usize {
 /// An error in the file: every request below the folder fails until it is mended.
 fn refused(name: &str, text: &str) -> Failure {
     let text = format!("{name}: {text}");
-    Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).level(Level::Alert)
+    let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text.clone());
+    failure.level(Level::Alert).recurring(text)
 }
 
 fn unreadable(path: &[u8], folder: &[u8], reason: &str) -> Failure {
@@ -247,7 +248,8 @@ fn unreadable(path: &[u8], folder: &[u8], reason: &str) -> Failure {
         "{path} pcfg_openfile: unable to check htaccess file, ensure it is readable and that \
          '{folder}/' is executable ({reason})"
     );
-    Failure::new(Status::FORBIDDEN, "core", text)
+    Failure::new(Status::FORBIDDEN, "core", text.clone())
+        .recurring(text)
         .id(529)
         .level(Level::Crit)
         .remark("Server unable to read htaccess file, denying access to be safe")

@@ -69,7 +69,7 @@ impl Language {
             modules: &self.modules,
             is_modular: false,
             has_directive: &|name, _| matches!(self.index.find(name), Found::Row(_)),
-            guards: modules::GUARDS,
+            guards: modules::guards::GUARDS,
             server_root: self.server_root.clone(),
             version: identity::VERSION,
             bytes_max: EXPANDED_BYTES_MAX,

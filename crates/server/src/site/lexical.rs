@@ -26,7 +26,7 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
 }
 
 /// The absolute `path` below `/`, without `.`, `..`, doubled and final slashes. A slash at its end
-/// stays, since it tells a folder.
+/// stays, since it tells a folder, and a dot at its end says the same.
 pub(crate) fn below_root(path: &[u8]) -> Vec<u8> {
     let mut parts: Vec<&[u8]> = Vec::new();
     for part in path.split(|byte| *byte == b'/') {
@@ -37,7 +37,7 @@ pub(crate) fn below_root(path: &[u8]) -> Vec<u8> {
         }
     }
     let mut below = parts.join(&b'/');
-    if path.ends_with(b"/") && !below.is_empty() {
+    if (path.ends_with(b"/") || path.ends_with(b"/.")) && !below.is_empty() {
         below.push(b'/');
     }
     below
@@ -59,6 +59,21 @@ fn is_normal(path: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_asks_for_a_folder_still_does_below_the_root() {
+        for (path, below) in [
+            ("/a/b", "a/b"),
+            ("a//b", "a/b"),
+            ("/a/b//", "a/b/"),
+            ("/a/./b/.", "a/b/"),
+            ("/a/b/./", "a/b/"),
+            ("/./", ""),
+            ("/.", ""),
+        ] {
+            assert_eq!(below_root(path.as_bytes()), below.as_bytes(), "{path}");
+        }
+    }
 
     #[test]
     fn all_spellings_of_a_path_become_one() {

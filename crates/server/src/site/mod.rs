@@ -81,6 +81,8 @@ pub(crate) struct Site {
     pub(crate) status: modules::status::Settings,
     /// Processes that are managed.
     pub(crate) fcgid: modules::fcgid::ServerSettings,
+    pub(crate) scripts_max: Option<usize>,
+    pub(crate) spool: crate::script::room::Limits,
 }
 
 impl Site {
@@ -130,6 +132,8 @@ impl Site {
             proxy_protocol: server.proxy_protocol.clone(),
             status: server.status,
             fcgid: server.fcgid.clone(),
+            scripts_max: server.scripts_max,
+            spool: server.spool.clone(),
             hosts,
             phases: modules::phases(loaded),
             tree: server.tree.clone(),

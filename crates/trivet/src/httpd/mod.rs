@@ -67,7 +67,13 @@ pub(crate) fn run(program: &str, words: &[String], manager: Manager) -> Result<i
     }
     match Configured::read(&httpd) {
         Ok(configured) => {
-            complain(&configured.text);
+            // A running server is told to read again what `-t` has just been asked about.
+            let is_told = options.control.is_some_and(|control| control != Control::Start);
+            match is_told {
+                true => complain(&configured.repeated()),
+                false => complain(&configured.text),
+            }
+            complain(&configured.summary);
             if httpd.shows_warnings() {
                 complain(&sizes(configured.mpm()));
             }

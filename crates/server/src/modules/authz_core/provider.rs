@@ -187,8 +187,8 @@ fn check_expression(
         Ok(false) => Ok(Verdict::Denied),
         Err(error) => {
             let text = format!("Error evaluating expression in 'Require expr': {error}");
-            let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "authz_core", text);
-            Err(failure.id(2320).at_error().into())
+            let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "authz_core", text.clone());
+            Err(failure.id(2320).at_error().recurring(text).into())
         }
     }
 }
@@ -205,7 +205,7 @@ pub(crate) fn words(
         Ok(value) => Some(auth_text::words(&value).collect()),
         Err(error) => {
             let text = format!("{what}: Can't evaluate require expression: {error}");
-            lookup.log(Level::Error, module, Some(id), &text);
+            lookup.log_recurring(Level::Error, module, Some(id), &text);
             None
         }
     }

@@ -14,13 +14,13 @@ use crate::modules::mime;
 use crate::phase::{self, Stop};
 use crate::question;
 use crate::representation;
-use crate::resolve::{self, Policies};
+use crate::resolve::{self, LinkPolicy, Policies};
 use crate::response::Response;
 use crate::server::Server;
 use crate::site::settings::Settings;
 use crate::walk;
 use message::{Method, Status};
-use runtime::file::{self, Kind};
+use runtime::file::{self, Errno, Kind};
 use scoreboard::Cause;
 use std::fs::File;
 use std::io::Read;
@@ -53,23 +53,39 @@ enum Access {
     Hidden,
 }
 
-/// What the access phase would say of a request of its own. As in httpd the name of a folder is
-/// looked up without a slash behind it (mod_autoindex.c, make_autoindex_entry).
-fn access_now(lookup: &Lookup<'_>, name: &[u8]) -> Access {
+/// What a request of its own would meet. What conditions say needs a whole look-up; so does a
+/// folder, whose index file may be refused (mod_autoindex.c, make_autoindex_entry).
+fn access_now(lookup: &Lookup<'_>, name: &[u8], is_dir: bool) -> Access {
     let Ok(beside) = walk::beside(lookup, name) else { return Access::Denied };
     let walk::Beside { settings, below, url } = &beside;
     if settings.trivet.hides(url) || settings.trivet.hides(below) {
         return Access::Hidden;
     }
-    match admit::would_admit(lookup, &beside) {
-        true => Access::Granted,
-        false => Access::Denied,
+    let is_admitted = match is_dir || !settings.core.ifs.is_empty() {
+        true => is_found(lookup, &beside, is_dir),
+        false => admit::would_admit(lookup, &beside),
+    };
+    if is_admitted { Access::Granted } else { Access::Denied }
+}
+
+/// Whether a look-up of the name, of a folder with its slash, comes to anything but an error.
+fn is_found(lookup: &Lookup<'_>, beside: &walk::Beside, is_dir: bool) -> bool {
+    let slash: &[u8] = if is_dir { b"/" } else { b"" };
+    let mut sub = lookup.sub([&beside.url, slash].concat(), None);
+    sub.place.below = [&beside.below, slash].concat();
+    match phase::look_up_at(lookup, sub, b"") {
+        Ok(_) | Err(Stop::Internal(..)) => true,
+        Err(Stop::Failure(failure)) => !failure.status.is_error(),
+        Err(Stop::Wait) => false,
     }
 }
 
 /// The same, when everything is known that has to be waited for.
-async fn access(lookup: &Lookup<'_>, name: &[u8]) -> Access {
-    question::look(lookup, || access_now(lookup, name)).await.unwrap_or(Access::Denied)
+async fn access(lookup: &Lookup<'_>, folder: &File, name: &[u8]) -> Access {
+    let policies = Policies::Uniform(lookup.settings.core.links());
+    let status = resolve::status_of(folder.as_fd(), name, &policies);
+    let is_dir = status.is_ok_and(|status| status.kind == Kind::Directory);
+    question::look(lookup, || access_now(lookup, name, is_dir)).await.unwrap_or(Access::Denied)
 }
 
 /// What to make a page of, on whichever thread.
@@ -77,7 +93,6 @@ struct Wanted {
     server: Arc<Server>,
     settings: Arc<Settings>,
     folder: File,
-    names: Vec<(Vec<u8>, bool)>,
     /// HeaderName and ReadmeName.
     inserts: [Option<Insertable>; 2],
     uri: Vec<u8>,
@@ -109,7 +124,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     if !lookup.settings.core.lists_directories() {
         return Err(forbidden(lookup).into());
     }
-    let entry = std::mem::replace(&mut lookup.found, Err(file::Errno::NOENT))
+    let entry = std::mem::replace(&mut lookup.found, Err(Errno::NOENT))
         .map_err(|errno| phase::open_failure(lookup, errno))?;
     Ok(Some(Handler::Listing(entry.file)))
 }
@@ -141,7 +156,7 @@ pub(crate) async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Respons
         .and_then(|names| names.map_err(std::io::Error::from));
     let (mut names, folder) = names.map_err(unreadable)?;
     names.truncate(NAMES_MAX);
-    let names = visible(lookup, names).await;
+    let names = visible(lookup, &folder, names).await;
     let inserts = insert::find(lookup, [&options.header_name, &options.readme_name]).await;
     let mut directory = lookup.place.path();
     if !directory.ends_with(b"/") {
@@ -151,16 +166,19 @@ pub(crate) async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Respons
         server: lookup.context.server(),
         settings: settings.clone(),
         folder,
-        names,
         inserts,
         uri: lookup.path.clone(),
         query: lookup.query.clone(),
         directory,
         signature: error_document::signature(lookup, ""),
     };
-    // To sort and to write 50,000 names takes longer than to read them.
-    let body = accounting::blocking(spent, Cause::Disk, move || page(&wanted, &read(&wanted)));
-    let mut response = Response::page(options.content_type(), body.await.map_err(unreadable)?);
+    let read = move || (read(&wanted, names), wanted);
+    let read = accounting::blocking(spent, Cause::Disk, read).await;
+    let (contents, wanted) = read.map_err(unreadable)?;
+    // To sort and to write 50,000 names takes longer than to read them, and 20 MB: no more pages
+    // are made at once than there are cores.
+    let body = accounting::compute(spent, move |_| page(&wanted, &contents)).await;
+    let mut response = Response::page(options.content_type(), body.map_err(unreadable)?);
     // What they say is not compared with conditions of the request, in httpd neither.
     if let Some(status) = &lookup.status
         && options.flags().has(Flags::TRACK_MODIFIED)
@@ -172,13 +190,13 @@ pub(crate) async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Respons
 
 /// Names that may be shown, and whether a request for each would be refused. Others of this thread
 /// get their turn in a folder of many names.
-async fn visible(lookup: &Lookup<'_>, names: Vec<Vec<u8>>) -> Vec<(Vec<u8>, bool)> {
+async fn visible(lookup: &Lookup<'_>, folder: &File, names: Vec<Vec<u8>>) -> Vec<(Vec<u8>, bool)> {
     let mut shown = Vec::with_capacity(names.len());
     for (nth, name) in names.into_iter().enumerate() {
         if nth % NAMES_PER_TURN == NAMES_PER_TURN - 1 {
             runtime::thread::yield_now().await;
         }
-        match access(lookup, &name).await {
+        match access(lookup, folder, &name).await {
             Access::Hidden => {}
             access => shown.push((name, access == Access::Denied)),
         }
@@ -186,18 +204,22 @@ async fn visible(lookup: &Lookup<'_>, names: Vec<Vec<u8>>) -> Vec<(Vec<u8>, bool
     shown
 }
 
-/// Facts of everything that may be shown. A link is shown as what it leads to, and not at all if
-/// it may not be followed: the listing must not tell what a request would not.
-fn read(wanted: &Wanted) -> Contents {
+/// Facts of everything that may be shown. A link is shown as what it leads to. One that may not be
+/// followed is forbidden: without ShowForbidden the listing does not tell what a request would not.
+fn read(wanted: &Wanted, names: Vec<(Vec<u8>, bool)>) -> Contents {
     let Wanted { settings, folder, .. } = wanted;
     let titles = settings.autoindex.flags().has(Flags::SCAN_HTML_TITLES);
     let mut entries = Vec::new();
     let policies = Policies::Uniform(settings.core.links());
-    for (name, is_forbidden) in &wanted.names {
-        let (name, is_forbidden) = (name.clone(), *is_forbidden);
-        let Ok(status) = resolve::status_of(folder.as_fd(), &name, &policies) else {
-            continue;
-        };
+    let shows_forbidden = settings.autoindex.flags().has(Flags::SHOW_FORBIDDEN);
+    for (name, mut is_forbidden) in names {
+        let mut status = resolve::status_of(folder.as_fd(), &name, &policies);
+        if status == Err(Errno::LOOP) && shows_forbidden {
+            is_forbidden = true;
+            let follow = Policies::Uniform(LinkPolicy::Follow);
+            status = resolve::status_of(folder.as_fd(), &name, &follow);
+        }
+        let Ok(status) = status else { continue };
         if status.kind == Kind::Other {
             continue;
         }
@@ -226,18 +248,23 @@ fn start_of(folder: &File, name: &[u8], policies: &Policies<'_>) -> Option<Vec<u
 fn page(wanted: &Wanted, contents: &Contents) -> Vec<u8> {
     let (mime, options) = (&wanted.settings.mime, &wanted.settings.autoindex);
     let found = &contents.entries;
-    let types: Vec<mime::Mime<'_>> =
-        found.iter().map(|entry| mime.mime(&wanted.server.site.types, &entry.name)).collect();
+    // Of all that is known of a name only this is kept: there may be many.
+    let kind = |entry: &Found| {
+        let mime::Mime { content_type, encoding, .. } =
+            mime.mime(&wanted.server.site.types, &entry.name);
+        (content_type, encoding)
+    };
+    let kinds: Vec<_> = found.iter().map(kind).collect();
     let entries: Vec<Entry<'_>> = found
         .iter()
-        .zip(&types)
-        .map(|(entry, mime)| Entry {
+        .zip(&kinds)
+        .map(|(entry, (content_type, encoding))| Entry {
             name: &entry.name,
             is_dir: entry.is_dir,
             size: entry.size,
             mtime_us: entry.mtime_us,
-            content_type: mime.content_type,
-            encoding: mime.encoding.as_deref(),
+            content_type: *content_type,
+            encoding: encoding.as_deref(),
             title: entry.title.as_deref(),
             is_forbidden: entry.is_forbidden,
         })

@@ -1,6 +1,7 @@
 //! What the error log hears of a script while it runs, and what it says there itself.
 
 use super::Flavor;
+use super::relay::Fault;
 use crate::log::errors::Message;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
@@ -77,6 +78,18 @@ impl Log {
     pub(super) fn is_deaf(&self, error: &std::io::Error) {
         let text = [b"Error writing request body to script ", &self.script[..]].concat();
         self.write(Level::Error, Some(2651), error.raw_os_error(), &text);
+    }
+
+    /// Its answer has no end.
+    pub(super) fn broken_off(&self, fault: &Fault) {
+        match fault {
+            Fault::TimedOut => self.timed_out(),
+            Fault::Broken => {
+                let text = [b"Error reading from CGI script ", &self.script[..]].concat();
+                self.write(Level::Error, None, None, &text);
+            }
+            Fault::Script(_) | Fault::Request(_) => {} // of its head, or the client's
+        }
     }
 
     /// It has been silent for too long.

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod log;
+mod manage;
 mod relay;
 mod script_log;
 mod settings;
@@ -17,6 +18,7 @@ use crate::descriptors::Held;
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::errors::os_error_text;
+use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::modules::alias::SCRIPT_HANDLER;
 use crate::modules::core::PathInfo;
@@ -25,7 +27,7 @@ use crate::phase::{self, Stop};
 use crate::representation;
 use crate::response::{Body, Response};
 use crate::script::body::Body as RequestBody;
-use crate::script::environment::environment;
+use crate::script::environment::{environment, tell_body_length};
 use crate::script::{self, answer};
 use crate::site::builder::Builder;
 use crate::table::Table;
@@ -61,6 +63,15 @@ const DESCRIPTORS: u64 = 4;
 /// How long a script is waited for whose answer cannot be used: what it complains about may say
 /// why.
 const SOAK: Duration = Duration::from_secs(1);
+
+/// When a client may ask again that was turned away because too many scripts ran.
+const BUSY_S: u32 = 5;
+
+/// What takes longer to start waits for other scripts to end.
+const QUEUED: Duration = Duration::from_millis(50);
+
+/// How long a script may take to start that makes the page for a 503.
+const PAGE_START_MS: u64 = 500;
 
 /// What the two modules of httpd call things.
 #[derive(Debug)]
@@ -124,10 +135,13 @@ impl Flavor {
         let order = order(lookup, &body);
         let timeout_ms = lookup.settings.cgi.timeout_ms(self.is_daemon);
         let timeout_ms = timeout_ms.unwrap_or(lookup.host.timing.timeout_ms);
+        // The page for a request that found no room does not wait for room once more.
+        let was_refused = lookup.env.get("REDIRECT_STATUS") == Some(b"503");
+        let start_ms = if was_refused { timeout_ms.min(PAGE_START_MS) } else { timeout_ms };
         let mut waits = Waits::new(lookup.request.spent.clone());
         waits.now_for(Some(Cause::BackendConnect));
         let descriptors = Held::several(lookup.context.server(), DESCRIPTORS);
-        let program = self.start(lookup, order, Duration::from_millis(timeout_ms)).await?;
+        let program = self.start(lookup, order, Duration::from_millis(start_ms)).await?;
         let has_log = lookup.host.modules.cgi.log().is_some();
         let kept_bytes = if has_log { lookup.host.modules.cgi.buffer() } else { 0 };
         let log = Log::of(lookup, self);
@@ -208,10 +222,18 @@ impl Flavor {
         let started = async {
             let orders = server.orders().ok_or(io::ErrorKind::NotFound)?;
             let mut program = orders.start(&order).await?;
-            let report = program.report().await?;
+            let report = match runtime::timer::timeout(QUEUED, program.report()).await {
+                Some(report) => report?,
+                None => {
+                    give_slot_back(lookup);
+                    program.report().await?
+                }
+            };
             Ok::<_, io::Error>((program, report))
         };
-        let (error, report) = match runtime::timer::timeout(limit, started).await {
+        let started = runtime::timer::timeout(limit, started).await;
+        take_slot_again(lookup).await;
+        let (error, report) = match started {
             Some(Ok((program, Report::Started(_)))) => return Ok(program),
             Some(Ok((_, report))) => (None, Some(report)),
             Some(Err(error)) => (Some(error), None),
@@ -225,6 +247,12 @@ impl Flavor {
                 let status = Status::SERVICE_UNAVAILABLE;
                 let text = "could not create pipe for stderr";
                 self.complaint(lookup, status, 10176, text).os_error(errno).into()
+            }
+            (_, Some(Report::Busy)) => {
+                // The process that starts scripts has told the log, once for all of them.
+                let status = Status::SERVICE_UNAVAILABLE;
+                let failure = self.complaint(lookup, status, 1257, "too many scripts run already");
+                failure.level(Level::Info).retry_after(BUSY_S).into()
             }
             (_, Some(report)) => self.cannot_run(lookup, &report),
             _ => {
@@ -253,7 +281,7 @@ impl Flavor {
             }
             (false, None) => (1215, format!("stderr from {path}: {text}"), None),
         };
-        let said = Failure::at(crate::log::level::Level::Error, self.name, Some(id), &text);
+        let said = Failure::at(Level::Error, self.name, Some(id), &text);
         let said = match errno {
             Some(errno) if errno != 0 => said.os_error(errno),
             _ => said,
@@ -307,11 +335,13 @@ impl Flavor {
             let name = String::from_utf8_lossy(lookup.file_name()).into_owned();
             let text = String::from_utf8_lossy(text);
             let text = format!("Invalid status line from script '{name}': {text}");
-            lookup.log(crate::log::level::Level::Error, self.name, None, &text);
+            lookup.log(Level::Error, self.name, None, &text);
         }
         if let Some(redirect) = head.redirect() {
             // Whatever else it says is dropped, but it may finish its work.
-            let _ = relay.finish().await;
+            if let Err(fault) = relay.finish().await {
+                relay.log().broken_off(&fault);
+            }
             let stop = redirected(lookup, redirect);
             answer::keep(lookup, head.lasting);
             return Err(stop);
@@ -324,7 +354,10 @@ impl Flavor {
         let is_head = lookup.request.is_head();
         if response.status.is_bodyless() || is_head {
             // The script runs to its end, as it would for anybody else.
-            let _ = relay.finish().await;
+            if let Err(fault) = relay.finish().await {
+                relay.log().broken_off(&fault);
+                response.set("Connection", "close");
+            }
             if is_head {
                 // Nobody says how long it would be.
                 response.body = Body::stream(Answer::of(relay, going_on));
@@ -336,6 +369,23 @@ impl Flavor {
             None => Body::stream(Answer::of(relay, going_on)),
         };
         Ok(response)
+    }
+}
+
+/// Those who wait for other scripts to end must not keep anybody from a slot. A thread of one
+/// connection would have nobody to give it to.
+fn give_slot_back(lookup: &Lookup<'_>) {
+    if let Some(held) = lookup.request.held.borrow().upgrade()
+        && !lookup.context.carries_one()
+    {
+        held.release();
+    }
+}
+
+async fn take_slot_again(lookup: &Lookup<'_>) {
+    let held = lookup.request.held.borrow().upgrade();
+    if let Some(held) = held.filter(|_| !lookup.context.carries_one()) {
+        held.regain(lookup.context, lookup.host.index, &lookup.request).await;
     }
 }
 
@@ -379,8 +429,7 @@ fn order(lookup: &mut Lookup<'_>, body: &RequestBody) -> Order {
     let settings = lookup.settings.clone();
     let mut env = environment(lookup, settings.core.variables());
     if let RequestBody::Spooled(spool) = body {
-        env.set("CONTENT_LENGTH", spool.length().to_string());
-        env.unset("HTTP_TRANSFER_ENCODING");
+        tell_body_length(&mut env, spool.length());
     }
     lookup.env = env;
     let path = lookup.place.path();

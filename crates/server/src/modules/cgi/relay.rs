@@ -167,7 +167,6 @@ impl Relay {
     /// complains about. httpd reads that, too, when the client has its answer (`log_script`).
     async fn attend(mut self) {
         self.end_input();
-        self.talk.body = Body::None;
         self.timer = Timer::new(); // another task waits for it now
         self.heard();
         poll_fn(|task| {
@@ -259,6 +258,7 @@ impl Relay {
     }
 
     fn end_input(&mut self) {
+        self.talk.body = Body::None; // what it takes up is needed no more
         self.program.end_input();
         self.out = (Vec::new(), 0);
         self.is_body_out = true;
@@ -345,9 +345,7 @@ impl Source for Answer {
             relay.heard(); // it could not have said anything meanwhile
         }
         let next = ready!(relay.poll_answer(task)).map_err(|fault| {
-            if matches!(fault, Fault::TimedOut) {
-                relay.talk.log.timed_out();
-            }
+            relay.talk.log.broken_off(&fault);
             io::Error::from(io::ErrorKind::ConnectionReset)
         });
         if matches!(next, Ok(None))

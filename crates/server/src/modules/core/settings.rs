@@ -217,12 +217,12 @@ fn options_of(change: Option<OptionsChange>) -> Options {
     Options((Options::FOLLOW.0 & change.keep) | change.add)
 }
 
-/// FollowSymLinks wins where both are on, as in httpd.
+/// SymLinksIfOwnerMatch holds where both are on, as in httpd (request.c, resolve_symlink).
 fn links(options: Options) -> LinkPolicy {
-    if options.has(Options::FOLLOW) {
-        LinkPolicy::Follow
-    } else if options.has(Options::OWNER_MATCH) {
+    if options.has(Options::OWNER_MATCH) {
         LinkPolicy::OwnerMatch
+    } else if options.has(Options::FOLLOW) {
+        LinkPolicy::Follow
     } else {
         LinkPolicy::Refuse
     }
@@ -331,6 +331,11 @@ impl Settings {
     /// `Options Indexes`.
     pub(crate) fn lists_directories(&self) -> bool {
         self.options().has(Options::INDEXES)
+    }
+
+    /// `Options Includes` or `IncludesNOEXEC`.
+    pub(crate) fn parses_includes(&self) -> bool {
+        self.options().has(Options::INCLUDES)
     }
 
     /// `Options MultiViews`.

@@ -38,11 +38,12 @@ impl Managed {
         self.relay.as_ref().is_some_and(|relay| relay.is_untouched(fault))
     }
 
-    /// Wait until it has ended, whatever it says.
-    pub(super) async fn finish(&mut self) {
-        if let Some(relay) = &mut self.relay {
-            self.is_suspect |= relay.finish().await.is_err();
-        }
+    /// Wait until it has ended, whatever it says; says whether it came to its end.
+    pub(super) async fn finish(&mut self) -> bool {
+        let Some(relay) = &mut self.relay else { return true };
+        let has_ended = relay.finish().await;
+        self.is_suspect |= !has_ended;
+        has_ended
     }
 
     /// What has come of the body, if that is all of it.

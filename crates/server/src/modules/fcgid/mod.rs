@@ -30,7 +30,6 @@ use crate::phase::{self, Stop};
 use crate::representation;
 use crate::response::{Body, Response};
 use crate::script::body::Body as RequestBody;
-use crate::script::spool::Spool;
 use crate::script::{self, answer};
 use crate::site::builder::Builder;
 use config::Module;
@@ -156,7 +155,7 @@ async fn request_body(lookup: &Lookup<'_>) -> Result<RequestBody, Failure> {
     let is_small = said.is_some_and(|length| length <= settings.request_bytes_kept());
     let body = match body {
         RequestBody::Incoming(incoming) if is_small => {
-            RequestBody::Spooled(Spool::fill(&incoming, &lookup.request.spent).await?)
+            RequestBody::whole(lookup, &incoming, None).await?
         }
         body => body,
     };
@@ -239,7 +238,7 @@ fn failed(lookup: &Lookup<'_>, fault: Fault) -> Failure {
         // A process that is silent is as good as one that is gone (fcgid_bridge.c,
         // getsfunc_fcgid_BRIGADE), so that this is no 504.
         other => {
-            Log::of(lookup, Voice::Fcgid).broken_off(&other);
+            Log::of(lookup, Voice::Fcgid).broken_off(&other, "before an answer");
             of_script(lookup, &fastcgi::ScriptHeadParser::new().end_of_output())
         }
     }
@@ -270,7 +269,9 @@ async fn response(
     let is_head = lookup.request.is_head();
     if response.status.is_bodyless() || is_head {
         // The script runs to its end, as it would for anybody else.
-        managed.finish().await;
+        if !managed.finish().await {
+            response.set("Connection", "close"); // as in httpd the client is left
+        }
         if is_head {
             response.body = Body::stream(managed); // nobody says how long it would be
         }

@@ -4,6 +4,7 @@
 
 pub(crate) mod coding;
 pub(crate) mod input;
+pub(crate) mod missing;
 pub(crate) mod recode;
 pub(crate) mod smart;
 
@@ -61,6 +62,7 @@ impl Settings {
 
 /// `SetOutputFilter`
 pub(crate) fn set_output_filter(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    missing::warn(call, call.arg(0));
     builder.settings().filter.output = Some(call.arg(0).to_owned());
     Ok(())
 }
@@ -202,14 +204,14 @@ async fn pass_all(lookup: &Lookup<'_>, mut response: Response) -> Response {
         holds: &|condition, response| {
             condition.holds(lookup, Some(response)).unwrap_or_else(|text| {
                 let text = format!("Error evaluating filter dispatch condition: {text}");
-                lookup.log(Level::Error, "filter", Some(1379), &text);
+                lookup.log_recurring(Level::Error, "filter", Some(1379), &text);
                 false
             })
         },
         coders: &lookup.context.coders,
         notes: &notes,
         spent: &lookup.request.spent,
-        log: &|level, module, id, text| lookup.log(level, module, Some(id), text),
+        log: &|level, module, id, text| lookup.log_recurring(level, module, Some(id), text),
     };
     finish(settings, &facts, response).await
 }

@@ -229,6 +229,11 @@ async fn next_input(state: &mut State, count: usize) -> io::Result<Input> {
             Some(Piece::Stream(mut source)) => {
                 let ready = poll_fn(|task| Poll::Ready(source.poll_next(task))).await;
                 let next = match ready {
+                    // What came before is the client's.
+                    Poll::Ready(Err(error)) if state.is_dirty => {
+                        state.pieces.push_front(Piece::Stream(Box::new(Broken(Some(error)))));
+                        return Ok(Input::Pause);
+                    }
                     Poll::Ready(next) => next?,
                     // What is there must not wait in the coder for what may come much later.
                     Poll::Pending if state.is_dirty => {

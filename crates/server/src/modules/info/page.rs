@@ -66,7 +66,7 @@ pub(super) async fn html(lookup: &Lookup<'_>, query: Option<&str>) -> Result<Vec
             server(lookup, &mut out);
         }
         if is_part("hooks") {
-            hooks(lookup, &mut out);
+            hooks(lookup, &loaded, &mut out);
         }
         if is_part("providers") {
             mark(&mut out, "<h2><a name=\"providers\">Providers</a></h2>\n<dl></dl>\n<hr />\n");
@@ -172,17 +172,16 @@ fn server(lookup: &Lookup<'_>, out: &mut Vec<u8>) {
 }
 
 /// The hooks of the phases of a request; what happens at the start of httpd has no hooks here.
-fn hooks(lookup: &Lookup<'_>, out: &mut Vec<u8>) {
+fn hooks(lookup: &Lookup<'_>, loaded: &[Loaded], out: &mut Vec<u8>) {
     mark(out, "<h2><a name=\"startup_hooks\">Startup Hooks</a></h2>\n<dl></dl>\n<hr />\n");
     mark(out, "<h2><a name=\"request_hooks\">Request Hooks</a></h2>\n<dl>");
     let is_alone = lookup.query.is_some();
     let link = if is_alone { '?' } else { '#' };
-    let names = modules::modular_names();
     for (phase, symbols) in modules::hooks() {
         mark(out, &format!("<dt><strong>{phase}:</strong>\n <br /><tt>\n"));
         for symbol in symbols {
-            let Some(name) = names.iter().find(|name| name.symbol == symbol) else { continue };
-            let file = name.file;
+            let module = loaded.iter().find(|module| module.symbol == symbol);
+            let Some(Loaded { file, .. }) = module else { continue };
             let text = format!("&nbsp;&nbsp; 10 <a href=\"{link}{file}\">{file}</a> <br/>");
             mark(out, &text);
         }

@@ -1,6 +1,7 @@
 //! The directives of mime.
 
 use super::Attribute;
+use crate::modules::filter::missing;
 use crate::site::builder::Builder;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
@@ -100,6 +101,7 @@ fn add_input_filter(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn add_output_filter(builder: &mut Builder, call: &Call<'_>) -> Done {
+    missing::warn(call, call.arg(0));
     add(builder, call, Attribute::OutputFilter)
 }
 

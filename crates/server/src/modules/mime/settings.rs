@@ -102,6 +102,14 @@ impl Settings {
     }
 
     /// `ForceType image/gif` or `ForceType none`.
+    /// What ForceType says, to folders as well.
+    pub(crate) fn forced_type(&self) -> Option<&str> {
+        match &self.force_type {
+            Some(ForceType::Type(forced)) => Some(forced),
+            _ => None,
+        }
+    }
+
     pub(crate) fn set_force_type(&mut self, media_type: &str) {
         let is_off = media_type.eq_ignore_ascii_case("none");
         self.force_type =
@@ -157,7 +165,7 @@ impl Settings {
         if mime.languages.is_empty() {
             mime.languages.extend(self.default_language.as_deref());
         }
-        if let Some(ForceType::Type(forced)) = &self.force_type {
+        if let Some(forced) = self.forced_type() {
             mime.content_type = Some(forced);
             mime.charset = None; // core sets the whole field, after mod_mime
         }

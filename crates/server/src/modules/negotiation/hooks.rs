@@ -376,6 +376,10 @@ fn log_stop(map: &Lookup<'_>, path: &str, stop: &type_map::Stop) {
 pub(crate) fn map(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
     let name = handler::effective(lookup)?;
     let is_map = name.is_some_and(|name| name == MAP_HANDLER || name == MAP_TYPE);
+    if is_map && matches!(lookup.found, Err(Errno::NOENT)) && lookup.forward.is_none() {
+        // Whatever the method is, a list that is not there has no variants.
+        return Err(phase::open_failure(lookup, Errno::NOENT).into());
+    }
     if !is_map || !phase::is_file(lookup) {
         return Ok(None);
     }
@@ -416,9 +420,8 @@ fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Handler, Stop> {
     };
     let source = Rc::new(Representation::new(entry, lookup, origin)?);
     let validators = Validators { etag: None, last_modified_s: Some(source.last_modified_s) };
-    let request = lookup.request.clone();
-    let conditions = files::conditions(&request.view(), request.start_us.div_euclid(1_000_000));
-    let mut answer = match evaluate(&conditions, &validators, method != Method::Post) {
+    let mut answer = match evaluate(&files::conditions(lookup), &validators, method != Method::Post)
+    {
         Condition::Proceed => Response::new(Status::OK).field("Accept-Ranges", "bytes"),
         Condition::NotModified => Response::new(Status::NOT_MODIFIED),
         Condition::PreconditionFailed => {

@@ -10,6 +10,7 @@ use crate::log::level::Level;
 use crate::log::ration::Ration;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
+use crate::request::Request;
 use crate::response::{Body, Response};
 use crate::script::{self, answer};
 use crate::server::Server;
@@ -18,6 +19,7 @@ use fastcgi::record::Kind;
 use message::Status;
 use std::fmt;
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Where lines go that come while the answer is on its way.
@@ -26,15 +28,16 @@ pub(crate) struct Log {
     host: usize,
     client: SocketAddr,
     voice: Voice,
+    request: Rc<Request>,
     /// For the complaints of one request.
     ration: Ration,
 }
 
 /// In whose words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Voice {
-    /// mod_proxy_fcgi's.
-    Proxy,
+    /// mod_proxy_fcgi's, of a request to this application.
+    Proxy(Arc<Target>),
     /// mod_fcgid's.
     Fcgid,
 }
@@ -43,13 +46,14 @@ impl Log {
     pub(crate) fn of(lookup: &Lookup<'_>, voice: Voice) -> Self {
         let client = SocketAddr::new(lookup.client(), lookup.request.client.port());
         let (server, host) = (lookup.context.server(), lookup.host.index);
-        Self { server, host, client, voice, ration: Ration::default() }
+        let request = lookup.request.clone();
+        Self { server, host, client, voice, request, ration: Ration::default() }
     }
 
     /// What the application has written to its standard error.
     pub(crate) fn error(&mut self, text: &[u8]) {
         match self.voice {
-            Voice::Proxy => self.complain(Some(1071), &[b"Got error '", text, b"'"]),
+            Voice::Proxy(_) => self.complain(Some(1071), &[b"Got error '", text, b"'"]),
             Voice::Fcgid => {
                 // fcgid_bucket.c, fcgid_header_bucket_read
                 let lines = text.split(|byte| matches!(byte, b'\r' | b'\n'));
@@ -61,7 +65,7 @@ impl Log {
     }
 
     pub(crate) fn unknown(&mut self, kind: Kind) {
-        if self.voice == Voice::Proxy {
+        if matches!(self.voice, Voice::Proxy(_)) {
             self.complain(Some(1072), &[format!("Got bogus record {}", kind.0).as_bytes()]);
         }
     }
@@ -74,16 +78,19 @@ impl Log {
         }
     }
 
-    /// The answer ends before its end.
-    pub(crate) fn broken_off(&self, fault: &Fault) {
-        match self.voice {
-            Voice::Proxy => {
-                let text = format!("Error dispatching request to : ({})", words(fault));
+    /// The answer to the request has no end; and how far it came.
+    pub(crate) fn broken_off(&self, fault: &Fault, progress: &str) {
+        let line = String::from_utf8_lossy(self.request.view().request_line());
+        let tried = format!("[{line}, {progress}]");
+        match &self.voice {
+            Voice::Proxy(target) => {
+                let (shown, why) = (target.shown(), words(fault));
+                let text = format!("Error dispatching request to {shown}: ({why}) {tried}");
                 self.write(Some(1075), text.as_bytes());
             }
             Voice::Fcgid => {
                 let (os_error, text) = fcgid_words(fault);
-                self.write_with(None, os_error, text.as_bytes());
+                self.write_with(None, os_error, format!("{text} {tried}").as_bytes());
             }
         }
     }
@@ -95,7 +102,7 @@ impl Log {
     fn write_with(&self, id: Option<u32>, os_error: Option<i32>, text: &[u8]) {
         let Some(host) = self.server.site.hosts.get(self.host) else { return };
         let (name, level) = match self.voice {
-            Voice::Proxy => (NAME, Level::Error),
+            Voice::Proxy(_) => (NAME, Level::Error),
             Voice::Fcgid => ("fcgid", Level::Warn),
         };
         let message = Message::new(name, level, id, text).about(Some(self.client));
@@ -110,7 +117,7 @@ impl Drop for Log {
         let most = Ration::MEBIBYTES;
         let text = format!("more than {most} MiB of errors: {bytes} bytes were not logged");
         match self.voice {
-            Voice::Proxy => self.write(Some(1071), format!("Got error '{text}'").as_bytes()),
+            Voice::Proxy(_) => self.write(Some(1071), format!("Got error '{text}'").as_bytes()),
             Voice::Fcgid => self.write(None, format!("mod_fcgid: stderr: {text}").as_bytes()),
         }
     }
@@ -148,6 +155,7 @@ fn words(fault: &Fault) -> String {
             "the application closed the connection: it was ended, or has crashed".into()
         }
         Fault::Protocol(fault) => fault.to_string(),
+        Fault::Refused(status) => format!("the application refuses the request: {status}"),
         Fault::Script(fault) => String::from_utf8_lossy(&fault.message(b"")).into_owned(),
         Fault::Request(refusal) => refusal.why.to_owned(),
     }
@@ -193,7 +201,7 @@ pub(super) fn failure(tried: &Tried<'_>, fault: Fault) -> Failure {
         Fault::Full(_, status) => {
             let text =
                 format!("FCGI: failed to acquire connection for ({shown}): {text} [{tried}]");
-            new(status, 941, text)
+            new(status, 941, text).recurring(shown)
         }
         Fault::TimedOut(ms, crowd) => {
             let why = crowd.unwrap_or_else(|| "the script takes longer than Timeout".to_owned());
@@ -206,6 +214,10 @@ pub(super) fn failure(tried: &Tried<'_>, fault: Fault) -> Failure {
         Fault::Closed | Fault::Broken(_) | Fault::Unread => {
             let text = format!("Failed to read FastCGI header from {shown}: {text} [{tried}]");
             new(Status::SERVICE_UNAVAILABLE, 1067, text)
+        }
+        Fault::Refused(_) => {
+            let text = format!("Error dispatching request to {shown}: ({text}) [{tried}]");
+            new(Status::SERVICE_UNAVAILABLE, 1075, text)
         }
         Fault::Protocol(fault) => new(
             Status::SERVICE_UNAVAILABLE,
@@ -244,7 +256,9 @@ pub(super) async fn response(
     let has_body = !response.status.is_bodyless() && !lookup.request.is_head();
     if !has_body {
         // The script runs to its end, as it would for anybody else.
-        let _ = relay.finish().await;
+        if !relay.finish().await {
+            response.set("Connection", "close"); // as in httpd the client is left
+        }
         if lookup.request.is_head() {
             response.body = Body::source(relay); // nobody says how long it would be
         }

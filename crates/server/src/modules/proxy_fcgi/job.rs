@@ -16,7 +16,7 @@ use crate::phase::Stop;
 use crate::pool::{Lease, Options};
 use crate::response::Response;
 use crate::script::body::Body;
-use crate::script::environment::environment;
+use crate::script::environment::{environment, tell_body_length};
 use crate::script::template::{Sent, Template};
 use crate::table::Table;
 use config::args;
@@ -77,7 +77,7 @@ pub(crate) struct Answer {
 impl Work {
     /// Of a request. A body whose length nobody says is read to its end.
     pub(crate) async fn of(lookup: &Lookup<'_>) -> Result<Self, Stop> {
-        let unpacker = Unpacker::of(lookup).filter(|_| !lookup.has_lost_body);
+        let unpacker = Unpacker::of(lookup).filter(|_| !lookup.is_error_document);
         let unpacked = unpacker.as_ref().map(|unpacker| unpacker.coding_left.clone());
         let body = Body::through(lookup, unpacker).await.map_err(Failure::from)?;
         // To ask again does no harm, and nothing of the request is lost.
@@ -105,15 +105,6 @@ impl Work {
     pub(crate) fn is_safe(&self) -> bool {
         self.is_safe
     }
-
-    /// The body for one more try; what was read of it before is gone.
-    fn body(&self) -> Result<Body, Fault> {
-        Ok(match &self.body {
-            Body::None => Body::None,
-            Body::Incoming(incoming) => Body::Incoming(incoming.clone()),
-            Body::Spooled(spool) => Body::Spooled(spool.again().map_err(Fault::Broken)?),
-        })
-    }
 }
 
 impl Answer {
@@ -129,7 +120,7 @@ impl Answer {
         if is_first && lookup.settings.proxy.overrides(status.code()) {
             answer::keep_lasting(lookup, &mut self.head);
             // As in httpd the script runs to its end.
-            let _ = self.relay.finish().await;
+            self.relay.finish().await;
             let mut failure = Failure::new(status, "proxy", "");
             failure.status_line = self.head.status.map(|status| status.line().into_owned());
             return Err(failure.into());
@@ -176,6 +167,10 @@ impl Job {
                     failed.log(lookup);
                     worker.leave_alone(lookup);
                 }
+                if worker.is_none() && failed.is_unreachable {
+                    // What is left alone says so once a while; to others everybody comes.
+                    failed.failure = failed.failure.recurring(self.target.shown());
+                }
                 Err(failed.failure.into())
             }
         }
@@ -184,7 +179,8 @@ impl Job {
     /// It was not there a moment ago (`ap_proxy_acquire_connection`).
     fn left_alone(&self) -> Failure {
         let text = format!("FCGI: disabled connection for ({})", self.target.name());
-        Failure::new(Status::SERVICE_UNAVAILABLE, "proxy", text).id(940).at_error()
+        let failure = Failure::new(Status::SERVICE_UNAVAILABLE, "proxy", text.clone());
+        failure.id(940).at_error().recurring(text)
     }
 
     /// Ask for an answer. A request that does no harm is sent again if the application went away
@@ -215,7 +211,7 @@ impl Job {
         loop {
             let mut waits = Waits::new(lookup.request.spent.clone());
             waits.now_for(Some(Cause::BackendConnect));
-            let talk = self.talk(lookup, work.body().map_err(unsent)?);
+            let talk = self.talk(lookup, work.body.again());
             let (options, acquire_ms) = self.options();
             // Without a limit of its own httpd would have connected and waited for an answer.
             let (limit_ms, status) = match acquire_ms {
@@ -270,7 +266,7 @@ impl Job {
         let timeout_ms = own.and_then(|own| own.timeout_ms).or(of_host);
         let timeout_ms = timeout_ms.unwrap_or(lookup.host.timing.timeout_ms);
         let connect_ms = own.and_then(|own| own.connect_ms).unwrap_or(timeout_ms);
-        let log = answer::Log::of(lookup, answer::Voice::Proxy);
+        let log = answer::Log::of(lookup, answer::Voice::Proxy(self.target.clone()));
         Talk { body, timeout_ms, connect_ms, is_patient: self.is_patient, log }
     }
 
@@ -339,11 +335,10 @@ impl Job {
 fn tell_length(lookup: &Lookup<'_>, body: &Body, env: &mut Table) {
     let length = match body {
         Body::Spooled(spool) => spool.length(),
-        Body::None if lookup.has_lost_body && lookup.request.body() != BodyLength::None => 0,
-        Body::None | Body::Incoming(_) => return,
+        Body::None if lookup.is_error_document && lookup.request.body() != BodyLength::None => 0,
+        Body::None | Body::Incoming(_) | Body::Gathered(_) => return,
     };
-    env.set("CONTENT_LENGTH", length.to_string());
-    env.unset("HTTP_TRANSFER_ENCODING");
+    tell_body_length(env, length);
 }
 
 /// Why a request is sent again.

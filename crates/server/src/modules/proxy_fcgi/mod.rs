@@ -7,6 +7,7 @@
 
 pub(crate) mod answer;
 mod connect;
+mod fault;
 mod job;
 pub(crate) mod relay;
 mod settings;

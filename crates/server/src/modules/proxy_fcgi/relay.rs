@@ -3,15 +3,14 @@
 
 use super::answer::Log;
 use super::connect::connect;
+pub(crate) use super::fault::Fault;
 use super::tries::Listener;
 use crate::accounting::Waits;
-use crate::pool::{Full, Lease};
+use crate::pool::Lease;
 use crate::response::Source;
-use crate::script::body::{Body, BodyFault};
-use fastcgi::record::HEADER_BYTES;
-use fastcgi::{Complete, Event, Exchange, ScriptFault, ScriptHead, ScriptHeadParser};
-use http1::Refusal;
-use message::Status;
+use crate::script::body::Body;
+use fastcgi::record::{EndRequest, HEADER_BYTES, ProtocolStatus};
+use fastcgi::{Complete, Event, Exchange, ScriptHead, ScriptHeadParser};
 use runtime::backend::Address;
 use runtime::{Backend, clock};
 use scoreboard::Cause;
@@ -39,39 +38,6 @@ const UNREAD_MS: u64 = 200;
 
 /// One that goes away within this time without a word has hardly begun: another one may be asked.
 const UNTOUCHED_MS: u64 = 1000;
-
-/// Why there is no answer.
-#[derive(Debug)]
-pub(crate) enum Fault {
-    /// Nobody listens.
-    Unreachable(io::Error),
-    /// Nobody gave up a connection for us; and what that is for the client.
-    Full(Full, Status),
-    /// It did not accept, or said nothing, for so many milliseconds; and what it does meanwhile, if
-    /// that is known.
-    TimedOut(u64, Option<String>),
-    /// The child that has the connection has not even read the request.
-    Unread,
-    /// The connection ended before the answer did.
-    Closed,
-    /// The connection broke.
-    Broken(io::Error),
-    /// What came is not FastCGI.
-    Protocol(fastcgi::Fault),
-    /// What came is not the answer of a script.
-    Script(ScriptFault),
-    /// The body of the request is at fault.
-    Request(Refusal),
-}
-
-impl From<BodyFault> for Fault {
-    fn from(fault: BodyFault) -> Self {
-        match fault {
-            BodyFault::Refused(refusal) => Self::Request(refusal),
-            BodyFault::Lost(error) => Self::Broken(error),
-        }
-    }
-}
 
 /// What is needed besides the connection.
 pub(crate) struct Talk {
@@ -112,6 +78,10 @@ pub(crate) struct Relay {
     may_be_unread: bool,
     /// What has come of it.
     ready: Vec<u8>,
+    /// What has come of it in all.
+    came: u64,
+    /// Why nothing follows what is ready, where that is not its end.
+    fault: Option<Fault>,
     waits: Waits,
     /// What is waited for while the application is silent.
     cause: Cause,
@@ -181,6 +151,8 @@ impl Relay {
             out: (bytes, 0),
             sent: 0,
             ready: Vec::new(),
+            came: 0,
+            fault: None,
             waits,
             cause: Cause::BackendFirstByte,
         }
@@ -222,8 +194,26 @@ impl Relay {
                 bytes.append(&mut self.ready);
                 self.ready = bytes;
                 self.cause = Cause::BackendBody;
-                return Ok(head);
+                return match self.end_before_body().await {
+                    Some(fault) => Err(fault),
+                    None => Ok(head),
+                };
             }
+        }
+    }
+
+    /// A head alone, behind which the application has gone away already, is no answer.
+    async fn end_before_body(&mut self) -> Option<Fault> {
+        if self.is_ended || !self.ready.is_empty() {
+            return None;
+        }
+        match poll_fn(|task| Poll::Ready(self.poll_answer(task))).await {
+            Poll::Ready(Ok(bytes)) => {
+                self.ready = bytes.unwrap_or_default();
+                None
+            }
+            Poll::Ready(Err(fault)) => Some(fault),
+            Poll::Pending => None,
         }
     }
 
@@ -232,10 +222,28 @@ impl Relay {
         self.is_ended.then(|| std::mem::take(&mut self.ready))
     }
 
-    /// Wait until the application has ended, whatever it says.
-    pub(crate) async fn finish(&mut self) -> Result<(), Fault> {
-        while poll_fn(|task| self.poll_answer(task)).await?.is_some() {}
-        Ok(())
+    /// Wait until the application has ended, whatever it says; says whether it came to its end.
+    pub(crate) async fn finish(&mut self) -> bool {
+        loop {
+            match poll_fn(|task| self.poll_answer(task)).await {
+                Ok(Some(_)) => {}
+                Ok(None) => return true,
+                Err(fault) => {
+                    self.broken_off(&fault);
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Say why the answer has no end.
+    fn broken_off(&self, fault: &Fault) {
+        let is_cut = matches!(fault, Fault::Closed | Fault::Broken(_));
+        let place = match is_cut && self.exchange.is_within_record() {
+            true => ", in the middle of a record",
+            false => "",
+        };
+        self.talk.log.broken_off(fault, &format!("after {} bytes of output{place}", self.came));
     }
 
     /// The next piece of the answer; `None` at its end.
@@ -254,8 +262,12 @@ impl Relay {
                 self.waits.now_for(None);
                 return Poll::Ready(Ok(None));
             }
+            if let Some(fault) = self.fault.take() {
+                self.waits.now_for(None);
+                return Poll::Ready(Err(fault));
+            }
             match self.poll_receive(task) {
-                Poll::Ready(received) => received?,
+                Poll::Ready(()) => {}
                 Poll::Pending => {
                     let cause = if is_for_client { Cause::ClientRead } else { self.cause };
                     self.waits.now_for(Some(cause));
@@ -314,6 +326,7 @@ impl Relay {
                 Poll::Ready(None) => {
                     self.out.0.extend_from_slice(&self.exchange.end_stdin());
                     self.is_body_out = true;
+                    self.talk.body = Body::None; // what it takes up is needed no more
                 }
                 Poll::Pending => return Ok(true),
             }
@@ -322,15 +335,15 @@ impl Relay {
     }
 
     /// Receive once, and keep what is for the client.
-    fn poll_receive(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Fault>> {
+    fn poll_receive(&mut self, task: &mut task::Context<'_>) -> Poll<()> {
         BUFFER.with_borrow_mut(|buffer| {
             buffer.resize(READ_BYTES, 0);
-            let length = match ready!(self.poll_read(task, buffer)) {
-                Ok(0) => return Poll::Ready(Err(Fault::Closed)),
-                Ok(length) => length,
-                Err(error) => return Poll::Ready(Err(Fault::Broken(error))),
-            };
-            Poll::Ready(self.take_in(&buffer[..length]))
+            match ready!(self.poll_read(task, buffer)) {
+                Ok(0) => self.fault = Some(Fault::Closed),
+                Ok(length) => self.take_in(&buffer[..length]),
+                Err(error) => self.fault = Some(Fault::Broken(error)),
+            }
+            Poll::Ready(())
         })
     }
 
@@ -347,8 +360,9 @@ impl Relay {
         Poll::Ready(read)
     }
 
-    /// What has come: for the client, or for the log.
-    fn take_in(&mut self, input: &[u8]) -> Result<(), Fault> {
+    /// What has come: for the client, or for the log. What came before a fault is the client's, as
+    /// it would be if it had come in a piece of its own.
+    fn take_in(&mut self, input: &[u8]) {
         if std::mem::take(&mut self.may_be_unread) {
             self.heard(); // from now on it has its whole time
         }
@@ -356,25 +370,47 @@ impl Relay {
         let before = self.ready.len();
         let mut at = 0;
         loop {
-            let step = self.exchange.receive(&input[at..]).map_err(Fault::Protocol)?;
+            let step = match self.exchange.receive(&input[at..]) {
+                Ok(step) => step,
+                Err(fault) => {
+                    self.fault = Some(Fault::Protocol(fault));
+                    break;
+                }
+            };
             at += step.used;
             match step.event {
                 Some(Event::Stdout(bytes)) => self.ready.extend_from_slice(bytes),
                 Some(Event::Stderr(text)) => self.talk.log.error(text),
                 Some(Event::Unknown(kind)) => self.talk.log.unknown(kind),
-                Some(Event::StdoutEnd | Event::End(_)) => self.is_ended = true,
+                Some(Event::StdoutEnd) => self.is_ended = true,
+                Some(Event::End(end)) => self.take_end(end),
                 None => break,
             }
         }
+        self.came += (self.ready.len() - before) as u64;
         // Complaints keep no application alive that does nothing else. The executor lets a task
         // read so often only, so that the time is looked at whatever comes.
         if self.ready.len() > before {
             self.heard();
         }
         if self.is_ended {
+            // The answer is whole, and the client's; but nobody else has the connection.
+            if let Some(fault) = self.fault.take() {
+                self.broken_off(&fault);
+            }
             self.let_go();
         }
-        Ok(())
+    }
+
+    /// The application says that the request is over. One that it did not take has no answer; to
+    /// httpd that is an empty one. Behind an answer it is said, and the connection not kept.
+    fn take_end(&mut self, end: EndRequest) {
+        let is_refused = end.protocol_status != ProtocolStatus::REQUEST_COMPLETE;
+        let is_empty = self.came == 0 && self.ready.is_empty() && !self.is_ended;
+        self.is_ended = !(is_refused && is_empty);
+        if is_refused {
+            self.fault = Some(Fault::Refused(end.protocol_status));
+        }
     }
 
     /// The answer has ended, and what came with its end was read: another request may have the
@@ -431,7 +467,7 @@ impl Source for Relay {
 
     fn poll_next(&mut self, task: &mut task::Context<'_>) -> Poll<io::Result<Option<Vec<u8>>>> {
         self.poll_answer(task).map_err(|fault| {
-            self.talk.log.broken_off(&fault);
+            self.broken_off(&fault);
             io::Error::from(io::ErrorKind::ConnectionReset)
         })
     }

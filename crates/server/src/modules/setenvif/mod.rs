@@ -81,16 +81,9 @@ pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
     }
     let Target::Origin { path, .. } = seen.target else { return false };
     let client = seen.client.ip().to_canonical();
-    let path = without_leading_slashes(path);
+    let path = message::path::without_leading_slashes(path);
     let subject = Subject { head: seen.head, path, client, names: None, server: None };
     matches!(class(seen.context, seen.host, &subject), Class::Empty)
-}
-
-/// Of slashes that a path begins with one is left, before any rule sees it: rules for `/private`
-/// are for `//private` as well (ap_parse_uri of protocol.c).
-fn without_leading_slashes(path: &[u8]) -> &[u8] {
-    let slashes = path.iter().take_while(|byte| **byte == b'/').count();
-    &path[slashes.saturating_sub(1)..]
 }
 
 /// Post-read-request hook: the rules of the host. The path is still the one of the request line.
@@ -102,7 +95,7 @@ pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let request = lookup.request.clone();
     // A page for a request that was refused is looked up, too.
     let path = request.framing().ok().and_then(|framing| framing.target.path());
-    let path = without_leading_slashes(path.unwrap_or_default());
+    let path = message::path::without_leading_slashes(path.unwrap_or_default());
     let client = lookup.client_ip.unwrap_or_else(|| request.client.ip().to_canonical());
     let server = Some(request.local.ip().to_canonical());
     let names = Some(&*request.names);

@@ -5,7 +5,7 @@ use crate::site::host::Host;
 use std::collections::HashMap;
 
 /// Of a host that a child claims, and that is none.
-const UNKNOWN: &str = "-";
+pub(super) const UNKNOWN: &str = "-";
 
 /// The name of each host, and which of them are one.
 pub(super) struct Hosts {

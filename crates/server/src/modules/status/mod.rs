@@ -96,7 +96,7 @@ impl Names<'_> {
     /// Name and port of the host that a slot has worked for.
     fn of_host(&self, tally: &TallyView) -> String {
         let place = usize::try_from(tally.host).unwrap_or(usize::MAX);
-        let name = self.hosts.get(place).map_or("-", |host| &host.log_name);
+        let name = self.hosts.get(place).map_or(hosts::UNKNOWN, |host| &host.log_name);
         let port = if tally.port == 0 { self.local.port() } else { tally.port };
         format!("{name}:{port}")
     }

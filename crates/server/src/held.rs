@@ -1,0 +1,104 @@
+//! The request slot of one request: taken when its head is complete, given back while the request
+//! waits for its client (for a body that is on its way, for a slow reader), and taken again when
+//! there is work to do. Who is to wait for whom is not decided here.
+
+use crate::accounting::Spent;
+use crate::context::Context;
+use crate::request::Request;
+use crate::slots::{Place, Slot, Slots};
+use runtime::clock;
+use scoreboard::Cause;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// A request slot while it is held. The request is counted there when it is over.
+pub(crate) struct Held {
+    slot: RefCell<Option<Slot>>,
+    /// Where it is to be counted, until it is.
+    place: RefCell<Option<Place>>,
+    /// What was sent.
+    bytes: Cell<u64>,
+    started_ns: u64,
+    /// Since when the slot is held.
+    since_ns: Cell<u64>,
+    spent: Rc<Spent>,
+}
+
+impl Held {
+    pub(crate) fn new(slot: Slot, request: &Request) -> Self {
+        let spent = request.spent.clone();
+        spent.hold(slot.place());
+        let place = slot.place();
+        Self::at(Some(slot), Some(place), request.start_ns, spent)
+    }
+
+    /// Of a request that needs no slot of these.
+    pub(crate) fn beside(slots: &Rc<Slots>, request: &Request) -> Self {
+        Self::at(None, Some(slots.place()), request.start_ns, request.spent.clone())
+    }
+
+    /// Of a request whose slot was given back already, and which somebody else counts.
+    pub(crate) fn without_slot(spent: Rc<Spent>) -> Self {
+        Self::at(None, None, 0, spent)
+    }
+
+    fn at(slot: Option<Slot>, place: Option<Place>, started_ns: u64, spent: Rc<Spent>) -> Self {
+        let (slot, place) = (RefCell::new(slot), RefCell::new(place));
+        let (bytes, since_ns) = (Cell::new(0), Cell::new(started_ns));
+        Self { slot, place, bytes, started_ns, since_ns, spent }
+    }
+
+    /// Where the time of the request goes.
+    pub(crate) fn spent(&self) -> &Spent {
+        &self.spent
+    }
+
+    /// How much was sent, for the scoreboard.
+    pub(crate) fn set_bytes(&self, bytes: u64) {
+        self.bytes.set(bytes);
+    }
+
+    /// How long ago the request came.
+    pub(crate) fn age_us(&self) -> i64 {
+        let age_ns = clock::monotonic_ns().saturating_sub(self.started_ns);
+        i64::try_from(age_ns / 1000).unwrap_or(i64::MAX)
+    }
+
+    /// Give the slot back, if it is still held.
+    pub(crate) fn release(&self) {
+        if let Some(slot) = self.slot.take() {
+            self.spent.leave();
+            slot.leave(clock::monotonic_ns().saturating_sub(self.since_ns.get()) / 1000);
+        }
+    }
+
+    /// Take a slot again, after everybody who came earlier, if it was given back.
+    pub(crate) async fn regain(&self, context: &Context, host: usize, request: &Request) {
+        if self.slot.borrow().is_some() {
+            return;
+        }
+        let waiting = self.spent.wait(Cause::Slot);
+        let slot = context.slots.acquire().await;
+        drop(waiting);
+        let (at, view) = ((host, request.local.port()), request.view());
+        slot.begin(context, at, request.client, view.request_line(), clock::monotonic_ms());
+        self.spent.hold(slot.place());
+        self.since_ns.set(clock::monotonic_ns());
+        self.place.replace(Some(slot.place()));
+        self.slot.replace(Some(slot));
+    }
+
+    /// The response is sent, as far as it is: count the request.
+    pub(crate) fn end(&self) {
+        if let Some(place) = self.place.take() {
+            place.count(self.bytes.get());
+        }
+        self.release();
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

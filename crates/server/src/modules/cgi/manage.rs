@@ -1,0 +1,40 @@
+//! What the process that starts scripts has to know of the configuration.
+
+use crate::server::Server;
+use crate::{Machine, SHARE_PERCENT};
+
+/// What a script is taken to need where nobody says how many may run: an interpreter with some
+/// libraries.
+const SCRIPT_BYTES: u64 = 16 << 20;
+
+/// Not fewer, however small the machine is, and not more, however large: they share its processors.
+const SCRIPTS_LEAST: usize = 8;
+const SCRIPTS_MOST: usize = 512;
+
+/// Scripts at once, on this machine.
+fn scripts_max(machine: &Machine) -> usize {
+    let bytes = machine.available_bytes.saturating_mul(SHARE_PERCENT) / 100;
+    let of_memory = usize::try_from(bytes / SCRIPT_BYTES).unwrap_or(usize::MAX);
+    of_memory.clamp(SCRIPTS_LEAST, SCRIPTS_MOST)
+}
+
+impl Server {
+    /// `CGIMaxProcesses`, or what this machine has memory for.
+    pub fn scripts_max(&self) -> usize {
+        self.site.scripts_max.unwrap_or_else(|| scripts_max(&Machine::here()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_bounds_the_number_of_scripts() {
+        let of = |megabytes: u64| {
+            let available_bytes = megabytes << 20;
+            scripts_max(&Machine { cores: 2, total_bytes: available_bytes, available_bytes })
+        };
+        assert_eq!([64, 256, 1024, 64 << 10].map(of), [8, 12, 51, 512]);
+    }
+}

@@ -1,0 +1,105 @@
+//! What needs an output filter that there is not: it is never sent as it lies in its file, since
+//! the filter would have taken secrets out or put content in.
+
+use super::Kind;
+use crate::failure::Failure;
+use crate::handler::{self, Handler};
+use crate::lookup::Lookup;
+use crate::modules::files;
+use crate::phase::{self, Stop};
+use config::Call;
+use message::{Method, Status};
+use runtime::file::Errno;
+
+/// Filters of httpd without which the content is the same.
+const HARMLESS: &[&str] = &["NONE", "RATE_LIMIT", "CACHE"];
+
+/// Extensions that stand for pages with server-side includes.
+const INCLUDES: &[&[u8]] = &[b"shtml", b"shtm", b"stm"];
+
+/// Names between `;` of filters that content cannot do without.
+pub(crate) fn missing(names: &str) -> impl Iterator<Item = &str> {
+    let is_harmless = |name: &str| HARMLESS.iter().any(|it| name.eq_ignore_ascii_case(it));
+    let names = names.split(';').map(str::trim).filter(|name| !name.is_empty());
+    names.filter(move |name| Kind::find(name).is_none() && !is_harmless(name))
+}
+
+/// Say at a directive what its filters have for an effect.
+pub(crate) fn warn(call: &Call<'_>, names: &str) {
+    for name in missing(names) {
+        let text = format!(
+            "there is no output filter {name} (DEFLATE, INFLATE and BROTLI_COMPRESS are there): \
+             what it is for is answered 503, since its content is not sent without it"
+        );
+        call.warn(None, text);
+    }
+}
+
+/// Whether there is content that the filter would have seen: a file that is sent or run, or what an
+/// application answers.
+fn has_content(lookup: &Lookup<'_>) -> Result<bool, Stop> {
+    if matches!(lookup.method, None | Some(Method::Options | Method::Trace)) {
+        return Ok(false);
+    }
+    if lookup.forward.is_some() || files::would_send(lookup) && phase::is_regular(lookup) {
+        return Ok(true);
+    }
+    let is_there = !matches!(lookup.found, Err(Errno::NOENT | Errno::NOTDIR));
+    Ok(is_there && !lookup.is_folder() && handler::configured(lookup)?.is_some())
+}
+
+/// Resolve hook: refuse what a missing filter is for, before anything is run or sent.
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    match lack(lookup) {
+        Some(text) if has_content(lookup)? => {
+            Err(Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error().into())
+        }
+        _ => Ok(None),
+    }
+}
+
+/// What is missing for a request, for the log.
+fn lack(lookup: &Lookup<'_>) -> Option<String> {
+    let set = lookup.settings.filter.output.as_deref().unwrap_or_default();
+    let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.file_name());
+    let mut names = mime.output_filters.iter().copied().chain([set]).flat_map(missing);
+    if let Some(name) = names.next() {
+        let path = lookup.display_path();
+        return Some(format!(
+            "there is no output filter {name}, which {path} needs: it is not sent"
+        ));
+    }
+    let is_parsed = lookup.settings.core.parses_includes() && has_includes(lookup.file_name());
+    is_parsed.then(|| {
+        let path = lookup.display_path();
+        format!("nothing here parses the server-side includes of {path}: its source is not sent")
+    })
+}
+
+/// Whether a name says that the file has server-side includes.
+fn has_includes(name: &[u8]) -> bool {
+    let mut extensions = name.split(|byte| *byte == b'.').skip(1);
+    extensions.any(|extension| INCLUDES.iter().any(|it| extension.eq_ignore_ascii_case(it)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_that_change_content_are_missed_and_others_are_not() {
+        let names = |text| missing(text).collect::<Vec<_>>();
+        assert_eq!(names("INCLUDES;DEFLATE; Substitute "), ["INCLUDES", "Substitute"]);
+        assert_eq!(names("none;rate_limit;inflate;;"), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn names_of_pages_with_includes_are_known_in_any_spelling() {
+        for name in ["a.shtml", "a.SHTML", "a.shtml.en", "a.b.stm", ".shtml", "a.shtml."] {
+            assert!(has_includes(name.as_bytes()), "{name}");
+        }
+        for name in ["shtml", "a.html", "a.shtmlx", "a.xshtml"] {
+            assert!(!has_includes(name.as_bytes()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What keeps something from being seen. A configuration in which one of these lines would be lost,
+//! because Trivet lacks the directive or the module around it, is refused: with httpd the rule
+//! would be in force.
+
+use config::lexer::Words;
+use config::{GuardRow, Guards, Line};
+
+/// The table.
+pub(crate) const GUARDS: Guards = Guards {
+    rows: ROWS,
+    line_advice: "say it with Require, or take the line out",
+    section_advice: "use <Directory>, <Files> or <Location> with a plain path or wildcards, or \
+                     take the section out",
+};
+
+/// Without TLS a port of its own would be answered in clear text.
+const TLS: &str = "and without it a port that is meant for https would be answered in clear text: \
+                   take the virtual host or its Listen out, or let a proxy speak TLS before Trivet";
+
+/// Pages that mod_include parses would be sent as they lie in their files.
+const SOURCE: &str = "and the source of the pages that it has parsed would be sent: take it out, \
+                      and close the pages with Require";
+
+#[rustfmt::skip]
+const ROWS: &[GuardRow] = &[
+    row("Require", requires),
+    row("Deny", always),
+    row("Order", always),
+    row("AllowMethods", always),
+    row("SetHandler", runs_scripts),
+    row("HiddenNames", always),
+    row("RewriteRule", forbids),
+    row("SSLRequire", always),
+    row("SSLRequireSSL", always),
+    row("SSLVerifyClient", verifies),
+    GuardRow { name: "SSLEngine", shuts: is_on, advice: Some(TLS) },
+    GuardRow { name: "XBitHack", shuts: parses, advice: Some(SOURCE) },
+    row("LuaHookAccessChecker", always),
+    row("LuaHookAuthChecker", always),
+    row("LuaHookCheckUserID", always),
+    row("LuaHookFixups", always),
+    row("LuaAuthzProvider", always),
+];
+
+const fn row(name: &'static str, shuts: fn(&Line, &[&Line]) -> bool) -> GuardRow {
+    GuardRow { name, shuts, advice: None }
+}
+
+/// The argument with this number, in lower case.
+fn word(line: &Line, nth: usize) -> String {
+    let word = Words::new(line.args()).nth(nth);
+    word.map(|word| word.text.to_ascii_lowercase()).unwrap_or_default()
+}
+
+fn always(_: &Line, _: &[&Line]) -> bool {
+    true
+}
+
+/// Whoever lets everybody in shuts nothing, unless that is turned around.
+fn requires(line: &Line, around: &[&Line]) -> bool {
+    let is_for_all = word(line, 0) == "all" && word(line, 1) == "granted";
+    let is_turned =
+        || around.iter().any(|section| section.name().eq_ignore_ascii_case("<RequireNone"));
+    !is_for_all || is_turned()
+}
+
+/// Handlers without which nothing is sent that they would have kept back: pages of the server, and
+/// what files are sent with anyway.
+const HARMLESS: &[&str] = &[
+    "none",
+    "default-handler",
+    "server-status",
+    "server-info",
+    "balancer-manager",
+    "ldap-status",
+    "send-as-is",
+    "type-map",
+];
+
+/// Without a handler for it a script is sent as it stands. PHP is not, whatever runs it.
+fn runs_scripts(line: &Line, around: &[&Line]) -> bool {
+    let handler = word(line, 0);
+    let names_php = |section: &&Line| section.args().to_ascii_lowercase().contains("ph");
+    let is_for_php = handler.contains("php")
+        || handler.starts_with("proxy:") && around.last().is_some_and(names_php);
+    !is_for_php && !HARMLESS.contains(&handler.as_str())
+}
+
+/// Flags of a rule that refuse what it matches: `[F]`, `[G]`, `[R=403]`.
+fn forbids(line: &Line, _: &[&Line]) -> bool {
+    let flags = word(line, 2);
+    let flags = flags.trim_start_matches('[').trim_end_matches(']');
+    flags.split(',').map(str::trim).any(|flag| {
+        let (name, value) = flag.split_once('=').unwrap_or((flag, ""));
+        let is_refusal = value.starts_with(['4', '5']) && value.len() == 3;
+        match name {
+            "f" | "forbidden" | "g" | "gone" => true,
+            "r" | "redirect" => is_refusal,
+            _ => false,
+        }
+    })
+}
+
+fn verifies(line: &Line, _: &[&Line]) -> bool {
+    word(line, 0) != "none"
+}
+
+/// `XBitHack On` and `Full`.
+fn parses(line: &Line, _: &[&Line]) -> bool {
+    word(line, 0) != "off"
+}
+
+fn is_on(line: &Line, _: &[&Line]) -> bool {
+    word(line, 0) == "on"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use config::Node;
+
+    fn shuts(text: &str) -> bool {
+        let tree = config::parse("x", text.as_bytes(), 1);
+        let (mut node, mut around) = (&tree.nodes[0], Vec::new());
+        while let Node::Section(section) = node {
+            around.push(&section.line);
+            node = &section.body[0];
+        }
+        let line = node.line();
+        GUARDS.row(line.name()).is_some_and(|row| (row.shuts)(line, &around))
+    }
+
+    #[test]
+    fn only_what_refuses_or_hides_is_missed() {
+        for text in [
+            "Require ip 10.0.0.0/8",
+            "require all denied",
+            "<RequireNone>\nRequire all granted\n</RequireNone>",
+            "Deny from all",
+            "RewriteRule ^/\\.git - [F]",
+            "RewriteRule \"^/a b\" - [NC,forbidden,L]",
+            "RewriteRule ^x - [G]",
+            "RewriteRule ^x - [L,R=403]",
+            "RewriteRule ^x - [redirect=404]",
+            "SSLEngine On",
+            "XBitHack on",
+            "XBitHack Full",
+            "SSLVerifyClient require",
+            "SetHandler cgi-script",
+            "<FilesMatch \"\\.foo$\">\nSetHandler \"proxy:unix:/x|fcgi://y\"\n</FilesMatch>",
+            "LuaHookAccessChecker /x.lua f",
+        ] {
+            assert!(shuts(text), "{text}");
+        }
+        for text in [
+            "Require all granted",
+            "RewriteRule ^x /y [L,R=301,QSA]",
+            "RewriteRule ^x /y",
+            "RewriteRule ^f g [PT]",
+            "RewriteRule ^x - [E=F:1]",
+            "RewriteCond %{REQUEST_URI} f",
+            "SSLEngine off",
+            "XBitHack off",
+            "SSLVerifyClient none",
+            "SetHandler server-status",
+            "<FilesMatch \".+\\.ph(?:ar|p|tml)$\">\nSetHandler \"proxy:unix:/x|fcgi://y\"\n\
+             </FilesMatch>",
+            "SetHandler application/x-httpd-php",
+            "Options None",
+        ] {
+            assert!(!shuts(text), "{text}");
+        }
+    }
+}
