@@ -1,9 +1,11 @@
 //! Accounts: what the requests for one kind of URL have come to, per process.
 //!
-//! An account counts every request exactly. Its times are those of a sample, and each sample stands
-//! for the requests since the one before. Several threads of a process may write; the threads of
-//! other processes have accounts of their own, and a reader puts those of one name together.
+//! An account counts every request exactly. What was used of the processors is known of a sample,
+//! which stands for the others. Several threads of a process may write; the threads of other
+//! processes have accounts of their own, and a reader puts those of one name together.
 
+use crate::long::Long;
+use crate::times::{CAUSES, Times};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -12,9 +14,9 @@ pub const ACCOUNT_NAME_BYTES: usize = 96;
 const NAME_WORDS: usize = ACCOUNT_NAME_BYTES / 8;
 
 /// Upper bounds of the classes of a histogram, in microseconds; one more is for what is above.
-pub const WALL_BOUNDS_US: [u64; 17] = [
-    100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
-    2_500_000, 5_000_000, 10_000_000, 30_000_000,
+pub const WALL_BOUNDS_US: [u64; 23] = [
+    1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000,
+    500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 30_000_000,
 ];
 
 /// Classes of a histogram.
@@ -25,89 +27,6 @@ pub const OTHER_ACCOUNT: usize = 0;
 
 /// Its key; no name has it.
 const OTHER_KEY: u64 = 1;
-
-/// What a request waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Cause {
-    /// A free request slot.
-    Slot = 0,
-    /// Bytes of the client: its head, or its body.
-    ClientRead = 1,
-    /// Room in the client's connection.
-    ClientWrite = 2,
-    /// A connection to a backend.
-    BackendConnect = 3,
-    /// The first byte of a backend's answer.
-    BackendFirstByte = 4,
-    /// The rest of it.
-    BackendBody = 5,
-    /// A disk.
-    Disk = 6,
-    /// What a helper thread finds out: a password against its hash, a name.
-    Helper = 7,
-    /// Something that a handler waits for, and that is none of these.
-    Handler = 8,
-}
-
-/// Causes there are.
-pub const CAUSES: usize = 9;
-
-/// Cause, name in figures, and words for people.
-const CAUSE_NAMES: [(Cause, &str, &str); CAUSES] = [
-    (Cause::Slot, "slot", "queueing for a request slot"),
-    (Cause::ClientRead, "client_read", "reading from clients"),
-    (Cause::ClientWrite, "client_write", "writing to slow clients"),
-    (Cause::BackendConnect, "backend_connect", "connecting to a backend"),
-    (Cause::BackendFirstByte, "backend_first_byte", "waiting for a backend"),
-    (Cause::BackendBody, "backend_body", "reading from a backend"),
-    (Cause::Disk, "disk", "waiting for a disk"),
-    (Cause::Helper, "helper", "looking up passwords and names"),
-    (Cause::Handler, "handler", "waiting in a handler"),
-];
-
-impl Cause {
-    /// All of them, in the order of their numbers.
-    pub fn all() -> impl Iterator<Item = Self> {
-        CAUSE_NAMES.iter().map(|row| row.0)
-    }
-
-    /// The cause of a number read from shared memory.
-    pub fn from_raw(raw: u8) -> Option<Self> {
-        CAUSE_NAMES.get(usize::from(raw)).map(|row| row.0)
-    }
-
-    /// A word for figures: `client_write`.
-    pub fn name(self) -> &'static str {
-        CAUSE_NAMES[self as usize].1
-    }
-
-    /// What somebody does who waits for it: `writing to slow clients`.
-    pub fn words(self) -> &'static str {
-        CAUSE_NAMES[self as usize].2
-    }
-}
-
-/// Times of a request, or the sums of many, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
-    /// From its first byte to the last of its answer.
-    pub wall_ns: u64,
-    /// On a processor.
-    pub cpu_ns: u64,
-    /// Ready for a processor, and without one.
-    pub run_queue_ns: u64,
-    /// By [`Cause`].
-    pub waits_ns: [u64; CAUSES],
-}
-
-impl Times {
-    /// What is left of the wall time when all that is known is taken away.
-    pub fn unexplained_ns(&self) -> u64 {
-        let known = self.waits_ns.iter().fold(self.cpu_ns, |sum, wait| sum.saturating_add(*wait));
-        self.wall_ns.saturating_sub(known.saturating_add(self.run_queue_ns))
-    }
-}
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +48,7 @@ pub enum Writers {
 }
 
 impl Writers {
-    fn add(self, counter: &AtomicU64, more: u64) {
+    pub(crate) fn add(self, counter: &AtomicU64, more: u64) {
         match self {
             Self::One => counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed),
             Self::Several => {
@@ -158,25 +77,19 @@ pub struct AccountRow {
     key: AtomicU64,
     name: [AtomicU64; NAME_WORDS],
     host: AtomicU32,
-    /// Requests since the last sample, on the fast path and beside it: the two cost differently.
-    unsampled: [AtomicU32; 2],
+    /// Requests on the fast path since the last sample.
+    unsampled: AtomicU32,
     requests: AtomicU64,
     bytes: AtomicU64,
     classes: [AtomicU64; COUNTED_CLASSES.len()],
     wall_ns: AtomicU64,
+    /// Of the fast path.
     cpu_ns: AtomicU64,
     run_queue_ns: AtomicU64,
+    /// Of the long way.
+    long: Long,
     waits_ns: [AtomicU64; CAUSES],
     histogram: [AtomicU64; WALL_CLASSES],
-}
-
-/// How a request was answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Path {
-    /// From a prepared response: only samples have times.
-    Fast = 0,
-    /// The long way: its wall time and its waits are always known.
-    Long = 1,
 }
 
 impl AccountRow {
@@ -228,34 +141,47 @@ impl AccountRow {
         }
     }
 
-    /// A request is no sample: the next one that is stands for it as well.
-    pub fn pass(&self, writers: Writers, path: Path) {
-        writers.add_short(&self.unsampled[path as usize], 1);
+    /// A request on the fast path is no sample: the next one that is stands for it as well.
+    pub fn pass(&self, writers: Writers) {
+        writers.add_short(&self.unsampled, 1);
     }
 
-    /// A request is a sample: of so many requests, itself included.
-    pub fn weight(&self, path: Path) -> u64 {
-        u64::from(self.unsampled[path as usize].swap(0, Relaxed)) + 1
+    /// So many requests on the fast path have had no sample, which now have one.
+    pub fn take_unsampled(&self) -> u64 {
+        u64::from(self.unsampled.swap(0, Relaxed))
     }
 
-    /// Add the processor time of a sample that stands for `weight` requests.
-    pub fn add_sample(&self, writers: Writers, cpu_ns: u64, run_queue_ns: u64, weight: u64) {
-        writers.add(&self.cpu_ns, cpu_ns.saturating_mul(weight));
-        writers.add(&self.run_queue_ns, run_queue_ns.saturating_mul(weight));
+    /// Add `count` requests on the fast path, each like this one: nothing on this path waits but
+    /// for a processor.
+    pub fn add_fast(&self, writers: Writers, wall_ns: u64, cpu_ns: u64, count: u64) {
+        let wall_ns = wall_ns.max(cpu_ns);
+        self.add_wall(writers, wall_ns, count);
+        writers.add(&self.cpu_ns, cpu_ns.saturating_mul(count));
+        writers.add(&self.run_queue_ns, (wall_ns - cpu_ns).saturating_mul(count));
+    }
+
+    /// Add a request that took the long way. The processor time of a sample is known, and stands
+    /// for that of `weight` requests; 0 is no sample.
+    pub fn add_long(&self, writers: Writers, times: &Times, weight: u32) {
+        self.add_times(writers, times);
+        self.long.add(writers, times, weight);
+    }
+
+    /// Add what is known of a request without its processor time.
+    pub fn add_times(&self, writers: Writers, times: &Times) {
+        self.add_wall(writers, times.wall_ns, 1);
+        for (counter, wait_ns) in self.waits_ns.iter().zip(times.waits_ns) {
+            if wait_ns > 0 {
+                writers.add(counter, wait_ns);
+            }
+        }
     }
 
     /// Add `count` requests of so much wall time.
-    pub fn add_wall(&self, writers: Writers, wall_ns: u64, count: u64) {
+    fn add_wall(&self, writers: Writers, wall_ns: u64, count: u64) {
         writers.add(&self.wall_ns, wall_ns.saturating_mul(count));
         let class = WALL_BOUNDS_US.iter().position(|bound| wall_ns <= bound * 1000);
         writers.add(&self.histogram[class.unwrap_or(WALL_CLASSES - 1)], count);
-    }
-
-    /// Add a wait.
-    pub fn add_wait(&self, writers: Writers, cause: Cause, wait_ns: u64) {
-        if wait_ns > 0 {
-            writers.add(&self.waits_ns[cause as usize], wait_ns);
-        }
     }
 
     /// Take all figures away from this account and add them to `other`. What another thread counts
@@ -264,9 +190,8 @@ impl AccountRow {
         for (from, to) in self.sums().zip(other.sums()) {
             to.fetch_add(from.swap(0, Relaxed), Relaxed);
         }
-        for (from, to) in self.unsampled.iter().zip(&other.unsampled) {
-            to.fetch_add(from.swap(0, Relaxed), Relaxed);
-        }
+        other.unsampled.fetch_add(self.unsampled.swap(0, Relaxed), Relaxed);
+        other.long.settle();
     }
 
     /// All that is added up.
@@ -274,6 +199,7 @@ impl AccountRow {
         [&self.requests, &self.bytes, &self.wall_ns, &self.cpu_ns, &self.run_queue_ns]
             .into_iter()
             .chain(&self.classes)
+            .chain(self.long.sums())
             .chain(&self.waits_ns)
             .chain(&self.histogram)
     }
@@ -299,8 +225,8 @@ impl AccountRow {
             statuses: [informational, rest, redirected, client_error, server_error],
             times: Times {
                 wall_ns: value(&self.wall_ns),
-                cpu_ns: value(&self.cpu_ns),
-                run_queue_ns: value(&self.run_queue_ns),
+                cpu_ns: value(&self.cpu_ns).saturating_add(self.long.cpu_ns()),
+                run_queue_ns: value(&self.run_queue_ns).saturating_add(self.long.run_queue_ns()),
                 waits_ns: self.waits_ns.each_ref().map(value),
             },
             histogram: self.histogram.each_ref().map(value),
@@ -376,7 +302,7 @@ impl AccountView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Board;
+    use crate::{Board, Cause};
 
     const OK: Ended = Ended { status: 200, bytes: 10 };
 
@@ -386,30 +312,21 @@ mod tests {
         let row = board.account(0, 3).unwrap();
         assert!(row.view().is_none());
         row.open(77, 2, b"/shop/#");
-        let rows = [(200, true, 1), (304, false, 0), (404, false, 0), (500, true, 3)];
-        for (status, is_sample, stands_for) in rows {
-            let ended = Ended { status, ..OK };
-            row.count(Writers::Several, ended);
-            let weight = match is_sample {
-                true => row.weight(Path::Long),
-                false => {
-                    row.pass(Writers::Several, Path::Long);
-                    0
-                }
-            };
-            assert_eq!(weight, stands_for);
-            row.add_sample(Writers::Several, 1000, 10, weight);
-            row.add_wall(Writers::One, 2_000_000, 1);
-            row.add_wait(Writers::One, Cause::Disk, 500);
+        for (status, weight) in [(200, 1), (304, 0), (404, 0), (500, 3)] {
+            row.count(Writers::Several, Ended { status, ..OK });
+            let mut times =
+                Times { wall_ns: 2_000_000, cpu_ns: 1000, run_queue_ns: 10, ..Times::default() };
+            times.waits_ns[Cause::Disk as usize] = 500;
+            row.add_long(Writers::Several, &times, weight);
         }
         let view = row.view().unwrap();
         assert_eq!((view.is_other, view.host, view.name.as_slice()), (false, 2, &b"/shop/#"[..]));
         assert_eq!((view.requests, view.bytes, view.statuses), (4, 40, [0, 1, 1, 1, 1]));
         let Times { wall_ns, cpu_ns, run_queue_ns, waits_ns } = view.times;
-        assert_eq!((wall_ns, cpu_ns, run_queue_ns), (8_000_000, 4000, 40));
+        assert_eq!((wall_ns, cpu_ns, run_queue_ns), (8_000_000, 4000, 40), "each as the samples");
         assert_eq!(waits_ns[Cause::Disk as usize], 2000);
         assert_eq!(view.times.unexplained_ns(), 8_000_000 - 6040);
-        assert_eq!(view.histogram[4], 4, "2 ms are more than 1 and not more than 2.5");
+        assert_eq!(view.histogram[10], 4, "2 ms are more than 1 and not more than 2.5");
     }
 
     #[test]
@@ -420,7 +337,7 @@ mod tests {
         to.open_other();
         for row in [from, to] {
             row.count(Writers::One, OK);
-            row.pass(Writers::One, Path::Fast);
+            row.pass(Writers::One);
             row.add_wall(Writers::One, u64::MAX, 1);
         }
         from.move_into(to);
@@ -429,15 +346,15 @@ mod tests {
         assert_eq!((to.is_other, to.requests, to.bytes), (true, 2, 20));
         assert_eq!(to.histogram[WALL_CLASSES - 1], 2);
         let other = board.account(0, OTHER_ACCOUNT).unwrap();
-        assert_eq!((other.weight(Path::Long), other.weight(Path::Fast)), (1, 3));
+        assert_eq!(other.take_unsampled(), 2);
     }
 
     #[test]
     fn a_quantile_lies_where_the_requests_are() {
         let mut view = AccountView::default();
         assert_eq!(view.wall_quantile_us(0.5), None);
-        view.histogram[3] = 90; // 500 us to 1 ms
-        view.histogram[9] = 10; // 50 to 100 ms
+        view.histogram[9] = 90; // 500 us to 1 ms
+        view.histogram[15] = 10; // 50 to 100 ms
         assert_eq!(view.wall_quantile_us(0.5), Some(777));
         assert_eq!(view.wall_quantile_us(0.9), Some(1000));
         assert_eq!(view.wall_quantile_us(0.95), Some(75_000));
@@ -455,13 +372,5 @@ mod tests {
             row.open(9, 0, &name);
             assert_eq!(row.view().unwrap().name, name[..length.min(ACCOUNT_NAME_BYTES)]);
         }
-    }
-
-    #[test]
-    fn every_cause_stands_at_its_number() {
-        for (number, cause) in (0..).zip(Cause::all()) {
-            assert_eq!((cause as u8, Cause::from_raw(number)), (number, Some(cause)));
-        }
-        assert_eq!(Cause::from_raw(200), None);
     }
 }

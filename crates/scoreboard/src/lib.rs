@@ -9,16 +9,18 @@ mod account;
 mod board;
 mod choices;
 mod find;
+mod long;
 mod pool;
 mod pulse;
 mod row;
 mod sizing;
 mod snapshot;
 mod tally;
+mod times;
 
 pub use account::{
-    ACCOUNT_NAME_BYTES, AccountRow, AccountView, CAUSES, Cause, Ended, OTHER_ACCOUNT, Path, Times,
-    WALL_BOUNDS_US, WALL_CLASSES, Writers,
+    ACCOUNT_NAME_BYTES, AccountRow, AccountView, Ended, OTHER_ACCOUNT, WALL_BOUNDS_US,
+    WALL_CLASSES, Writers,
 };
 pub use board::{Board, Ledger, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
 pub use choices::Choices;
@@ -28,3 +30,4 @@ pub use row::{ProcessRow, ProcessState, RowState, WorkerRow};
 pub use sizing::{Basis, Pressure, Sizing};
 pub use snapshot::{ProcessView, Snapshot, WorkerView, accounts, lasting_accounts};
 pub use tally::TallyView;
+pub use times::{CAUSES, Cause, Times};

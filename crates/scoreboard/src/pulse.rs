@@ -358,7 +358,7 @@ mod tests {
             process.connection_opened();
             process.queue_changed(1);
             (0..2).for_each(|row| board.worker(index, row).unwrap().open(1));
-            board.worker(index, 0).unwrap().end(10, 5, RowState::Writing);
+            board.worker(index, 0).unwrap().end(10, 5000, RowState::Writing);
         }
         board.worker(3, 0).unwrap().count(1);
         let totals = Totals { requests: 3, bytes: 30, busy_us: 15 };

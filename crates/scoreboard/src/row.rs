@@ -1,8 +1,8 @@
 //! The rows: one per process and one per request slot, written by one thread each.
 
-use crate::account::Cause;
 use crate::pool::{POOLS, PoolRow, PoolView};
 use crate::tally::Tally;
+use crate::times::Cause;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -73,7 +73,7 @@ pub struct WorkerRow {
     pid: AtomicU32,
     requests: AtomicU64,
     bytes: AtomicU64,
-    busy_us: AtomicU64,
+    busy_ns: AtomicU64,
     started_ms: AtomicU64,
     client: [AtomicU64; 2],
     request: [AtomicU64; REQUEST_WORDS],
@@ -132,16 +132,16 @@ impl WorkerRow {
     }
 
     /// The request is answered: count it and show what comes `next`.
-    pub fn end(&self, bytes: u64, busy_us: u64, next: RowState) {
+    pub fn end(&self, bytes: u64, busy_ns: u64, next: RowState) {
         self.add(bytes, next != RowState::Ready);
-        self.leave(busy_us, next);
+        self.leave(busy_ns, next);
     }
 
     /// The request needs this slot no more: show what comes `next`. It is counted later, with what
     /// was sent.
-    pub fn leave(&self, busy_us: u64, next: RowState) {
-        add(&self.busy_us, busy_us);
-        self.tally.took(busy_us);
+    pub fn leave(&self, busy_ns: u64, next: RowState) {
+        add(&self.busy_ns, busy_ns);
+        self.tally.took(busy_ns / 1000);
         self.set_state(next);
     }
 
@@ -162,7 +162,7 @@ impl WorkerRow {
         crate::Totals {
             requests: self.requests.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
-            busy_us: self.busy_us.load(Relaxed),
+            busy_us: self.busy_ns.load(Relaxed) / 1000,
         }
     }
 
@@ -193,7 +193,7 @@ impl WorkerRow {
             pid: self.pid.load(Relaxed),
             requests: self.requests.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
-            busy_us: self.busy_us.load(Relaxed),
+            busy_us: self.busy_ns.load(Relaxed) / 1000,
             started_ms: self.started_ms.load(Relaxed),
             client: address_from(self.client_is_v6.load(Relaxed), words),
             client_port: self.client_port.load(Relaxed),

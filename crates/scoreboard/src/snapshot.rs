@@ -1,7 +1,9 @@
 //! A copy of the board at one moment, as plain values.
 
-use crate::account::{AccountView, Cause};
-use crate::{AtLimit, Beat, Board, Older, ProcessState, RowState, Sizing, TallyView, Totals};
+use crate::account::AccountView;
+use crate::{
+    AtLimit, Beat, Board, Cause, Older, ProcessState, RowState, Sizing, TallyView, Totals,
+};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -223,9 +225,9 @@ mod tests {
         assert_eq!((view.state, view.pid, view.client_port), (RowState::Writing, 77, 4321));
         assert_eq!(view.request, b"GET /index.html HTTP/1.1");
         assert_eq!(view.client, IpAddr::V6(Ipv6Addr::LOCALHOST));
-        row.end(100, 7, RowState::KeepAlive);
+        row.end(100, 6500, RowState::KeepAlive);
         row.begin(IpAddr::V4(Ipv4Addr::new(127, 0, 0, 1)), 1, &[b'x'; 200], 6);
-        row.end(50, 1, RowState::Ready);
+        row.end(50, 1500, RowState::Ready);
         let view = &Snapshot::take(&board).workers[5];
         assert_eq!((view.requests, view.bytes, view.busy_us), (2, 150, 8));
         assert_eq!((view.state, view.request.len()), (RowState::Ready, 63));
@@ -254,7 +256,6 @@ mod tests {
             board.account(index, OTHER_ACCOUNT).unwrap().open_other();
             let row = board.account(index, 1 + index).unwrap();
             row.open(7, 0, b"/a");
-            row.add_wall(Writers::One, 10, 1);
             for row in [row, board.account(index, OTHER_ACCOUNT).unwrap()] {
                 row.count(Writers::One, Ended { status: 200, bytes: 4 });
             }

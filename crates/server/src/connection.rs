@@ -445,7 +445,7 @@ impl Wire {
             complete_ns,
             arriving_ns: self.now_ms.saturating_sub(self.head_since_ms) * 1_000_000,
             cpu_ns: meter.leave_fast(),
-            is_sample: meter.chooses(path_hash, self.now_ms),
+            weight: meter.weigh(path_hash, self.now_ms),
             is_alone: self.context.carries_one(),
             path_hash,
         })

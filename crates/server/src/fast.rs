@@ -91,19 +91,20 @@ pub(crate) fn answer(
         Some(unsent) => sent.saturating_sub(unsent.len()),
         None => sent,
     };
-    match &mut wire.unsent {
-        Some(unsent) => {
-            slot.leave(0);
-            unsent.late = Some(Late { place: slot.place(), bytes: taken, spent: None });
-        }
-        None => slot.end(taken),
-    }
     let next = wire.state.finish();
     if let Some(start) = start {
         log(wire, head, &asked, (sent, persist), start);
     }
+    if let Some(unsent) = &mut wire.unsent {
+        unsent.late = Some(Late { place: slot.place(), bytes: taken, spent: None });
+    }
     if wire.context.meter.is_on() {
         account(wire, &asked.prepared, taken);
+    }
+    let busy_ns = wire.context.meter.fast_wall_ns();
+    match wire.unsent {
+        Some(_) => slot.leave(busy_ns),
+        None => slot.end(taken, busy_ns),
     }
     match next {
         http1::Next::Idle => Fast::Answered,

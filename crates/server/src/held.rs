@@ -68,7 +68,7 @@ impl Held {
     pub(crate) fn release(&self) {
         if let Some(slot) = self.slot.take() {
             self.spent.leave();
-            slot.leave(clock::monotonic_ns().saturating_sub(self.since_ns.get()) / 1000);
+            slot.leave(clock::monotonic_ns().saturating_sub(self.since_ns.get()));
         }
     }
 

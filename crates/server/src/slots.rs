@@ -284,13 +284,13 @@ impl Slot {
     }
 
     /// The request was answered within a moment: count it.
-    pub(crate) fn end(&self, bytes: u64) {
-        self.row().inspect(|row| row.end(bytes, 0, self.slots.after));
+    pub(crate) fn end(&self, bytes: u64, busy_ns: u64) {
+        self.row().inspect(|row| row.end(bytes, busy_ns, self.slots.after));
     }
 
     /// The request needs the slot no more. It is counted at its [`Place`].
-    pub(crate) fn leave(&self, busy_us: u64) {
-        self.row().inspect(|row| row.leave(busy_us, self.slots.after));
+    pub(crate) fn leave(&self, busy_ns: u64) {
+        self.row().inspect(|row| row.leave(busy_ns, self.slots.after));
     }
 }
 

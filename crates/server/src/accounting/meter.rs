@@ -48,6 +48,8 @@ pub(crate) struct Meter {
     writers: Writers,
     /// Requests on the fast path until the next sample.
     fast_left: Cell<u32>,
+    /// The wall time of the last sample there; 0 before the first.
+    fast_wall_ns: Cell<u64>,
     /// The turn that is measured.
     turn: Cell<Option<Start>>,
     /// What a turn had used when it turned out to be for the long way, the last time that was
@@ -69,6 +71,7 @@ impl Meter {
             is_always,
             writers,
             fast_left: Cell::new(0),
+            fast_wall_ns: Cell::new(0),
             turn: Cell::new(None),
             turn_cpu_ns: Cell::new(0),
             // Any number but 0 will do; threads that begin together are to differ.
@@ -114,7 +117,18 @@ impl Meter {
         } else {
             self.fast_left.set(self.random(2 * FAST_GAP - 1)); // one less on average
         }
-        Some((wall_ns.saturating_sub(start.wall_ns), cpu_ns.saturating_sub(start.cpu_ns)))
+        let sample = (wall_ns.saturating_sub(start.wall_ns), cpu_ns.saturating_sub(start.cpu_ns));
+        self.fast_wall_ns.set(sample.0.max(sample.1));
+        Some(sample)
+    }
+
+    /// How long a request on the fast path takes, as the last sample there says; before the first
+    /// one, as long as it takes to find out that a request is for the long way.
+    pub(crate) fn fast_wall_ns(&self) -> u64 {
+        match self.fast_wall_ns.get() {
+            0 => self.turn_cpu_ns.get(),
+            wall_ns => wall_ns,
+        }
     }
 
     /// What the request on the fast path has come to so far, for a log that shows it.
@@ -147,24 +161,28 @@ impl Meter {
         (hash >> 24).to_le_bytes()[0]
     }
 
-    /// Whether a request for a path of this hash, which takes the long way, is to be measured.
-    /// `now_ms` is of the coarse monotonic clock.
-    pub(crate) fn chooses(&self, path_hash: u8, now_ms: u64) -> bool {
+    /// How many requests the one for a path of this hash, which takes the long way, stands for if it
+    /// is to be measured: as many as its chance was one of; 0 if it is not. `now_ms` is of the
+    /// coarse monotonic clock.
+    pub(crate) fn weigh(&self, path_hash: u8, now_ms: u64) -> u32 {
+        if self.is_always {
+            return 1;
+        }
         if !self.is_on {
-            return self.is_always;
+            return 0;
         }
         let pace = &self.paces[usize::from(path_hash)];
         let [tick, ..] = (now_ms / TICK_MS).to_le_bytes();
-        let is_due = match pace.get() {
-            Pace::Unknown => true,
-            Pace::Quick => self.random(LONG_GAP) == 0,
-            Pace::Slow(last) if last == tick => self.random(CROWD_GAP) == 0,
+        let gap = match pace.get() {
+            Pace::Unknown => 1,
+            Pace::Quick => LONG_GAP,
+            Pace::Slow(last) if last == tick => CROWD_GAP,
             Pace::Slow(_) => {
                 pace.set(Pace::Slow(tick));
-                true
+                1
             }
         };
-        is_due || self.is_always
+        if gap == 1 || self.random(gap) == 0 { gap } else { 0 }
     }
 
     /// How long it took.
@@ -212,9 +230,9 @@ mod tests {
             always.begin_turn();
             // Two requests of one turn.
             assert!(always.end_of_fast().is_some() && always.end_of_fast().is_some());
-            assert!(always.so_far().is_some() && always.chooses(0, 0));
+            assert!(always.so_far().is_some() && always.weigh(0, 0) == 1);
             off.begin_turn();
-            assert!(off.so_far().is_none() && !off.chooses(0, 0));
+            assert!(off.so_far().is_none() && off.weigh(0, 0) == 0);
             assert!(off.end_of_fast().is_none());
         }
     }
@@ -222,13 +240,13 @@ mod tests {
     #[test]
     fn what_is_slow_is_measured_once_in_a_while_and_what_is_quick_now_and_then() {
         let meter = Meter::new(true, false, Writers::One);
-        assert!(meter.chooses(7, 5), "nothing is known yet");
+        assert_eq!(meter.weigh(7, 5), 1, "nothing is known yet");
         meter.saw(7, QUICK_NS);
-        assert!((1..=100).all(|tick| meter.chooses(7, tick * TICK_MS)));
-        let in_one_tick = |ms| (0..1500).filter(|_| meter.chooses(7, ms)).count();
+        assert!((1..=100).all(|tick| meter.weigh(7, tick * TICK_MS) == 1));
+        let in_one_tick = |ms| (0..1500).filter(|_| meter.weigh(7, ms) == CROWD_GAP).count();
         assert!((20..100).contains(&in_one_tick(2000)));
         meter.saw(7, QUICK_NS);
-        assert!(meter.chooses(7, 2100), "slow as before");
+        assert_eq!(meter.weigh(7, 2100), 1, "slow as before");
         meter.saw(7, QUICK_NS - 1);
         assert!((20..100).contains(&in_one_tick(3000)));
     }

@@ -16,7 +16,7 @@ pub(crate) use spent::{Begin, Spent, Waits, blocking, compute, measured};
 
 use crate::context::Context;
 use runtime::clock;
-use scoreboard::{AccountRow, Cause, Ended, Path, Times, Writers};
+use scoreboard::{Ended, OTHER_ACCOUNT};
 
 /// What the account of a request is found by.
 #[derive(Clone, Copy)]
@@ -39,15 +39,14 @@ pub(crate) fn end_fast(context: &Context, account: Account, ended: Ended) {
     let Some(row) = context.account(account) else { return };
     let writers = meter.writers();
     row.count(writers, ended);
-    match meter.end_of_fast() {
-        Some((wall_ns, cpu_ns)) => {
-            // Nothing on this path waits but for a processor.
-            let run_queue_ns = wall_ns.saturating_sub(cpu_ns);
-            let weight = row.weight(Path::Fast);
-            row.add_sample(writers, cpu_ns, run_queue_ns, weight);
-            row.add_wall(writers, wall_ns.max(cpu_ns), weight);
-        }
-        None => row.pass(writers, Path::Fast),
+    let Some((wall_ns, cpu_ns)) = meter.end_of_fast() else { return row.pass(writers) };
+    row.add_fast(writers, wall_ns, cpu_ns, row.take_unsampled() + 1);
+    // Names that come once never have a sample of their own.
+    let other = context.account(Account { row: OTHER_ACCOUNT, key: 0 });
+    if let Some((other, count)) = other.map(|row| (row, row.take_unsampled()))
+        && count > 0
+    {
+        other.add_fast(writers, wall_ns, cpu_ns, count);
     }
 }
 
@@ -63,15 +62,7 @@ pub(crate) fn end_slow(context: &Context, spent: &Spent, bytes: u64) {
     let Some((account, ended)) = spent.take_end() else { return };
     if let Some(row) = context.account(account) {
         row.count(context.meter.writers(), Ended { bytes, ..ended });
-        add_times(row, context.meter.writers(), &spent.times());
-    }
-}
-
-/// Add what is known of every request that takes longer than a moment.
-fn add_times(row: &AccountRow, writers: Writers, times: &Times) {
-    row.add_wall(writers, times.wall_ns, 1);
-    for (cause, wait_ns) in Cause::all().zip(times.waits_ns) {
-        row.add_wait(writers, cause, wait_ns);
+        row.add_times(context.meter.writers(), &spent.times());
     }
 }
 
@@ -83,13 +74,6 @@ pub(crate) fn end_long(context: &Context, spent: &Spent) {
     let times = spent.times();
     let writers = meter.writers();
     row.count(writers, ended);
-    match spent.is_sample() {
-        true => {
-            let weight = row.weight(Path::Long);
-            row.add_sample(writers, times.cpu_ns, times.run_queue_ns, weight);
-        }
-        false => row.pass(writers, Path::Long),
-    }
-    add_times(row, writers, &times);
+    row.add_long(writers, &times, spent.weight());
     meter.saw(spent.path_hash(), times.wall_ns);
 }

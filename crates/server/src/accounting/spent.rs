@@ -17,7 +17,8 @@ use std::sync::atomic::AtomicBool;
 pub(crate) struct Spent {
     /// When its first byte came, on the precise monotonic clock.
     began_ns: u64,
-    is_sample: bool,
+    /// How many requests it stands for as a sample; 0 if it is none.
+    weight: u32,
     /// Whether the thread has nothing else to do meanwhile: all that it uses is used for this.
     is_alone: bool,
     path_hash: u8,
@@ -39,16 +40,17 @@ struct Used {
 }
 
 impl Used {
+    /// To read the run queue takes longer than much that is measured: it is done before the first
+    /// and after the second look at the clock.
     fn now() -> Self {
-        Self { cpu_ns: clock::thread_cpu_ns(), run_queue_ns: run_queue_ns().unwrap_or(0) }
+        let run_queue_ns = run_queue_ns().unwrap_or(0);
+        Self { cpu_ns: clock::thread_cpu_ns(), run_queue_ns }
     }
 
     fn since(self) -> Self {
-        let now = Self::now();
-        Self {
-            cpu_ns: now.cpu_ns.saturating_sub(self.cpu_ns),
-            run_queue_ns: now.run_queue_ns.saturating_sub(self.run_queue_ns),
-        }
+        let cpu_ns = clock::thread_cpu_ns().saturating_sub(self.cpu_ns);
+        let run_queue_ns = run_queue_ns().unwrap_or(0).saturating_sub(self.run_queue_ns);
+        Self { cpu_ns, run_queue_ns }
     }
 }
 
@@ -58,9 +60,10 @@ pub(crate) struct Begin {
     pub(crate) complete_ns: u64,
     /// For how long its head had been arriving then.
     pub(crate) arriving_ns: u64,
-    /// What was used of the processor before.
+    /// What was used of the processor before, to receive and to understand it.
     pub(crate) cpu_ns: u64,
-    pub(crate) is_sample: bool,
+    /// How many requests it stands for as a sample; 0 if it is none.
+    pub(crate) weight: u32,
     pub(crate) is_alone: bool,
     pub(crate) path_hash: u8,
 }
@@ -68,8 +71,8 @@ pub(crate) struct Begin {
 impl Spent {
     pub(crate) fn new(begin: &Begin) -> Self {
         let spent = Self {
-            began_ns: begin.complete_ns.saturating_sub(begin.arriving_ns),
-            is_sample: begin.is_sample,
+            began_ns: begin.complete_ns.saturating_sub(begin.arriving_ns + begin.cpu_ns),
+            weight: begin.weight,
             is_alone: begin.is_alone,
             path_hash: begin.path_hash,
             cpu_ns: Cell::new(begin.cpu_ns),
@@ -89,14 +92,20 @@ impl Spent {
             complete_ns: now_ns,
             arriving_ns: 0,
             cpu_ns: 0,
-            is_sample: false,
+            weight: 0,
             is_alone: false,
             path_hash: 0,
         })
     }
 
+    /// Whether it is measured what it uses of the processors.
     pub(crate) fn is_sample(&self) -> bool {
-        self.is_sample
+        self.weight > 0
+    }
+
+    /// How many requests it stands for as a sample; 0 if it is none.
+    pub(crate) fn weight(&self) -> u32 {
+        self.weight
     }
 
     pub(crate) fn path_hash(&self) -> u8 {
@@ -123,13 +132,11 @@ impl Spent {
         let wall_ns = clock::monotonic_ns().saturating_sub(self.began_ns);
         let cpu_ns = self.cpu_ns.get().saturating_add(lasting.cpu_ns);
         let run_queue_ns = self.run_queue_ns.get().saturating_add(lasting.run_queue_ns);
-        Times {
-            wall_ns,
-            cpu_ns,
-            // A helper may have queued while the thread itself was at work.
-            run_queue_ns: run_queue_ns.min(wall_ns.saturating_sub(cpu_ns)),
-            waits_ns: self.waits_ns.each_ref().map(Cell::get),
-        }
+        let waits_ns = self.waits_ns.each_ref().map(Cell::get);
+        let times = Times { wall_ns, cpu_ns, run_queue_ns: 0, waits_ns };
+        // A helper may have queued while the thread itself was at work, and who waits for something
+        // else may have to queue before it is known that the wait is over.
+        Times { run_queue_ns: run_queue_ns.min(times.unexplained_ns()), ..times }
     }
 
     /// It was answered: its account, and what is counted there when it is over.
@@ -235,7 +242,7 @@ impl Drop for Waits {
 /// Serve a request, and measure what it uses of its thread if it is a sample. A thread that carries
 /// others as well counts only while it is at work for this one.
 pub(crate) async fn measured<F: Future + Unpin>(spent: &Spent, mut work: F) -> F::Output {
-    if !spent.is_sample {
+    if !spent.is_sample() {
         return work.await;
     }
     poll_fn(|task| {
@@ -312,7 +319,7 @@ mod tests {
             complete_ns: clock::monotonic_ns(),
             arriving_ns: 0,
             cpu_ns: 0,
-            is_sample: true,
+            weight: 1,
             is_alone,
             path_hash: 0,
         })
@@ -361,7 +368,7 @@ mod tests {
             complete_ns: clock::monotonic_ns(),
             arriving_ns: 5 * MS,
             cpu_ns: 7,
-            is_sample: false,
+            weight: 0,
             is_alone: false,
             path_hash: 0,
         };

@@ -214,7 +214,7 @@ mod tests {
             let row = board.worker(index, 1).unwrap();
             row.begin(IpAddr::V4(Ipv4Addr::LOCALHOST), 1, b"GET / HTTP/1.1", 0);
         }
-        board.worker(0, 0).unwrap().end(2048, 3000, RowState::Ready);
+        board.worker(0, 0).unwrap().end(2048, 3_000_000, RowState::Ready);
         board
     }
 

@@ -263,7 +263,7 @@ fn urls(out: &mut Text, all: &Everything) {
 /// Classes are cumulative here.
 fn histogram(out: &mut Text, host: &str, pattern: &str, row: &AccountView) {
     const NAME: &str = "trivet_url_duration_seconds";
-    let bounds = WALL_BOUNDS_US.map(|us| format!("{:?}", ratio(us, 1_000_000)));
+    let bounds = WALL_BOUNDS_US.map(|us| number(ratio(us, 1_000_000)));
     let bounds = bounds.iter().map(String::as_str).chain(["+Inf"]);
     let mut sum = 0_u64;
     for (bound, count) in bounds.zip(row.histogram) {
@@ -274,6 +274,15 @@ fn histogram(out: &mut Text, host: &str, pattern: &str, row: &AccountView) {
     let labels = [("host", host), ("pattern", pattern)];
     out.sample(&format!("{NAME}_count"), &labels, sum);
     out.sample(&format!("{NAME}_sum"), &labels, seconds_of(row.times.wall_ns));
+}
+
+/// A number as OpenMetrics wants bounds to be written: `1e-06`, `0.0001`, `2.5`.
+fn number(value: f64) -> String {
+    let text = format!("{value:?}");
+    match text.split_once("e-") {
+        Some((digits, exponent)) => format!("{digits}e-{exponent:0>2}"),
+        None => text,
+    }
 }
 
 #[cfg(test)]
@@ -322,15 +331,17 @@ mod tests {
     fn classes_of_a_histogram_are_added_up() {
         let mut row = AccountView::default();
         row.histogram[0] = 2;
-        row.histogram[16] = 1;
-        row.histogram[17] = u64::MAX;
+        row.histogram[22] = 1;
+        row.histogram[23] = u64::MAX;
         let mut out = Text(String::new());
         histogram(&mut out, "h", "/p", &row);
         let lines: Vec<&str> = out.0.lines().collect();
         let head = "trivet_url_duration_seconds_bucket{host=\"h\",pattern=\"/p\",le=";
-        assert_eq!(lines[0], format!("{head}\"0.0001\"}} 2"));
-        assert_eq!(lines[16], format!("{head}\"30.0\"}} 3"));
-        assert_eq!(lines[17], format!("{head}\"+Inf\"}} {}", u64::MAX));
-        assert!(lines[18].ends_with(&format!("_count{{host=\"h\",pattern=\"/p\"}} {}", u64::MAX)));
+        assert_eq!(lines[0], format!("{head}\"1e-06\"}} 2"));
+        assert_eq!(lines[4], format!("{head}\"2.5e-05\"}} 2"));
+        assert_eq!(lines[6], format!("{head}\"0.0001\"}} 2"));
+        assert_eq!(lines[22], format!("{head}\"30.0\"}} 3"));
+        assert_eq!(lines[23], format!("{head}\"+Inf\"}} {}", u64::MAX));
+        assert!(lines[24].ends_with(&format!("_count{{host=\"h\",pattern=\"/p\"}} {}", u64::MAX)));
     }
 }
