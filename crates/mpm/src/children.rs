@@ -34,6 +34,10 @@ pub(crate) struct Record {
     pub(crate) is_late: bool,
     /// Memory of its own, when that was last looked at; 0 before.
     pub(crate) bytes: u64,
+    /// Its workers that were busy at most since its peak began.
+    pub(crate) busy_max: usize,
+    /// When the peak of its memory began anew.
+    pub(crate) peak_since_ms: u64,
     /// Connections that its row of the scoreboard counted before it.
     pub(crate) accepted_before: u64,
     /// Where logs are handed over that were opened again.
@@ -72,6 +76,8 @@ impl Record {
             is_quiet,
             is_late: false,
             bytes: 0,
+            busy_max: 0,
+            peak_since_ms: now_ms,
             accepted_before,
             logs,
             board,

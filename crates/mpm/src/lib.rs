@@ -26,6 +26,7 @@ mod listen;
 mod log_programs;
 mod maintain;
 mod measure;
+mod peaks;
 mod pid_file;
 mod plan;
 mod prefork;

@@ -9,6 +9,7 @@ mod look;
 
 use crate::crew::Crew;
 use crate::measure::{LEAST_BYTES, Measure};
+use crate::peaks::Peaks;
 use crate::plan::Plan;
 use crate::ration::{self, Facts};
 use crate::supervisor::Parent;
@@ -28,6 +29,10 @@ const START_LOOK_MS: u64 = 20;
 /// How long there are no more workers after the kernel has killed a child for want of memory.
 const HOLD_MS: u64 = 60_000;
 
+/// Kills within this time are of one want of memory: those who stay have not had the time to give
+/// anything back.
+const WAVE_MS: u64 = 3000;
+
 /// How often the log tells of a change; the first measurement is told at once.
 const TOLD_MS: u64 = 10_000;
 
@@ -43,6 +48,9 @@ const FORGET: usize = 32;
 pub(crate) struct Steward {
     gauge: Gauge,
     measure: Measure,
+    peaks: Peaks,
+    /// Peaks are read in turn.
+    peak_turn: usize,
     due_ms: u64,
     looked_ms: u64,
     passed_ms: u64,
@@ -70,8 +78,9 @@ pub(crate) struct Steward {
     /// Workers that there may be whatever was measured, and since when.
     bound: Option<usize>,
     bound_ms: u64,
-    /// Kills that were seen.
+    /// Kills that were seen, and when the last wave of them began.
     kills: Option<u64>,
+    wave_ms: Option<u64>,
     sizing: Sizing,
 }
 
@@ -177,7 +186,9 @@ impl Steward {
             None => 0,
         };
         let slope = slope.or_else(|| self.measure.cost_of_few().filter(|_| goes_by_few));
-        slope.map(|(bytes, samples)| (bytes.max(LEAST_BYTES) + part, Basis::Slope, samples))
+        let peak = self.peaks.thread_bytes().unwrap_or(0);
+        let of_thread = |bytes: u64| bytes.max(peak).max(LEAST_BYTES).saturating_add(part);
+        slope.map(|(bytes, samples)| (of_thread(bytes), Basis::Slope, samples))
     }
 
     /// Remember what the pool was like.
@@ -273,7 +284,12 @@ impl Steward {
             return None;
         }
         self.kills = Some(now);
-        let busy = self.busy.min(self.bound.unwrap_or(usize::MAX));
+        if self.wave_ms.is_some_and(|wave_ms| now_ms < wave_ms.saturating_add(WAVE_MS)) {
+            return None;
+        }
+        self.wave_ms = Some(now_ms);
+        // Not those who are busy now: with a process all of its workers are gone.
+        let busy = self.seen.max(self.busy).min(self.bound.unwrap_or(usize::MAX));
         let bound = (busy / 2).max(1);
         (self.bound, self.bound_ms) = (Some(bound), now_ms.saturating_add(HOLD_MS));
         self.in_use_max = self.in_use_max.min(bound);
@@ -344,6 +360,7 @@ impl Parent<'_> {
         }
         self.walk(now_ms);
         self.count_memory();
+        self.see_peaks(now_ms);
         let pool = self.pool();
         self.steward.learn(&plan, &pool);
         let enough = self.steward.size(&plan, memory, stalled, &pool);
@@ -413,5 +430,34 @@ impl Parent<'_> {
             "MaxRequestWorkers auto: {workers} for good, since the system does not tell how much \
              memory there is"
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_wave_of_kills_halves_the_workers_once() {
+        let root = std::env::temp_dir().join(format!("trivet-kills-{}", runtime::process::id()));
+        fs::create_dir_all(root.join("proc")).unwrap();
+        let kill = |count: u32| {
+            fs::write(root.join("proc/vmstat"), format!("oom_kill {count}\n")).unwrap();
+        };
+        let mut steward = Steward { gauge: Gauge::at(&root), kills: Some(0), ..Steward::default() };
+        (steward.seen, steward.busy) = (200, 160);
+        assert_eq!(steward.see_kill(1000), None, "somebody else has killed it");
+        kill(1);
+        assert_eq!(steward.see_kill(1000), Some(100));
+        // Its workers are gone, and another process of the same moment is killed.
+        steward.busy = 3;
+        kill(2);
+        assert_eq!(steward.see_kill(1500), None);
+        assert_eq!(steward.bound, Some(100));
+        // Half was still too many.
+        kill(3);
+        assert_eq!(steward.see_kill(1000 + WAVE_MS), Some(50));
+        fs::remove_dir_all(&root).unwrap();
     }
 }

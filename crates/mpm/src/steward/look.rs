@@ -2,14 +2,19 @@
 
 use super::Pool;
 use crate::measure::percentile_95;
+use crate::peaks::WINDOW_MS;
 use crate::supervisor::Parent;
 use runtime::{memory, process};
+use server::MpmKind;
 
 /// Children whose counters are read at a look.
 const COUNTERS_PER_LOOK: usize = 128;
 
 /// Children whose pages the kernel walks through: one at a look, and so often at most.
 const WALK_MS: u64 = 625;
+
+/// Children whose peaks are read at a look.
+const PEAKS_PER_LOOK: usize = 16;
 
 /// What the kernel has for a process and for each of its threads beside their memory: page tables,
 /// stacks, descriptors. (Measured in a cgroup of their own: 256 children of prefork had 148 KB
@@ -63,6 +68,35 @@ impl Parent<'_> {
             }
             _ => {}
         }
+    }
+
+    /// See what the threads of some children have had at most, in turn, where each serves one
+    /// connection: slots of event are too many for their peak to say anything.
+    pub(super) fn see_peaks(&mut self, now_ms: u64) {
+        if self.current.generation.plan.kind != MpmKind::Worker {
+            return;
+        }
+        let board = &self.current.generation.board;
+        let number = self.current.number();
+        for record in self.children.some_of(number, &mut 0, usize::MAX) {
+            record.busy_max = record.busy_max.max(board.busy_slots(record.slot));
+        }
+        let mut turn = self.steward.peak_turn;
+        for record in self.children.some_of(number, &mut turn, PEAKS_PER_LOOK) {
+            if !record.has_served {
+                continue;
+            }
+            let Some(peak) = memory::peak(record.pid) else { continue };
+            self.steward.peaks.add(peak, record.busy_max);
+            // Where it must not begin anew it is one of all the time.
+            if now_ms >= record.peak_since_ms.saturating_add(WINDOW_MS)
+                && memory::forget_peak(record.pid).is_ok()
+            {
+                record.peak_since_ms = now_ms;
+                record.busy_max = board.busy_slots(record.slot);
+            }
+        }
+        self.steward.peak_turn = turn;
     }
 
     /// What the children of the current generation have and do.

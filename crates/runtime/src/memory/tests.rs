@@ -182,3 +182,26 @@ fn the_memory_of_a_process_is_read_from_what_the_kernel_says() {
     assert!(super::share(own).is_ok_and(|share| share.private_bytes > 0));
     assert!(anonymous_bytes(i32::MAX).is_none() && super::share(i32::MAX).is_err());
 }
+
+#[test]
+fn the_peak_of_a_process_is_what_its_status_says() {
+    let text = "Name:\tx\nVmPeak:\t  900 kB\nVmHWM:\t     300 kB\nVmRSS:\t     200 kB\n";
+    let peak = Peak { resident_bytes: 200 << 10, most_bytes: 300 << 10 };
+    assert_eq!(peak_of(text), Some(peak));
+    // A counter that is behind is no reason for less.
+    assert_eq!(peak_of(&text.replace("300", "100")).unwrap().most_bytes, 200 << 10);
+    assert_eq!(peak_of("Name:\tx\n"), None);
+}
+
+#[test]
+fn a_peak_begins_anew_with_what_is_there() {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let large = std::hint::black_box(vec![1_u8; 32 << 20]);
+    let before = peak(own).unwrap();
+    drop(large);
+    if forget_peak(own).is_err() {
+        return; // who may not has peaks of all the time
+    }
+    let after = peak(own).unwrap();
+    assert!(after.most_bytes + (16 << 20) < before.most_bytes, "{before:?} {after:?}");
+}
