@@ -36,6 +36,8 @@ pub(crate) enum Why {
     ShuttingDown,
     /// Requests for another command need its place.
     MakesRoom,
+    /// Memory is not enough for so many.
+    MemoryIsShort,
 }
 
 impl Why {
@@ -49,6 +51,7 @@ impl Why {
             Self::CommunicationError => "communication error",
             Self::ShuttingDown => "shutting down",
             Self::MakesRoom => "makes room for another command",
+            Self::MemoryIsShort => "memory is short",
         }
     }
 }
@@ -139,6 +142,22 @@ impl<K: Ord + Clone> Broker<K> {
         }
     }
 
+    /// From now on there may be so many processes. Idle ones that are too many go.
+    pub(crate) fn allow(&mut self, processes_max: usize, now_ms: u64) {
+        self.processes_max = processes_max;
+        let is_staying = |process: &&Process| !matches!(process.state, State::Ending(_));
+        let staying = self.processes.values().filter(is_staying).count();
+        for _ in processes_max..staying {
+            let Some(process) = Claims::of(&self.processes).longest_idle() else { return };
+            self.end(process, Why::MemoryIsShort, now_ms);
+        }
+    }
+
+    /// Requests that wait where there may be no more processes.
+    pub(crate) fn without_room(&self) -> usize {
+        if self.processes.len() < self.processes_max { 0 } else { self.waiting.len() }
+    }
+
     /// A request needs a process of `class`.
     pub(crate) fn ask(&mut self, request: RequestId, class: K, terms: Terms, now_ms: u64) {
         self.forget_classes(now_ms);
@@ -222,9 +241,9 @@ impl<K: Ord + Clone> Broker<K> {
         let class = self.classes.get_mut(&known.class)?;
         match known.state {
             // What the server has decided itself is no sign of anything wrong.
-            State::Ending(Why::LifetimeExpired | Why::IdleTimeout | Why::MakesRoom) => {
-                class.is_repaid(&self.scores, now_ms);
-            }
+            State::Ending(
+                Why::LifetimeExpired | Why::IdleTimeout | Why::MakesRoom | Why::MemoryIsShort,
+            ) => class.is_repaid(&self.scores, now_ms),
             _ if known.requests == 0 => class.has_failed(&self.scores, now_ms),
             _ => class.has_died(&self.scores, now_ms),
         }

@@ -39,7 +39,7 @@ pub(crate) fn line(sizing: &Sizing, enough: usize, busy: usize, was: Option<u32>
 }
 
 /// Bytes for people: `1.6 MB`, `412 MB`, `24 GB`, `900 KB`.
-fn bytes(number: u64) -> String {
+pub(crate) fn bytes(number: u64) -> String {
     const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
     let tenths = |unit: u32| (u128::from(number) * 10) >> (10 * (unit + 1));
     let unit = (0..3).find(|unit| tenths(*unit) < 10_240).unwrap_or(3);

@@ -65,7 +65,7 @@ pub use context::{Carries, Context};
 pub use defaults::{Php, Serve};
 pub use identity::{IDENTITY, built};
 pub use log::ration::Ration;
-pub use modules::fcgid::{Scores, Severity, Terms};
+pub use modules::fcgid::{KeptByMemory, KeptMost, Scores, Severity, Terms};
 pub use modules::status::{holders, status_line};
 pub use modules::{Documented, STATIC_MODULES, directives, directives_under};
 pub use mpm_settings::{

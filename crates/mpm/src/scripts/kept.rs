@@ -1,22 +1,28 @@
 //! The FastCGI processes that the script manager keeps, and whoever has or wants one. What is to
 //! happen the broker decides; this is where it happens.
 
+mod memory;
 mod process;
 
 use super::room::Load;
 use super::suexec;
 use crate::broker::{Broker, Order, Outcome, ProcessId, RequestId};
+use memory::MemoryRoom;
 use process::{Event, Process, exit_line};
 use runtime::clock;
+use runtime::process::Ending;
 use runtime::programs::{
     Counter, Denial, Doorway, Heard, Identity, Launch, Malformed, Report, Step, Wanted, Whom, Word,
     log_pipe,
 };
-use server::{Server, Severity};
+use server::{KeptMost, Server, Severity};
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::rc::Rc;
+
+/// The signal that the kernel kills with.
+const SIGKILL: i32 = 9;
 
 /// Descriptors of a process: what it says, where it is reached, and its connection.
 const DESCRIPTORS: usize = 3;
@@ -44,15 +50,22 @@ pub(super) struct Kept<'a> {
     tenants: BTreeMap<RequestId, Tenant>,
     processes: BTreeMap<ProcessId, Process>,
     next_request: RequestId,
+    /// Where the number of processes goes by memory.
+    room: Option<MemoryRoom>,
     /// Why the last one could not be started.
     failure: Report,
 }
 
 impl<'a> Kept<'a> {
     pub(super) fn new(server: &'a Server) -> Self {
+        let (most, room) = match server.kept_most() {
+            KeptMost::Given(most) => (most, None),
+            KeptMost::ByMemory(most) => (1, Some(MemoryRoom::new(most))),
+        };
         Self {
             server,
-            broker: Broker::new(server.kept_processes_max(), server.kept_scores()),
+            room,
+            broker: Broker::new(most, server.kept_scores()),
             folder: server.kept_folder(),
             tenants: BTreeMap::new(),
             processes: BTreeMap::new(),
@@ -92,7 +105,10 @@ impl<'a> Kept<'a> {
         let of_process = |process: &Process| process.kill_ms().min(process.silence_ms());
         let processes = self.processes.values().map(of_process);
         let broker = self.broker.due_ms(clock::monotonic_ms());
-        processes.chain(broker).min().unwrap_or(u64::MAX)
+        let room = self.room.as_ref();
+        let room =
+            room.map(|room| room.due_ms(self.processes.len(), self.broker.without_room() > 0));
+        processes.chain(broker).chain(room).min().unwrap_or(u64::MAX)
     }
 
     /// A request that the process `owner` serves wants a process.
@@ -150,6 +166,25 @@ impl<'a> Kept<'a> {
     /// Do all that is to be done.
     pub(super) fn act(&mut self) {
         let now_ms = clock::monotonic_ms();
+        loop {
+            self.carry_out(now_ms);
+            if !self.look_for_room(now_ms) {
+                break;
+            }
+        }
+        for process in self.processes.values_mut() {
+            process.kill_if_overdue(now_ms);
+            process.tell_of_silence(self.server, now_ms);
+        }
+        let waiting = self.broker.without_room();
+        let complaint = self.room.as_mut().filter(|_| waiting > 0);
+        if let Some(text) = complaint.and_then(|room| room.complaint(waiting, now_ms)) {
+            self.server.tell_of_processes(Severity::Warning, text.as_bytes());
+        }
+    }
+
+    /// Do what the broker has decided.
+    fn carry_out(&mut self, now_ms: u64) {
         while let Some(order) = self.broker.next(now_ms) {
             match order {
                 Order::Start { process, class } => {
@@ -171,9 +206,32 @@ impl<'a> Kept<'a> {
                 }
             }
         }
-        for process in self.processes.values_mut() {
-            process.kill_if_overdue(now_ms);
-            process.tell_of_silence(self.server, now_ms);
+    }
+
+    /// How many processes there may be changes with the memory that there is: says whether it was
+    /// time to look.
+    fn look_for_room(&mut self, now_ms: u64) -> bool {
+        let Some(room) = &mut self.room else { return false };
+        let is_due = now_ms >= room.due_ms(self.processes.len(), self.broker.without_room() > 0);
+        if is_due {
+            let processes: Vec<(i32, bool)> =
+                self.processes.values().map(|process| (process.pid, process.has_served)).collect();
+            self.broker.allow(room.look(&processes, now_ms), now_ms);
+        }
+        is_due
+    }
+
+    /// The kernel may have killed a process for want of memory.
+    fn see_kill(&mut self, ending: Ending) {
+        let Some(room) = self.room.as_mut().filter(|_| ending == Ending::Signal(SIGKILL)) else {
+            return;
+        };
+        // The one that is gone was one of them.
+        if let Some(most) = room.see_kill(self.processes.len() + 1, clock::monotonic_ms()) {
+            self.server.advise(&format!(
+                "the kernel has killed a FastCGI process for want of memory: there are at most \
+                 {most} for a minute"
+            ));
         }
     }
 
@@ -274,6 +332,9 @@ impl<'a> Kept<'a> {
         let why = self.broker.exited(id, clock::monotonic_ms());
         let why = why.map(crate::broker::Why::words).or(process.why());
         if let Some(ending) = process.bury() {
+            if why.is_none() {
+                self.see_kill(ending);
+            }
             let (severity, text) = exit_line(&process.class.order.program, pid, why, ending);
             self.server.tell_of_processes(severity, text.as_bytes());
         }

@@ -41,6 +41,8 @@ pub(in crate::scripts) enum Event {
 pub(super) struct Process {
     pub(super) pid: i32,
     pub(super) class: Rc<Wanted>,
+    /// It has answered a request, and has shown what it takes.
+    pub(super) has_served: bool,
     /// Until it is known whether it runs.
     launch: Option<OwnedFd>,
     doorway: Doorway,
@@ -65,6 +67,7 @@ impl Process {
         Self {
             pid,
             class,
+            has_served: false,
             launch: Some(launch),
             doorway,
             said: Some(said),
@@ -101,6 +104,7 @@ impl Process {
     /// Nobody uses it any more. If it still does something for whoever it was, it gets no more of
     /// the request, and shows by closing the connection when it has done with it.
     pub(super) fn is_left(&mut self, outcome: Outcome) {
+        self.has_served = true;
         match (outcome, &self.connection) {
             (Outcome::Abandoned, Some(connection)) => {
                 say_no_more(connection);

@@ -16,7 +16,7 @@ const PROCESS_BYTES: u64 = 64 << 20;
 /// Processes for each core: more of them would mostly wait for each other.
 const PROCESSES_PER_CORE: usize = 32;
 
-/// Not fewer, however small the machine is.
+/// Not fewer where nothing tells how much memory there is.
 const PROCESSES_LEAST: usize = 4;
 
 /// The name of the module in the log.
@@ -33,17 +33,43 @@ pub enum Severity {
     Error,
 }
 
-/// Processes at most, on this machine.
-fn processes_max(machine: &Machine) -> usize {
-    let bytes = machine.available_bytes.saturating_mul(SHARE_PERCENT) / 100;
-    let of_memory = usize::try_from(bytes / PROCESS_BYTES).unwrap_or(usize::MAX);
-    of_memory.min(machine.cores.saturating_mul(PROCESSES_PER_CORE)).max(PROCESSES_LEAST)
+/// How many processes there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeptMost {
+    /// `FcgidMaxProcesses`.
+    Given(usize),
+    /// As many as memory is enough for.
+    ByMemory(KeptByMemory),
+}
+
+/// What bounds them where nobody says how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptByMemory {
+    /// However much memory there is.
+    pub ceiling: usize,
+    /// What one is taken to need before any was measured.
+    pub guess_bytes: u64,
+    /// Where memory cannot be measured.
+    pub unmeasured: usize,
+}
+
+impl KeptByMemory {
+    fn of(machine: &Machine) -> Self {
+        let bytes = machine.available_bytes.saturating_mul(SHARE_PERCENT) / 100;
+        let of_memory = usize::try_from(bytes / PROCESS_BYTES).unwrap_or(usize::MAX);
+        let ceiling = machine.cores.saturating_mul(PROCESSES_PER_CORE).max(PROCESSES_LEAST);
+        let unmeasured = of_memory.clamp(PROCESSES_LEAST, ceiling);
+        Self { ceiling, guess_bytes: PROCESS_BYTES, unmeasured }
+    }
 }
 
 impl Server {
     /// `FcgidMaxProcesses`, or what this machine is good for.
-    pub fn kept_processes_max(&self) -> usize {
-        self.site.fcgid.processes_max().unwrap_or_else(|| processes_max(&Machine::here()))
+    pub fn kept_most(&self) -> KeptMost {
+        match self.site.fcgid.processes_max() {
+            Some(most) => KeptMost::Given(most),
+            None => KeptMost::ByMemory(KeptByMemory::of(&Machine::here())),
+        }
     }
 
     /// What starting processes costs.
@@ -100,18 +126,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_and_cores_bound_the_number_of_processes() {
+    fn cores_bound_the_number_of_processes() {
         const GB: u64 = 1 << 30;
-        let max = |cores, available_bytes| {
-            processes_max(&Machine { cores, total_bytes: available_bytes, available_bytes })
+        let of = |cores, available_bytes| {
+            let machine = Machine { cores, total_bytes: available_bytes, available_bytes };
+            let KeptByMemory { ceiling, unmeasured, .. } = KeptByMemory::of(&machine);
+            (ceiling, unmeasured)
         };
-        assert_eq!(max(2, 16 * GB), 64);
-        assert_eq!(max(64, 16 * GB), 204);
-        assert_eq!(max(2, GB), 12);
-        assert_eq!(max(1, 0), 4);
-        assert_eq!(
-            max(usize::MAX, u64::MAX),
-            usize::try_from(u64::MAX / 100 / PROCESS_BYTES).unwrap()
-        );
+        assert_eq!(of(2, 16 * GB), (64, 64));
+        assert_eq!(of(64, 16 * GB), (2048, 204));
+        assert_eq!(of(2, GB), (64, 12));
+        assert_eq!(of(1, 0), (32, 4));
+        assert_eq!(of(usize::MAX, u64::MAX).0, usize::MAX);
     }
 }

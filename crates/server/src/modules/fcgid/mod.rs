@@ -11,7 +11,7 @@ mod managed;
 mod request;
 mod settings;
 
-pub use manage::Severity;
+pub use manage::{KeptByMemory, KeptMost, Severity};
 pub(crate) use settings::{HostSettings, ServerSettings, Settings};
 pub use settings::{Scores, Terms};
 
