@@ -170,6 +170,52 @@ fn module(name: &str, entries: &[&Entry], all: &[Entry]) -> String {
     text
 }
 
+/// What the manual says of a directive, for a terminal; its name may have its brackets or not.
+pub fn plain(name: &str) -> Option<String> {
+    let prose = prose(name)?;
+    let entry = entries().into_iter().find(|entry| written(entry.name) == prose.name)?;
+    let example: String = prose.example.lines().map(|line| format!("    {line}\n")).collect();
+    let facts = facts(&entry, Some(prose)).replace("\n- ", "\n");
+    let facts = unmarked(facts.trim_start_matches("- "));
+    let place = if prose.is_htaccess { "\nIn a .htaccess file:\n" } else { "" };
+    let text = filled(&unmarked(prose.text));
+    Some(format!("{}\n\n{text}\n\n{facts}{place}\n{example}", prose.name))
+}
+
+/// Paragraphs in lines of the same length.
+fn filled(text: &str) -> String {
+    const WIDTH: usize = 96;
+    let fill = |paragraph: &str| {
+        let mut lines = vec![String::new()];
+        for word in paragraph.split_whitespace() {
+            let last = lines.len() - 1;
+            match lines[last].chars().count() + 1 + word.chars().count() {
+                _ if lines[last].is_empty() => lines[last].push_str(word),
+                ..=WIDTH => lines[last].extend([" ", word]),
+                _ => lines.push(word.to_owned()),
+            }
+        }
+        lines.join("\n")
+    };
+    text.split("\n\n").map(fill).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Prose without its marks: code as it is, and of a link its text.
+fn unmarked(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once("](") {
+        plain.push_str(before);
+        rest = link.split_once(')').map_or("", |(_, behind)| behind);
+        // The bracket that began it is the last one that is open.
+        if let Some(at) = plain.rfind('[') {
+            plain.remove(at);
+        }
+    }
+    plain.push_str(rest);
+    plain.replace('`', "")
+}
+
 /// What the row of a directive knows, as a list.
 fn facts(entry: &Entry, prose: Option<&Prose>) -> String {
     let syntax = prose.and_then(|prose| prose.syntax).unwrap_or(&entry.syntax);

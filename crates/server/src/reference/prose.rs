@@ -138,8 +138,8 @@ mod tests {
     fn a_file_is_read_in_parts() {
         let file = read(
             "mod_x",
-            "# mod_x\n\nAbout\nit.\n\n## A\n\nWhat it\ndoes. More.\n\n```apache\nA on\n```\n\
-             \n## <B>\n\n`<B arg>`\n\nOne. Two.\n\nThree.\n\n```apache htaccess\n<B x>\n</B>\n```\n",
+            "# mod_x\n\nAbout\nit.\n\n## A\n\nWhat it\ndoes. More.\n\n```apache\nA on\n```\n\n\
+             ## <B>\n\n`<B arg>`\n\nOne. Two.\n\nThree.\n\n```apache htaccess\n<B x>\n</B>\n```\n",
         );
         assert_eq!((file.page, file.about, file.entries.len()), ("mod_x", "About\nit.", 2));
         let [a, b] = [file.entries[0], file.entries[1]];

@@ -51,6 +51,21 @@ fn names_of_other_directives_are_links() {
     assert_eq!(text, "`Alias` and [`Listen`](core.md#listen), [x](../guide/x.md) `on`");
 }
 
+#[test]
+fn what_a_terminal_shows_has_no_marks() {
+    assert_eq!(
+        unmarked("a `b[c]` of [the guide\nto x](../x.md) and `d`"),
+        "a b[c] of the guide\nto x and d"
+    );
+    let text = plain("alias").unwrap();
+    assert!(
+        text.starts_with("Alias\n\n") && text.contains("\nSyntax: Alias /url-path path\nContext: "),
+        "{text}"
+    );
+    assert_eq!(plain("<ifdefine>"), plain("IfDefine"));
+    assert!(plain("nonsense").is_none());
+}
+
 /// The longest first sentence that a table of all directives bears.
 const SUMMARY_LETTERS_MAX: usize = 160;
 
