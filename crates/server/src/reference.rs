@@ -1,6 +1,11 @@
-//! The manual of all directives, as Markdown pages, from the tables of the modules: one page for
-//! each module and an index. What it says about a directive is what its row says. The pages are
-//! committed; `cargo xtask docs` writes them, and a test says when they are stale.
+//! The manual of all directives, as Markdown pages: one page for each module and an index. What a
+//! directive does is said by people, in the files that `reference/prose.rs` reads; its syntax, its
+//! default and its places are what its row says. The pages are committed; `cargo xtask docs` writes
+//! them, and tests say when they are stale and when a directive has no text.
+
+mod prose;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,6 +17,8 @@ use config::{Scope, known, known_modules};
 
 use crate::modules::guards::GUARDS;
 use crate::modules::{MODULES, mpm_common};
+
+pub use prose::{Prose, prose};
 
 /// A page of the manual.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,9 +33,9 @@ pub struct Page {
 struct Entry {
     name: &'static str,
     page: String,
+    /// As the number of its arguments tells it.
     syntax: String,
     default: &'static str,
-    help: &'static str,
     scope: Scope,
     /// Whether it acts while the text is read, before any other.
     is_read_time: bool,
@@ -45,12 +52,10 @@ pub fn pages() -> Vec<Page> {
     for entry in &entries {
         modules.entry(&entry.page).or_default().push(entry);
     }
-    pages.extend(
-        modules.into_iter().map(|(name, entries)| Page {
-            name: format!("{name}.md"),
-            text: module(name, &entries),
-        }),
-    );
+    pages.extend(modules.into_iter().map(|(name, page_entries)| Page {
+        name: format!("{name}.md"),
+        text: module(name, &page_entries, &entries),
+    }));
     pages
 }
 
@@ -109,7 +114,6 @@ fn entries() -> Vec<Entry> {
             page: page.clone(),
             syntax: row.args.syntax(row.name),
             default: row.default,
-            help: row.help,
             scope: row.scope,
             is_read_time: false,
         }));
@@ -119,7 +123,6 @@ fn entries() -> Vec<Entry> {
         page: page_of(row.file),
         syntax: config::read_time_syntax(row.name).unwrap_or_default(),
         default: "",
-        help: row.help,
         scope: row.scope,
         is_read_time: true,
     }));
@@ -144,31 +147,114 @@ fn written(name: &str) -> String {
     if name.starts_with('<') { format!("{name}>") } else { name.into() }
 }
 
-fn module(name: &str, entries: &[&Entry]) -> String {
+fn module(name: &str, entries: &[&Entry], all: &[Entry]) -> String {
     let mut text = format!("# {}\n\n", literal(name));
-    text += "Written by `cargo xtask docs` from the tables of the modules; ";
+    if let Some(file) = prose::files().iter().find(|file| file.page == name) {
+        let _ = write!(text, "{}\n\n", linked(file.about, "", all));
+    }
+    text += "Written by `cargo xtask docs` from the tables of the modules and from \
+             `crates/server/reference`;\n";
     text += &format!("[all directives]({INDEX}).\n");
     for entry in entries {
         let _ = write!(text, "\n## {}\n\n", literal(&written(entry.name)));
-        if !entry.help.is_empty() {
-            let _ = write!(text, "{}\n\n", literal(entry.help));
+        let prose = prose(entry.name);
+        if let Some(prose) = prose {
+            let _ = write!(text, "{}\n\n", linked(prose.text, prose.name, all));
         }
-        let _ = writeln!(text, "- Syntax: `{}`", entry.syntax);
-        if !entry.default.is_empty() {
-            let _ = writeln!(text, "- Default: `{}`", entry.default);
-        }
-        if let Some(names) = mpm_common::used_by(entry.name) {
-            let _ = writeln!(text, "- MPM: {}", names.join(", "));
-        }
-        let _ = writeln!(text, "- Context: {}", context(entry.scope));
-        if let Some(classes) = overrides(entry.scope) {
-            let _ = writeln!(text, "- Override: {classes}");
-        }
-        if entry.is_read_time {
-            text += "- Acts while the configuration is read\n";
+        text += &facts(entry, prose);
+        if let Some(prose) = prose {
+            let place = if prose.is_htaccess { "In a `.htaccess` file:\n\n" } else { "" };
+            let _ = write!(text, "\n{place}```apache\n{}```\n", prose.example);
         }
     }
     text
+}
+
+/// What the manual says of a directive, for a terminal; its name may have its brackets or not.
+pub fn plain(name: &str) -> Option<String> {
+    let prose = prose(name)?;
+    let entry = entries().into_iter().find(|entry| written(entry.name) == prose.name)?;
+    let example: String = prose.example.lines().map(|line| format!("    {line}\n")).collect();
+    let facts = facts(&entry, Some(prose)).replace("\n- ", "\n");
+    let facts = unmarked(facts.trim_start_matches("- "));
+    let place = if prose.is_htaccess { "\nIn a .htaccess file:\n" } else { "" };
+    let text = filled(&unmarked(prose.text));
+    Some(format!("{}\n\n{text}\n\n{facts}{place}\n{example}", prose.name))
+}
+
+/// Paragraphs in lines of the same length.
+fn filled(text: &str) -> String {
+    const WIDTH: usize = 96;
+    let fill = |paragraph: &str| {
+        let mut lines = vec![String::new()];
+        for word in paragraph.split_whitespace() {
+            let last = lines.len() - 1;
+            match lines[last].chars().count() + 1 + word.chars().count() {
+                _ if lines[last].is_empty() => lines[last].push_str(word),
+                ..=WIDTH => lines[last].extend([" ", word]),
+                _ => lines.push(word.to_owned()),
+            }
+        }
+        lines.join("\n")
+    };
+    text.split("\n\n").map(fill).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Prose without its marks: code as it is, and of a link its text.
+fn unmarked(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, link)) = rest.split_once("](") {
+        plain.push_str(before);
+        rest = link.split_once(')').map_or("", |(_, behind)| behind);
+        // The bracket that began it is the last one that is open.
+        if let Some(at) = plain.rfind('[') {
+            plain.remove(at);
+        }
+    }
+    plain.push_str(rest);
+    plain.replace('`', "")
+}
+
+/// What the row of a directive knows, as a list.
+fn facts(entry: &Entry, prose: Option<&Prose>) -> String {
+    let syntax = prose.and_then(|prose| prose.syntax).unwrap_or(&entry.syntax);
+    let mut text = format!("- Syntax: `{syntax}`\n");
+    if !entry.default.is_empty() {
+        let _ = writeln!(text, "- Default: `{}`", entry.default);
+    }
+    if let Some(names) = mpm_common::used_by(entry.name) {
+        let _ = writeln!(text, "- MPM: {}", names.join(", "));
+    }
+    let _ = writeln!(text, "- Context: {}", context(entry.scope));
+    if let Some(classes) = overrides(entry.scope) {
+        let _ = writeln!(text, "- Override: {classes}");
+    }
+    if entry.is_read_time {
+        text += "- Acts while the configuration is read\n";
+    }
+    text
+}
+
+/// Where the files of prose begin to look for documents, and where the pages do.
+const DOCUMENTS: [&str; 2] = ["](../../../docs/", "](../"];
+
+/// Prose in which each name of another directive leads to it.
+fn linked(text: &str, own: &str, all: &[Entry]) -> String {
+    let text = text.replace(DOCUMENTS[0], DOCUMENTS[1]);
+    let mut linked = String::with_capacity(2 * text.len());
+    for (nth, part) in text.split('`').enumerate() {
+        let entry = || all.iter().find(|entry| written(entry.name) == part);
+        match (nth % 2 == 1 && part != own).then(entry).flatten() {
+            Some(Entry { name, page, .. }) => {
+                let anchor = bare(name).to_ascii_lowercase();
+                let _ = write!(linked, "[`{part}`]({page}.md#{anchor})");
+            }
+            None if nth % 2 == 1 => linked.extend(["`", part, "`"]),
+            None => linked.push_str(part),
+        }
+    }
+    linked
 }
 
 /// The places of a directive in the words of httpd's manual.
@@ -210,11 +296,12 @@ fn overrides(scope: Scope) -> Option<String> {
 const INDEX_HEAD: &str = "\
 # Directives
 
-Every directive that Trivet acts on. The pages are written by `cargo xtask docs` from the tables
-that the server itself reads; a section stands with its brackets. The directives of a module are
-there when `LoadModule` has named it, as in httpd, and always under `trivet serve`.
+Every directive that Trivet reads, those included that it accepts without effect; they say so. The
+pages are written by `cargo xtask docs` from the tables that the server itself reads and from the
+texts in `crates/server/reference`; a section stands with its brackets. The directives of a module
+are there when `LoadModule` has named it, as in httpd, and always under `trivet serve`.
 
-| directive | module | what it is for |
+| directive | module | what it does |
 |---|---|---|
 ";
 
@@ -244,9 +331,8 @@ fn index(entries: &[Entry]) -> String {
         let anchor = bare(entry.name).to_ascii_lowercase();
         let page = &entry.page;
         let title = literal(page);
-        let help = literal(entry.help);
-        let help = if help.is_empty() { String::new() } else { format!(" {help}") };
-        let _ = writeln!(text, "| [{name}]({page}.md#{anchor}) | [{title}]({page}.md) |{help} |");
+        let help = prose(entry.name).map_or(String::new(), Prose::summary).replace('|', "\\|");
+        let _ = writeln!(text, "| [{name}]({page}.md#{anchor}) | [{title}]({page}.md) | {help} |");
     }
     let has_entry = |name: &str| entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(name));
     let is_guard = |name: &str| GUARDS.row(name).is_some();
@@ -297,45 +383,4 @@ fn literal(text: &str) -> String {
         }
     }
     literal
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn docs_are_fresh() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
-        let stale = stale(&folder).unwrap();
-        assert!(stale.is_empty(), "run `cargo xtask docs`: {stale:?}");
-    }
-
-    #[test]
-    fn a_folder_is_brought_up_to_date() {
-        let folder = std::env::temp_dir().join(format!("trivet-manual-{}", std::process::id()));
-        let count = pages().len();
-        assert_eq!(stale(&folder).unwrap().len(), count);
-        assert_eq!(write(&folder).unwrap().len(), count);
-        fs::write(folder.join("mod_gone.md"), "").unwrap();
-        fs::write(folder.join("core.md"), "").unwrap();
-        assert_eq!(write(&folder).unwrap(), ["core.md", "mod_gone.md"]);
-        assert_eq!(stale(&folder).unwrap(), [""; 0]);
-        fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[test]
-    fn places_have_the_words_of_the_manual() {
-        let places = |scope| (context(scope), overrides(scope));
-        let (context, classes) = places(Scope::OR_FILEINFO);
-        assert_eq!(context, "server config, virtual host, directory, .htaccess");
-        assert_eq!(classes.unwrap(), "`FileInfo`");
-        assert_eq!(places(Scope::SERVER | Scope::DIRECTORY).0, "server config, `<Directory>`");
-        assert_eq!(places(Scope::OR_ALL).1.unwrap(), "any class");
-        assert_eq!(places(Scope::RSRC_CONF).1, None);
-    }
-
-    #[test]
-    fn help_texts_are_no_markdown() {
-        assert_eq!(literal("a <Files> of *|b_c\n"), "a \\<Files\\> of \\*\\|b\\_c");
-    }
 }

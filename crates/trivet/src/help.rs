@@ -1,6 +1,7 @@
-//! The texts of `--help`. What there is to say about directives comes from their rows.
+//! The texts of `--help`. What there is to say about directives comes from their rows and from the
+//! manual.
 
-use server::{Documented, Serve};
+use server::{Documented, Serve, reference};
 use std::fmt::Write as _;
 
 /// `trivet --help`, `trivet help` and bare `trivet`.
@@ -76,18 +77,15 @@ pub(crate) fn serve(topic: Option<&str>) -> Option<String> {
         None => Some(format!("{SERVE}{}", modules())),
         Some("directives") => Some(explained()),
         Some("defaults") => Some(defaults()),
+        // `Alias` is a directive, and `alias` its module.
+        Some(name) if is_spelled(name) => reference::plain(name),
         Some(name) => {
-            let bare = name.trim_matches(['<', '>']);
             let module = module_name(name);
             let of_module: String = server::directives()
                 .filter(|row| row.module.eq_ignore_ascii_case(module))
                 .map(|row| explain(&row))
                 .collect();
-            if !of_module.is_empty() {
-                return Some(of_module);
-            }
-            let row = server::directives().find(|row| bare_name(row).eq_ignore_ascii_case(bare))?;
-            Some(explain(&row))
+            if of_module.is_empty() { reference::plain(name) } else { Some(of_module) }
         }
     }
 }
@@ -115,8 +113,10 @@ fn defaults() -> String {
     )
 }
 
-fn bare_name(row: &Documented) -> &'static str {
-    row.name.trim_start_matches('<')
+/// Whether a directive is called exactly so, but for its brackets.
+fn is_spelled(name: &str) -> bool {
+    let bare = |name: &str| name.trim_matches(['<', '>']).to_owned();
+    reference::prose(name).is_some_and(|prose| bare(prose.name) == bare(name))
 }
 
 /// `Listen`, `<Directory>`.
@@ -151,15 +151,17 @@ fn explained() -> String {
     text
 }
 
-/// `  KeepAlive    Whether persistent connections should be On or Off (default: On)`
+/// `  KeepAlive    Lets a client send several requests over one connection. (default: On)`
 fn explain(row: &Documented) -> String {
     let default = match row.default {
         "" => String::new(),
         default => format!("(default: {default})"),
     };
     let only = row.mpms.map_or(String::new(), |names| format!("(MPM {})", names.join(", ")));
+    let does = reference::prose(row.name).map_or(String::new(), |prose| prose.summary());
+    let does = does.replace('`', "");
     let words: Vec<String> =
-        format!("{} {only} {default}", row.help).split_whitespace().map(str::to_owned).collect();
+        format!("{does} {only} {default}").split_whitespace().map(str::to_owned).collect();
     columns(&shown_name(row), &words, NAME_COLUMN)
 }
 
@@ -195,15 +197,19 @@ mod tests {
             for (text, wanted) in [(&modules, row.module), (&explained, shown.as_str())] {
                 assert!(text.split_whitespace().any(|word| word == wanted), "no {wanted}: {text}");
             }
-            assert!(!row.help.is_empty(), "{shown} says nothing of its purpose");
-            let alone = serve(Some(&shown.to_lowercase())).unwrap();
-            assert!(explained.contains(alone.trim_end()), "{alone}");
+            let alone = serve(Some(&shown)).unwrap();
+            assert!(
+                alone.starts_with(&format!("{shown}\n")) && alone.contains("\n    "),
+                "{alone}"
+            );
         }
     }
 
     #[test]
     fn no_line_is_wider_than_the_screen() {
-        for text in [OVERVIEW, &serve(None).unwrap(), &serve(Some("directives")).unwrap()] {
+        let alone = server::directives().filter_map(|row| serve(Some(&shown_name(&row))));
+        let all = [OVERVIEW.to_owned(), serve(None).unwrap(), serve(Some("directives")).unwrap()];
+        for text in all.into_iter().chain(alone) {
             for line in text.lines() {
                 assert!(line.chars().count() <= WIDTH && line.trim_end() == line, "{line}");
             }

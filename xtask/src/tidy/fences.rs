@@ -76,8 +76,8 @@ const KNOWS_MPM: &[&str] = &[
     // The file and its folder.
     "crates/server/src/mpm_settings",
     "crates/server/src/modules/status/",
-    // The manual has a page of their directives.
-    "crates/server/src/reference.rs",
+    // The manual has a page of their directives. The file and its folder.
+    "crates/server/src/reference",
     "crates/server/src/server.rs",
     "crates/server/src/site/",
 ];
