@@ -8,7 +8,7 @@ mod usage;
 
 use crate::recorder::Window;
 use crate::report::{PerSecond, Server, ServerSecond};
-use runtime::{clock, memory};
+use runtime::{clock, memory, process};
 use scoreboard::{Board, RowState};
 use std::net::SocketAddr;
 use usage::Usage;
@@ -131,6 +131,7 @@ impl Observer {
             processes_max: sums.processes_max,
             busy_max: sums.busy_max,
             workers: self.board.as_ref().map(Busy::workers),
+            cores: u32::try_from(process::cores()).ok(),
         }
     }
 

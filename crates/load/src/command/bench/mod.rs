@@ -13,7 +13,7 @@ use super::option::{self, Asked};
 use crate::live::Live;
 use crate::observe::Observer;
 use crate::recorder::Window;
-use crate::report::{self, Figures, PerSecond, Record};
+use crate::report::{self, Figures, Levels, PerSecond, Record};
 use crate::run::{self, Problem, Second, Witness};
 use crate::threshold::{Condition, Metrics as _};
 use draft::{Draft, Fault, Output};
@@ -69,7 +69,7 @@ fn bench(job: run::Job, mut output: Output) -> Exit {
         return knee::find(job, output, wish, first);
     }
     let live = Live::new(output.is_quiet, &output.figures.pace);
-    let ran = measure(job, output.figures.clone(), output.pids.clone(), live);
+    let ran = measure(job, output.figures.clone(), output.pids.clone(), live, output.levels.take());
     let Ran { record, outcome } = match ran {
         Ok(ran) => ran,
         Err(problem) => return fail(exit_of(&problem), &problem.to_string()),
@@ -122,14 +122,22 @@ struct Ran {
 ///
 /// # Errors
 /// When there was none.
-fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Result<Ran, Problem> {
+fn measure(
+    job: run::Job,
+    figures: Figures,
+    pids: Vec<i32>,
+    live: Live,
+    levels: Option<Levels>,
+) -> Result<Ran, Problem> {
     let names = job.plan.names();
-    let mut seconds = Seconds { all: Vec::new(), observer: observer(&job, pids), live };
+    let mut seconds = Seconds { all: Vec::new(), observer: observer(&job, pids), live, levels };
     let outcome = run::run(job, &mut seconds);
     seconds.live.end();
     let outcome = outcome?;
     let mut record = Record::new(&outcome, figures, &names, seconds.all);
     record.summary.server = seconds.observer.as_ref().and_then(|seen| seen.total(&outcome.total));
+    let by_load = seconds.levels.map(Levels::end).unwrap_or_default();
+    (record.levels, record.ramp) = (by_load.levels, by_load.ramp);
     Ok(Ran { record, outcome })
 }
 
@@ -169,6 +177,8 @@ struct Seconds {
     all: Vec<PerSecond>,
     observer: Option<Observer>,
     live: Live,
+    /// Where the load changes.
+    levels: Option<Levels>,
 }
 
 impl Witness for Seconds {
@@ -179,11 +189,14 @@ impl Witness for Seconds {
     }
 
     fn second(&mut self, second: &Second, _: &Window) {
-        let mut second = PerSecond::new(second);
+        let mut figures = PerSecond::new(second);
         if let Some(observer) = &mut self.observer {
-            observer.look(&mut second);
+            observer.look(&mut figures);
         }
-        self.all.push(second);
+        if let Some(levels) = &mut self.levels {
+            levels.count(second, &figures);
+        }
+        self.all.push(figures);
         self.live.show(&self.all);
     }
 }

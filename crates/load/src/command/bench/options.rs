@@ -2,7 +2,7 @@
 
 use super::super::option::{Group, Row};
 use super::draft::Draft;
-use super::files::{CSV, Form, HAR, HDR, HTML, SAVED};
+use super::files::{CSV, Form, HAR, HDR, HTML, LEVELS, SAVED};
 use super::security;
 use crate::observe;
 use crate::pattern::Kind;
@@ -184,8 +184,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: Some('d'),
                 long: "duration",
                 value: "TIME",
-                help: "end after 30s, 5m, ... (default 10s, or all of --replay); of each step\n\
-                       with --steps",
+                help: "end after 30s, 5m, ... (default 10s, or all of --replay)",
                 apply: |draft, value| set_duration(&mut draft.options.duration_ns, value),
             },
             Row {
@@ -365,6 +364,13 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 value: "FILE",
                 help: "a line for each second",
                 apply: |draft, value| file(draft, CSV, value),
+            },
+            Row {
+                short: None,
+                long: "levels",
+                value: "FILE",
+                help: "the same for each level of --steps or -p, or each run of --find-max",
+                apply: |draft, value| file(draft, LEVELS, value),
             },
             Row {
                 short: None,
