@@ -51,7 +51,7 @@ const LATE_PERCENT: f64 = 1.0;
 const STOLEN_PERCENT: f64 = 1.0;
 
 /// One or two of many may be slow at any moment.
-const UNANSWERED_MAX: u64 = 2;
+pub(super) const UNANSWERED_MAX: u64 = 2;
 
 /// Requests above a percentile that make it one.
 const ABOVE_MIN: f64 = 10.0;

@@ -4,6 +4,7 @@ mod compare;
 mod csv;
 mod doubt;
 mod hdr;
+mod headline;
 mod html;
 mod json;
 mod knee;
