@@ -333,6 +333,22 @@ fn two_saved_runs_are_compared() {
     assert!(line("p50").contains(" better "), "{}", ran.out);
     let turned = bench(&["--diff", word(&fast), word(&slow)]);
     assert!(turned.out.contains(" worse "), "{turned:?}");
+    // 40 ms after 10 are four times as long, and the rate is a quarter.
+    let judge = |a: &Path, b: &Path, condition: &str| {
+        bench(&["--diff", word(a), word(b), "--fail-if", "p99>+5000%", "--fail-if", condition])
+    };
+    for condition in ["p50>+10%", "p50>+10ms || errors>+1%", "rate<-5%", "p50>=40ms && p50>+1%"] {
+        let worse = judge(&fast, &slow, condition);
+        assert_eq!((worse.code, &worse.out), (1, &turned.out), "{condition}: {worse:?}");
+        let told = format!("trivet bench: failed by --fail-if '{condition}': ");
+        assert!(worse.err.starts_with(&told) && worse.err.lines().count() == 1, "{worse:?}");
+        let better = judge(&slow, &fast, condition);
+        assert_eq!((better.code, better.err.as_str()), (0, ""), "{condition}: {better:?}");
+    }
+    let unknown = judge(&fast, &slow, "p50>+10");
+    assert_eq!(unknown.code, 1, "ms are meant: {unknown:?}");
+    let unclear = judge(&fast, &slow, "p50>+10x");
+    assert!(unclear.code == 2 && unclear.err.contains("a unit of time"), "{unclear:?}");
     let same = bench(&["--diff", word(&fast), word(&fast)]);
     assert!(same.out.contains("no difference"), "{same:?}");
 }
@@ -357,6 +373,8 @@ fn what_is_no_saved_run_is_told_with_its_name() {
     let ran = bench(&["--diff", word(&missing), word(&missing)]);
     assert!(ran.code == 4 && ran.err.contains("No such file"), "{ran:?}");
     assert_eq!(bench(&["--diff", word(&missing)]).code, 2);
-    let unheard = bench(&["--diff", "--fail-if", "rate<1", word(&missing), word(&missing)]);
+    let unread = bench(&["--diff", "--fail-if", "rate<1", word(&missing), word(&missing)]);
+    assert_eq!((unread.code, unread.out.as_str()), (4, ""), "{unread:?}");
+    let unheard = bench(&["--diff", "--csv", "/dev/null", word(&missing), word(&missing)]);
     assert_eq!(unheard.code, 2, "{unheard:?}");
 }

@@ -74,6 +74,17 @@ pub(super) const fn unit(kind: Kind, options: &Options) -> &'static str {
     }
 }
 
+/// A run alone has not changed.
+///
+/// # Errors
+/// Where a condition speaks of two.
+pub(super) fn of_one_run(option: &str, text: &str, condition: &Condition) -> Result<(), Fault> {
+    condition.change().map_or(Ok(()), |change| {
+        let why = format!("{change} is a change from one run to another: see --diff");
+        Err(usage(format!("{option} '{text}': {why}")))
+    })
+}
+
 /// Why there is no job, and how the command ends.
 pub(super) type Fault = (Exit, String);
 
@@ -89,6 +100,9 @@ impl Draft {
     /// What does not fit together, and the exit code.
     pub(super) fn finish(mut self, words: &[String]) -> Result<(Job, Output), Fault> {
         self.choose_pages()?;
+        for (text, condition) in &self.fail_if {
+            of_one_run("--fail-if", text, condition)?;
+        }
         let (plan, recorded) = self.what.plan(words, self.options.keeps_alive)?;
         let wish = self.wish(recorded.is_some())?;
         if self.files.iter().any(|row| row.0.is_of_levels()) && !(wish.is_some() || self.changes())

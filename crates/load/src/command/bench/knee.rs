@@ -1,7 +1,7 @@
 //! `--find-max`: run after run until it is known how much load a condition allows.
 
 use super::super::Exit;
-use super::draft::{Fault, Output, unit, usage};
+use super::draft::{Fault, Output, of_one_run, unit, usage};
 use super::{Ran, complain, fail, measure};
 use crate::knee::{Search, Try};
 use crate::live::Live;
@@ -50,6 +50,7 @@ impl Wish {
     /// What is wrong with the condition.
     pub(super) fn new(kind: Kind, text: &str) -> Result<Self, Fault> {
         let condition = Condition::parse(text).map_err(usage)?;
+        of_one_run("--find-max", text, &condition)?;
         Ok(Self { kind, text: text.to_owned(), condition })
     }
 }

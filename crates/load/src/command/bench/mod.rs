@@ -15,7 +15,7 @@ use crate::observe::Observer;
 use crate::recorder::Window;
 use crate::report::{self, Figures, Levels, PerSecond, Record};
 use crate::run::{self, Problem, Second, Witness};
-use crate::threshold::{Condition, Metrics as _};
+use crate::threshold::{Condition, Metrics};
 use draft::{Draft, Fault, Output};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -24,9 +24,16 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 const USAGE: &str = "\
 usage: trivet bench [OPTION]... URL...
-       trivet bench --diff A.json B.json
+       trivet bench --diff A.json B.json [--fail-if 'p99>+10%']
 
 Sends requests and measures: how many are answered, how long it takes, what goes wrong.
+";
+
+const EXIT_CODES: &str = "\
+exit codes:
+  0 done, with or without errors   1 --fail-if is true of --diff, or the system refuses something
+  2 the command line   3 a name has no address   4 a file   5 too few descriptors   130 Ctrl-C
+  10 to 18 not one answer, and why (docs/guide/bench.md)   99 --fail-if is true
 ";
 
 const EXAMPLES: &str = "\
@@ -43,20 +50,15 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
     let mut draft = Draft::default();
     let words = match option::read(options::GROUPS, args, &mut draft) {
         Ok(Asked::Help) => {
-            say(&format!("{USAGE}\n{}\n{EXAMPLES}", option::help(options::GROUPS)));
+            let options = option::help(options::GROUPS);
+            say(&format!("{USAGE}\n{options}\n{EXIT_CODES}\n{EXAMPLES}"));
             return Exit::Done;
         }
         Ok(Asked::Words(words)) => words,
         Err(error) => return fail(Exit::Usage, &format!("{error}\ntry: trivet bench --help")),
     };
     if draft.is_diff {
-        return match diff::diff(&draft, &words) {
-            Ok(text) => {
-                say(&text);
-                Exit::Done
-            }
-            Err((exit, error)) => fail(exit, &error),
-        };
+        return diff::diff(&draft, &words).unwrap_or_else(|(exit, error)| fail(exit, &error));
     }
     match draft.finish(&words) {
         Ok((job, output)) => bench(job, output),
@@ -95,21 +97,34 @@ fn conclude(output: &mut Output, record: &Record) -> Exit {
 
 /// How a run ends the command; says which conditions hold that must not.
 fn verdict(fail_if: &[(String, Condition)], record: &Record) -> Exit {
-    for (text, condition) in fail_if {
-        for unknown in condition.metrics().iter().filter(|name| record.get(name).is_none()) {
-            complain(&format!("--fail-if '{text}': this run has no {unknown} to compare"));
-        }
-    }
-    let mut holding = fail_if.iter().filter(|(_, condition)| condition.holds(record)).peekable();
-    let fails = holding.peek().is_some();
-    for (text, condition) in holding {
-        complain(&format!("failed by --fail-if '{text}': {}", condition.explain(record)));
-    }
+    let fails = holding(fail_if, record, "this run has", &|_| None);
     match (record.interrupted, fails) {
         (true, _) => Exit::Interrupted,
         (_, true) => Exit::Threshold,
         _ => Exit::of(&record.summary),
     }
+}
+
+/// Whether any condition holds that must not; says which, and which cannot be checked.
+fn holding(
+    fail_if: &[(String, Condition)],
+    metrics: &dyn Metrics,
+    who_has: &str,
+    caveat: &dyn Fn(&Condition) -> Option<String>,
+) -> bool {
+    for (text, condition) in fail_if {
+        for unknown in condition.unknown(metrics) {
+            complain(&format!("--fail-if '{text}': {who_has} no {unknown} to compare"));
+        }
+    }
+    let mut holding = fail_if.iter().filter(|(_, condition)| condition.holds(metrics)).peekable();
+    let fails = holding.peek().is_some();
+    for (text, condition) in holding {
+        let caveat = caveat(condition).map_or_else(String::new, |text| format!("; {text}"));
+        let told = condition.explain(metrics);
+        complain(&format!("failed by --fail-if '{text}': {told}{caveat}"));
+    }
+    fails
 }
 
 /// A run that was made.

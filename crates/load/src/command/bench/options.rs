@@ -400,7 +400,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: None,
                 long: "fail-if",
                 value: "EXPR",
-                help: "exit code 99 if this is true of the run: 'p99>200ms || errors>0.1%'",
+                help: "exit code 99 if this is true of the run: 'p99>200ms || errors>0.1%'; of\n\
+                       --diff 1, if true of the second run or the change: 'p99>+10%'",
                 apply: |draft, value| {
                     let condition = Condition::parse(value).map_err(text)?;
                     draft.fail_if.push((value.to_owned(), condition));
