@@ -13,7 +13,7 @@ use super::option::{self, Asked};
 use crate::live::Live;
 use crate::observe::Observer;
 use crate::recorder::Window;
-use crate::report::{self, Figures, Levels, PerSecond, Record};
+use crate::report::{self, Doubt, Figures, Levels, PerSecond, Record};
 use crate::run::{self, Problem, Second, Witness};
 use crate::threshold::{Condition, Metrics};
 use draft::{Draft, Fault, Output};
@@ -153,6 +153,7 @@ fn measure(
     record.summary.server = seconds.observer.as_ref().and_then(|seen| seen.total(&outcome.total));
     let by_load = seconds.levels.map(Levels::end).unwrap_or_default();
     (record.levels, record.ramp) = (by_load.levels, by_load.ramp);
+    record.doubts.extend(Doubt::of_levels(&record.levels).as_ref().map(Doubt::text));
     Ok(Ran { record, outcome })
 }
 
