@@ -122,6 +122,7 @@ impl Observer {
     fn server(&self) -> Server {
         let (sums, elapsed_s) = (&self.sums, self.sums.elapsed_s.max(1e-9));
         Server {
+            cores: u32::try_from(process::cores()).ok(),
             program: self.usage.program().to_owned(),
             pids: self.usage.roots().to_vec(),
             cpu_us_per_request: sums.cpu_ns as f64 / 1000.0 / sums.requests.max(1) as f64,
@@ -131,7 +132,6 @@ impl Observer {
             processes_max: sums.processes_max,
             busy_max: sums.busy_max,
             workers: self.board.as_ref().map(Busy::workers),
-            cores: u32::try_from(process::cores()).ok(),
         }
     }
 

@@ -31,20 +31,6 @@ const COLUMNS: &[Column] = &[
     ("server_busy", |second| of(second, |it| it.busy.map(|busy| busy.to_string()))),
 ];
 
-/// One line for each second, the names of the columns first. Until 0 the seconds are those of the
-/// warm-up.
-pub fn csv(record: &Record) -> String {
-    let names: Vec<&str> = COLUMNS.iter().map(|column| column.0).collect();
-    let mut out = names.join(",");
-    out.push('\n');
-    for second in &record.seconds {
-        let values: Vec<String> = COLUMNS.iter().map(|column| column.1(second)).collect();
-        out.push_str(&values.join(","));
-        out.push('\n');
-    }
-    out
-}
-
 /// A load of a run: its unit, when it was held, whether a condition did.
 struct Load<'a> {
     unit: &'a str,
@@ -68,9 +54,9 @@ const LOADS: &[LoadColumn] = &[
     ("p50_us", |load| measured(load.figures.p50_us)),
     ("p95_us", |load| measured(load.figures.p95_us)),
     ("p99_us", |load| measured(load.figures.p99_us)),
-    ("server_cpu_us_per_request", |load| taken(load, |it| exact(it.cpu_us_per_request))),
-    ("server_cpu_percent", |load| taken(load, |it| exact(it.cpu_percent))),
-    ("server_pss_bytes_max", |load| taken(load, |it| it.pss_bytes_max.to_string())),
+    ("server_cpu_us_per_request", |load| taken(load, |it| it.cpu_us_per_request.map(exact))),
+    ("server_cpu_percent", |load| taken(load, |it| it.cpu_percent.map(exact))),
+    ("server_pss_bytes_max", |load| taken(load, |it| Some(it.pss_bytes_max.to_string()))),
     ("holds", |load| load.holds.map_or_else(String::new, |holds| holds.to_string())),
 ];
 
@@ -108,8 +94,22 @@ impl<'a> Load<'a> {
     }
 }
 
-fn taken(load: &Load<'_>, value: fn(&LevelServer) -> String) -> String {
-    load.figures.server.as_ref().map_or_else(String::new, value)
+fn taken(load: &Load<'_>, value: fn(&LevelServer) -> Option<String>) -> String {
+    load.figures.server.as_ref().and_then(value).unwrap_or_default()
+}
+
+/// One line for each second, the names of the columns first. Until 0 the seconds are those of the
+/// warm-up.
+pub fn csv(record: &Record) -> String {
+    let names: Vec<&str> = COLUMNS.iter().map(|column| column.0).collect();
+    let mut out = names.join(",");
+    out.push('\n');
+    for second in &record.seconds {
+        let values: Vec<String> = COLUMNS.iter().map(|column| column.1(second)).collect();
+        out.push_str(&values.join(","));
+        out.push('\n');
+    }
+    out
 }
 
 /// To a thousandth, without needless zeros.
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn each_load_is_a_line_whatever_it_is_one_of() {
         let server =
-            LevelServer { cpu_percent: 75.5, pss_bytes_max: 4096, ..LevelServer::default() };
+            LevelServer { cpu_percent: Some(75.5), pss_bytes_max: 4096, ..LevelServer::default() };
         let figures = Level {
             level: 25.0,
             counted_s: 9.0,
@@ -167,9 +167,9 @@ mod tests {
                          server_pss_bytes_max,holds\n";
             text.strip_prefix(names).unwrap_or_else(|| panic!("{text}")).to_owned()
         };
-        assert_eq!(second_line(&record), "25,users,,,9,90,0,10,1.5,,,0,75.5,4096,\n");
+        assert_eq!(second_line(&record), "25,users,,,9,90,0,10,1.5,,,,75.5,4096,\n");
         record.levels = vec![HeldLevel { from_s: 10.0, to_s: 20.5, figures: figures.clone() }];
-        assert_eq!(second_line(&record), "25,users,10,20.5,9,90,0,10,1.5,,,0,75.5,4096,\n");
+        assert_eq!(second_line(&record), "25,users,10,20.5,9,90,0,10,1.5,,,,75.5,4096,\n");
         let figures = Level { server: None, ..figures };
         let tries = vec![KneeTry { figures, holds: true, ..KneeTry::default() }];
         record.knee = Some(super::super::Knee { unit: "pages/s".into(), tries, ..<_>::default() });

@@ -204,6 +204,7 @@ fn failures(record: &Record) -> String {
 fn server(record: &Record) -> Option<String> {
     let Server { cpu_percent, cores, .. } = record.summary.server.as_ref()?;
     let used = match cpu_percent / 100.0 {
+        used if !used.is_finite() => return None,
         used if used >= 0.95 => format!("{used:.1}"),
         used => format!("{used:.2}"),
     };

@@ -107,6 +107,11 @@ fn what_went_well_is_said_with_its_circumstances() {
             "1,234 requests/s for 250 ms with 1 user; p99 12.0 ms; no failures; the server used \
             0.07 of 1 core.",
         ),
+        // Too short for the kernel to note any.
+        (
+            |it| it.summary.server.as_mut().unwrap().cpu_percent = f64::NAN,
+            "1,234 requests/s for 30.0 s with 64 users; p99 12.0 ms; no failures.",
+        ),
         // A run that was saved before cores were.
         (
             |it| it.summary.server.as_mut().unwrap().cores = None,

@@ -38,10 +38,11 @@ pub struct Level {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LevelServer {
-    /// Microseconds of a processor for each request that ended.
-    pub cpu_us_per_request: f64,
+    /// Microseconds of a processor for each request that ended; `None` where the time was too short
+    /// for any to be noted.
+    pub cpu_us_per_request: Option<f64>,
     /// Of one processor, in percent: 200 for two that are busy.
-    pub cpu_percent: f64,
+    pub cpu_percent: Option<f64>,
     /// Most memory it had (Pss).
     pub pss_bytes_max: u64,
 }
@@ -61,9 +62,10 @@ pub struct HeldLevel {
 
 impl From<&Server> for LevelServer {
     fn from(server: &Server) -> Self {
+        let known = |value: f64| Some(value).filter(|value| value.is_finite());
         Self {
-            cpu_us_per_request: server.cpu_us_per_request,
-            cpu_percent: server.cpu_percent,
+            cpu_us_per_request: known(server.cpu_us_per_request),
+            cpu_percent: known(server.cpu_percent),
             pss_bytes_max: server.pss_bytes_max,
         }
     }
@@ -79,7 +81,7 @@ const WIDTHS: [usize; 6] = [8, 8, 8, 8, 7, 7];
 pub(super) fn cells(level: &Level) -> [String; 6] {
     let [p50, p95, p99] = [level.p50_us, level.p95_us, level.p99_us].map(latency_us);
     let server = level.server.as_ref();
-    let cpu = server.map(|server| format!("{} %", figure(server.cpu_percent)));
+    let cpu = server.and_then(|server| Some(format!("{} %", figure(server.cpu_percent?))));
     let memory = server.map(|server| bytes(server.pss_bytes_max as f64));
     let [cpu, memory] = [cpu, memory].map(|value| value.unwrap_or_else(|| "-".to_owned()));
     [p50, p95, p99, count(level.errors), cpu, memory]
@@ -160,8 +162,11 @@ mod tests {
     use crate::report::{Figures, json, parse, text};
 
     fn row(level: f64, from_s: f64, to_s: f64, counted_s: f64) -> HeldLevel {
-        let server =
-            LevelServer { cpu_percent: 142.0, pss_bytes_max: 20_100_000, ..LevelServer::default() };
+        let server = LevelServer {
+            cpu_percent: Some(142.0),
+            pss_bytes_max: 20_100_000,
+            ..LevelServer::default()
+        };
         let figures = Level {
             level,
             counted_s,

@@ -209,8 +209,8 @@ impl Sum {
         };
         let server = figures.server.as_ref().map(|server| ServerSum {
             // As it was divided: by one where there was no request.
-            cpu_us: server.cpu_us_per_request * figures.requests.max(1) as f64,
-            percent_s: server.cpu_percent * figures.length_s,
+            cpu_us: noted(server.cpu_us_per_request) * figures.requests.max(1) as f64,
+            percent_s: noted(server.cpu_percent) * figures.length_s,
             pss_bytes_max: server.pss_bytes,
         });
         let PerSecond { length_s, requests, errors, .. } = *figures;
@@ -235,9 +235,11 @@ impl Sum {
         let each_s = |sum: f64| if self.counted_s > 0.0 { sum / self.counted_s } else { 0.0 };
         let [p50_us, p95_us, p99_us] =
             [50.0, 95.0, 99.0].map(|percent| us(self.times.percentile_ns(percent)));
+        // Nobody answers without any work.
+        let known = |value: f64| Some(value).filter(|value| *value > 0.0 || self.requests == 0);
         let server = self.server.as_ref().map(|sum| LevelServer {
-            cpu_us_per_request: sum.cpu_us / self.requests.max(1) as f64,
-            cpu_percent: each_s(sum.percent_s),
+            cpu_us_per_request: known(sum.cpu_us / self.requests.max(1) as f64),
+            cpu_percent: known(each_s(sum.percent_s)),
             pss_bytes_max: sum.pss_bytes_max,
         });
         Level {
@@ -252,6 +254,11 @@ impl Sum {
             server,
         }
     }
+}
+
+/// What a second has; one that was too short for any to be noted has none.
+const fn noted(value: f64) -> f64 {
+    if value.is_finite() { value } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -143,8 +143,29 @@ fn the_server_and_pages_are_those_of_the_seconds() {
     assert_eq!((row.requests, row.errors, row.rate), (24, 4, 1.5), "pages per second");
     assert_eq!(((row.p50_us / 1e3).round(), (row.p99_us / 1e3).round()), (70.0, 140.0));
     let server = row.server.as_ref().unwrap();
-    assert_eq!((server.cpu_percent, server.cpu_us_per_request), (75.0, 15.0));
+    assert_eq!((server.cpu_percent, server.cpu_us_per_request), (Some(75.0), Some(15.0)));
     assert_eq!(server.pss_bytes_max, 9_000_000);
+}
+
+#[test]
+fn a_server_that_nobody_has_measured_takes_no_part_of_a_processor() {
+    let level = |percents: &[f64], answers: u64| {
+        let mut levels = Levels::of(Pattern::parse_steps("3", 2 * S).unwrap(), None, false);
+        for (n, percent) in (1..).zip(percents) {
+            let second = second(n * S, S, answers, 1);
+            let mut figures = PerSecond::new(&second);
+            let (cpu_percent, cpu_us_per_request) = (*percent, *percent);
+            figures.server = Some(ServerSecond { cpu_percent, cpu_us_per_request, ..seen() });
+            levels.count(&second, &figures);
+        }
+        let figures = levels.end().levels.remove(0).figures;
+        let server = figures.server.unwrap();
+        (server.cpu_percent, server.cpu_us_per_request)
+    };
+    assert_eq!(level(&[f64::NAN; 2], 10), (None, None));
+    assert_eq!(level(&[f64::NAN, 5.0], 10), (Some(2.5), Some(2.5)));
+    assert_eq!(level(&[0.0; 2], 10), (None, None));
+    assert_eq!(level(&[0.0; 2], 0), (Some(0.0), Some(0.0)), "nothing was asked for");
 }
 
 fn seen() -> ServerSecond {
