@@ -269,6 +269,8 @@ fn what_cannot_be_understood_names_the_place_and_what_was_near() {
         (&["--replay", "/no/such/log", "-m", "PUT", "http://a/"], "what the log says: no -m"),
         (&["--rush", "1-x:60", "http://a/"], "(byte 3)"),
         (&["--expect", "2000", "http://a/"], "a status was expected"),
+        (&["--fail-if", "p99>+10%", "http://a/"], "+10% is a change from one run to another"),
+        (&["--find-max", "p99<+10ms", "http://a/"], "see --diff"),
     ];
     for (words, part) in rows {
         let ran = bench(words);
@@ -288,9 +290,9 @@ fn what_cannot_be_understood_names_the_place_and_what_was_near() {
 fn the_help_fits_a_screen_and_a_half() {
     let ran = bench(&["--help"]);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    assert!(ran.out.lines().count() <= 75, "{} lines", ran.out.lines().count());
+    assert!(ran.out.lines().count() <= 80, "{} lines", ran.out.lines().count());
     assert!(ran.out.lines().all(|line| line.len() <= 100), "{}", ran.out);
-    assert!(ran.out.contains("\nexamples:\n"));
+    assert!(ran.out.contains("\nexit codes:\n") && ran.out.contains("\nexamples:\n"));
 }
 
 #[test]

@@ -44,8 +44,13 @@ fn users_beyond_the_workers_wait(mpm: Mpm) {
     assert_eq!(figures["knee"]["unit"], "users");
     assert_eq!(figures["knee"]["confirmed"], true, "{figures}");
     assert_eq!(number(&figures, "figures.constant_users"), users, "the run at the result");
-    let tries = figures["knee"]["tries"].as_array().map_or(0, Vec::len);
-    assert!((4..40).contains(&tries), "{figures}");
+    let tries = figures["knee"]["tries"].as_array().cloned().unwrap_or_default();
+    assert!((4..40).contains(&tries.len()), "{figures}");
+    for one in &tries {
+        let [p50, p95, p99] = ["p50_us", "p95_us", "p99_us"].map(|name| number(one, name));
+        assert!(p50 <= p95 && p95 <= p99 && number(one, "requests") >= 1.0, "{one}");
+        assert!(number(one, "server.pss_bytes_max") > 100_000.0, "{one}");
+    }
 }
 
 fn users_who_are_never_served_are_not_carried(mpm: Mpm) {

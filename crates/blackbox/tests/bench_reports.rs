@@ -60,6 +60,12 @@ frame.onload = () => {
     lines: shown('path.line'),
     bars: page.querySelectorAll('path.bars').length,
     badges: page.querySelectorAll('.badge').length,
+    outside: [...page.querySelectorAll('.dot')].filter((dot) => {
+      const [own, field] = [dot, dot.parentElement].map((it) => it.getBoundingClientRect());
+      return own.left < field.left - 5 || own.right > field.right + 5 || own.width !== 8
+        || own.top < field.top - 5 || own.bottom > field.bottom + 5;
+    }).length,
+    found: page.querySelector('.found').textContent,
     width: page.documentElement.scrollWidth,
     users: pointed[before.length > 6 ? 6 : 0],
     moment,
@@ -94,10 +100,12 @@ fn the_page_is_drawn_on_a_telephone_and_follows_the_pointer() {
     let (server, scratch) = (reported(), Scratch::new());
     let options = ["--virtual-time-budget=20000", "--dump-dom"];
     let seen = result(&browse(&scratch, &options, &url(&server, "/look.html")));
-    // Throughput, latency, users; five of the server; histogram and percentiles.
-    assert_eq!(number(&seen, "plots"), 10.0, "{seen}");
-    // Answers, four of the latency, users, five of the server and one beside it, percentiles.
-    assert_eq!(number(&seen, "lines"), 13.0, "{seen}");
+    // Throughput, latency, users; five of the server; two by users; histogram and percentiles.
+    assert_eq!(number(&seen, "plots"), 12.0, "{seen}");
+    // Answers, four of the latency, users, five of the server and one beside it, percentiles; by
+    // users three of the latency, answers and errors.
+    assert_eq!(number(&seen, "lines"), 18.0, "{seen}");
+    assert_eq!(seen["outside"], 0, "marks of the plots by users: {seen}");
     assert_eq!(number(&seen, "bars"), 2.0, "{seen}");
     assert_eq!(number(&seen, "badges"), 1.0, "{seen}");
     assert!(number(&seen, "width") <= 390.0, "{seen}");
@@ -105,6 +113,8 @@ fn the_page_is_drawn_on_a_telephone_and_follows_the_pointer() {
     assert_eq!(seen["users"], "6", "{seen}");
     assert_eq!(seen["moment"], "2.50 s", "{seen}");
     assert_eq!(number(&seen, "foreign"), 0.0, "{seen}");
+    let found = seen["found"].as_str().unwrap();
+    assert!(found.contains(" good answers/s on average for ") && found.contains(" failed (50"));
 }
 
 /// Draws pictures on a canvas and says how bright they are and how many colours they have.
@@ -176,6 +186,64 @@ fn the_files_have_the_figures_of_the_run() {
     let count = number(&figures, "summary.latency_us.count");
     assert_eq!(last[1..3], ["1.000000000000".to_owned(), count.to_string()], "{hdr}");
     assert!(hdr.contains("#[Mean    = "), "{hdr}");
+}
+
+#[test]
+fn each_level_of_a_staircase_has_its_row_in_every_report() {
+    let server = plain_site(Mpm::Event).directives(LOAD_HANDLERS).start();
+    let scratch = Scratch::new();
+    let [csv, html, saved] = ["a.csv", "a.html", "a.json"].map(|name| scratch.join(name));
+    let files = ["--levels", word(&csv), "--html", word(&html), "--save", word(&saved)];
+    let words = ["-q", "--steps", "1,4", "-d", "2s", &url(&server, "/wait?ms=20")];
+    let ran = bench(&[&files[..], &words].concat());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+    let figures: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&saved).unwrap()).unwrap();
+    assert_eq!(figures["figures"]["unit"], "users");
+    let levels = figures["levels"].as_array().unwrap();
+    assert_eq!(levels.len(), 2, "{figures}");
+    for (row, (users, from_s)) in levels.iter().zip([(1.0, 0.0), (4.0, 2.0)]) {
+        assert_eq!((number(row, "level"), number(row, "from_s")), (users, from_s), "{row}");
+        assert!((number(row, "to_s") - from_s - 2.0).abs() < 0.2, "{row}");
+        assert!((number(row, "counted_s") - 2.0).abs() < 0.2, "{row}");
+        // Each user gets fewer than 50 answers a second.
+        assert!((1.0..users * 50.0).contains(&number(row, "rate")), "{row}");
+        let [p50, p95, p99] = ["p50_us", "p95_us", "p99_us"].map(|name| number(row, name));
+        assert!(20_000.0 < p50 && p50 <= p95 && p95 <= p99, "{row}");
+        assert!(number(row, "server.cpu_us_per_request") > 0.1, "{row}");
+        assert!(number(row, "server.pss_bytes_max") > 100_000.0, "{row}");
+    }
+    // All seconds lie within a level, so that nothing is left out.
+    let all: f64 = levels.iter().map(|row| number(row, "requests")).sum();
+    assert_eq!(all, number(&figures, "summary.requests"), "{figures}");
+    let csv = fs::read_to_string(&csv).unwrap();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(lines.len() == 3 && lines[0].starts_with("level,unit,from_s,to_s,"), "{csv}");
+    assert!(lines[1].starts_with("1,users,0,2,") && lines[2].starts_with("4,users,2,"), "{csv}");
+    let is_row = |line: &&str| line.trim_start().starts_with("4 ") && line.contains(" 2-4 ");
+    assert_eq!(ran.out.lines().filter(is_row).count(), 1, "{}", ran.out);
+    let page = fs::read_to_string(&html).unwrap();
+    assert!(page.contains("<th>4</th><td>2-4</td>") && page.contains("<b>Latency by users</b>"));
+    assert!(page.contains("<p class=\"found\">At most "), "{page}");
+}
+
+#[test]
+fn a_ramp_has_its_seconds_by_load_and_a_level_where_it_holds() {
+    let server = plain_site(Mpm::Event).directives(LOAD_HANDLERS).start();
+    let figures = measure(&["-p", "1-4:3,1500ms", &url(&server, "/wait?ms=20")]);
+    let rows = |name: &str| figures[name].as_array().cloned().unwrap_or_default();
+    let sum = |name: &str| rows(name).iter().map(|row| number(row, "requests")).sum::<f64>();
+    assert_eq!(sum("ramp"), number(&figures, "summary.requests"), "{figures}");
+    let loads: Vec<f64> = rows("ramp").iter().map(|row| number(row, "level")).collect();
+    assert!(loads.len() >= 3 && loads.is_sorted(), "{loads:?}");
+    assert!(sum("levels") < sum("ramp"), "{figures}");
+    let held: Vec<f64> = rows("levels").iter().map(|row| number(row, "level")).collect();
+    assert_eq!(held, [4.0], "{figures}");
+    let plain = measure(&["-c", "2", "-n", "20", &url(&server, "/a.txt")]);
+    let none = |name: &str| plain[name].as_array().is_some_and(Vec::is_empty);
+    assert!(none("levels") && none("ramp"), "{plain}");
+    let refused = bench(&["-n", "1", "--levels", "/dev/null", &url(&server, "/a.txt")]);
+    assert!(refused.code == 2 && refused.err.contains("a load that changes"), "{refused:?}");
 }
 
 #[test]
@@ -265,6 +333,22 @@ fn two_saved_runs_are_compared() {
     assert!(line("p50").contains(" better "), "{}", ran.out);
     let turned = bench(&["--diff", word(&fast), word(&slow)]);
     assert!(turned.out.contains(" worse "), "{turned:?}");
+    // 40 ms after 10 are four times as long, and the rate is a quarter.
+    let judge = |a: &Path, b: &Path, condition: &str| {
+        bench(&["--diff", word(a), word(b), "--fail-if", "p99>+5000%", "--fail-if", condition])
+    };
+    for condition in ["p50>+10%", "p50>+10ms || errors>+1%", "rate<-5%", "p50>=40ms && p50>+1%"] {
+        let worse = judge(&fast, &slow, condition);
+        assert_eq!((worse.code, &worse.out), (1, &turned.out), "{condition}: {worse:?}");
+        let told = format!("trivet bench: failed by --fail-if '{condition}': ");
+        assert!(worse.err.starts_with(&told) && worse.err.lines().count() == 1, "{worse:?}");
+        let better = judge(&slow, &fast, condition);
+        assert_eq!((better.code, better.err.as_str()), (0, ""), "{condition}: {better:?}");
+    }
+    let unknown = judge(&fast, &slow, "p50>+10");
+    assert_eq!(unknown.code, 1, "ms are meant: {unknown:?}");
+    let unclear = judge(&fast, &slow, "p50>+10x");
+    assert!(unclear.code == 2 && unclear.err.contains("a unit of time"), "{unclear:?}");
     let same = bench(&["--diff", word(&fast), word(&fast)]);
     assert!(same.out.contains("no difference"), "{same:?}");
 }
@@ -289,6 +373,8 @@ fn what_is_no_saved_run_is_told_with_its_name() {
     let ran = bench(&["--diff", word(&missing), word(&missing)]);
     assert!(ran.code == 4 && ran.err.contains("No such file"), "{ran:?}");
     assert_eq!(bench(&["--diff", word(&missing)]).code, 2);
-    let unheard = bench(&["--diff", "--fail-if", "rate<1", word(&missing), word(&missing)]);
+    let unread = bench(&["--diff", "--fail-if", "rate<1", word(&missing), word(&missing)]);
+    assert_eq!((unread.code, unread.out.as_str()), (4, ""), "{unread:?}");
+    let unheard = bench(&["--diff", "--csv", "/dev/null", word(&missing), word(&missing)]);
     assert_eq!(unheard.code, 2, "{unheard:?}");
 }

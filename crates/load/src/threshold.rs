@@ -10,6 +10,11 @@ pub trait Metrics {
     /// unit: times in nanoseconds, sizes in bytes, all else as a number. `None` if this run has
     /// none.
     fn get(&self, name: &str) -> Option<f64>;
+
+    /// The same of the run that this one is compared with, if it is.
+    fn before(&self, _name: &str) -> Option<f64> {
+        None
+    }
 }
 
 /// What a metric is measured in.
@@ -61,13 +66,20 @@ pub const METRICS: &[(&str, Measure)] = &[
 /// condition  = all *( "||" all )
 /// all        = single *( "&&" single )
 /// single     = "!" single / "(" condition ")" / comparison
-/// comparison = metric ( "<" / "<=" / ">" / ">=" / "==" / "!=" ) number [ unit ]
+/// comparison = metric ( "<" / "<=" / ">" / ">=" / "==" / "!=" ) [ sign ] number [ unit ]
+/// sign       = "+" / "-"                  how much more or less than in the run before
 /// metric     = a name of METRICS, or a percentile: p50, p99.9
 /// unit       = "us" "ms" "s" "m"          times; ms if there is none
-///            | "%"                        errors and the like: of all requests
+///            | "%"                        errors and the like: of all requests; others only
+///                                         with a sign: of what the run before has
 ///            | "k" "M" "G"                numbers: thousands and so on
 ///            | "B" "KB" "MB" "GB"         sizes, by thousands; "KiB" and so on by 1024
 /// ```
+///
+/// `p99>+10%` is true if the 99th percentile is more than a tenth longer than in the run that this
+/// one is compared with, `rate<-5%` if the rate is less than 95 % of that, `p99>+5ms` if it is more
+/// than 5 ms longer. What is a share by itself changes by points: `errors>+1%` is true of 3 % after
+/// 1 %. Without a sign a comparison speaks of one run alone.
 ///
 /// Case does not count, except that after a time `m` are minutes. A metric that a run does not have
 /// fails every comparison, whichever way: a condition that cannot be checked does not hold.
@@ -114,6 +126,8 @@ struct Comparison {
     /// In base units, or in percent.
     limit: f64,
     is_share: bool,
+    /// The limit is for the difference from the run before.
+    is_change: bool,
     /// The limit as it was written.
     written: String,
 }
@@ -170,12 +184,29 @@ impl Condition {
         told.join("; ")
     }
 
+    /// What it says of two runs, as it was written; `None` if it speaks of one alone.
+    pub fn change(&self) -> Option<&str> {
+        let mut comparisons = Vec::new();
+        self.root.comparisons(&mut comparisons);
+        let found = comparisons.into_iter().find(|one| one.is_change);
+        found.map(|one| one.written.as_str())
+    }
+
+    /// The names of all metrics in it that cannot be compared with anything.
+    pub fn unknown(&self, metrics: &dyn Metrics) -> Vec<&str> {
+        let mut comparisons = Vec::new();
+        self.root.comparisons(&mut comparisons);
+        let unknown = comparisons.into_iter().filter(|one| one.actual(metrics).is_none());
+        unknown.map(|one| one.metric.as_str()).collect()
+    }
+
     /// The longest latency that it speaks of, in nanoseconds; 0 if it speaks of none.
     pub fn longest_latency_ns(&self) -> f64 {
         let mut comparisons = Vec::new();
         self.root.comparisons(&mut comparisons);
         let is_latency = |one: &&&Comparison| {
-            one.measure == Measure::Time && !matches!(one.metric.as_str(), "duration" | "stdev")
+            let is_time = one.measure == Measure::Time && !one.is_change;
+            is_time && !matches!(one.metric.as_str(), "duration" | "stdev")
         };
         comparisons.iter().filter(is_latency).map(|one| one.limit).fold(0.0, f64::max)
     }
@@ -218,16 +249,35 @@ impl Node {
 }
 
 impl Comparison {
-    /// What the run has, in the unit of the limit.
+    /// What is compared with the limit, in its unit.
     fn actual(&self, metrics: &dyn Metrics) -> Option<f64> {
-        let value = metrics.get(&self.metric)?;
+        let now = self.value(&|name| metrics.get(name))?;
+        if !self.is_change {
+            return Some(now);
+        }
+        let before = self.value(&|name| metrics.before(name))?;
+        Some(match now - before {
+            change if self.is_relative() && change != 0.0 => change * 100.0 / before,
+            change => change,
+        })
+    }
+
+    /// Whether the limit is in percent of what was before.
+    const fn is_relative(&self) -> bool {
+        let is_own = matches!(self.measure, Measure::Count | Measure::Share);
+        self.is_change && self.is_share && !is_own
+    }
+
+    /// What a run has, in the unit of the limit if that is one.
+    fn value(&self, get: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+        let value = get(&self.metric)?;
         let value = match (self.is_share, self.measure) {
             (true, Measure::Count) => {
-                let requests = metrics.get("requests")?;
+                let requests = get("requests")?;
                 // Nothing of nothing is nothing.
                 if value == 0.0 { 0.0 } else { value * 100.0 / requests }
             }
-            (true, _) => value * 100.0,
+            (true, Measure::Share) => value * 100.0,
             _ => value,
         };
         (!value.is_nan()).then_some(value)
@@ -247,17 +297,34 @@ impl Comparison {
 
     fn explain(&self, metrics: &dyn Metrics) -> String {
         let Self { metric, operator, written, .. } = self;
-        let Some(actual) = self.actual(metrics) else {
+        let (Some(actual), Some(now)) =
+            (self.actual(metrics), self.value(&|name| metrics.get(name)))
+        else {
             return format!("{metric} is not known, so not {operator} {written}");
         };
-        let actual = match self.measure {
-            _ if self.is_share => format!("{}%", rounded(actual)),
-            Measure::Time => shown_scaled(actual, &[(1e9, "s"), (1e6, "ms"), (1e3, "us")], "ns"),
-            Measure::Size => shown_scaled(actual, &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB")], "B"),
-            _ => rounded(actual),
-        };
         let not = if self.holds(metrics) { "" } else { "not " };
-        format!("{metric} is {actual}, {not}{operator} {written}")
+        let now = self.shown(now, self.is_relative());
+        if !self.is_change {
+            return format!("{metric} is {now}, {not}{operator} {written}");
+        }
+        let before = self.value(&|name| metrics.before(name)).unwrap_or(0.0);
+        let before = self.shown(before, self.is_relative());
+        let sign = if actual < 0.0 { '-' } else { '+' };
+        let change = match self.is_relative() {
+            true => format!("{}%", rounded(actual.abs())),
+            false => self.shown(actual.abs(), false),
+        };
+        format!("{metric} is {now} after {before}: {sign}{change}, {not}{operator} {written}")
+    }
+
+    /// A value of this metric; `is_plain` says that it is no share although the limit is.
+    fn shown(&self, value: f64, is_plain: bool) -> String {
+        match self.measure {
+            _ if self.is_share && !is_plain => format!("{}%", rounded(value)),
+            Measure::Time => shown_scaled(value, &[(1e9, "s"), (1e6, "ms"), (1e3, "us")], "ns"),
+            Measure::Size => shown_scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB")], "B"),
+            _ => rounded(value),
+        }
     }
 }
 
@@ -350,14 +417,21 @@ impl Reader<'_> {
         self.scanner.at += text.len();
         self.scanner.skip_blanks();
         let begin = self.scanner.at;
-        let number = self.scanner.number("a number")?;
+        let sign = match (self.scanner.eat("+"), self.scanner.eat("-")) {
+            (true, false) => Some(1.0),
+            (false, true) => Some(-1.0),
+            (false, false) => None,
+            (true, true) => return Err(self.scanner.fault("either + or - was expected")),
+        };
+        let number = self.scanner.number("a number")? * sign.unwrap_or(1.0);
         let unit_at = self.scanner.clone();
         let unit = self.scanner.take_while(|c| c.is_ascii_alphabetic() || c == '%');
-        let scale = scale_of(measure, unit).map_err(|what| unit_at.fault(what))?;
+        let is_change = sign.is_some();
+        let scale = scale_of(measure, unit, is_change).map_err(|what| unit_at.fault(what))?;
         let written = self.scanner.text[begin..self.scanner.at].to_owned();
         let is_share = unit == "%";
         let limit = number * scale;
-        Ok(Comparison { metric, measure, operator, limit, is_share, written })
+        Ok(Comparison { metric, measure, operator, limit, is_share, is_change, written })
     }
 }
 
@@ -388,9 +462,13 @@ fn measure_of(name: &str) -> Result<Measure, String> {
 
 /// Base units in one of this unit. A limit in percent stays in percent: a hundredth is no double,
 /// and 7 of 1000 are to be 0.7%.
-fn scale_of(measure: Measure, unit: &str) -> Result<f64, &'static str> {
+fn scale_of(measure: Measure, unit: &str, is_change: bool) -> Result<f64, &'static str> {
     let lower = unit.to_ascii_lowercase();
     match (measure, lower.as_str()) {
+        (_, "%") if is_change => Ok(1.0),
+        (Measure::Time, "%") => Err("a unit of time was expected: us, ms, s or m; or +10%"),
+        (Measure::Size, "%") => Err("a unit of size was expected: B, KB, MB, GB; or +10%"),
+        (Measure::Number, "%") => Err("k, M or no unit was expected; or +10%"),
         (Measure::Time, "us") => Ok(1e3),
         (Measure::Time, "ms" | "") => Ok(1e6),
         (Measure::Time, "s") => Ok(1e9),

@@ -121,6 +121,80 @@ fn an_explanation_has_each_comparison_with_its_value() {
     assert_eq!(names.metrics(), ["p99", "rate", "p99.9"]);
 }
 
+/// The run above after another one.
+struct Two;
+
+impl Metrics for Two {
+    fn get(&self, name: &str) -> Option<f64> {
+        RUN.get(name)
+    }
+
+    fn before(&self, name: &str) -> Option<f64> {
+        let before = Run(&[
+            ("p50", 1000e3),
+            ("mean", 1.5e6),
+            ("requests", 1000.0),
+            ("errors", 10.0),
+            ("timeouts", 0.0),
+            ("rate", 1000.0),
+            ("bytes", 0.0),
+            ("server_cpu", 0.5),
+        ]);
+        before.get(name)
+    }
+}
+
+#[test]
+fn a_change_is_compared_with_the_run_before() {
+    let rows = [
+        ("p50<-5%", true),
+        ("p50<-10%", false),
+        ("p50<=-10%", true),
+        ("p50>+0%", false),
+        ("p50==-100us", true),
+        ("p50 > -0.2ms", true),
+        ("mean>+0%", false),
+        ("mean<=+0", true),
+        ("rate>+20%", true),
+        ("rate>+25%", false),
+        ("rate>+200", true),
+        // Shares change by points: 1 % of 1000 requests, and 0.1 % of 2000.
+        ("errors<-0.8%", true),
+        ("errors<-1%", false),
+        ("errors==-8", true),
+        ("timeouts>+0%", false),
+        ("server_cpu>=+25%", true),
+        ("server_cpu>+25%", false),
+        // From nothing it is without end.
+        ("bytes>+1000%", true),
+        ("bytes>+4MB", true),
+        ("!(p50>+10%) && rate>1k", true),
+        // What one of the two does not have is never as wanted.
+        ("max>+10%", false),
+        ("!max>+10%", false),
+        ("max>+1ms", false),
+    ];
+    for (text, holds) in rows {
+        let condition = Condition::parse(text).unwrap_or_else(|fault| panic!("{fault}"));
+        assert_eq!(condition.holds(&Two), holds, "{text}: {}", condition.explain(&Two));
+        let of_two = text.contains(['+', '-']);
+        assert_eq!(condition.change().is_some(), of_two, "{text}");
+        assert!(!of_two || !condition.holds(&RUN), "{text} of one run");
+    }
+    let told = [
+        ("p50>+10%", "p50 is 900us after 1ms: -10%, not > +10%"),
+        ("p50<-50us", "p50 is 900us after 1ms: -100us, < -50us"),
+        ("rate>+10%", "rate is 1234.5 after 1000: +23.45%, > +10%"),
+        ("errors>+1%", "errors is 0.1% after 1%: -0.9%, not > +1%"),
+        ("max>+1s", "max is not known, so not > +1s"),
+    ];
+    for (text, expect) in told {
+        assert_eq!(Condition::parse(text).unwrap().explain(&Two), expect);
+    }
+    let condition = Condition::parse("p99<1s && max>+1% && max>1s && p50>-3us").unwrap();
+    assert_eq!((condition.change(), condition.unknown(&Two)), (Some("+1%"), vec!["p99", "max"]));
+}
+
 #[test]
 fn faults_name_the_place_and_the_nearest_metric() {
     let deep = "(".repeat(60);
@@ -135,10 +209,14 @@ fn faults_name_the_place_and_the_nearest_metric() {
         ("p99", 3, "a comparison"),
         ("p99 ~ 1", 4, "a comparison"),
         ("p99<", 4, "a number"),
-        ("p99<-1", 4, "a number"),
+        ("p99<--1", 5, "a number"),
+        ("p99<+-1", 6, "either + or -"),
+        ("p99<+", 5, "a number"),
+        ("p99>+10kb", 7, "a unit of time"),
+        ("memory>10%", 9, "or +10%"),
         ("p99<nan", 4, "a number"),
         ("p99<1kb", 5, "a unit of time"),
-        ("p99<1%", 5, "a unit of time"),
+        ("p99<1%", 5, "a unit of time was expected: us, ms, s or m; or +10%"),
         ("rate>1%", 6, "k, M or no unit"),
         ("errors<1ms", 8, "%, k, M"),
         ("bytes<1s", 7, "a unit of size"),
@@ -159,11 +237,11 @@ fn faults_name_the_place_and_the_nearest_metric() {
 
 proptest! {
     #[test]
-    fn no_text_panics(text: String, near in "[()!&|<>= a-z0-9.%]{0,60}") {
+    fn no_text_panics(text: String, near in "[()!&|<>= a-z0-9.%+-]{0,60}") {
         for text in [text, near] {
             if let Ok(condition) = Condition::parse(&text) {
-                condition.holds(&RUN);
-                prop_assert!(condition.explain(&RUN).len() < 100_000);
+                condition.holds(&Two);
+                prop_assert!(condition.explain(&Two).len() < 100_000);
             }
         }
     }

@@ -44,6 +44,10 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// An expression of `--fail-if` is true of two runs that are compared: what diff(1) says of
+    /// files that differ. No run is made, so that the system refuses none.
+    pub const DIFFERS: Self = Self::System;
+
     /// Of a run: what kept every request from being answered, if none was. To be sent elsewhere is
     /// no answer if none follows.
     pub fn of(summary: &Summary) -> Self {

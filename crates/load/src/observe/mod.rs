@@ -8,7 +8,7 @@ mod usage;
 
 use crate::recorder::Window;
 use crate::report::{PerSecond, Server, ServerSecond};
-use runtime::{clock, memory};
+use runtime::{clock, memory, process};
 use scoreboard::{Board, RowState};
 use std::net::SocketAddr;
 use usage::Usage;
@@ -122,6 +122,7 @@ impl Observer {
     fn server(&self) -> Server {
         let (sums, elapsed_s) = (&self.sums, self.sums.elapsed_s.max(1e-9));
         Server {
+            cores: u32::try_from(process::cores()).ok(),
             program: self.usage.program().to_owned(),
             pids: self.usage.roots().to_vec(),
             cpu_us_per_request: sums.cpu_ns as f64 / 1000.0 / sums.requests.max(1) as f64,

@@ -4,6 +4,7 @@
 use super::record::{PerSecond, Record};
 use super::times::Times;
 use super::units::{bytes, figure, printable, seconds, time_us};
+use crate::threshold::Metrics;
 use std::fmt::{self, Write as _};
 
 /// Standard errors that a difference takes: by chance one in four hundred.
@@ -158,6 +159,19 @@ impl<'a> Comparison<'a> {
         &self.rows
     }
 
+    /// Whether the two runs can tell a difference in one of these metrics from chance; what is said
+    /// of it if not.
+    pub fn caveat(&self, metrics: &[&str]) -> Option<String> {
+        let mut rows = self.rows.iter().filter(|row| metrics.contains(&row.name.as_str()));
+        rows.find_map(|row| match row.verdict {
+            Verdict::Same(noise) => {
+                Some(format!("no difference that these runs can show (noise {} %)", figure(noise)))
+            }
+            Verdict::TooShort => Some("the runs are too short to tell it from chance".to_owned()),
+            Verdict::Better(_) | Verdict::Worse(_) | Verdict::None => None,
+        })
+    }
+
     /// For people.
     pub fn text(&self) -> String {
         let mut out = String::new();
@@ -185,6 +199,17 @@ impl<'a> Comparison<'a> {
             ),
             None => Ok(()),
         }
+    }
+}
+
+/// The second run, after the first.
+impl Metrics for Comparison<'_> {
+    fn get(&self, name: &str) -> Option<f64> {
+        self.b.1.get(name)
+    }
+
+    fn before(&self, name: &str) -> Option<f64> {
+        self.a.1.get(name)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::report::{Figures, PerUrl, Server, ServerSecond, Summary};
+use crate::threshold::Condition;
 
 /// Runs of 20 seconds around `rate` and `p50_us`, each second off by up to `noise` of it.
 fn run(rate: f64, p50_us: f64, noise: f64) -> Record {
@@ -114,6 +115,32 @@ fn the_text_has_both_figures_their_ratio_and_the_verdict() {
     assert_eq!(words[..5], ["rate", "1,000/s", "1,100/s", "1.100", "better"], "{text}");
     assert!(line("p50").contains("no difference"), "{text}");
     assert!(line("bytes per answer").trim_end().ends_with("1.000"), "{text}");
+}
+
+#[test]
+fn conditions_speak_of_the_second_run_and_of_the_change() {
+    let (one, other) = (run(1000.0, 800.0, 0.02), run(1100.0, 1000.0, 0.02));
+    let holds = |text: &str, a: &Record, b: &Record| {
+        let condition = Condition::parse(text).unwrap();
+        condition.holds(&Comparison::of(("a", a), ("b", b)))
+    };
+    assert!(holds("p50>+20% && p50<1.1ms && rate>+5%", &one, &other));
+    assert!(holds("p50<-10% && p50<900us && rate<-5%", &other, &one));
+    assert!(!holds("p50>+20%", &other, &one) && !holds("p50>+30%", &one, &other));
+    // A run without answers has no latency that could have changed.
+    assert!(!holds("p50>+0%", &one, &Record::default()));
+}
+
+#[test]
+fn what_may_be_chance_is_said_to_be() {
+    let caveat = |noise: f64, seconds: usize| {
+        let (mut one, other) = (run(1000.0, 800.0, noise), run(1100.0, 700.0, noise));
+        one.seconds.truncate(seconds);
+        Comparison::of(("a", &one), ("b", &other)).caveat(&["memory", "p50"])
+    };
+    assert_eq!(caveat(0.02, 20), None);
+    assert!(caveat(0.4, 20).unwrap().starts_with("no difference that these runs can show"));
+    assert_eq!(caveat(0.02, 3).unwrap(), "the runs are too short to tell it from chance");
 }
 
 #[test]

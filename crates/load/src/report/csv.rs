@@ -1,6 +1,9 @@
-//! The seconds of a run as comma-separated values. Columns may be added at the right; none changes
-//! its name, unit or meaning.
+//! The seconds of a run, and its loads, as comma-separated values (RFC 4180, with line feeds alone
+//! as every tool here writes them). Columns may be added at the right; none changes its name, unit
+//! or meaning.
 
+use super::knee::KneeTry;
+use super::level::{HeldLevel, Level, LevelServer};
 use super::record::{PerSecond, Record, ServerSecond};
 
 /// A column: its name, and its value; empty where nobody knows it.
@@ -28,8 +31,75 @@ const COLUMNS: &[Column] = &[
     ("server_busy", |second| of(second, |it| it.busy.map(|busy| busy.to_string()))),
 ];
 
-/// One line for each second, the names of the columns first (RFC 4180, with line feeds alone as
-/// every tool here writes them). Until 0 the seconds are those of the warm-up.
+/// A load of a run: its unit, when it was held, whether a condition did.
+struct Load<'a> {
+    unit: &'a str,
+    span: Option<(f64, f64)>,
+    figures: &'a Level,
+    holds: Option<bool>,
+}
+
+/// A column of loads.
+type LoadColumn = (&'static str, fn(&Load<'_>) -> String);
+
+const LOADS: &[LoadColumn] = &[
+    ("level", |load| exact(load.figures.level)),
+    ("unit", |load| load.unit.to_owned()),
+    ("from_s", |load| load.span.map_or_else(String::new, |span| exact(span.0))),
+    ("to_s", |load| load.span.map_or_else(String::new, |span| exact(span.1))),
+    ("counted_s", |load| exact(load.figures.counted_s)),
+    ("requests", |load| load.figures.requests.to_string()),
+    ("errors", |load| load.figures.errors.to_string()),
+    ("rate", |load| exact(load.figures.rate)),
+    ("p50_us", |load| measured(load.figures.p50_us)),
+    ("p95_us", |load| measured(load.figures.p95_us)),
+    ("p99_us", |load| measured(load.figures.p99_us)),
+    ("server_cpu_us_per_request", |load| taken(load, |it| it.cpu_us_per_request.map(exact))),
+    ("server_cpu_percent", |load| taken(load, |it| it.cpu_percent.map(exact))),
+    ("server_pss_bytes_max", |load| taken(load, |it| Some(it.pss_bytes_max.to_string()))),
+    ("holds", |load| load.holds.map_or_else(String::new, |holds| holds.to_string())),
+];
+
+/// One line for each level of a run, each run of a search, or, where a pattern holds no level, for
+/// all seconds of about the same load.
+pub fn levels_csv(record: &Record) -> String {
+    let loads: Vec<Load<'_>> = match (&record.knee, record.levels.as_slice()) {
+        (Some(knee), _) => knee.tries.iter().map(|one| Load::tried(one, &knee.unit)).collect(),
+        (None, []) => {
+            let load = |figures| Load::of(figures, &record.figures.unit);
+            record.ramp.iter().map(load).collect()
+        }
+        (None, held) => held.iter().map(|row| Load::held(row, &record.figures.unit)).collect(),
+    };
+    let names: Vec<&str> = LOADS.iter().map(|column| column.0).collect();
+    let mut out = names.join(",") + "\n";
+    for load in &loads {
+        let values: Vec<String> = LOADS.iter().map(|column| column.1(load)).collect();
+        out.push_str(&(values.join(",") + "\n"));
+    }
+    out
+}
+
+impl<'a> Load<'a> {
+    const fn of(figures: &'a Level, unit: &'a str) -> Self {
+        Self { unit, span: None, figures, holds: None }
+    }
+
+    const fn held(row: &'a HeldLevel, unit: &'a str) -> Self {
+        Self { span: Some((row.from_s, row.to_s)), ..Self::of(&row.figures, unit) }
+    }
+
+    const fn tried(one: &'a KneeTry, unit: &'a str) -> Self {
+        Self { holds: Some(one.holds), ..Self::of(&one.figures, unit) }
+    }
+}
+
+fn taken(load: &Load<'_>, value: fn(&LevelServer) -> Option<String>) -> String {
+    load.figures.server.as_ref().and_then(value).unwrap_or_default()
+}
+
+/// One line for each second, the names of the columns first. Until 0 the seconds are those of the
+/// warm-up.
 pub fn csv(record: &Record) -> String {
     let names: Vec<&str> = COLUMNS.iter().map(|column| column.0).collect();
     let mut out = names.join(",");
@@ -73,5 +143,36 @@ mod tests {
         assert_eq!(lines.len(), 3);
         let columns = |line: &str| line.matches(',').count();
         assert!(lines.iter().all(|line| columns(line) == columns(lines[0])), "{text}");
+    }
+    #[test]
+    fn each_load_is_a_line_whatever_it_is_one_of() {
+        let server =
+            LevelServer { cpu_percent: Some(75.5), pss_bytes_max: 4096, ..LevelServer::default() };
+        let figures = Level {
+            level: 25.0,
+            counted_s: 9.0,
+            requests: 90,
+            rate: 10.0,
+            p50_us: 1.5,
+            server: Some(server),
+            ..Level::default()
+        };
+        let mut record = Record { ramp: vec![figures.clone()], ..Record::default() };
+        record.figures.unit = "users".to_owned();
+        let second_line = |record: &Record| {
+            let text = levels_csv(record);
+            assert_eq!(text.lines().count(), 2, "{text}");
+            let names = "level,unit,from_s,to_s,counted_s,requests,errors,rate,p50_us,p95_us,\
+                         p99_us,server_cpu_us_per_request,server_cpu_percent,\
+                         server_pss_bytes_max,holds\n";
+            text.strip_prefix(names).unwrap_or_else(|| panic!("{text}")).to_owned()
+        };
+        assert_eq!(second_line(&record), "25,users,,,9,90,0,10,1.5,,,,75.5,4096,\n");
+        record.levels = vec![HeldLevel { from_s: 10.0, to_s: 20.5, figures: figures.clone() }];
+        assert_eq!(second_line(&record), "25,users,10,20.5,9,90,0,10,1.5,,,,75.5,4096,\n");
+        let figures = Level { server: None, ..figures };
+        let tries = vec![KneeTry { figures, holds: true, ..KneeTry::default() }];
+        record.knee = Some(super::super::Knee { unit: "pages/s".into(), tries, ..<_>::default() });
+        assert_eq!(second_line(&record), "25,pages/s,,,9,90,0,10,1.5,,,,,,true\n");
     }
 }

@@ -1,6 +1,7 @@
 //! What makes the figures of a run doubtful. A load generator that is itself the limit measures
 //! itself; whoever reads the figures must hear it.
 
+use super::level::HeldLevel;
 use super::record::Record;
 use super::units::{count, figure};
 use crate::client::Failure;
@@ -18,6 +19,13 @@ pub enum Doubt {
         percentile: f64,
         /// How many there are.
         count: u64,
+    },
+    /// So few requests in some levels that their 99th percentiles are of the slowest few.
+    FewInLevels {
+        /// Levels of which that is so.
+        few: usize,
+        /// How many there are.
+        levels: usize,
     },
     /// The rate of the second half differs from that of the first by so much, in percent.
     Drift(f64),
@@ -51,7 +59,7 @@ const LATE_PERCENT: f64 = 1.0;
 const STOLEN_PERCENT: f64 = 1.0;
 
 /// One or two of many may be slow at any moment.
-const UNANSWERED_MAX: u64 = 2;
+pub(super) const UNANSWERED_MAX: u64 = 2;
 
 /// Requests above a percentile that make it one.
 const ABOVE_MIN: f64 = 10.0;
@@ -75,6 +83,9 @@ impl Doubt {
             ),
             Self::FewSamples { percentile, count } => format!(
                 "p{percentile} of {count} requests is one of the slowest few: run longer for it"
+            ),
+            Self::FewInLevels { few, levels } => format!(
+                "p99 in {few} of {levels} levels is one of their slowest few: hold them for longer"
             ),
             Self::Drift(percent) => format!(
                 "the rate of the second half is {}{} % off that of the first: not yet steady",
@@ -115,6 +126,14 @@ impl Doubt {
                 figure(percent)
             ),
         }
+    }
+
+    /// The doubt about the levels of a run, which are known after the run as a whole.
+    pub fn of_levels(levels: &[HeldLevel]) -> Option<Self> {
+        let answered = levels.iter().filter(|row| row.figures.p99_us > 0.0);
+        let is_few = |row: &&HeldLevel| few_samples(row.figures.requests).is_some();
+        let few = answered.filter(is_few).count();
+        (few > 0).then_some(Self::FewInLevels { few, levels: levels.len() })
     }
 
     /// Every doubt about a run.
@@ -202,7 +221,7 @@ fn little(record: &Record) -> Option<Doubt> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Figures, PerSecond, Summary, Times};
+    use crate::report::{Figures, Level, PerSecond, Summary, Times};
 
     /// A run that nothing is wrong with: 10 users who waited all the time.
     fn sound() -> Record {
@@ -310,6 +329,20 @@ mod tests {
         assert_eq!(few(999), [Doubt::FewSamples { percentile: 99.0, count: 999 }]);
         assert_eq!(few(99), [Doubt::FewSamples { percentile: 90.0, count: 99 }]);
         assert_eq!(few(0), []);
+    }
+
+    #[test]
+    fn levels_need_requests_of_their_own() {
+        let row = |requests, p99_us| HeldLevel {
+            figures: Level { requests, p99_us, ..Level::default() },
+            ..HeldLevel::default()
+        };
+        assert_eq!(Doubt::of_levels(&[]), None);
+        // What nothing was answered in claims no percentile.
+        assert_eq!(Doubt::of_levels(&[row(1000, 5.0), row(3, 0.0)]), None);
+        let doubt = Doubt::of_levels(&[row(999, 5.0), row(3, 5.0), row(5000, 5.0)]).unwrap();
+        assert_eq!(doubt, Doubt::FewInLevels { few: 2, levels: 3 });
+        assert!(doubt.text().starts_with("p99 in 2 of 3 levels is one of "), "{}", doubt.text());
     }
 
     #[test]

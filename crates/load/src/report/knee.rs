@@ -1,6 +1,7 @@
 //! The search for the highest load, in figures and as text.
 
-use super::units::{count, figure, latency_us};
+use super::level::{self, CELLS, Level};
+use super::units::figure;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write as _};
 
@@ -28,22 +29,13 @@ pub struct Knee {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KneeTry {
-    /// The level.
-    pub level: f64,
+    /// The load and what came of it; times as conditions have them, with those waiting.
+    #[serde(flatten)]
+    pub figures: Level,
     /// It was the longer run at the result.
     pub confirms: bool,
-    /// Answers without fault, or pages, per second.
-    pub rate: f64,
     /// Answers, with fault or without, or pages, per second.
     pub answered: f64,
-    /// Of the latency, or of pages, in microseconds; as conditions have it, with those waiting.
-    #[serde(with = "super::times::measured")]
-    pub p50_us: f64,
-    /// As above.
-    #[serde(with = "super::times::measured")]
-    pub p99_us: f64,
-    /// Failed requests.
-    pub errors: u64,
     /// Whether the condition held.
     pub holds: bool,
     /// Each part of the condition with what was measured.
@@ -86,34 +78,36 @@ impl Knee {
 
     /// The highest level at which the condition held although it failed at `bad` or below.
     fn held_above(&self, bad: f64) -> Option<f64> {
-        let held = self.tries.iter().filter(|one| one.holds && one.level >= bad);
-        held.map(|one| one.level).max_by(f64::total_cmp)
+        let held = self.tries.iter().filter(|one| one.holds && one.figures.level >= bad);
+        held.map(|one| one.figures.level).max_by(f64::total_cmp)
     }
 }
 
 impl KneeTry {
     /// The run as one line.
     pub fn line(&self) -> String {
-        let verdict = match (self.holds, self.confirms) {
+        let (level, answered) = (figure(self.figures.level), figure(self.answered));
+        let cells = level::columns(&level::cells(&self.figures));
+        format!("{level:>10} {answered:>10}{cells}   {}", self.verdict())
+    }
+
+    /// Whether the condition held, and if not why.
+    pub(super) fn verdict(&self) -> String {
+        match (self.holds, self.confirms) {
             (true, false) => "holds".to_owned(),
             (true, true) => "holds, for longer".to_owned(),
             (false, _) => format!("fails: {}", self.why),
-        };
-        format!(
-            "{:>12} {:>12} {:>10} {:>10} {:>8}   {verdict}",
-            figure(self.level),
-            figure(self.answered),
-            latency_us(self.p50_us),
-            latency_us(self.p99_us),
-            count(self.errors),
-        )
+        }
     }
 }
 
 /// The heading of the lines.
 pub fn heading(unit: &str) -> String {
-    format!("{unit:>12} {:>12} {:>10} {:>10} {:>8}", "answered/s", "p50", "p99", "errors")
+    format!("{unit:>10} {:>10}{}", ANSWERED, level::columns(&CELLS))
 }
+
+/// What stands beside the level.
+pub(super) const ANSWERED: &str = "answered/s";
 
 /// The search as it stands above the report of its last run.
 pub(super) fn write(out: &mut String, knee: &Knee) -> fmt::Result {
@@ -128,7 +122,10 @@ mod tests {
 
     #[test]
     fn results_that_contradict_each_other_are_said_to() {
-        let one = |level, confirms, holds| KneeTry { level, confirms, holds, ..KneeTry::default() };
+        let one = |level, confirms, holds| {
+            let figures = Level { level, ..Level::default() };
+            KneeTry { figures, confirms, holds, ..KneeTry::default() }
+        };
         let knee = |tries| Knee {
             unit: "requests/s".to_owned(),
             condition: "p99<1s".to_owned(),

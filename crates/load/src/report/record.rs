@@ -6,7 +6,7 @@
 
 use super::times::{self, Times, us};
 use super::urls::{self, OtherUrls, PerUrl};
-use super::{Doubt, Knee, PageSecond, PageSummary};
+use super::{Doubt, HeldLevel, Knee, Level, PageSecond, PageSummary};
 use crate::recorder::{First, Histogram, Window};
 use crate::run::{Outcome, Second};
 use serde::{Deserialize, Serialize};
@@ -43,6 +43,10 @@ pub struct Record {
     pub other_urls: Option<OtherUrls>,
     /// For each second.
     pub seconds: Vec<PerSecond>,
+    /// For each level that the pattern holds, as far as they have begun (`--steps` and others).
+    pub levels: Vec<HeldLevel>,
+    /// Where the pattern rises or falls: all seconds, those with about the same load together.
+    pub ramp: Vec<Level>,
     /// The latencies: each bucket by its longest time in microseconds, and how many it has.
     pub histogram_us: Vec<(f64, u64)>,
     /// The same of requests under way when the run ended: how long they had been.
@@ -59,6 +63,10 @@ pub struct Record {
 pub struct Figures {
     /// In words: `64 users`, `1,000 requests/s`, the pattern.
     pub pace: String,
+    /// What a level counts: `users`, `requests/s` or `pages/s`; empty if none was given.
+    pub unit: String,
+    /// Requests or pages per second that were due, if as many all the time.
+    pub constant_rate: Option<f64>,
     /// Users or connections at most.
     pub users_max: u32,
     /// Threads that sent.
@@ -191,6 +199,8 @@ pub struct Server {
     pub busy_max: Option<u32>,
     /// Workers there may be, if it is one that says so.
     pub workers: Option<u32>,
+    /// Processors of this machine, or as many as this program may use.
+    pub cores: Option<u32>,
 }
 
 /// A server on this machine, in one second.
@@ -392,6 +402,8 @@ impl Record {
             urls,
             other_urls,
             seconds,
+            levels: Vec::new(),
+            ramp: Vec::new(),
             histogram_us: buckets_us(&total.latency),
             waiting_us: buckets_us(&total.waiting),
             doubts: Vec::new(),

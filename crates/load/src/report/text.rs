@@ -2,7 +2,7 @@
 
 use super::record::Record;
 use super::units::seconds;
-use super::{knee, pages, rows, urls};
+use super::{knee, level, pages, rows, urls};
 use std::fmt::{self, Write as _};
 
 /// The report as text.
@@ -27,6 +27,9 @@ fn write_all(out: &mut String, record: &Record) -> fmt::Result {
     writeln!(out)?;
     write_times(out, record)?;
     write_failures(out, record)?;
+    if !record.levels.is_empty() {
+        level::write(out, record)?;
+    }
     if record.urls.len() > 1 {
         write_urls(out, record)?;
     }

@@ -2,27 +2,39 @@
 
 use super::super::Exit;
 use super::draft::{Draft, Fault, usage};
-use crate::report::{self, Record};
+use super::{holding, say};
+use crate::report::{self, Comparison, Record};
+use crate::threshold::Condition;
 use std::fs::File;
 use std::io::Read as _;
 
 /// Bytes of a saved run at most: that of a week has fewer.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// The comparison as text.
+/// Says what differs, and on standard error which conditions hold that must not; they decide how
+/// the command ends.
 ///
 /// # Errors
 /// What is wrong with the command line, or with which file.
-pub(super) fn diff(draft: &Draft, words: &[String]) -> Result<String, Fault> {
-    // Unheard, a condition would seem to be met.
-    if draft.json || !draft.files.is_empty() || !draft.fail_if.is_empty() {
-        return Err(usage("--diff prints a text, and has no condition and no file"));
+pub(super) fn diff(draft: &Draft, words: &[String]) -> Result<Exit, Fault> {
+    // Unheard, a file would seem to be written.
+    if draft.json || !draft.files.is_empty() {
+        return Err(usage("--diff prints a text, and writes no file"));
     }
     let [a, b] = words else {
         return Err(usage("--diff compares two saved runs: --diff A.json B.json"));
     };
     let (one, other) = (read(a)?, read(b)?);
-    Ok(report::Comparison::of((a, &one), (b, &other)).text())
+    let comparison = Comparison::of((a, &one), (b, &other));
+    say(&comparison.text());
+    let caveat = |condition: &Condition| {
+        let caveat = comparison.caveat(&condition.metrics());
+        caveat.filter(|_| condition.change().is_some())
+    };
+    match holding(&draft.fail_if, &comparison, "these runs have", &caveat) {
+        true => Ok(Exit::DIFFERS),
+        false => Ok(Exit::Done),
+    }
 }
 
 fn read(path: &str) -> Result<Record, Fault> {

@@ -6,8 +6,8 @@ use super::knee::Wish;
 use super::what::What;
 use crate::pacer::Pacer;
 use crate::pattern::{Kind, Pattern};
-use crate::report::Figures;
 use crate::report::units;
+use crate::report::{Figures, Levels};
 use crate::run::{Job, Options, Visits};
 use crate::threshold::Condition;
 
@@ -57,10 +57,32 @@ pub(super) struct Output {
     pub(super) is_quiet: bool,
     pub(super) pids: Vec<i32>,
     pub(super) figures: Figures,
+    /// What is counted for each load, where that changes.
+    pub(super) levels: Option<Levels>,
     /// What load is searched for, and from where.
     pub(super) wish: Option<(Wish, Option<f64>)>,
     pub(super) files: Files,
     pub(super) fail_if: Vec<(String, Condition)>,
+}
+
+/// What a level counts.
+pub(super) const fn unit(kind: Kind, options: &Options) -> &'static str {
+    match (kind, options.visits.is_some()) {
+        (Kind::Users, _) => "users",
+        (Kind::Rate, false) => "requests/s",
+        (Kind::Rate, true) => "pages/s",
+    }
+}
+
+/// A run alone has not changed.
+///
+/// # Errors
+/// Where a condition speaks of two.
+pub(super) fn of_one_run(option: &str, text: &str, condition: &Condition) -> Result<(), Fault> {
+    condition.change().map_or(Ok(()), |change| {
+        let why = format!("{change} is a change from one run to another: see --diff");
+        Err(usage(format!("{option} '{text}': {why}")))
+    })
 }
 
 /// Why there is no job, and how the command ends.
@@ -78,8 +100,15 @@ impl Draft {
     /// What does not fit together, and the exit code.
     pub(super) fn finish(mut self, words: &[String]) -> Result<(Job, Output), Fault> {
         self.choose_pages()?;
+        for (text, condition) in &self.fail_if {
+            of_one_run("--fail-if", text, condition)?;
+        }
         let (plan, recorded) = self.what.plan(words, self.options.keeps_alive)?;
         let wish = self.wish(recorded.is_some())?;
+        if self.files.iter().any(|row| row.0.is_of_levels()) && !(wish.is_some() || self.changes())
+        {
+            return Err(usage("--levels needs a load that changes: --steps, -p or --find-max"));
+        }
         let pattern = self.pattern()?;
         self.count_users(&pattern)?;
         self.options.threads = self.threads(&pattern);
@@ -93,6 +122,7 @@ impl Draft {
             pids: std::mem::take(&mut self.pids),
             wish,
             figures: self.figures(&pattern),
+            levels: self.levels(&pattern),
             files: Files::open(&self.files)?,
             fail_if: std::mem::take(&mut self.fail_if),
         };
@@ -107,7 +137,7 @@ impl Draft {
     /// What is searched for: `--rate` or `-c` then say where to begin.
     fn wish(&mut self, is_replay: bool) -> Result<Option<(Wish, Option<f64>)>, Fault> {
         let Some((kind, text)) = self.find.take() else { return Ok(None) };
-        let has_pace = !self.patterns.is_empty() || self.steps.is_some() || is_replay;
+        let has_pace = self.changes() || is_replay;
         let is_sized = self.options.requests.is_some() || self.options.pipeline > 1;
         if has_pace || is_sized || self.wants_waterfall() {
             return Err(usage(
@@ -156,7 +186,7 @@ impl Draft {
 
     /// What `-c` says: users, or connections at most where requests come by the clock.
     fn count_users(&mut self, pattern: &Pattern) -> Result<(), Fault> {
-        let has_users = !self.patterns.is_empty() || self.steps.is_some();
+        let has_users = self.changes();
         match self.users {
             Some(0) if self.is_open(pattern) => {
                 return Err(usage("-c 0: a connection at least was expected"));
@@ -186,7 +216,7 @@ impl Draft {
         if options.streams > 1 && !options.http2 {
             return Err(usage("--streams is about HTTP/2: add --http2"));
         }
-        let has_pattern = !self.patterns.is_empty() || self.steps.is_some() || self.rate.is_some();
+        let has_pattern = self.changes() || self.rate.is_some();
         if is_replay && has_pattern {
             return Err(usage("--replay has a schedule of its own: no rate, pattern or steps"));
         }
@@ -222,6 +252,20 @@ impl Draft {
         }
     }
 
+    /// Whether a pattern or steps say what the load is.
+    const fn changes(&self) -> bool {
+        !self.patterns.is_empty() || self.steps.is_some()
+    }
+
+    /// What is counted for each load.
+    fn levels(&self, pattern: &Pattern) -> Option<Levels> {
+        let options = &self.options;
+        let last_ns = || Pacer::new(pattern.clone()).due(options.requests?.saturating_sub(1));
+        let ends_ns = [options.duration_ns, last_ns().map(|due_ns| due_ns + 1)];
+        let end_ns = ends_ns.into_iter().flatten().min();
+        self.changes().then(|| Levels::of(pattern.clone(), end_ns, options.visits.is_some()))
+    }
+
     /// One thread for each two cores, as the server needs them too; more users than threads.
     fn threads(&self, pattern: &Pattern) -> usize {
         let most = match self.is_open(pattern) {
@@ -239,20 +283,24 @@ impl Draft {
     fn figures(&self, pattern: &Pattern) -> Figures {
         let options = &self.options;
         let is_open = self.is_open(pattern);
-        let constant = self.patterns.is_empty() && self.steps.is_none();
+        let constant = !self.changes();
         let level = units::figure(pattern.peak());
+        let unit = unit(pattern.kind(), options);
+        let is_replay = self.what.replay.is_some();
         let pace = match (constant, is_open) {
-            _ if self.what.replay.is_some() => self.replay_in_words(),
-            (true, true) if options.visits.is_some() => format!("{level} pages/s"),
-            (true, true) => format!("{level} requests/s"),
+            _ if is_replay => self.replay_in_words(),
+            (true, true) => format!("{level} {unit}"),
             (true, false) => format!("{} users", units::count(pattern.peak() as u64)),
             (false, _) => match &self.steps {
                 Some(steps) => format!("steps {steps}"),
                 None => format!("pattern {}", self.patterns.join(",")),
             },
         };
+        let is_rate = constant && pattern.kind() == Kind::Rate;
         Figures {
             pace,
+            unit: if is_replay { String::new() } else { unit.to_owned() },
+            constant_rate: is_rate.then_some(pattern.peak()),
             users_max: if is_open { options.connections_max } else { pattern.peak() as u32 },
             constant_users: (constant && !is_open).then_some(pattern.peak() as u32),
             thinks: options.think.is_some(),

@@ -92,6 +92,29 @@ fn standard_output_is_named_by_its_own_name_only() {
 }
 
 #[test]
+fn levels_are_counted_where_there_are_any() {
+    let file = Scratch::new("levels.csv", "");
+    let words = ["--levels", file.name(), "http://a/"];
+    for more in [&[][..], &["--rate", "5"], &["-c", "5"]] {
+        assert!(wrong(&[&words[..], more].concat()).contains("a load that changes"), "{more:?}");
+    }
+    for more in [&["--steps", "1,5"][..], &["-p", "1-5:3"], &["--rush", "5r:3"]] {
+        let (_, output) = job(&[&words[..], more].concat()).unwrap();
+        assert!(output.levels.is_some(), "{more:?}");
+    }
+    let (_, output) = job(&[&words[..], &["--find-max", "p99<1s"]].concat()).unwrap();
+    assert!(output.levels.is_none() && output.wish.is_some());
+    let unit = |words: &[&str]| {
+        let (_, output) = job(&[words, &["http://a/"]].concat()).unwrap();
+        (output.figures.unit, output.figures.constant_rate)
+    };
+    assert_eq!(unit(&["--rate", "50"]), ("requests/s".to_owned(), Some(50.0)));
+    assert_eq!(unit(&["--rate", "50", "--page"]), ("pages/s".to_owned(), Some(50.0)));
+    assert_eq!(unit(&["--steps", "5r,10r"]), ("requests/s".to_owned(), None));
+    assert_eq!(unit(&["-c", "5"]), ("users".to_owned(), None));
+}
+
+#[test]
 fn a_file_without_a_url_is_named() {
     let Err((Exit::File, text)) = job(&["-f", "/dev/null"]) else { panic!("a job") };
     assert_eq!(text, "/dev/null: no URL in this file");

@@ -25,6 +25,9 @@ enum Content {
 pub(super) const HTML: Form = Form { option: "--html", content: Content::Run(report::html) };
 /// A line for each second.
 pub(super) const CSV: Form = Form { option: "--csv", content: Content::Run(report::csv) };
+/// A line for each level.
+pub(super) const LEVELS: Form =
+    Form { option: "--levels", content: Content::Run(report::levels_csv) };
 /// A table of percentiles.
 pub(super) const HDR: Form = Form { option: "--hdr", content: Content::Run(report::hdr) };
 /// The run itself.
@@ -36,6 +39,11 @@ impl Form {
     /// Whether it is about one page.
     pub(super) const fn is_of_page(&self) -> bool {
         matches!(self.content, Content::Waterfall)
+    }
+
+    /// Whether it needs a load that changes.
+    pub(super) fn is_of_levels(&self) -> bool {
+        self.option == LEVELS.option
     }
 }
 

@@ -1,14 +1,14 @@
 //! `--find-max`: run after run until it is known how much load a condition allows.
 
 use super::super::Exit;
-use super::draft::{Fault, Output, usage};
+use super::draft::{Fault, Output, of_one_run, unit, usage};
 use super::{Ran, complain, fail, measure};
 use crate::knee::{Search, Try};
 use crate::live::Live;
 use crate::pacer::Pacer;
 use crate::pattern::{Kind, Pattern};
 use crate::report::units::{count, figure, seconds};
-use crate::report::{self, Figures, Knee, KneeTry, Record};
+use crate::report::{self, Figures, Knee, KneeTry, Level, LevelServer, Record};
 use crate::run::{Job, Options};
 use crate::threshold::{Condition, Metrics as _};
 
@@ -50,15 +50,8 @@ impl Wish {
     /// What is wrong with the condition.
     pub(super) fn new(kind: Kind, text: &str) -> Result<Self, Fault> {
         let condition = Condition::parse(text).map_err(usage)?;
+        of_one_run("--find-max", text, &condition)?;
         Ok(Self { kind, text: text.to_owned(), condition })
-    }
-
-    const fn unit(&self, options: &Options) -> &'static str {
-        match (self.kind, options.visits.is_some()) {
-            (Kind::Users, _) => "users",
-            (Kind::Rate, false) => "requests/s",
-            (Kind::Rate, true) => "pages/s",
-        }
     }
 }
 
@@ -91,7 +84,7 @@ pub(super) fn find(mut job: Job, output: Output, wish: Wish, first: Option<f64>)
     if job.options.warm_up_ns == 0 {
         job.options.warm_up_ns = WARM_UP_NS;
     }
-    let unit = wish.unit(&job.options);
+    let unit = unit(wish.kind, &job.options);
     let knee = Knee { unit: unit.to_owned(), condition: wish.text.clone(), ..Knee::default() };
     let (figures, pids) = (output.figures.clone(), output.pids.clone());
     let mut finder = Finder { wish, job, figures, pids, knee };
@@ -191,19 +184,26 @@ impl Finder {
 
     fn judge(&self, attempt: Try, record: &Record) -> KneeTry {
         let value = |name: &str| record.get(name).unwrap_or(0.0);
-        let rate = value("rate");
         let condition = &self.wish.condition;
         let left_behind =
             self.left_behind(attempt.level, record).or_else(|| self.too_many_errors(record));
         let holds = left_behind.is_none() && condition.holds(record);
-        KneeTry {
+        let summary = &record.summary;
+        let figures = Level {
             level: attempt.level,
-            confirms: attempt.confirms,
-            rate,
-            answered: answered(record),
+            counted_s: summary.elapsed_s,
+            requests: summary.requests,
+            errors: summary.errors,
+            rate: value("rate"),
             p50_us: value("p50") / 1000.0,
+            p95_us: value("p95") / 1000.0,
             p99_us: value("p99") / 1000.0,
-            errors: record.summary.errors,
+            server: summary.server.as_ref().map(LevelServer::from),
+        };
+        KneeTry {
+            figures,
+            confirms: attempt.confirms,
+            answered: answered(record),
             holds,
             why: left_behind.unwrap_or_else(|| condition.explain(record)),
         }
@@ -262,7 +262,9 @@ impl Finder {
         let figures = Figures {
             pace,
             users_max,
+            unit: self.knee.unit.clone(),
             constant_users: is_users.then_some(users_max),
+            constant_rate: (!is_users).then_some(level),
             threads: options.threads,
             open_loop: !is_users,
             warm_up_s: options.warm_up_ns as f64 / 1e9,
@@ -270,7 +272,7 @@ impl Finder {
         };
         let plan = self.job.plan.clone();
         let job = Job { plan, pacer: Pacer::new(pattern), which: None, options };
-        let ran = measure(job, figures, self.pids.clone(), Live::Nobody)
+        let ran = measure(job, figures, self.pids.clone(), Live::Nobody, None)
             .map_err(|problem| Ended::Failed(super::exit_of(&problem), problem.to_string()))?;
         if ran.outcome.was_interrupted { Err(Ended::Interrupted) } else { Ok(ran) }
     }

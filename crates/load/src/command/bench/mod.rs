@@ -13,9 +13,9 @@ use super::option::{self, Asked};
 use crate::live::Live;
 use crate::observe::Observer;
 use crate::recorder::Window;
-use crate::report::{self, Figures, PerSecond, Record};
+use crate::report::{self, Doubt, Figures, Levels, PerSecond, Record};
 use crate::run::{self, Problem, Second, Witness};
-use crate::threshold::{Condition, Metrics as _};
+use crate::threshold::{Condition, Metrics};
 use draft::{Draft, Fault, Output};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -24,9 +24,16 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 const USAGE: &str = "\
 usage: trivet bench [OPTION]... URL...
-       trivet bench --diff A.json B.json
+       trivet bench --diff A.json B.json [--fail-if 'p99>+10%']
 
 Sends requests and measures: how many are answered, how long it takes, what goes wrong.
+";
+
+const EXIT_CODES: &str = "\
+exit codes:
+  0 done, with or without errors   1 --fail-if is true of --diff, or the system refuses something
+  2 the command line   3 a name has no address   4 a file   5 too few descriptors   130 Ctrl-C
+  10 to 18 not one answer, and why (docs/guide/bench.md)   99 --fail-if is true
 ";
 
 const EXAMPLES: &str = "\
@@ -43,20 +50,15 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
     let mut draft = Draft::default();
     let words = match option::read(options::GROUPS, args, &mut draft) {
         Ok(Asked::Help) => {
-            say(&format!("{USAGE}\n{}\n{EXAMPLES}", option::help(options::GROUPS)));
+            let options = option::help(options::GROUPS);
+            say(&format!("{USAGE}\n{options}\n{EXIT_CODES}\n{EXAMPLES}"));
             return Exit::Done;
         }
         Ok(Asked::Words(words)) => words,
         Err(error) => return fail(Exit::Usage, &format!("{error}\ntry: trivet bench --help")),
     };
     if draft.is_diff {
-        return match diff::diff(&draft, &words) {
-            Ok(text) => {
-                say(&text);
-                Exit::Done
-            }
-            Err((exit, error)) => fail(exit, &error),
-        };
+        return diff::diff(&draft, &words).unwrap_or_else(|(exit, error)| fail(exit, &error));
     }
     match draft.finish(&words) {
         Ok((job, output)) => bench(job, output),
@@ -69,7 +71,7 @@ fn bench(job: run::Job, mut output: Output) -> Exit {
         return knee::find(job, output, wish, first);
     }
     let live = Live::new(output.is_quiet, &output.figures.pace);
-    let ran = measure(job, output.figures.clone(), output.pids.clone(), live);
+    let ran = measure(job, output.figures.clone(), output.pids.clone(), live, output.levels.take());
     let Ran { record, outcome } = match ran {
         Ok(ran) => ran,
         Err(problem) => return fail(exit_of(&problem), &problem.to_string()),
@@ -95,21 +97,34 @@ fn conclude(output: &mut Output, record: &Record) -> Exit {
 
 /// How a run ends the command; says which conditions hold that must not.
 fn verdict(fail_if: &[(String, Condition)], record: &Record) -> Exit {
-    for (text, condition) in fail_if {
-        for unknown in condition.metrics().iter().filter(|name| record.get(name).is_none()) {
-            complain(&format!("--fail-if '{text}': this run has no {unknown} to compare"));
-        }
-    }
-    let mut holding = fail_if.iter().filter(|(_, condition)| condition.holds(record)).peekable();
-    let fails = holding.peek().is_some();
-    for (text, condition) in holding {
-        complain(&format!("failed by --fail-if '{text}': {}", condition.explain(record)));
-    }
+    let fails = holding(fail_if, record, "this run has", &|_| None);
     match (record.interrupted, fails) {
         (true, _) => Exit::Interrupted,
         (_, true) => Exit::Threshold,
         _ => Exit::of(&record.summary),
     }
+}
+
+/// Whether any condition holds that must not; says which, and which cannot be checked.
+fn holding(
+    fail_if: &[(String, Condition)],
+    metrics: &dyn Metrics,
+    who_has: &str,
+    caveat: &dyn Fn(&Condition) -> Option<String>,
+) -> bool {
+    for (text, condition) in fail_if {
+        for unknown in condition.unknown(metrics) {
+            complain(&format!("--fail-if '{text}': {who_has} no {unknown} to compare"));
+        }
+    }
+    let mut holding = fail_if.iter().filter(|(_, condition)| condition.holds(metrics)).peekable();
+    let fails = holding.peek().is_some();
+    for (text, condition) in holding {
+        let caveat = caveat(condition).map_or_else(String::new, |text| format!("; {text}"));
+        let told = condition.explain(metrics);
+        complain(&format!("failed by --fail-if '{text}': {told}{caveat}"));
+    }
+    fails
 }
 
 /// A run that was made.
@@ -122,14 +137,23 @@ struct Ran {
 ///
 /// # Errors
 /// When there was none.
-fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Result<Ran, Problem> {
+fn measure(
+    job: run::Job,
+    figures: Figures,
+    pids: Vec<i32>,
+    live: Live,
+    levels: Option<Levels>,
+) -> Result<Ran, Problem> {
     let names = job.plan.names();
-    let mut seconds = Seconds { all: Vec::new(), observer: observer(&job, pids), live };
+    let mut seconds = Seconds { all: Vec::new(), observer: observer(&job, pids), live, levels };
     let outcome = run::run(job, &mut seconds);
     seconds.live.end();
     let outcome = outcome?;
     let mut record = Record::new(&outcome, figures, &names, seconds.all);
     record.summary.server = seconds.observer.as_ref().and_then(|seen| seen.total(&outcome.total));
+    let by_load = seconds.levels.map(Levels::end).unwrap_or_default();
+    (record.levels, record.ramp) = (by_load.levels, by_load.ramp);
+    record.doubts.extend(Doubt::of_levels(&record.levels).as_ref().map(Doubt::text));
     Ok(Ran { record, outcome })
 }
 
@@ -169,6 +193,8 @@ struct Seconds {
     all: Vec<PerSecond>,
     observer: Option<Observer>,
     live: Live,
+    /// Where the load changes.
+    levels: Option<Levels>,
 }
 
 impl Witness for Seconds {
@@ -179,11 +205,14 @@ impl Witness for Seconds {
     }
 
     fn second(&mut self, second: &Second, _: &Window) {
-        let mut second = PerSecond::new(second);
+        let mut figures = PerSecond::new(second);
         if let Some(observer) = &mut self.observer {
-            observer.look(&mut second);
+            observer.look(&mut figures);
         }
-        self.all.push(second);
+        if let Some(levels) = &mut self.levels {
+            levels.count(second, &figures);
+        }
+        self.all.push(figures);
         self.live.show(&self.all);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::option::{Group, Row};
 use super::draft::Draft;
-use super::files::{CSV, Form, HAR, HDR, HTML, SAVED};
+use super::files::{CSV, Form, HAR, HDR, HTML, LEVELS, SAVED};
 use super::security;
 use crate::observe;
 use crate::pattern::Kind;
@@ -184,8 +184,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: Some('d'),
                 long: "duration",
                 value: "TIME",
-                help: "end after 30s, 5m, ... (default 10s, or all of --replay); of each step\n\
-                       with --steps",
+                help: "end after 30s, 5m, ... (default 10s, or all of --replay)",
                 apply: |draft, value| set_duration(&mut draft.options.duration_ns, value),
             },
             Row {
@@ -368,6 +367,13 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
             },
             Row {
                 short: None,
+                long: "levels",
+                value: "FILE",
+                help: "the same for each level of --steps or -p, or each run of --find-max",
+                apply: |draft, value| file(draft, LEVELS, value),
+            },
+            Row {
+                short: None,
                 long: "hdr",
                 value: "FILE",
                 help: "the table of percentiles that HdrHistogram's plotFiles reads",
@@ -394,7 +400,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 short: None,
                 long: "fail-if",
                 value: "EXPR",
-                help: "exit code 99 if this is true of the run: 'p99>200ms || errors>0.1%'",
+                help: "exit code 99 if this is true of the run: 'p99>200ms || errors>0.1%'; of\n\
+                       --diff 1, if true of the second run or the change: 'p99>+10%'",
                 apply: |draft, value| {
                     let condition = Condition::parse(value).map_err(text)?;
                     draft.fail_if.push((value.to_owned(), condition));

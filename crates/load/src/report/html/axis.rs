@@ -11,6 +11,18 @@ const ROUND_S: [f64; 13] =
 /// Values that differ by more than this factor are told apart on a logarithmic axis only.
 const LOG_RATIO: f64 = 20.0;
 
+/// Of so many decades 1, 2 and 5 of each are written beside the axis, of more only 1.
+const WRITTEN_DECADES: f64 = 2.5;
+
+/// Of so many they are lines at least.
+const DRAWN_DECADES: f64 = 6.0;
+
+/// A linear axis is what people expect: the other must be better by so much.
+const MUCH_FURTHER: f64 = 1.5;
+
+/// Loads that differ by less have no use for it.
+const LOADS_RATIO: f64 = 4.0;
+
 /// Decades that an axis shows at most.
 const DECADES_MAX: f64 = 12.0;
 
@@ -75,13 +87,42 @@ impl Axis {
             let count = (self.to / step).round().clamp(1.0, 12.0) as u32;
             return (0..=count).map(|n| f64::from(n) * step).collect();
         }
-        let decades = (self.to / self.from).log10();
-        let parts: &[f64] = if decades < 2.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-        let every = (decades / 5.0).ceil().max(1.0) as i32;
+        let decades = self.decades();
+        let parts = if decades < WRITTEN_DECADES { &ROUND[..3] } else { &ROUND[..1] };
+        self.rounds(parts, (decades / 5.0).ceil().max(1.0) as i32)
+    }
+
+    /// The values that a line is drawn at: more than can be written where it is logarithmic.
+    pub(super) fn lines(&self) -> Vec<f64> {
+        match self.is_log() && self.decades() <= DRAWN_DECADES {
+            true => self.rounds(&ROUND[..3], 1),
+            false => self.ticks(),
+        }
+    }
+
+    fn decades(&self) -> f64 {
+        (self.to / self.from).log10()
+    }
+
+    /// Powers of ten within a logarithmic axis, each multiplied by these.
+    fn rounds(&self, parts: &[f64], every: i32) -> Vec<f64> {
         let lowest = self.from.log10().floor() as i32;
         let powers = (lowest..=lowest + DECADES_MAX as i32 + 1).filter(|power| power % every == 0);
         let all = powers.flat_map(|power| parts.iter().map(move |part| part * 10_f64.powi(power)));
         all.filter(|tick| (self.from * 0.999..=self.to * 1.001).contains(tick)).collect()
+    }
+
+    /// For loads that were tried: linear, or logarithmic if that keeps them further apart.
+    pub(super) fn spread(loads: &[f64]) -> Self {
+        let most = loads.iter().copied().fold(0.0, f64::max);
+        let least = loads.iter().copied().filter(|load| *load > 0.0).fold(most, f64::min);
+        let (linear, log) = (Self::linear(most), Self::log(least, most));
+        let gap = |axis: &Self| {
+            let gaps = loads.windows(2).map(|two| (axis.place(two[1]) - axis.place(two[0])).abs());
+            gaps.filter(|gap| *gap > 0.0).fold(1.0, f64::min)
+        };
+        let is_wide = most > least * LOADS_RATIO;
+        if is_wide && gap(&log) > gap(&linear) * MUCH_FURTHER { log } else { linear }
     }
 }
 
@@ -184,6 +225,33 @@ mod tests {
                 assert!(axis.place(max * scale) > 0.3, "{axis:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_logarithmic_axis_has_1_2_and_5_of_each_decade() {
+        let axis = Axis::log(130.0, 48_000.0);
+        let near = |is: Vec<f64>, shall: &[f64]| {
+            let pairs = is.iter().zip(shall);
+            assert!(pairs.clone().all(|(is, shall)| (is / shall - 1.0).abs() < 1e-9), "{is:?}");
+            assert_eq!(is.len(), shall.len(), "{is:?}");
+        };
+        let all = [100.0, 200.0, 500.0, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4];
+        near(axis.lines(), &all);
+        near(axis.ticks(), &[100.0, 1e3, 1e4]);
+        near(Axis::log(130.0, 19_000.0).ticks(), &all[..8]);
+        near(Axis::log(300.0, 310.0).ticks(), &[200.0, 500.0]);
+        assert_eq!(Axis::linear(97.0).lines(), Axis::linear(97.0).ticks());
+        assert!(Axis::log(1.0, 1e12).lines().len() < 9);
+    }
+
+    #[test]
+    fn loads_lie_as_far_apart_as_they_can() {
+        assert!(Axis::spread(&[1.0, 10.0, 25.0, 50.0, 100.0]).is_log());
+        assert!(Axis::spread(&[1.0, 2.0, 4.0, 8.0, 16.0, 32.0]).is_log());
+        assert!(!Axis::spread(&[10.0, 20.0, 30.0, 40.0, 50.0]).is_log());
+        assert!(!Axis::spread(&[1.0, 2.0, 4.0]).is_log());
+        assert!(!Axis::spread(&[]).is_log());
+        assert!(!Axis::spread(&[0.0, 0.0]).is_log());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! hundred, of a thousand, ... took.
 
 use super::axis::Axis;
-use super::plot::{field, percent, place, polyline};
+use super::plot::{below, field, percent, place, polyline, upright};
 use super::unit::{Unit, pretty};
 use crate::report::{Record, units};
 use std::fmt::Write as _;
@@ -46,15 +46,10 @@ fn histogram(out: &mut String, record: &Record, buckets: &[(f64, u64)], across: 
         "<figure class=\"plot\"><figcaption><b>Latency histogram</b><small>share of {count}; log \
          scale</small></figcaption>"
     );
-    let drawing = format!("<path class=\"bars blue\" d=\"{path}\"/>");
+    let drawing = format!("{}<path class=\"bars blue\" d=\"{path}\"/>", upright(across));
     field(out, &up, Unit::Percent, "Histogram of the latencies", &drawing, &flags(record, across));
-    out.push_str("<div class=\"x\">");
-    let ticks = across.ticks();
-    for tick in &ticks {
-        let (left, text) = (percent(across.place(*tick)), Unit::TimeUs.tick(*tick));
-        let _ = write!(out, "<span style=\"left:{left}\">{text}</span>");
-    }
-    out.push_str("</div></figure>\n");
+    below(out, across, Unit::TimeUs);
+    out.push_str("</figure>\n");
 }
 
 /// How many took as long as each column says: a bucket on a border counts for the lower one.
@@ -91,7 +86,7 @@ fn percentiles(out: &mut String, buckets: &[(f64, u64)], least: f64, most: f64) 
     // The last decade is that in which one request stands alone.
     let decades = total.log10().clamp(1.0, 7.0);
     let across = |below: f64| (-(1.0 - below).log10() / decades).clamp(0.0, 1.0);
-    let up = Axis::suited(least, most);
+    let up = Axis::log(least, most);
     let every = buckets.len().div_ceil(POINTS_MAX).max(1);
     let mut below = 0.0;
     let mut places = Vec::new();
@@ -103,11 +98,10 @@ fn percentiles(out: &mut String, buckets: &[(f64, u64)], least: f64, most: f64) 
         }
     }
     places.extend(buckets.last().map(|last| place(1.0, up.place(last.0))));
-    let scale = if up.is_log() { "; log scale" } else { "" };
     let _ = write!(
         out,
         "<figure class=\"plot\"><figcaption><b>Percentiles</b><small>so many percent took at \
-         most{scale}</small></figcaption>"
+         most; log scale</small></figcaption>"
     );
     let drawing = format!("<path class=\"line orange\" d=\"{}\"/>", polyline(places));
     field(out, &up, Unit::TimeUs, "Latency by percentile", &drawing, "");

@@ -4,6 +4,7 @@
 mod axis;
 mod latency;
 mod plot;
+mod response;
 mod series;
 mod tables;
 #[cfg(test)]
@@ -38,6 +39,7 @@ pub fn html(record: &Record) -> String {
     write_head(&mut out, record);
     tables::write_top(&mut out, record);
     write_plots(&mut out, record, &bins, &plots);
+    response::write(&mut out, record);
     latency::write(&mut out, record);
     tables::write_all(&mut out, record);
     write_end(&mut out, record, &bins, &plots);

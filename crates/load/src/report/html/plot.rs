@@ -37,7 +37,7 @@ pub(super) fn over_time(
     first_line: usize,
 ) {
     let time = bins.axis();
-    let axis = axis(plot.unit, lines);
+    let axis = axis(plot, lines);
     let size = if plot.is_small { " small" } else { "" };
     let _ = write!(out, "<figure class=\"plot{size}\"><figcaption><b>{}</b>", plot.title);
     let caption = if axis.is_log() { "log scale" } else { plot.unit.caption() };
@@ -83,11 +83,13 @@ fn label(plot: &Plot, lines: &[Drawn], record: &Record) -> String {
 }
 
 /// The axis on which all lines have their place.
-fn axis(unit: Unit, lines: &[Drawn]) -> Axis {
+fn axis(plot: &Plot, lines: &[Drawn]) -> Axis {
     let points = || lines.iter().flat_map(|drawn| drawn.points.iter().flatten());
     let max = points().map(|point| point.high).fold(0.0, f64::max);
     let least = points().map(|point| point.low).fold(f64::INFINITY, f64::min);
-    match unit {
+    match plot.unit {
+        // Without a point there is no plot.
+        _ if plot.is_log => Axis::log(least, max),
         Unit::TimeUs => Axis::suited(least, max),
         Unit::Count => Axis::whole(max),
         _ => Axis::linear(max),
@@ -109,7 +111,9 @@ pub(super) fn field(
         let down = 1.0 - axis.place(tick);
         let (top, text) = (percent(down), unit.tick(tick));
         let _ = write!(out, "<span class=\"y\" style=\"top:{top}\">{text}</span>");
-        let _ = write!(grid, "M0 {:.2}H{}", down * SIZE.1, SIZE.0);
+    }
+    for line in axis.lines() {
+        let _ = write!(grid, "M0 {:.2}H{}", (1.0 - axis.place(line)) * SIZE.1, SIZE.0);
     }
     let (width, height) = SIZE;
     let label = escaped(label);
@@ -118,6 +122,25 @@ pub(super) fn field(
         "<svg viewBox=\"0 0 {width} {height}\" preserveAspectRatio=\"none\" role=\"img\" \
          aria-label=\"{label}\"><path class=\"grid\" d=\"{grid}\"/>{drawing}</svg>{above}</div>"
     );
+}
+
+/// Values written below a drawing whose horizontal axis is no time.
+pub(super) fn below(out: &mut String, across: &Axis, unit: Unit) {
+    out.push_str("<div class=\"x\">");
+    for tick in across.ticks() {
+        let (left, text) = (percent(across.place(tick)), unit.tick(tick));
+        let _ = write!(out, "<span style=\"left:{left}\">{text}</span>");
+    }
+    out.push_str("</div>");
+}
+
+/// The lines of such an axis in the drawing.
+pub(super) fn upright(across: &Axis) -> String {
+    let lines = across.lines().into_iter().map(|line| {
+        let (left, ground) = place(across.place(line), 0.0);
+        format!("M{left:.2} 0V{ground}")
+    });
+    format!("<path class=\"grid\" d=\"{}\"/>", lines.collect::<String>())
 }
 
 /// A share as CSS has it.

@@ -17,6 +17,8 @@ pub(super) struct Plot {
     pub(super) unit: Unit,
     /// Half as high: one of many.
     pub(super) is_small: bool,
+    /// Its values are those of a logarithmic axis, however near they are to each other.
+    pub(super) is_log: bool,
     pub(super) lines: &'static [Line],
 }
 
@@ -50,6 +52,7 @@ pub(super) const PLOTS: &[Plot] = &[
         title: "Throughput",
         unit: Unit::PerSecond,
         is_small: false,
+        is_log: false,
         lines: &[
             Line {
                 name: "good answers",
@@ -75,6 +78,7 @@ pub(super) const PLOTS: &[Plot] = &[
         title: "Latency",
         unit: Unit::TimeUs,
         is_small: false,
+        is_log: true,
         lines: &[
             Line {
                 name: "p50",
@@ -110,6 +114,7 @@ pub(super) const PLOTS: &[Plot] = &[
         title: "Users",
         unit: Unit::Count,
         is_small: true,
+        is_log: false,
         lines: &[Line {
             name: "users",
             class: "purple",
@@ -124,6 +129,7 @@ pub(super) const PLOTS: &[Plot] = &[
         title: "CPU per request",
         unit: Unit::TimeUs,
         is_small: true,
+        is_log: false,
         lines: &[Line {
             name: "server",
             class: "blue",
@@ -136,6 +142,7 @@ pub(super) const PLOTS: &[Plot] = &[
         title: "Processor",
         unit: Unit::Percent,
         is_small: true,
+        is_log: false,
         lines: &[
             Line {
                 name: "server",
@@ -157,6 +164,7 @@ pub(super) const PLOTS: &[Plot] = &[
         title: "Waiting for a processor",
         unit: Unit::MsPerSecond,
         is_small: true,
+        is_log: false,
         lines: &[Line {
             name: "server",
             class: "orange",
@@ -169,6 +177,7 @@ pub(super) const PLOTS: &[Plot] = &[
         title: "Memory (PSS)",
         unit: Unit::Bytes,
         is_small: true,
+        is_log: false,
         lines: &[Line {
             name: "server",
             class: "green",
@@ -183,6 +192,7 @@ pub(super) const PLOTS: &[Plot] = &[
         title: "Workers busy",
         unit: Unit::Count,
         is_small: true,
+        is_log: false,
         lines: &[Line {
             name: "server",
             class: "purple",

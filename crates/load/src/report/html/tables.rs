@@ -2,7 +2,8 @@
 
 use super::unit::{escaped, pretty};
 use super::{begun, title};
-use crate::report::{Record, rows, units, urls};
+use crate::report::headline::headline;
+use crate::report::{Record, knee, level, rows, units, urls};
 use std::fmt::Write as _;
 
 /// URLs that have a row; the saved run has all.
@@ -21,8 +22,10 @@ pub(super) fn write_top(out: &mut String, record: &Record) {
     );
     let _ = write!(
         out,
-        "<header>\n<p class=\"tool\">trivet bench</p>\n<h1>{}</h1>\n<p>{}</p>\n</header>\n",
+        "<header>\n<p class=\"tool\">trivet bench</p>\n<h1>{}</h1>\n\
+         <p class=\"found\">{}</p>\n<p>{}</p>\n</header>\n",
         escaped(&title(record)),
+        escaped(&pretty(&headline(record))),
         escaped(&about),
     );
     write_tiles(out, record);
@@ -103,6 +106,7 @@ pub(super) fn write_all(out: &mut String, record: &Record) {
         write_row(out, name, &values, "");
     }
     out.push_str("</table></div>\n");
+    write_levels(out, record);
     write_failures(out, record);
     write_urls(out, record);
     out.push_str("</section>\n<footer>\n");
@@ -125,6 +129,37 @@ fn write_failures(out: &mut String, record: &Record) {
         write_row(out, &name, &[times], &first);
     }
     out.push_str("</table></div>\n");
+}
+
+/// The levels of the run, or the runs of a search.
+fn write_levels(out: &mut String, record: &Record) {
+    let (unit, own) = match &record.knee {
+        Some(knee) => (&knee.unit, &[knee::ANSWERED][..]),
+        None => (&record.figures.unit, &level::HELD[..]),
+    };
+    if record.knee.is_none() && record.levels.is_empty() {
+        return;
+    }
+    let title = if record.knee.is_some() { "Runs of the search" } else { "Levels" };
+    let _ = write!(out, "<div class=\"table wide\"><h2>{title}</h2><table class=\"levels\">\n<tr>");
+    for name in [unit.as_str()].iter().chain(own).chain(&level::CELLS) {
+        let _ = write!(out, "<th>{}</th>", escaped(name));
+    }
+    out.push_str("</tr>\n");
+    for one in record.knee.iter().flat_map(|knee| &knee.tries) {
+        let mut values = vec![units::figure(one.answered)];
+        values.extend(level::cells(&one.figures));
+        write_row(out, &units::figure(one.figures.level), &values, &one.verdict());
+    }
+    for row in record.levels.iter().filter(|_| record.knee.is_none()) {
+        let values = [&level::held(row)[..], &level::cells(&row.figures)].concat();
+        write_row(out, &level::level(row.figures.level), &values, "");
+    }
+    out.push_str("</table>");
+    if let Some(why) = level::uncounted(&record.levels) {
+        let _ = write!(out, "<p>{}</p>", escaped(&why));
+    }
+    out.push_str("</div>\n");
 }
 
 fn write_urls(out: &mut String, record: &Record) {

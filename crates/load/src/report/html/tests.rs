@@ -4,7 +4,8 @@
 use super::html;
 use super::series::PLOTS;
 use crate::report::{
-    Figures, Moment, PerSecond, PerUrl, Record, Server, ServerSecond, Summary, Times, rows, text,
+    Figures, HeldLevel, Knee, KneeTry, Level, Moment, PerSecond, PerUrl, Record, Server,
+    ServerSecond, Summary, Times, rows, text,
 };
 
 fn second(n: u32) -> PerSecond {
@@ -62,6 +63,7 @@ fn run() -> Record {
     };
     record.summary = Summary {
         requests: 10_000,
+        answers: 10_000,
         errors: 5,
         rate: 1055.0,
         elapsed_s: 9.0,
@@ -96,6 +98,69 @@ fn every_known_line_is_drawn_and_marked() {
     assert_eq!(times(&page, "<i class=\"warm\" style"), PLOTS.len());
     // 5.25 s of an axis from -1 to 9.
     assert_eq!(times(&page, "class=\"badge\" style=\"left:62.500%\">1<"), 1, "{page}");
+}
+
+#[test]
+fn the_page_begins_with_what_the_run_found() {
+    let mut record = run();
+    let begin = |record: &Record| {
+        let page = html(record);
+        let found = page.split("<p class=\"found\">").nth(1).unwrap();
+        found.split("</p>").next().unwrap().to_owned()
+    };
+    let found = begin(&record);
+    assert!(found.starts_with("1,055 good answers/s for 9.0 s (pattern 1-10:10); p99 4.32 ms; "));
+    record.figures.pace = "replay of <img> at 1 x its speed".to_owned();
+    assert!(begin(&record).contains("replay of &lt;img&gt; at"), "{}", begin(&record));
+    record.summary.latency_us.p99 = 87.0;
+    assert!(begin(&record).contains("; p99 87.0 \u{b5}s; 5 of "), "{}", begin(&record));
+    assert!(begin(&record).contains("the server used 0.00 cores"), "{}", begin(&record));
+}
+
+#[test]
+fn each_level_and_each_run_of_a_search_is_a_row() {
+    let mut record = run();
+    record.figures.unit = "users".to_owned();
+    let figures = Level { level: 25.0, counted_s: 1.0, p95_us: 777.0, ..Level::default() };
+    let held = HeldLevel { from_s: 10.0, to_s: 11.5, figures: figures.clone() };
+    record.levels = vec![held];
+    let page = html(&record);
+    assert!(page.contains("<h2>Levels</h2>") && page.contains("<th>25</th><td>10-11.5</td>"));
+    assert!(page.contains("<td>777 \u{b5}s</td>") && page.contains("0.5 s of 1.5 s are left out"));
+    let why = "p99 is 3s, not < 1s".to_owned();
+    let tries = vec![KneeTry { figures, why, ..KneeTry::default() }];
+    record.knee = Some(Knee { unit: "pages/s".to_owned(), tries, ..Knee::default() });
+    let page = html(&record);
+    assert!(page.contains("<h2>Runs of the search</h2>") && page.contains("<th>pages/s</th>"));
+    assert!(page.contains("<th>25.0</th>") && page.contains("fails: p99 is 3s, not &lt; 1s</td>"));
+}
+
+#[test]
+fn latencies_have_a_logarithmic_axis_however_near_they_are() {
+    let mut record = run();
+    for second in &mut record.seconds {
+        (second.p50_us, second.p90_us, second.p99_us, second.max_us) = (410., 420., 430., 440.);
+    }
+    let page = html(&record);
+    let plot = |title: &str| {
+        let begin = page.find(&format!("<b>{title}</b>")).unwrap();
+        page[begin..].split("</figure>").next().unwrap().to_owned()
+    };
+    let latency = plot("Latency");
+    assert!(latency.starts_with("<b>Latency</b><small>log scale</small>"), "{latency}");
+    // 200 and 500 us are at the ends.
+    for tick in ["top:100.000%\">200 \u{b5}s<", "top:0.000%\">500 \u{b5}s<"] {
+        assert!(latency.contains(tick), "{tick} in {latency}");
+    }
+    // From 300 us to 61 ms: 100 us, 200, 500, 1 ms, ... 100 ms have lines, in both plots.
+    let percentiles = plot("Percentiles");
+    let levels = |plot: &str| plot.split("class=\"grid\" d=\"").nth(1).unwrap().to_owned();
+    let lines = levels(&percentiles).split('"').next().unwrap().matches('M').count();
+    assert_eq!(lines, 9, "{percentiles}");
+    for tick in ["1 ms", "10 ms", "100 ms"] {
+        assert!(percentiles.contains(&format!("\">{tick}</span>")), "{tick} in {percentiles}");
+        assert!(plot("Latency histogram").contains(&format!("\">{tick}</span>")), "{tick}");
+    }
 }
 
 #[test]

@@ -71,9 +71,16 @@ fn thousands(value: f64) -> String {
     }
 }
 
-/// A figure of ours with the letter for millionths.
+/// Figures of ours with the letter for millionths, alone or in a sentence (about users, perhaps).
 pub(super) fn pretty(figure: &str) -> String {
-    figure.replace(" us", " \u{b5}s")
+    let mut pieces = figure.split(" us");
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let is_unit = !piece.starts_with(char::is_alphanumeric);
+        out += if is_unit { " \u{b5}s" } else { " us" };
+        out += piece;
+    }
+    out
 }
 
 /// Text as content or as the value of an attribute in double quotes.
@@ -119,6 +126,10 @@ mod tests {
             (Unit::Percent.tick(150.0), "150 %"),
             (Unit::Count.tick(1500.0), "1,500"),
             (Unit::TimeUs.tick(0.0), "0"),
+            (
+                pretty("2 users, 5.00 us; it used 7.00 us"),
+                "2 users, 5.00 \u{b5}s; it used 7.00 \u{b5}s",
+            ),
         ];
         rows.into_iter().for_each(|(is, shall)| assert_eq!(is, shall));
     }
