@@ -35,7 +35,9 @@ pub struct Window {
     pub sent_bytes: u64,
     /// Requests sent once more because the server had closed the connection before an answer.
     pub repeated: u64,
-    /// Requests under way when the run ended.
+    /// Users who had waited for one answer for all of the run. It counts as failed.
+    pub unserved: u64,
+    /// Other requests under way when the run ended.
     pub aborted: u64,
     /// How long they had been under way: their latencies would have been longer.
     pub waiting: Histogram,
@@ -215,6 +217,7 @@ impl Window {
         self.body_bytes += other.body_bytes;
         self.sent_bytes += other.sent_bytes;
         self.repeated += other.repeated;
+        self.unserved += other.unserved;
         self.aborted += other.aborted;
         self.waiting.add(&other.waiting);
         self.late += other.late;

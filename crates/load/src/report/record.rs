@@ -125,6 +125,8 @@ pub struct Summary {
     pub errors: u64,
     /// How many were without a complete answer in time.
     pub timeouts: u64,
+    /// Users who had waited for one answer for all of the run: it is among the timeouts.
+    pub unserved: u64,
     /// Under way when the run ended; counted nowhere else.
     pub aborted: u64,
     /// Those of them that had been under way for longer than 99 % of the answers took.
@@ -296,6 +298,7 @@ impl Summary {
             errors: total.failed(),
             timeouts: total.failures_of(Failure::Timeout)
                 + total.failures_of(Failure::ConnectTimeout),
+            unserved: total.unserved,
             aborted: total.aborted,
             aborted_slow: total.waiting.count_above(total.latency.percentile_ns(99.0)),
             aborted_oldest_us: us(total.waiting.max_ns()),

@@ -1,7 +1,8 @@
 //! One user who loads whole pages: a browser with its cache, its cookies and its connections. What
 //! happens while one page is loaded is in `visit`.
 
-use super::visit::{Connection, Visit};
+use super::lane::Connection;
+use super::visit::Visit;
 use super::worker::{Turn, Worker};
 use crate::page::cache::Cache;
 use crate::page::{Document, Kind, Resource};
@@ -55,9 +56,9 @@ impl Browser {
             let recorded = turn.number.and_then(|number| shared.recorded(number));
             let index = recorded.unwrap_or_else(|| shared.plan.next(&mut cursor));
             let entry = &shared.plan.entries()[index];
-            self.worker.visits.borrow_mut().insert(self.id, turn.intended_ns);
+            self.worker.begin_visit(self.id, turn.intended_ns);
             self.visit(&turn, index, &mut cursor).await;
-            self.worker.visits.borrow_mut().remove(&self.id);
+            self.worker.end_visit(self.id);
             self.worker.rest();
             if let Some(think) = entry.think.or(shared.options.think) {
                 timer::sleep(Duration::from_nanos(cursor.think_ns(think))).await;

@@ -59,6 +59,9 @@ pub struct Options {
     pub warm_up_ns: u64,
     /// A request that has no complete answer by then has failed.
     pub timeout_ms: u64,
+    /// Whether requests have failed that are under way when the run ends, and were so for longer
+    /// than the time limit or for all of the run.
+    pub fails_unanswered: bool,
     /// Whether a connection is used again.
     pub keeps_alive: bool,
     /// Requests sent at once on a connection.
@@ -114,6 +117,7 @@ impl Default for Options {
             duration_ns: None,
             warm_up_ns: 0,
             timeout_ms: 30_000,
+            fails_unanswered: true,
             keeps_alive: true,
             pipeline: 1,
             connector: None,

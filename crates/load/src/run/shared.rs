@@ -147,7 +147,7 @@ impl Shared {
         let keeps = self.options.visits.as_ref().is_some_and(|visits| visits.keeps_waterfall);
         keeps
             && !self.has_waterfall.load(Ordering::Relaxed)
-            && clock::monotonic_ns() >= self.begun_ns + self.options.warm_up_ns
+            && clock::monotonic_ns() >= self.origin_ns()
     }
 
     /// Keeps it if it is the first.
@@ -193,7 +193,12 @@ impl Shared {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
-        Some(self.begun_ns + self.options.warm_up_ns + duration_ns?)
+        Some(self.origin_ns() + duration_ns?)
+    }
+
+    /// When counting begins.
+    pub(crate) const fn origin_ns(&self) -> u64 {
+        self.begun_ns + self.options.warm_up_ns
     }
 
     /// Remembers what a server has agreed to.
