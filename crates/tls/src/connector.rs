@@ -39,15 +39,13 @@ impl Connector {
         let asked = VERSIONS.iter().filter(|row| (lowest..=highest).contains(&row.0));
         let versions: Vec<_> = asked.map(|row| row.1).collect();
         let schemes = provider.signature_verification_algorithms;
+        let verifier = match options.verifies {
+            true => trust::verifier(options, &provider)?,
+            false => Arc::new(Everybody(schemes)),
+        };
         let builder = ClientConfig::builder_with_provider(provider);
         let builder = builder.with_protocol_versions(&versions).map_err(unfit)?;
-        let builder = match options.verifies {
-            true => builder.with_root_certificates(trust::roots(options)?),
-            false => {
-                let everybody = Arc::new(Everybody(schemes));
-                builder.dangerous().with_custom_certificate_verifier(everybody)
-            }
-        };
+        let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
         let mut config = match &options.identity {
             None => builder.with_no_client_auth(),
             Some(path) => {
