@@ -105,6 +105,7 @@ pub(crate) fn run(
     out: &dyn Fn(Report) -> bool,
 ) -> io::Result<()> {
     let executor = Thread::new(Blocking::Pool { threads: 1 })?;
+    shared.options.connector.iter().for_each(tls::Connector::prepare);
     executor.block_on(async {
         let worker = Rc::new(Worker::new(shared, index));
         let books = Books::open(Alarm::new()?);
