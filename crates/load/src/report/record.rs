@@ -179,9 +179,12 @@ pub struct Server {
     pub program: String,
     /// Processes that were looked at in the first place; their descendants count as well.
     pub pids: Vec<i32>,
-    /// Microseconds of a processor for each request that ended.
+    /// Microseconds of a processor for each request that ended; no number where the run was too
+    /// short for the kernel to note any.
+    #[serde(deserialize_with = "times::number_or_none")]
     pub cpu_us_per_request: f64,
-    /// Of one processor, in percent: 200 for two that are busy.
+    /// Of one processor, in percent: 200 for two that are busy; no number as above.
+    #[serde(deserialize_with = "times::number_or_none")]
     pub cpu_percent: f64,
     /// Milliseconds that its threads waited for a processor, for each second.
     pub run_queue_ms_per_s: f64,
@@ -191,7 +194,7 @@ pub struct Server {
     pub processes_max: u32,
     /// Most workers that were busy at once, if it is one that says so.
     pub busy_max: Option<u32>,
-    /// Workers there may be, if it is one that says so.
+    /// Workers there may be, if it is one that says so; the most, where that number has changed.
     pub workers: Option<u32>,
 }
 
@@ -200,8 +203,10 @@ pub struct Server {
 #[serde(default)]
 pub struct ServerSecond {
     /// As in [`Server`].
+    #[serde(deserialize_with = "times::number_or_none")]
     pub cpu_us_per_request: f64,
     /// As in [`Server`].
+    #[serde(deserialize_with = "times::number_or_none")]
     pub cpu_percent: f64,
     /// As in [`Server`].
     pub run_queue_ms_per_s: f64,
