@@ -68,6 +68,7 @@ impl User {
                 let Failed { failure, ref text } = failed;
                 actor.failed(&Trouble { failure, text: text.clone(), is_unresolved });
                 self.write_off(&turn, failed);
+                worker.wait_no_more(self.id);
                 timer::sleep(FAILURE_PAUSE).await;
             }
         }

@@ -58,7 +58,6 @@ impl Browser {
             let entry = &shared.plan.entries()[index];
             self.worker.begin_visit(self.id, turn.intended_ns);
             self.visit(&turn, index, &mut cursor).await;
-            self.worker.end_visit(self.id);
             self.worker.rest();
             if let Some(think) = entry.think.or(shared.options.think) {
                 timer::sleep(Duration::from_nanos(cursor.think_ns(think))).await;
@@ -83,7 +82,9 @@ impl Browser {
         let visit = Visit::new(self.clone(), index, turn.intended_ns, bytes);
         visit.begin(page);
         visit.done().await;
-        if visit.close() {
+        let is_unconnected = visit.close();
+        self.worker.end_visit(self.id);
+        if is_unconnected {
             let refusals = self.refusals.get();
             self.refusals.set(refusals + 1);
             let pause_ms = (PAUSE_MS.0 << refusals.min(16)).min(PAUSE_MS.1);

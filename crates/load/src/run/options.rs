@@ -98,6 +98,8 @@ pub struct Options {
     pub hears: Hears,
     /// Whether a failure of this kind, of which there have been so many with it, ends the run.
     pub is_fatal: Option<fn(Failure, u64) -> bool>,
+    /// End the run when nobody listens at any of the servers of its plan.
+    pub gives_up: bool,
     /// End the run after so many failures.
     pub failures_max: Option<u64>,
     /// Load whole pages, as browsers do.
@@ -135,6 +137,7 @@ impl Default for Options {
             keeps_rows: false,
             hears: Hears::Nothing,
             is_fatal: None,
+            gives_up: false,
             buffer_bytes: 0,
             failures_max: None,
             visits: None,

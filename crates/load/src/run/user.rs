@@ -216,6 +216,8 @@ impl User {
     async fn failed(&mut self, turn: &Turn<'_>, failed: Failed) {
         let failure = failed.failure;
         self.write_off(turn, failed);
+        // Who pauses waits for nobody.
+        self.worker.wait_no_more(self.id);
         if failure.is_of_connect() {
             let pause_ms = PAUSE_MS.0 << self.refusals.min(16);
             self.refusals += 1;

@@ -10,6 +10,7 @@ mod what;
 
 use super::Exit;
 use super::option::{self, Asked};
+use crate::Failure;
 use crate::live::Live;
 use crate::observe::Observer;
 use crate::recorder::Window;
@@ -68,6 +69,7 @@ fn bench(job: run::Job, mut output: Output) -> Exit {
     if let Some((wish, first)) = output.wish.take() {
         return knee::find(job, output, wish, first);
     }
+    let servers = servers(&job);
     let live = Live::new(output.is_quiet, &output.figures.pace);
     let ran = measure(job, output.figures.clone(), output.pids.clone(), live);
     let Ran { record, outcome } = match ran {
@@ -77,14 +79,49 @@ fn bench(job: run::Job, mut output: Output) -> Exit {
     if let Err((exit, error)) = write_waterfall(&mut output, &outcome) {
         return fail(exit, &error);
     }
+    if outcome.was_given_up && !outcome.was_interrupted {
+        complain(&format!("{servers}: {}", why_unreached(&outcome)));
+        output.says_all = false;
+    }
     conclude(&mut output, &record)
+}
+
+/// Servers that are named where nobody listens at any of them.
+const SERVERS_NAMED_MAX: usize = 3;
+
+/// The servers of a plan: `a.test:80, b.test:8080`.
+fn servers(job: &run::Job) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for entry in job.plan.entries() {
+        let (host, port) = (&entry.url.host, entry.url.port);
+        let is_v6 = host.contains(':');
+        let name = if is_v6 { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = names.len().saturating_sub(SERVERS_NAMED_MAX);
+    names.truncate(SERVERS_NAMED_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    names.join(", ") + &more
+}
+
+fn why_unreached(outcome: &run::Outcome) -> String {
+    match outcome.total.firsts.first() {
+        Some(first) if first.failure == Failure::Refused => {
+            format!("{}: nobody listens there", first.failure.text())
+        }
+        Some(first) => format!("{}: {}", first.failure.text(), first.text),
+        None => "nobody was reached".to_owned(),
+    }
 }
 
 /// Says what a run came to, and writes it to files.
 fn conclude(output: &mut Output, record: &Record) -> Exit {
     match output.json {
         true => say(&report::json(record)),
-        false => say(&report::text(record)),
+        false if output.says_all => say(&report::text(record)),
+        false => {}
     }
     let exit = verdict(&output.fail_if, record);
     match output.files.write(record) {
@@ -176,6 +213,10 @@ impl Witness for Seconds {
         if let Some(observer) = &mut self.observer {
             observer.begin();
         }
+    }
+
+    fn gives_up(&mut self) {
+        self.live.end();
     }
 
     fn second(&mut self, second: &Second, _: &Window) {
