@@ -107,7 +107,9 @@ impl PerEntry {
 pub struct Pages {
     /// Those that came.
     pub loaded: u64,
-    /// Those of them that lack something.
+    /// Others for which nothing was asked, as a cache had all of it: they are in no other figure.
+    pub unasked: u64,
+    /// Of those that came, the ones that lack something.
     pub incomplete: u64,
     /// Those that did not come themselves.
     pub failed: u64,
@@ -115,7 +117,7 @@ pub struct Pages {
     pub waiting: Histogram,
     /// From when a page should have been asked for to the end of the last thing it needs.
     pub time: Histogram,
-    /// From when it should have been asked for to its own first byte.
+    /// From when it should have been asked for to its own first byte, unless a cache had that.
     pub first_byte: Histogram,
     /// Requests for them and what they need.
     pub requests: u64,
@@ -132,6 +134,7 @@ pub struct Pages {
 impl Pages {
     fn add(&mut self, other: &Self) {
         self.loaded += other.loaded;
+        self.unasked += other.unasked;
         self.incomplete += other.incomplete;
         self.failed += other.failed;
         self.waiting.add(&other.waiting);

@@ -35,6 +35,16 @@ pub(crate) struct Visit {
     waker: RefCell<Option<Waker>>,
 }
 
+/// What came of a page.
+pub(crate) enum Visited {
+    /// No connection could be made for it.
+    Unconnected,
+    /// Its user had all of it.
+    Unasked,
+    /// Requests were sent for it.
+    Asked,
+}
+
 impl Visit {
     pub(crate) fn new(
         browser: Rc<Browser>,
@@ -73,18 +83,22 @@ impl Visit {
         .await;
     }
 
-    /// Writes the page down; true if no connection could be made for it.
-    pub(crate) fn close(&self) -> bool {
+    /// Writes the page down, and says what came of it.
+    pub(crate) fn close(&self) -> Visited {
         let worker = &self.browser.worker;
         let books = self.books.replace(Books::new(0, false));
         if worker.counts(self.intended_ns) {
             books.enter(worker.recorder.borrow_mut().window());
         }
-        let is_unconnected = books.is_unconnected;
+        let visited = match (books.is_unconnected, books.is_unasked()) {
+            (true, _) => Visited::Unconnected,
+            (_, true) => Visited::Unasked,
+            _ => Visited::Asked,
+        };
         if let Some(waterfall) = books.waterfall() {
             worker.shared.keep_waterfall(waterfall);
         }
-        is_unconnected
+        visited
     }
 
     /// Something is needed.

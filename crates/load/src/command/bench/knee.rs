@@ -75,7 +75,8 @@ struct Finder {
 fn answered(record: &Record) -> f64 {
     let summary = &record.summary;
     match &summary.pages {
-        Some(pages) => pages.rate,
+        // Whoever finds all in the cache is served as well.
+        Some(pages) => (pages.loaded + pages.unasked) as f64 / summary.elapsed_s.max(1e-9),
         None => (summary.answers - summary.redirected) as f64 / summary.elapsed_s.max(1e-9),
     }
 }
