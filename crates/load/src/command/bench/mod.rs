@@ -11,7 +11,7 @@ mod what;
 use super::Exit;
 use super::option::{self, Asked};
 use crate::Failure;
-use crate::live::Live;
+use crate::live::{Goal, Live};
 use crate::observe::Observer;
 use crate::recorder::Window;
 use crate::report::{self, Figures, PerSecond, Record};
@@ -161,7 +161,8 @@ struct Ran {
 /// When there was none.
 fn measure(job: run::Job, figures: Figures, pids: Vec<i32>, live: Live) -> Result<Ran, Problem> {
     let names = job.plan.names();
-    let mut seconds = Seconds { all: Vec::new(), observer: observer(&job, pids), live };
+    let (observer, goal) = (observer(&job, pids), Goal::of(&job));
+    let mut seconds = Seconds { all: Vec::new(), observer, goal, live };
     let outcome = run::run(job, &mut seconds);
     seconds.live.end();
     let outcome = outcome?;
@@ -205,6 +206,7 @@ pub(super) fn observer(job: &run::Job, pids: Vec<i32>) -> Option<Observer> {
 struct Seconds {
     all: Vec<PerSecond>,
     observer: Option<Observer>,
+    goal: Goal,
     live: Live,
 }
 
@@ -219,13 +221,14 @@ impl Witness for Seconds {
         self.live.end();
     }
 
-    fn second(&mut self, second: &Second, _: &Window) {
+    fn second(&mut self, second: &Second, so_far: &Window) {
         let mut second = PerSecond::new(second);
         if let Some(observer) = &mut self.observer {
             observer.look(&mut second);
         }
+        let progress = self.goal.text(so_far, second.until_s);
         self.all.push(second);
-        self.live.show(&self.all);
+        self.live.show(&self.all, &progress);
     }
 }
 
