@@ -56,7 +56,7 @@ fn a_server_that_starts_within_the_warm_up_is_measured() {
     // Its second thread sends.
     let threads = || fs::read_dir(format!("/proc/{}/task", child.id())).map_or(0, Iterator::count);
     wait_for("its threads", 10, || threads() > 1);
-    let listener = TcpListener::bind(&address).unwrap();
+    let listener = TcpListener::bind(address).unwrap();
     let server = thread::spawn(move || {
         let mut answered = Vec::new();
         for mut stream in listener.incoming().flatten().take(2) {

@@ -101,7 +101,8 @@ fn of_certificate(error: &CertificateError) -> String {
 /// Whether a certificate that issues others was shown as that of a server, for which rustls has no
 /// word of its own.
 pub(crate) fn is_of_issuer(error: &CertificateError) -> bool {
-    matches!(error, CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity"))
+    let CertificateError::Other(other) = error else { return false };
+    other.to_string().contains("CaUsedAsEndEntity")
 }
 
 /// At most this many names are listed: certificates may have hundreds.
