@@ -1,5 +1,6 @@
 //! What `trivet bench` says of requests that are under way when a run ends: those that were sent a
 //! moment before are no failures, and those that nobody has answered in all of the run are.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use blackbox::bench::{Ran, bench, measure, number};
 use blackbox::stub::{Stub, Visitor};
@@ -52,14 +53,14 @@ fn counts(ran: &Ran) -> [f64; 3] {
 fn who_never_answers_fails_every_user_of_a_run_that_time_ends() {
     let stub = silent();
     let rows: &[(&[&str], f64)] = &[
-        (&["-c", "3", "-d", "400ms"], 3.0),
-        (&["-c", "5", "-t", "2", "-d", "400ms"], 5.0),
-        (&["-c", "2", "-d", "400ms", "--pipeline", "4"], 8.0),
-        (&["-c", "4", "-d", "400ms", "--http2", "--streams", "2"], 4.0),
-        (&["-c", "2", "-d", "400ms", "--page"], 2.0),
-        (&["-c", "2", "-d", "400ms", "-L", "--cookies"], 2.0),
-        (&["-c", "2", "-d", "400ms", "--warm-up", "200ms"], 2.0),
-        (&["-c", "2", "-d", "400ms", "-n", "1000"], 2.0),
+        (&["-c", "3", "-d", "1s"], 3.0),
+        (&["-c", "5", "-t", "2", "-d", "1s"], 5.0),
+        (&["-c", "2", "-d", "1s", "--pipeline", "4"], 8.0),
+        (&["-c", "4", "-d", "1s", "--http2", "--streams", "2"], 4.0),
+        (&["-c", "2", "-d", "1s", "--page"], 2.0),
+        (&["-c", "2", "-d", "1s", "-L", "--cookies"], 2.0),
+        (&["-c", "2", "-d", "1s", "--warm-up", "200ms"], 2.0),
+        (&["-c", "2", "-d", "1s", "-n", "1000"], 2.0),
         (&["-p", "2:1"], 2.0),
     ];
     for (words, requests) in rows {
@@ -73,11 +74,11 @@ fn who_never_answers_fails_every_user_of_a_run_that_time_ends() {
         assert!(number(&figures, "summary.latency_us.min") > 300_000.0, "{words:?}: {figures}");
         assert_eq!(figures["firsts"][0]["text"], "nothing in all of the run", "{figures}");
     }
-    let ran = try_for(&["-c", "2", "-d", "400ms", "--page"], &stub.url());
+    let ran = try_for(&["-c", "2", "-d", "1s", "--page"], &stub.url());
     let pages = ["failed", "aborted"].map(|name| format!("summary.pages.{name}"));
     assert_eq!(pages.map(|name| number(&ran.figures(), &name)), [2.0, 0.0], "{ran:?}");
     for condition in ["errors>0", "timeouts>=3", "p50>300ms"] {
-        let ran = try_for(&["-c", "3", "-d", "400ms", "--fail-if", condition], &stub.url());
+        let ran = try_for(&["-c", "3", "-d", "1s", "--fail-if", condition], &stub.url());
         assert_eq!(ran.code, 99, "{condition}: {ran:?}");
     }
 }
@@ -100,7 +101,7 @@ fn who_is_never_served_fails_beside_those_who_are() {
 #[test]
 fn what_was_sent_a_moment_before_the_end_is_no_failure() {
     let stub = Stub::start(|visitor| falling_silent(visitor, 3, OK));
-    for words in [&["-d", "500ms"][..], &["-d", "500ms", "--page"], &["-p", "2:1"]] {
+    for words in [&["-d", "1s"][..], &["-d", "1s", "--page"], &["-p", "2:1"]] {
         let ran = try_for(
             &[&["-c", "2"][usize::from(words[0] == "-p") * 2..], words].concat(),
             &stub.url(),
@@ -110,16 +111,16 @@ fn what_was_sent_a_moment_before_the_end_is_no_failure() {
     }
     // The first of a batch is an answer to its user, the second hop of a redirect follows one.
     let stub = Stub::start(|visitor| falling_silent(visitor, 2, OK));
-    let ran = try_for(&["-c", "1", "-d", "500ms", "--pipeline", "4"], &stub.url());
+    let ran = try_for(&["-c", "1", "-d", "1s", "--pipeline", "4"], &stub.url());
     assert_eq!(counts(&ran), [2.0, 0.0, 2.0], "{ran:?}");
     let moved = b"HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n";
     let stub = Stub::start(|visitor| falling_silent(visitor, 1, moved));
     for how in ["-L", "--page"] {
-        let ran = try_for(&["-c", "1", "-d", "500ms", how], &stub.url());
+        let ran = try_for(&["-c", "1", "-d", "1s", how], &stub.url());
         assert_eq!(counts(&ran), [1.0, 0.0, 1.0], "{how}: {ran:?}");
     }
     // Users who come later have not waited for all of the run.
-    let ran = try_for(&["--steps", "1,3", "-d", "500ms"], &silent().url());
+    let ran = try_for(&["--steps", "1,3", "-d", "1s"], &silent().url());
     assert_eq!(counts(&ran), [1.0, 1.0, 2.0], "{ran:?}");
 }
 
