@@ -62,6 +62,7 @@ fn who_never_answers_fails_every_user_of_a_run_that_time_ends() {
         (&["-c", "2", "-d", "1s", "--warm-up", "200ms"], 2.0),
         (&["-c", "2", "-d", "1s", "-n", "1000"], 2.0),
         (&["-p", "2:1"], 2.0),
+        (&["-p", "0-1:1"], 1.0),
     ];
     for (words, requests) in rows {
         let ran = try_for(words, &stub.url());

@@ -167,8 +167,8 @@ impl Worker {
             return Fate::Aborted;
         }
         // A user who has come later has not waited for all of the run, nor has one who has had
-        // anything at all.
-        let was_first = pending.user < shared.pacer.users(0)
+        // anything at all. Where nobody is there at the beginning it is the first who comes.
+        let was_first = pending.user < shared.pacer.users(0).max(1)
             && !under_way.has_heard(self.place_of(pending.user));
         let is_older = was_first || pending.intended_ns <= shared.origin_ns();
         let limit_ns = shared.options.timeout_ms.saturating_mul(1_000_000);
