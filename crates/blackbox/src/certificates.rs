@@ -26,6 +26,9 @@ pub struct Certificate {
     _folder: Rc<Scratch>,
 }
 
+/// How `openssl ca` makes a certificate that has expired.
+pub const JANUARY: &str = "-startdate 20200101000000Z -enddate 20200201000000Z";
+
 /// What `openssl ca` has to be told.
 const CONFIG: &str = "[ca]
 default_ca = own
@@ -67,11 +70,24 @@ impl Authority {
 
     /// One that was valid in January 2020.
     pub fn issue_expired(&self, name: &str, alternatives: &str) -> Certificate {
-        let january = "-startdate 20200101000000Z -enddate 20200201000000Z";
-        self.issue_for(name, alternatives, january)
+        self.issue_for(name, alternatives, JANUARY)
     }
 
-    fn issue_for(&self, name: &str, alternatives: &str, validity: &str) -> Certificate {
+    /// One that nobody vouches for but its own key, and that says whether it is an authority
+    /// itself. `validity` is as in `openssl ca`: `-days 20`.
+    pub fn issue_alone(
+        &self,
+        name: &str,
+        alternatives: &str,
+        is_ca: bool,
+        validity: &str,
+    ) -> Certificate {
+        let truth = if is_ca { "TRUE" } else { "FALSE" };
+        let extensions = format!("{alternatives}\nbasicConstraints=critical,CA:{truth}");
+        self.issue_for(name, &extensions, &format!("-selfsign -keyfile {name}.key {validity}"))
+    }
+
+    fn issue_for(&self, name: &str, alternatives: &str, how: &str) -> Certificate {
         let path = |end: &str| self.folder.join(format!("{name}.{end}"));
         self.folder.write(format!("{name}.ext"), format!("subjectAltName={alternatives}\n"));
         self.openssl(&format!(
@@ -79,7 +95,7 @@ impl Authority {
         ));
         self.openssl(&format!(
             "ca -batch -notext -config ca.conf -in {name}.csr -out {name}.pem \
-             -extfile {name}.ext {validity}"
+             -extfile {name}.ext {how}"
         ));
         let read = |end| std::fs::read_to_string(path(end)).expect("openssl has written it");
         let both = self.folder.write(format!("{name}.both"), read("pem") + &read("key"));

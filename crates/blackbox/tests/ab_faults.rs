@@ -105,6 +105,8 @@ fn what_was_complete_before_the_end_is_counted() {
 fn silence_ends_it_at_its_limit() {
     let url = format!("http://{}/", stub(|stream, _| stay_silent(stream)));
     assert_eq!(assert_alike(&["-s", "1", "-n", "3", &url]).status, 119);
+    // A run by time: nobody was answered, and ab waits for `-s` before it says so.
+    assert_eq!(assert_alike(&["-t", "1", "-s", "2", "-c", "3", &url]).status, 119);
     let said = ours(&["-r", "-s", "1", "-n", "4", "-c", "4", &url]);
     assert_eq!((said.status, said.number("Failed requests") as u32), (0, 4), "{said:?}");
     assert!(said.out.contains("   (Connect: 0, Receive: 0, Length: 0, Exceptions: 4)\n"));

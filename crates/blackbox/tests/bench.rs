@@ -102,14 +102,6 @@ fn try_stub(stub: &Stub, more: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_port_where_nobody_listens_is_refused() {
-    let address = blackbox::httpd::free_address("127.0.0.1");
-    let ran = bench(&["--json", "-q", "-c", "2", "-n", "4", &format!("http://{address}/")]);
-    assert_fails(&ran, 10, "refused");
-    assert_eq!(number(&ran.figures(), "summary.requests"), 4.0);
-}
-
-#[test]
 fn a_name_without_an_address_is_said_before_anything_begins() {
     let ran = bench(&["http://no-such-name.invalid/"]);
     assert_eq!((ran.code, ran.out.as_str()), (3, ""));

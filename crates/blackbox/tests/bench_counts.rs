@@ -91,7 +91,8 @@ fn each_request_of_a_batch_fails_or_is_under_way_for_itself() {
     let silent = Stub::start(|visitor| while visitor.request().is_some() {});
     let words = ["-c", "2", "--pipeline", "4"];
     let figures = measure(&[&words[..], &["-d", "300ms", &silent.url()]].concat());
-    assert_eq!(number(&figures, "summary.aborted"), 8.0, "{figures}");
+    assert_eq!(number(&figures, "summary.timeouts"), 8.0, "{figures}");
+    assert_eq!(number(&figures, "summary.aborted"), 0.0, "{figures}");
     let more = ["-n", "8", "--timeout", "200ms", &silent.url()];
     let figures = measure(&[&words[..], &more].concat());
     assert_eq!(number(&figures, "summary.timeouts"), 8.0, "{figures}");

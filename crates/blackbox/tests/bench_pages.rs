@@ -340,6 +340,50 @@ fn a_page_whose_server_breaks_off_ends(_: Mpm) {
     assert_eq!(ran.code, 12, "{ran:?}");
 }
 
+/// What a cache has all of is no work of the server's, and takes no time.
+fn pages_that_nothing_was_asked_for_are_counted_apart(_: Mpm) {
+    let stub = Stub::start(|visitor| {
+        while let Some(request) = visitor.request() {
+            let age = if request.starts_with("GET /half ") { "no-cache" } else { "max-age=3600" };
+            let text = "<img src=/a.png>";
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nCache-Control: {age}\r\n\
+                 Content-Length: {}\r\n\r\n{text}",
+                text.len()
+            );
+            if visitor.stream.write_all(head.as_bytes()).is_err() {
+                return;
+            }
+        }
+    });
+    let (whole, half) = (stub.url(), stub.url() + "half");
+    let scratch = Scratch::new();
+    let page = scratch.join("page.html").display().to_string();
+    let words = ["--page", "--cache", "warm", "-c", "2"];
+    let of = |figures: &Value, name: &str| number(figures, &format!("summary.pages.{name}"));
+    let run = [&words[..], &["-n", "40", "--html", &page, &whole]].concat();
+    let figures = measure(&run);
+    // A page, its image and an icon that the browser looks for.
+    assert_eq!([of(&figures, "loaded"), of(&figures, "unasked")], [2.0, 38.0], "{figures}");
+    assert_eq!(of(&figures, "time_us.count"), 2.0, "{figures}");
+    assert_eq!(of(&figures, "requests_per_page"), stub.asked() as f64 / 2.0, "{figures}");
+    let elapsed_s = number(&figures, "summary.elapsed_s");
+    assert!((of(&figures, "rate") - 2.0 / elapsed_s).abs() < 0.01, "{figures}");
+    let html = fs::read_to_string(&page).unwrap_or_default();
+    assert!(html.contains("<th>unasked</th><td>38</td>"), "{html}");
+    let ran = bench(&[&words[..], &["-q", "-n", "40", &whole]].concat());
+    let line = "  unasked                 38   the cache had all of the page: in no other line\n";
+    assert!(ran.out.contains(line), "{}", ran.out);
+    // One of two pages is asked for each time.
+    let figures = measure(&[&words[..], &["-n", "40", &whole, &half]].concat());
+    assert_eq!(of(&figures, "loaded") + of(&figures, "unasked"), 40.0, "{figures}");
+    assert!((18.0..=20.0).contains(&of(&figures, "unasked")), "{figures}");
+    // Nobody turns pages for nothing as fast as the processor can.
+    let figures = measure(&[&words[..], &["-d", "500ms", &whole]].concat());
+    assert!((1.0..=1200.0).contains(&of(&figures, "unasked")), "{figures}");
+    assert_eq!(of(&figures, "failed"), 0.0, "{figures}");
+}
+
 each_mpm! {
     a_page_takes_what_chromium_takes_at_the_first_visit_and_the_next,
     each_page_is_counted_with_all_its_requests,
@@ -349,5 +393,6 @@ each_mpm! {
     the_waterfall_is_a_har,
     a_file_that_cannot_be_written_is_said_before_the_load,
     a_page_whose_server_breaks_off_ends;
-    event: a_file_stays_as_it_is_without_a_page, pages_that_differ_each_time_take_bounded_memory
+    event: pages_that_nothing_was_asked_for_are_counted_apart,
+    a_file_stays_as_it_is_without_a_page, pages_that_differ_each_time_take_bounded_memory
 }

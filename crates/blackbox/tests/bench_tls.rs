@@ -2,10 +2,12 @@
 //! that it does not, and that every request is counted that the server has logged.
 
 use blackbox::bench::{Ran, bench, number};
-use blackbox::certificates::{Authority, Certificate};
+use blackbox::certificates::{Authority, Certificate, JANUARY};
 use blackbox::nginx::Nginx;
+use blackbox::outside;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 
 const PAGE: (&str, &[u8]) = ("index.html", b"<p>hello</p>\n");
 
@@ -87,6 +89,63 @@ fn a_server_is_believed_only_with_a_valid_certificate_for_its_name() {
     for server in 0..3 {
         run(server, "-k").is_flawless(4);
     }
+}
+
+/// Whether curl believes a server, with the certificates of this file.
+fn curl_believes(url: &str, file: &Path) -> bool {
+    let mut command = Command::new(outside::program("curl"));
+    command.args(["-s", "--noproxy", "*", "--cacert"]).arg(file).arg(url);
+    outside::run_command(&mut command, 60).status.success()
+}
+
+#[test]
+fn a_certificate_of_the_file_is_believed_as_curl_does() {
+    let authority = Authority::new();
+    let names = "DNS:localhost,IP:127.0.0.1";
+    let certificates = [
+        authority.issue_alone("own-ca", names, true, "-days 20"),
+        authority.issue_alone("own-leaf", names, false, "-days 20"),
+        authority.issue("issued", names),
+        authority.issue_alone("elsewhere-ca", "DNS:elsewhere.test", true, "-days 20"),
+        authority.issue_alone("elsewhere-leaf", "DNS:elsewhere.test", false, "-days 20"),
+        authority.issue_alone("old-ca", names, true, JANUARY),
+        authority.issue_alone("old-leaf", names, false, JANUARY),
+    ];
+    let servers: Vec<String> = certificates.iter().map(|each| secured(each, "")).collect();
+    let nginx = Nginx::start(&[PAGE], &servers);
+    for (server, own) in certificates.iter().enumerate() {
+        for file in &certificates {
+            let (url, path) = (url(&nginx, server), &file.certificate);
+            let run = Run::with(&url, &format!("-c 1 -n 2 {}", trusting(path)));
+            let what = format!("{} shown, {} trusted", own.key.display(), path.display());
+            let is_believed = curl_believes(&url, path);
+            assert_eq!(run.0.code, if is_believed { 0 } else { 16 }, "{what}: {:?}", run.0);
+            let shall = server < 3 && own.certificate == file.certificate;
+            assert_eq!(is_believed, shall, "{what}");
+        }
+    }
+    let reason = |server: usize| {
+        let trust = trusting(&certificates[server].certificate);
+        Run::with(&url(&nginx, server), &format!("-c 1 -n 2 {trust}"))
+    };
+    (3..5)
+        .for_each(|place| reason(place).fails_for("not valid for localhost: it is for elsewhere"));
+    (5..7).for_each(|place| reason(place).fails_for("the certificate expired "));
+}
+
+#[test]
+fn the_first_connection_is_as_fast_as_the_others() {
+    let certificate = good(&Authority::new());
+    let nginx = Nginx::start(&[PAGE], &[secured(&certificate, "")]);
+    // Of a few runs one finds the machine at rest; each of them was slow when its first connection
+    // had to wait for the randomness of the process.
+    let is_even = || {
+        let run = Run::with(&url(&nginx, 0), "-k -t 1 -c 1 -n 40 --close");
+        run.is_flawless(40);
+        let of = |name| number(&run.0.figures(), &format!("summary.connect_us.{name}"));
+        of("max") < 5.0 * of("p50")
+    };
+    assert!((0..10).any(|_| is_even()), "the slowest connection takes five times the usual");
 }
 
 #[test]

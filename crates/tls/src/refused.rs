@@ -91,11 +91,18 @@ fn of_certificate(error: &CertificateError) -> String {
         }
         CertificateError::Expired => "the certificate has expired".to_owned(),
         CertificateError::BadEncoding => "the certificate cannot be read".to_owned(),
-        CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+        other if is_of_issuer(other) => {
             "the certificate is one of an issuer, not of a server (self-signed)".to_owned()
         }
         other => format!("the certificate is not valid: {other}"),
     }
+}
+
+/// Whether a certificate that issues others was shown as that of a server, for which rustls has no
+/// word of its own.
+pub(crate) fn is_of_issuer(error: &CertificateError) -> bool {
+    let CertificateError::Other(other) = error else { return false };
+    other.to_string().contains("CaUsedAsEndEntity")
 }
 
 /// At most this many names are listed: certificates may have hundreds.

@@ -1,26 +1,44 @@
 //! Whose certificates are believed: the system's authorities and one file more, or everybody's.
 
 use crate::options::{Options, Problem};
+use crate::{certificate, refused};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::WebPkiSupportedAlgorithms;
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
 use rustls::pki_types::pem::{PemObject, SectionKind};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Certificates of a file and the key beside them, as ab's `-E` has them.
 pub(crate) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-/// The authorities that are believed.
+/// Who believes the authorities of the system and those of the file, and the certificates of the
+/// file themselves.
 ///
 /// # Errors
 /// When the file holds none, or there are none at all.
-pub(crate) fn roots(options: &Options) -> Result<RootCertStore, Problem> {
+pub(crate) fn verifier(
+    options: &Options,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, Problem> {
+    let (store, known) = roots(options)?;
+    let builder = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone());
+    let authorities = builder.build().map_err(|error| Problem::Options(error.to_string()))?;
+    Ok(Arc::new(Known { authorities, known }))
+}
+
+/// The authorities that are believed, and the certificates of the file.
+fn roots(options: &Options) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), Problem> {
+    let mut known = Vec::new();
     let mut store = RootCertStore::empty();
     store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some(path) = &options.ca_file {
-        let certificates = certificates(path)?;
-        let (added, _) = store.add_parsable_certificates(certificates);
+        known = certificates(path)?;
+        let (added, _) = store.add_parsable_certificates(known.iter().cloned());
         if added == 0 {
             return Err(fault(path, "holds no certificate (PEM)"));
         }
@@ -29,7 +47,7 @@ pub(crate) fn roots(options: &Options) -> Result<RootCertStore, Problem> {
         let text = "this system knows no certificate authority: install ca-certificates";
         return Err(Problem::Options(text.to_owned()));
     }
-    Ok(store)
+    Ok((store, known))
 }
 
 /// The certificate of a client, and its key.
@@ -60,6 +78,82 @@ fn read(path: &Path) -> Result<Vec<u8>, Problem> {
 
 fn fault(path: &Path, why: &(impl ToString + ?Sized)) -> Problem {
     Problem::File { path: path.to_owned(), why: why.to_string() }
+}
+
+/// Believes authorities, and whoever shows a certificate that is known: a server that vouches for
+/// itself has none but its own, which says as often as not that it is an authority, and rustls
+/// takes no such for a server's. curl's `--cacert` takes any certificate that is in the file.
+#[derive(Debug)]
+struct Known {
+    authorities: Arc<WebPkiServerVerifier>,
+    known: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Known {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let authorities = &self.authorities;
+        match authorities.verify_server_cert(end_entity, intermediates, name, ocsp_response, now) {
+            Err(Error::InvalidCertificate(error))
+                if is_of_nobody(&error) && self.known.contains(end_entity) =>
+            {
+                check_validity(end_entity, now)?;
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.authorities.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.authorities.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.authorities.supported_verify_schemes()
+    }
+}
+
+/// Whether all that is wrong is that nobody vouches for the certificate but itself.
+fn is_of_nobody(error: &CertificateError) -> bool {
+    *error == CertificateError::UnknownIssuer || refused::is_of_issuer(error)
+}
+
+/// A certificate that is in the file may have expired since.
+fn check_validity(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Error> {
+    let (from_s, until_s) =
+        certificate::validity(certificate).ok_or(CertificateError::BadEncoding)?;
+    let at = |s: i64| UnixTime::since_unix_epoch(Duration::from_secs(s.max(0).cast_unsigned()));
+    let now_s = now.as_secs().cast_signed();
+    if now_s < from_s {
+        return Err(
+            CertificateError::NotValidYetContext { time: now, not_before: at(from_s) }.into()
+        );
+    }
+    if now_s > until_s {
+        return Err(CertificateError::ExpiredContext { time: now, not_after: at(until_s) }.into());
+    }
+    Ok(())
 }
 
 /// Believes everybody. Signatures are not looked at either: whoever comes between can make both,

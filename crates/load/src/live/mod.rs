@@ -3,9 +3,11 @@
 
 mod line;
 mod picture;
+mod progress;
 
 use crate::report::PerSecond;
 use picture::Picture;
+pub(crate) use progress::Goal;
 use std::io::{IsTerminal as _, Write as _};
 
 /// Who looks on.
@@ -31,13 +33,13 @@ impl Live {
         Picture::new(pace).map_or(Self::Lines, |picture| Self::Terminal(Box::new(picture)))
     }
 
-    /// A second has passed; `all` are those until now.
-    pub(crate) fn show(&mut self, all: &[PerSecond]) {
+    /// A second has passed; `all` are those until now, and `progress` says how far that is.
+    pub(crate) fn show(&mut self, all: &[PerSecond], progress: &str) {
         let Some(last) = all.last() else { return };
         let shown = match self {
             Self::Nobody => Ok(()),
             Self::Lines => writeln!(std::io::stderr(), "{}", line::of(last)),
-            Self::Terminal(picture) => picture.draw(all),
+            Self::Terminal(picture) => picture.draw(all, progress),
         };
         if shown.is_err() {
             // Nobody looks on any more; the run is not concerned.

@@ -40,13 +40,13 @@ impl Picture {
         Self::on(io::stderr, terminal_size()?, pace)
     }
 
-    pub(super) fn draw(&mut self, all: &[PerSecond]) -> io::Result<()> {
+    pub(super) fn draw(&mut self, all: &[PerSecond], progress: &str) -> io::Result<()> {
         let size = terminal_size()?;
         if size != self.size {
             self.clear();
             *self = Self::on(io::stderr, size, &self.pace)?;
         }
-        self.show(all)
+        self.show(all, progress)
     }
 }
 
@@ -66,10 +66,10 @@ impl<W: Write> Picture<W> {
         Ok(Self { terminal, size, pace: pace.to_owned() })
     }
 
-    fn show(&mut self, all: &[PerSecond]) -> io::Result<()> {
+    fn show(&mut self, all: &[PerSecond], progress: &str) -> io::Result<()> {
         let shown = &all[all.len().saturating_sub(SECONDS_MAX)..];
-        let pace = &self.pace;
-        self.terminal.draw(|frame| draw(frame, pace, shown)).map(|_| ())
+        let title = [self.pace.as_str(), progress];
+        self.terminal.draw(|frame| draw(frame, title, shown)).map(|_| ())
     }
 
     pub(super) fn clear(&mut self) {
@@ -84,12 +84,14 @@ fn terminal_size() -> io::Result<Size> {
     terminal::size().map(|(width, height)| Size { width, height })
 }
 
-fn draw(frame: &mut Frame<'_>, pace: &str, seconds: &[PerSecond]) {
+/// The title has what is done, and how far that is.
+fn draw(frame: &mut Frame<'_>, [pace, progress]: [&str; 2], seconds: &[PerSecond]) {
     let [title, plots, now] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(6), Constraint::Length(3)])
             .areas(frame.area());
     let [left, right] = Layout::horizontal([Constraint::Percentage(50); 2]).areas(plots);
-    frame.render_widget(Line::from(pace.to_owned()).bold(), title);
+    let words = [Span::from(pace).bold(), Span::from(format!("   {progress}"))];
+    frame.render_widget(Line::from(words.to_vec()), title);
     let points = |value: fn(&PerSecond) -> f64| -> Vec<(f64, f64)> {
         seconds.iter().map(|second| (second.until_s, value(second))).collect()
     };
@@ -193,12 +195,19 @@ mod tests {
         };
         let all: Vec<PerSecond> = (1..=5).map(second).collect();
         let mut terminal = Terminal::new(TestBackend::new(100, HEIGHT)).unwrap();
-        terminal.draw(|frame| draw(frame, "5 users", &all)).unwrap();
+        terminal.draw(|frame| draw(frame, ["5 users", "9 of 20 requests"], &all)).unwrap();
         let text = terminal.backend().to_string();
-        for part in ["5 users", "requests/s", "latency", "5,000/s", "p99 2.00 ms", "1 errors"] {
+        for part in [
+            "5 users   9 of 20 requests",
+            "requests/s",
+            "latency",
+            "5,000/s",
+            "p99 2.00 ms",
+            "1 errors",
+        ] {
             assert!(text.contains(part), "no {part} in\n{text}");
         }
-        terminal.draw(|frame| draw(frame, "nothing yet", &[])).unwrap();
+        terminal.draw(|frame| draw(frame, ["nothing yet", ""], &[])).unwrap();
     }
 
     /// What is written to a terminal.
@@ -220,7 +229,7 @@ mod tests {
         let tape = Tape::default();
         let size = Size { width: 80, height: 24 };
         let mut picture = Picture::on(|| tape.clone(), size, "5 users").unwrap();
-        picture.show(&[PerSecond::default()]).unwrap();
+        picture.show(&[PerSecond::default()], "9 requests").unwrap();
         picture.clear();
         let text = String::from_utf8_lossy(&tape.0.borrow()).into_owned();
         assert!(!text.contains("\u{1b}[6n"), "asks where the cursor is: {text:?}");

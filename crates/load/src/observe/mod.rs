@@ -46,7 +46,14 @@ struct Sums {
 }
 
 /// What Trivet's scoreboard says about workers.
-struct Busy(Board);
+struct Busy {
+    board: Board,
+    /// Who has it: a generation has one of its own.
+    pid: i32,
+    /// The most there might be at any moment: a parent that is short of memory allows fewer, while
+    /// those that are busy finish.
+    workers: u32,
+}
 
 impl std::fmt::Debug for Busy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -64,7 +71,7 @@ impl Observer {
 
     /// Of these processes and all their descendants.
     pub fn of_processes(pids: Vec<i32>) -> Self {
-        let board = pids.iter().find_map(|pid| Board::of_process(*pid).ok()).map(Busy);
+        let board = pids.iter().find_map(|pid| Busy::of_process(*pid));
         Self {
             usage: Usage::of(pids),
             memory: Vec::new(),
@@ -90,11 +97,11 @@ impl Observer {
             (now_ns - std::mem::replace(&mut self.looked_ns, now_ns)).max(1) as f64 / 1e9;
         let processes = self.usage.processes();
         let pss_bytes = self.memory_of(&processes);
-        let busy = self.board.as_ref().map(Busy::count);
+        let busy = self.board.as_mut().map(Busy::look);
         let count = u32::try_from(processes.len()).unwrap_or(u32::MAX);
         second.server = Some(ServerSecond {
-            cpu_us_per_request: cpu_ns as f64 / 1000.0 / second.requests.max(1) as f64,
-            cpu_percent: cpu_ns as f64 / 1e7 / length_s,
+            cpu_us_per_request: per_request_us(cpu_ns, second.requests),
+            cpu_percent: percent(cpu_ns, length_s, second.requests),
             run_queue_ms_per_s: run_queue_ns as f64 / 1e6 / length_s,
             pss_bytes,
             processes: count,
@@ -125,13 +132,13 @@ impl Observer {
             cores: u32::try_from(process::cores()).ok(),
             program: self.usage.program().to_owned(),
             pids: self.usage.roots().to_vec(),
-            cpu_us_per_request: sums.cpu_ns as f64 / 1000.0 / sums.requests.max(1) as f64,
-            cpu_percent: sums.cpu_ns as f64 / 1e7 / elapsed_s,
+            cpu_us_per_request: per_request_us(sums.cpu_ns, sums.requests),
+            cpu_percent: percent(sums.cpu_ns, elapsed_s, sums.requests),
             run_queue_ms_per_s: sums.run_queue_ns as f64 / 1e6 / elapsed_s,
             pss_bytes_max: sums.pss_bytes_max,
             processes_max: sums.processes_max,
             busy_max: sums.busy_max,
-            workers: self.board.as_ref().map(Busy::workers),
+            workers: self.board.as_ref().map(|board| board.workers),
         }
     }
 
@@ -155,23 +162,89 @@ impl Observer {
     }
 }
 
+/// Nobody answers without any work: what the kernel has not noted yet is not 0.
+fn measured(value: f64, requests: u64) -> f64 {
+    if value == 0.0 && requests > 0 { f64::NAN } else { value }
+}
+
+fn per_request_us(cpu_ns: u64, requests: u64) -> f64 {
+    measured(cpu_ns as f64 / 1000.0 / requests.max(1) as f64, requests)
+}
+
+fn percent(cpu_ns: u64, elapsed_s: f64, requests: u64) -> f64 {
+    measured(cpu_ns as f64 / 1e7 / elapsed_s, requests)
+}
+
 impl Busy {
-    /// Workers that are with a client.
+    fn of_process(pid: i32) -> Option<Self> {
+        Board::of_process(pid).ok().map(|board| Self::of_board(board, pid))
+    }
+
+    fn of_board(board: Board, pid: i32) -> Self {
+        let mut busy = Self { board, pid, workers: 0 };
+        busy.note_workers();
+        busy
+    }
+
+    /// Workers that are with a client now.
+    fn look(&mut self) -> u32 {
+        if let Ok(board) = Board::of_process(self.pid)
+            && board.generation() != self.board.generation()
+        {
+            self.board = board;
+        }
+        self.note_workers();
+        self.count()
+    }
+
     fn count(&self) -> u32 {
-        let idle = [RowState::Dead, RowState::Starting, RowState::Ready];
-        let rows = (0..self.0.used())
-            .flat_map(|process| (0..self.0.rows_per_process()).map(move |row| (process, row)));
+        let (board, idle) = (&self.board, [RowState::Dead, RowState::Starting, RowState::Ready]);
+        let rows = (0..board.used())
+            .flat_map(|process| (0..board.rows_per_process()).map(move |row| (process, row)));
         let is_busy = |(process, row)| {
-            self.0.worker(process, row).is_some_and(|worker| !idle.contains(&worker.state()))
+            board.worker(process, row).is_some_and(|worker| !idle.contains(&worker.state()))
         };
         u32::try_from(rows.filter(|place| is_busy(*place)).count()).unwrap_or(u32::MAX)
     }
 
-    /// Workers there may be.
-    fn workers(&self) -> u32 {
-        match self.0.sizing().workers {
-            0 => u32::try_from(self.0.processes() * self.0.rows_per_process()).unwrap_or(u32::MAX),
+    /// Workers there may be now.
+    fn note_workers(&mut self) {
+        let rows = self.board.processes() * self.board.rows_per_process();
+        let allowed = match self.board.sizing().workers {
+            0 => u32::try_from(rows).unwrap_or(u32::MAX),
             workers => workers,
+        };
+        self.workers = self.workers.max(allowed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scoreboard::Sizing;
+
+    #[test]
+    fn no_more_workers_are_busy_than_there_might_be() {
+        let board = Board::create(300, 1, 0).unwrap();
+        let allow = |board: &Board, workers| {
+            board.set_sizing(&Sizing { workers, ..Sizing::default() });
+        };
+        allow(&board, 300);
+        for process in 0..202 {
+            board.worker(process, 0).unwrap().set_state(RowState::Writing);
         }
+        let mut busy = Busy::of_board(board, i32::MAX);
+        let mut observer = Observer::of_processes(Vec::new());
+        // The parent takes away what memory does not allow; those that are busy finish.
+        allow(&busy.board, 1);
+        assert_eq!(busy.look(), 202);
+        observer.board = Some(busy);
+        let mut second = PerSecond { until_s: 1.0, requests: 5, ..PerSecond::default() };
+        observer.look(&mut second);
+        let server = observer.server();
+        assert_eq!((server.busy_max, server.workers), (Some(202), Some(300)));
+        // There was nobody to look at: that is not nothing.
+        assert!(server.cpu_us_per_request.is_nan() && server.cpu_percent.is_nan());
+        assert!(second.server.is_some_and(|server| server.cpu_percent.is_nan()));
     }
 }

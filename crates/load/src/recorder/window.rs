@@ -35,7 +35,9 @@ pub struct Window {
     pub sent_bytes: u64,
     /// Requests sent once more because the server had closed the connection before an answer.
     pub repeated: u64,
-    /// Requests under way when the run ended.
+    /// Users who had waited for one answer for all of the run. It counts as failed.
+    pub unserved: u64,
+    /// Other requests under way when the run ended.
     pub aborted: u64,
     /// How long they had been under way: their latencies would have been longer.
     pub waiting: Histogram,
@@ -105,7 +107,9 @@ impl PerEntry {
 pub struct Pages {
     /// Those that came.
     pub loaded: u64,
-    /// Those of them that lack something.
+    /// Others for which nothing was asked, as a cache had all of it: they are in no other figure.
+    pub unasked: u64,
+    /// Of those that came, the ones that lack something.
     pub incomplete: u64,
     /// Those that did not come themselves.
     pub failed: u64,
@@ -113,7 +117,7 @@ pub struct Pages {
     pub waiting: Histogram,
     /// From when a page should have been asked for to the end of the last thing it needs.
     pub time: Histogram,
-    /// From when it should have been asked for to its own first byte.
+    /// From when it should have been asked for to its own first byte, unless a cache had that.
     pub first_byte: Histogram,
     /// Requests for them and what they need.
     pub requests: u64,
@@ -130,6 +134,7 @@ pub struct Pages {
 impl Pages {
     fn add(&mut self, other: &Self) {
         self.loaded += other.loaded;
+        self.unasked += other.unasked;
         self.incomplete += other.incomplete;
         self.failed += other.failed;
         self.waiting.add(&other.waiting);
@@ -215,6 +220,7 @@ impl Window {
         self.body_bytes += other.body_bytes;
         self.sent_bytes += other.sent_bytes;
         self.repeated += other.repeated;
+        self.unserved += other.unserved;
         self.aborted += other.aborted;
         self.waiting.add(&other.waiting);
         self.late += other.late;

@@ -112,8 +112,11 @@ pub fn csv(record: &Record) -> String {
     out
 }
 
-/// To a thousandth, without needless zeros.
+/// To a thousandth, without needless zeros; nothing where nobody has measured it.
 fn exact(value: f64) -> String {
+    if value.is_nan() {
+        return String::new();
+    }
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -113,7 +113,8 @@ pub fn parse(text: &str) -> Result<Record, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{PerSecond, Summary, Times};
+    use crate::report::{PerSecond, Server, ServerSecond, Summary, Times, csv, html, text};
+    use crate::threshold::Condition;
 
     #[test]
     fn what_was_saved_is_read_again() {
@@ -138,6 +139,28 @@ mod tests {
         }
         assert!(text.contains("\"doubts\": []"), "{text}");
         assert_eq!(text.matches("\n    {\"until_s\": 0.0, ").count(), 2, "{text}");
+    }
+
+    #[test]
+    fn a_server_that_was_not_measured_takes_no_part_of_a_processor_in_any_report() {
+        let (cpu_us_per_request, cpu_percent) = (f64::NAN, f64::NAN);
+        let server = Server { cpu_us_per_request, cpu_percent, ..Server::default() };
+        let summary = Summary { server: Some(server), ..Summary::default() };
+        let server = ServerSecond { cpu_us_per_request, cpu_percent, ..ServerSecond::default() };
+        let second = PerSecond { server: Some(server), ..PerSecond::default() };
+        let seconds = vec![PerSecond { until_s: 1.0, length_s: 1.0, ..second }];
+        let record = Record { version: VERSION, summary, seconds, ..Record::default() };
+        let saved = json(&record);
+        assert_eq!(saved.matches("\"cpu_us_per_request\": null").count(), 2, "{saved}");
+        let again = parse(&saved).unwrap();
+        assert_eq!(json(&again), saved);
+        let text = text(&again);
+        assert!(text.contains(": - us of CPU per request, - % of a processor"), "{text}");
+        for report in [text, csv(&again), html(&again)] {
+            assert!(!report.contains("NaN"), "{report}");
+        }
+        let condition = Condition::parse("cpu_us<1 || server_cpu<1%").unwrap();
+        assert!(!condition.holds(&again), "{}", condition.explain(&again));
     }
 
     #[test]

@@ -51,11 +51,12 @@ impl Metrics for Record {
 
 impl Record {
     /// How many of the users there were all the time had something come: the others had waited for
-    /// all of that time, and for longer than `limit_ns`.
+    /// all of that time, or for parts of a page for all of it and for longer than `limit_ns`.
     pub fn users_served(&self, limit_ns: f64) -> Option<(u64, u64)> {
         let users = u64::from(self.figures.constant_users?);
         let elapsed_us = self.summary.elapsed_s * 1e6;
-        let unserved = Waits::of(self).unserved(elapsed_us, limit_ns / NS);
+        let waiting = Waits::of(self).unserved(elapsed_us, limit_ns / NS);
+        let unserved = self.summary.unserved + waiting;
         Some((users.saturating_sub(unserved), users))
     }
 }

@@ -1,11 +1,11 @@
 //! Pages in figures, where whole pages are loaded.
 
 use super::record::buckets_us;
+use super::rows::Count;
 use super::times::Times;
 use super::units::{bytes, count, figure};
 use crate::recorder::Pages;
 use serde::{Deserialize, Serialize};
-use std::fmt::{self, Write as _};
 
 /// Pages with all that they need.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -13,7 +13,9 @@ use std::fmt::{self, Write as _};
 pub struct PageSummary {
     /// Those that came.
     pub loaded: u64,
-    /// Those of them that lack something.
+    /// Others for which nothing was asked, as a cache had all of it: they are in no other figure.
+    pub unasked: u64,
+    /// Of those that came, the ones that lack something.
     pub incomplete: u64,
     /// Those that did not come themselves.
     pub failed: u64,
@@ -23,7 +25,8 @@ pub struct PageSummary {
     pub rate: f64,
     /// From when a page should have been asked for to the end of the last thing it needs.
     pub time_us: Times,
-    /// From when it should have been asked for to its own first byte, redirects included.
+    /// From when it should have been asked for to its own first byte, redirects included; of those
+    /// whose own content a cache had there is none.
     pub first_byte_us: Times,
     /// The times of pages: each bucket by its longest time in microseconds, and how many it has.
     pub histogram_us: Vec<(f64, u64)>,
@@ -47,6 +50,7 @@ impl PageSummary {
         let each = |sum: u64| sum as f64 / (pages.loaded + pages.failed).max(1) as f64;
         Self {
             loaded: pages.loaded,
+            unasked: pages.unasked,
             incomplete: pages.incomplete,
             failed: pages.failed,
             aborted: pages.waiting.count(),
@@ -91,12 +95,16 @@ impl From<&PageSummary> for PageSecond {
     }
 }
 
-/// What is said of pages above the times.
-pub(super) fn write_counts(out: &mut String, pages: &PageSummary) -> fmt::Result {
-    writeln!(out, "  pages       {:>14}   {}/s", count(pages.loaded), figure(pages.rate))?;
+/// What is said of pages; what never happened and need not be said is left out.
+pub(super) fn counts(pages: &PageSummary) -> Vec<Count> {
+    let row = |name, value, note| Count { name, value, note };
     let (requests, size) = (figure(pages.requests_per_page), bytes(pages.bytes_per_page));
-    writeln!(out, "  each        {requests:>14}   requests, {size}")?;
-    let rows = [
+    let mut rows = vec![
+        row("pages", count(pages.loaded), format!("{}/s", figure(pages.rate))),
+        row("each", requests, format!("requests, {size}")),
+    ];
+    let extra = [
+        (pages.unasked, "unasked", "the cache had all of the page: in no other line"),
         (pages.incomplete, "incomplete", "pages that lack something"),
         (pages.failed, "failed", "pages that did not come"),
         (pages.aborted, "aborted", "pages under way at the end"),
@@ -104,8 +112,7 @@ pub(super) fn write_counts(out: &mut String, pages: &PageSummary) -> fmt::Result
         (pages.renewed, "renewed", "the cache had it, and the server said that it still holds"),
         (pages.elsewhere, "elsewhere", "on hosts that are not asked: see --elsewhere"),
     ];
-    for (value, name, what) in rows.into_iter().filter(|row| row.0 > 0) {
-        writeln!(out, "  {name:<11} {:>14}   {what}", count(value))?;
-    }
-    writeln!(out)
+    let happened = extra.into_iter().filter(|extra| extra.0 > 0);
+    rows.extend(happened.map(|(value, name, note)| row(name, count(value), note.to_owned())));
+    rows
 }

@@ -133,6 +133,8 @@ pub struct Summary {
     pub errors: u64,
     /// How many were without a complete answer in time.
     pub timeouts: u64,
+    /// Users who had waited for one answer for all of the run: it is among the timeouts.
+    pub unserved: u64,
     /// Under way when the run ended; counted nowhere else.
     pub aborted: u64,
     /// Those of them that had been under way for longer than 99 % of the answers took.
@@ -185,9 +187,12 @@ pub struct Server {
     pub program: String,
     /// Processes that were looked at in the first place; their descendants count as well.
     pub pids: Vec<i32>,
-    /// Microseconds of a processor for each request that ended.
+    /// Microseconds of a processor for each request that ended; no number where the run was too
+    /// short for the kernel to note any.
+    #[serde(deserialize_with = "times::number_or_none")]
     pub cpu_us_per_request: f64,
-    /// Of one processor, in percent: 200 for two that are busy.
+    /// Of one processor, in percent: 200 for two that are busy; no number as above.
+    #[serde(deserialize_with = "times::number_or_none")]
     pub cpu_percent: f64,
     /// Milliseconds that its threads waited for a processor, for each second.
     pub run_queue_ms_per_s: f64,
@@ -197,7 +202,7 @@ pub struct Server {
     pub processes_max: u32,
     /// Most workers that were busy at once, if it is one that says so.
     pub busy_max: Option<u32>,
-    /// Workers there may be, if it is one that says so.
+    /// Workers there may be, if it is one that says so; the most, where that number has changed.
     pub workers: Option<u32>,
     /// Processors of this machine, or as many as this program may use.
     pub cores: Option<u32>,
@@ -208,8 +213,10 @@ pub struct Server {
 #[serde(default)]
 pub struct ServerSecond {
     /// As in [`Server`].
+    #[serde(deserialize_with = "times::number_or_none")]
     pub cpu_us_per_request: f64,
     /// As in [`Server`].
+    #[serde(deserialize_with = "times::number_or_none")]
     pub cpu_percent: f64,
     /// As in [`Server`].
     pub run_queue_ms_per_s: f64,
@@ -306,6 +313,7 @@ impl Summary {
             errors: total.failed(),
             timeouts: total.failures_of(Failure::Timeout)
                 + total.failures_of(Failure::ConnectTimeout),
+            unserved: total.unserved,
             aborted: total.aborted,
             aborted_slow: total.waiting.count_above(total.latency.percentile_ns(99.0)),
             aborted_oldest_us: us(total.waiting.max_ns()),

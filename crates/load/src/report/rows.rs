@@ -146,7 +146,8 @@ pub(super) fn tls(tls: &Tls) -> String {
 /// What the server took, as a sentence.
 pub(super) fn server(server: &Server) -> String {
     let busy = match (server.busy_max, server.workers) {
-        (Some(busy), Some(workers)) => {
+        // Looked at once a second, workers may have been free at each of these moments.
+        (Some(busy), Some(workers)) if busy > 0 => {
             let [busy, workers] = [busy, workers].map(|value| count(value.into()));
             format!(", at most {busy} of {workers} workers busy")
         }

@@ -21,9 +21,14 @@ fn write_all(out: &mut String, record: &Record) -> fmt::Result {
     let elapsed = seconds(record.summary.elapsed_s);
     writeln!(out, "{} in {elapsed}{interrupted}\n", record.figures.pace)?;
     if let Some(pages) = &record.summary.pages {
-        pages::write_counts(out, pages)?;
+        write_counts(out, pages::counts(pages))?;
+        writeln!(out)?;
     }
-    write_counts(out, record)?;
+    write_counts(out, rows::counts(&record.summary))?;
+    match rows::statuses(&record.summary).as_str() {
+        "" => {}
+        statuses => writeln!(out, "  statuses    {statuses}")?,
+    }
     writeln!(out)?;
     write_times(out, record)?;
     write_failures(out, record)?;
@@ -46,17 +51,14 @@ fn write_all(out: &mut String, record: &Record) -> fmt::Result {
     record.doubts.iter().try_for_each(|doubt| writeln!(out, "  - {doubt}"))
 }
 
-fn write_counts(out: &mut String, record: &Record) -> fmt::Result {
-    for rows::Count { name, value, note } in rows::counts(&record.summary) {
+fn write_counts(out: &mut String, counts: Vec<rows::Count>) -> fmt::Result {
+    for rows::Count { name, value, note } in counts {
         match note.as_str() {
             "" => writeln!(out, "  {name:<11} {value:>14}")?,
             note => writeln!(out, "  {name:<11} {value:>14}   {note}")?,
         }
     }
-    match rows::statuses(&record.summary).as_str() {
-        "" => Ok(()),
-        statuses => writeln!(out, "  statuses    {statuses}"),
-    }
+    Ok(())
 }
 
 fn write_times(out: &mut String, record: &Record) -> fmt::Result {

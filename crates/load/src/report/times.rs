@@ -2,7 +2,7 @@
 
 use crate::recorder::{Histogram, Sketch};
 use serde::ser::SerializeStruct as _;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A distribution of times, in microseconds. Without any it is zeros here, and nulls in JSON:
 /// nothing was fast where nothing came.
@@ -73,6 +73,12 @@ pub(super) mod measured {
     ) -> Result<f64, D::Error> {
         Option::deserialize(input).map(|us: Option<f64>| us.unwrap_or(0.0))
     }
+}
+
+/// What may not have been measured is no number here and null in JSON, which is how serde writes
+/// it; 0 is a measured one.
+pub(super) fn number_or_none<'de, D: Deserializer<'de>>(input: D) -> Result<f64, D::Error> {
+    Option::deserialize(input).map(|value: Option<f64>| value.unwrap_or(f64::NAN))
 }
 
 /// Microseconds.

@@ -13,18 +13,21 @@ pub fn count(value: u64) -> String {
     out
 }
 
-/// Three digits that say something: `0.52`, `5.21`, `52.1`, `521`, `5,214`.
+/// Three digits that say something: `0.52`, `5.21`, `52.1`, `521`, `5,214`; `-` for what nobody has
+/// measured.
 pub fn figure(value: f64) -> String {
     match value.abs() {
+        size if size.is_nan() => "-".to_owned(),
         size if size >= 99.95 => count(value.round() as u64),
         size if size >= 9.995 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
     }
 }
 
-/// Microseconds as `870 us`, `1.52 ms`, `12.3 s`.
+/// Microseconds as `870 us`, `1.52 ms`, `12.3 s`; `-` for what nobody has measured.
 pub fn time_us(us: f64) -> String {
     match us {
+        us if us.is_nan() => "-".to_owned(),
         us if us < 999.5 => format!("{} us", figure(us)),
         us if us < 999_500.0 => format!("{} ms", figure(us / 1e3)),
         us => format!("{} s", figure(us / 1e6)),
@@ -118,6 +121,8 @@ mod tests {
             (time_us(999.6), "1.00 ms"),
             (time_us(1520.0), "1.52 ms"),
             (time_us(12_340_000.0), "12.3 s"),
+            (figure(f64::NAN), "-"),
+            (time_us(f64::NAN), "-"),
             (bytes(870.0), "870 B"),
             (bytes(17_200.0), "17.2 KB"),
             (bytes(1.2e9), "1.20 GB"),

@@ -25,9 +25,8 @@ impl User {
                 Step::End => break,
                 Step::Pause(ns) => timer::sleep(Duration::from_nanos(ns)).await,
                 Step::Ask(ask) => {
-                    worker.set_under_way(self.id, clock::monotonic_ns());
                     self.put(&ask, actor).await;
-                    worker.set_under_way(self.id, 0);
+                    worker.wait_no_more(self.id);
                 }
             }
         }
@@ -42,6 +41,7 @@ impl User {
         let entry_index = ask.entry;
         let (came_ns, intended_ns, begun_ns) = (now_ns, now_ns, now_ns);
         let turn = Turn { entry_index, entry, came_ns, intended_ns, begun_ns };
+        worker.wait_for_answer(turn.pending(self.id));
         self.timer.set(clock::monotonic_ms(), worker.shared.options.timeout_ms);
         if let Some(capture) = &mut self.capture {
             capture.head.clear();
@@ -68,6 +68,7 @@ impl User {
                 let Failed { failure, ref text } = failed;
                 actor.failed(&Trouble { failure, text: text.clone(), is_unresolved });
                 self.write_off(&turn, failed);
+                worker.wait_no_more(self.id);
                 timer::sleep(FAILURE_PAUSE).await;
             }
         }

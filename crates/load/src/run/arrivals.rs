@@ -24,7 +24,7 @@ pub(super) struct Arrival {
 impl Worker {
     pub(super) async fn let_arrive(self: &Rc<Self>, alarm: &Alarm) {
         let (options, pacer) = (&self.shared.options, &self.shared.pacer);
-        let origin_ns = self.shared.begun_ns + options.warm_up_ns;
+        let origin_ns = self.shared.origin_ns();
         self.let_warm_up(alarm, origin_ns).await;
         self.let_books_close(alarm, origin_ns).await;
         let mut number = self.index as u64;

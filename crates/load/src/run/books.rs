@@ -14,6 +14,8 @@ pub(super) struct Books {
     begun_unix_us: i64,
     /// When the page's own first byte and its last came.
     page_ns: Option<(u64, u64)>,
+    /// A cache had the page itself.
+    is_cached: bool,
     /// When the last of everything came, or failed.
     end_ns: u64,
     requests: u64,
@@ -47,6 +49,7 @@ impl Books {
         if resource.is_page {
             // After a redirect this is said again.
             self.page_ns = Some((answer.first_byte_ns, answer.end_ns));
+            self.is_cached = false;
             self.has_failed |= is_fault;
         } else {
             self.missing += u64::from(is_fault);
@@ -65,6 +68,7 @@ impl Books {
         self.moved(resource, now_ns);
         if resource.is_page {
             self.page_ns = Some((now_ns, now_ns));
+            self.is_cached = true;
         }
     }
 
@@ -87,18 +91,30 @@ impl Books {
         pages.renewed += self.renewed;
         pages.elsewhere += self.elsewhere;
         match self.page_ns.filter(|_| !self.has_failed) {
+            // The server had nothing to do: such pages would be as many as this program can count.
+            Some(_) if self.is_unasked() => pages.unasked += 1,
             Some((first_byte_ns, _)) => {
                 pages.loaded += 1;
                 pages.incomplete += u64::from(self.missing > 0);
                 pages.time.record(self.end_ns.saturating_sub(self.intended_ns));
-                pages.first_byte.record(first_byte_ns.saturating_sub(self.intended_ns));
+                if !self.is_cached {
+                    pages.first_byte.record(first_byte_ns.saturating_sub(self.intended_ns));
+                }
             }
             None => pages.failed += 1,
         }
     }
 
+    /// Nothing was asked for it.
+    pub(super) const fn is_unasked(&self) -> bool {
+        self.requests == 0 && self.missing == 0 && !self.has_failed
+    }
+
     /// The waterfall of a page that lacks nothing, if one is kept.
     pub(super) fn waterfall(self) -> Option<Waterfall> {
+        if self.is_unasked() {
+            return None;
+        }
         let (_, content_ns) = self.page_ns.filter(|_| !self.has_failed && self.missing == 0)?;
         let begun_ns = self.intended_ns;
         Some(Waterfall {

@@ -1,7 +1,8 @@
 //! One user who loads whole pages: a browser with its cache, its cookies and its connections. What
 //! happens while one page is loaded is in `visit`.
 
-use super::visit::{Connection, Visit};
+use super::lane::Connection;
+use super::visit::{Visit, Visited};
 use super::worker::{Turn, Worker};
 use crate::page::cache::Cache;
 use crate::page::{Document, Kind, Resource};
@@ -31,6 +32,8 @@ pub(crate) struct Browser {
     pub(crate) connections: Cell<u64>,
     /// Failed attempts to connect in a row.
     refusals: Cell<u32>,
+    /// Pages in a row that nothing was asked for.
+    unasked: Cell<u32>,
 }
 
 impl Browser {
@@ -44,6 +47,7 @@ impl Browser {
             idle: RefCell::default(),
             connections: Cell::new(0),
             refusals: Cell::new(0),
+            unasked: Cell::new(0),
         })
     }
 
@@ -55,9 +59,8 @@ impl Browser {
             let recorded = turn.number.and_then(|number| shared.recorded(number));
             let index = recorded.unwrap_or_else(|| shared.plan.next(&mut cursor));
             let entry = &shared.plan.entries()[index];
-            self.worker.visits.borrow_mut().insert(self.id, turn.intended_ns);
+            self.worker.begin_visit(self.id, turn.intended_ns);
             self.visit(&turn, index, &mut cursor).await;
-            self.worker.visits.borrow_mut().remove(&self.id);
             self.worker.rest();
             if let Some(think) = entry.think.or(shared.options.think) {
                 timer::sleep(Duration::from_nanos(cursor.think_ns(think))).await;
@@ -82,14 +85,27 @@ impl Browser {
         let visit = Visit::new(self.clone(), index, turn.intended_ns, bytes);
         visit.begin(page);
         visit.done().await;
-        if visit.close() {
-            let refusals = self.refusals.get();
-            self.refusals.set(refusals + 1);
-            let pause_ms = (PAUSE_MS.0 << refusals.min(16)).min(PAUSE_MS.1);
+        let visited = visit.close();
+        self.worker.end_visit(self.id);
+        if let Some(pause_ms) = self.pause_ms(&visited) {
             timer::sleep(Duration::from_millis(pause_ms)).await;
-        } else {
-            self.refusals.set(0);
         }
+    }
+
+    /// How long to pause after a page, if at all.
+    fn pause_ms(&self, visited: &Visited) -> Option<u64> {
+        let count = |cell: &Cell<u32>, is_more: bool| {
+            cell.set(if is_more { cell.get().saturating_add(1) } else { 0 });
+            cell.get()
+        };
+        let refusals = count(&self.refusals, matches!(visited, Visited::Unconnected));
+        let unasked = count(&self.unasked, matches!(visited, Visited::Unasked));
+        if refusals > 0 {
+            return Some((PAUSE_MS.0 << (refusals - 1).min(16)).min(PAUSE_MS.1));
+        }
+        // Who has all of the plan would only take the processor from the server.
+        let all = self.worker.shared.plan.entries().len();
+        (unasked as usize > all).then_some(PAUSE_MS.0)
     }
 
     /// The page of an entry, and its request if that is put together anew each time.

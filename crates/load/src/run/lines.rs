@@ -68,7 +68,9 @@ pub(super) async fn made(
         }
         polled => polled,
     });
-    let (line, is_new) = connected.await?;
+    let connected = connected.await;
+    worker.shared.note_reach(route, connected.as_ref().err().map(|failed| failed.failure));
+    let (line, is_new) = connected?;
     Ok((line, is_new.then(|| clock::monotonic_ns() - begun_ns)))
 }
 

@@ -4,14 +4,17 @@ mod act;
 mod arrivals;
 mod books;
 mod browser;
+mod lane;
 mod ledger;
 mod lines;
 mod options;
+mod reach;
 mod routes;
 mod script;
 mod sending;
 mod shared;
 mod shelf;
+mod under_way;
 mod user;
 mod visit;
 mod worker;
@@ -135,6 +138,8 @@ pub struct Outcome {
     pub begun_ns: u64,
     /// It was ended by a signal.
     pub was_interrupted: bool,
+    /// It has ended as nobody listened where requests were to be sent.
+    pub was_given_up: bool,
     /// The head of the first answer, where [`Options::hears`] asks for it.
     pub first_head: Option<Vec<u8>>,
     /// For each entry the length of its first body, where [`Options::same_length`] asks for it.
@@ -156,6 +161,9 @@ pub trait Witness {
 
     /// So many requests have come to an end until now; said many times a second.
     fn progress(&mut self, _ended: u64) {}
+
+    /// Nobody listens where requests are to be sent: the run ends.
+    fn gives_up(&mut self) {}
 
     /// A second has passed; `so_far` is everything that counted until now.
     fn second(&mut self, second: &Second, so_far: &Window);
@@ -187,6 +195,7 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
         begun_unix_us,
         begun_ns,
         was_interrupted,
+        was_given_up: shared.has_given_up(),
         first_head: shared.first_head.get().cloned(),
         lengths: shared.lengths(),
         waterfall: shared.take_waterfall(),
@@ -246,6 +255,9 @@ fn collect(
             Err(RecvTimeoutError::Disconnected) => return was_interrupted,
         }
         witness.progress(shared.ended());
+        if shared.has_given_up() {
+            witness.gives_up();
+        }
         while let Some(second) = ledger.close_second() {
             witness.second(&second, &ledger.total);
         }

@@ -59,6 +59,9 @@ pub struct Options {
     pub warm_up_ns: u64,
     /// A request that has no complete answer by then has failed.
     pub timeout_ms: u64,
+    /// Whether requests have failed that are under way when the run ends, and were so for longer
+    /// than the time limit or for all of the run.
+    pub fails_unanswered: bool,
     /// Whether a connection is used again.
     pub keeps_alive: bool,
     /// Requests sent at once on a connection.
@@ -95,6 +98,8 @@ pub struct Options {
     pub hears: Hears,
     /// Whether a failure of this kind, of which there have been so many with it, ends the run.
     pub is_fatal: Option<fn(Failure, u64) -> bool>,
+    /// End the run when nobody listens at any of the servers of its plan.
+    pub gives_up: bool,
     /// End the run after so many failures.
     pub failures_max: Option<u64>,
     /// Load whole pages, as browsers do.
@@ -114,6 +119,7 @@ impl Default for Options {
             duration_ns: None,
             warm_up_ns: 0,
             timeout_ms: 30_000,
+            fails_unanswered: true,
             keeps_alive: true,
             pipeline: 1,
             connector: None,
@@ -131,6 +137,7 @@ impl Default for Options {
             keeps_rows: false,
             hears: Hears::Nothing,
             is_fatal: None,
+            gives_up: false,
             buffer_bytes: 0,
             failures_max: None,
             visits: None,

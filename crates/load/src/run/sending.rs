@@ -2,6 +2,7 @@
 //! for each to be answered once.
 
 use super::lines::Line;
+use super::under_way::Pending;
 use super::user::User;
 use super::worker::Worker;
 use crate::client::{Answer, Asking, Broken, Capture, Failed, Failure, Sent, Unseen};
@@ -19,6 +20,14 @@ pub(super) struct Turn<'a> {
     pub(super) intended_ns: u64,
     /// When the user turned to it: later than intended where connections are scarce.
     pub(super) begun_ns: u64,
+}
+
+impl Turn<'_> {
+    /// What a user waits for with it.
+    pub(super) const fn pending(&self, user: u32) -> Pending {
+        let Self { entry_index: entry, came_ns, intended_ns, .. } = *self;
+        Pending { user, entry, came_ns, intended_ns, is_page: false }
+    }
 }
 
 /// What is sent, and how.
@@ -107,7 +116,7 @@ impl Ledger<'_> {
         self.answers += 1;
         self.missing -= 1;
         if self.missing > 0 {
-            self.worker.set_missing(self.user, self.turn.intended_ns, self.missing);
+            self.worker.set_missing(self.user, self.missing);
         }
         if !self.worker.counts(self.turn.came_ns) {
             return;
@@ -233,7 +242,7 @@ impl User {
             last: Answer::default(),
         };
         if missing > 1 {
-            worker.set_missing(self.id, turn.intended_ns, missing);
+            worker.set_missing(self.id, missing);
         }
         let capture = self.capture.as_deref_mut();
         let line = self.lines.at(place);

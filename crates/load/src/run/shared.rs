@@ -1,5 +1,6 @@
 //! What the threads of a run have in common.
 
+use super::reach::Reach;
 use super::{Job, Options};
 use crate::client::{Failure, Route, Transport};
 use crate::pacer::Pacer;
@@ -54,6 +55,7 @@ pub(crate) struct Shared {
     /// What was agreed on with the first server that TLS was spoken to.
     pub(crate) agreed: OnceLock<tls::Agreed>,
     fell_back: AtomicBool,
+    reach: Reach,
 }
 
 impl Shared {
@@ -69,6 +71,7 @@ impl Shared {
             lengths: plan.entries().iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
             agreed: OnceLock::new(),
             fell_back: AtomicBool::new(false),
+            reach: Reach::new(routes.len()),
             is_stopping: AtomicBool::new(false),
             failures: AtomicU64::new(0),
             failures_by_kind: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -147,7 +150,7 @@ impl Shared {
         let keeps = self.options.visits.as_ref().is_some_and(|visits| visits.keeps_waterfall);
         keeps
             && !self.has_waterfall.load(Ordering::Relaxed)
-            && clock::monotonic_ns() >= self.begun_ns + self.options.warm_up_ns
+            && clock::monotonic_ns() >= self.origin_ns()
     }
 
     /// Keeps it if it is the first.
@@ -193,7 +196,12 @@ impl Shared {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
-        Some(self.begun_ns + self.options.warm_up_ns + duration_ns?)
+        Some(self.origin_ns() + duration_ns?)
+    }
+
+    /// When counting begins.
+    pub(crate) const fn origin_ns(&self) -> u64 {
+        self.begun_ns + self.options.warm_up_ns
     }
 
     /// Remembers what a server has agreed to.
@@ -207,6 +215,22 @@ impl Shared {
         if self.options.http2 && transport.is_secured() && !transport.is_http2() {
             self.fell_back.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// A connection to the server of a route was made, or why it was not. Where there is nobody at
+    /// all to send requests to, no more are tried, but for a warm-up: a server may start in it.
+    pub(crate) fn note_reach(&self, route: usize, failure: Option<Failure>) {
+        let is_reached = !matches!(failure, Some(Failure::Refused | Failure::Unreachable));
+        self.reach.note(route, is_reached);
+        let counts = || clock::monotonic_ns() >= self.origin_ns();
+        if !is_reached && self.options.gives_up && self.reach.is_nobody() && counts() {
+            self.stop();
+        }
+    }
+
+    /// Whether the run has ended as there was nobody to send requests to.
+    pub(crate) fn has_given_up(&self) -> bool {
+        self.options.gives_up && self.is_stopping() && self.reach.is_nobody()
     }
 
     /// Whether a server did not choose HTTP/2 although it was asked to.

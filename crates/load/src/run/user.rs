@@ -71,10 +71,11 @@ impl User {
             let recorded = turn.number.and_then(|number| worker.shared.recorded(number));
             let entry_index = recorded.unwrap_or_else(|| worker.shared.plan.next(&mut self.cursor));
             let entry = &worker.shared.plan.entries()[entry_index];
-            worker.set_under_way(self.id, intended_ns);
             let came_ns = intended_ns;
-            self.ask(Turn { entry_index, entry, came_ns, intended_ns, begun_ns }).await;
-            worker.set_under_way(self.id, 0);
+            let turn = Turn { entry_index, entry, came_ns, intended_ns, begun_ns };
+            worker.wait_for_answer(turn.pending(self.id));
+            self.ask(turn).await;
+            worker.wait_no_more(self.id);
             worker.rest();
             if let Some(think) = entry.think.or(worker.shared.options.think) {
                 timer::sleep(Duration::from_nanos(self.cursor.think_ns(think))).await;
@@ -143,7 +144,7 @@ impl User {
             }
             // A browser goes on as soon as it knows where.
             (turn.intended_ns, turn.begun_ns) = (answer.end_ns, answer.end_ns);
-            worker.set_under_way(self.id, turn.intended_ns);
+            worker.wait_on(self.id, turn.intended_ns);
             answer = self.exchange(turn, &entry).await?;
             next = self.next_request(&entry, answer.status);
         }
@@ -215,6 +216,8 @@ impl User {
     async fn failed(&mut self, turn: &Turn<'_>, failed: Failed) {
         let failure = failed.failure;
         self.write_off(turn, failed);
+        // Who pauses waits for nobody.
+        self.worker.wait_no_more(self.id);
         if failure.is_of_connect() {
             let pause_ms = PAUSE_MS.0 << self.refusals.min(16);
             self.refusals += 1;

@@ -3,12 +3,12 @@
 use super::REDIRECTS_MAX;
 use super::books::Books;
 use super::browser::{Browser, now_s};
-use super::lines::{self, Line};
+use super::lane::{Connection, Got, Lane, step};
+use super::lines;
 use super::sending::{asked, is_redirect};
-use super::worker::Worker;
-use crate::client::{Answer, Asking, Broken, Capture, Failed, Failure, Sent, Unseen};
+use super::under_way::Pending;
+use crate::client::{Asking, Broken, Capture, Failed, Failure, Sent, Unseen};
 use crate::page::cache::Use;
-use crate::page::har::Step;
 use crate::page::{Added, CONTENT_BYTES_MAX, Document, Item, Loader, Resource, decoded};
 use crate::plan::Values;
 use crate::plan::cookies::Cookies;
@@ -23,14 +23,6 @@ use std::task::{Poll, Waker};
 /// Icons that a browser remembers; when there are more, all are forgotten.
 const ICONS_MAX: usize = 1000;
 
-/// A connection that a browser keeps.
-pub(crate) struct Connection {
-    pub(super) route: usize,
-    line: Line,
-    /// Which of the browser's this is.
-    number: u64,
-}
-
 /// One page being loaded.
 pub(crate) struct Visit {
     browser: Rc<Browser>,
@@ -43,54 +35,14 @@ pub(crate) struct Visit {
     waker: RefCell<Option<Waker>>,
 }
 
-/// One after the other over one connection.
-struct Lane {
-    route: usize,
-    connection: Option<Connection>,
-    timer: Timer,
-    request: Vec<u8>,
-    capture: Capture,
-}
-
-/// An answered request.
-struct Got {
-    answer: Answer,
-    sent_bytes: u64,
-    begun_ns: u64,
-    sent_ns: u64,
-    connect_ns: Option<u64>,
-}
-
-impl Connection {
-    /// Whether it may be used: a shared one may have ended while nobody asked.
-    fn is_open(&self) -> bool {
-        match &self.line {
-            Line::Own(_) => true,
-            Line::Shared(seat) => seat.is_open(),
-        }
-    }
-
-    /// The answer, and how many bytes were sent for it.
-    async fn exchange(
-        &mut self,
-        worker: &Worker,
-        asking: &Asking<'_>,
-        lane: &mut Lane,
-    ) -> Result<(Answer, u64), Broken> {
-        let (tools, capture) = (&worker.tools, Some(&mut lane.capture));
-        match &mut self.line {
-            Line::Own(link) => {
-                let mut answer = Answer::default();
-                let answered = |got| answer = got;
-                link.exchange(asking, tools, &mut lane.timer, capture, answered).await?;
-                Ok((answer, asking.bytes.len() as u64))
-            }
-            Line::Shared(seat) => {
-                let timer = &mut lane.timer;
-                Box::pin(seat.exchange(asking, &tools.translations, timer, capture)).await
-            }
-        }
-    }
+/// What came of a page.
+pub(crate) enum Visited {
+    /// No connection could be made for it.
+    Unconnected,
+    /// Its user had all of it.
+    Unasked,
+    /// Requests were sent for it.
+    Asked,
 }
 
 impl Visit {
@@ -131,18 +83,22 @@ impl Visit {
         .await;
     }
 
-    /// Writes the page down; true if no connection could be made for it.
-    pub(crate) fn close(&self) -> bool {
+    /// Writes the page down, and says what came of it.
+    pub(crate) fn close(&self) -> Visited {
         let worker = &self.browser.worker;
         let books = self.books.replace(Books::new(0, false));
         if worker.counts(self.intended_ns) {
             books.enter(worker.recorder.borrow_mut().window());
         }
-        let is_unconnected = books.is_unconnected;
+        let visited = match (books.is_unconnected, books.is_unasked()) {
+            (true, _) => Visited::Unconnected,
+            (_, true) => Visited::Unasked,
+            _ => Visited::Asked,
+        };
         if let Some(waterfall) = books.waterfall() {
             worker.shared.keep_waterfall(waterfall);
         }
-        is_unconnected
+        visited
     }
 
     /// Something is needed.
@@ -220,7 +176,7 @@ impl Visit {
         self.compose(lane, resource, &conditions);
         let worker = &self.browser.worker;
         let begun_ns = clock::monotonic_ns();
-        let place = worker.take_place(begun_ns);
+        let place = worker.take_place(self.pending(resource, begun_ns));
         let asked = self.ask(lane, resource, begun_ns).await;
         worker.leave_place(place);
         match asked {
@@ -471,29 +427,20 @@ impl Visit {
         }
     }
 
+    fn pending(&self, resource: &Resource, begun_ns: u64) -> Pending {
+        Pending {
+            user: self.browser.id,
+            entry: self.entry_index,
+            came_ns: self.intended_ns,
+            intended_ns: self.due_ns(resource, begun_ns),
+            is_page: resource.is_page,
+        }
+    }
+
     /// When something should have been asked for that was at this moment: a page when its visitor
     /// came, all else, and where a redirect leads to, as soon as it was found.
     const fn due_ns(&self, resource: &Resource, begun_ns: u64) -> u64 {
         let is_first = resource.is_page && resource.redirects == 0;
         if is_first { self.intended_ns } else { begun_ns }
-    }
-}
-
-fn step(lane: &Lane, item: &Item, got: &Got, connections: u64) -> Step {
-    let number = lane.connection.as_ref().map(|connection| connection.number);
-    Step {
-        url: item.resource.url.to_string(),
-        kind: item.resource.kind,
-        found_ns: item.found_ns,
-        begun_ns: got.begun_ns,
-        connect_ns: got.connect_ns,
-        sent_ns: got.sent_ns,
-        first_byte_ns: got.answer.first_byte_ns,
-        end_ns: got.answer.end_ns,
-        connection: number.unwrap_or(connections),
-        request: lane.request.clone(),
-        head: lane.capture.head.clone(),
-        wire_bytes: got.answer.wire_bytes,
-        body_bytes: got.answer.body_bytes,
     }
 }

@@ -4,6 +4,7 @@ use super::arrivals::Arrival;
 use super::browser::Browser;
 use super::shared::Shared;
 use super::shelf::Shelf;
+use super::under_way::{End, UnderWay};
 use super::user::User;
 use crate::client::{Route, Tools};
 use crate::plan::Cursor;
@@ -12,7 +13,7 @@ use crate::url::Url;
 use runtime::blocking::Blocking;
 use runtime::{Alarm, Thread, clock, run_queue, thread};
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
@@ -41,14 +42,6 @@ pub(crate) struct Report {
     /// Where it ended as there was nothing more to do: when its last request had ended, in
     /// nanoseconds since the run began; 0 if it had none.
     pub(crate) done_ns: Option<u64>,
-}
-
-/// Requests of a user who waits for their answers.
-#[derive(Clone, Copy, Default)]
-struct UnderWay {
-    /// When they should have been sent; 0 between two.
-    intended_ns: u64,
-    count: u32,
 }
 
 /// A user's next request.
@@ -83,10 +76,7 @@ pub(crate) struct Worker {
     asking: Cell<u32>,
     /// The most there were at once since the books were closed last.
     live_max: Cell<u32>,
-    /// For each of this thread's users.
-    under_way: RefCell<Vec<UnderWay>>,
-    /// Where pages are loaded, places of it that are free.
-    free_places: RefCell<Vec<usize>>,
+    pub(super) under_way: RefCell<UnderWay>,
     /// Requests that this thread may still begin without asking.
     tickets: Cell<u64>,
     /// Nothing more will be begun.
@@ -103,8 +93,6 @@ pub(crate) struct Worker {
     pub(super) more_routes: RefCell<Vec<(Url, Rc<Route>)>>,
     /// What was found in pages.
     pub(crate) shelf: Shelf,
-    /// For each user with a page under way when that should have been asked for.
-    pub(crate) visits: RefCell<HashMap<u32, u64>>,
 }
 
 /// Runs until the end of the run; the books go out as they are closed.
@@ -117,6 +105,7 @@ pub(crate) fn run(
     out: &dyn Fn(Report) -> bool,
 ) -> io::Result<()> {
     let executor = Thread::new(Blocking::Pool { threads: 1 })?;
+    shared.options.connector.iter().for_each(tls::Connector::prepare);
     executor.block_on(async {
         let worker = Rc::new(Worker::new(shared, index));
         let books = Books::open(Alarm::new()?);
@@ -169,7 +158,6 @@ impl Worker {
             asking: Cell::new(0),
             live_max: Cell::new(0),
             under_way: RefCell::default(),
-            free_places: RefCell::default(),
             tickets: Cell::new(0),
             is_spent: Cell::new(false),
             is_warming_up: Cell::new(shared.options.warm_up_ns > 0),
@@ -178,14 +166,13 @@ impl Worker {
             last_end_ns: Cell::new(0),
             more_routes: RefCell::default(),
             shelf: Shelf::default(),
-            visits: RefCell::default(),
             shared,
         }
     }
 
     /// Nanoseconds of the schedule: it begins when the warm-up has ended.
     fn schedule_ns(&self, now_ns: u64) -> u64 {
-        now_ns.saturating_sub(self.shared.begun_ns + self.shared.options.warm_up_ns)
+        now_ns.saturating_sub(self.shared.origin_ns())
     }
 
     /// Users of the whole run, as far as this thread knows.
@@ -194,39 +181,6 @@ impl Worker {
             true => self.live.get() * self.shared.options.threads as u32,
             false => self.wanted.get(),
         }
-    }
-
-    /// A user has a request under way, since the moment when it should have been sent; 0 says that
-    /// it has none any more.
-    pub(crate) fn set_under_way(&self, id: u32, intended_ns: u64) {
-        self.set_missing(id, intended_ns, 1);
-    }
-
-    /// The same of several that were sent at once.
-    pub(crate) fn set_missing(&self, id: u32, intended_ns: u64, count: u32) {
-        let place = id as usize / self.shared.options.threads;
-        let mut under_way = self.under_way.borrow_mut();
-        if under_way.len() <= place {
-            under_way.resize(place + 1, UnderWay::default());
-        }
-        under_way[place] = UnderWay { intended_ns, count };
-    }
-
-    /// One of several requests of a user is under way; gives the place to leave when it is not.
-    pub(crate) fn take_place(&self, intended_ns: u64) -> usize {
-        let mut under_way = self.under_way.borrow_mut();
-        let place = self.free_places.borrow_mut().pop().unwrap_or_else(|| {
-            under_way.push(UnderWay::default());
-            under_way.len() - 1
-        });
-        under_way[place] = UnderWay { intended_ns, count: 1 };
-        place
-    }
-
-    /// A request is under way no more.
-    pub(crate) fn leave_place(&self, place: usize) {
-        self.under_way.borrow_mut()[place] = UnderWay::default();
-        self.free_places.borrow_mut().push(place);
     }
 
     pub(crate) fn ended(&self, end_ns: u64) {
@@ -255,7 +209,7 @@ impl Worker {
             self.wanted.set(self.shared.pacer.users(now_ns));
             self.call_users();
             let Some(next_ns) = self.shared.pacer.next_change(now_ns) else { return };
-            let origin_ns = self.shared.begun_ns + self.shared.options.warm_up_ns;
+            let origin_ns = self.shared.origin_ns();
             if alarm.ring_at(origin_ns + next_ns).await.is_err() {
                 return;
             }
@@ -347,7 +301,7 @@ impl Worker {
     /// ended yet do not.
     fn end_warm_up(&self, now_ns: u64) {
         if self.is_warming_up.replace(false) && self.shared.options.requests.is_some() {
-            let origin_ns = self.shared.begun_ns + self.shared.options.warm_up_ns;
+            let origin_ns = self.shared.origin_ns();
             let is_open = self.shared.is_open_loop();
             self.counts_from_ns.set(if is_open { origin_ns } else { now_ns });
         }
@@ -411,7 +365,10 @@ impl Worker {
             let until_ns = self.wait_until(&books.alarm, from_ns, close_at_ns).await?;
             from_ns = until_ns;
             let is_last = until_ns < close_ns || until_ns >= end_ns;
-            let window = self.close_books(&mut books, is_last);
+            if is_last {
+                self.settle(End { at_ns: until_ns, is_by_time: until_ns >= end_ns });
+            }
+            let window = self.close_books(&mut books);
             let since_begin = |at_ns: u64| at_ns.saturating_sub(shared.begun_ns);
             let is_done = is_last && !shared.is_stopping() && self.is_done();
             let done_ns = is_done.then(|| since_begin(self.last_end_ns.get()));
@@ -452,7 +409,7 @@ impl Worker {
         }
     }
 
-    fn close_books(&self, books: &mut Books, is_last: bool) -> Window {
+    fn close_books(&self, books: &mut Books) -> Window {
         let mut window = self.recorder.borrow_mut().take();
         let (cpu_ns, run_queue_ns) = (clock::thread_cpu_ns(), run_queue::run_queue_ns());
         let run_queue_ns = run_queue_ns.unwrap_or(books.run_queue_ns);
@@ -462,18 +419,6 @@ impl Worker {
         window.run_queue_ns =
             run_queue_ns - std::mem::replace(&mut books.run_queue_ns, run_queue_ns);
         window.users = self.live_max.replace(self.live.get());
-        if is_last {
-            let visits = self.visits.borrow();
-            for intended_ns in visits.values().filter(|intended_ns| self.counts(**intended_ns)) {
-                let pages = window.pages.get_or_insert_default();
-                pages.waiting.record(now_ns.saturating_sub(*intended_ns));
-            }
-            let under_way = self.under_way.borrow();
-            let counts = |one: &&UnderWay| one.intended_ns > 0 && self.counts(one.intended_ns);
-            for UnderWay { intended_ns, count } in under_way.iter().filter(counts) {
-                (0..*count).for_each(|_| window.abort(now_ns.saturating_sub(*intended_ns)));
-            }
-        }
         window
     }
 }

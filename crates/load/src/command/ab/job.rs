@@ -68,6 +68,8 @@ fn options(draft: &Draft, from: Option<IpAddr>) -> Options {
         requests: Some(draft.requests()),
         duration_ns: (draft.limit_s > 0).then(|| draft.limit_s.saturating_mul(1_000_000_000)),
         timeout_ms: draft.timeout_s.saturating_mul(1000).max(1),
+        // ab looks at the time between two answers, and has no word for what is missing then.
+        fails_unanswered: false,
         keeps_alive: draft.keeps_alive,
         same_length: !draft.any_length,
         faults_statuses: false,

@@ -196,6 +196,7 @@ mod tests {
             begun_unix_us: 0,
             begun_ns: 0,
             was_interrupted: false,
+            was_given_up: false,
             first_head: Some(b"HTTP/1.1 200 OK\r\nServer: Stub/1\r\n\r\n".to_vec()),
             lengths: vec![Some(20)],
             stolen_percent: None,

@@ -74,7 +74,20 @@ pub(super) fn of(draft: &Draft, outcome: &Outcome) -> Option<Stop> {
         .firsts
         .iter()
         .filter(|first| is_fatal(first.failure, window.failures_of(first.failure)));
-    Some(words(fatal.min_by_key(|first| first.at_ns)?))
+    match fatal.min_by_key(|first| first.at_ns) {
+        Some(first) => Some(words(first)),
+        None => (!draft.goes_on && was_silent(outcome)).then(time_up),
+    }
+}
+
+/// Nobody has answered until the end of `-t`: ab waits on, until `-s` is over as well.
+fn was_silent(outcome: &Outcome) -> bool {
+    let total = &outcome.total;
+    !outcome.was_interrupted && total.ended() == 0 && total.aborted > 0
+}
+
+fn time_up() -> Stop {
+    Stop::of_system("apr_pollset_poll", "The timeout specified has expired", TIME_UP)
 }
 
 /// `-r -v 1`: a line for each failure to receive that did not end the run.
@@ -98,13 +111,7 @@ fn handshake(first: &First) -> String {
 
 fn words(first: &First) -> Stop {
     let known = match first.failure {
-        Failure::Timeout | Failure::ConnectTimeout => {
-            return Stop::of_system(
-                "apr_pollset_poll",
-                "The timeout specified has expired",
-                TIME_UP,
-            );
-        }
+        Failure::Timeout | Failure::ConnectTimeout => return time_up(),
         Failure::Tls => {
             let text = format!("\nTest aborted after 10 failures\n\n{}", handshake(first));
             return Stop::failed(&text);

@@ -55,6 +55,8 @@ pub(super) struct Draft {
 pub(super) struct Output {
     pub(super) json: bool,
     pub(super) is_quiet: bool,
+    /// The report in words; a run that has reached nobody is told of in one line.
+    pub(super) says_all: bool,
     pub(super) pids: Vec<i32>,
     pub(super) figures: Figures,
     /// What is counted for each load, where that changes.
@@ -119,6 +121,7 @@ impl Draft {
         let output = Output {
             json: self.json,
             is_quiet: self.is_quiet,
+            says_all: true,
             pids: std::mem::take(&mut self.pids),
             wish,
             figures: self.figures(&pattern),
@@ -130,7 +133,8 @@ impl Draft {
             Some((pacer, which)) => (pacer, Some(which)),
             None => (Pacer::new(pattern), None),
         };
-        let job = Job { plan, pacer, which, options: self.options };
+        let options = Options { gives_up: true, ..self.options };
+        let job = Job { plan, pacer, which, options };
         Ok((job, output))
     }
 

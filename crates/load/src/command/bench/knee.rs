@@ -68,7 +68,8 @@ struct Finder {
 fn answered(record: &Record) -> f64 {
     let summary = &record.summary;
     match &summary.pages {
-        Some(pages) => pages.rate,
+        // Whoever finds all in the cache is served as well.
+        Some(pages) => (pages.loaded + pages.unasked) as f64 / summary.elapsed_s.max(1e-9),
         None => (summary.answers - summary.redirected) as f64 / summary.elapsed_s.max(1e-9),
     }
 }
@@ -242,6 +243,7 @@ impl Finder {
             duration_ns: None,
             warm_up_ns: 0,
             timeout_ms: REST_MS,
+            gives_up: false,
             think: None,
             ..self.job.options.clone()
         };
@@ -272,9 +274,17 @@ impl Finder {
         };
         let plan = self.job.plan.clone();
         let job = Job { plan, pacer: Pacer::new(pattern), which: None, options };
+        let servers = super::servers(&job);
         let ran = measure(job, figures, self.pids.clone(), Live::Nobody, None)
             .map_err(|problem| Ended::Failed(super::exit_of(&problem), problem.to_string()))?;
-        if ran.outcome.was_interrupted { Err(Ended::Interrupted) } else { Ok(ran) }
+        if ran.outcome.was_interrupted {
+            return Err(Ended::Interrupted);
+        }
+        if ran.outcome.was_given_up {
+            let why = format!("{servers}: {}", super::why_unreached(&ran.outcome));
+            return Err(Ended::Failed(Exit::of(&ran.record.summary), why));
+        }
+        Ok(ran)
     }
 
     /// Says what was found, up to the run that could not be made if there was one. Without any

@@ -10,7 +10,8 @@ mod what;
 
 use super::Exit;
 use super::option::{self, Asked};
-use crate::live::Live;
+use crate::Failure;
+use crate::live::{Goal, Live};
 use crate::observe::Observer;
 use crate::recorder::Window;
 use crate::report::{self, Doubt, Figures, Levels, PerSecond, Record};
@@ -70,6 +71,7 @@ fn bench(job: run::Job, mut output: Output) -> Exit {
     if let Some((wish, first)) = output.wish.take() {
         return knee::find(job, output, wish, first);
     }
+    let servers = servers(&job);
     let live = Live::new(output.is_quiet, &output.figures.pace);
     let ran = measure(job, output.figures.clone(), output.pids.clone(), live, output.levels.take());
     let Ran { record, outcome } = match ran {
@@ -79,14 +81,49 @@ fn bench(job: run::Job, mut output: Output) -> Exit {
     if let Err((exit, error)) = write_waterfall(&mut output, &outcome) {
         return fail(exit, &error);
     }
+    if outcome.was_given_up && !outcome.was_interrupted {
+        complain(&format!("{servers}: {}", why_unreached(&outcome)));
+        output.says_all = false;
+    }
     conclude(&mut output, &record)
+}
+
+/// Servers that are named where nobody listens at any of them.
+const SERVERS_NAMED_MAX: usize = 3;
+
+/// The servers of a plan: `a.test:80, b.test:8080`.
+fn servers(job: &run::Job) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for entry in job.plan.entries() {
+        let (host, port) = (&entry.url.host, entry.url.port);
+        let is_v6 = host.contains(':');
+        let name = if is_v6 { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = names.len().saturating_sub(SERVERS_NAMED_MAX);
+    names.truncate(SERVERS_NAMED_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    names.join(", ") + &more
+}
+
+fn why_unreached(outcome: &run::Outcome) -> String {
+    match outcome.total.firsts.first() {
+        Some(first) if first.failure == Failure::Refused => {
+            format!("{}: nobody listens there", first.failure.text())
+        }
+        Some(first) => format!("{}: {}", first.failure.text(), first.text),
+        None => "nobody was reached".to_owned(),
+    }
 }
 
 /// Says what a run came to, and writes it to files.
 fn conclude(output: &mut Output, record: &Record) -> Exit {
     match output.json {
         true => say(&report::json(record)),
-        false => say(&report::text(record)),
+        false if output.says_all => say(&report::text(record)),
+        false => {}
     }
     let exit = verdict(&output.fail_if, record);
     match output.files.write(record) {
@@ -145,7 +182,8 @@ fn measure(
     levels: Option<Levels>,
 ) -> Result<Ran, Problem> {
     let names = job.plan.names();
-    let mut seconds = Seconds { all: Vec::new(), observer: observer(&job, pids), live, levels };
+    let (observer, goal) = (observer(&job, pids), Goal::of(&job));
+    let mut seconds = Seconds { all: Vec::new(), observer, goal, live, levels };
     let outcome = run::run(job, &mut seconds);
     seconds.live.end();
     let outcome = outcome?;
@@ -192,6 +230,7 @@ pub(super) fn observer(job: &run::Job, pids: Vec<i32>) -> Option<Observer> {
 struct Seconds {
     all: Vec<PerSecond>,
     observer: Option<Observer>,
+    goal: Goal,
     live: Live,
     /// Where the load changes.
     levels: Option<Levels>,
@@ -204,7 +243,11 @@ impl Witness for Seconds {
         }
     }
 
-    fn second(&mut self, second: &Second, _: &Window) {
+    fn gives_up(&mut self) {
+        self.live.end();
+    }
+
+    fn second(&mut self, second: &Second, so_far: &Window) {
         let mut figures = PerSecond::new(second);
         if let Some(observer) = &mut self.observer {
             observer.look(&mut figures);
@@ -212,8 +255,9 @@ impl Witness for Seconds {
         if let Some(levels) = &mut self.levels {
             levels.count(second, &figures);
         }
+        let progress = self.goal.text(so_far, figures.until_s);
         self.all.push(figures);
-        self.live.show(&self.all);
+        self.live.show(&self.all, &progress);
     }
 }
 

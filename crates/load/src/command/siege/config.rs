@@ -197,6 +197,7 @@ impl Config {
             accept_encoding: "*".into(),
             http11: false,
             chunked: false,
+            show_logfile: false,
             ..Self::default()
         }
     }

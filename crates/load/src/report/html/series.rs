@@ -3,7 +3,7 @@
 
 use super::axis::TimeAxis;
 use super::unit::Unit;
-use crate::report::{PerSecond, Record, ServerSecond};
+use crate::report::{PerSecond, Record, Server, ServerSecond};
 
 /// Points of a line at most: as many as a wide screen can show.
 pub(super) const POINTS_MAX: usize = 2000;
@@ -135,7 +135,7 @@ pub(super) const PLOTS: &[Plot] = &[
             class: "blue",
             form: Form::Line,
             value: |second| of_server(second, |server| Some(server.cpu_us_per_request)),
-            whole: |record| record.summary.server.as_ref().map(|server| server.cpu_us_per_request),
+            whole: |record| of_server_whole(record, |server| server.cpu_us_per_request),
         }],
     },
     Plot {
@@ -149,7 +149,7 @@ pub(super) const PLOTS: &[Plot] = &[
                 class: "blue",
                 form: Form::Line,
                 value: |second| of_server(second, |server| Some(server.cpu_percent)),
-                whole: |record| record.summary.server.as_ref().map(|server| server.cpu_percent),
+                whole: |record| of_server_whole(record, |server| server.cpu_percent),
             },
             Line {
                 name: "each thread of this program",
@@ -213,7 +213,12 @@ fn positive(value: f64) -> Option<f64> {
 }
 
 fn of_server(second: &PerSecond, value: fn(&ServerSecond) -> Option<f64>) -> Option<f64> {
-    second.server.as_ref().and_then(value)
+    second.server.as_ref().and_then(value).filter(|value| !value.is_nan())
+}
+
+/// The same of the whole run.
+fn of_server_whole(record: &Record, value: fn(&Server) -> f64) -> Option<f64> {
+    record.summary.server.as_ref().map(value).filter(|value| !value.is_nan())
 }
 
 /// The seconds that make one point each: one as a rule, more in long runs.

@@ -3,7 +3,7 @@
 use super::unit::{escaped, pretty};
 use super::{begun, title};
 use crate::report::headline::headline;
-use crate::report::{Record, knee, level, rows, units, urls};
+use crate::report::{Record, knee, level, pages, rows, units, urls};
 use std::fmt::Write as _;
 
 /// URLs that have a row; the saved run has all.
@@ -84,7 +84,15 @@ pub(super) fn write_firsts(out: &mut String, record: &Record) {
 /// Everything below the plots.
 pub(super) fn write_all(out: &mut String, record: &Record) {
     let summary = &record.summary;
-    out.push_str("<section class=\"tables\">\n<div class=\"table\"><h2>Requests</h2><table>\n");
+    out.push_str("<section class=\"tables\">\n");
+    if let Some(all) = &summary.pages {
+        out.push_str("<div class=\"table\"><h2>Pages</h2><table>\n");
+        for rows::Count { name, value, note } in pages::counts(all) {
+            write_row(out, name, &[value], &note);
+        }
+        out.push_str("</table></div>\n");
+    }
+    out.push_str("<div class=\"table\"><h2>Requests</h2><table>\n");
     for rows::Count { name, value, note } in rows::counts(summary) {
         write_row(out, name, &[value], &note);
     }
