@@ -308,6 +308,12 @@ fn cve_2011_3192_too_many_ranges_give_the_whole_file(mpm: Mpm) {
     let turns = plain_site(mpm).directive("MaxRangeReversals 1").start();
     // As httpd counts: a range that begins before one that it overlaps.
     assert_eq!(ranges(&turns, "8-9,6-8,4-6").status, 200);
+    let overlapping = vec!["0-4"; 25].join(",");
+    for (word, status) in [("default", 200), ("unlimited", 206), ("30", 206), ("3", 200)] {
+        let line = format!("MaxRangeOverlaps {word}");
+        let server = plain_site(mpm).directive(line).start();
+        assert_eq!(ranges(&server, &overlapping).status, status, "{word}");
+    }
 }
 
 fn cve_2017_7529_huge_range_numbers_do_not_wrap(mpm: Mpm) {

@@ -161,9 +161,9 @@ impl Meter {
         (hash >> 24).to_le_bytes()[0]
     }
 
-    /// How many requests the one for a path of this hash, which takes the long way, stands for if it
-    /// is to be measured: as many as its chance was one of; 0 if it is not. `now_ms` is of the
-    /// coarse monotonic clock.
+    /// How many requests one for a path of this hash stands for, which takes the long way, if it is
+    /// to be measured: as many as its chance was one of; 0 if it is not. `now_ms` is of the coarse
+    /// monotonic clock.
     pub(crate) fn weigh(&self, path_hash: u8, now_ms: u64) -> u32 {
         if self.is_always {
             return 1;

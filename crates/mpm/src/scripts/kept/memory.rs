@@ -141,15 +141,17 @@ impl MemoryRoom {
         self.told_ms = Some(now_ms);
         let (most, each) = (self.allowed, bytes(self.process_bytes()));
         let processes = if most == 1 { "process" } else { "processes" };
-        let requests =
-            if waiting == 1 { "1 request waits" } else { &format!("{waiting} requests wait") };
+        let requests = match waiting {
+            1 => "1 request waits".to_owned(),
+            _ => format!("{waiting} requests wait"),
+        };
         let place = match self.memory.is_of_group {
             true => format!(" in a cgroup of {}", bytes(self.memory.total_bytes)),
             false => String::new(),
         };
         Some(format!(
-            "mod_fcgid: memory is enough for {most} {processes} of {each} each ({} free{place}), and \
-             {requests}: FcgidMaxProcesses sets a number, more memory allows more",
+            "mod_fcgid: memory is enough for {most} {processes} of {each} each ({} free{place}), \
+             and {requests}: FcgidMaxProcesses sets a number, more memory allows more",
             bytes(self.memory.available_bytes),
         ))
     }

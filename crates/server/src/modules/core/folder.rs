@@ -12,6 +12,7 @@ use crate::site::builder::{Builder, Overrides};
 use crate::site::host::UseCanonicalName;
 use config::args::{self, Change};
 use config::{Call, Error, Position, Scope};
+use message::limits::{MAX_RANGE_OVERLAPS, MAX_RANGE_REVERSALS, MAX_RANGES};
 use std::sync::Arc;
 
 pub(super) fn options(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -252,10 +253,10 @@ pub(super) fn limit_request_body(builder: &mut Builder, call: &Call<'_>) -> Done
     Ok(())
 }
 
-fn range_count(call: &Call<'_>) -> Result<usize, Error> {
+fn range_count(call: &Call<'_>, default: usize) -> Result<usize, Error> {
     match call.arg(0) {
         word if word.eq_ignore_ascii_case("none") => Ok(0),
-        word if word.eq_ignore_ascii_case("default") => Ok(message::limits::MAX_RANGES),
+        word if word.eq_ignore_ascii_case("default") => Ok(default),
         word if word.eq_ignore_ascii_case("unlimited") => Ok(usize::MAX),
         word => {
             if args::leading_int(word) <= 0 {
@@ -271,17 +272,17 @@ fn range_count(call: &Call<'_>) -> Result<usize, Error> {
 }
 
 pub(super) fn max_ranges(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().core.max_ranges = Some(range_count(call)?);
+    builder.settings().core.max_ranges = Some(range_count(call, MAX_RANGES)?);
     Ok(())
 }
 
 pub(super) fn max_range_overlaps(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().core.max_range_overlaps = Some(range_count(call)?);
+    builder.settings().core.max_range_overlaps = Some(range_count(call, MAX_RANGE_OVERLAPS)?);
     Ok(())
 }
 
 pub(super) fn max_range_reversals(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().core.max_range_reversals = Some(range_count(call)?);
+    builder.settings().core.max_range_reversals = Some(range_count(call, MAX_RANGE_REVERSALS)?);
     Ok(())
 }
 

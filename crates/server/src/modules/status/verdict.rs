@@ -144,12 +144,7 @@ pub(super) fn verdict(evidence: &Evidence) -> Verdict {
     let capacity = evidence.capacity();
     let working = capacity.as_ref().map_or_else(Vec::new, |capacity| evidence.working(capacity));
     let Some(capacity) = capacity.filter(|_| evidence.requests >= REQUESTS_MIN) else {
-        let Evidence { requests, seconds, .. } = evidence;
-        let text = format!(
-            "Too little to judge by: {requests} requests in {seconds:.0} s, and at least \
-             {REQUESTS_MIN} are wanted."
-        );
-        return Verdict { kind: Kind::Unknown, text, working: Vec::new() };
+        return Verdict { kind: Kind::Unknown, text: seen(evidence), working: Vec::new() };
     };
     let rules = [memory, cpu, workers, wait];
     let (kind, text) = rules
@@ -157,6 +152,22 @@ pub(super) fn verdict(evidence: &Evidence) -> Verdict {
         .find_map(|rule| rule(evidence, &capacity))
         .unwrap_or_else(|| (Kind::Free, free(evidence, &capacity)));
     Verdict { kind, text, working }
+}
+
+/// What was seen where that is no ground for a verdict.
+fn seen(evidence: &Evidence) -> String {
+    let Evidence { requests, seconds, busy_mean, server_cores, cores, .. } = *evidence;
+    if requests < REQUESTS_MIN {
+        return format!(
+            "No verdict: {requests} of the {REQUESTS_MIN} requests that it takes came in the last \
+             {seconds:.0} s."
+        );
+    }
+    format!(
+        "No verdict: the {requests} requests of the last {seconds:.0} s left too little to see, \
+         {busy_mean:.1} busy workers and {server_cores:.2} of {cores:.0} processors. No limit is \
+         near."
+    )
 }
 
 type Rule = Option<(Kind, String)>;
@@ -379,8 +390,19 @@ mod tests {
                 Kind::Memory,
                 "in 30 % of the last 60 s",
             ),
-            ("few", Evidence { requests: 3, ..base() }, Kind::Unknown, "3 requests in 60 s"),
-            ("none", Evidence { requests_per_s: 0.0, ..base() }, Kind::Unknown, "Too little"),
+            (
+                "few",
+                Evidence { requests: 3, ..base() },
+                Kind::Unknown,
+                "No verdict: 3 of the 20 requests that it takes came in the last 60 s.",
+            ),
+            ("none", Evidence { requests: 0, ..quiet }, Kind::Unknown, "No verdict: 0 of the 20"),
+            (
+                "too quick to be seen at any look",
+                Evidence { requests: 100, seconds: 5.0, busy_mean: 0.0, ..quiet },
+                Kind::Unknown,
+                "the 100 requests of the last 5 s left too little to see, 0.0 busy workers",
+            ),
         ];
         for (what, evidence, kind, part) in rows {
             let Verdict { kind: found, text, .. } = verdict(&evidence);
