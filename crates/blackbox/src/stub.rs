@@ -69,7 +69,21 @@ impl Visitor {
         self.held.len()
     }
 
-    /// The next head of a request without a body; `None` at the end.
+    /// The body behind a head that says how long it is; `None` when it does not come.
+    pub fn body(&mut self, head: &str) -> Option<String> {
+        let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+        let length = length.map_or(Some(0), |length| length.trim().parse().ok())?;
+        let mut bytes = [0; 4096];
+        while self.held.len() < length {
+            match self.stream.read(&mut bytes) {
+                Ok(0) | Err(_) => return None,
+                Ok(count) => self.held.extend_from_slice(&bytes[..count]),
+            }
+        }
+        String::from_utf8(self.held.drain(..length).collect()).ok()
+    }
+
+    /// The next head of a request; `None` at the end.
     pub fn request(&mut self) -> Option<String> {
         let mut bytes = [0; 4096];
         loop {

@@ -10,7 +10,7 @@ use std::process::Command;
 const ARROWS: &[(&str, &[&str])] = &[
     ("trivet", &["mpm", "server", "config", "runtime", "load"]),
     // Tools never see the server: a load generator must not share the faults that it looks for.
-    ("load", &["http1", "message", "runtime", "scoreboard", "tls"]),
+    ("load", &["http1", "message", "pattern", "runtime", "scoreboard", "tls"]),
     ("mpm", &["server", "runtime", "scoreboard", "config"]),
     (
         "server",

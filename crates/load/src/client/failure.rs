@@ -34,6 +34,8 @@ pub enum Failure {
     Status,
     /// The body has another length than the first one of its URL had.
     Length,
+    /// The answer is not as it should be.
+    Content,
     /// Redirected more often than a browser follows.
     Redirects,
     /// Anything else the system says.
@@ -56,7 +58,7 @@ impl Failed {
 
 impl Failure {
     /// Every kind, in the order of reports.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Refused,
         Self::Unreachable,
         Self::ConnectTimeout,
@@ -71,6 +73,7 @@ impl Failure {
         Self::Malformed,
         Self::Status,
         Self::Length,
+        Self::Content,
         Self::Redirects,
         Self::Other,
     ];
@@ -92,6 +95,7 @@ impl Failure {
             Self::Malformed => "answer is not HTTP",
             Self::Status => "unexpected status",
             Self::Length => "unexpected length",
+            Self::Content => "unexpected content",
             Self::Redirects => "too many redirects",
             Self::Other => "other",
         }
@@ -114,6 +118,7 @@ impl Failure {
             Self::Malformed => "malformed",
             Self::Status => "status",
             Self::Length => "length",
+            Self::Content => "content",
             Self::Redirects => "redirects",
             Self::Other => "other",
         }

@@ -70,7 +70,11 @@ impl Exit {
             Failure::Tls => Self::Tls,
             Failure::Redirects => Self::Redirects,
             Failure::NoDescriptor => Self::Descriptors,
-            Failure::NoPort | Failure::Status | Failure::Length | Failure::Other => Self::Other,
+            Failure::NoPort
+            | Failure::Status
+            | Failure::Length
+            | Failure::Content
+            | Failure::Other => Self::Other,
         }
     }
 }

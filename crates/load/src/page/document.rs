@@ -1,7 +1,7 @@
 //! What was found in a page or stylesheet, as requests that can be sent.
 
 use super::{Found, Kind, css, html};
-use crate::plan::{Entry, Statuses};
+use crate::plan::{Entry, Expect};
 use crate::url::Url;
 use std::rc::Rc;
 
@@ -31,9 +31,9 @@ impl Resource {
     /// What a page refers to: asked for as the page was, by GET, whatever status was wanted there.
     fn of_reference(of: &Entry, url: Url, kind: Kind) -> Self {
         let mut entry = of.redirected(url, 303);
-        entry.expect = None;
+        (entry.expect, entry.takes) = (None, Vec::new());
         if kind == Kind::Media {
-            entry.expect = Some(Statuses::of(&[200, 206]));
+            entry.expect = Some(Expect::of(&[200, 206]));
         }
         Self::new(entry, kind, 0, false)
     }

@@ -1,10 +1,11 @@
 //! URL files: siege's lines and some more words. What a line means as a request is in `request`.
 
-use super::request::{Draft, Entry, FORM, Options, Think};
-use super::statuses::Statuses;
+use super::expect::{Expect, Take};
+use super::request::{Draft, Entry, FORM, Options};
+use super::think::Think;
 use super::values::{Variables, is_name};
 use super::{ENTRIES_MAX, Plan};
-use crate::text::{Fault, duration, nearest};
+use crate::text::{Fault, nearest};
 use std::fmt;
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ const LINE_BYTES_MAX: usize = 64 * 1024;
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /// The words of indented lines.
-const WORDS: [&str; 3] = ["expect", "think", "weight"];
+const WORDS: [&str; 4] = ["expect", "take", "think", "weight"];
 
 /// Reads the requests of a URL file.
 ///
@@ -52,6 +53,8 @@ const WORDS: [&str; 3] = ["expect", "think", "weight"];
 /// 5 PUT http://$(HOST)/x @x.json      a weight and a method may come first; the file as it is
 ///   Content-Type: application/json    indented lines belong to the request above: fields,
 ///   expect=200,3xx think=0.5-2s       the statuses that are right, how long users wait after it
+///   expect status==200 && body~"Hi"   what the answer must be like (see [`super::expect`])
+///   take TOKEN=body~"token=(\\w+)"    a value for $(TOKEN) in requests below
 /// ```
 ///
 /// Blanks in a URL are sent as `%20`, and behind a blank `#` begins a comment. A file behind `@`
@@ -105,7 +108,8 @@ struct Current {
     bytes: Option<Arc<[u8]>>,
     content_type: &'static str,
     fields: Vec<(String, String)>,
-    expect: Option<Statuses>,
+    expect: Option<Expect>,
+    takes: Vec<Take>,
     think: Option<Think>,
 }
 
@@ -172,6 +176,7 @@ impl Reader<'_, '_> {
             content_type: FORM,
             fields: Vec::new(),
             expect: None,
+            takes: Vec::new(),
             think: None,
         };
         match body.strip_prefix(['<', '@']) {
@@ -202,6 +207,17 @@ impl Reader<'_, '_> {
     /// An indented line: a field, or words with `=`.
     fn more(&mut self, text: &str) -> Result<(), Fault> {
         let Some(current) = &mut self.current else { return Ok(()) };
+        match split_word(text) {
+            ("expect", conditions) => {
+                current.expect = Some(Expect::parse(conditions)?);
+                return Ok(());
+            }
+            ("take", taking) => {
+                current.takes.push(Take::parse(taking)?);
+                return Ok(());
+            }
+            _ => {}
+        }
         let end = text.find([':', '=']).unwrap_or(text.len());
         if text[end..].starts_with(':') {
             let (name, value) = (text[..end].to_owned(), text[end + 1..].trim().to_owned());
@@ -212,7 +228,7 @@ impl Reader<'_, '_> {
             let at = word.as_ptr().addr() - text.as_ptr().addr();
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
             match name {
-                "expect" => current.expect = Some(Statuses::parse(value)?),
+                "expect" => current.expect = Some(Expect::parse(value)?),
                 "think" => current.think = Some(Think::parse(value)?),
                 "weight" => current.weight = parse_weight(text, value)?,
                 _ => return Err(Fault::new(text, at, unknown_word(name))),
@@ -237,38 +253,19 @@ impl Reader<'_, '_> {
         };
         let mut entry = Entry::new(&draft, self.variables, self.options)?;
         (entry.weight, entry.think, entry.expect) = (current.weight, current.think, current.expect);
+        for take in &current.takes {
+            self.variables.define_taken(&take.name);
+        }
+        entry.takes = current.takes;
         self.entries.push(entry);
         Ok(())
-    }
-}
-
-impl Think {
-    /// Reads `1s`, or `0.5-2s`, where the unit is that of both unless each has its own.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
-        let read = |word: &str| match word.trim_end_matches(|c: char| c.is_ascii_alphabetic()) {
-            // Not waiting is a time to think, too.
-            "0" => Ok(0),
-            _ => duration(word),
-        };
-        let Some((from, to)) = text.split_once('-') else {
-            let ns = read(text)?;
-            return Ok(Self { from_ns: ns, to_ns: ns });
-        };
-        let unit = to.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let has_unit = from.ends_with(|c: char| c.is_ascii_alphabetic());
-        let from_ns = if has_unit { read(from)? } else { read(&format!("{from}{unit}"))? };
-        let to_ns = read(to)?;
-        if to_ns < from_ns {
-            return Err(Fault::new(text, 0, "the shorter time comes first"));
-        }
-        Ok(Self { from_ns, to_ns })
     }
 }
 
 fn unknown_word(name: &str) -> String {
     let near =
         nearest(name, &WORDS).map_or(String::new(), |near| format!("; did you mean {near}?"));
-    format!("a field with a colon, expect=, think= or weight= was expected{near}")
+    format!("a field with a colon, expect, take, think= or weight= was expected{near}")
 }
 
 /// Whether a line says nothing; `#{NAME}` begins a URL.

@@ -18,15 +18,19 @@
 //! ```
 
 pub mod cookies;
+pub mod expect;
 pub mod file;
 mod mix;
 pub mod replay;
 mod request;
 mod statuses;
+mod think;
 mod values;
 
-pub use request::{Body, Content, Draft, Entry, Options, Request, Think};
+pub use expect::{Expect, Take};
+pub use request::{Body, Content, Draft, Entry, Options, Request};
 pub use statuses::Statuses;
+pub use think::Think;
 pub use values::{Random, Text, Values, Variable, Variables};
 
 use crate::text::Fault;
@@ -44,6 +48,9 @@ pub enum Order {
     InTurn,
     /// By weight, at random: siege with `-i`.
     AtRandom,
+    /// One after the other, each user from the first on: where an answer gives what the next
+    /// request needs. Weights do not count.
+    AsWritten,
 }
 
 /// Requests and their order.
@@ -111,6 +118,11 @@ impl Plan {
         &self.entries
     }
 
+    /// Whether more of answers has to be seen than their statuses.
+    pub fn looks_inside(&self) -> bool {
+        self.entries.iter().any(Entry::looks_inside)
+    }
+
     /// The order.
     pub const fn order(&self) -> Order {
         self.order
@@ -126,6 +138,7 @@ impl Plan {
         let len = self.entries.len() as u64;
         match self.order {
             Order::InTurn => ((u64::from(cursor.user) + step % len) % len) as usize,
+            Order::AsWritten => (step % len) as usize,
             Order::Weighted => self.mix.at(cursor.user, step),
             Order::AtRandom => {
                 let number = cursor.random.below(self.sums.last().copied().unwrap_or(1));

@@ -3,8 +3,8 @@
 //! A line costs 16 bytes, 28 when it is finished; each different request is kept once, as its
 //! `Entry`. Lines whose request cannot be sent again are counted: a log does not hold bodies.
 
+use super::expect::Expect;
 use super::request::{Draft, Entry, Options};
-use super::statuses::Statuses;
 use super::values::Variables;
 use super::{ENTRIES_MAX, Plan};
 use crate::text::{SECOND_NS, shown_bytes};
@@ -157,8 +157,8 @@ impl Reader {
         }
         entry.expect = Some(match line.status {
             // The conditions and ranges that led to these are not in the log.
-            304 | 206 => Statuses::of(&[line.status, 200]),
-            status => Statuses::of(&[status]),
+            304 | 206 => Expect::of(&[line.status, 200]),
+            status => Expect::of(&[status]),
         });
         Ok(entry)
     }

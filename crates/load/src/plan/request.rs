@@ -1,7 +1,8 @@
 //! One request of a plan and its bytes: encoded once where nothing in it changes, else each time.
 
 use super::cookies::Cookies;
-use super::statuses::Statuses;
+use super::expect::{Expect, Take};
+use super::think::Think;
 use super::values::{Part, Text, Values, Variables, check_line};
 use crate::text::{Fault, base64};
 use crate::url::Url;
@@ -72,15 +73,6 @@ pub struct Request {
     pub body: Body,
 }
 
-/// How long a user waits before the next request, nanoseconds: evenly spread between the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Think {
-    /// The shortest.
-    pub from_ns: u64,
-    /// The longest.
-    pub to_ns: u64,
-}
-
 /// One request of a plan, with what is known about it.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -92,8 +84,10 @@ pub struct Entry {
     pub weight: u32,
     /// How long a user waits after it.
     pub think: Option<Think>,
-    /// Which statuses are right; `None` leaves that to the caller.
-    pub expect: Option<Statuses>,
+    /// What the answer must be like; `None` leaves that to the caller.
+    pub expect: Option<Expect>,
+    /// What is taken from it for later requests.
+    pub takes: Vec<Take>,
     request: Request,
     http10: bool,
     has_own_cookies: bool,
@@ -123,6 +117,14 @@ pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 /// Fields of which there is one, so that another of the name takes its place.
 const USUAL: [&str; 5] = ["host", "user-agent", "accept", "content-type", "connection"];
 
+impl Draft<'_> {
+    /// What is said of the type of the body.
+    fn body_type(&self) -> &str {
+        let is_type = |field: &&(String, String)| field.0.eq_ignore_ascii_case("content-type");
+        self.fields.iter().find(is_type).map_or(self.content_type, |field| &field.1)
+    }
+}
+
 impl Entry {
     /// Makes the request of a draft.
     pub fn new(draft: &Draft<'_>, variables: &Variables, options: &Options) -> Result<Self, Fault> {
@@ -131,8 +133,10 @@ impl Entry {
             (Some(bytes), _, _) | (None, None, Some(Content::Bytes(bytes))) => {
                 Body::Bytes(Arc::clone(bytes))
             }
-            (None, Some(text), _) => Body::Text(variables.text(text)?),
-            (None, None, Some(Content::Text(text))) => Body::Text(variables.text(text)?),
+            (None, Some(text), _) => Body::Text(variables.body(text, draft.body_type())?),
+            (None, None, Some(Content::Text(text))) => {
+                Body::Text(variables.body(text, draft.body_type())?)
+            }
             (None, None, None) => Body::None,
         };
         let named = if draft.method.is_empty() { &options.method } else { draft.method };
@@ -174,6 +178,7 @@ impl Entry {
             weight: 1,
             think: None,
             expect: None,
+            takes: Vec::new(),
             request: Request {
                 method: method.to_owned(),
                 target: Text::fixed(&url.target),
@@ -205,6 +210,7 @@ impl Entry {
             weight: 1,
             think: None,
             expect: None,
+            takes: Vec::new(),
             request,
             http10,
             has_own_cookies,
@@ -240,10 +246,18 @@ impl Entry {
         request.fields.retain(|field| is_kept(&field.0.to_ascii_lowercase()));
         request.fields.insert(0, ("Host".to_owned(), Text::fixed(&url.authority())));
         let options = Options { http10: self.http10, ..Options::default() };
-        let known = (self.weight, self.think, self.expect.clone());
-        let mut entry = Self::of_request(url, request, &options);
-        (entry.weight, entry.think, entry.expect) = known;
-        entry
+        Self {
+            weight: self.weight,
+            think: self.think,
+            expect: self.expect.clone(),
+            takes: self.takes.clone(),
+            ..Self::of_request(url, request, &options)
+        }
+    }
+
+    /// Whether more of the answer has to be seen than its status.
+    pub fn looks_inside(&self) -> bool {
+        !self.takes.is_empty() || self.expect.as_ref().is_some_and(Expect::looks_inside)
     }
 
     /// Method, target, fields and body.

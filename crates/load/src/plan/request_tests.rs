@@ -1,6 +1,7 @@
 //! Tests of requests: their bytes, their fields, and what cannot be one.
 
 use super::*;
+use crate::plan::Statuses;
 use crate::plan::cookies::Jar;
 use proptest::prelude::*;
 

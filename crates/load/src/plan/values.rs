@@ -3,6 +3,7 @@
 //! A value is a function of seed, user, request and variable: nothing is stored, runs can be
 //! repeated, and a variable that stands twice in a request has one value there.
 
+use super::request::FORM;
 use crate::text::{Fault, Scanner, nearest};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -22,12 +23,24 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Source {
     List(Vec<String>),
-    Alpha { min: u64, max: u64, count: u64 },
-    Number { min: u64, max: u64, count: u64 },
+    Alpha {
+        min: u64,
+        max: u64,
+        count: u64,
+    },
+    Number {
+        min: u64,
+        max: u64,
+        count: u64,
+    },
     Uuid,
     Udid,
     Request,
     User,
+    /// Taken from an answer before; written so that it fits, where it stands in a target or a form.
+    Taken {
+        is_encoded: bool,
+    },
 }
 
 /// A variable by name.
@@ -70,9 +83,21 @@ impl Variable {
     /// The same with values that fit a request target.
     fn for_target(variable: &Arc<Self>) -> Arc<Self> {
         match &variable.source {
+            Source::Taken { .. } => Self::encoded(variable),
             Source::List(items) => {
                 let items = items.iter().map(|item| crate::url::encoded(item)).collect();
                 Arc::new(Self { name: variable.name.clone(), source: Source::List(items) })
+            }
+            _ => Arc::clone(variable),
+        }
+    }
+
+    /// The same in a form. Values that were given are as whoever gave them wants them.
+    fn encoded(variable: &Arc<Self>) -> Arc<Self> {
+        match &variable.source {
+            Source::Taken { .. } => {
+                let source = Source::Taken { is_encoded: true };
+                Arc::new(Self { name: variable.name.clone(), source })
             }
             _ => Arc::clone(variable),
         }
@@ -102,6 +127,10 @@ impl Variable {
             }
             Source::Request => push_number(values.request, out),
             Source::User => push_number(u64::from(values.user), out),
+            Source::Taken { is_encoded } => match is_encoded {
+                true => push_encoded(values.taken(&self.name), out),
+                false => out.extend(values.taken(&self.name)),
+            },
         }
     }
 }
@@ -129,6 +158,17 @@ fn numbers(text: &str, inside: &str, most: u64) -> Result<(u64, u64, u64), Fault
         [min, max] if min <= max => Ok((min, max, u64::MAX)),
         [min, max, count] if min <= max && count > 0 => Ok((min, max, count)),
         _ => Err(Fault::new(text, 0, "[min,max] or [min,max,count] was expected")),
+    }
+}
+
+/// Everything but the unreserved letters of RFC 3986 section 2.3 as `%XX`.
+fn push_encoded(value: &[u8], out: &mut Vec<u8>) {
+    for byte in value {
+        match byte {
+            b'-' | b'.' | b'_' | b'~' => out.push(*byte),
+            byte if byte.is_ascii_alphanumeric() => out.push(*byte),
+            byte => out.extend(format!("%{byte:02X}").as_bytes()),
+        }
     }
 }
 
@@ -196,6 +236,14 @@ impl Variables {
         Ok(())
     }
 
+    /// Defines a name whose value is taken from an answer: it is empty before.
+    pub(crate) fn define_taken(&mut self, name: &str) {
+        self.constants.retain(|(known, _)| known != name);
+        self.variables.retain(|known| known.name != name);
+        let source = Source::Taken { is_encoded: false };
+        self.variables.push(Arc::new(Variable { name: name.to_owned(), source }));
+    }
+
     fn constant(&self, text: &str) -> Result<String, Fault> {
         match self.text(text)?.parts.as_slice() {
             [] => Ok(String::new()),
@@ -235,6 +283,14 @@ impl Variables {
         }
         out.parts.shrink_to_fit();
         Ok(out)
+    }
+
+    /// The text of a body of this type: in a form, which it is without one, what was taken from an
+    /// answer is encoded.
+    pub(crate) fn body(&self, text: &str, content_type: &str) -> Result<Text, Fault> {
+        let text = self.text(text)?;
+        let is_form = content_type.is_empty() || content_type.starts_with(FORM);
+        Ok(if is_form { text.for_form() } else { text })
     }
 
     fn push_named(&self, name: &str, out: &mut Text) -> Result<(), String> {
@@ -307,6 +363,16 @@ impl Text {
         out
     }
 
+    /// The same for a body that is a form.
+    pub(crate) fn for_form(mut self) -> Self {
+        for part in &mut self.parts {
+            if let Part::Variable(variable) = part {
+                *variable = Variable::encoded(variable);
+            }
+        }
+        self
+    }
+
     pub(crate) fn push_fixed(&mut self, more: &[u8]) {
         match self.parts.last_mut() {
             _ if more.is_empty() => {}
@@ -337,24 +403,43 @@ pub(crate) fn check_line(text: &str) -> Result<(), Fault> {
     }
 }
 
+/// Whether a value may stand in a head: it ends no line.
+pub(crate) fn is_of_head(value: &[u8]) -> bool {
+    !value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | b'\0'))
+}
+
 /// What the variables of one request depend on.
 #[derive(Clone, Debug)]
 pub struct Values {
     seed: u64,
     user: u32,
     request: u64,
+    /// What was taken from answers to this user.
+    taken: Vec<(Arc<str>, Vec<u8>)>,
     pub(crate) scratch: Vec<u8>,
 }
 
 impl Values {
     /// Those of the first request of a user.
     pub const fn new(seed: u64, user: u32) -> Self {
-        Self { seed, user, request: 1, scratch: Vec::new() }
+        Self { seed, user, request: 1, taken: Vec::new(), scratch: Vec::new() }
     }
 
     /// Goes on to the next request of the user.
     pub const fn advance(&mut self) {
         self.request += 1;
+    }
+
+    /// From now on this is the value of a name.
+    pub(crate) fn take(&mut self, name: &Arc<str>, value: Vec<u8>) {
+        match self.taken.iter_mut().find(|row| row.0 == *name) {
+            Some(row) => row.1 = value,
+            None => self.taken.push((name.clone(), value)),
+        }
+    }
+
+    fn taken(&self, name: &str) -> &[u8] {
+        self.taken.iter().find(|row| &*row.0 == name).map_or(&[], |row| &row.1)
     }
 
     fn random_of(&self, name: &str) -> Random {

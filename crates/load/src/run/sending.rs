@@ -144,10 +144,8 @@ impl Ledger<'_> {
 
     fn fault(&self, answer: &Answer) -> Option<Failure> {
         let (shared, options) = (&self.worker.shared, &self.worker.shared.options);
-        let is_wanted = match &self.entry.expect {
-            Some(statuses) => statuses.has(answer.status),
-            None => answer.status < 400 || !options.faults_statuses,
-        };
+        let allowed = self.entry.expect.as_ref().and_then(|expect| expect.allows(answer.status));
+        let is_wanted = allowed.unwrap_or(answer.status < 400 || !options.faults_statuses);
         if !is_wanted {
             return Some(Failure::Status);
         }
@@ -244,7 +242,10 @@ impl User {
         if missing > 1 {
             worker.set_missing(self.id, missing);
         }
-        let capture = self.capture.as_deref_mut();
+        let mut capture = self.capture.as_deref_mut();
+        if let Some(capture) = &mut capture {
+            capture.body.clear(); // of an attempt before
+        }
         let line = self.lines.at(place);
         let result = ledger.exchange(line, &asking, &mut self.timer, capture).await;
         let Ledger { answers, last, sent_bytes: unanswered_bytes, .. } = ledger;

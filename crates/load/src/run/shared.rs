@@ -36,6 +36,8 @@ pub(crate) struct Shared {
     /// The beginning on the precise clock.
     pub(crate) begun_ns: u64,
     tickets: AtomicU64,
+    /// More of answers is to be seen than their statuses.
+    pub(crate) looks_inside: bool,
     /// Tickets that a thread may take at once.
     lot_max: u64,
     is_stopping: AtomicBool,
@@ -68,6 +70,7 @@ impl Shared {
             tickets: AtomicU64::new(options.requests.unwrap_or(u64::MAX)),
             // Where users come and go a thread may have none for what it has taken.
             lot_max: if pacer.next_change(0).is_none() { LOT } else { 1 },
+            looks_inside: plan.looks_inside(),
             lengths: plan.entries().iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
             agreed: OnceLock::new(),
             fell_back: AtomicBool::new(false),

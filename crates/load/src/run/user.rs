@@ -7,6 +7,7 @@ use super::worker::Worker;
 use super::{Hears, REDIRECTS_MAX};
 use crate::client::{Answer, Capture, Failed, Failure};
 use crate::plan::cookies::{Cookies, Jar};
+use crate::plan::expect::{SEEN_BYTES_MAX, Seen};
 use crate::plan::{Cursor, Entry};
 use crate::recorder::First;
 use http1::{AnswerParser, HeadLimits, Progress};
@@ -47,7 +48,9 @@ impl User {
         let hears = !matches!(options.hears, Hears::Nothing);
         let hears_all = matches!(options.hears, Hears::Every(_));
         let body_limit = if hears_all { HEARD_BYTES } else { 0 };
-        let looks = options.follows || options.keeps_cookies || hears;
+        let looks_inside = worker.shared.looks_inside;
+        let body_limit = if looks_inside { SEEN_BYTES_MAX } else { body_limit };
+        let looks = options.follows || options.keeps_cookies || hears || looks_inside;
         Self {
             cursor: Cursor::new(options.seed, id),
             worker: worker.clone(),
@@ -98,6 +101,7 @@ impl User {
         {
             self.hear(&answer);
             asked = self.look_at(&mut turn, answer).await;
+            asked = asked.and_then(|answer| self.judge(turn.entry, answer));
         }
         match asked {
             Ok(_) => self.refusals = 0,
@@ -121,9 +125,38 @@ impl User {
             }
         }
         let options = &shared.options;
-        if matches!(options.hears, Hears::FirstHead) && !options.follows && !options.keeps_cookies {
+        let looks_on = options.follows || options.keeps_cookies || shared.looks_inside;
+        if matches!(options.hears, Hears::FirstHead) && !looks_on {
             self.capture = None;
         }
+    }
+
+    /// Sees whether an answer is what it should be, and takes from it what later requests need.
+    fn judge(&mut self, entry: &Entry, answer: Answer) -> Result<Answer, Failed> {
+        let Some(capture) = self.capture.as_deref().filter(|_| entry.looks_inside()) else {
+            return Ok(answer);
+        };
+        let seen = Seen {
+            status: answer.status,
+            head: &capture.head,
+            body: &capture.body,
+            body_bytes: answer.body_bytes,
+        };
+        // A wrong status is a failure already, and explains all others.
+        let expect = entry.expect.as_ref();
+        let is_wrong = expect.and_then(|expect| expect.allows(seen.status)) == Some(false);
+        let unlike = |text: String| Failed { failure: Failure::Content, text };
+        if is_wrong {
+            return Ok(answer);
+        }
+        if let Some(broken) = expect.and_then(|expect| expect.broken(&seen)) {
+            return Err(unlike(broken.to_owned()));
+        }
+        for take in &entry.takes {
+            let value = take.from(&seen).map_err(unlike)?;
+            self.cursor.values.take(&take.name, value);
+        }
+        Ok(answer)
     }
 
     /// Does what a browser does with an answer: keeps its cookies, goes where it says. The turn
@@ -230,7 +263,7 @@ impl User {
         if !self.worker.counts(turn.came_ns) {
             return;
         }
-        if failed.failure == Failure::Redirects {
+        if matches!(failed.failure, Failure::Redirects | Failure::Content) {
             self.worker.fault_answer(turn.entry_index, turn.intended_ns, failed);
         } else {
             self.worker.write_off(turn.entry_index, turn.intended_ns, failed);

@@ -302,8 +302,10 @@ impl Visit {
         let is_wanted = match &resource.entry.expect {
             _ if is_conditional && answer.status == 304 => true,
             _ if is_redirect(answer.status) => true,
-            Some(statuses) => statuses.has(answer.status),
-            None => answer.status < 400 || !worker.shared.options.faults_statuses,
+            expect => {
+                let allowed = expect.as_ref().and_then(|expect| expect.allows(answer.status));
+                allowed.unwrap_or(answer.status < 400 || !worker.shared.options.faults_statuses)
+            }
         };
         let fault = (!is_wanted).then_some(Failure::Status);
         let counts = worker.counts(self.intended_ns);

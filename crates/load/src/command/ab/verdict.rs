@@ -35,9 +35,11 @@ impl Part {
             | Failure::NoDescriptor
             | Failure::NoPort => Self::Connect,
             Failure::Closed | Failure::Truncated | Failure::Length => Self::Length,
-            Failure::Timeout | Failure::Malformed | Failure::Status | Failure::Redirects => {
-                Self::Exceptions
-            }
+            Failure::Timeout
+            | Failure::Malformed
+            | Failure::Status
+            | Failure::Content
+            | Failure::Redirects => Self::Exceptions,
         }
     }
 

@@ -106,6 +106,11 @@ impl Draft {
             of_one_run("--fail-if", text, condition)?;
         }
         let (plan, recorded) = self.what.plan(words, self.options.keeps_alive)?;
+        if plan.looks_inside() && (self.options.pipeline > 1 || self.options.visits.is_some()) {
+            let text = "--pipeline and --page look at statuses only: nothing else can be expected \
+                        of answers, nor taken from them";
+            return Err(usage(text));
+        }
         let wish = self.wish(recorded.is_some())?;
         if self.files.iter().any(|row| row.0.is_of_levels()) && !(wish.is_some() || self.changes())
         {

@@ -6,7 +6,7 @@ use super::files::{CSV, Form, HAR, HDR, HTML, LEVELS, SAVED};
 use super::security;
 use crate::observe;
 use crate::pattern::Kind;
-use crate::plan::{Statuses, Think};
+use crate::plan::{Expect, Think};
 use crate::text::duration;
 use crate::threshold::Condition;
 
@@ -76,10 +76,10 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
             Row {
                 short: None,
                 long: "expect",
-                value: "STATUS,...",
-                help: "statuses that are right: 200,3xx (default: all below 400)",
+                value: "WHAT",
+                help: "200,3xx, or 'status==200 && body~\"Welcome\"' (default: below 400)",
                 apply: |draft, value| {
-                    draft.what.expect = Some(Statuses::parse(value).map_err(text)?);
+                    draft.what.expect = Some(Expect::parse(value).map_err(text)?);
                     Ok(())
                 },
             },

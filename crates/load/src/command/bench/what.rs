@@ -4,7 +4,7 @@ use super::super::Exit;
 use super::draft::{Fault, usage};
 use crate::pacer::Pacer;
 use crate::plan::replay::Reader;
-use crate::plan::{self, Content, Entry, Order, Plan, Statuses, Variables};
+use crate::plan::{self, Content, Entry, Expect, Order, Plan, Variables};
 use crate::url::Url;
 use std::cell::OnceCell;
 use std::fs::File;
@@ -28,7 +28,7 @@ pub(super) struct What {
     pub(super) files: Vec<String>,
     /// Values for names, as they stand in URL files.
     pub(super) variables: Vec<(String, String)>,
-    pub(super) expect: Option<Statuses>,
+    pub(super) expect: Option<Expect>,
     pub(super) user_agent: Option<String>,
     pub(super) is_random: bool,
     pub(super) http10: bool,
@@ -73,7 +73,15 @@ impl What {
         if entries.is_empty() {
             return Err(usage("no URL to send requests to\ntry: trivet bench --help"));
         }
-        let order = if self.is_random { Order::AtRandom } else { Order::Weighted };
+        let takes = entries.iter().any(|entry| !entry.takes.is_empty());
+        let order = match (self.is_random, takes) {
+            (true, true) => {
+                return Err(usage("-i: what is taken from an answer is for the request behind it"));
+            }
+            (true, false) => Order::AtRandom,
+            (false, true) => Order::AsWritten,
+            (false, false) => Order::Weighted,
+        };
         Ok((Plan::new(entries, order).map_err(usage)?, None))
     }
 

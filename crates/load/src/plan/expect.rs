@@ -1,0 +1,342 @@
+//! What an answer must be like, and values that are taken from it for later requests.
+//!
+//! ```text
+//! 200,3xx                                        statuses alone
+//! status==200 && body~"Welcome" && body!~"Error"
+//! header(Content-Type)~"^text/html" && bytes>=1000
+//! ```
+//!
+//! All conditions must hold. `~` is a regular expression (PCRE2), `==` is the whole. A text may
+//! stand in quotes, where `\"` is a quote and every other backslash is itself.
+
+use super::statuses::Statuses;
+use super::values::{is_name, is_of_head};
+use crate::text::{Fault, Scanner};
+use http1::{AnswerParser, HeadLimits, Progress};
+use pattern::{Flags, Regex};
+use std::sync::Arc;
+
+/// Bytes of a body that conditions see.
+pub const SEEN_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of a value that is taken: more would not fit into a head.
+const TAKEN_BYTES_MAX: usize = 8 << 10;
+
+/// What an answer must be like.
+#[derive(Clone, Debug)]
+pub struct Expect {
+    conditions: Arc<[Condition]>,
+}
+
+#[derive(Debug)]
+struct Condition {
+    /// As it was written.
+    text: String,
+    is_negated: bool,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    Status(Statuses),
+    Bytes(Compared, u64),
+    Text(Place, Test),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Compared {
+    Equal,
+    Less,
+    LessOrEqual,
+    More,
+    MoreOrEqual,
+}
+
+/// Where a text stands.
+#[derive(Clone, Debug)]
+enum Place {
+    Body,
+    /// The first field of this name, which is in small letters.
+    Header(String),
+}
+
+#[derive(Debug)]
+enum Test {
+    Is(String),
+    Matches(Regex),
+}
+
+/// A value that later requests of the same user have.
+#[derive(Clone, Debug)]
+pub struct Take {
+    /// The name for it.
+    pub name: Arc<str>,
+    place: Place,
+    regex: Arc<Regex>,
+}
+
+/// What there is of an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// Its status.
+    pub status: u16,
+    /// Its head, as it came.
+    pub head: &'a [u8],
+    /// Its body, or the first [`SEEN_BYTES_MAX`] of it.
+    pub body: &'a [u8],
+    /// How long its body is.
+    pub body_bytes: u64,
+}
+
+impl Expect {
+    /// These statuses and no others.
+    pub fn of(statuses: &[u16]) -> Self {
+        Self::of_statuses(Statuses::of(statuses), String::new())
+    }
+
+    fn of_statuses(statuses: Statuses, text: String) -> Self {
+        let condition = Condition { text, is_negated: false, what: What::Status(statuses) };
+        Self { conditions: Arc::new([condition]) }
+    }
+
+    /// Reads a list of statuses, or conditions.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        if !text.contains(['=', '~', '<', '>', '!']) {
+            return Ok(Self::of_statuses(Statuses::parse(text)?, text.to_owned()));
+        }
+        let mut scanner = Scanner::new(text);
+        let mut conditions = Vec::new();
+        loop {
+            scanner.skip_blanks();
+            conditions.push(condition(&mut scanner)?);
+            scanner.skip_blanks();
+            if scanner.is_at_end() {
+                return Ok(Self { conditions: conditions.into() });
+            }
+            if !scanner.eat("&&") {
+                return Err(scanner.fault("&& was expected"));
+            }
+        }
+    }
+
+    /// Whether a status is right; `None` if nothing is said of statuses.
+    pub fn allows(&self, status: u16) -> Option<bool> {
+        let of_status = self.conditions.iter().filter_map(|condition| match &condition.what {
+            What::Status(statuses) => Some(statuses.has(status) != condition.is_negated),
+            _ => None,
+        });
+        of_status.reduce(|one, other| one && other)
+    }
+
+    /// Whether more than the status has to be seen.
+    pub fn looks_inside(&self) -> bool {
+        !self.conditions.iter().all(|condition| matches!(condition.what, What::Status(_)))
+    }
+
+    /// The first condition that does not hold, as it was written.
+    pub fn broken(&self, seen: &Seen<'_>) -> Option<&str> {
+        let broken = self.conditions.iter().find(|condition| !condition.holds(seen));
+        broken.map(|condition| condition.text.as_str())
+    }
+}
+
+impl Condition {
+    fn holds(&self, seen: &Seen<'_>) -> bool {
+        let is_so = match &self.what {
+            What::Status(statuses) => statuses.has(seen.status),
+            What::Bytes(compared, bytes) => compared.holds(seen.body_bytes, *bytes),
+            What::Text(place, test) => place.text(seen).is_some_and(|text| test.holds(&text)),
+        };
+        is_so != self.is_negated
+    }
+}
+
+impl Compared {
+    fn holds(self, one: u64, other: u64) -> bool {
+        match self {
+            Self::Equal => one == other,
+            Self::Less => one < other,
+            Self::LessOrEqual => one <= other,
+            Self::More => one > other,
+            Self::MoreOrEqual => one >= other,
+        }
+    }
+}
+
+impl Place {
+    fn text<'a>(&self, seen: &Seen<'a>) -> Option<std::borrow::Cow<'a, [u8]>> {
+        match self {
+            Self::Body => Some(seen.body.into()),
+            Self::Header(name) => field(seen.head, name).map(Into::into),
+        }
+    }
+}
+
+/// The value of a field of a head.
+fn field(head: &[u8], name: &str) -> Option<Vec<u8>> {
+    let mut parser = AnswerParser::new();
+    let limits = HeadLimits { fields: 1000, ..HeadLimits::default() };
+    let Ok(Progress::Complete { .. }) = parser.advance(head, &limits) else { return None };
+    parser.answer(head).get_by_name(name.as_bytes()).map(<[u8]>::to_vec)
+}
+
+impl Test {
+    fn holds(&self, text: &[u8]) -> bool {
+        match self {
+            Self::Is(whole) => text == whole.as_bytes(),
+            // What takes too long to find out is not there.
+            Self::Matches(regex) => regex.is_match(text).unwrap_or(false),
+        }
+    }
+}
+
+impl Take {
+    /// Reads `NAME=body~"PATTERN"` or `NAME=header(FIELD)~"PATTERN"`: the value is what the first
+    /// group of the pattern matches, or all of the pattern without one.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        let mut scanner = Scanner::new(text);
+        let name = scanner.take_while(|c| c != '=').trim();
+        if !is_name(name) {
+            return Err(Fault::new(text, 0, "NAME=body~\"PATTERN\" was expected"));
+        }
+        scanner.eat("=");
+        scanner.skip_blanks();
+        let at = scanner.clone();
+        let place = place(&mut scanner)?;
+        scanner.skip_blanks();
+        let Some(place) = place.filter(|_| scanner.eat("~")) else {
+            return Err(at.fault("body~\"PATTERN\" or header(NAME)~\"PATTERN\" was expected"));
+        };
+        let regex = Arc::new(regex(&mut scanner)?);
+        scanner.skip_blanks();
+        match scanner.is_at_end() {
+            true => Ok(Self { name: name.into(), place, regex }),
+            false => Err(scanner.fault("nothing more was expected")),
+        }
+    }
+
+    /// The value in an answer, or why there is none.
+    ///
+    /// # Errors
+    /// That the pattern is not there, or what it matches cannot be sent.
+    pub fn from(&self, seen: &Seen<'_>) -> Result<Vec<u8>, String> {
+        let text = self.place.text(seen).unwrap_or_default();
+        let captures = self.regex.captures(&text).ok().flatten();
+        let range = captures.and_then(|captures| captures.get(1).or(captures.get(0)));
+        let value = range.and_then(|range| text.get(range));
+        let value = value.ok_or_else(|| format!("nothing to take for {}", self.name))?;
+        match value.len() <= TAKEN_BYTES_MAX && is_of_head(value) {
+            true => Ok(value.to_vec()),
+            false => Err(format!("what there is for {} cannot be sent", self.name)),
+        }
+    }
+}
+
+/// `NAME OPERATOR VALUE`.
+fn condition(scanner: &mut Scanner<'_>) -> Result<Condition, Fault> {
+    let start = scanner.clone();
+    let what = match place(scanner)? {
+        Some(place) => Left::Text(place),
+        None if scanner.eat("status") => Left::Status,
+        None if scanner.eat("bytes") => Left::Bytes,
+        None => return Err(start.fault("status, bytes, body or header(NAME) was expected")),
+    };
+    scanner.skip_blanks();
+    let at = scanner.clone();
+    let operators = ["==", "!=", "!~", "~", "<=", ">=", "<", ">"];
+    let operator = operators.into_iter().find(|operator| scanner.eat(operator)).unwrap_or("");
+    scanner.skip_blanks();
+    let is_negated = operator.starts_with('!');
+    let what = match (what, operator) {
+        (Left::Status, "==" | "!=") => What::Status(statuses(scanner)?),
+        (Left::Bytes, "==" | "!=") => What::Bytes(Compared::Equal, whole(scanner)?),
+        (Left::Bytes, "<") => What::Bytes(Compared::Less, whole(scanner)?),
+        (Left::Bytes, "<=") => What::Bytes(Compared::LessOrEqual, whole(scanner)?),
+        (Left::Bytes, ">") => What::Bytes(Compared::More, whole(scanner)?),
+        (Left::Bytes, ">=") => What::Bytes(Compared::MoreOrEqual, whole(scanner)?),
+        (Left::Text(place), "~" | "!~") => What::Text(place, Test::Matches(regex(scanner)?)),
+        (Left::Text(place), "==" | "!=") => What::Text(place, Test::Is(value(scanner)?)),
+        (Left::Status, _) => return Err(at.fault("== or != was expected")),
+        (Left::Bytes, _) => return Err(at.fault("one of == != < <= > >= was expected")),
+        (Left::Text(_), _) => return Err(at.fault("one of ~ !~ == != was expected")),
+    };
+    let text = start.text[start.at..scanner.at].trim_end().to_owned();
+    Ok(Condition { text, is_negated, what })
+}
+
+/// What stands on the left.
+enum Left {
+    Status,
+    Bytes,
+    Text(Place),
+}
+
+fn place(scanner: &mut Scanner<'_>) -> Result<Option<Place>, Fault> {
+    if scanner.eat("body") {
+        return Ok(Some(Place::Body));
+    }
+    if !scanner.eat("header(") {
+        return Ok(None);
+    }
+    let name = scanner.take_while(|c| c != ')').trim().to_ascii_lowercase();
+    match !name.is_empty() && scanner.eat(")") {
+        true => Ok(Some(Place::Header(name))),
+        false => Err(scanner.fault("the name of a field and ) were expected")),
+    }
+}
+
+fn statuses(scanner: &mut Scanner<'_>) -> Result<Statuses, Fault> {
+    let at = scanner.at;
+    let list = scanner.take_while(|c| c.is_ascii_alphanumeric() || c == ',' || c == '-');
+    Statuses::parse(list).map_err(|fault| Fault::new(scanner.text, at + fault.at, fault.what))
+}
+
+fn whole(scanner: &mut Scanner<'_>) -> Result<u64, Fault> {
+    let at = scanner.clone();
+    let digits = scanner.take_while(|c| c.is_ascii_digit());
+    digits.parse().map_err(|_| at.fault("a number of bytes was expected"))
+}
+
+fn regex(scanner: &mut Scanner<'_>) -> Result<Regex, Fault> {
+    let at = scanner.clone();
+    let pattern = value(scanner)?;
+    Regex::new(&pattern, Flags::default()).map_err(|error| at.fault(error.message()))
+}
+
+/// A word, or a text in quotes.
+fn value(scanner: &mut Scanner<'_>) -> Result<String, Fault> {
+    let start = scanner.clone();
+    if !scanner.eat("\"") {
+        let word = scanner.take_while(|c| !c.is_ascii_whitespace() && c != '&');
+        return match word {
+            "" => Err(start.fault("a text was expected")),
+            word => Ok(word.to_owned()),
+        };
+    }
+    let mut text = String::new();
+    loop {
+        text.push_str(scanner.take_while(|c| c != '"' && c != '\\'));
+        if scanner.eat("\\\"") {
+            text.push('"');
+        } else if scanner.eat("\\\\") {
+            // To a pattern two of them are one; they must not hide a quote behind them.
+            text.push_str("\\\\");
+        } else if scanner.eat("\\") {
+            text.push('\\');
+        } else if scanner.eat("\"") {
+            return Ok(text);
+        } else {
+            return Err(start.fault("the quote has no end"));
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "expect_tests.rs"]
+mod tests;
