@@ -66,11 +66,21 @@ pub fn descriptors(pid: i32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }
 
-/// The CPU time that a process's threads have used, in nanoseconds (schedstats of the kernel).
+/// The CPU time that a process has used, threads that have ended included, in nanoseconds; 0 when it
+/// is gone.
 pub fn cpu_ns(pid: i32) -> u64 {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
-    let texts = threads.filter_map(|it| fs::read_to_string(it.ok()?.path().join("schedstat")).ok());
-    texts.filter_map(|text| text.split(' ').next()?.parse::<u64>().ok()).sum()
+    let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: both calls write to what they are given, which lives until they return.
+    let is_known = unsafe {
+        let mut clock = 0;
+        libc::clock_getcpuclockid(pid, &raw mut clock) == 0
+            && libc::clock_gettime(clock, &raw mut used) == 0
+    };
+    if is_known {
+        used.tv_sec.cast_unsigned() * 1_000_000_000 + used.tv_nsec.cast_unsigned()
+    } else {
+        0
+    }
 }
 
 /// The memory that a process has for itself, and its share of what it has with others, in bytes;

@@ -249,6 +249,11 @@ fn growing_load(mpm: Mpm, limit_mb: u64, request_mb: u64) {
     if mpm == Mpm::Event {
         server.assert_none_died(&children);
     }
+    // On busy processors many requests have begun and taken nothing yet.
+    let measured = told.iter().rfind(|told| told.is_measured);
+    if let Some(told) = measured.filter(|_| mpm == Mpm::Worker && limit_mb >= 256) {
+        assert!(told.worker_mb >= request_mb as f64 * 0.9, "{told:?}: {}", server.error_text());
+    }
 }
 
 fn a_cgroup_of_64_mb_is_used_and_nobody_killed(mpm: Mpm) {
