@@ -66,8 +66,8 @@ pub fn descriptors(pid: i32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }
 
-/// The CPU time that a process has used, threads that have ended included, in nanoseconds; 0 when it
-/// is gone.
+/// The CPU time that a process has used, threads that have ended included, in nanoseconds; 0 when
+/// it is gone.
 pub fn cpu_ns(pid: i32) -> u64 {
     let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: both calls write to what they are given, which lives until they return.
