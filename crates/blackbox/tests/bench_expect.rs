@@ -112,6 +112,41 @@ fn an_answer_without_the_value_is_a_failure() {
 }
 
 #[test]
+fn an_answer_fails_once_whatever_is_wrong_with_it() {
+    let stub = Stub::answering(b"HTTP/1.1 500 Broken\r\nContent-Length: 2\r\n\r\nno");
+    for condition in ["body~\"Welcome\"", "bytes>100", "status==200 && body~x"] {
+        let figures = measure(&["-n", "10", "--expect", condition, &stub.url()]);
+        let of = |name: &str| number(&figures, name);
+        assert_eq!((of("summary.errors"), of("summary.errors_by_kind.status")), (10.0, 10.0));
+        assert_eq!(of("summary.rate"), 0.0, "{condition}: {figures}");
+    }
+}
+
+#[test]
+fn behind_redirects_the_last_answer_is_judged() {
+    let stub = Stub::start(|visitor| {
+        while let Some(head) = visitor.request() {
+            let answer: &[u8] = match head.starts_with("GET /end") {
+                true => b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nWelcome",
+                false => b"HTTP/1.1 302 Found\r\nLocation: /end\r\nContent-Length: 0\r\n\r\n",
+            };
+            if visitor.stream.write_all(answer).is_err() {
+                return;
+            }
+        }
+    });
+    for (condition, errors) in [
+        ("200", 0.0),
+        ("status==200 && body~Welcome", 0.0),
+        ("status==200 && body~Goodbye", 5.0),
+        ("404", 5.0),
+    ] {
+        let figures = measure(&["-c", "1", "-n", "5", "-L", "--expect", condition, &stub.url()]);
+        assert_eq!(number(&figures, "summary.errors"), errors, "{condition}: {figures}");
+    }
+}
+
+#[test]
 fn what_does_not_go_together_is_said() {
     for (words, part) in [
         (&["--expect", "body~a", "--page"][..], "--pipeline and --page look at statuses only"),

@@ -155,7 +155,11 @@ impl<K: Ord + Clone> Broker<K> {
 
     /// Requests that wait where there may be no more processes.
     pub(crate) fn without_room(&self) -> usize {
-        if self.processes.len() < self.processes_max { 0 } else { self.waiting.len() }
+        if self.processes.len() < self.processes_max {
+            return 0;
+        }
+        let is_starting = |process: &&Process| matches!(process.state, State::Starting);
+        self.waiting.len().saturating_sub(self.processes.values().filter(is_starting).count())
     }
 
     /// A request needs a process of `class`.

@@ -136,6 +136,13 @@ impl Expect {
         !self.conditions.iter().all(|condition| matches!(condition.what, What::Status(_)))
     }
 
+    /// Whether what the body says has to be seen.
+    pub(crate) fn looks_at_body(&self) -> bool {
+        let is_of_body =
+            |condition: &Condition| matches!(condition.what, What::Text(Place::Body, _));
+        self.conditions.iter().any(is_of_body)
+    }
+
     /// The first condition that does not hold, as it was written.
     pub fn broken(&self, seen: &Seen<'_>) -> Option<&str> {
         let broken = self.conditions.iter().find(|condition| !condition.holds(seen));
@@ -146,11 +153,14 @@ impl Expect {
 impl Condition {
     fn holds(&self, seen: &Seen<'_>) -> bool {
         let is_so = match &self.what {
-            What::Status(statuses) => statuses.has(seen.status),
-            What::Bytes(compared, bytes) => compared.holds(seen.body_bytes, *bytes),
-            What::Text(place, test) => place.text(seen).is_some_and(|text| test.holds(&text)),
+            What::Status(statuses) => Some(statuses.has(seen.status)),
+            What::Bytes(compared, bytes) => Some(compared.holds(seen.body_bytes, *bytes)),
+            What::Text(place, test) => match place.text(seen) {
+                Some(text) => test.holds(&text),
+                None => Some(false),
+            },
         };
-        is_so != self.is_negated
+        is_so.is_some_and(|is_so| is_so != self.is_negated)
     }
 }
 
@@ -184,11 +194,11 @@ fn field(head: &[u8], name: &str) -> Option<Vec<u8>> {
 }
 
 impl Test {
-    fn holds(&self, text: &[u8]) -> bool {
+    /// `None` where it takes too long to find out: then nobody can say that it is as it should be.
+    fn holds(&self, text: &[u8]) -> Option<bool> {
         match self {
-            Self::Is(whole) => text == whole.as_bytes(),
-            // What takes too long to find out is not there.
-            Self::Matches(regex) => regex.is_match(text).unwrap_or(false),
+            Self::Is(whole) => Some(text == whole.as_bytes()),
+            Self::Matches(regex) => regex.is_match(text).ok(),
         }
     }
 }
@@ -219,6 +229,11 @@ impl Take {
             true => Ok(Self { name: name.into(), place, regex }),
             false => Err(scanner.fault("nothing more was expected")),
         }
+    }
+
+    /// Whether it is taken from the body.
+    pub(crate) fn looks_at_body(&self) -> bool {
+        matches!(self.place, Place::Body)
     }
 
     /// The value in an answer, or why there is none.

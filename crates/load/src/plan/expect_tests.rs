@@ -39,6 +39,14 @@ fn conditions_hold_or_say_which_does_not() {
 }
 
 #[test]
+fn what_takes_too_long_to_find_out_is_not_as_it_should_be() {
+    let body = "ab".repeat(500_000) + "Error";
+    for text in ["body~\"^(a|b)*Error\"", "body!~\"^(a|b)*Error\""] {
+        assert_eq!(Expect::parse(text).unwrap().broken(&seen(200, &body)), Some(text));
+    }
+}
+
+#[test]
 fn statuses_are_judged_by_themselves() {
     let of = |text: &str, status| Expect::parse(text).unwrap().allows(status);
     assert_eq!([of("200,3xx", 304), of("200,3xx", 404)], [Some(true), Some(false)]);

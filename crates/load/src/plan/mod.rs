@@ -123,6 +123,11 @@ impl Plan {
         self.entries.iter().any(Entry::looks_inside)
     }
 
+    /// Whether contents have to be seen.
+    pub fn looks_at_bodies(&self) -> bool {
+        self.entries.iter().any(Entry::looks_at_body)
+    }
+
     /// The order.
     pub const fn order(&self) -> Order {
         self.order

@@ -321,7 +321,7 @@ impl Summary {
             late: total.late,
             slipped: total.slipped,
             elapsed_s,
-            rate: rate(total.answers - total.faulty_answers),
+            rate: rate(total.answers.saturating_sub(total.faulty_answers)),
             received_bytes: total.received_bytes,
             body_bytes: total.body_bytes,
             sent_bytes: total.sent_bytes,

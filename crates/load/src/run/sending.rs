@@ -144,9 +144,9 @@ impl Ledger<'_> {
 
     fn fault(&self, answer: &Answer) -> Option<Failure> {
         let (shared, options) = (&self.worker.shared, &self.worker.shared.options);
-        let allowed = self.entry.expect.as_ref().and_then(|expect| expect.allows(answer.status));
-        let is_wanted = allowed.unwrap_or(answer.status < 400 || !options.faults_statuses);
-        if !is_wanted {
+        // Of redirects that are followed it is the last answer that is judged.
+        let is_followed = options.follows && is_redirect(answer.status);
+        if !is_followed && !self.worker.allows(self.entry, answer.status) {
             return Some(Failure::Status);
         }
         let is_as_long = !options.same_length
@@ -271,6 +271,14 @@ impl User {
             self.write_off(turn, Failed { failure, text: failed.text.clone() });
         }
         failed
+    }
+}
+
+impl Worker {
+    /// Whether a status is right for an entry.
+    pub(super) fn allows(&self, entry: &Entry, status: u16) -> bool {
+        let allowed = entry.expect.as_ref().and_then(|expect| expect.allows(status));
+        allowed.unwrap_or(status < 400 || !self.shared.options.faults_statuses)
     }
 }
 

@@ -23,6 +23,13 @@ const UNKNOWN: u64 = u64::MAX;
 #[repr(align(64))]
 struct Progress(AtomicU64);
 
+/// Whether more of answers is to be seen than their statuses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Looks {
+    pub(crate) inside: bool,
+    pub(crate) at_bodies: bool,
+}
+
 /// A run, as all of its threads see it.
 pub(crate) struct Shared {
     pub(crate) plan: Plan,
@@ -36,8 +43,7 @@ pub(crate) struct Shared {
     /// The beginning on the precise clock.
     pub(crate) begun_ns: u64,
     tickets: AtomicU64,
-    /// More of answers is to be seen than their statuses.
-    pub(crate) looks_inside: bool,
+    pub(crate) plan_looks: Looks,
     /// Tickets that a thread may take at once.
     lot_max: u64,
     is_stopping: AtomicBool,
@@ -70,7 +76,7 @@ impl Shared {
             tickets: AtomicU64::new(options.requests.unwrap_or(u64::MAX)),
             // Where users come and go a thread may have none for what it has taken.
             lot_max: if pacer.next_change(0).is_none() { LOT } else { 1 },
-            looks_inside: plan.looks_inside(),
+            plan_looks: Looks { inside: plan.looks_inside(), at_bodies: plan.looks_at_bodies() },
             lengths: plan.entries().iter().map(|_| AtomicU64::new(UNKNOWN)).collect(),
             agreed: OnceLock::new(),
             fell_back: AtomicBool::new(false),

@@ -26,6 +26,9 @@ const ROW: u32 = 8;
 const CAPTURE: Capture = Capture { head: Vec::new(), body: Vec::new(), body_limit: 0 };
 const HEARD_BYTES: usize = 8191;
 
+/// Room for a body that a user keeps from one answer to the next.
+const KEPT_BYTES_MAX: usize = 64 << 10;
+
 pub(crate) struct User {
     pub(super) worker: Rc<Worker>,
     pub(super) id: u32,
@@ -48,8 +51,9 @@ impl User {
         let hears = !matches!(options.hears, Hears::Nothing);
         let hears_all = matches!(options.hears, Hears::Every(_));
         let body_limit = if hears_all { HEARD_BYTES } else { 0 };
-        let looks_inside = worker.shared.looks_inside;
-        let body_limit = if looks_inside { SEEN_BYTES_MAX } else { body_limit };
+        let looks_inside = worker.shared.plan_looks.inside;
+        let body_limit =
+            if worker.shared.plan_looks.at_bodies { SEEN_BYTES_MAX } else { body_limit };
         let looks = options.follows || options.keeps_cookies || hears || looks_inside;
         Self {
             cursor: Cursor::new(options.seed, id),
@@ -125,7 +129,7 @@ impl User {
             }
         }
         let options = &shared.options;
-        let looks_on = options.follows || options.keeps_cookies || shared.looks_inside;
+        let looks_on = options.follows || options.keeps_cookies || shared.plan_looks.inside;
         if matches!(options.hears, Hears::FirstHead) && !looks_on {
             self.capture = None;
         }
@@ -133,29 +137,32 @@ impl User {
 
     /// Sees whether an answer is what it should be, and takes from it what later requests need.
     fn judge(&mut self, entry: &Entry, answer: Answer) -> Result<Answer, Failed> {
-        let Some(capture) = self.capture.as_deref().filter(|_| entry.looks_inside()) else {
-            return Ok(answer);
-        };
+        let Some(capture) = self.capture.as_deref_mut() else { return Ok(answer) };
+        let worker = &self.worker;
+        if !worker.allows(entry, answer.status) {
+            // All but a redirect is written down already, and explains whatever else is wrong.
+            let is_written_down = !(worker.shared.options.follows && is_redirect(answer.status));
+            let text = format!("status {}", answer.status);
+            let failed = Failed { failure: Failure::Status, text };
+            return if is_written_down { Ok(answer) } else { Err(failed) };
+        }
         let seen = Seen {
             status: answer.status,
             head: &capture.head,
             body: &capture.body,
             body_bytes: answer.body_bytes,
         };
-        // A wrong status is a failure already, and explains all others.
-        let expect = entry.expect.as_ref();
-        let is_wrong = expect.and_then(|expect| expect.allows(seen.status)) == Some(false);
         let unlike = |text: String| Failed { failure: Failure::Content, text };
-        if is_wrong {
-            return Ok(answer);
-        }
-        if let Some(broken) = expect.and_then(|expect| expect.broken(&seen)) {
+        if let Some(broken) = entry.expect.as_ref().and_then(|expect| expect.broken(&seen)) {
             return Err(unlike(broken.to_owned()));
         }
         for take in &entry.takes {
             let value = take.from(&seen).map_err(unlike)?;
             self.cursor.values.take(&take.name, value);
         }
+        // There may be thousands of users, and few bodies are large.
+        capture.body.clear();
+        capture.body.shrink_to(KEPT_BYTES_MAX);
         Ok(answer)
     }
 
@@ -263,7 +270,7 @@ impl User {
         if !self.worker.counts(turn.came_ns) {
             return;
         }
-        if matches!(failed.failure, Failure::Redirects | Failure::Content) {
+        if matches!(failed.failure, Failure::Redirects | Failure::Content | Failure::Status) {
             self.worker.fault_answer(turn.entry_index, turn.intended_ns, failed);
         } else {
             self.worker.write_off(turn.entry_index, turn.intended_ns, failed);

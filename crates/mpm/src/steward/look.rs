@@ -93,7 +93,11 @@ impl Parent<'_> {
                 && memory::forget_peak(record.pid).is_ok()
             {
                 record.peak_since_ms = now_ms;
-                record.busy_max = board.busy_slots(record.slot);
+                // What allocators keep of those who were at work stays in the peak that begins.
+                let kept = u128::from(peak.resident_bytes) * record.busy_max as u128;
+                let kept = kept / u128::from(peak.most_bytes.max(1));
+                let kept = usize::try_from(kept).unwrap_or(record.busy_max);
+                record.busy_max = board.busy_slots(record.slot).max(kept);
             }
         }
         self.steward.peak_turn = turn;

@@ -23,13 +23,20 @@ const HOLD_MS: u64 = 60_000;
 /// The log hears once in so long that there is no room.
 const SILENCE_MS: u64 = 60_000;
 
+/// The memory of a process.
+#[derive(Clone, Copy, Debug, Default)]
+struct Size {
+    now_bytes: u64,
+    most_bytes: u64,
+}
+
 /// What is known of memory and of those who use it.
 pub(super) struct MemoryRoom {
     most: KeptByMemory,
     gauge: Gauge,
     memory: Memory,
-    /// What each process had at most.
-    sizes: BTreeMap<i32, u64>,
+    /// What each process has, and what it had at most.
+    sizes: BTreeMap<i32, Size>,
     /// Processes are looked at in turn.
     turn: usize,
     looked_ms: Option<u64>,
@@ -76,8 +83,9 @@ impl MemoryRoom {
         for nth in 0..processes.len().min(WALKS_PER_LOOK) {
             let (pid, has_served) = processes[(self.turn + nth) % processes.len()];
             if let Some(size) = size(pid).filter(|_| has_served) {
-                let known = self.sizes.entry(pid).or_default();
-                *known = size.max(*known);
+                let most_bytes = self.sizes.get(&pid).map_or(0, |known| known.most_bytes);
+                let most_bytes = most_bytes.max(size.most_bytes);
+                self.sizes.insert(pid, Size { most_bytes, ..size });
             }
         }
         self.turn = self.turn.wrapping_add(WALKS_PER_LOOK);
@@ -89,7 +97,7 @@ impl MemoryRoom {
 
     /// What a process takes.
     fn process_bytes(&self) -> u64 {
-        match percentile_95(self.sizes.values().copied().collect()) {
+        match percentile_95(self.sizes.values().map(|size| size.most_bytes).collect()) {
             0 => self.most.guess_bytes,
             bytes => bytes,
         }
@@ -99,7 +107,7 @@ impl MemoryRoom {
         Facts {
             total_bytes: self.memory.total_bytes,
             free_bytes: self.memory.available_bytes,
-            pool_bytes: self.sizes.values().fold(0, |sum, size| sum.saturating_add(*size)),
+            pool_bytes: self.sizes.values().fold(0, |sum, size| sum.saturating_add(size.now_bytes)),
             base_bytes: 0,
             worker_bytes: self.process_bytes(),
         }
@@ -135,7 +143,10 @@ impl MemoryRoom {
 
     /// What the log is to hear once in a while of `waiting` requests that there is no room for.
     pub(super) fn complaint(&mut self, waiting: usize, now_ms: u64) -> Option<String> {
-        if self.told_ms.is_some_and(|told_ms| now_ms < told_ms.saturating_add(SILENCE_MS)) {
+        let is_told = self.told_ms.is_some_and(|ms| now_ms < ms.saturating_add(SILENCE_MS));
+        let is_held = self.hold.is_some_and(|(_, until_ms)| now_ms < until_ms);
+        let is_of_memory = self.memory.total_bytes > 0 && self.allowed < self.most.ceiling;
+        if is_told || is_held || !is_of_memory {
             return None;
         }
         self.told_ms = Some(now_ms);
@@ -157,12 +168,13 @@ impl MemoryRoom {
     }
 }
 
-/// What a process had alone at most: what it has alone now, and what its peak was above that.
-fn size(pid: i32) -> Option<u64> {
+/// What a process has alone, and what its peak was above that.
+fn size(pid: i32) -> Option<Size> {
     let peak = memory::peak(pid)?;
     let own = memory::share(pid).map(|share| share.private_bytes);
     let own = own.ok().or_else(|| memory::anonymous_bytes(pid))?;
-    Some(own.saturating_add(peak.most_bytes.saturating_sub(peak.resident_bytes)))
+    let above = peak.most_bytes.saturating_sub(peak.resident_bytes);
+    Some(Size { now_bytes: own, most_bytes: own.saturating_add(above) })
 }
 
 #[cfg(test)]
@@ -178,7 +190,8 @@ mod tests {
             available_bytes: free_mb * MB,
             ..Memory::default()
         };
-        let sizes = (1..).zip(sizes_mb.iter().map(|size| size * MB)).collect();
+        let size = |mb: &u64| Size { now_bytes: mb * MB, most_bytes: mb * MB };
+        let sizes = (1..).zip(sizes_mb.iter().map(size)).collect();
         MemoryRoom { memory, sizes, ..MemoryRoom::new(most) }
     }
 
@@ -203,6 +216,13 @@ mod tests {
             let found = room(total, free, sizes).enough(processes);
             assert_eq!(found, expected, "{free} of {total} MB free, {sizes:?}");
         }
+    }
+
+    #[test]
+    fn memory_that_was_given_back_counts_once() {
+        let mut room = room(4096, 1500, &[20; 5]);
+        room.sizes.values_mut().for_each(|size| size.most_bytes = 200 * MB);
+        assert_eq!(room.enough(5), 6);
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Process {
     /// Nobody uses it any more. If it still does something for whoever it was, it gets no more of
     /// the request, and shows by closing the connection when it has done with it.
     pub(super) fn is_left(&mut self, outcome: Outcome) {
-        self.has_served = true;
+        self.has_served |= outcome == Outcome::Answered;
         match (outcome, &self.connection) {
             (Outcome::Abandoned, Some(connection)) => {
                 say_no_more(connection);

@@ -165,8 +165,7 @@ fn seen(evidence: &Evidence) -> String {
     }
     format!(
         "No verdict: the {requests} requests of the last {seconds:.0} s left too little to see, \
-         {busy_mean:.1} busy workers and {server_cores:.2} of {cores:.0} processors. No limit is \
-         near."
+         {busy_mean:.1} busy workers and {server_cores:.2} of {cores:.0} processors."
     )
 }
 
