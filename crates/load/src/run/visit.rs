@@ -299,14 +299,10 @@ impl Visit {
     fn answered(self: &Rc<Self>, lane: &mut Lane, item: &Item, got: &Got, is_conditional: bool) {
         let (resource, answer) = (&item.resource, &got.answer);
         let worker = &self.browser.worker;
-        let is_wanted = match &resource.entry.expect {
-            _ if is_conditional && answer.status == 304 => true,
-            _ if is_redirect(answer.status) => true,
-            expect => {
-                let allowed = expect.as_ref().and_then(|expect| expect.allows(answer.status));
-                allowed.unwrap_or(answer.status < 400 || !worker.shared.options.faults_statuses)
-            }
-        };
+        let is_not_modified = is_conditional && answer.status == 304;
+        let is_wanted = is_not_modified
+            || is_redirect(answer.status)
+            || worker.allows(&resource.entry, answer.status);
         let fault = (!is_wanted).then_some(Failure::Status);
         let counts = worker.counts(self.intended_ns);
         if counts {
