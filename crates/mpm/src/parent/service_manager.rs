@@ -2,7 +2,7 @@
 //! restarts, that it stops, and how it does, as httpd's mod_systemd does. The words are those of
 //! sd_notify(3); how they are sent is not known here.
 
-use crate::supervisor::Parent;
+use crate::parent::Parent;
 use runtime::clock;
 use runtime::manager::Notifier;
 use runtime::process;

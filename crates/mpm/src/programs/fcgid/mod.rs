@@ -1,12 +1,13 @@
 //! The FastCGI processes that the script manager keeps, and whoever has or wants one. What is to
 //! happen the broker decides; this is where it happens.
 
+mod broker;
 mod memory;
 mod process;
 
 use super::room::Load;
 use super::suexec;
-use crate::broker::{Broker, Order, Outcome, ProcessId, RequestId};
+use broker::{Broker, Order, Outcome, ProcessId, RequestId};
 use memory::MemoryRoom;
 use process::{Event, Process, exit_line};
 use runtime::clock;
@@ -330,7 +331,7 @@ impl<'a> Kept<'a> {
             self.has_failed(id, failure);
         }
         let why = self.broker.exited(id, clock::monotonic_ms());
-        let why = why.map(crate::broker::Why::words).or(process.why());
+        let why = why.map(broker::Why::words).or(process.why());
         if let Some(ending) = process.bury() {
             if why.is_none() {
                 self.see_kill(ending);

@@ -2,6 +2,8 @@
 //! (perform_idle_server_maintenance of prefork.c, worker.c and event.c) as a pure function of
 //! what is free. Whom to start or to end, and how, is decided in `crew`.
 
+use crate::generation::layout::Spare;
+
 /// At most so many children are started in a second (MAX_SPAWN_RATE).
 const RATE_MAX: usize = 32;
 
@@ -11,15 +13,6 @@ const RATE_TOLD: usize = 8;
 /// Seconds after a graceful restart in which the rate does not grow: all children are new then,
 /// and what they have to do shows only after a while.
 const HOLD_OFF_S: u32 = 10;
-
-/// Free request slots that there should be in the whole server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spare {
-    /// More children are started below this.
-    pub min: usize,
-    /// A child is ended above this.
-    pub max: usize,
-}
 
 /// What there is, of one bucket or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! One FastCGI process: how it is reached, what it says, and how it ends.
 
-use crate::broker::{Outcome, Why};
+use crate::programs::fcgid::broker::{Outcome, Why};
 use runtime::clock;
 use runtime::process::{self, Ending};
 use runtime::programs::{Doorway, Launch, Report, Wanted, discard, end_group, say_no_more};
@@ -28,7 +28,7 @@ const SAID_MS: u64 = 60_000;
 
 /// What a descriptor of a process tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::scripts) enum Event {
+pub(in crate::programs) enum Event {
     /// Whether it could be started.
     Launched,
     /// It has written to its standard output or error.

@@ -4,8 +4,9 @@
 //! child that lies there can make its generation larger or smaller, within its limits, no more.
 
 use crate::generation::Generation;
-use crate::maintain::{Census, Pace, Spare, Verdict, share};
-use crate::supervisor::Parent;
+use crate::generation::layout::Spare;
+use crate::parent::Parent;
+use crate::parent::idle_maintenance::{Census, Pace, Verdict, share};
 use runtime::clock;
 use runtime::process::Order;
 use server::{MpmKind, Occasion};
@@ -294,7 +295,7 @@ impl Parent<'_> {
         true
     }
 
-    fn drain(&mut self, wanted: impl Fn(&crate::children::Record) -> bool) {
+    fn drain(&mut self, wanted: impl Fn(&crate::parent::children::Record) -> bool) {
         let (now_ms, patience_ms) = (clock::monotonic_ms(), self.graceful_patience_ms());
         self.children.order(Order::Drain, now_ms, patience_ms, wanted);
     }

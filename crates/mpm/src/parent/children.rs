@@ -2,7 +2,7 @@
 //!
 //! The one thing in here that comes from shared memory is `has_served`: a child that lies about it
 //! deceives the parent about itself only. No policy lives here: when to start or restart is decided
-//! in `supervisor` and `restart`.
+//! in `parent` and `restart`.
 
 use runtime::Channel;
 use runtime::process::{self, Order};

@@ -4,21 +4,17 @@
 //! asked for comes from processes that do, and is trusted as little: `runtime::programs` bounds it,
 //! and whom a program runs as is decided here. A program lives no longer than the control socket
 //! that came with its order, nor longer than this process. No file, user or program of anybody
-//! else may keep it waiting. `keeper.rs` is what the parent does about it.
+//! else may keep it waiting. What the parent does
+//! about it is in `parent::script_managers`.
 
-mod keeper;
-mod kept;
+mod fcgid;
 mod room;
 mod running;
 mod suexec;
-mod used;
 mod waiting;
 
-pub(crate) use keeper::Keepers;
-pub(crate) use used::add;
-
 use crate::Generation;
-use kept::{Concern, Kept};
+use fcgid::{Concern, Kept};
 use room::{Load, Loads, Room};
 use running::Running;
 use runtime::programs::{

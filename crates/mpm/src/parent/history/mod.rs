@@ -1,15 +1,17 @@
 //! Once a second the parent writes into the header of the scoreboard how the server does, and says
 //! to the log when every slot is taken, by whom, and when that is over.
 
+mod vitals;
+
 use crate::generation::Generation;
-use crate::supervisor::Parent;
-use crate::vitals::Vitals;
+use crate::parent::Parent;
 use runtime::clock;
 use runtime::process::{self, Order};
 use scoreboard::{AtLimit, BEATS_SHOWN, Beat, Board, Older, Snapshot, Sums, Totals};
 use server::Occasion;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use vitals::Vitals;
 
 /// From one beat to the next.
 const BEAT_MS: u64 = 1000;
@@ -200,7 +202,8 @@ impl Parent<'_> {
         let older = self.current.generation.board.pulse().older();
         let machine = self.pulse.vitals.read();
         // A child that has ended counts here only once it was reaped, and so does a program.
-        let others_us = crate::scripts::add(process::ended_cpu_us(), self.keepers.used_us());
+        let others_us =
+            crate::parent::script_managers::add(process::ended_cpu_us(), self.keepers.used_us());
         for (highest, now) in self.pulse.others_us.iter_mut().zip(others_us) {
             *highest = now.max(*highest);
         }

@@ -6,8 +6,8 @@
 
 use crate::Child;
 use crate::child::EndOnPanic;
-use crate::crowd::Crowd;
-use crate::tide;
+use crate::child::accept_throttle::Crowd;
+use crate::child::trim_memory;
 use runtime::blocking::Blocking;
 use runtime::signals::{Signals, WatchedSignals};
 use runtime::{Flag, Listener, Stream, Thread, door, thread};
@@ -120,7 +120,7 @@ fn run_thread(
         if let Some(signals) = signals {
             child.show_serving();
             thread::spawn(obey(child.clone(), signals, stages.drain.clone()));
-            thread::spawn(tide::give_memory_back(child.clone()));
+            thread::spawn(trim_memory::give_memory_back(child.clone()));
             if child.server().buffers_logs() {
                 thread::spawn(flush_logs(child.clone()));
             }

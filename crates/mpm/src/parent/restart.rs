@@ -2,11 +2,11 @@
 //! new child serves. If one fails the old generation stays. One restart at a time; however many
 //! signals come meanwhile, one more follows.
 
-use crate::children::{Record, STOP_PATIENCE_MS};
-use crate::crew::Crew;
 use crate::generation::{Failure, Generation, Load};
-use crate::maintain::Pace;
-use crate::supervisor::Parent;
+use crate::parent::Parent;
+use crate::parent::children::{Record, STOP_PATIENCE_MS};
+use crate::parent::crew::Crew;
+use crate::parent::idle_maintenance::Pace;
 use runtime::clock;
 use runtime::process::Order;
 use server::Occasion;

@@ -1,9 +1,9 @@
 //! What the steward looks at: the memory that children have, and what they do.
 
 use super::Pool;
-use crate::measure::percentile_95;
-use crate::peaks::WINDOW_MS;
-use crate::supervisor::Parent;
+use crate::parent::Parent;
+use crate::sizing::cost::percentile_95;
+use crate::sizing::peaks::WINDOW_MS;
 use runtime::{memory, process};
 use server::MpmKind;
 

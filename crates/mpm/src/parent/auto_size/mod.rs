@@ -1,19 +1,19 @@
 //! MaxRequestWorkers as it is revised while the server runs: the parent looks how much memory is
 //! free and what its children have, and lets as many workers run as that is enough for. It acts
-//! before the kernel kills anybody. The arithmetic is in `ration` and `measure`.
+//! before the kernel kills anybody. The arithmetic is in `sizing`.
 //!
 //! What a look costs: one file of /proc for each of at most 128 children a second (3 us each), a
 //! dozen others (50 us), and smaps_rollup of at most eight children in five seconds (0.3 ms each).
 
-mod look;
+mod usage;
 
-use crate::crew::Crew;
-use crate::measure::{LEAST_BYTES, Measure};
-use crate::peaks::Peaks;
-use crate::plan::Plan;
-use crate::ration::{self, Facts};
-use crate::supervisor::Parent;
-use crate::working;
+use crate::generation::layout::Plan;
+use crate::parent::Parent;
+use crate::parent::crew::Crew;
+use crate::sizing::budget::{self, Facts};
+use crate::sizing::cost::{LEAST_BYTES, Measure};
+use crate::sizing::log_line;
+use crate::sizing::peaks::Peaks;
 use runtime::clock;
 use runtime::memory::{Gauge, Memory};
 use scoreboard::{Basis, Board, Pressure, Sizing};
@@ -118,21 +118,21 @@ impl Steward {
         }
         match plan.kind {
             MpmKind::Prefork => {
-                ration::proven(count, 0, self.growth_bytes, self.worst_bytes()).max(1)
+                budget::proven(count, 0, self.growth_bytes, self.worst_bytes()).max(1)
             }
             _ => count,
         }
     }
 
     fn worst_bytes(&self) -> u64 {
-        ration::at_worst(self.sizing.worker_bytes, FIRST_GUESS_BYTES, self.tried_ms)
+        budget::at_worst(self.sizing.worker_bytes, FIRST_GUESS_BYTES, self.tried_ms)
     }
 
     /// Share the workers that may be in use out to processes that have so many of them in use;
     /// `leaving` of them are in use in processes that finish.
     fn share_out(&mut self, plan: &Plan, busy: &[usize], leaving: usize) {
         let in_use_max = self.in_use_max.saturating_sub(leaving);
-        let slots = ration::share(in_use_max, busy).min(plan.slots);
+        let slots = budget::share(in_use_max, busy).min(plan.slots);
         self.sizing.slots_per_process = u32::try_from(slots).unwrap_or(u32::MAX);
     }
 
@@ -141,7 +141,7 @@ impl Steward {
         let memory = self.gauge.read();
         let passed_ms = now_ms.saturating_sub(self.looked_ms);
         let waited = self.stalled_us.zip(memory.stalled_us);
-        let percent = waited.map_or(0, |(before, now)| ration::percent(before, now, passed_ms));
+        let percent = waited.map_or(0, |(before, now)| budget::percent(before, now, passed_ms));
         (self.stalled_us, self.looked_ms) = (memory.stalled_us, now_ms);
         // A pause of the whole machine is no time in which requests were seen.
         self.passed_ms = passed_ms.min(LOOK_MS);
@@ -152,7 +152,7 @@ impl Steward {
     fn worker_cost(&self, plan: &Plan, pool: &Pool) -> (u64, Basis, u32) {
         match self.measured_cost(plan, pool) {
             Some((bytes, basis, samples)) => {
-                (ration::grown_up(bytes, self.tried_ms), basis, samples)
+                (budget::grown_up(bytes, self.tried_ms), basis, samples)
             }
             None => (FIRST_GUESS_BYTES, Basis::Guess, 0),
         }
@@ -222,13 +222,13 @@ impl Steward {
         let total_bytes = memory.total_bytes;
         let facts = Facts { total_bytes, free_bytes, pool_bytes, base_bytes, worker_bytes };
         let enough = facts.workers();
-        let pressure = ration::pressure(memory.total_bytes, free_bytes, stalled);
-        self.growth_bytes = free_bytes.saturating_sub(ration::tight_bytes(memory.total_bytes)) / 2;
+        let pressure = budget::pressure(memory.total_bytes, free_bytes, stalled);
+        self.growth_bytes = free_bytes.saturating_sub(budget::tight_bytes(memory.total_bytes)) / 2;
         // However often is looked, it grows once a second.
         if pressure != Pressure::None || self.looked_ms >= self.bound_ms.saturating_add(LOOK_MS) {
             let before = self.bound.map_or(usize::MAX, |bound| bound.max(1));
-            if pressure != Pressure::Tight || ration::is_large(pool_bytes, memory.total_bytes) {
-                self.bound = Some(ration::bounded(before, pool.busy, pressure));
+            if pressure != Pressure::Tight || budget::is_large(pool_bytes, memory.total_bytes) {
+                self.bound = Some(budget::bounded(before, pool.busy, pressure));
             }
             self.bound_ms = self.bound_ms.max(self.looked_ms);
         }
@@ -248,7 +248,7 @@ impl Steward {
             is_of_group: memory.is_of_group,
             pressure,
         };
-        self.in_use_max = ration::proven(workers, self.seen, self.growth_bytes, self.worst_bytes());
+        self.in_use_max = budget::proven(workers, self.seen, self.growth_bytes, self.worst_bytes());
         enough
     }
 
@@ -268,12 +268,12 @@ impl Steward {
         if let Some((was, told_ms)) = self.told {
             let is_first_measured = was.basis == Basis::Guess && now.basis != Basis::Guess;
             let is_time = is_first_measured || now_ms >= told_ms.saturating_add(TOLD_MS);
-            if !is_time || !ration::is_news(was.workers as usize, now.workers as usize) {
+            if !is_time || !budget::is_news(was.workers as usize, now.workers as usize) {
                 return None;
             }
         }
         let was = self.told.replace((now, now_ms)).map(|(was, _)| was.workers);
-        Some(working::line(&now, enough, busy, was))
+        Some(log_line::line(&now, enough, busy, was))
     }
 
     /// A child was killed. If it was for want of memory half of the workers were too many; says how

@@ -1,6 +1,5 @@
 //! How many processes, threads and request slots: a pure function of the settings.
 
-use crate::maintain::Spare;
 use scoreboard::{PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
 use server::{Machine, MpmKind, MpmSettings, Sizes, Sizing, Warning};
 
@@ -25,6 +24,15 @@ pub struct Plan {
     /// `MaxRequestWorkers` to begin with, where it is revised while the server runs; it never
     /// becomes more than all processes have.
     pub revised: Option<usize>,
+}
+
+/// Free request slots that there should be in the whole server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spare {
+    /// More children are started below this.
+    pub min: usize,
+    /// A child is ended above this.
+    pub max: usize,
 }
 
 impl Plan {

@@ -1,28 +1,41 @@
 //! The parent: fork, reap, stop. One thread, no executor, and it never serves. How many children
 //! there are is decided in `crew`, restarts are in `restart`, the table of children in `children`.
 
+pub(crate) mod auto_size;
+mod children;
+mod command_line;
+mod crash;
+mod crew;
+mod history;
+mod idle_maintenance;
+mod log_programs;
+mod pid_file;
+mod restart;
+mod script_managers;
+mod service_manager;
+
+pub use pid_file::read_pid_file;
+
 use crate::child::{Birth, Child, exit_code};
-use crate::children::{
-    Children, Place, Record, START_PATIENCE_MS, STOP_PATIENCE_MS, shows_service,
-};
-use crate::command_line;
-use crate::crash::{CrashLog, Telling};
-use crate::crew::Crew;
+use children::{Children, Place, Record, START_PATIENCE_MS, STOP_PATIENCE_MS, shows_service};
+
+use crate::generation::listen::Listeners;
 use crate::generation::{Failure, Generation, Load, Loader};
-use crate::listen::Listeners;
-use crate::log_programs;
-use crate::maintain::Pace;
-use crate::pid_file::PidFile;
-use crate::plan::Plan;
-use crate::pulse::Pulse;
-use crate::reports::Reports;
-use crate::restart::{Starting, Wanted};
-use crate::scripts::Keepers;
-use crate::steward::Steward;
+use crash::{CrashLog, Telling};
+use crew::Crew;
+
+use crate::generation::layout::Plan;
+use auto_size::Steward;
+use history::Pulse;
+use idle_maintenance::Pace;
+use pid_file::PidFile;
+use restart::{Starting, Wanted};
 use runtime::process::{self, Ending, Order};
 use runtime::signals::{Signal, Signals};
 use runtime::{Bell, Channel, Manager, clock};
+use script_managers::Keepers;
 use server::{Occasion, Server};
+use service_manager::Reports;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,8 +3,13 @@
 //! None is there before the first order comes: the parent watches the socket of orders as long as
 //! no manager reads it. One that has died is replaced in the same way, after a rest.
 
+mod cpu_time;
+
+pub(crate) use cpu_time::add;
+
 use crate::generation::Generation;
-use crate::supervisor::{Parent, Stop};
+use crate::parent::{Parent, Stop};
+use crate::programs;
 use runtime::clock;
 use runtime::process::{self, Ending, Fork, Order};
 use runtime::programs::{Desk, Line, Orders};
@@ -110,9 +115,8 @@ impl Keepers {
 
     /// User and system time, in microseconds, of all managers there are, and of their programs.
     pub(crate) fn used_us(&self) -> [u64; 2] {
-        let managers =
-            self.live.iter().map(|keeper| super::used::used_us(keeper.pid.unsigned_abs()));
-        managers.fold([0; 2], super::add)
+        let managers = self.live.iter().map(|keeper| cpu_time::used_us(keeper.pid.unsigned_abs()));
+        managers.fold([0; 2], add)
     }
 
     fn serves(&self, generation: &Arc<Generation>) -> bool {
@@ -259,7 +263,7 @@ impl Parent<'_> {
             Ok(((own, line), Fork::Child)) => {
                 drop(own);
                 self.leave_to_parent(generation);
-                process::exit_now(super::serve(generation, parent, line))
+                process::exit_now(programs::serve(generation, parent, line))
             }
             Ok(((line, _), Fork::Parent(pid))) => {
                 self.keepers.live.push(Keeper::new(pid, Arc::downgrade(generation), line));

@@ -7,8 +7,8 @@
 
 use crate::Child;
 use crate::child::EndOnPanic;
-use crate::lane::{Lane, Pause};
-use crate::tide::{self, Spare};
+use crate::child::trim_memory::{self, Spare};
+use crate::child::worker_thread::{Lane, Pause};
 use runtime::signals::{Signal, Signals};
 use runtime::{Bell, Flag, wake};
 use std::io;
@@ -114,7 +114,7 @@ fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
         }
         child.server().settle_logs(false);
         child.server().flush_logs();
-        tide::give_back_if_short(child);
+        trim_memory::give_back_if_short(child);
         spare.look();
         if child.wear.is_too_large() {
             child.ask_to_be_replaced();

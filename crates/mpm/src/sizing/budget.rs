@@ -1,5 +1,5 @@
 //! How many workers the memory is enough for, and how short it is. Pure: numbers in, numbers out;
-//! where the numbers come from is in `steward`.
+//! where the numbers come from is in `parent::auto_size`.
 
 use scoreboard::Pressure;
 use server::SHARE_PERCENT;

@@ -1,8 +1,14 @@
 //! One configuration and what was opened for it; a graceful restart makes a new one.
 
-use crate::ballast::Ballast;
-use crate::scripts::Scripts;
-use crate::{Listeners, Plan, steward};
+pub(crate) mod heap_prefault;
+pub(crate) mod layout;
+pub(crate) mod listen;
+
+use crate::parent::auto_size;
+use crate::programs::Scripts;
+use heap_prefault::Ballast;
+use layout::Plan;
+use listen::Listeners;
 use runtime::memory::Gauge;
 use runtime::net::Queueing;
 use runtime::programs::Orders;
@@ -77,7 +83,7 @@ impl Generation {
         let board = Board::create(plan.rows(), plan.slots, runtime::clock::unix_s())
             .map_err(|error| format!("cannot create the scoreboard: {error}"))?;
         board.set_generation(number);
-        steward::begin(&mut Gauge::default(), &plan, &board);
+        auto_size::begin(&mut Gauge::default(), &plan, &board);
         let scripts = match server.may_run_programs() {
             true => Some(Scripts::new().map_err(|error| format!("no socket pair: {error}"))?),
             false => None,

@@ -1,10 +1,10 @@
 //! How many processes there may be where `FcgidMaxProcesses` does not say it: as many as memory is
 //! enough for, by what is free and by what those have that are there. Workers are rationed by the
-//! same sum (see `steward`): both leave a fifth of it, so that neither takes all from the other.
+//! same sum (see `parent::auto_size`): both leave a fifth of it, so that neither takes all from the other.
 
-use crate::measure::percentile_95;
-use crate::ration::{self, Facts};
-use crate::working::bytes;
+use crate::sizing::budget::{self, Facts};
+use crate::sizing::cost::percentile_95;
+use crate::sizing::log_line::bytes;
 use runtime::memory::{self, Gauge, Memory};
 use scoreboard::Pressure;
 use server::KeptByMemory;
@@ -120,7 +120,7 @@ impl MemoryRoom {
         if total_bytes == 0 {
             return self.most.unmeasured;
         }
-        let enough = match ration::pressure(total_bytes, available_bytes, 0) {
+        let enough = match budget::pressure(total_bytes, available_bytes, 0) {
             Pressure::None => self.facts().workers().max(processes),
             Pressure::Tight | Pressure::Critical => processes.saturating_sub(1),
         };

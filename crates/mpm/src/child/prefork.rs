@@ -4,8 +4,8 @@
 //! Threads: one. An idle keep-alive connection holds the process. Blocking is allowed everywhere.
 
 use crate::Child;
-use crate::lane::{Lane, Pause};
-use crate::tide::{self, Spare};
+use crate::child::trim_memory::{self, Spare};
+use crate::child::worker_thread::{Lane, Pause};
 use runtime::Flag;
 use runtime::signals::{Signal, Signals, WatchedSignals};
 use std::io;
@@ -38,7 +38,7 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
             Pause::Quiet => {
                 child.server().settle_logs(false);
                 child.server().flush_logs();
-                tide::give_back_if_short(child);
+                trim_memory::give_back_if_short(child);
                 spare.look();
             }
             Pause::Served if child.wear.count_connection() => return Ok(()),

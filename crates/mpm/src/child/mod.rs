@@ -1,8 +1,17 @@
 //! The life of a child process: drop privileges, serve, drain.
 
-use crate::halt::Halt;
-use crate::wear::Wear;
-use crate::{Generation, event, prefork, worker};
+mod accept_throttle;
+mod event;
+mod freezer;
+mod limits;
+mod prefork;
+mod trim_memory;
+mod worker;
+mod worker_thread;
+
+use crate::Generation;
+use freezer::Halt;
+use limits::Wear;
 use runtime::signals::Signal;
 use runtime::{Bell, Channel, process};
 use scoreboard::ProcessState;
