@@ -21,5 +21,6 @@ pub use child::Child;
 pub use generation::layout::{Plan, Spare};
 pub use generation::listen::Listeners;
 pub use generation::{Failure, Generation, Load, Loader};
-pub use parent::{Parent, Started, read_pid_file, run};
+pub use parent::main_loop::{Started, run};
+pub use parent::read_pid_file;
 pub use probe::probe;

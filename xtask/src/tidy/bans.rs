@@ -130,7 +130,7 @@ mod tests {
             ["crates/server/src/h1.rs:3: `thread::sleep`; \
               it stops every connection of the loop: use runtime's timer"]
         );
-        assert_eq!(check(calls, "crates/mpm/src/supervisor.rs", text), [""; 0]);
+        assert_eq!(check(calls, "crates/mpm/src/parent/mod.rs", text), [""; 0]);
     }
 
     #[test]

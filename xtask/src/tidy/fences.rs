@@ -196,8 +196,8 @@ mod tests {
         let text = "#![forbid(unsafe_code)]\n// unsafe\nunsafe { a() }\n";
         let what = "`unsafe` does not belong here; give the system call a safe function in";
         assert_eq!(
-            check(words, "crates/mpm/src/child.rs", text),
-            [format!("crates/mpm/src/child.rs:3: {what} runtime::sys")]
+            check(words, "crates/mpm/src/child/mod.rs", text),
+            [format!("crates/mpm/src/child/mod.rs:3: {what} runtime::sys")]
         );
         assert_eq!(check(words, "crates/runtime/src/sys/poll.rs", text), [""; 0]);
         assert_eq!(check(words, "crates/runtime/src/net.rs", text).len(), 1);

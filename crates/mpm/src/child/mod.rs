@@ -3,6 +3,7 @@
 mod accept_throttle;
 mod event;
 mod freezer;
+mod life;
 mod limits;
 mod prefork;
 mod trim_memory;
@@ -15,7 +16,7 @@ use limits::Wear;
 use runtime::signals::Signal;
 use runtime::{Bell, Channel, process};
 use scoreboard::ProcessState;
-use server::{MpmKind, Occasion};
+use server::Occasion;
 use std::sync::Arc;
 
 /// Exit codes that the parent understands (httpd's APEXIT_*, mpm_common.h).
@@ -56,45 +57,6 @@ pub(crate) struct Birth {
 }
 
 impl Child {
-    /// Run the child to its end; the result is its exit code.
-    pub(crate) fn main(generation: &Arc<Generation>, birth: Birth) -> i32 {
-        // The runtime library's own handler would swallow the first of these signals.
-        runtime::signals::restore_fatal();
-        let Birth { slot, parent, is_quiet, bell, logs } = birth;
-        let settings = generation.server.mpm();
-        let wear = Wear::new(
-            settings.max_connections_per_child,
-            settings.max_memory_per_child_bytes,
-            process::id().cast_unsigned().into(),
-        );
-        let generation = generation.clone();
-        let child =
-            Arc::new(Self { generation, slot, is_quiet, wear, halt: Halt::new(), bell, logs });
-        child.server().leave_log_programs();
-        if let Err(message) = child.drop_privileges() {
-            child.complain(2162, &message);
-            return exit_code::FATAL;
-        }
-        process::die_with_parent(parent);
-        let board = &child.generation.board;
-        let Some(row) = board.process(slot) else { return exit_code::FATAL };
-        // Without it the child works as well: it is a fence, not a support.
-        let _ = board.write_only(slot);
-        row.open(process::id().cast_unsigned(), child.generation.number);
-        // The row keeps its last state: the parent asks it whether a child that died had served.
-        if child.generation.plan.kind != MpmKind::Prefork {
-            process::give_back_large_pieces();
-        }
-        match child.generation.plan.kind {
-            MpmKind::Prefork => prefork::serve(&child),
-            MpmKind::Worker => worker::serve(&child),
-            MpmKind::Event => event::serve(&child),
-        }
-        child.server().settle_logs(true);
-        child.server().flush_logs();
-        exit_code::OK
-    }
-
     /// All threads of this child are ready: it serves.
     pub(crate) fn show_serving(&self) {
         // Each thread watches duplicates. The inherited sockets would stay open while the child
@@ -167,20 +129,6 @@ impl Child {
     /// What is served.
     pub fn server(&self) -> &Arc<server::Server> {
         &self.generation.server
-    }
-
-    fn drop_privileges(&self) -> Result<(), String> {
-        if let Some(user) = self.server().user() {
-            process::become_user(user)
-                .map_err(|error| format!("unable to become user {}: {error}", user.name))?;
-        }
-        process::forbid_new_privileges();
-        if let Some(folder) = &self.server().mpm().core_dump_directory
-            && let Err(error) = process::dump_core_in(folder)
-        {
-            self.complain(4, &format!("CoreDumpDirectory {}: {error}", folder.display()));
-        }
-        Ok(())
     }
 }
 

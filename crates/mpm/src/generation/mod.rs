@@ -1,11 +1,11 @@
 //! One configuration and what was opened for it; a graceful restart makes a new one.
 
-pub(crate) mod heap_prefault;
+pub(crate) mod first_size;
+mod heap_prefault;
 pub(crate) mod layout;
 pub(crate) mod listen;
+mod scripts;
 
-use crate::parent::auto_size;
-use crate::programs::Scripts;
 use heap_prefault::Ballast;
 use layout::Plan;
 use listen::Listeners;
@@ -13,6 +13,7 @@ use runtime::memory::Gauge;
 use runtime::net::Queueing;
 use runtime::programs::Orders;
 use scoreboard::Board;
+use scripts::Scripts;
 use server::{Machine, MpmKind, Server};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -83,7 +84,7 @@ impl Generation {
         let board = Board::create(plan.rows(), plan.slots, runtime::clock::unix_s())
             .map_err(|error| format!("cannot create the scoreboard: {error}"))?;
         board.set_generation(number);
-        auto_size::begin(&mut Gauge::default(), &plan, &board);
+        first_size::show(&mut Gauge::default(), &plan, &board);
         let scripts = match server.may_run_programs() {
             true => Some(Scripts::new().map_err(|error| format!("no socket pair: {error}"))?),
             false => None,

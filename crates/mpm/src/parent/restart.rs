@@ -2,11 +2,11 @@
 //! new child serves. If one fails the old generation stays. One restart at a time; however many
 //! signals come meanwhile, one more follows.
 
+use super::children::{Record, STOP_PATIENCE_MS};
+use super::crew::Crew;
+use super::crew::idle_maintenance::Pace;
+use super::{Parent, Starting, Wanted};
 use crate::generation::{Failure, Generation, Load};
-use crate::parent::Parent;
-use crate::parent::children::{Record, STOP_PATIENCE_MS};
-use crate::parent::crew::Crew;
-use crate::parent::idle_maintenance::Pace;
 use runtime::clock;
 use runtime::process::Order;
 use server::Occasion;
@@ -18,31 +18,6 @@ const DRAINING_MAX: usize = 4;
 /// How long a restart waits for one of them to end before the oldest is stopped. Restarts in quick
 /// succession do no harm to a download that way.
 const DRAINING_PATIENCE_MS: u64 = 1000;
-
-/// A generation whose children are not ready yet.
-pub(crate) struct Starting {
-    pub(crate) crew: Crew,
-    /// What the generation before it will be told.
-    order: Order,
-    /// Why it cannot be.
-    pub(crate) failed: Option<String>,
-    /// Children that served and died before all did.
-    pub(crate) lost: usize,
-}
-
-impl Starting {
-    pub(crate) fn order(&self) -> Order {
-        self.order
-    }
-}
-
-/// A restart that a signal has asked for.
-#[derive(Clone, Copy)]
-pub(crate) struct Wanted {
-    order: Order,
-    load: Load,
-    latest_ms: u64,
-}
 
 impl Parent<'_> {
     /// A signal asks for a restart. Of two the harder one counts.

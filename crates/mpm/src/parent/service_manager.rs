@@ -2,11 +2,10 @@
 //! restarts, that it stops, and how it does, as httpd's mod_systemd does. The words are those of
 //! sd_notify(3); how they are sent is not known here.
 
-use crate::parent::Parent;
 use runtime::clock;
 use runtime::manager::Notifier;
 use runtime::process;
-use scoreboard::Snapshot;
+use scoreboard::{Board, Snapshot};
 
 /// How often the status is told (httpd: the parent's monitor hook, INTERVAL_OF_WRITABLE_PROBES).
 const STATUS_INTERVAL_MS: u64 = 10_000;
@@ -54,6 +53,21 @@ impl Reports {
         self.send("STOPPING=1\nSTATUS=Shutting down.");
     }
 
+    /// Tell the manager what has changed since it was told last, or how the server does.
+    pub(crate) fn tell(&mut self, board: &Board) {
+        if self.notifier.is_none() {
+            return;
+        }
+        let now_ms = clock::monotonic_ms();
+        if self.believes != Believes::Serves {
+            self.serves(now_ms);
+        } else if now_ms >= self.status_due_ms {
+            self.status_due_ms = now_ms.saturating_add(STATUS_INTERVAL_MS);
+            let line = server::status_line(&Snapshot::take(board), clock::unix_s());
+            self.send(&format!("STATUS={line}"));
+        }
+    }
+
     /// All children serve, or those before still do.
     fn serves(&mut self, now_ms: u64) {
         self.believes = Believes::Serves;
@@ -66,24 +80,6 @@ impl Reports {
         if let Some(notifier) = &self.notifier {
             // A manager that is gone or does not read misses it: that is no reason not to serve.
             let _ = notifier.send(lines);
-        }
-    }
-}
-
-impl Parent<'_> {
-    /// Tell the manager what has changed since it was told last, or how the server does.
-    pub(crate) fn report_to_manager(&mut self) {
-        if self.reports.notifier.is_none() || self.starting.is_some() || self.wanted.is_some() {
-            return;
-        }
-        let now_ms = clock::monotonic_ms();
-        if self.reports.believes != Believes::Serves {
-            self.reports.serves(now_ms);
-        } else if now_ms >= self.reports.status_due_ms {
-            self.reports.status_due_ms = now_ms.saturating_add(STATUS_INTERVAL_MS);
-            let snapshot = Snapshot::take(&self.current.generation.board);
-            let line = server::status_line(&snapshot, clock::unix_s());
-            self.reports.send(&format!("STATUS={line}"));
         }
     }
 }

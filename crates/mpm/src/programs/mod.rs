@@ -18,15 +18,13 @@ use fcgid::{Concern, Kept};
 use room::{Load, Loads, Room};
 use running::Running;
 use runtime::programs::{
-    Asked, Denial, Desks, Identity, Launch, Line, Malformed, Order, Orders, Report, Said, Step,
-    Whom,
+    Asked, Denial, Desks, Identity, Launch, Line, Malformed, Order, Report, Said, Step, Whom,
 };
 use runtime::signals::{Signal, Signals};
 use runtime::{clock, process, wake};
 use server::Server;
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use waiting::Waiting;
 
@@ -41,31 +39,6 @@ const PROGRAM_DESCRIPTORS: usize = 2;
 
 /// The longest sleep.
 const TICK: Duration = Duration::from_secs(60);
-
-/// What the processes of a generation have in common to reach its script manager.
-pub(crate) struct Scripts {
-    /// A serving process's own way; nobody else has one.
-    pub(crate) orders: Arc<Orders>,
-    /// Held by the parent: whatever becomes of the manager, what was ordered waits here.
-    desks: Mutex<Desks>,
-}
-
-impl Scripts {
-    /// For a server that may have to run programs.
-    pub(crate) fn new() -> std::io::Result<Self> {
-        Ok(Self { orders: Arc::default(), desks: Mutex::new(Desks::new()?) })
-    }
-
-    pub(crate) fn desks(&self) -> MutexGuard<'_, Desks> {
-        self.desks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// In a child: order through `own`, and take no orders.
-    pub(crate) fn become_client(&self, own: Orders) {
-        self.desks().close();
-        self.orders.adopt(own);
-    }
-}
 
 /// Be the script manager of a generation until nobody needs it; the result is the exit code.
 pub(crate) fn serve(generation: &Generation, parent: i32, line: Line) -> i32 {

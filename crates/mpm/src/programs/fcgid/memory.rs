@@ -1,6 +1,7 @@
 //! How many processes there may be where `FcgidMaxProcesses` does not say it: as many as memory is
-//! enough for, by what is free and by what those have that are there. Workers are rationed by the
-//! same sum (see `parent::auto_size`): both leave a fifth of it, so that neither takes all from the other.
+//! enough for, by what is free and by what those have that are there. Workers are given memory by
+//! the same sum (`parent::auto_size`): both leave a fifth of it, so that neither takes all from the
+//! other.
 
 use crate::sizing::budget::{self, Facts};
 use crate::sizing::cost::percentile_95;

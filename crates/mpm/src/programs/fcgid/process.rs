@@ -28,7 +28,7 @@ const SAID_MS: u64 = 60_000;
 
 /// What a descriptor of a process tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::programs) enum Event {
+pub(crate) enum Event {
     /// Whether it could be started.
     Launched,
     /// It has written to its standard output or error.

@@ -1,121 +1,20 @@
-//! The children of one generation: how many there are to be, who is started, and who may go.
+//! Idle maintenance: children that are missing are started, once a second there are more or fewer,
+//! and those that have done enough are replaced.
 //!
 //! Everything is decided from the parent's own records; the scoreboard only says what is free. A
 //! child that lies there can make its generation larger or smaller, within its limits, no more.
 
+use super::MAINTENANCE_MS;
+use super::idle_maintenance::{Census, Verdict, share};
 use crate::generation::Generation;
 use crate::generation::layout::Spare;
 use crate::parent::Parent;
-use crate::parent::idle_maintenance::{Census, Pace, Verdict, share};
+use crate::parent::children::Record;
 use runtime::clock;
 use runtime::process::Order;
 use server::{MpmKind, Occasion};
+use std::io;
 use std::sync::Arc;
-
-/// httpd looks after its children once a second (mpm_common.c).
-const MAINTENANCE_MS: u64 = 1000;
-
-/// How often the log says that there should be more children than there may be.
-const FULL_TOLD_MS: u64 = 60_000;
-
-/// A generation with the number of children that it is to have.
-pub(crate) struct Crew {
-    pub(crate) generation: Arc<Generation>,
-    /// Active children that there may be at present.
-    limit: usize,
-    /// Of each bucket.
-    buckets: Vec<Bucket>,
-    due_ms: u64,
-    told: FullTold,
-}
-
-/// The children that share a set of listening sockets: those whose slots leave this remainder.
-#[derive(Clone, Copy)]
-struct Bucket {
-    /// Active children that there are to be.
-    target: usize,
-    pace: Pace,
-}
-
-/// What the log was told of workers that are missing.
-#[derive(Clone, Copy, Default)]
-struct FullTold {
-    at_ms: Option<u64>,
-}
-
-impl FullTold {
-    /// Whether it is time to tell it, again if all workers `are_taken`. That fewer are free than
-    /// are wanted is told once, as httpd does: with more spare ones wanted than there may be it is
-    /// so all the time.
-    fn may_tell(&mut self, now_ms: u64, are_taken: bool) -> bool {
-        let is_due = match self.at_ms {
-            None => true,
-            Some(told_ms) => are_taken && now_ms >= told_ms + FULL_TOLD_MS,
-        };
-        if is_due {
-            self.at_ms = Some(now_ms);
-        }
-        is_due
-    }
-}
-
-impl Crew {
-    /// A crew that begins with `children`.
-    pub(crate) fn new(generation: Arc<Generation>, children: usize, pace: Pace) -> Self {
-        let count = generation.plan.buckets;
-        let target = |index| part(children, count, index).max(1);
-        let buckets = (0..count).map(|index| Bucket { target: target(index), pace }).collect();
-        let due_ms = clock::monotonic_ms() + MAINTENANCE_MS;
-        let plan = &generation.plan;
-        let limit = plan.revised.map_or(plan.processes_max, |workers| plan.processes_for(workers));
-        Self { generation, limit, buckets, due_ms, told: FullTold::default() }
-    }
-
-    pub(crate) fn number(&self) -> u32 {
-        self.generation.number
-    }
-
-    /// Active children that there are to be.
-    pub(crate) fn target(&self) -> usize {
-        self.buckets.iter().map(|bucket| bucket.target).sum()
-    }
-
-    /// When [`Parent::maintain`] has something to do next.
-    pub(crate) fn due_ms(&self) -> u64 {
-        if self.generation.plan.spare.is_some() { self.due_ms } else { u64::MAX }
-    }
-
-    /// Whether it is time to say that there is no room, all workers being taken.
-    pub(crate) fn may_tell_full(&mut self, now_ms: u64) -> bool {
-        self.told.may_tell(now_ms, true)
-    }
-
-    /// Want no more than `children`.
-    fn settle_for(&mut self, children: usize) {
-        let count = self.buckets.len();
-        for (index, bucket) in self.buckets.iter_mut().enumerate() {
-            bucket.target = bucket.target.min(part(children, count, index).max(1));
-        }
-    }
-
-    /// Active children that there may be of bucket `index`.
-    fn most(&self, index: usize) -> usize {
-        part(self.limit, self.buckets.len(), index).max(1)
-    }
-
-    /// Follow a verdict about a bucket.
-    fn aim(&mut self, index: usize, change: isize) {
-        let most = self.most(index);
-        if let Some(bucket) = self.buckets.get_mut(index) {
-            bucket.target = bucket.target.saturating_add_signed(change).clamp(1, most);
-        }
-    }
-}
-
-/// What bucket `index` of `count` gets of a total.
-fn part(total: usize, count: usize, index: usize) -> usize {
-    total / count + usize::from(index < total % count)
-}
 
 impl Parent<'_> {
     /// How many children a generation is to begin with that replaces `self.current`: as many as
@@ -191,7 +90,7 @@ impl Parent<'_> {
 
     /// The system has no room for another process: soon it may have. A restart goes on with the
     /// children that it has, if they are as many as at the start of a server.
-    fn fork_failed(&mut self, number: u32, error: &std::io::Error) {
+    fn fork_failed(&mut self, number: u32, error: &io::Error) {
         let (now_ms, there) = (clock::monotonic_ms(), self.children.of(number).count());
         if let Some(starting) = self.starting.as_mut().filter(|it| it.crew.number() == number) {
             match there >= starting.crew.generation.plan.start {
@@ -295,7 +194,7 @@ impl Parent<'_> {
         true
     }
 
-    fn drain(&mut self, wanted: impl Fn(&crate::parent::children::Record) -> bool) {
+    fn drain(&mut self, wanted: impl Fn(&Record) -> bool) {
         let (now_ms, patience_ms) = (clock::monotonic_ms(), self.graceful_patience_ms());
         self.children.order(Order::Drain, now_ms, patience_ms, wanted);
     }
@@ -327,23 +226,5 @@ impl Parent<'_> {
     fn tell_busy(&self, spawning: usize, census: Census) {
         let Census { idle, active, leaving, .. } = census;
         self.tell(Occasion::Busy { spawning, idle, total: active + leaving });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn too_few_free_workers_are_told_once_and_none_once_a_minute() {
-        let mut told = FullTold::default();
-        assert!(told.may_tell(1000, false));
-        let later: Vec<bool> =
-            (2..1000).map(|second| told.may_tell(second * 1000, false)).collect();
-        assert!(!later.contains(&true), "nobody waits");
-        assert!(told.may_tell(1_000_000, true));
-        assert!(!told.may_tell(1_059_999, true));
-        assert!(told.may_tell(1_060_000, true));
-        assert!(!told.may_tell(1_120_000, false));
     }
 }

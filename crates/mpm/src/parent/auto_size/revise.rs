@@ -1,0 +1,103 @@
+//! The parent looks at memory, and lets as many workers run as it is enough for.
+
+use super::{LOOK_MS, SHORT_LOOK_MS, START_LOOK_MS};
+use crate::parent::Parent;
+use runtime::clock;
+use server::MpmKind;
+
+impl Parent<'_> {
+    /// Look at memory, and let as many workers run as it is enough for.
+    pub(crate) fn govern(&mut self) {
+        let now_ms = clock::monotonic_ms();
+        let plan = self.current.generation.plan;
+        let is_start =
+            self.starting.as_ref().is_some_and(|it| it.crew.number() == self.current.number());
+        if plan.revised.is_none() || now_ms < self.steward.due_ms {
+            return;
+        }
+        if is_start {
+            self.steward.due_ms = now_ms.saturating_add(START_LOOK_MS);
+            return;
+        }
+        let (memory, stalled) = self.steward.read(now_ms);
+        if memory.total_bytes == 0 {
+            self.steward.due_ms = now_ms.saturating_add(LOOK_MS);
+            return self.tell_that_nothing_is_known();
+        }
+        if self.steward.kills.is_none() {
+            self.steward.kills = Some(self.steward.gauge.kills());
+        }
+        self.walk(now_ms);
+        self.count_memory();
+        self.see_peaks(now_ms);
+        let pool = self.pool();
+        self.steward.learn(&plan, &pool);
+        let enough = self.steward.size(&plan, memory, stalled, &pool);
+        let is_alert = self.steward.is_alert(&plan, memory, &pool);
+        let pause_ms = if is_alert { SHORT_LOOK_MS } else { LOOK_MS };
+        self.steward.due_ms = now_ms.saturating_add(pause_ms);
+        self.share_out();
+        let measured = if plan.kind == MpmKind::Prefork { pool.served } else { pool.busy };
+        if let Some(line) = self.steward.news(enough, measured, now_ms) {
+            self.current.generation.server.say(&line);
+        }
+        if plan.spare.is_some() {
+            self.keep_to(plan.processes_for(self.steward.sizing.workers as usize));
+        }
+    }
+
+    /// A child of the current generation was killed by signal 9.
+    pub(crate) fn see_kill(&mut self) {
+        if self.current.generation.plan.revised.is_none() {
+            return;
+        }
+        if let Some(bound) = self.steward.see_kill(clock::monotonic_ms()) {
+            self.share_out();
+            self.current.generation.server.advise(&format!(
+                "the kernel has killed a child for want of memory: MaxRequestWorkers auto is at \
+                 most {bound} for a minute"
+            ));
+        }
+    }
+
+    /// Let the children know how many workers each of them may have in use: there are so many, or
+    /// soon will be.
+    fn share_out(&mut self) {
+        let generation = &self.current.generation;
+        // A process of prefork has one worker, and nothing to share.
+        if generation.plan.kind != MpmKind::Prefork {
+            let (mut busy, mut leaving) = (Vec::new(), 0);
+            for record in self.children.of(generation.number) {
+                let in_use = generation.board.busy_slots(record.slot);
+                match record.is_active() {
+                    true => busy.push(in_use),
+                    false => leaving += in_use,
+                }
+            }
+            // Those that soon will be there have none.
+            busy.resize(busy.len().max(self.current.target()), 0);
+            self.steward.share_out(&generation.plan, &busy, leaving);
+        }
+        generation.board.set_sizing(&self.steward.sizing);
+    }
+
+    /// More children are about to be started.
+    pub(crate) fn share_with_more(&mut self) {
+        if self.current.generation.plan.revised.is_some() {
+            self.share_out();
+        }
+    }
+
+    /// Neither /proc nor a cgroup says how much memory there is: what was assumed first holds.
+    fn tell_that_nothing_is_known(&mut self) {
+        if std::mem::replace(&mut self.steward.is_blind, true) {
+            return;
+        }
+        let generation = &self.current.generation;
+        let workers = generation.plan.revised.unwrap_or(0);
+        generation.server.say(&format!(
+            "MaxRequestWorkers auto: {workers} for good, since the system does not tell how much \
+             memory there is"
+        ));
+    }
+}

@@ -1,0 +1,101 @@
+//! The end of a child: it is waited for, and what that means is decided.
+
+use super::Parent;
+use super::children::{Record, START_PATIENCE_MS, shows_service};
+use crate::child::exit_code;
+use runtime::clock;
+use runtime::process::{self, Ending};
+use server::Occasion;
+
+impl Parent<'_> {
+    pub(crate) fn reap(&mut self) {
+        while let Some((pid, ending)) = process::reap() {
+            self.forget_orders_of(pid);
+            match self.children.remove(pid) {
+                Some(record) => {
+                    self.bury(&record, ending);
+                    self.fold();
+                }
+                None if self.script_manager_ended(pid, ending) => {}
+                None => self.note_other_end(pid),
+            }
+        }
+        self.forget_who_orders_no_more();
+    }
+
+    /// A process is gone that was no child: a program that reads a log, which is started again.
+    /// Those of generations that drain end with them.
+    fn note_other_end(&self, pid: i32) {
+        for crew in self.live() {
+            if crew.generation.server.log_program_ended(pid, self.stop.is_some()) {
+                return;
+            }
+        }
+    }
+
+    /// A child is gone: decide what that means.
+    fn bury(&mut self, record: &Record, ending: Ending) {
+        let mut served = record.has_served;
+        if let Some(crew) = self.crew(record.generation) {
+            let board = &crew.generation.board;
+            served |= shows_service(board, record.slot);
+            board.process(record.slot).inspect(|row| row.reset());
+        }
+        let ended_well = ending == Ending::Exit(exit_code::OK);
+        if record.is_leaving || (ended_well && served) {
+            return;
+        }
+        if let Some(starting) = &mut self.starting
+            && starting.crew.number() == record.generation
+            && !ended_well
+            && !served
+        {
+            let why = match record.is_late {
+                true => format!("it was not ready within {} s", START_PATIENCE_MS / 1000),
+                false => ending.to_string(),
+            };
+            starting.failed = Some(format!("a child process could not start ({why})"));
+            return;
+        }
+        if let Some(starting) = &mut self.starting
+            && starting.crew.number() == record.generation
+        {
+            // One may be an accident; as many as there should be never become a generation.
+            starting.lost += 1;
+            if starting.lost > starting.crew.target() {
+                starting.failed =
+                    Some(format!("its children die as soon as they serve ({ending})"));
+            }
+        }
+        self.note_crash(record, ending, served);
+    }
+
+    fn note_crash(&mut self, record: &Record, ending: Ending, served: bool) {
+        let now_ms = clock::monotonic_ms();
+        if ending == Ending::Signal(9) && record.generation == self.current.number() {
+            self.see_kill();
+        }
+        match ending {
+            Ending::Exit(exit_code::FATAL) if record.generation < self.current.number() => {
+                return self.tell(Occasion::OldChildFailed { pid: record.pid });
+            }
+            Ending::Exit(exit_code::FATAL) => self.crashes.is_hopeless(now_ms),
+            _ => self.crashes.died(now_ms, served),
+        }
+        if self.crashes.slows_down() {
+            self.tell(Occasion::KilledSuccessively);
+        }
+        // These have said why they failed, better than the code could.
+        let said =
+            matches!(ending, Ending::Exit(exit_code::SICK | exit_code::FATAL)) && !record.is_quiet;
+        let pid = record.pid;
+        match self.telling.tell(now_ms) {
+            None => {}
+            Some(0) if said => {}
+            Some(0) => self.complain(52, &format!("child pid {pid} {ending}")),
+            Some(n) => {
+                self.complain(52, &format!("child pid {pid} {ending}, and {n} more before it"));
+            }
+        }
+    }
+}

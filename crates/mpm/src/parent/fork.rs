@@ -1,0 +1,55 @@
+//! How a child is forked, and what a forked process lets go of that only the parent needs.
+
+use super::Parent;
+use super::children::{Place, Record};
+use super::crew::Crew;
+use super::crew::idle_maintenance::Pace;
+use crate::child::{Birth, Child};
+use crate::generation::Generation;
+use runtime::{Channel, clock, process};
+use std::io;
+use std::sync::Arc;
+
+impl Parent<'_> {
+    /// Fork the child of `slot`.
+    pub(crate) fn start(&mut self, generation: &Arc<Generation>, slot: usize) -> io::Result<()> {
+        let now_ms = clock::monotonic_ms();
+        let is_quiet = !self.telling.is_allowed(now_ms);
+        let (own_logs, logs) = Channel::pair()?;
+        let (orders, desk) = Self::way_to_order(generation)?.unzip();
+        generation.board.note_used(slot);
+        let parent = process::id();
+        let birth = Birth { slot, parent, is_quiet, bell: self.bell.clone(), logs };
+        match process::fork()? {
+            process::Fork::Child => {
+                self.leave_to_parent(generation);
+                generation.become_client(orders);
+                drop((own_logs, desk));
+                process::exit_now(Child::main(generation, birth))
+            }
+            process::Fork::Parent(pid) => {
+                self.take_orders_of(generation, pid, desk);
+                let place = Place { generation: generation.number, slot };
+                self.children.add(Record::new(
+                    pid,
+                    place,
+                    is_quiet,
+                    (own_logs, generation.board.clone()),
+                    now_ms,
+                ));
+                Ok(())
+            }
+        }
+    }
+
+    /// A process of `generation` was forked: it must not hold sockets, logs and folders of other
+    /// generations open.
+    pub(crate) fn leave_to_parent(&mut self, generation: &Arc<Generation>) {
+        self.current = Crew::new(generation.clone(), 1, Pace::new());
+        self.starting = None;
+        self.children.forget();
+        self.keepers.forget();
+        self.reports.leave_to_parent();
+        self.pulse.leave_to_parent();
+    }
+}

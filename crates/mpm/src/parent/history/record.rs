@@ -1,0 +1,172 @@
+//! The parent writes it down once a second, and hands it on from one generation to the next.
+
+use super::vitals::Vitals;
+use super::{BEAT_MS, Pulse};
+use crate::generation::Generation;
+use crate::parent::Parent;
+use crate::parent::script_managers::add as add_times;
+use runtime::clock;
+use runtime::process::{self, Order};
+use scoreboard::{Beat, Board, Older, Snapshot, Sums};
+use server::Occasion;
+use std::sync::Arc;
+
+impl Parent<'_> {
+    /// `next` is to follow `self.current`. After a graceful restart it goes on counting where that
+    /// one is (scoreboard.c: the scoreboard outlives it); a hard one begins anew.
+    pub(crate) fn hand_pulse_to(&self, next: &mut Generation, order: Order) {
+        if order != Order::Drain {
+            return;
+        }
+        if let Some(board) = Arc::get_mut(&mut next.board) {
+            board.continue_from(&self.current.generation.board);
+        }
+        self.pulse.beats.iter().for_each(|beat| next.board.pulse().publish(beat));
+        next.board.pulse().set_at_limit(self.pulse.limit.view());
+        next.board.pulse().set_ended_cpu_us(self.pulse.others_us);
+        next.board.pulse().set_older(self.before_next());
+    }
+
+    /// What comes before the generation that starts: all others.
+    fn before_next(&self) -> Older {
+        let mut older = self.before_current();
+        add(&mut older, &self.current.generation.board.sums());
+        let current = self.children.of(self.current.number()).count();
+        older.processes += current as u64;
+        older
+    }
+
+    /// What comes before the generation that serves.
+    fn before_current(&self) -> Older {
+        let mut older = Older { totals: self.pulse.gone, ..Older::default() };
+        for (number, board) in &self.pulse.older {
+            add(&mut older, &board.sums());
+            older.processes += self.children.of(*number).count() as u64;
+        }
+        older
+    }
+
+    /// `self.current` has been replaced, or a generation given up that may have served.
+    pub(crate) fn pulse_of_other(&mut self, number: u32, board: Arc<Board>, order: Order) {
+        match order {
+            Order::Drain => self.pulse.older.push((number, board)),
+            _ => {
+                let vitals = std::mem::replace(&mut self.pulse.vitals, Vitals::closed());
+                self.pulse = Pulse { vitals, ..Pulse::closed() };
+            }
+        }
+        self.fold();
+    }
+
+    /// What older generations have done stands on the board of the present one.
+    pub(crate) fn fold(&mut self) {
+        let older = std::mem::take(&mut self.pulse.older);
+        for (number, board) in older {
+            match self.children.of(number).next().is_some() {
+                true => self.pulse.older.push((number, board)),
+                false => self.pulse.gone = self.pulse.gone.plus(board.sums().totals),
+            }
+        }
+        self.current.generation.board.pulse().set_older(self.before_current());
+        let Some(starting) = &self.starting else { return };
+        let goes_on = starting.crew.number() != self.current.number();
+        if goes_on && starting.order == Order::Drain {
+            starting.crew.generation.board.pulse().set_older(self.before_next());
+        }
+    }
+
+    /// Once a second.
+    pub(crate) fn beat(&mut self) {
+        let now_ms = clock::monotonic_ms();
+        if now_ms < self.pulse.due_ms {
+            return;
+        }
+        self.pulse.due_ms = now_ms + BEAT_MS;
+        self.fold();
+        let sums = self.current.generation.board.sums();
+        self.see_limit(&sums, now_ms);
+        let beat = self.reading(&sums, now_ms);
+        let header = self.current.generation.board.pulse();
+        header.set_ended_cpu_us(self.pulse.others_us);
+        header.set_at_limit(self.pulse.limit.view());
+        header.publish(&beat);
+        self.pulse.keep(beat);
+    }
+
+    fn reading(&mut self, sums: &Sums, now_ms: u64) -> Beat {
+        let older = self.current.generation.board.pulse().older();
+        let machine = self.pulse.vitals.read();
+        // A child that has ended counts here only once it was reaped, and so does a program.
+        let others_us = add_times(process::ended_cpu_us(), self.keepers.used_us());
+        for (highest, now) in self.pulse.others_us.iter_mut().zip(others_us) {
+            *highest = now.max(*highest);
+        }
+        self.pulse.cpu_us = self.cpu_us().max(self.pulse.cpu_us);
+        Beat {
+            at_ms: now_ms,
+            totals: older.totals.plus(sums.totals),
+            busy: sums.busy.saturating_add(older.busy),
+            idle: sums.idle,
+            connections: sums.connections.saturating_add(older.connections),
+            queued: sums.queued,
+            waiting: self.current.generation.listeners.waiting(),
+            cpu_us: self.pulse.cpu_us,
+            limit_ms: self.pulse.limit.total_ms,
+            machine_ticks: machine.ticks,
+            available_kib: machine.available_kib,
+            stalled_us: machine.stalled_us,
+        }
+    }
+
+    /// Of this process, of all children there are, of those that were, and of scripts.
+    fn cpu_us(&self) -> u64 {
+        let here = self.children.pids().chain([process::id()]);
+        let living_ns: u64 = here.filter_map(process::cpu_ns).sum();
+        self.pulse.others_us.into_iter().fold(living_ns / 1000, u64::saturating_add)
+    }
+
+    fn see_limit(&mut self, sums: &Sums, now_ms: u64) {
+        let plan = &self.current.generation.plan;
+        let sizing = self.current.generation.board.sizing();
+        let has_all = match sizing.is_automatic() {
+            true => sums.busy >= usable(sizing.workers, sizing.slots_per_process, sums.serving),
+            false => sums.idle == 0 && sums.serving >= plan.processes_max as u64,
+        };
+        // That a thread has a free slot is no relief while requests wait for those of another one.
+        let goes_on = sums.queued > 0 && self.pulse.limit.lasts();
+        let is_full = (has_all && sums.busy > 0) || goes_on;
+        let last_ms = self.pulse.beats.back().map_or(now_ms, |beat| beat.at_ms);
+        let elapsed_ms = now_ms.saturating_sub(last_ms);
+        let lasted_ms = self.pulse.limit.beat(is_full, now_ms, elapsed_ms);
+        if is_full && self.current.may_tell_full(now_ms) {
+            self.tell_who_holds(true);
+        }
+        if let Some(lasted_ms) = lasted_ms {
+            self.tell(Occasion::NoLongerFull { lasted_s: lasted_ms / 1000 });
+        }
+    }
+
+    /// The log: there should be more slots than there may be, and who has them.
+    pub(crate) fn tell_who_holds(&mut self, is_full: bool) {
+        let snapshot = Snapshot::take(&self.current.generation.board);
+        let waiting = self.current.generation.listeners.waiting();
+        let who = server::holders(&snapshot, waiting, clock::monotonic_ms());
+        self.tell(if is_full { Occasion::Full(&who) } else { Occasion::NearlyFull(&who) });
+        self.pulse.limit.is_told = true;
+    }
+}
+
+fn add(older: &mut Older, sums: &Sums) {
+    older.totals = older.totals.plus(sums.totals);
+    older.busy = older.busy.saturating_add(sums.busy);
+    older.connections = older.connections.saturating_add(sums.connections);
+}
+
+/// Workers of an automatic size that can have something to do at once: each process has the same
+/// number of slots, so that a few may be left over.
+fn usable(workers: u32, slots_per_process: u32, processes: u64) -> u64 {
+    match slots_per_process {
+        0 => workers.into(),
+        slots => u64::from(slots).saturating_mul(processes).min(workers.into()),
+    }
+}

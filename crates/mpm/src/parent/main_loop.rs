@@ -1,0 +1,227 @@
+//! The loop of the parent: what it waits for, and what it looks after each time.
+
+use super::auto_size::Steward;
+use super::children::Children;
+use super::crash::{CrashLog, Telling};
+use super::crew::Crew;
+use super::crew::idle_maintenance::Pace;
+use super::history::Pulse;
+use super::script_managers::Keepers;
+use super::service_manager::Reports;
+use super::{Parent, Stop, command_line, log_programs};
+use crate::generation::layout::Plan;
+use crate::generation::listen::Listeners;
+use crate::generation::{Failure, Generation, Load, Loader};
+use runtime::process::Order;
+use runtime::signals::{Signal, Signals};
+use runtime::{Bell, Manager, clock};
+use server::{Occasion, Server};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest sleep: programs that read logs are looked after once a second.
+const TICK: Duration = Duration::from_secs(1);
+
+/// The shortest one.
+const SHORTEST_TICK: Duration = Duration::from_millis(10);
+
+/// What runs once all children serve, for the banner.
+pub struct Started {
+    /// Addresses in force.
+    pub addresses: Vec<SocketAddr>,
+    /// Children.
+    pub pids: Vec<i32>,
+    /// Their sizes.
+    pub plan: Plan,
+}
+
+/// Serve `first` until a signal ends it; the result is the exit code of the process.
+///
+/// `manager` is who started this process. `loader` reads the configuration again for a restart.
+/// `started` is called once, when every child is ready.
+///
+/// # Errors
+/// One sentence for the administrator when the server cannot start; nothing is left running then.
+pub fn run(
+    first: Server,
+    loader: &Loader<'_>,
+    attached_to_terminal: bool,
+    manager: Manager,
+    started: impl FnOnce(&Started),
+) -> Result<i32, Failure> {
+    let signals = Signals::take().map_err(|error| format!("cannot watch signals: {error}"))?;
+    let bell = Bell::new().map_err(|error| format!("cannot make an event descriptor: {error}"))?;
+    let Manager { notifier, sockets, unfit } = manager;
+    if unfit > 0 {
+        first.advise(&format!(
+            "the service manager has passed {unfit} descriptors that are no TCP sockets that \
+             listen: they are closed"
+        ));
+    }
+    let first = Arc::new(Generation::new(first, 0, &Listeners::passed(sockets))?);
+    let children = first.plan.start;
+    let mut parent = Parent {
+        loader,
+        attached_to_terminal,
+        signals,
+        bell: Arc::new(bell),
+        current: Crew::new(first, children, Pace::new()),
+        starting: None,
+        wanted: None,
+        children: Children::default(),
+        crashes: CrashLog::default(),
+        telling: Telling::default(),
+        steward: Steward::default(),
+        stop: None,
+        reports: Reports::new(notifier),
+        pulse: Pulse::new(),
+        keepers: Keepers::default(),
+        pid_file: None,
+    };
+    parent.write_pid_file()?;
+    let served = parent.serve(started);
+    parent.remove_pid_file();
+    // With the last holder of their pipes the programs that read logs see the end of their input.
+    let programs = parent.current.generation.server.log_programs();
+    drop(parent);
+    log_programs::end(programs);
+    Ok(served.map(|()| 0)?)
+}
+
+impl Parent<'_> {
+    /// From the first child to the last.
+    fn serve(&mut self, started: impl FnOnce(&Started)) -> Result<(), String> {
+        self.begin(&self.current.generation.clone(), Order::Drain);
+        while self.starting.is_some() && self.stop.is_none() {
+            self.turn()?;
+        }
+        if self.stop.is_none() {
+            started(&self.report());
+            self.announce();
+            self.report_to_manager();
+        }
+        while self.stop.is_none() {
+            self.turn()?;
+        }
+        self.finish();
+        Ok(())
+    }
+
+    /// Sleep until there is something to do, and do it. Only the start of the server can fail.
+    fn turn(&mut self) -> Result<(), String> {
+        self.sleep(self.tick());
+        self.handle_signals();
+        self.see_who_serves();
+        self.reap();
+        if self.stop.is_some() {
+            return Ok(());
+        }
+        self.advance().inspect_err(|_| self.end_all())?;
+        self.govern();
+        self.maintain();
+        self.replace_worn();
+        self.fill_up();
+        self.see_to_script_managers();
+        for crew in self.live() {
+            crew.generation.server.restart_log_programs();
+        }
+        self.kill_overdue();
+        self.beat();
+        self.report_to_manager();
+        Ok(())
+    }
+
+    /// Every signal wakes the parent, the death of a child included, and so does a child that is
+    /// ready; this is for all the rest.
+    pub(super) fn tick(&self) -> Duration {
+        let mut due_ms = self.children.next_deadline_ms();
+        if self.stop.is_none() {
+            due_ms = due_ms.min(self.restart_due_ms()).min(self.refill_due_ms());
+            due_ms = due_ms.min(self.current.due_ms());
+            due_ms = due_ms.min(self.steward.due_ms(&self.current.generation.plan));
+            due_ms = due_ms.min(self.pulse.due_ms());
+        }
+        let wait = Duration::from_millis(due_ms.saturating_sub(clock::monotonic_ms()));
+        wait.clamp(SHORTEST_TICK, TICK)
+    }
+
+    /// When a child that is missing may be started.
+    fn refill_due_ms(&self) -> u64 {
+        let missing = self.live().find(|crew| {
+            let buckets = crew.generation.plan.buckets;
+            let active = |bucket| self.children.active(crew.number(), buckets, bucket);
+            (0..buckets).map(active).sum::<usize>() < crew.target()
+        });
+        missing
+            .map_or(u64::MAX, |crew| self.crashes.resume_ms(self.children.serving(crew.number())))
+    }
+
+    /// Tell the service manager how the server does, unless a start or restart is under way.
+    fn report_to_manager(&mut self) {
+        if self.starting.is_none() && self.wanted.is_none() {
+            self.reports.tell(&self.current.generation.board);
+        }
+    }
+
+    fn handle_signals(&mut self) {
+        while let Some(signal) = self.signals.pending() {
+            match signal {
+                Signal::Term | Signal::Int => self.stop = Some(Stop::Now),
+                // The terminal was closed: nobody could ever stop the server by Ctrl-C again.
+                Signal::Hup if self.attached_to_terminal => self.stop = Some(Stop::Now),
+                Signal::Winch if !self.attached_to_terminal => {
+                    self.stop.get_or_insert(Stop::Gracefully);
+                }
+                Signal::Usr1 => self.want_restart(Order::Drain, Load::Configuration),
+                Signal::Usr2 => self.reopen_logs(),
+                Signal::Hup => self.want_restart(Order::Stop, Load::Configuration),
+                Signal::Chld | Signal::Winch => {}
+            }
+        }
+    }
+
+    /// Write to new files from now on, in all processes, without a new generation. Children that
+    /// run as another user may not open root's logs: they get them open. Where that cannot be done
+    /// a new generation is made, which inherits them.
+    fn reopen_logs(&mut self) {
+        if self.starting.is_some() {
+            self.want_restart(Order::Drain, Load::Logs);
+            return;
+        }
+        let server = self.current.generation.server.clone();
+        server.say("SIGUSR2 received.  Opening the logs again");
+        let files = server.reopen_logs();
+        let number = self.current.number();
+        let failed = self.children.of(number).find_map(|record| record.hand_over(&files).err());
+        if let Some(error) = failed {
+            server.say(&format!("a child does not take the logs ({error}): a restart follows"));
+            self.want_restart(Order::Drain, Load::Logs);
+        }
+    }
+
+    fn see_who_serves(&mut self) {
+        for number in self.live_numbers() {
+            let board = self.crew(number).map(|crew| crew.generation.board.clone());
+            if board.is_some_and(|board| self.children.see_who_serves(number, &board)) {
+                self.crashes.works_again();
+            }
+        }
+    }
+
+    fn report(&self) -> Started {
+        Started {
+            addresses: self.current.generation.listeners.addresses(),
+            pids: self.children.of(self.current.number()).map(|record| record.pid).collect(),
+            plan: self.current.generation.plan,
+        }
+    }
+
+    /// Log that the server serves, as httpd does after each start and restart.
+    pub(super) fn announce(&self) {
+        self.current.generation.server.note_modules();
+        self.tell(Occasion::Resuming);
+        self.tell(Occasion::Built);
+        self.current.generation.server.note_command_line(&command_line::logged());
+    }
+}

@@ -1,0 +1,175 @@
+//! The parent starts script managers that are asked for, and sees that they go on.
+
+use super::{Keeper, QUESTION_MS, STOP_PATIENCE_MS, UNANSWERED_MAX, is_same};
+use crate::generation::Generation;
+use crate::parent::{Parent, Stop};
+use crate::programs;
+use runtime::process::{self, Ending, Fork, Order};
+use runtime::programs::{Desk, Line, Orders};
+use runtime::{clock, wake};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Parent<'_> {
+    /// Sleep until a signal is there, the bell rings, somebody wants a script, or the time is over.
+    pub(crate) fn sleep(&self, limit: Duration) {
+        let unread = self.unread();
+        let desks: Vec<_> =
+            unread.iter().filter_map(|it| Some(it.scripts.as_ref()?.desks())).collect();
+        let mut watched = vec![self.signals.as_fd(), self.bell.as_fd()];
+        watched.extend(desks.iter().map(|desks| desks.as_fd()));
+        wake::readable(&watched, limit);
+        self.bell.silence();
+    }
+
+    /// The generations whose orders nobody reads.
+    fn unread(&self) -> Vec<&Arc<Generation>> {
+        if self.stop == Some(Stop::Now) || clock::monotonic_ms() < self.keepers.rest_ms {
+            return Vec::new();
+        }
+        self.ordering().filter(|it| !self.keepers.serves(it)).collect()
+    }
+
+    /// The generations whose children may order programs.
+    fn ordering(&self) -> impl Iterator<Item = &Arc<Generation>> {
+        self.live().map(|crew| &crew.generation).chain(&self.keepers.draining)
+    }
+
+    /// Start the managers that are asked for, and see that they go on.
+    pub(crate) fn see_to_script_managers(&mut self) {
+        self.question_script_managers();
+        if clock::monotonic_ms() < self.keepers.rest_ms {
+            return;
+        }
+        let has_orders = |generation: &&Arc<Generation>| {
+            generation.scripts.as_ref().is_some_and(|scripts| scripts.desks().has_orders())
+        };
+        let waiting = self.ordering().filter(|it| !self.keepers.serves(it));
+        // One at a time: a child inherits what the stack holds.
+        let first = waiting.filter(has_orders).map(Arc::clone).next();
+        if let Some(generation) = first {
+            self.start_script_manager(&generation);
+        }
+    }
+
+    /// A way to order for a child of `generation` that is about to be forked, and its other end.
+    pub(crate) fn way_to_order(generation: &Generation) -> io::Result<Option<(Orders, Desk)>> {
+        generation.scripts.as_ref().map(|_| Orders::pair()).transpose()
+    }
+
+    /// The child `pid` was forked and may order.
+    pub(crate) fn take_orders_of(
+        &mut self,
+        generation: &Arc<Generation>,
+        pid: i32,
+        desk: Option<Desk>,
+    ) {
+        let (Some(scripts), Some(desk)) = (&generation.scripts, desk) else { return };
+        if let Err(error) = scripts.desks().add(pid, desk) {
+            let text = format!("child pid {pid} cannot have scripts started: {error}");
+            return self.complain(1242, &text);
+        }
+        let is_its = |keeper: &&mut Keeper| is_same(&keeper.generation, generation);
+        self.keepers.live.iter_mut().filter(is_its).for_each(|keeper| keeper.tell(pid));
+    }
+
+    /// A process has ended, which may have been a child that ordered.
+    pub(crate) fn forget_orders_of(&mut self, pid: i32) {
+        for generation in self.ordering() {
+            generation.scripts.as_ref().inspect(|scripts| scripts.desks().remove(pid));
+        }
+    }
+
+    /// Ask the managers whether they go on, and end those that hang: others take their place.
+    fn question_script_managers(&mut self) {
+        let now_ms = clock::monotonic_ms();
+        let live = self.keepers.live.iter_mut();
+        let hanging: Vec<i32> =
+            live.filter_map(|keeper| keeper.hangs(now_ms).then_some(keeper.pid)).collect();
+        for pid in hanging {
+            let seconds = u64::from(UNANSWERED_MAX) * QUESTION_MS / 1000;
+            let text = format!(
+                "the process that starts scripts has not answered for {seconds} s, sending a \
+                 SIGKILL: pid {pid}"
+            );
+            self.complain(1239, &text);
+            process::order(pid, Order::Kill);
+        }
+    }
+
+    /// A generation gives way to another, and its children may order programs to the last moment.
+    pub(crate) fn let_order_to_the_end(&mut self, generation: &Arc<Generation>) {
+        if generation.scripts.is_some() {
+            generation.listeners.close();
+            self.keepers.draining.push(generation.clone());
+            // What was wrong with its orders says nothing about those of others.
+            (self.keepers.rest_ms, self.keepers.early_ends) = (0, 0);
+        }
+    }
+
+    /// Children have ended: a generation that has none left orders nothing. This is found out
+    /// before its number is used again, as that of a restart that failed is.
+    pub(crate) fn forget_who_orders_no_more(&mut self) {
+        let children = &self.children;
+        self.keepers.draining.retain(|it| children.of(it.number).next().is_some());
+        let ordering: Vec<_> = self.ordering().map(Arc::downgrade).collect();
+        let is_needed = |keeper: &Keeper| ordering.iter().any(|it| it.ptr_eq(&keeper.generation));
+        let live = self.keepers.live.iter_mut();
+        live.filter(|keeper| !is_needed(keeper)).for_each(|keeper| keeper.line = None);
+    }
+
+    fn start_script_manager(&mut self, generation: &Arc<Generation>) {
+        let parent = process::id();
+        let forked = Line::pair().and_then(|line| Ok((line, process::fork()?)));
+        match forked {
+            Ok(((own, line), Fork::Child)) => {
+                drop(own);
+                self.leave_to_parent(generation);
+                process::exit_now(programs::serve(generation, parent, line))
+            }
+            Ok(((line, _), Fork::Parent(pid))) => {
+                self.keepers.live.push(Keeper::new(pid, Arc::downgrade(generation), line));
+            }
+            Err(error) => {
+                self.keepers.rest(clock::monotonic_ms());
+                let text = format!("cannot fork the process that starts scripts: {error}");
+                generation.server.complain(1242, &text);
+            }
+        }
+    }
+
+    /// A process has ended: says whether it was a script manager.
+    pub(crate) fn script_manager_ended(&mut self, pid: i32, ending: Ending) -> bool {
+        let Some(Keeper { since_ms, generation, .. }) = self.keepers.remove(pid) else {
+            return false;
+        };
+        // It ends by itself only when nobody is left who could order.
+        let is_needed = self.ordering().any(|it| is_same(&generation, it));
+        if self.stop.is_none() && is_needed {
+            self.keepers.rest(since_ms);
+            let text = format!("the process that starts scripts has died: pid {pid} {ending}");
+            self.complain(1239, &text);
+        }
+        true
+    }
+
+    /// End all of them, and the programs with them.
+    pub(crate) fn end_script_managers(&mut self) {
+        let pids =
+            |keepers: &super::Keepers| keepers.live.iter().map(|it| it.pid).collect::<Vec<_>>();
+        for pid in pids(&self.keepers) {
+            process::order(pid, Order::Stop);
+        }
+        let limit_ms = clock::monotonic_ms() + STOP_PATIENCE_MS;
+        while !self.keepers.live.is_empty() && clock::monotonic_ms() < limit_ms {
+            self.sleep(Duration::from_millis(50));
+            while self.signals.pending().is_some() {}
+            self.reap();
+        }
+        for pid in pids(&self.keepers) {
+            process::order(pid, Order::Kill);
+        }
+    }
+}
