@@ -9,11 +9,10 @@
 
 use crate::answer_head::{Answer, AnswerHead};
 use crate::head::{HeadLimits, Progress};
-use crate::known::Known;
-use crate::request::{Field, Span};
 use alloc::vec::Vec;
 use core::fmt;
-use message::{Version, limits, scan};
+use message::request::FieldSpans;
+use message::{Known, Span, Version, limits, scan};
 
 /// Why an answer is not read any further. The connection is of no use afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,8 +199,8 @@ impl AnswerParser {
         // The reason ends where the line does, white space not counted.
         let end = trim_end(line).len();
         answer.reason = Span::new(end - reason.len(), end);
-        answer.head.version = version;
-        answer.head.line = Span::new(0, line.len());
+        let none = Span::default();
+        answer.head.set_line(Span::new(0, line.len()), none, none, version);
         self.phase = Phase::Fields;
         Ok(())
     }
@@ -224,7 +223,7 @@ impl AnswerParser {
             }
             _ => {}
         }
-        if self.answer.head.fields.len() >= limits.fields_max() {
+        if self.answer.head.fields().len() >= limits.fields_max() {
             return Err(AnswerFault::TooManyFields);
         }
         let name_len = line.iter().position(|&byte| !scan::is_token_byte(byte));
@@ -240,7 +239,7 @@ impl AnswerParser {
         check_bytes(value)?;
         let value_len = scan::trim_ows(value).len();
         let end = self.line_start + colon + 1 + value.len();
-        self.answer.head.push(Field {
+        self.answer.head.push(FieldSpans {
             name: Span::new(self.line_start, self.line_start + name_len),
             value: Span::new(end - value_len, end),
             known: Known::recognise(&line[..name_len]),

@@ -2,11 +2,8 @@
 //! and for the connection (RFC 9112 sections 6.3 and 9.3, from the client's side).
 
 use crate::answer::AnswerFault;
-use crate::framing::BodyLength;
-use crate::known::Known;
-use crate::request::{Head, Span};
 use alloc::vec::Vec;
-use message::{Version, scan};
+use message::{BodyLength, Head, Known, Span, Version, scan};
 
 /// A parsed head without its bytes.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +29,7 @@ impl Answer {
     /// Adds `more` to the last field (RFC 9112 section 5.2: a fold counts as one space).
     #[cold]
     pub(crate) fn fold(&mut self, buf: &[u8], more: &[u8]) -> Result<(), AnswerFault> {
-        let last = self.head.fields.len().checked_sub(1).ok_or(AnswerFault::NothingToFold)?;
+        let last = self.head.fields().len().checked_sub(1).ok_or(AnswerFault::NothingToFold)?;
         let start = match self.folds.last() {
             // The value that was joined last stands at the end, and can grow there.
             Some((index, span)) if *index == last => {
@@ -42,7 +39,7 @@ impl Answer {
             }
             _ => {
                 let start = self.joined.len();
-                self.joined.extend(self.head.fields[last].value.of(buf));
+                self.joined.extend(self.head.fields()[last].value.of(buf));
                 start
             }
         };
@@ -58,7 +55,7 @@ impl Answer {
     fn value<'a>(&'a self, buf: &'a [u8], index: usize) -> &'a [u8] {
         match self.folds.binary_search_by_key(&index, |fold| fold.0) {
             Ok(at) => self.folds[at].1.of(&self.joined),
-            Err(_) => self.head.fields[index].value.of(buf),
+            Err(_) => self.head.fields()[index].value.of(buf),
         }
     }
 
@@ -115,7 +112,7 @@ pub struct AnswerHead<'a> {
 impl<'a> AnswerHead<'a> {
     /// The version: 1.0, or 1.1 for that and all above.
     pub const fn version(&self) -> Version {
-        self.answer.head.version
+        self.answer.head.version()
     }
 
     /// The status, from 100 to 999.
@@ -138,7 +135,7 @@ impl<'a> AnswerHead<'a> {
     /// Names and values in the order they came.
     pub fn fields(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let Self { buf, answer, .. } = *self;
-        let fields = answer.head.fields.iter().enumerate();
+        let fields = answer.head.fields().iter().enumerate();
         fields.map(move |(index, field)| (field.name.of(buf), answer.value(buf, index)))
     }
 
@@ -151,7 +148,7 @@ impl<'a> AnswerHead<'a> {
     pub fn get_all(&self, name: Known) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let Self { buf, answer, .. } = *self;
         let count = if answer.head.view(buf).has(name) { usize::MAX } else { 0 };
-        let fields = answer.head.fields.iter().enumerate().take(count);
+        let fields = answer.head.fields().iter().enumerate().take(count);
         let same = fields.filter(move |(_, field)| field.known == Some(name));
         same.map(move |(index, _)| answer.value(buf, index))
     }

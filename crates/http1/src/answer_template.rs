@@ -6,9 +6,9 @@
 
 use crate::answer_head::{AnswerBody, AnswerHead, Asked};
 use crate::head::HeadLimits;
-use crate::known::Known;
 use alloc::boxed::Box;
 use core::ops::Range;
+use message::Known;
 
 /// Bytes of an IMF-fixdate (RFC 9110 section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
 const DATE_BYTES: usize = 29;

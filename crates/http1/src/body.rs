@@ -1,10 +1,9 @@
 //! The request body, whichever way its length is given.
 
 use crate::chunked::Decoder;
-use crate::framing::BodyLength;
-use crate::refusal::Refusal;
 use alloc::vec::Vec;
 use core::ops::Range;
+use message::{BodyLength, Refusal};
 
 /// What one call of a decoder did with its input.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@
 
 use crate::body::Step;
 use crate::framing::too_large;
-use crate::refusal::Refusal;
+use message::Refusal;
 use message::{limits, scan};
 
 /// Digits of a chunk size at most. 16 fill 64 bits; more could only be zeros or an overflow.

@@ -15,7 +15,8 @@
 //! `finish` in Body means the rest of the body was not read, and closes.
 
 use crate::close_reason::CloseReason;
-use crate::framing::{BodyLength, Framing};
+use crate::framing::KeepAlive;
+use message::BodyLength;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -65,8 +66,7 @@ pub struct Connection {
     /// Responses that kept the connection; httpd's `keepalives`.
     kept: u32,
     state: State,
-    keep_alive: bool,
-    keep_alive_named: bool,
+    keep_alive: KeepAlive,
     /// Set by `decide`; while it is open, `finish` is out of order.
     verdict: Verdict,
 }
@@ -86,8 +86,7 @@ impl Connection {
             requests: 0,
             kept: 0,
             state: State::Head,
-            keep_alive: false,
-            keep_alive_named: false,
+            keep_alive: KeepAlive::NONE,
             verdict: Verdict::Open,
         }
     }
@@ -119,15 +118,14 @@ impl Connection {
     }
 
     /// A head is complete and its framing known.
-    pub fn begin(&mut self, framing: &Framing<'_>) {
+    pub fn begin(&mut self, body: BodyLength, keep_alive: KeepAlive) {
         if !self.in_order(matches!(self.state, State::Head | State::Idle)) {
             return;
         }
         self.requests = self.requests.saturating_add(1);
-        self.keep_alive = framing.keep_alive;
-        self.keep_alive_named = framing.keep_alive_named;
+        self.keep_alive = keep_alive;
         self.verdict = Verdict::Open;
-        let bodyless = framing.body == BodyLength::None;
+        let bodyless = body == BodyLength::None;
         self.state = if bodyless { State::Respond } else { State::Body };
     }
 
@@ -162,7 +160,7 @@ impl Connection {
         let limited = max_keep_alive_requests != 0;
         self.verdict = match () {
             () if must_close => Verdict::Close(CloseReason::ServerChose),
-            () if !self.keep_alive => Verdict::Close(CloseReason::ClientAsked),
+            () if !self.keep_alive.wanted => Verdict::Close(CloseReason::ClientAsked),
             () if draining => Verdict::Close(CloseReason::Draining),
             () if limited && left == 0 => Verdict::Close(CloseReason::KeepAliveLimit),
             () => Verdict::Keep,
@@ -170,7 +168,7 @@ impl Connection {
         if self.verdict != Verdict::Keep {
             return Persist::Close;
         }
-        Persist::Keep { named: self.keep_alive_named, remaining: limited.then_some(left) }
+        Persist::Keep { named: self.keep_alive.named, remaining: limited.then_some(left) }
     }
 
     /// The response is written.

@@ -3,37 +3,22 @@
 //! Wrong answers here are request smuggling: two readers of one connection that disagree on where
 //! the next request starts. Whatever can be read in two ways is therefore refused.
 
-use crate::known::{Known, KnownSet};
-use crate::refusal::Refusal;
-use crate::request::RequestHead;
-use message::{Host, Status, Target, Version, scan};
+use message::{
+    BodyLength, Framing, Host, Known, KnownSet, Refusal, RequestHead, Status, Target, Version, scan,
+};
 
-/// Which body follows the head (RFC 9112 section 6.3).
+/// What a request says about the connection it came on (RFC 9112 section 9.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BodyLength {
-    /// None.
-    None,
-    /// This many bytes.
-    Length(u64),
-    /// Chunks up to the last one.
-    Chunked,
+pub struct KeepAlive {
+    /// Whether the client wants the connection kept.
+    pub wanted: bool,
+    /// Whether it said so with the word `keep-alive`, which is then answered.
+    pub named: bool,
 }
 
-/// The meaning of one request head.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Framing<'a> {
-    /// The request target, split.
-    pub target: Target<'a>,
-    /// The host the request is for; that of the target wins over the Host field.
-    pub host: Option<Host<'a>>,
-    /// Which body follows.
-    pub body: BodyLength,
-    /// Whether the client wants the connection kept.
-    pub keep_alive: bool,
-    /// Whether it said so with the word `keep-alive`, which is then answered.
-    pub keep_alive_named: bool,
-    /// Whether the client waits for `100 Continue` before it sends the body.
-    pub expect_continue: bool,
+impl KeepAlive {
+    /// Nothing is wanted.
+    pub const NONE: Self = Self { wanted: false, named: false };
 }
 
 /// Without any of these a request has no body, default persistence and no expectation.
@@ -44,30 +29,25 @@ const UNUSUAL: KnownSet = KnownSet::of(&[
     Known::Expect,
 ]);
 
-/// Works out the framing. `limit_request_body` is `LimitRequestBody` in bytes, 0 for no limit.
+/// Works out what a head means for its message and for its connection. `limit_request_body` is
+/// `LimitRequestBody` in bytes, 0 for no limit.
 #[inline]
 pub fn framing<'a>(
     request: &RequestHead<'a>,
     limit_request_body: u64,
-) -> Result<Framing<'a>, Refusal> {
+) -> Result<(Framing<'a>, KeepAlive), Refusal> {
     let method = request.known_method();
     let target =
         Target::parse(method, request.target()).map_err(|bad| Refusal::bad_request(bad.why()))?;
     let host = host(request, &target)?;
-    let mut framing = Framing {
-        target,
-        host,
-        body: BodyLength::None,
-        keep_alive: request.version() == Version::Http11,
-        keep_alive_named: false,
-        expect_continue: false,
-    };
+    let mut framing = Framing { target, host, body: BodyLength::None, expect_continue: false };
+    let mut keep_alive = KeepAlive { wanted: request.version() == Version::Http11, named: false };
     if request.seen().intersects(UNUSUAL) {
         framing.body = body_length(request, limit_request_body)?;
-        (framing.keep_alive, framing.keep_alive_named) = persistence(request);
+        keep_alive = persistence(request);
         framing.expect_continue = expectation(request)? && framing.body != BodyLength::None;
     }
-    Ok(framing)
+    Ok((framing, keep_alive))
 }
 
 /// RFC 9112 section 3.2: a 1.1 request without Host, and any request with two or a malformed one,
@@ -164,14 +144,14 @@ fn content_length(request: &RequestHead<'_>) -> Result<u64, Refusal> {
 
 /// RFC 9112 section 9.3: whether the client wants persistence, and whether it named keep-alive.
 #[cold]
-fn persistence(request: &RequestHead<'_>) -> (bool, bool) {
+fn persistence(request: &RequestHead<'_>) -> KeepAlive {
     let (mut close, mut keep_alive) = (false, false);
     for token in request.get_all(Known::Connection).flat_map(scan::list) {
         close |= token.eq_ignore_ascii_case(b"close");
         keep_alive |= token.eq_ignore_ascii_case(b"keep-alive");
     }
     let default = request.version() == Version::Http11;
-    (!close && (default || keep_alive), keep_alive)
+    KeepAlive { wanted: !close && (default || keep_alive), named: keep_alive }
 }
 
 /// RFC 9110 section 10.1.1: only `100-continue` exists; 1.0 clients cannot expect anything.
@@ -194,7 +174,7 @@ pub fn fuzz_framing(data: &[u8]) {
         return;
     }
     let request = parser.request(data);
-    let Ok(framing) = framing(&request, 1000) else { return };
+    let Ok((framing, _)) = framing(&request, 1000) else { return };
     let both = request.has(Known::ContentLength) && request.has(Known::TransferEncoding);
     assert!(!both, "both lengths at once");
     assert!(framing.host.is_some() || request.version() == Version::Http10);

@@ -7,11 +7,9 @@
 //! Result and limits never depend on how the input was split. A line is judged when its line end
 //! is there, except that one over its limit is refused at once; therefore length is judged first.
 
-use crate::known::Known;
-use crate::refusal::Refusal;
-use crate::request::{Field, Head, RequestHead, Span};
 use alloc::vec::Vec;
-use message::{Status, Version, limits, scan};
+use message::request::FieldSpans;
+use message::{Head, Known, Refusal, RequestHead, Span, Status, Version, limits, scan};
 
 /// `LimitRequestLine`, `LimitRequestFieldSize`, `LimitRequestFields`.
 #[derive(Clone, Copy, Debug)]
@@ -278,11 +276,12 @@ impl HeadParser {
         if !fits(line_len, limit) {
             return Err(self.too_long());
         }
-        let head = &mut self.head;
-        head.line = Span::new(start, start + line_len);
-        head.method = Span::new(start, start + method_len);
-        head.target = Span::new(start + method_len + 1, start + version_start - 1);
-        head.version = version;
+        self.head.set_line(
+            Span::new(start, start + line_len),
+            Span::new(start, start + method_len),
+            Span::new(start + method_len + 1, start + version_start - 1),
+            version,
+        );
         self.blank = false;
         self.phase = Phase::Fields;
         Ok(Line::Next(start + line_len + 2))
@@ -317,7 +316,7 @@ impl HeadParser {
             }
             return Ok(Line::End(start + 2));
         }
-        if self.head.fields.len() >= limits.fields_max() && !matches!(rest, [] | [b'\r']) {
+        if self.head.fields().len() >= limits.fields_max() && !matches!(rest, [] | [b'\r']) {
             return Err(Refusal::bad_request("more fields than LimitRequestFields")
                 .remark("The number of request header fields exceeds this server's limit."));
         }
@@ -348,7 +347,7 @@ impl HeadParser {
             return Err(self.too_long());
         }
         let (value_start, value_end) = trim(rest, name_len + 1, end);
-        self.head.push(Field {
+        self.head.push(FieldSpans {
             name: Span::new(start, start + name_len),
             value: Span::new(start + value_start, start + value_end),
             known: Known::recognise(&rest[..name_len]),
@@ -360,7 +359,7 @@ impl HeadParser {
     /// (protocol.c, ap_get_mime_headers_core).
     #[cold]
     fn is_too_long_joined(&self, buf: &[u8], limit: usize) -> bool {
-        let fields = self.head.fields.iter();
+        let fields = self.head.fields().iter();
         let mut fields: Vec<(&[u8], usize)> =
             fields.map(|field| (field.name.of(buf), field.value.of(buf).len())).collect();
         fields.sort_by_cached_key(|field| field.0.to_ascii_lowercase());

@@ -27,9 +27,9 @@
 //! assert_eq!(request.get(Known::Host), Some(&b"example.org"[..]));
 //!
 //! // 2. What it means.
-//! let framing = framing(&request, message::limits::LIMIT_REQUEST_BODY)?;
+//! let (framing, keep_alive) = framing(&request, message::limits::LIMIT_REQUEST_BODY)?;
 //! assert_eq!(framing.body, BodyLength::Length(3));
-//! connection.begin(&framing);
+//! connection.begin(framing.body, keep_alive);
 //!
 //! // 3. The body.
 //! let mut body = BodyDecoder::new(framing.body, message::limits::LIMIT_REQUEST_BODY);
@@ -87,10 +87,7 @@ mod connection;
 mod error_page;
 mod framing;
 mod head;
-mod known;
 pub mod proxy_protocol;
-mod refusal;
-mod request;
 mod response;
 
 pub use answer::{AnswerFault, AnswerParser, fuzz_answer};
@@ -101,9 +98,7 @@ pub use chunked::{Decoder, fuzz_chunked};
 pub use close_reason::CloseReason;
 pub use connection::{Connection, Next, Persist};
 pub use error_page::{PageFacts, error_page};
-pub use framing::{BodyLength, Framing, framing, fuzz_framing};
+pub use framing::{KeepAlive, framing, fuzz_framing};
 pub use head::{HeadLimits, HeadParser, Progress, fuzz_head};
-pub use known::{Known, KnownSet};
-pub use refusal::Refusal;
-pub use request::{Field, Head, RequestHead, Span};
+pub use message::{BodyLength, Framing, Head, Known, KnownSet, Refusal, RequestHead};
 pub use response::{CHUNK_END, LAST_CHUNK, ResponseHead, chunk_start};

@@ -7,7 +7,9 @@ fn begin(connection: &mut Connection, line: &str, fields: &str) {
     let input = format!("{line}\r\nHost: a\r\n{fields}\r\n");
     let mut parser = HeadParser::new();
     parser.advance(input.as_bytes(), &HeadLimits::default()).expect("a good head");
-    connection.begin(&framing(&parser.request(input.as_bytes()), 0).expect("a good request"));
+    let request = parser.request(input.as_bytes());
+    let (framing, keep_alive) = framing(&request, 0).expect("a good request");
+    connection.begin(framing.body, keep_alive);
 }
 
 fn get(connection: &mut Connection) {

@@ -112,7 +112,7 @@ fn limit_of_zero_means_none() {
     let input = post("Content-Length: 9223372036854775807\r\n");
     let mut parser = HeadParser::new();
     parser.advance(&input, &HeadLimits::default()).unwrap();
-    let body = framing(&parser.request(&input), 0).unwrap().body;
+    let body = framing(&parser.request(&input), 0).unwrap().0.body;
     assert_eq!(body, BodyLength::Length(i64::MAX as u64));
 }
 

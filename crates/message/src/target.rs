@@ -113,8 +113,9 @@ fn absolute(raw: &[u8]) -> Result<Target<'_>, BadTarget> {
     let slash = scan::find(before_query, b'/').unwrap_or(before_query.len());
     let (authority, path) = before_query.split_at(slash);
     let host = Host::parse(authority).map_err(BadTarget::Host)?;
-    // RFC 9110 section 4.2.3: an empty path means the root.
-    let path = if path.is_empty() { b"/" } else { path };
+    // RFC 9110 section 4.2.3: an empty path means the root. The slash is one of those before the
+    // authority, so that every piece of a target is a piece of its bytes.
+    let path = if path.is_empty() { &raw[colon + 1..colon + 2] } else { path };
     Ok(Target::Absolute { scheme, host, path, query })
 }
 

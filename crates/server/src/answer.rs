@@ -14,9 +14,9 @@ use crate::response::{Delimiter, Response};
 use crate::site::host::Host;
 use crate::site::settings::Settings;
 use crate::transmit::Sent;
-use http1::{BodyLength, CloseReason, Framing, Known, Next, Persist, ResponseHead};
+use http1::{CloseReason, KeepAlive, Next, Persist, ResponseHead};
 use message::limits::DRAIN_BYTES;
-use message::{Status, Target, Version};
+use message::{BodyLength, Framing, Known, Status, Target, Version};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -72,7 +72,7 @@ pub(crate) struct Kind {
 
 impl Wire {
     /// The long way: everything that a request may need.
-    pub(crate) async fn answer(&mut self, request: Rc<Request>) -> Next {
+    pub(crate) async fn answer(&mut self, request: Rc<Request>, wish: KeepAlive) -> Next {
         if self.send_unsent().await.is_err() {
             self.is_broken = true;
             return self.state.close(CloseReason::ClientGone);
@@ -83,7 +83,7 @@ impl Wire {
                 return boxed(|| self.refuse_request(refusal, request.clone())).await;
             }
         };
-        self.state.begin(&framing);
+        self.state.begin(framing.body, wish);
         self.feed = request.incoming.clone().map(|it| Box::new(Feed::new(&framing, it)));
         let Some(held) = self.hold_slot(&request, &framing).await else {
             return self.abandoned(&framing, &request).await;
@@ -112,7 +112,7 @@ impl Wire {
             }
         }
         match self.settle_body(&request, &framing, settings, &mut answer, &held).await {
-            Ok(unread) => self.respond(&request, &framing, answer, unread, held).await,
+            Ok(unread) => self.respond(&request, wish, answer, unread, held).await,
             Err(_) => {
                 self.is_broken = true;
                 self.abandoned(&framing, &request).await
@@ -313,7 +313,7 @@ impl Wire {
     async fn respond(
         &mut self,
         request: &Request,
-        framing: &Framing<'_>,
+        wish: KeepAlive,
         (mut response, logged): (Response, Logged),
         unread: Unread,
         held: Rc<Held>,
@@ -323,7 +323,7 @@ impl Wire {
         }
         let timing = self.host().timing;
         let is_head = request.is_head();
-        let manner = Manner::of(&logged.env, request, framing);
+        let manner = Manner::of(&logged.env, request, wish.named);
         let delimiter = Delimiter::of(&response, is_head, manner.understood);
         let must_close = !timing.keep_alive
             || manner.must_close

@@ -5,10 +5,10 @@
 use crate::representation::parse_http_date;
 use crate::request::Request;
 use crate::response::{Body, Piece, Response};
-use http1::{Known, PageFacts};
+use http1::PageFacts;
 use message::condition::{Validators, if_range_holds};
 use message::range::{self, ByteRange, Plan, RangeLimits};
-use message::{Method, Status};
+use message::{Known, Method, Status};
 
 /// Answer with the ranges that `request` asks for, if it asks for any.
 pub(crate) fn apply(request: &Request, limits: &RangeLimits, whole: Response) -> Response {

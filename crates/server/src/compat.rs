@@ -6,8 +6,7 @@ use crate::lookup::Lookup;
 use crate::request::Request;
 use crate::response::Response;
 use crate::table::Table;
-use http1::{Framing, Known};
-use message::{Version, scan};
+use message::{Known, Version, scan};
 
 /// Every variable that is looked at here.
 const NAMES: &[&str] = &["nokeepalive", "downgrade-1.0", "force-response-1.0", "force-no-vary"];
@@ -29,8 +28,8 @@ impl Manner {
         Self { understood: version, told: Version::Http11, must_close: false }
     }
 
-    /// What `env` asks for.
-    pub(crate) fn of(env: &Table, request: &Request, framing: &Framing<'_>) -> Self {
+    /// What `env` asks for. `names_keep_alive` says whether the client asks for persistence.
+    pub(crate) fn of(env: &Table, request: &Request, names_keep_alive: bool) -> Self {
         let view = request.view();
         let mut manner = Self::usual(view.version());
         if env.is_empty() {
@@ -40,7 +39,7 @@ impl Manner {
         if hides_vary || env.is_set("downgrade-1.0") {
             manner.understood = Version::Http10;
             // A client of 1.0 has to ask for it.
-            manner.must_close = !framing.keep_alive_named;
+            manner.must_close = !names_keep_alive;
         }
         if manner.understood == Version::Http10 && (hides_vary || env.is_set("force-response-1.0"))
         {

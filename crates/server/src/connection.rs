@@ -17,15 +17,12 @@ use crate::fast::{self, Fast};
 use crate::log::id::LogId;
 use crate::names::Names;
 use crate::proxy_protocol::Proxy;
-use crate::request::{NO_LIMIT, Request};
+use crate::request::Request;
 use crate::site::host::Host;
 use crate::transmit::Unsent;
-use http1::{
-    BodyLength, CloseReason, Connection, Framing, Head, HeadParser, Next, Progress, Refusal,
-    RequestHead,
-};
-use message::Status;
+use http1::{CloseReason, Connection, HeadParser, KeepAlive, Next, Progress};
 use message::limits::LOG_INPUT_BYTES;
+use message::{BodyLength, Framing, FramingSpans, OwnedHead, Refusal, RequestHead, Status};
 use runtime::{Stream, Timer, clock};
 use scoreboard::RowState;
 use std::future::{Future, poll_fn};
@@ -33,6 +30,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{self, Poll};
+
+/// A limit of `http1::framing` that limits nothing: LimitRequestBody is that of the location, which
+/// is not known when a head has come.
+const NO_LIMIT: u64 = 0;
 
 /// Reads before the other connections of this thread get a turn.
 const READS_PER_TURN: usize = 16;
@@ -106,7 +107,7 @@ pub(crate) struct Wire {
 /// What a wait for input ends in.
 enum Turn {
     /// A request for the long way.
-    Request(Rc<Request>),
+    Request(Rc<Request>, KeepAlive),
     /// A head that breaks a rule; the text is what arrived of it.
     Refused(Refusal, Vec<u8>),
     /// The fast path has left something to send, and says what comes then.
@@ -209,7 +210,7 @@ impl Wire {
         loop {
             let turn = poll_fn(|context| self.poll_turn(context)).await;
             let next = match turn {
-                Turn::Request(request) => self.account_for(request).await,
+                Turn::Request(request, wish) => self.account_for(request, wish).await,
                 Turn::Refused(refusal, head) => boxed(|| self.refuse(refusal, &head)).await,
                 Turn::TimedOut => boxed(|| self.timed_out()).await,
                 Turn::Unsent { is_last } => boxed(|| self.send_rest(is_last)).await,
@@ -235,9 +236,9 @@ impl Wire {
     }
 
     /// Answer a request, and count what it came to.
-    async fn account_for(&mut self, request: Rc<Request>) -> Next {
+    async fn account_for(&mut self, request: Rc<Request>, wish: KeepAlive) -> Next {
         let spent = request.spent.clone();
-        let next = accounting::measured(&spent, placed(|| self.answer(request))).await;
+        let next = accounting::measured(&spent, placed(|| self.answer(request, wish))).await;
         accounting::end_long(&self.context, &spent);
         self.feed = None;
         next
@@ -390,16 +391,16 @@ impl Wire {
         output: &mut Vec<u8>,
     ) -> Option<Turn> {
         let view = parser.request(head);
-        let mut has_body = false;
-        let fast = match http1::framing(&view, NO_LIMIT) {
-            Ok(framing) => {
-                self.choose_host(&framing);
-                has_body = framing.body != BodyLength::None;
+        let framed = http1::framing(&view, NO_LIMIT);
+        let fast = match &framed {
+            Ok((framing, keep_alive)) => {
+                self.choose_host(framing);
                 // How long a slow client was waited for is told on the long way.
                 match self.now_ms.saturating_sub(self.head_since_ms) > FAST_HEAD_MS {
                     true => Fast::Declined,
                     false => {
-                        fast::answer(self, &view, &framing, is_last && output.is_empty(), output)
+                        let asked = (&view, framing, *keep_alive);
+                        fast::answer(self, asked, is_last && output.is_empty(), output)
                     }
                 }
             }
@@ -419,17 +420,26 @@ impl Wire {
             Fast::Declined => {
                 let start_ns = clock::monotonic_ns();
                 let spent = self.begin_long(&view, start_ns);
-                let mut request = self.request(head, parser.take(), start_ns, spent);
-                request.incoming = has_body.then(Rc::default);
-                Some(Turn::Request(Rc::new(request)))
+                let wish = framed.map_or(KeepAlive::NONE, |framed| framed.1);
+                let framing = framed.map(|(framing, _)| framing.spans(head));
+                let head = OwnedHead::new(head, parser.take());
+                let request = self.request(head, framing, start_ns, spent);
+                Some(Turn::Request(Rc::new(request), wish))
             }
         }
     }
 
     /// A request that is for the long way.
-    fn request(&mut self, bytes: &[u8], head: Head, start_ns: u64, spent: Spent) -> Request {
+    fn request(
+        &mut self,
+        head: OwnedHead,
+        framing: Result<FramingSpans, Refusal>,
+        start_ns: u64,
+        spent: Spent,
+    ) -> Request {
         let local = self.local();
-        let mut request = Request::new(bytes, head, self.peer, local, start_ns, spent);
+        let mut request = Request::new(head, framing, self.peer, local, start_ns, spent);
+        request.incoming = (request.body() != BodyLength::None).then(Rc::default);
         request.proxy = self.proxy_address();
         request.ids.keepalives = self.state.requests();
         request.ids.connection.set(self.log_id);

@@ -6,9 +6,9 @@ use crate::identity;
 use crate::lookup::Lookup;
 use crate::modules::core::{self, ErrorDocument, Signature};
 use crate::response::Response;
-use http1::{Known, PageFacts};
+use http1::PageFacts;
 use message::escape::html_escape;
-use message::{Method, Status};
+use message::{Known, Method, Status};
 
 /// The request for the error document, or the response if there is none to ask for.
 pub(crate) fn choose<'a>(

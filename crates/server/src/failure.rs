@@ -197,8 +197,8 @@ impl Lookup<'_> {
     }
 }
 
-impl From<http1::Refusal> for Failure {
-    fn from(refusal: http1::Refusal) -> Self {
+impl From<message::Refusal> for Failure {
+    fn from(refusal: message::Refusal) -> Self {
         Self::new(refusal.status, "http", refusal.why).id(566).remark(refusal.remark)
     }
 }

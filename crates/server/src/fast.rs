@@ -20,8 +20,8 @@ use crate::representation::Representation;
 use crate::response::{Piece, Response};
 use crate::site::host::Host;
 use crate::transmit::{Late, TURN_BYTES, Unsent};
-use http1::{Framing, Known, KnownSet, Persist, RequestHead, ResponseHead};
-use message::{Method, Status, Target};
+use http1::{KeepAlive, Persist, ResponseHead};
+use message::{Framing, Known, KnownSet, Method, RequestHead, Status, Target};
 use runtime::{clock, file};
 use scoreboard::{Ended, OTHER_ACCOUNT};
 use std::cell::{Cell, RefCell};
@@ -62,8 +62,7 @@ pub(crate) enum Fast {
 /// Try to answer. `is_alone` says that nothing else is waiting to be sent or read.
 pub(crate) fn answer(
     wire: &mut Wire,
-    head: &RequestHead<'_>,
-    framing: &Framing<'_>,
+    (head, framing, keep_alive): (&RequestHead<'_>, &Framing<'_>, KeepAlive),
     is_alone: bool,
     output: &mut Vec<u8>,
 ) -> Fast {
@@ -77,7 +76,7 @@ pub(crate) fn answer(
     let Some(slot) = wire.context.slots.try_acquire() else { return Fast::Declined };
     wire.begin(&slot, head.request_line());
     let start = logs.then(|| (clock::unix_us(), clock::monotonic_ns()));
-    wire.state.begin(framing);
+    wire.state.begin(framing.body, keep_alive);
     let timing = wire.host().timing;
     let persist = wire.state.decide(
         timing.max_keep_alive_requests,

@@ -3,7 +3,7 @@
 
 use crate::request::Request;
 use crate::response::Field;
-use http1::RequestHead;
+use message::RequestHead;
 use std::borrow::Cow;
 
 /// The fields of a request. `RequestHeader add` makes lines of one name that stay apart.

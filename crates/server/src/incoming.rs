@@ -2,7 +2,7 @@
 //! read. The connection fills it (`body.rs`); nothing here knows a socket.
 
 use crate::held::Held;
-use http1::Refusal;
+use message::Refusal;
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::{Rc, Weak};

@@ -7,23 +7,25 @@ use crate::log::id::LogIds;
 use crate::modules::log_config::Fields;
 use crate::names::Names;
 use crate::response::Field;
-use http1::{BodyLength, Framing, Head, HeadLimits, HeadParser, Progress, Refusal, RequestHead};
-use message::{Method, scan};
-use std::cell::{Cell, OnceCell, RefCell};
+use http1::{HeadLimits, HeadParser};
+use message::{
+    BodyLength, Framing, FramingSpans, Head, Method, OwnedHead, Refusal, RequestHead, limits,
+};
+use std::cell::{Cell, RefCell};
 use std::net::{IpAddr, SocketAddr};
-use std::ops::Range;
 use std::rc::{Rc, Weak};
-
-/// A limit of `http1::framing` that limits nothing.
-pub(crate) const NO_LIMIT: u64 = 0;
 
 /// One request. The body stays on the connection until somebody wants it.
 pub(crate) struct Request {
-    raw: Vec<u8>,
-    head: Head,
+    head: OwnedHead,
     /// The head as it was sent, where the fields of this one are others: what the bytes on the
     /// connection mean is told by that one alone.
-    sent: Option<Rc<(Vec<u8>, Head)>>,
+    sent: Option<Rc<OwnedHead>>,
+    /// What the head that was sent means, worked out once by the protocol it came in; or the rule
+    /// that it breaks.
+    framing: Result<FramingSpans, Refusal>,
+    /// Whether the head could be parsed. If not, it is what arrived of the request line.
+    is_parsed: bool,
     /// The other end of the connection, or whom a proxy there has announced.
     pub(crate) client: SocketAddr,
     /// That proxy, which is the other end then.
@@ -47,37 +49,23 @@ pub(crate) struct Request {
     pub(crate) held: RefCell<Weak<Held>>,
     /// Where its time goes.
     pub(crate) spent: Rc<Spent>,
-    /// What is asked for again and again, once it was found; `None` of a head that breaks a rule.
-    told: OnceCell<Option<Told>>,
-}
-
-/// What the head says, as parts of its bytes.
-struct Told {
-    query: Option<Range<usize>>,
-    host: Option<(Range<usize>, Option<u16>)>,
-    body: BodyLength,
-}
-
-/// Where `part` is in `whole`, whose part it is.
-fn place(whole: &[u8], part: &[u8]) -> Range<usize> {
-    let start = part.as_ptr().addr().saturating_sub(whole.as_ptr().addr());
-    start..start + part.len()
 }
 
 impl Request {
-    /// Own the head that stands in `raw`.
+    /// A request with this head, and what that means.
     pub(crate) fn new(
-        raw: &[u8],
-        head: Head,
+        head: OwnedHead,
+        framing: Result<FramingSpans, Refusal>,
         client: SocketAddr,
         local: SocketAddr,
         start_ns: u64,
         spent: Spent,
     ) -> Self {
         Self {
-            raw: raw.to_vec(),
             head,
             sent: None,
+            framing,
+            is_parsed: true,
             client,
             proxy: None,
             local,
@@ -89,20 +77,26 @@ impl Request {
             incoming: None,
             held: RefCell::default(),
             spent: Rc::new(spent),
-            told: OnceCell::new(),
         }
     }
 
     /// What is left of a request whose line was refused.
-    pub(crate) fn refused(line: &[u8], client: SocketAddr, local: SocketAddr) -> Self {
+    pub(crate) fn refused(
+        refusal: Refusal,
+        line: &[u8],
+        client: SocketAddr,
+        local: SocketAddr,
+    ) -> Self {
         let now_ns = runtime::clock::monotonic_ns();
         let spent = Spent::unmeasured(now_ns);
-        Self::new(line, Head::of_refused(line), client, local, now_ns, spent)
+        let head = OwnedHead::new(line, Head::of_refused(line));
+        let request = Self::new(head, Err(refusal), client, local, now_ns, spent);
+        Self { is_parsed: false, ..request }
     }
 
     /// The head.
     pub(crate) fn view(&self) -> RequestHead<'_> {
-        self.head.view(&self.raw)
+        self.head.view()
     }
 
     /// The other end of the connection.
@@ -115,35 +109,19 @@ impl Request {
         self.local.ip().to_canonical()
     }
 
-    /// What the head means for the bytes after it. LimitRequestBody is that of the location, which
-    /// is not known yet.
+    /// What the head means for the bytes after it.
     pub(crate) fn framing(&self) -> Result<Framing<'_>, Refusal> {
-        let sent = self.sent.as_deref();
-        let view = sent.map_or_else(|| self.view(), |(raw, head)| head.view(raw));
-        http1::framing(&view, NO_LIMIT)
+        self.framing.map(|framing| framing.of(self.sent_bytes()))
     }
 
     /// The bytes that were sent.
     fn sent_bytes(&self) -> &[u8] {
-        self.sent.as_deref().map_or(&self.raw, |(raw, _)| raw)
-    }
-
-    fn told(&self) -> Option<&Told> {
-        let find = || {
-            let framing = self.framing().ok()?;
-            let whole = self.sent_bytes();
-            Some(Told {
-                query: framing.target.query().map(|query| place(whole, query)),
-                host: framing.host.map(|host| (place(whole, host.name), host.port)),
-                body: framing.body,
-            })
-        };
-        self.told.get_or_init(find).as_ref()
+        self.sent.as_deref().unwrap_or(&self.head).bytes()
     }
 
     /// The query, once the framing is known to be right.
     pub(crate) fn query(&self) -> Option<&[u8]> {
-        self.sent_bytes().get(self.told()?.query.clone()?)
+        self.framing.ok()?.query(self.sent_bytes())
     }
 
     /// The first value of a field.
@@ -153,57 +131,40 @@ impl Request {
 
     /// The host that is asked for, of the target or of the Host field.
     pub(crate) fn host_name(&self) -> Option<&[u8]> {
-        self.sent_bytes().get(self.told()?.host.as_ref()?.0.clone())
+        Some(self.framing.ok()?.host(self.sent_bytes())?.name)
     }
 
     /// The port behind it.
     pub(crate) fn host_port(&self) -> Option<u16> {
-        self.told()?.host.as_ref()?.1
+        self.framing.ok()?.host(self.sent_bytes())?.port
     }
 
     /// The same request with other fields, for `RequestHeader`. Fields that could not have been
     /// sent are left out. `None` if the others make no head.
     pub(crate) fn with_fields(&self, fields: &[Field]) -> Option<Self> {
-        let mut raw = self.view().request_line().to_vec();
-        raw.extend_from_slice(b"\r\n");
-        let could_be_sent = |field: &&Field| {
-            let is_text = |byte: &u8| *byte == b'\t' || !byte.is_ascii_control();
-            scan::is_token(field.0.as_bytes()) && field.1.iter().all(is_text)
+        let fields = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_slice()));
+        let head = match self.is_parsed {
+            true => self.head.with_fields(fields)?,
+            false => parsed_line(self.view().request_line())?.with_fields(fields)?,
         };
-        for (name, value) in fields.iter().filter(could_be_sent) {
-            raw.extend([name.as_bytes(), b": ", value, b"\r\n"].concat());
-        }
-        raw.extend_from_slice(b"\r\n");
-        let mut parser = HeadParser::new();
-        let limits = HeadLimits {
-            request_line_bytes: usize::MAX / 4,
-            field_bytes: usize::MAX / 4,
-            fields: message::limits::REQUEST_FIELDS_MAX,
-        };
-        match parser.advance(&raw, &limits) {
-            Ok(Progress::Complete { len }) if len == raw.len() => {
-                let head = parser.take();
-                let as_sent = || Rc::new((self.raw.clone(), self.head.clone()));
-                let sent = Some(self.sent.clone().unwrap_or_else(as_sent));
-                let (ids, names) = (self.ids.clone(), self.names.clone());
-                let (ends_with_input, spent) = (self.ends_with_input.clone(), self.spent.clone());
-                let (incoming, held) = (self.incoming.clone(), self.held.clone());
-                Some(Self {
-                    raw,
-                    head,
-                    sent,
-                    ids,
-                    names,
-                    ends_with_input,
-                    incoming,
-                    held,
-                    spent,
-                    told: OnceCell::new(),
-                    ..*self
-                })
-            }
-            _ => None,
-        }
+        let as_sent = || Rc::new(self.head.clone());
+        let sent = Some(self.sent.clone().unwrap_or_else(as_sent));
+        let (ids, names) = (self.ids.clone(), self.names.clone());
+        let (ends_with_input, spent) = (self.ends_with_input.clone(), self.spent.clone());
+        let (incoming, held) = (self.incoming.clone(), self.held.clone());
+        let is_parsed = true;
+        Some(Self {
+            head,
+            sent,
+            is_parsed,
+            ids,
+            names,
+            ends_with_input,
+            incoming,
+            held,
+            spent,
+            ..*self
+        })
     }
 
     /// Whether its fields are others than those that were sent.
@@ -228,7 +189,7 @@ impl Request {
 
     /// The length of the body, once the framing is known to be right.
     pub(crate) fn body(&self) -> BodyLength {
-        self.told().map_or(BodyLength::None, |told| told.body)
+        self.framing.map_or(BodyLength::None, FramingSpans::body)
     }
 }
 
@@ -236,4 +197,17 @@ impl Fields for Request {
     fn field(&self, name: &str) -> Option<&[u8]> {
         Self::field(self, name.as_bytes())
     }
+}
+
+/// The head that a request line makes whose fields were refused; `None` if the line was.
+fn parsed_line(line: &[u8]) -> Option<OwnedHead> {
+    let raw = [line, b"\r\n\r\n"].concat();
+    let mut parser = HeadParser::new();
+    let limits = HeadLimits {
+        request_line_bytes: usize::MAX / 4,
+        field_bytes: usize::MAX / 4,
+        fields: limits::REQUEST_FIELDS_MAX,
+    };
+    parser.advance(&raw, &limits).ok()?;
+    Some(OwnedHead::new(&raw, parser.take()))
 }

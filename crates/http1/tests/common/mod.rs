@@ -83,7 +83,7 @@ fn run(ends: &[usize], input: &[u8]) -> Outcome {
         }
     };
     let request = parser.request(&input[..end]);
-    let framing = match framing(&request, message::limits::LIMIT_REQUEST_BODY) {
+    let (framing, keep_alive) = match framing(&request, message::limits::LIMIT_REQUEST_BODY) {
         Ok(framing) => framing,
         Err(refusal) => return Outcome::Refused(refusal.status.code()),
     };
@@ -93,8 +93,8 @@ fn run(ends: &[usize], input: &[u8]) -> Outcome {
         path: framing.target.path().map(<[u8]>::to_vec),
         host: framing.host.map(|host| (host.name.to_vec(), host.port)),
         body: Vec::new(),
-        keep_alive: framing.keep_alive,
-        keep_alive_named: framing.keep_alive_named,
+        keep_alive: keep_alive.wanted,
+        keep_alive_named: keep_alive.named,
         expect_continue: framing.expect_continue,
         fields: request.fields().map(|(name, value)| (name.to_vec(), value.to_vec())).collect(),
         rest: Vec::new(),

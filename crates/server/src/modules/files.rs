@@ -9,9 +9,8 @@ use crate::phase::{self, Stop};
 use crate::representation::{self, Origin, Representation, parse_http_date};
 use crate::request::Request;
 use crate::response::{Body, Field, Piece, Response};
-use http1::Known;
 use message::condition::{Conditions, Outcome, Validators, evaluate};
-use message::{Method, Status};
+use message::{Known, Method, Status};
 use runtime::file::{Errno, Kind};
 use std::rc::Rc;
 

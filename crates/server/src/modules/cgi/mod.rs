@@ -204,7 +204,7 @@ impl Flavor {
         Failure::new(status, self.name, text).id(id).at_error()
     }
 
-    fn bad_body(&self, refusal: http1::Refusal) -> Failure {
+    fn bad_body(&self, refusal: message::Refusal) -> Failure {
         let mut failure = Failure::from(refusal);
         (failure.module, failure.id) = (self.name, Some(self.body));
         failure.text = format!("Error reading request entity data: {}", refusal.why);

@@ -10,7 +10,7 @@ use crate::going_on::GoingOn;
 use crate::response::Source;
 use crate::script::body::{Body, BodyFault};
 use fastcgi::{Complete, ScriptFault, ScriptHead, ScriptHeadParser};
-use http1::Refusal;
+use message::Refusal;
 use runtime::programs::{Program, Stream};
 use runtime::{Timer, clock};
 use scoreboard::Cause;

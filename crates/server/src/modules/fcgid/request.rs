@@ -9,7 +9,7 @@ use crate::script::body::Body;
 use crate::script::environment::environment;
 use crate::table::Table;
 use fastcgi::{Exchange, Params};
-use http1::BodyLength;
+use message::BodyLength;
 use runtime::programs::{Order, Wanted};
 use std::ffi::CString;
 use std::sync::Arc;

@@ -7,8 +7,7 @@ use super::recode::Coder;
 use crate::lookup::{Lookup, Purpose};
 use crate::modules;
 use crate::modules::deflate::{Gunzip, Server};
-use http1::Refusal;
-use message::Status;
+use message::{Refusal, Status};
 
 /// The only input filter there is. In httpd, too, it is called as the output filter that packs.
 const NAME: &str = "DEFLATE";

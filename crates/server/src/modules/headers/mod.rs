@@ -13,7 +13,7 @@ pub(crate) use directives::MODULE;
 
 use crate::expression::Expression;
 use format::Value;
-use http1::RequestHead;
+use message::RequestHead;
 use pattern::Regex;
 use std::sync::Arc;
 

@@ -5,8 +5,7 @@ use crate::pool::Full;
 use crate::script::body::BodyFault;
 use fastcgi::ScriptFault;
 use fastcgi::record::ProtocolStatus;
-use http1::Refusal;
-use message::Status;
+use message::{Refusal, Status};
 use std::io;
 
 /// Why there is no answer.

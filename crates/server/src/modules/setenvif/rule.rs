@@ -5,7 +5,7 @@ use crate::fields;
 use crate::lookup::Lookup;
 use crate::names::{End, Names};
 use crate::table::Table;
-use http1::RequestHead;
+use message::RequestHead;
 use pattern::{Captures, Flags, Regex, Template};
 use std::borrow::Cow;
 use std::net::IpAddr;

@@ -2,8 +2,8 @@
 //! two. Nothing is copied out of the buffer.
 
 use crate::known::{COUNT, Known, KnownSet};
+use crate::{Method, Version, limits};
 use alloc::vec::Vec;
-use message::{Method, Version};
 
 /// A piece of the buffer. Offsets have 32 bits: a head is never longer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,11 +13,20 @@ pub struct Span {
 }
 
 impl Span {
+    /// The piece from `start` up to `end`. Whoever makes spans refuses buffers that are longer than
+    /// their offsets can tell.
     #[inline]
-    pub(crate) const fn new(start: usize, end: usize) -> Self {
-        // The parser refuses heads whose offsets would not fit.
+    pub const fn new(start: usize, end: usize) -> Self {
         debug_assert!(start <= end && end <= u32::MAX as usize);
         Self { start: start as u32, end: end as u32 }
+    }
+
+    /// Where `part`, a piece of `whole`, stands in it.
+    #[inline]
+    pub fn of_part(whole: &[u8], part: &[u8]) -> Self {
+        let start = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
+        debug_assert!(start <= whole.len() && part.len() <= whole.len() - start, "not a part");
+        Self::new(start, start + part.len())
     }
 
     /// The bytes; empty if `buf` is not the buffer the span was made for and is too short.
@@ -29,7 +38,7 @@ impl Span {
 
 /// One field line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct FieldSpans {
     /// The name, a token, in the case it was sent in.
     pub name: Span,
     /// The value without white space around it.
@@ -41,11 +50,11 @@ pub struct Field {
 /// A parsed head without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    pub(crate) line: Span,
-    pub(crate) method: Span,
-    pub(crate) target: Span,
-    pub(crate) version: Version,
-    pub(crate) fields: Vec<Field>,
+    line: Span,
+    method: Span,
+    target: Span,
+    version: Version,
+    fields: Vec<FieldSpans>,
     /// Index of the first field of each name; valid only for members of `seen`.
     first: [u16; COUNT],
     seen: KnownSet,
@@ -76,28 +85,57 @@ impl Head {
     /// What can be told of a request line that was refused, as httpd tells it
     /// (`read_request_line` of protocol.c). There are no fields.
     pub fn of_refused(line: &[u8]) -> Self {
-        let start = |word: &[u8]| word.as_ptr().addr() - line.as_ptr().addr();
-        let span = |word: &[u8]| Span::new(start(word), start(word) + word.len());
+        let span = |word: &[u8]| Span::of_part(line, word);
         let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
         let mut next = || words.next().map_or_else(Span::default, span);
         let (method, target) = (next(), next());
         Self { line: Span::new(0, line.len()), method, target, ..Self::default() }
     }
 
+    /// Sets what the request line says: the line without its end, the method and the target in it.
+    #[inline]
+    pub const fn set_line(&mut self, line: Span, method: Span, target: Span, version: Version) {
+        (self.line, self.method, self.target, self.version) = (line, method, target, version);
+    }
+
+    /// Where the method stands.
+    pub const fn method(&self) -> Span {
+        self.method
+    }
+
+    /// Where the line stands.
+    pub const fn line(&self) -> Span {
+        self.line
+    }
+
+    /// The version the message is treated as.
+    #[inline]
+    pub const fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The field lines in the order they came.
+    #[inline]
+    pub const fn fields(&self) -> &[FieldSpans] {
+        self.fields.as_slice()
+    }
+
     /// Forgets the fields and keeps the allocation.
-    pub(crate) fn clear(&mut self) {
+    #[inline]
+    pub fn clear(&mut self) {
         self.fields.clear();
         self.seen = KnownSet::EMPTY;
         self.twice = KnownSet::EMPTY;
     }
 
+    /// Appends a field line. There are at most [`limits::REQUEST_FIELDS_MAX`].
     #[inline]
-    pub(crate) fn push(&mut self, field: Field) {
+    pub fn push(&mut self, field: FieldSpans) {
         if let Some(known) = field.known {
             if self.seen.insert(known) {
                 self.twice.insert(known);
             } else {
-                // The parser allows REQUEST_FIELDS_MAX fields, which fit.
+                debug_assert!(self.fields.len() < limits::REQUEST_FIELDS_MAX, "too many fields");
                 self.first[known as usize] = self.fields.len() as u16;
             }
         }

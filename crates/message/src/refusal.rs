@@ -1,7 +1,7 @@
 //! A request the server will not read any further, with the status to say so.
 
+use crate::Status;
 use core::fmt;
-use message::Status;
 
 /// Why a request is refused. After a refusal nothing in the input can be trusted: answer with
 /// `status`, then close.
