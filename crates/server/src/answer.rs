@@ -2,12 +2,13 @@
 
 use crate::body::{Fed, Feed};
 use crate::compat::{self, Manner};
-use crate::connection::{Wire, boxed};
+use crate::connection::Wire;
 use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, exchange, refused};
 use crate::failure::Failure;
 use crate::fast;
 use crate::held::Held;
+use crate::large_future::boxed;
 use crate::plan::Plan;
 use crate::request::Request;
 use crate::response::{Delimiter, Response};

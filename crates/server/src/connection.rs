@@ -14,6 +14,7 @@ use crate::body::Feed;
 use crate::context::{Context, Scratch};
 use crate::exchange::Logged;
 use crate::fast::{self, Fast};
+use crate::large_future::{boxed, placed};
 use crate::log::id::LogId;
 use crate::names::Names;
 use crate::proxy_protocol::Proxy;
@@ -27,7 +28,6 @@ use runtime::{Stream, Timer, clock};
 use scoreboard::RowState;
 use std::future::{Future, poll_fn};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{self, Poll};
 
@@ -56,19 +56,6 @@ pub fn serve(
 ) -> impl Future<Output = ()> + 'static {
     let mut wire = Wire::new(context, stream, peer);
     async move { wire.run().await }
-}
-
-/// The same of one that is there for each request that takes the long way.
-#[inline(never)]
-pub(crate) fn placed<F: Future>(make: impl FnOnce() -> F) -> runtime::Placed<F> {
-    runtime::placed(make)
-}
-
-/// These futures are large and rare, and a waiting connection is small. They are made apart: room
-/// for them in the frame of the caller would be memory of each stack.
-#[inline(never)]
-pub(crate) fn boxed<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
-    Box::pin(make())
 }
 
 /// A connection.

@@ -3,12 +3,12 @@
 use crate::access_log;
 use crate::byterange;
 use crate::compat;
-use crate::connection::{boxed, placed};
 use crate::context::Context;
 use crate::error_document;
 use crate::failure::Failure;
 use crate::fields;
 use crate::handler::{self, Handler};
+use crate::large_future::{boxed, placed};
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Original, Purpose};
 use crate::modules;

@@ -1,7 +1,7 @@
 //! Every content handler there is, and the one match that runs them.
 
 use crate::byterange;
-use crate::connection::{boxed, placed};
+use crate::large_future::{boxed, placed};
 use crate::lookup::Lookup;
 use crate::modules::diagnostic::load::Load;
 use crate::modules::{autoindex, cgi, diagnostic, fcgid, files, info, proxy, proxy_fcgi, status};

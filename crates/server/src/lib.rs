@@ -30,6 +30,7 @@ mod handler;
 mod held;
 mod identity;
 mod incoming;
+mod large_future;
 mod linger;
 mod log;
 mod lookup;

@@ -3,10 +3,11 @@
 use crate::access_log::Asked;
 use crate::accounting;
 use crate::answer::{Kind, Written, guarded, write_head};
-use crate::connection::{Wire, boxed};
+use crate::connection::Wire;
 use crate::exchange::{Exchanged, Logged, refused};
 use crate::failure::Failure;
 use crate::held::Held;
+use crate::large_future::boxed;
 use crate::modules::core::Signature;
 use crate::request::Request;
 use crate::response::{Delimiter, Piece, Response};
