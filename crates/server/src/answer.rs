@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::fast;
 use crate::held::Held;
 use crate::large_future::boxed;
+use crate::modules::headers;
 use crate::plan::Plan;
 use crate::request::Request;
 use crate::response::{Delimiter, Response};
@@ -239,7 +240,7 @@ impl Wire {
         }
         let prepared = fast::current(&self.context, self.host(), path, None)?;
         let view = request.view();
-        let is_changed = prepared.source.settings.headers.touch(&view);
+        let is_changed = headers::SETTINGS.of(&prepared.source.settings).touch(&view);
         if !prepared.is_bare || is_changed || !fast::is_plain(self, &view, framing) {
             return None;
         }

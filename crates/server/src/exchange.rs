@@ -4,25 +4,22 @@ use crate::access_log;
 use crate::byterange;
 use crate::compat;
 use crate::context::Context;
-use crate::error_document;
 use crate::failure::Failure;
-use crate::fields;
 use crate::handler::{self, Handler};
 use crate::large_future::{boxed, placed};
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Original, Purpose};
-use crate::modules;
 use crate::modules::Coding;
 use crate::names::{self, HostnameLookups};
 use crate::phase::{self, Filtered, Stop};
 use crate::plan::Plan;
-use crate::question;
 use crate::representation::Representation;
 use crate::request::Request;
 use crate::response::Response;
 use crate::site::host::{Host, Trace, UseCanonicalName};
 use crate::site::settings::Settings;
 use crate::table::Table;
+use crate::{error_document, fields, modules, question};
 use message::path::EncodedSlashes;
 use message::{BodyLength, Method, Status, Target};
 use std::borrow::Cow;
@@ -240,12 +237,12 @@ async fn run(lookup: &mut Lookup<'_>, ran: &mut Ran) -> Result<Response, Stop> {
     // What is limited to some methods is decided for this one alone; others get what GET gets.
     if let Handler::File(source) = &handler
         && lookup.method.is_some_and(Method::is_get_or_head)
-        && is_only_choice(lookup, &asked, lookup.settings.dir.index().next())
+        && modules::IS_ONLY_CHOICE(lookup, &asked)
     {
         ran.reusable = Some(source.clone());
     }
     if let Handler::FastCgi(job) = &handler
-        && is_only_choice(lookup, &asked, lookup.settings.dir.index().next())
+        && modules::IS_ONLY_CHOICE(lookup, &asked)
     {
         lookup.context.plans.borrow_mut().remember(lookup, job);
     }
@@ -384,7 +381,7 @@ fn logged(lookup: Box<Lookup<'_>>, request: &Rc<Request>, handler: Option<&'stat
         client: lookup.client_ip,
         lookups: lookup.settings.core.hostname_lookups(),
         is_canonical: lookup.settings.core.use_canonical_name() == UseCanonicalName::On,
-        tracks_first_byte: lookup.settings.logio.tracks_first_byte(),
+        tracks_first_byte: modules::TRACKS_FIRST_BYTE(&lookup.settings),
         chosen: Vec::new(),
         request: (!Rc::ptr_eq(&lookup.request, request)).then_some(lookup.request),
         path: lookup.path,
@@ -394,14 +391,6 @@ fn logged(lookup: Box<Lookup<'_>>, request: &Rc<Request>, handler: Option<&'stat
         notes: lookup.notes,
         first: lookup.original,
     }
-}
-
-/// Whether nothing but a change of this very file can change the answer. Behind a folder's URL a
-/// better index file may appear at any time, unless this is the best one already.
-fn is_only_choice(lookup: &Lookup<'_>, asked: &[u8], best: Option<&str>) -> bool {
-    let is_best = |below: &[u8]| best.is_some_and(|best| below == best.as_bytes());
-    lookup.path == asked
-        || (asked.ends_with(b"/") && lookup.path.strip_prefix(asked).is_some_and(is_best))
 }
 
 /// `StrictHostCheck`: a request for a name that nobody has (vhost.c, ap_update_vhost_from_headers).

@@ -13,8 +13,7 @@ use crate::cache::{Prepared, SMALL_BYTES};
 use crate::connection::Wire;
 use crate::context::Context;
 use crate::exchange::{Logged, Reusable};
-use crate::modules::files;
-use crate::modules::{self, Coding};
+use crate::modules::{self, Coding, files, headers};
 use crate::phase::Seen;
 use crate::representation::Representation;
 use crate::response::{Piece, Response};
@@ -167,7 +166,8 @@ fn find<'a>(wire: &Wire, head: &RequestHead<'_>, framing: &Framing<'a>) -> Optio
             prepared = current(&wire.context, wire.host(), path, Some(coding))?;
         }
     }
-    if !is_plain(wire, head, framing) || prepared.source.settings.headers.touch(head) {
+    if !is_plain(wire, head, framing) || headers::SETTINGS.of(&prepared.source.settings).touch(head)
+    {
         return None;
     }
     let host_name = framing.host.map(|host| host.name);

@@ -1,15 +1,16 @@
 //! Every content handler there is, and the one match that runs them.
 
-use crate::byterange;
 use crate::large_future::{boxed, placed};
 use crate::lookup::Lookup;
 use crate::modules::diagnostic::load::Load;
-use crate::modules::{autoindex, cgi, diagnostic, fcgid, files, info, proxy, proxy_fcgi, status};
-use crate::names;
+use crate::modules::{
+    autoindex, cgi, diagnostic, fcgid, files, info, mime, proxy, proxy_fcgi, status,
+};
 use crate::phase::Stop;
 use crate::representation::Representation;
 use crate::request::Request;
 use crate::response::Response;
+use crate::{byterange, names};
 use message::{Method, Status};
 use std::borrow::Cow;
 use std::fs::File;
@@ -64,7 +65,8 @@ pub(crate) fn configured<'l>(lookup: &'l Lookup<'_>) -> Result<Option<Cow<'l, st
         return Ok(Some(handler));
     }
     if !lookup.is_folder() {
-        let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.mime_name());
+        let mime =
+            mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.mime_name());
         if let Some(name) = mime.handler {
             return Ok(Some(Cow::Owned(name.to_owned())));
         }
@@ -88,7 +90,7 @@ pub(crate) fn effective<'l>(lookup: &'l Lookup<'_>) -> Result<Option<Cow<'l, str
     if let Some(chosen) = &lookup.content_type {
         return Ok(Some(bare(chosen)));
     }
-    let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.mime_name());
+    let mime = mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.mime_name());
     Ok(mime.content_type.map(bare))
 }
 

@@ -8,6 +8,7 @@ use crate::access_log;
 use crate::admit::Judged;
 use crate::context::Context;
 use crate::log::level::Level;
+use crate::modules::mime;
 use crate::modules::proxy::Forward;
 use crate::names::End;
 use crate::plan::Plan;
@@ -462,7 +463,7 @@ impl<'a> Lookup<'a> {
 
     /// The name whose extensions mean something (`ModMimeUsePathInfo`).
     pub(crate) fn mime_name(&self) -> &[u8] {
-        if self.settings.mime.uses_path_info() && !self.path_info.is_empty() {
+        if mime::SETTINGS.of(&self.settings).uses_path_info() && !self.path_info.is_empty() {
             return self.path_info.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         }
         self.file_name()

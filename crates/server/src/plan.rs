@@ -9,11 +9,10 @@
 use crate::admit::Judged;
 use crate::connection::Wire;
 use crate::context::Context;
-use crate::fast;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Mapped, Place, Purpose};
+use crate::modules::headers;
 use crate::modules::proxy_fcgi::Job;
-use crate::names;
 use crate::request::Request;
 use crate::resolve::LinkPolicy;
 use crate::response::Field;
@@ -22,6 +21,7 @@ use crate::site::host::Host;
 use crate::site::locate::Layers;
 use crate::site::settings::Settings;
 use crate::table::Table;
+use crate::{fast, names};
 use message::{Framing, Method, Target};
 use runtime::file::Status;
 use std::borrow::Cow;
@@ -229,7 +229,7 @@ impl Wire {
         let plan = context.plans.borrow_mut().get(context.now_s(), host, asked)?;
         let view = request.view();
         let is_plain = request.names.is_empty()
-            && !plan.settings.headers.touch(&view)
+            && !headers::SETTINGS.of(&plan.settings).touch(&view)
             && fast::is_plain(self, &view, framing);
         is_plain.then_some(plan)
     }

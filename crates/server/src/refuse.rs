@@ -9,9 +9,9 @@ use crate::failure::Failure;
 use crate::held::Held;
 use crate::large_future::boxed;
 use crate::modules::core::Signature;
+use crate::modules::headers;
 use crate::request::Request;
 use crate::response::{Delimiter, Piece, Response};
-use crate::site::settings::Settings;
 use crate::slots::Slot;
 use http1::{CloseReason, Next, Persist};
 use message::{Known, Refusal, Version};
@@ -77,10 +77,10 @@ impl Wire {
         let failure = Failure::from(refusal);
         let view = request.view();
         let has_fixed_page = {
-            let Settings { core, headers, .. } = &*self.host().sections.base;
-            core.signature() == Signature::Off
-                && core.error_document(failure.status.code()).is_none()
-                && !headers.has_always()
+            let settings = &self.host().sections.base;
+            settings.core.signature() == Signature::Off
+                && settings.core.error_document(failure.status.code()).is_none()
+                && !headers::SETTINGS.of(settings).has_always()
         };
         if !has_fixed_page && !self.is_broken {
             let context = self.context.clone();

@@ -4,7 +4,7 @@ use crate::content_digest;
 use crate::descriptors::Held;
 use crate::lookup::{Entry, Lookup};
 use crate::modules::core::FileEtag;
-use crate::modules::negotiation;
+use crate::modules::{mime, negotiation};
 use crate::phase::{self, Stop};
 use crate::resolve::{self, LinkPolicy, Policies, Root};
 use crate::response::Field;
@@ -48,7 +48,7 @@ const SETTLED_NS: i128 = 2_000_000_000;
 /// The media type of the file that is, or would be, in the place of `lookup`.
 pub(crate) fn content_type(lookup: &Lookup<'_>) -> Option<String> {
     let settings = &lookup.settings;
-    let mime = settings.mime.mime(&lookup.site().types, lookup.mime_name());
+    let mime = mime::SETTINGS.of(settings).mime(&lookup.site().types, lookup.mime_name());
     let of_name = || mime.content_type_value().map(std::borrow::Cow::into_owned);
     let content_type = lookup.content_type.clone().or_else(of_name);
     content_type.map(|text| settings.core.with_charset(text))
@@ -56,7 +56,7 @@ pub(crate) fn content_type(lookup: &Lookup<'_>) -> Option<String> {
 
 /// The same of its encoding and its languages.
 pub(crate) fn codings(lookup: &Lookup<'_>) -> [(&'static str, Option<String>); 2] {
-    let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.mime_name());
+    let mime = mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.mime_name());
     let encoding = || mime.encoding.as_deref().map(str::to_owned);
     let language = || mime.language().map(std::borrow::Cow::into_owned);
     [

@@ -34,7 +34,7 @@ pub(crate) fn walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 /// What holds for a URL of a backend, of which no file is known (proxy_walk of mod_proxy.c).
 fn backend(lookup: &mut Lookup<'_>, forward: &Forward) -> Result<Layers, Stop> {
     let mut matching = Matching::default();
-    let sections = &lookup.host.modules.proxy.sections;
+    let sections = &proxy::HOST_SETTINGS.of(&lookup.host.modules).sections;
     proxy::sections(sections, &forward.url, &mut matching).map_err(|_| limit(lookup))?;
     let mut layers = lookup.host.sections.start();
     lookup.context.merged.lay(&mut layers, &matching.sections);

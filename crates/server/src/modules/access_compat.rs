@@ -6,7 +6,8 @@ use crate::modules::authz_core::Methods;
 use crate::modules::authz_host::{self, BadNetwork};
 use crate::phase::Stop;
 use crate::site::builder::Builder;
-use crate::site::settings::either;
+use crate::site::settings::{DirectoryKey, either};
+use crate::site::store::Merge;
 use config::{Args, Call, Directive, Error, Module, Scope, args};
 use expr::Subnet;
 use message::{Method, Status};
@@ -51,6 +52,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     },
 ];
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings. A section that says anything of this replaces all of it: the module has
 /// no merge function in httpd.
 #[derive(Clone, Debug, Default)]
@@ -83,11 +87,13 @@ enum Who {
     Domain(String),
 }
 
-impl Settings {
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
         Self { lists: either(self.lists.as_ref(), outer.lists.as_ref()) }
     }
+}
 
+impl Settings {
     /// Whether `Satisfy Any` holds for a method.
     pub(crate) fn satisfies_any(&self, method: Option<Method>) -> bool {
         self.lists.as_ref().is_some_and(|lists| lists.any.has(method))
@@ -101,7 +107,7 @@ impl Settings {
 
 /// Refuse whom the lists do not let in (check_dir_access).
 pub(crate) fn access(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let Some(lists) = lookup.settings.access_compat.lists.clone() else { return Ok(()) };
+    let Some(lists) = SETTINGS.of(&lookup.settings).lists.clone() else { return Ok(()) };
     let method = lookup.method;
     let is_let_in = if lists.allow_deny.has(method) {
         find(lookup, &lists.allows)? && !find(lookup, &lists.denies)?
@@ -139,7 +145,7 @@ fn find(lookup: &Lookup<'_>, entries: &[Entry]) -> Result<bool, Stop> {
 
 /// What the section that is open says so far.
 fn lists(builder: &mut Builder) -> &mut Lists {
-    Arc::make_mut(builder.settings().access_compat.lists.get_or_insert_default())
+    Arc::make_mut(SETTINGS.change(builder.settings()).lists.get_or_insert_default())
 }
 
 fn order(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {

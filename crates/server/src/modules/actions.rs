@@ -5,6 +5,8 @@ use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
 use crate::phase::{self, Stop};
 use crate::site::builder::Builder;
+use crate::site::settings::DirectoryKey;
+use crate::site::store::Merge;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use message::Status;
 use message::path::encode;
@@ -33,6 +35,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     },
 ];
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -50,15 +55,17 @@ struct Action {
     is_virtual: bool,
 }
 
-impl Settings {
+impl Merge for Settings {
     /// Each name on its own (mod_actions.c, merge_action_dir_configs).
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+    fn over(&self, outer: &Self) -> Self {
         Self {
             actions: [&self.actions[..], &outer.actions].concat(),
             scripts: [&self.scripts[..], &outer.scripts].concat(),
         }
     }
+}
 
+impl Settings {
     fn action(&self, name: &str) -> Option<&Action> {
         self.actions.iter().find(|row| row.0.eq_ignore_ascii_case(name)).map(|row| &row.1)
     }
@@ -83,7 +90,7 @@ fn action(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
         return Err(Error::argument(2, format!("unrecognized option '{word}'")));
     }
     let action = Action { script: call.arg(1).to_owned(), is_virtual: option.is_some() };
-    set(&mut builder.settings().actions.actions, call.arg(0), action);
+    set(&mut SETTINGS.change(builder.settings()).actions, call.arg(0), action);
     Ok(())
 }
 
@@ -93,7 +100,7 @@ fn script(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
         "HEAD" => "GET",
         method => method,
     };
-    let scripts = &mut builder.settings().actions.scripts;
+    let scripts = &mut SETTINGS.change(builder.settings()).scripts;
     scripts.retain(|row| row.0 != method);
     scripts.push((method.to_owned(), call.arg(1).to_owned()));
     Ok(())
@@ -102,7 +109,7 @@ fn script(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 /// Resolve hook, behind all handlers but that of plain files (mod_actions.c, action_handler).
 pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
     let settings = lookup.settings.clone();
-    let settings = &settings.actions;
+    let settings = SETTINGS.of(&settings);
     if settings.actions.is_empty() && settings.scripts.is_empty() {
         return Ok(None);
     }

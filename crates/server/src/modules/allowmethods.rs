@@ -4,6 +4,8 @@ use crate::failure::Failure;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::site::builder::Builder;
+use crate::site::settings::DirectoryKey;
+use crate::site::store::Merge;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use message::{Method, Status};
 
@@ -20,6 +22,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     apply: allow_methods,
 }];
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings: a bit for each method.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
@@ -27,11 +32,13 @@ pub(crate) struct Settings {
     allowed: Option<u32>,
 }
 
-impl Settings {
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
         Self { allowed: self.allowed.or(outer.allowed) }
     }
+}
 
+impl Settings {
     /// Whether requests of this method are answered. Where there is a list, a method that the
     /// server does not know by name is not on it.
     pub(crate) fn allows(self, method: Option<Method>) -> bool {
@@ -67,13 +74,13 @@ fn allow_methods(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     if call.args.is_empty() {
         return Err("AllowMethods: No method or 'reset' keyword given".into());
     }
-    let added = builder.settings().allowmethods.add(call.args);
+    let added = SETTINGS.change(builder.settings()).add(call.args);
     added.map_err(|(nth, text)| Error::argument(nth, text))
 }
 
 /// The first of the access checks: what is not allowed here needs no further question.
 pub(crate) fn access(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    if lookup.settings.allowmethods.allows(lookup.method) {
+    if SETTINGS.of(&lookup.settings).allows(lookup.method) {
         return Ok(());
     }
     let method = String::from_utf8_lossy(lookup.request.view().method());

@@ -12,7 +12,8 @@ use crate::modules::authn_core;
 use crate::modules::authn_file::{self, Verdict};
 use crate::phase::{Decision, Stop};
 use crate::site::builder::Builder;
-use crate::site::settings::either;
+use crate::site::settings::{DirectoryKey, either};
+use crate::site::store::Merge;
 use message::Status;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -37,6 +38,9 @@ pub(crate) fn find(builder: &Builder, name: &str) -> Option<Arc<Provider>> {
 
 const FILE: &str = "file";
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -47,8 +51,8 @@ pub(crate) struct Settings {
     uses_digest: Option<bool>,
 }
 
-impl Settings {
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
         Self {
             providers: either(self.providers.as_ref(), outer.providers.as_ref()),
             is_authoritative: self.is_authoritative.or(outer.is_authoritative),
@@ -75,7 +79,7 @@ pub(crate) fn identify(lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
     lookup.user = Some(user.clone());
     let settings = lookup.settings.clone();
     let verdict = ask(lookup, &realm, &user, &password)?;
-    let is_authoritative = settings.auth_basic.is_authoritative.unwrap_or(true);
+    let is_authoritative = SETTINGS.of(&settings).is_authoritative.unwrap_or(true);
     match verdict {
         Verdict::Granted => Ok(Decision::Accepted),
         Verdict::UserNotFound | Verdict::Error if !is_authoritative => Ok(Decision::Declined),
@@ -175,13 +179,13 @@ const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /// Ask one provider after the other until one knows the user.
 fn ask(lookup: &Lookup<'_>, realm: &[u8], user: &[u8], password: &[u8]) -> Result<Verdict, Stop> {
     let settings = lookup.settings.clone();
-    let digest = settings
-        .auth_basic
+    let digest = SETTINGS
+        .of(&settings)
         .uses_digest
         .unwrap_or(false)
         .then(|| pattern::password::md5_hex(&[user, b":", realm, b":", password].concat()));
     let default = [Arc::new(Provider::default())];
-    let providers = match &settings.auth_basic.providers {
+    let providers = match &SETTINGS.of(&settings).providers {
         Some(providers) => providers.as_slice(),
         None if has_file(lookup) => &default,
         None => {
@@ -192,7 +196,7 @@ fn ask(lookup: &Lookup<'_>, realm: &[u8], user: &[u8], password: &[u8]) -> Resul
     };
     let mut verdict = Verdict::UserNotFound;
     for provider in providers {
-        let own = provider.user_file.as_ref().or(settings.authn_file.user_file());
+        let own = provider.user_file.as_ref().or(authn_file::SETTINGS.of(&settings).user_file());
         let file = own.map(|path| path.as_path());
         verdict = match &digest {
             Some(digest) => authn_file::check_digest(lookup, file, user, realm, digest)?,
@@ -214,7 +218,7 @@ fn has_file(lookup: &Lookup<'_>) -> bool {
 /// (authenticate_basic_fake).
 pub(crate) fn fake(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let settings = lookup.settings.clone();
-    let Some(Some((user, password))) = &settings.auth_basic.fake else { return Ok(()) };
+    let Some(Some((user, password))) = &SETTINGS.of(&settings).fake else { return Ok(()) };
     let mut parts = Vec::new();
     let ids = [("user", "username", 2455, 2458), ("password", "password", 2456, 2459)];
     for (text, (what, name, error_id, empty_id)) in [user, password].into_iter().zip(ids) {

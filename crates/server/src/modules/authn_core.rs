@@ -4,10 +4,11 @@ use crate::expression::{Mode, Text};
 use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
-use crate::modules::auth_basic;
+use crate::modules::{auth_basic, authn_file};
 use crate::phase::{Decision, Stop};
 use crate::site::builder::Builder;
-use crate::site::settings::either;
+use crate::site::settings::{DirectoryKey, either};
+use crate::site::store::Merge;
 use config::{Args, Call, Directive, Error, Module, Scope, SectionArgs};
 use message::Status;
 use std::sync::Arc;
@@ -44,6 +45,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     },
 ];
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -51,8 +55,8 @@ pub(crate) struct Settings {
     auth_name: Option<Text>,
 }
 
-impl Settings {
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
         Self {
             auth_type: either(self.auth_type.as_ref(), outer.auth_type.as_ref()),
             auth_name: either(self.auth_name.as_ref(), outer.auth_name.as_ref()),
@@ -69,14 +73,14 @@ impl Settings {
 
 /// `AuthType`; nothing is what `None` says, too.
 pub(crate) fn auth_type(lookup: &Lookup<'_>) -> Option<Vec<u8>> {
-    let text = lookup.settings.authn_core.auth_type.as_ref()?;
+    let text = SETTINGS.of(&lookup.settings).auth_type.as_ref()?;
     let value = value(lookup, text, 2834, "AuthType")?;
     (!value.eq_ignore_ascii_case(b"None")).then_some(value)
 }
 
 /// `AuthName` as it stands between quotes (`ap_escape_quotes`).
 pub(crate) fn auth_name(lookup: &Lookup<'_>) -> Option<Vec<u8>> {
-    let text = lookup.settings.authn_core.auth_name.as_ref()?;
+    let text = SETTINGS.of(&lookup.settings).auth_name.as_ref()?;
     let value = value(lookup, text, 2835, "AuthName")?;
     let mut escaped = Vec::with_capacity(value.len());
     // A field has one line, whatever an expression brings.
@@ -129,13 +133,13 @@ pub(crate) fn mode(builder: &Builder) -> Mode {
 
 fn auth_type_line(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let text = expression(builder, call)?;
-    builder.settings().authn_core.auth_type = Some(text);
+    SETTINGS.change(builder.settings()).auth_type = Some(text);
     Ok(())
 }
 
 fn auth_name_line(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let text = expression(builder, call)?;
-    builder.settings().authn_core.auth_name = Some(text);
+    SETTINGS.change(builder.settings()).auth_name = Some(text);
     Ok(())
 }
 
@@ -174,7 +178,7 @@ fn end_alias(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     };
     // What is set here goes before what holds where the alias is used, and an alias of an alias
     // adds to that.
-    let file = settings.authn_file.user_file().cloned();
+    let file = authn_file::SETTINGS.of(&settings).user_file().cloned();
     let own = auth_basic::Provider { user_file: file.or(provider.user_file.clone()) };
     builder.server.aliases.authn.push((alias, Arc::new(own)));
     Ok(())

@@ -6,7 +6,8 @@ use crate::modules::auth_text;
 use crate::phase::Stop;
 use crate::question::{self, Answer, Question};
 use crate::site::builder::Builder;
-use crate::site::settings::either;
+use crate::site::settings::{DirectoryKey, either};
+use crate::site::store::Merge;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use std::hash::Hash;
 use std::io::BufRead;
@@ -26,17 +27,22 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     apply: auth_user_file,
 }];
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     user_file: Option<Arc<PathBuf>>,
 }
 
-impl Settings {
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
         Self { user_file: either(self.user_file.as_ref(), outer.user_file.as_ref()) }
     }
+}
 
+impl Settings {
     /// `AuthUserFile`
     pub(crate) fn user_file(&self) -> Option<&Arc<PathBuf>> {
         self.user_file.as_ref()
@@ -45,7 +51,7 @@ impl Settings {
 
 fn auth_user_file(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let path = Arc::new(builder.server_path(call.arg(0)));
-    builder.settings().authn_file.user_file = Some(path);
+    SETTINGS.change(builder.settings()).user_file = Some(path);
     Ok(())
 }
 

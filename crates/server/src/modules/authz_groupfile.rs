@@ -8,7 +8,8 @@ use crate::modules::authz_core::{Verdict, words};
 use crate::modules::{auth_text, authz_owner};
 use crate::phase::Stop;
 use crate::site::builder::Builder;
-use crate::site::settings::either;
+use crate::site::settings::{DirectoryKey, either};
+use crate::site::store::Merge;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use std::io::BufRead;
 use std::path::PathBuf;
@@ -30,17 +31,22 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     apply: auth_group_file,
 }];
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     group_file: Option<Arc<PathBuf>>,
 }
 
-impl Settings {
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
         Self { group_file: either(self.group_file.as_ref(), outer.group_file.as_ref()) }
     }
+}
 
+impl Settings {
     /// `AuthGroupFile`
     pub(crate) fn group_file(&self) -> Option<&Arc<PathBuf>> {
         self.group_file.as_ref()
@@ -49,7 +55,7 @@ impl Settings {
 
 fn auth_group_file(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let path = Arc::new(builder.server_path(call.arg(0)));
-    builder.settings().authz_groupfile.group_file = Some(path);
+    SETTINGS.change(builder.settings()).group_file = Some(path);
     Ok(())
 }
 
@@ -122,7 +128,7 @@ fn groups_of(
     ids: &Ids,
 ) -> Result<Option<Vec<Vec<u8>>>, Stop> {
     let say = |level, id, text: &str| lookup.log(level, "authz_groupfile", Some(id), text);
-    let Some(path) = file.or(lookup.settings.authz_groupfile.group_file()) else {
+    let Some(path) = file.or(SETTINGS.of(&lookup.settings).group_file()) else {
         let text = "No group file was specified in the configuration";
         let id = Some(ids.unset);
         lookup.log_recurring(Level::Error, "authz_groupfile", id, text);

@@ -2,6 +2,7 @@
 //! `filter`; here are the directives and the coder (RFC 7932).
 
 use crate::modules::deflate::{NoteNames, between};
+use crate::modules::filter;
 use crate::modules::filter::coding::AlterEtag;
 use crate::modules::filter::recode::Coder;
 use crate::site::builder::Builder;
@@ -50,7 +51,7 @@ impl Default for Server {
 }
 
 fn server(builder: &mut Builder) -> &mut Server {
-    builder.settings().filter.brotli.get_or_insert_default()
+    filter::SETTINGS.change(builder.settings()).brotli.get_or_insert_default()
 }
 
 fn filter_note(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {

@@ -1,12 +1,12 @@
 //! deflate: the filters DEFLATE and INFLATE (mod_deflate). Which response they change is decided
 //! in `filter`; here are the directives and the coders of the gzip format (RFC 1952).
 
+use crate::modules::filter;
 use crate::modules::filter::coding::AlterEtag;
 use crate::modules::filter::recode::Coder;
 use crate::site::builder::Builder;
-use config::args;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Module, Scope, args};
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 use std::io;
 
@@ -81,11 +81,11 @@ impl Default for Inflation {
 }
 
 fn server(builder: &mut Builder) -> &mut Server {
-    builder.settings().filter.deflate.get_or_insert_default()
+    filter::SETTINGS.change(builder.settings()).deflate.get_or_insert_default()
 }
 
 fn inflation(builder: &mut Builder) -> &mut Inflation {
-    builder.settings().filter.inflation.get_or_insert_default()
+    filter::SETTINGS.change(builder.settings()).inflation.get_or_insert_default()
 }
 
 impl NoteNames {

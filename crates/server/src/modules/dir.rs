@@ -6,7 +6,8 @@ use crate::handler;
 use crate::lookup::Lookup;
 use crate::phase::{self, Stop};
 use crate::site::builder::Builder;
-use crate::site::settings::either;
+use crate::site::settings::{DirectoryKey, either};
+use crate::site::store::Merge;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use message::{Method, Status};
@@ -25,6 +26,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("FallbackResource", Args::One, Scope::OR_INDEXES, "disabled", "Set a default handler", fallback_resource),
 ];
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -37,8 +41,8 @@ pub(crate) struct Settings {
     fallback: Option<Option<String>>,
 }
 
-impl Settings {
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
         Self {
             index: either(self.index.as_ref(), outer.index.as_ref()),
             slash: self.slash.or(outer.slash),
@@ -47,7 +51,9 @@ impl Settings {
             fallback: either(self.fallback.as_ref(), outer.fallback.as_ref()),
         }
     }
+}
 
+impl Settings {
     /// Names to try, in order.
     pub(crate) fn index(&self) -> impl Iterator<Item = &str> {
         let default: &[String] = &[];
@@ -75,7 +81,7 @@ impl Settings {
 
 fn directory_index(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     // As in mod_dir a line adds to the list of its own section; `disabled` alone empties it.
-    let index = &mut builder.settings().dir.index;
+    let index = &mut SETTINGS.change(builder.settings()).index;
     let [only] = call.args else {
         index.get_or_insert_default().extend(call.args.iter().cloned());
         return Ok(());
@@ -89,12 +95,12 @@ fn directory_index(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
 }
 
 fn directory_slash(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.settings().dir.slash = Some(call.on());
+    SETTINGS.change(builder.settings()).slash = Some(call.on());
     Ok(())
 }
 
 fn directory_check_handler(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.settings().dir.check_handler = Some(call.on());
+    SETTINGS.change(builder.settings()).check_handler = Some(call.on());
     Ok(())
 }
 
@@ -114,14 +120,14 @@ fn directory_index_redirect(builder: &mut Builder, call: &Call<'_>) -> Result<()
             Some(code.and_then(Status::new).ok_or_else(|| Error::argument(0, text))?)
         }
     };
-    builder.settings().dir.index_redirect = Some(status);
+    SETTINGS.change(builder.settings()).index_redirect = Some(status);
     Ok(())
 }
 
 fn fallback_resource(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let url = call.arg(0);
     let is_disabled = url.eq_ignore_ascii_case("disabled");
-    builder.settings().dir.fallback = Some((!is_disabled).then(|| url.to_owned()));
+    SETTINGS.change(builder.settings()).fallback = Some((!is_disabled).then(|| url.to_owned()));
     Ok(())
 }
 
@@ -134,23 +140,23 @@ pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
         // Clients such as those with `redirect-carefully` lose the method of other requests.
         let is_get = lookup.method.is_some_and(Method::is_get_or_head);
         let is_careful = !is_get && lookup.env.has("redirect-carefully");
-        if lookup.settings.dir.redirects_to_slash() && !is_careful {
+        if SETTINGS.of(&lookup.settings).redirects_to_slash() && !is_careful {
             return Err(Failure::redirect(Status::MOVED_PERMANENTLY, slash_location(lookup)).into());
         }
         return Ok(());
     }
     let settings = lookup.settings.clone();
-    if settings.dir.checks_handler() && handler::configured(lookup)?.is_some() {
+    if SETTINGS.of(&settings).checks_handler() && handler::configured(lookup)?.is_some() {
         return Ok(());
     }
-    if settings.dir.index().next().is_none() {
+    if SETTINGS.of(&settings).index().next().is_none() {
         return Ok(()); // `DirectoryIndex disabled`: mod_dir.c has no fallback for the folder, too
     }
     let mut refused = None;
-    for name in settings.dir.index() {
+    for name in SETTINGS.of(&settings).index() {
         match phase::look_up(lookup, name.as_bytes(), lookup.query.clone()) {
             Ok(found) if is_answer(&found) => {
-                if let Some(status) = settings.dir.index_redirect() {
+                if let Some(status) = SETTINGS.of(&settings).index_redirect() {
                     return Err(index_redirect(lookup, status, &found).into());
                 }
                 lookup.adopt(found);
@@ -169,7 +175,7 @@ pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
         return Err(stop);
     }
     // For whoever says that there is none.
-    let tried: Vec<&str> = settings.dir.index().collect();
+    let tried: Vec<&str> = SETTINGS.of(&settings).index().collect();
     lookup.notes.set("dir-index-names", tried.join(","));
     fallback(lookup)
 }
@@ -182,7 +188,7 @@ fn is_answer(found: &Lookup<'_>) -> bool {
 
 /// `FallbackResource`: a local URL for everything that is not there (mod_dir.c, fixup_dflt).
 fn fallback(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let Some(url) = lookup.settings.dir.fallback() else { return Ok(()) };
+    let Some(url) = SETTINGS.of(&lookup.settings).fallback() else { return Ok(()) };
     let is_there = match lookup.kind() {
         Some(Kind::Directory) => !lookup.path.ends_with(b"/"),
         Some(_) => true,
@@ -217,4 +223,14 @@ fn index_redirect(lookup: &Lookup<'_>, status: Status, found: &Lookup<'_>) -> Fa
     let mut location = lookup.base_url();
     message::path::encode(&found.path, &mut location);
     Failure::redirect(status, location)
+}
+
+/// Whether nothing but a change of this very file can change the answer for the path that was
+/// `asked` for. Behind a folder's URL a better index file may appear at any time, unless this is
+/// the best one already.
+pub(crate) fn is_only_choice(lookup: &Lookup<'_>, asked: &[u8]) -> bool {
+    let best = || SETTINGS.of(&lookup.settings).index().next();
+    let is_best = |below: &[u8]| best().is_some_and(|best| below == best.as_bytes());
+    lookup.path == asked
+        || (asked.ends_with(b"/") && lookup.path.strip_prefix(asked).is_some_and(is_best))
 }

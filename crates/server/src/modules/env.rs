@@ -4,6 +4,8 @@
 use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::site::builder::Builder;
+use crate::site::settings::DirectoryKey;
+use crate::site::store::Merge;
 use crate::table::Table;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
@@ -20,6 +22,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("UnsetEnv", Args::OneOrMore, Scope::OR_FILEINFO, "", "a list of variables to remove from the CGI environment.", unset_env),
 ];
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -28,11 +33,11 @@ pub(crate) struct Settings {
     unset: Vec<String>,
 }
 
-impl Settings {
+impl Merge for Settings {
     /// Names are unset first, then set (merge_env_dir_configs). Sections are merged with each other
     /// before they are with the host: one that unsets keeps its list until there is something to
     /// unset.
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+    fn over(&self, outer: &Self) -> Self {
         if outer.variables.is_empty() && outer.unset.is_empty() {
             return self.clone();
         }
@@ -47,7 +52,9 @@ fn pass_env(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     for (nth, name) in call.args.iter().enumerate() {
         let is_name = !name.is_empty() && !name.contains(['=', '\0']);
         match std::env::var_os(name).filter(|_| is_name) {
-            Some(value) => builder.settings().env.variables.set(name, value.as_bytes()),
+            Some(value) => {
+                SETTINGS.change(builder.settings()).variables.set(name, value.as_bytes())
+            }
             None => {
                 let text = format!("PassEnv variable {name} was undefined");
                 call.warn(Some("AH01506"), Error::argument(nth, text));
@@ -67,12 +74,12 @@ fn set_env(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
         );
         call.warn(Some("AH10032"), Error::argument(0, text));
     }
-    builder.settings().env.variables.set(name, call.arg(1));
+    SETTINGS.change(builder.settings()).variables.set(name, call.arg(1));
     Ok(())
 }
 
 fn unset_env(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    let env = &mut builder.settings().env;
+    let env = SETTINGS.change(builder.settings());
     for name in call.args {
         env.variables.unset(name);
         env.unset.push(name.clone());
@@ -83,7 +90,7 @@ fn unset_env(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 /// Fixup hook: what the request has brought about itself stays (apr_table_overlay).
 pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let settings = lookup.settings.clone();
-    for (name, value) in settings.env.variables.iter() {
+    for (name, value) in SETTINGS.of(&settings).variables.iter() {
         if !lookup.env.has(name) {
             lookup.env.set(name, value);
         }

@@ -9,7 +9,8 @@ use crate::lookup::Lookup;
 use crate::representation::http_date;
 use crate::response::Response;
 use crate::site::builder::Builder;
-use crate::site::settings::either;
+use crate::site::settings::{DirectoryKey, either};
+use crate::site::store::Merge;
 use config::directive::row;
 use config::lexer::Words;
 use config::{Args, Call, Directive, Error, Module, Scope};
@@ -24,6 +25,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("ExpiresByType", Args::Two, Scope::OR_INDEXES, "", "a MIME type followed by an expiry date code", by_type),
     row("ExpiresDefault", Args::One, Scope::OR_INDEXES, "", "an expiry date code", default),
 ];
+
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
@@ -47,8 +51,8 @@ enum Base {
     Modification,
 }
 
-impl Settings {
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
         let is_empty =
             self.is_active.is_none() && self.default.is_none() && self.by_type.is_empty();
         let inner = |row: &&(String, Code)| self.exact(&row.0).is_none();
@@ -66,7 +70,9 @@ impl Settings {
             has_wildcards: if is_empty { outer.has_wildcards } else { self.has_wildcards },
         }
     }
+}
 
+impl Settings {
     fn exact(&self, media_type: &str) -> Option<Code> {
         let row = self.by_type.iter().find(|row| row.0.eq_ignore_ascii_case(media_type));
         row.map(|row| row.1)
@@ -84,7 +90,7 @@ impl Settings {
 }
 
 fn active(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.settings().expires.is_active = Some(call.on());
+    SETTINGS.change(builder.settings()).is_active = Some(call.on());
     Ok(())
 }
 
@@ -96,7 +102,7 @@ fn by_type(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let code = Code::parse(text).map_err(|said| {
         Error::argument(1, format!("'ExpiresByType {media_type} {text}': {said}"))
     })?;
-    let expires = &mut builder.settings().expires;
+    let expires = SETTINGS.change(builder.settings());
     expires.has_wildcards |= minor == "*";
     match expires.by_type.iter_mut().find(|row| row.0.eq_ignore_ascii_case(media_type)) {
         Some(row) => row.1 = code,
@@ -109,7 +115,7 @@ fn default(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let text = call.arg(0);
     let code = Code::parse(text)
         .map_err(|said| Error::argument(0, format!("'ExpiresDefault {text}': {said}")))?;
-    builder.settings().expires.default = Some(code);
+    SETTINGS.change(builder.settings()).default = Some(code);
     Ok(())
 }
 
@@ -185,7 +191,7 @@ fn leading_number(text: &str) -> i32 {
 /// Finish hook: fields for what is no error (expires_filter).
 pub(crate) fn finish(lookup: &mut Lookup<'_>, response: &mut Response) -> Result<(), Failure> {
     let settings = lookup.settings.clone();
-    let expires = &settings.expires;
+    let expires = SETTINGS.of(&settings);
     let is_used = expires.is_active == Some(true)
         && (expires.default.is_some() || !expires.by_type.is_empty());
     if !is_used || response.status.is_error() {

@@ -10,6 +10,8 @@ use crate::modules::proxy_fcgi::{Job, Target};
 use crate::phase::{self, Stop};
 use crate::site::builder::Builder;
 use crate::site::lexical;
+use crate::site::settings::HostKey;
+use crate::site::store::Merge;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use message::Status;
@@ -38,15 +40,18 @@ const IDLE_MS: u64 = 30_000;
 
 type Done = Result<(), Error>;
 
+/// The key of what is kept per host.
+pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
+
 /// What a host says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
     servers: Vec<Arc<Server>>,
 }
 
-impl HostSettings {
+impl Merge for HostSettings {
     /// Those of a virtual host come before those of the main server.
-    pub(crate) fn over(&self, main: &Self) -> Self {
+    fn over(&self, main: &Self) -> Self {
         Self { servers: [&self.servers[..], &main.servers].concat() }
     }
 }
@@ -79,7 +84,7 @@ fn external_server(builder: &mut Builder, call: &Call<'_>) -> Done {
     let name = words.next().filter(|word| !word.is_empty());
     let name = name.ok_or_else(|| format!("{} requires a pathname or filename", call.name))?;
     let path = lexical::normal(&builder.server.root.join(&name));
-    let known = &builder.host().modules.fastcgi.servers;
+    let known = &HOST_SETTINGS.change(&mut builder.host().modules).servers;
     if known.iter().any(|server| server.name == path) {
         let text = format!(
             "{}: redefinition of previously defined FastCGI server \"{}\"",
@@ -101,7 +106,7 @@ fn external_server(builder: &mut Builder, call: &Call<'_>) -> Done {
         worker: Arc::new(worker),
         passed: options.passed,
     };
-    builder.host().modules.fastcgi.servers.push(Arc::new(server));
+    HOST_SETTINGS.change(&mut builder.host().modules).servers.push(Arc::new(server));
     Ok(())
 }
 
@@ -201,7 +206,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
 
 /// The application whose name the place is.
 fn server(lookup: &Lookup<'_>) -> Option<Arc<Server>> {
-    let servers = &lookup.host.modules.fastcgi.servers;
+    let servers = &HOST_SETTINGS.of(&lookup.host.modules).servers;
     if servers.is_empty() {
         return None;
     }

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::handler::{Handler, Made};
 use crate::lookup::Lookup;
 use crate::modules::core::PathInfo;
+use crate::modules::mime;
 use crate::phase::{self, Stop};
 use crate::representation::{self, Origin, Representation, parse_http_date};
 use crate::request::Request;
@@ -69,7 +70,7 @@ fn options(lookup: &Lookup<'_>) -> Option<Handler> {
     let content_type = match &lookup.found {
         Ok(entry) if entry.status.kind == Kind::Directory => {
             let chosen = lookup.content_type.as_deref();
-            let named = chosen.or_else(|| lookup.settings.mime.forced_type());
+            let named = chosen.or_else(|| mime::SETTINGS.of(&lookup.settings).forced_type());
             Some(named.unwrap_or("httpd/unix-directory").to_owned())
         }
         Err(Errno::NOENT | Errno::NOTDIR) => representation::content_type(lookup),

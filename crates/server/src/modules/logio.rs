@@ -2,6 +2,8 @@
 //! whether the time to the first byte is kept (mod_logio).
 
 use crate::site::builder::Builder;
+use crate::site::settings::DirectoryKey;
+use crate::site::store::Merge;
 use config::{Args, Call, Directive, Error, Module, Scope};
 
 /// The module and its table.
@@ -17,25 +19,28 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     apply: track_ttfb,
 }];
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
     tracks_first_byte: Option<bool>,
 }
 
-impl Settings {
+impl Merge for Settings {
     /// An inner section over an outer one.
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+    fn over(&self, outer: &Self) -> Self {
         Self { tracks_first_byte: self.tracks_first_byte.or(outer.tracks_first_byte) }
-    }
-
-    /// Whether `%^FB` has a value.
-    pub(crate) fn tracks_first_byte(&self) -> bool {
-        self.tracks_first_byte.unwrap_or(false)
     }
 }
 
+/// Whether `%^FB` has a value.
+pub(crate) fn tracks_first_byte(settings: &crate::site::settings::Settings) -> bool {
+    SETTINGS.of(settings).tracks_first_byte.unwrap_or(false)
+}
+
 fn track_ttfb(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.settings().logio.tracks_first_byte = Some(call.on());
+    SETTINGS.change(builder.settings()).tracks_first_byte = Some(call.on());
     Ok(())
 }

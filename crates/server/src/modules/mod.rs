@@ -1,8 +1,8 @@
 //! The module table and the phase lists: who exists, and who runs when.
 //!
 //! Read a list from top to bottom: that is the order in which its hooks run. Adding a module is
-//! one file, one `mod` line, one row of [`MODULES`], one field of `Settings` if it has
-//! per-directory settings, and one entry per phase it joins.
+//! one file, one `mod` line, one row of [`MODULES`], and one entry per phase it joins; the keys of
+//! its settings stand in its file.
 
 pub(crate) mod access_compat;
 pub(crate) mod actions;
@@ -55,9 +55,11 @@ pub(crate) mod userdir;
 pub(crate) mod vhost_alias;
 pub(crate) mod watchdog;
 
+use crate::lookup::Lookup;
 use crate::mpm_settings::MpmKind;
 use crate::phase::{Codings, Decide, Filter, Finish, Hook, Phases, Plain, Resolve, Row, Translate};
 use crate::site::builder::Builder;
+use crate::site::settings::Settings;
 use config::{Diagnostic, Index, Module, ModuleName, Scope};
 use std::sync::LazyLock;
 
@@ -199,6 +201,12 @@ pub(crate) use filter::smart::Uncertain;
 pub(crate) const CODINGS: Codings = filter::codings_of;
 
 pub(crate) const FILTER: Filter = filter::pass;
+
+/// Whether nothing but a change of the file that was found can change the answer.
+pub(crate) const IS_ONLY_CHOICE: fn(&Lookup<'_>, asked: &[u8]) -> bool = dir::is_only_choice;
+
+/// Whether the time of the first byte is logged.
+pub(crate) const TRACKS_FIRST_BYTE: fn(&Settings) -> bool = logio::tracks_first_byte;
 
 /// What changes a response, in this order.
 const FINISH: &[Row<Finish>] = &[

@@ -10,7 +10,8 @@ use crate::lookup::Lookup;
 use crate::phase::{Seen, Stop};
 use crate::proxy_protocol::ProxyProtocol;
 use crate::site::builder::Builder;
-use crate::site::settings::either;
+use crate::site::settings::{HostKey, either};
+use crate::site::store::Merge;
 use config::directive::row;
 use config::lexer::Words;
 use config::{Args, Call, Directive, Error, Module, Scope};
@@ -35,6 +36,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("RemoteIPProxyProtocolExceptions", Args::Argv, Scope::RSRC_CONF, "", "Disable PROXY protocol handling for this list of networks in CIDR format", exceptions),
 ];
 
+/// The key of what is kept per host.
+pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
+
 /// Settings of a host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
@@ -43,8 +47,8 @@ pub(crate) struct HostSettings {
     proxies: Option<Arc<[Proxy]>>,
 }
 
-impl HostSettings {
-    pub(crate) fn over(&self, main: &Self) -> Self {
+impl Merge for HostSettings {
+    fn over(&self, main: &Self) -> Self {
         Self {
             header: either(self.header.as_ref(), main.header.as_ref()),
             proxies_header: either(self.proxies_header.as_ref(), main.proxies_header.as_ref()),
@@ -62,12 +66,12 @@ struct Proxy {
 }
 
 fn header(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.host().modules.remoteip.header = Some(call.arg(0).to_owned());
+    HOST_SETTINGS.change(&mut builder.host().modules).header = Some(call.arg(0).to_owned());
     Ok(())
 }
 
 fn proxies_header(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.host().modules.remoteip.proxies_header = Some(call.arg(0).to_owned());
+    HOST_SETTINGS.change(&mut builder.host().modules).proxies_header = Some(call.arg(0).to_owned());
     Ok(())
 }
 
@@ -88,7 +92,7 @@ fn proxies(builder: &mut Builder, call: &Call<'_>, is_internal: bool) -> Result<
 }
 
 fn add(builder: &mut Builder, networks: &[Subnet], is_internal: bool) {
-    let proxies = &mut builder.host().modules.remoteip.proxies;
+    let proxies = &mut HOST_SETTINGS.change(&mut builder.host().modules).proxies;
     let known = proxies.as_deref().unwrap_or_default().iter().copied();
     let new = networks.iter().map(|network| Proxy { network: *network, is_internal });
     *proxies = Some(known.chain(new).collect());
@@ -193,7 +197,7 @@ fn exceptions(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 /// Whether a prepared response may answer, as far as this module goes: its log line shows the
 /// other end of the connection as the client.
 pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
-    let header = seen.host.modules.remoteip.header.as_deref();
+    let header = HOST_SETTINGS.of(&seen.host.modules).header.as_deref();
     header.is_none_or(|name| seen.head.get_name(name.as_bytes()).is_none())
 }
 
@@ -208,7 +212,7 @@ pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
         }
         return Ok(());
     }
-    let settings = &lookup.host.modules.remoteip;
+    let settings = HOST_SETTINGS.of(&lookup.host.modules);
     let Some(name) = settings.header.as_deref() else { return Ok(()) };
     let request = lookup.request.clone();
     let view = request.view();

@@ -5,9 +5,10 @@ use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
 use crate::phase::Stop;
-use crate::question;
 use crate::site::builder::Builder;
-use crate::walk;
+use crate::site::settings::DirectoryKey;
+use crate::site::store::Merge;
+use crate::{question, walk};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use message::Status;
@@ -26,6 +27,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("CheckCaseOnly", Args::Flag, Scope::OR_OPTIONS, "Off", "whether or not to fix only miscapitalized requests", check_case_only),
     row("CheckBasenameMatch", Args::Flag, Scope::OR_OPTIONS, "On", "whether or not to fix files with the same base name", check_basename_match),
 ];
+
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 
 /// Per-directory settings. httpd has no merge for them: the innermost section that says anything
 /// about spelling decides all of it.
@@ -48,11 +52,13 @@ impl Default for Checks {
     }
 }
 
-impl Settings {
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
         Self { own: self.own.or(outer.own) }
     }
+}
 
+impl Settings {
     /// Whether names that are not there are looked for at all.
     pub(crate) fn is_on(&self) -> bool {
         self.own.is_some_and(|checks| checks.is_on)
@@ -285,7 +291,7 @@ pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let settings = lookup.settings.clone();
     let is_missing = matches!(lookup.found, Err(Errno::NOENT | Errno::NOTDIR));
     let is_get = lookup.method.is_some_and(message::Method::is_get_or_head);
-    if !settings.speling.is_on() || !is_missing || !is_get || lookup.purpose == Purpose::Sub {
+    if !SETTINGS.of(&settings).is_on() || !is_missing || !is_get || lookup.purpose == Purpose::Sub {
         return Ok(());
     }
     lookup.mark_personal();
@@ -304,7 +310,7 @@ pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     if asked.folder().is_none() {
         return Ok(());
     }
-    let Ok(found) = in_folder(lookup, settings.speling, &wrong, folder.file)? else {
+    let Ok(found) = in_folder(lookup, *SETTINGS.of(&settings), &wrong, folder.file)? else {
         return Ok(());
     };
     let found: Vec<Candidate<'_>> =
@@ -366,17 +372,17 @@ fn stop(lookup: &mut Lookup<'_>, asked: &Asked<'_>, answer: Answer, count: usize
 }
 
 fn check_spelling(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.settings().speling.change().is_on = call.on();
+    SETTINGS.change(builder.settings()).change().is_on = call.on();
     Ok(())
 }
 
 fn check_case_only(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.settings().speling.change().case_only = call.on();
+    SETTINGS.change(builder.settings()).change().case_only = call.on();
     Ok(())
 }
 
 fn check_basename_match(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.settings().speling.change().basename = call.on();
+    SETTINGS.change(builder.settings()).change().basename = call.on();
     Ok(())
 }
 

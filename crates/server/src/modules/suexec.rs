@@ -3,6 +3,8 @@
 
 use crate::lookup::Lookup;
 use crate::site::builder::Builder;
+use crate::site::settings::HostKey;
+use crate::site::store::Merge;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use runtime::process;
 use runtime::programs::Identity;
@@ -26,6 +28,9 @@ pub(crate) const ROOT: &str = "/var/www";
 /// Where httpd's variables keep the name of the user in `/~name/`.
 pub(crate) const USER_NOTE: &str = "mod_userdir_user";
 
+/// The key of what is kept per host.
+pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
+
 /// What a host says.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HostSettings {
@@ -33,8 +38,8 @@ pub(crate) struct HostSettings {
     pub(crate) row: Option<u32>,
 }
 
-impl HostSettings {
-    pub(crate) fn over(&self, main: &Self) -> Self {
+impl Merge for HostSettings {
+    fn over(&self, main: &Self) -> Self {
         Self { row: self.row.or(main.row) }
     }
 }
@@ -49,7 +54,7 @@ fn user_group(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let users = &mut builder.server.script_users;
     let row = u32::try_from(users.len()).unwrap_or(u32::MAX);
     users.push((call.arg(0).to_owned(), call.arg(1).to_owned()));
-    builder.host().modules.suexec.row = Some(row);
+    HOST_SETTINGS.change(&mut builder.host().modules).row = Some(row);
     Ok(())
 }
 
@@ -57,7 +62,7 @@ fn user_group(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 pub(crate) fn identity(lookup: &Lookup<'_>) -> Identity {
     let of_home = lookup.notes.get(USER_NOTE).filter(|_| lookup.site().runs_as_others);
     let name = of_home.and_then(|name| std::str::from_utf8(name).ok());
-    match (name.and_then(process::user_by_name), lookup.host.modules.suexec.row) {
+    match (name.and_then(process::user_by_name), HOST_SETTINGS.of(&lookup.host.modules).row) {
         (Some(user), _) => Identity::Home(user.uid),
         (None, Some(row)) => Identity::Row(row),
         (None, None) => Identity::Server,

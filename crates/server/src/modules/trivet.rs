@@ -4,10 +4,10 @@ use crate::failure::Failure;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::site::builder::Builder;
-use crate::site::settings::either;
-use config::args;
+use crate::site::settings::{DirectoryKey, either};
+use crate::site::store::Merge;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Module, Scope, args};
 use message::Status;
 
 /// The module and its table.
@@ -29,6 +29,9 @@ const CGI_PROCESSES_MAX: u64 = 4096;
 /// `RequestBuffering On`, and what holds without a line: files that people upload are smaller.
 const BUFFERING_BYTES: u64 = 16 << 20;
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -37,14 +40,16 @@ pub(crate) struct Settings {
     buffering: Option<Option<u64>>,
 }
 
-impl Settings {
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
         Self {
             hidden: either(self.hidden.as_ref(), outer.hidden.as_ref()),
             buffering: self.buffering.or(outer.buffering),
         }
     }
+}
 
+impl Settings {
     /// How much of a request body has to be there before a script is run; `None` is nothing.
     pub(crate) fn buffering(&self) -> Option<u64> {
         self.buffering.unwrap_or(Some(BUFFERING_BYTES))
@@ -65,7 +70,7 @@ impl Settings {
 
 /// Refuse paths that hold a hidden name.
 pub(crate) fn access(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let settings = &lookup.settings.trivet;
+    let settings = SETTINGS.of(&lookup.settings);
     if settings.hides(&lookup.path) || settings.hides(&lookup.place.below) {
         let path = lookup.display_path();
         let text = format!("client denied by server configuration: {path} (HiddenNames)");
@@ -76,7 +81,8 @@ pub(crate) fn access(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 
 fn hidden_names(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let none = call.args.iter().all(|word| word.eq_ignore_ascii_case("none"));
-    builder.settings().trivet.hidden = Some(if none { Vec::new() } else { call.args.to_vec() });
+    SETTINGS.change(builder.settings()).hidden =
+        Some(if none { Vec::new() } else { call.args.to_vec() });
     Ok(())
 }
 
@@ -94,7 +100,7 @@ fn request_buffering(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error
         word if word.eq_ignore_ascii_case("off") => None,
         _ => Some(args::bytes(call, 0)?),
     };
-    builder.settings().trivet.buffering = Some(buffering);
+    SETTINGS.change(builder.settings()).buffering = Some(buffering);
     Ok(())
 }
 

@@ -5,6 +5,8 @@ use crate::lookup::{Lookup, Mapped, Place};
 use crate::modules::{alias, suexec};
 use crate::phase::Stop;
 use crate::site::builder::Builder;
+use crate::site::settings::HostKey;
+use crate::site::store::Merge;
 use config::lexer::Words;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use message::Status;
@@ -27,6 +29,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     apply: user_dir,
 }];
 
+/// The key of what is kept per host.
+pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
+
 /// What a host says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostSettings {
@@ -37,10 +42,10 @@ pub(crate) struct HostSettings {
     disabled: Vec<String>,
 }
 
-impl HostSettings {
+impl Merge for HostSettings {
     /// Those of a virtual host over those of the main server. If it says anything, lists of names
     /// are not inherited (mod_userdir.c, merge_userdir_config).
-    pub(crate) fn over(&self, main: &Self) -> Self {
+    fn over(&self, main: &Self) -> Self {
         if *self == Self::default() {
             return main.clone();
         }
@@ -51,7 +56,9 @@ impl HostSettings {
             disabled: self.disabled.clone(),
         }
     }
+}
 
+impl HostSettings {
     /// Whether a user has such a folder. Names compare without case, as keys of httpd's tables.
     fn admits(&self, user: &[u8]) -> bool {
         let is_in =
@@ -67,7 +74,7 @@ fn user_dir(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
         return Err("UserDir requires an argument.".into());
     };
     let names: Vec<String> = words.collect();
-    let settings = &mut builder.host().modules.userdir;
+    let settings = HOST_SETTINGS.change(&mut builder.host().modules);
     match first.to_ascii_lowercase().as_str() {
         "disable" | "disabled" if names.is_empty() => settings.is_enabled = Some(false),
         "enable" | "enabled" if names.is_empty() => settings.is_enabled = Some(true),
@@ -156,7 +163,7 @@ fn user_of(path: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// Translate hook.
 pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> {
-    let settings = &lookup.host.modules.userdir;
+    let settings = HOST_SETTINGS.of(&lookup.host.modules);
     let Some(folders) = &settings.folders else { return Ok(None) };
     let path = lookup.path.clone();
     let Some((user, rest)) = user_of(&path) else { return Ok(None) };

@@ -6,6 +6,8 @@ use crate::lookup::{Lookup, Mapped, Place};
 use crate::modules::alias::{self, SCRIPT_HANDLER};
 use crate::phase::Stop;
 use crate::site::builder::Builder;
+use crate::site::settings::HostKey;
+use crate::site::store::Merge;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use message::Status;
@@ -45,6 +47,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     ),
 ];
 
+/// The key of what is kept per host.
+pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
+
 /// What a host says; the inner `None` is `none`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
@@ -81,9 +86,9 @@ struct Select {
     and_more: bool,
 }
 
-impl HostSettings {
+impl Merge for HostSettings {
     /// Those of a virtual host over those of the main server.
-    pub(crate) fn over(&self, main: &Self) -> Self {
+    fn over(&self, main: &Self) -> Self {
         Self {
             documents: self.documents.clone().or_else(|| main.documents.clone()),
             scripts: self.scripts.clone().or_else(|| main.scripts.clone()),
@@ -93,23 +98,23 @@ impl HostSettings {
 
 fn virtual_script_alias(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     builder.server.may_run_programs = true;
-    builder.host().modules.vhost_alias.scripts = Some(map(call, false)?);
+    HOST_SETTINGS.change(&mut builder.host().modules).scripts = Some(map(call, false)?);
     Ok(())
 }
 
 fn virtual_document_root(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.host().modules.vhost_alias.documents = Some(map(call, false)?);
+    HOST_SETTINGS.change(&mut builder.host().modules).documents = Some(map(call, false)?);
     Ok(())
 }
 
 fn virtual_script_alias_ip(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     builder.server.may_run_programs = true;
-    builder.host().modules.vhost_alias.scripts = Some(map(call, true)?);
+    HOST_SETTINGS.change(&mut builder.host().modules).scripts = Some(map(call, true)?);
     Ok(())
 }
 
 fn virtual_document_root_ip(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.host().modules.vhost_alias.documents = Some(map(call, true)?);
+    HOST_SETTINGS.change(&mut builder.host().modules).documents = Some(map(call, true)?);
     Ok(())
 }
 
@@ -226,7 +231,7 @@ impl Map {
 
 /// Translate hook.
 pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> {
-    let settings = &lookup.host.modules.vhost_alias;
+    let settings = HOST_SETTINGS.of(&lookup.host.modules);
     let scripts = settings.scripts.as_ref().and_then(Option::as_ref);
     let (map, below, is_script) = match (scripts, lookup.path.strip_prefix(b"/cgi-bin")) {
         (Some(map), Some(below)) if below.starts_with(b"/") => (Some(map), below.to_vec(), true),

@@ -5,6 +5,7 @@ use super::spool::Spool;
 use crate::incoming::Incoming;
 use crate::lookup::{Lookup, Purpose};
 use crate::modules::filter::input::Unpacker;
+use crate::modules::trivet;
 use message::{BodyLength, Method, Refusal};
 use std::io;
 use std::rc::Rc;
@@ -105,5 +106,8 @@ impl Body {
 /// How much of a body is gathered before its request is answered; `None` is nothing
 /// (`RequestBuffering Off`, or the variable by which httpd is told to pass a body on as it comes).
 fn buffering(lookup: &Lookup<'_>) -> Option<u64> {
-    lookup.settings.trivet.buffering().filter(|_| !lookup.env.has("proxy-sendchunked"))
+    trivet::SETTINGS
+        .of(&lookup.settings)
+        .buffering()
+        .filter(|_| !lookup.env.has("proxy-sendchunked"))
 }

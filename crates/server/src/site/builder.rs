@@ -3,12 +3,12 @@
 
 use crate::expression::Mode;
 use crate::modules;
+use crate::modules::{authz_core, proxy};
 use crate::resolve::{Root, Roots};
 use crate::site::host::HostDraft;
 use crate::site::section::{Condition, Matcher, Section, SectionKind};
 use crate::site::settings::Settings;
-use crate::site::startup;
-use crate::site::wildcard;
+use crate::site::{startup, wildcard};
 use config::{Build, Call, Diagnostic, Directive, Error, Node, Position, Scope};
 use message::Method;
 use std::collections::HashSet;
@@ -182,7 +182,8 @@ impl Default for Builder {
 
 impl Build for Builder {
     fn scope(&self) -> Scope {
-        let in_container = |open: &Section| open.settings.authz_core.is_in_container();
+        let in_container =
+            |open: &Section| authz_core::SETTINGS.of(&open.settings).is_in_container();
         let last = self.open.last();
         if last.is_some_and(in_container) {
             // Only what is about access has a meaning there (`cmd->override = OR_AUTHCFG`).
@@ -412,7 +413,9 @@ impl Builder {
         match &section.kind {
             SectionKind::Directory(_) => self.host().directories.push(section),
             SectionKind::Location(_) => self.host().locations.push(section),
-            SectionKind::Proxy { .. } => self.host().modules.proxy.sections.push(section),
+            SectionKind::Proxy { .. } => {
+                proxy::HOST_SETTINGS.change(&mut self.host().modules).sections.push(section)
+            }
             SectionKind::Files(_) => self.settings().core.files.push(section),
             SectionKind::If(_) => self.settings().core.ifs.push(section),
         }
@@ -470,7 +473,8 @@ impl Builder {
     /// Whether a line is about some methods only; `<RequireAll>` and its like are limits to httpd,
     /// too.
     fn is_limited(&self) -> bool {
-        let in_container = |open: &Section| open.settings.authz_core.is_in_container();
+        let in_container =
+            |open: &Section| authz_core::SETTINGS.of(&open.settings).is_in_container();
         !self.limits.is_empty() || self.open.last().is_some_and(in_container)
     }
 

@@ -14,6 +14,7 @@ pub(crate) mod resolver;
 pub(crate) mod section;
 pub(crate) mod settings;
 pub(crate) mod startup;
+pub(crate) mod store;
 pub(crate) mod timing;
 pub(crate) mod wildcard;
 pub(crate) mod world;
@@ -23,7 +24,7 @@ use crate::log::errors::ErrorLog;
 use crate::log::sink::Sink;
 use crate::modules;
 use crate::modules::mime::Types;
-use crate::modules::suexec;
+use crate::modules::{autoindex, suexec};
 use crate::phase::Phases;
 use crate::proxy_protocol::ProxyProtocol;
 use crate::resolve::{Root, Roots};
@@ -249,7 +250,7 @@ impl Opened {
             settings.core.levels = Some(logs::levels(draft, main));
             // A server has settings of the module where no line has set any, a section has none
             // (config.c, ap_single_module_configure): what lies over none is not merged.
-            settings.autoindex.create();
+            autoindex::SETTINGS.change(&mut settings);
             Arc::new(settings)
         };
         let main = self.base.get_or_insert_with(|| of_server(main.base.clone()));
@@ -354,7 +355,8 @@ fn script_users(
 ) -> Result<Vec<(User, Vec<PathBuf>)>, String> {
     let row = |(number, (user, group)): (u32, &(String, String))| {
         let user = find_user(Some(user), Some(group))?.ok_or("only root can run scripts so")?;
-        let own = hosts.iter().filter(|host| host.modules.suexec.row == Some(number));
+        let own =
+            hosts.iter().filter(|host| suexec::HOST_SETTINGS.of(&host.modules).row == Some(number));
         let roots = own.map(|host| host.root.path().to_owned());
         Ok((user, roots.chain([PathBuf::from(suexec::ROOT)]).collect()))
     };

@@ -3,6 +3,7 @@
 use super::rule::{
     Alias, LocationAlias, LocationRedirect, Pattern, Redirect, Target, To, is_redirection,
 };
+use super::{HOST_SETTINGS, SETTINGS};
 use crate::expression::Text;
 use crate::modules::core;
 use crate::site::builder::Builder;
@@ -73,7 +74,7 @@ fn add_alias(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> Done {
 }
 
 fn push(builder: &mut Builder, alias: Alias) {
-    builder.host().modules.alias.aliases.push(Arc::new(alias));
+    HOST_SETTINGS.change(&mut builder.host().modules).aliases.push(Arc::new(alias));
 }
 
 /// The path below `ServerRoot`; a final slash stays.
@@ -96,7 +97,7 @@ fn check_context(builder: &Builder, call: &Call<'_>) -> Done {
 
 /// A line that is never reached. The first that covers its path is named.
 fn warn_of_overlap(builder: &mut Builder, call: &Call<'_>, from: &str) {
-    let known = &builder.host().modules.alias.aliases;
+    let known = &HOST_SETTINGS.change(&mut builder.host().modules).aliases;
     let Some(earlier) = known.iter().find(|alias| alias.from.hides(from)) else { return };
     let script = if earlier.is_script { "Script" } else { "" };
     let kind = if matches!(earlier.from, Pattern::Regex(_)) { "Match" } else { "" };
@@ -122,7 +123,7 @@ fn location_alias(builder: &mut Builder, call: &Call<'_>, is_script: bool) -> Do
     let from = builder.location().map(|matcher| matcher.text().to_owned()).unwrap_or_default();
     let server_root = server_root(builder);
     let alias = LocationAlias { from, to, server_root, is_script };
-    builder.settings().alias.alias = Some(Arc::new(alias));
+    SETTINGS.change(builder.settings()).alias = Some(Arc::new(alias));
     Ok(())
 }
 
@@ -217,7 +218,7 @@ fn add_redirect(builder: &mut Builder, call: &Call<'_>, default: u16, is_regex: 
         if let Some(nth) = to {
             let to = nth.map(|nth| expression(builder, call, nth, "redirect")).transpose()?;
             let redirect = LocationRedirect { to, status };
-            builder.settings().alias.redirect = Some(Arc::new(redirect));
+            SETTINGS.change(builder.settings()).redirect = Some(Arc::new(redirect));
             return Ok(());
         }
     }
@@ -230,8 +231,8 @@ fn add_redirect(builder: &mut Builder, call: &Call<'_>, default: u16, is_regex: 
     };
     let redirect = Arc::new(Redirect { from, to, status });
     match builder.is_in_section() {
-        true => builder.settings().alias.redirects.push(redirect),
-        false => builder.host().modules.alias.redirects.push(redirect),
+        true => SETTINGS.change(builder.settings()).redirects.push(redirect),
+        false => HOST_SETTINGS.change(&mut builder.host().modules).redirects.push(redirect),
     }
     Ok(())
 }
@@ -252,11 +253,11 @@ fn check_url(call: &Call<'_>, url: Option<&str>, status: u16, is_regex: bool) ->
 }
 
 fn redirect_relative(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().alias.relative = Some(call.on());
+    SETTINGS.change(builder.settings()).relative = Some(call.on());
     Ok(())
 }
 
 fn alias_preserve_path(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().alias.preserve_path = Some(call.on());
+    SETTINGS.change(builder.settings()).preserve_path = Some(call.on());
     Ok(())
 }

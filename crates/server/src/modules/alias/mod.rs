@@ -11,7 +11,8 @@ use crate::lookup::{Lookup, Mapped, Place};
 use crate::modules::core;
 use crate::phase::Stop;
 use crate::site::lexical;
-use crate::site::settings::either;
+use crate::site::settings::{DirectoryKey, HostKey, either};
+use crate::site::store::Merge;
 use message::Status;
 use rule::{Alias, LocationAlias, LocationRedirect, Redirect};
 use std::sync::Arc;
@@ -21,6 +22,9 @@ pub(crate) use directives::MODULE;
 /// The handler that `ScriptAlias` asks for.
 pub(crate) const SCRIPT_HANDLER: &str = "cgi-script";
 
+/// The key of what is kept per host.
+pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
+
 /// What a host says outside of all sections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
@@ -28,15 +32,18 @@ pub(crate) struct HostSettings {
     redirects: Vec<Arc<Redirect>>,
 }
 
-impl HostSettings {
+impl Merge for HostSettings {
     /// Those of a virtual host come before those of the main server.
-    pub(crate) fn over(&self, main: &Self) -> Self {
+    fn over(&self, main: &Self) -> Self {
         Self {
             aliases: [&self.aliases[..], &main.aliases].concat(),
             redirects: [&self.redirects[..], &main.redirects].concat(),
         }
     }
 }
+
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
@@ -50,8 +57,8 @@ pub(crate) struct Settings {
     preserve_path: Option<bool>,
 }
 
-impl Settings {
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
         Self {
             redirects: [&self.redirects[..], &outer.redirects].concat(),
             alias: either(self.alias.as_ref(), outer.alias.as_ref()),
@@ -66,13 +73,13 @@ impl Settings {
 /// (mod_alias.c, translate_alias_redir).
 pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> {
     let host = lookup.host;
-    redirect(lookup, &host.modules.alias.redirects, 674)?;
+    redirect(lookup, &HOST_SETTINGS.of(&host.modules).redirects, 674)?;
     let settings = lookup.settings.clone();
-    if let Some(alias) = &settings.alias.alias {
-        let keeps_path = settings.alias.preserve_path.unwrap_or(false);
+    if let Some(alias) = &SETTINGS.of(&settings).alias {
+        let keeps_path = SETTINGS.of(&settings).preserve_path.unwrap_or(false);
         return alias.place(lookup, keeps_path).map(Some);
     }
-    for alias in &host.modules.alias.aliases {
+    for alias in &HOST_SETTINGS.of(&host.modules).aliases {
         if let Some(place) = alias.place(lookup)? {
             return Ok(Some(place));
         }
@@ -84,13 +91,13 @@ pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> 
 /// fixup_redir).
 pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let settings = lookup.settings.clone();
-    redirect(lookup, &settings.alias.redirects, 676)
+    redirect(lookup, &SETTINGS.of(&settings).redirects, 676)
 }
 
 /// Redirect the client, if a line says so.
 fn redirect(lookup: &mut Lookup<'_>, list: &[Arc<Redirect>], id: u32) -> Result<(), Stop> {
     let settings = lookup.settings.clone();
-    let (status, target) = match &settings.alias.redirect {
+    let (status, target) = match &SETTINGS.of(&settings).redirect {
         Some(redirect) => (redirect.status, redirect.target(lookup)?),
         None => {
             let mut found = None;
@@ -110,7 +117,7 @@ fn redirect(lookup: &mut Lookup<'_>, list: &[Arc<Redirect>], id: u32) -> Result<
     if !rule::is_redirection(status.code()) {
         return Err(Failure::new(status, "alias", "").into());
     }
-    let is_relative = settings.alias.relative.unwrap_or(false);
+    let is_relative = SETTINGS.of(&settings).relative.unwrap_or(false);
     let location = location(lookup, target, is_relative, id)?;
     Err(Failure::redirect(status, location).into())
 }

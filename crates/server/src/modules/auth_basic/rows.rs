@@ -1,6 +1,6 @@
 //! The directives of auth_basic. What they mean for a request is not known here.
 
-use super::find;
+use super::{SETTINGS, find};
 use crate::expression::Text;
 use crate::modules::authn_core;
 use crate::site::builder::Builder;
@@ -53,20 +53,20 @@ fn providers(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
         let Some(provider) = find(builder, name) else {
             return Err(Error::argument(nth, format!("Unknown Authn provider: {name}")));
         };
-        builder.settings().auth_basic.providers.get_or_insert_default().push(provider);
+        SETTINGS.change(builder.settings()).providers.get_or_insert_default().push(provider);
     }
     Ok(())
 }
 
 fn authoritative(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.settings().auth_basic.is_authoritative = Some(call.on());
+    SETTINGS.change(builder.settings()).is_authoritative = Some(call.on());
     Ok(())
 }
 
 fn fake(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let user = call.arg(0);
     if user.eq_ignore_ascii_case("off") {
-        builder.settings().auth_basic.fake = Some(None);
+        SETTINGS.change(builder.settings()).fake = Some(None);
         return Ok(());
     }
     let mode = authn_core::mode(builder);
@@ -76,7 +76,7 @@ fn fake(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let password = Text::parse(password, mode).map_err(|error| {
         format!("Could not parse fake password expression associated to user '{user}': {error}")
     })?;
-    builder.settings().auth_basic.fake = Some(Some((name, password)));
+    SETTINGS.change(builder.settings()).fake = Some(Some((name, password)));
     Ok(())
 }
 
@@ -84,6 +84,6 @@ fn digest(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let uses = args::keyword(call, 0, &[("Off", false), ("MD5", true)]).map_err(|error| {
         error.reworded(format!("Invalid algorithm in AuthBasicUseDigestAlgorithm: {}", call.arg(0)))
     })?;
-    builder.settings().auth_basic.uses_digest = Some(uses);
+    SETTINGS.change(builder.settings()).uses_digest = Some(uses);
     Ok(())
 }

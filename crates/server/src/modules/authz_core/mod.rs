@@ -15,9 +15,14 @@ use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::modules::{auth_basic, authn_core};
 use crate::phase::{Decision, Stop};
+use crate::site::settings::DirectoryKey;
+use crate::site::store::Merge;
 use message::Status;
 use rules::{Logic, Rule};
 use std::sync::Arc;
+
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
@@ -34,10 +39,10 @@ pub(crate) struct Settings {
     is_broken: bool,
 }
 
-impl Settings {
+impl Merge for Settings {
     /// The rules of an inner section replace those of an outer one unless `AuthMerging` says
     /// otherwise (merge_authz_core_dir_config).
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+    fn over(&self, outer: &Self) -> Self {
         let forbids = self.forbids.or(outer.forbids);
         if self.merging.is_none() && self.rule.is_none() {
             return Self { forbids, ..outer.clone() };
@@ -51,7 +56,9 @@ impl Settings {
         };
         Self { rule, merging: self.merging, forbids, ..Self::default() }
     }
+}
 
+impl Settings {
     /// Whether everybody may see it, without a look at the request.
     pub(crate) fn is_open_to_all(&self) -> bool {
         self.rule.as_ref().is_some_and(|rule| rule.is_open_to_all())
@@ -80,7 +87,7 @@ pub(crate) fn authorize(lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
 
 fn decide(lookup: &mut Lookup<'_>, after_authn: bool) -> Result<Decision, Stop> {
     let settings = lookup.settings.clone();
-    let Some(rule) = &settings.authz_core.rule else { return no_rules(lookup) };
+    let Some(rule) = &SETTINGS.of(&settings).rule else { return no_rules(lookup) };
     let denied = match rule.verdict(lookup, Logic::And)? {
         Verdict::Granted => return Ok(Decision::Accepted),
         Verdict::DeniedNoUser if !after_authn => return Ok(Decision::Declined),
@@ -98,7 +105,7 @@ fn decide(lookup: &mut Lookup<'_>, after_authn: bool) -> Result<Decision, Stop> 
     }
     let user = String::from_utf8_lossy(lookup.user.as_deref().unwrap_or_default());
     let text = format!("user {user}: authorization failure for \"{uri}\": ");
-    if settings.authz_core.forbids == Some(true) {
+    if SETTINGS.of(&settings).forbids == Some(true) {
         let failure = Failure::new(Status::FORBIDDEN, "authz_core", text);
         return Err(failure.id(1631).at_error().into());
     }

@@ -1,8 +1,8 @@
 //! The directives of authz_core. What they mean for a request is not known here.
 
 use super::rules::{Logic, Rule, Test};
-use super::{Alias, Methods, provider};
-use crate::modules::authn_core;
+use super::{Alias, Methods, SETTINGS, provider};
+use crate::modules::{authn_core, authz_groupfile};
 use crate::site::builder::Builder;
 use crate::site::settings::Settings;
 use config::lexer::Words;
@@ -93,7 +93,7 @@ pub(crate) fn check(builder: &Builder) -> Option<Diagnostic> {
 
 /// The name of such a container in these settings, or in those of sections within.
 fn only_negative(settings: &Settings) -> Option<String> {
-    let own = settings.authz_core.rule.as_ref().and_then(|rule| rule.only_negative());
+    let own = SETTINGS.of(settings).rule.as_ref().and_then(|rule| rule.only_negative());
     let within = || {
         let mut within = settings.core.files.iter().chain(&settings.core.ifs);
         within.find_map(|section| only_negative(&section.settings))
@@ -104,7 +104,7 @@ fn only_negative(settings: &Settings) -> Option<String> {
 fn require(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let added = add(builder, call);
     // The container is not to be blamed for being empty then.
-    builder.settings().authz_core.is_broken |= added.is_err();
+    SETTINGS.change(builder.settings()).is_broken |= added.is_err();
     added
 }
 
@@ -136,7 +136,7 @@ fn add(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 
 /// The innermost container. The outermost is there without being written.
 fn container(builder: &mut Builder) -> &mut Rule {
-    let settings = &mut builder.settings().authz_core;
+    let settings = SETTINGS.change(builder.settings());
     if !settings.open.is_empty() {
         let last = settings.open.len() - 1;
         return &mut settings.open[last];
@@ -151,13 +151,13 @@ fn begin_container(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
         "<RequireAny" => (Logic::Or, false),
         _ => (Logic::Or, true),
     };
-    builder.settings().authz_core.open.push(Rule::group(logic, negate));
+    SETTINGS.change(builder.settings()).open.push(Rule::group(logic, negate));
     Ok(())
 }
 
 fn end_container(builder: &mut Builder, _: &Call<'_>) -> Result<(), Error> {
-    let Some(inner) = builder.settings().authz_core.open.pop() else { return Ok(()) };
-    if inner.rules().is_empty() && builder.settings().authz_core.is_broken {
+    let Some(inner) = SETTINGS.change(builder.settings()).open.pop() else { return Ok(()) };
+    if inner.rules().is_empty() && SETTINGS.change(builder.settings()).is_broken {
         return Ok(());
     }
     if inner.rules().is_empty() {
@@ -187,12 +187,12 @@ fn end_container(builder: &mut Builder, _: &Call<'_>) -> Result<(), Error> {
 
 fn auth_merging(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let words = [("Off", None), ("And", Some(Logic::And)), ("Or", Some(Logic::Or))];
-    builder.settings().authz_core.merging = Some(args::keyword(call, 0, &words)?);
+    SETTINGS.change(builder.settings()).merging = Some(args::keyword(call, 0, &words)?);
     Ok(())
 }
 
 fn send_forbidden(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.settings().authz_core.forbids = Some(call.on());
+    SETTINGS.change(builder.settings()).forbids = Some(call.on());
     Ok(())
 }
 
@@ -223,7 +223,7 @@ fn end_alias(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
         };
         error.reworded(text)
     })?;
-    let group_file = settings.authz_groupfile.group_file().cloned();
+    let group_file = authz_groupfile::SETTINGS.of(&settings).group_file().cloned();
     builder.server.aliases.authz.push((alias, Arc::new(Alias { provider, group_file })));
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The directives of autoindex.
 
-use super::By;
+use super::{By, SETTINGS};
 use crate::site::builder::Builder;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Module, Scope};
@@ -40,37 +40,37 @@ static DIRECTIVES: &[Directive<Builder>] = &[
 type Done = Result<(), Error>;
 
 fn index_options(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().autoindex.index_options(&call.words()).map_err(Error::from)
+    SETTINGS.change(builder.settings()).index_options(&call.words()).map_err(Error::from)
 }
 
 fn index_order_default(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let options = &mut builder.settings().autoindex;
+    let options = SETTINGS.change(builder.settings());
     options.index_order_default(call.arg(0), call.arg(1)).map_err(Error::from)
 }
 
 fn index_ignore(builder: &mut Builder, call: &Call<'_>) -> Done {
     let section = builder.directory();
-    builder.settings().autoindex.index_ignore(&call.words(), &section).map_err(Error::from)
+    SETTINGS.change(builder.settings()).index_ignore(&call.words(), &section).map_err(Error::from)
 }
 
 fn index_ignore_reset(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().autoindex.ignore_reset = call.on();
+    SETTINGS.change(builder.settings()).ignore_reset = call.on();
     Ok(())
 }
 
 fn index_style_sheet(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().autoindex.style_sheet = Some(call.arg(0).to_owned());
+    SETTINGS.change(builder.settings()).style_sheet = Some(call.arg(0).to_owned());
     Ok(())
 }
 
 fn index_head_insert(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().autoindex.head_insert = Some(call.arg(0).to_owned());
+    SETTINGS.change(builder.settings()).head_insert = Some(call.arg(0).to_owned());
     Ok(())
 }
 
 fn icon(builder: &mut Builder, call: &Call<'_>, by: By) -> Done {
     let section = builder.directory();
-    builder.settings().autoindex.add_icon(by, &call.words(), &section).map_err(Error::from)
+    SETTINGS.change(builder.settings()).add_icon(by, &call.words(), &section).map_err(Error::from)
 }
 
 fn add_icon(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -87,7 +87,7 @@ fn add_icon_by_encoding(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 fn alt(builder: &mut Builder, call: &Call<'_>, by: By) -> Done {
     let section = builder.directory();
-    builder.settings().autoindex.add_alt(by, &call.words(), &section).map_err(Error::from)
+    SETTINGS.change(builder.settings()).add_alt(by, &call.words(), &section).map_err(Error::from)
 }
 
 fn add_alt(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -110,20 +110,20 @@ fn fancy_indexing(_: &mut Builder, _: &Call<'_>) -> Done {
 }
 
 fn add_description(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().autoindex.add_description(&call.words()).map_err(Error::from)
+    SETTINGS.change(builder.settings()).add_description(&call.words()).map_err(Error::from)
 }
 
 fn default_icon(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().autoindex.default_icon = Some(call.arg(0).to_owned());
+    SETTINGS.change(builder.settings()).default_icon = Some(call.arg(0).to_owned());
     Ok(())
 }
 
 fn header_name(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().autoindex.header_name = Some(call.arg(0).to_owned());
+    SETTINGS.change(builder.settings()).header_name = Some(call.arg(0).to_owned());
     Ok(())
 }
 
 fn readme_name(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().autoindex.readme_name = Some(call.arg(0).to_owned());
+    SETTINGS.change(builder.settings()).readme_name = Some(call.arg(0).to_owned());
     Ok(())
 }

@@ -2,23 +2,18 @@
 //! disk may be slow, and lets the renderer make the page.
 
 use super::insert::{self, Insertable, Inserted};
-use super::{Entry, Flags, Insert, Page, render, scan_title};
-use crate::accounting;
-use crate::admit;
-use crate::error_document;
+use super::{Entry, Flags, Insert, Page, SETTINGS, render, scan_title};
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
 use crate::lookup::Lookup;
-use crate::modules::mime;
+use crate::modules::{mime, trivet};
 use crate::phase::{self, Stop};
-use crate::question;
-use crate::representation;
 use crate::resolve::{self, LinkPolicy, Policies};
 use crate::response::Response;
 use crate::server::Server;
 use crate::site::settings::Settings;
-use crate::walk;
+use crate::{accounting, admit, error_document, question, representation, walk};
 use message::{Method, Status};
 use runtime::file::{self, Errno, Kind};
 use scoreboard::Cause;
@@ -58,7 +53,7 @@ enum Access {
 fn access_now(lookup: &Lookup<'_>, name: &[u8], is_dir: bool) -> Access {
     let Ok(beside) = walk::beside(lookup, name) else { return Access::Denied };
     let walk::Beside { settings, below, url } = &beside;
-    if settings.trivet.hides(url) || settings.trivet.hides(below) {
+    if trivet::SETTINGS.of(settings).hides(url) || trivet::SETTINGS.of(settings).hides(below) {
         return Access::Hidden;
     }
     let is_admitted = match is_dir || !settings.core.ifs.is_empty() {
@@ -143,7 +138,7 @@ fn forbidden(lookup: &Lookup<'_>) -> Failure {
 /// The listing of `folder`.
 pub(crate) async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Response, Failure> {
     let settings = lookup.settings.clone();
-    let options = &settings.autoindex;
+    let options = SETTINGS.of(&settings);
     lookup.mark_personal();
     let unreadable = |error: std::io::Error| {
         let text = format!("cannot read folder {}: {error}", lookup.path.escape_ascii());
@@ -208,10 +203,10 @@ async fn visible(lookup: &Lookup<'_>, folder: &File, names: Vec<Vec<u8>>) -> Vec
 /// followed is forbidden: without ShowForbidden the listing does not tell what a request would not.
 fn read(wanted: &Wanted, names: Vec<(Vec<u8>, bool)>) -> Contents {
     let Wanted { settings, folder, .. } = wanted;
-    let titles = settings.autoindex.flags().has(Flags::SCAN_HTML_TITLES);
+    let titles = SETTINGS.of(settings).flags().has(Flags::SCAN_HTML_TITLES);
     let mut entries = Vec::new();
     let policies = Policies::Uniform(settings.core.links());
-    let shows_forbidden = settings.autoindex.flags().has(Flags::SHOW_FORBIDDEN);
+    let shows_forbidden = SETTINGS.of(settings).flags().has(Flags::SHOW_FORBIDDEN);
     for (name, mut is_forbidden) in names {
         let mut status = resolve::status_of(folder.as_fd(), &name, &policies);
         if status == Err(Errno::LOOP) && shows_forbidden {
@@ -246,7 +241,7 @@ fn start_of(folder: &File, name: &[u8], policies: &Policies<'_>) -> Option<Vec<u
 }
 
 fn page(wanted: &Wanted, contents: &Contents) -> Vec<u8> {
-    let (mime, options) = (&wanted.settings.mime, &wanted.settings.autoindex);
+    let (mime, options) = (mime::SETTINGS.of(&wanted.settings), SETTINGS.of(&wanted.settings));
     let found = &contents.entries;
     // Of all that is known of a name only this is kept: there may be many.
     let kind = |entry: &Found| {

@@ -1,6 +1,8 @@
 //! The settings of mod_autoindex in one section of the configuration, and how those of nested
 //! sections merge. Reading directives is `parse`'s.
 
+use crate::site::settings::DirectoryKey;
+use crate::site::store::Merge;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
 use super::matching::{is_pattern, is_shell_pattern, matches, matches_any_case, matches_shell};
@@ -119,6 +121,9 @@ impl Width {
     }
 }
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Options> = DirectoryKey::new();
+
 /// What the directives of a section said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
@@ -153,6 +158,14 @@ pub(crate) struct Options {
     pub(super) alts: Vec<Rule>,
     pub(super) ignored: Vec<Rule>,
     pub(super) descriptions: Vec<Description>,
+}
+
+impl Merge for Options {
+    const HOLDS_ALONE: bool = true;
+
+    fn over(&self, outer: &Self) -> Self {
+        Self::merge(outer, self)
+    }
 }
 
 impl Options {

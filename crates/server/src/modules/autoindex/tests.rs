@@ -1,7 +1,8 @@
 //! Listings under each keyword and directive. The renderer was compared with Apache 2.4.71 over
 //! random configurations; these tests hold what that comparison showed.
 
-use super::{By, Entry, Insert, Options, Page, render};
+use super::options::Options;
+use super::{By, Entry, Insert, Page, render};
 use crate::log::time::LocalTime;
 
 /// 1 March 2024 00:03:04.

@@ -11,7 +11,7 @@ mod relay;
 mod script_log;
 mod settings;
 
-pub(crate) use settings::{HostSettings, Settings};
+pub(crate) use settings::{HOST_SETTINGS, SETTINGS};
 
 use crate::accounting::Waits;
 use crate::descriptors::Held;
@@ -133,7 +133,7 @@ impl Flavor {
         let is_raw = lookup.file_name().starts_with(b"nph-");
         let body = RequestBody::of(lookup).await.map_err(|refusal| self.bad_body(refusal))?;
         let order = order(lookup, &body);
-        let timeout_ms = lookup.settings.cgi.timeout_ms(self.is_daemon);
+        let timeout_ms = SETTINGS.of(&lookup.settings).timeout_ms(self.is_daemon);
         let timeout_ms = timeout_ms.unwrap_or(lookup.host.timing.timeout_ms);
         // The page for a request that found no room does not wait for room once more.
         let was_refused = lookup.env.get("REDIRECT_STATUS") == Some(b"503");
@@ -142,8 +142,8 @@ impl Flavor {
         waits.now_for(Some(Cause::BackendConnect));
         let descriptors = Held::several(lookup.context.server(), DESCRIPTORS);
         let program = self.start(lookup, order, Duration::from_millis(start_ms)).await?;
-        let has_log = lookup.host.modules.cgi.log().is_some();
-        let kept_bytes = if has_log { lookup.host.modules.cgi.buffer() } else { 0 };
+        let has_log = HOST_SETTINGS.of(&lookup.host.modules).log().is_some();
+        let kept_bytes = if has_log { HOST_SETTINGS.of(&lookup.host.modules).buffer() } else { 0 };
         let log = Log::of(lookup, self);
         let talk = Talk { body, timeout_ms, log, has_log, kept_bytes, _descriptors: descriptors };
         let mut relay = Relay::new(program, talk, waits, self.is_daemon);

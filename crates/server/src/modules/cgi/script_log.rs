@@ -1,5 +1,6 @@
 //! `ScriptLog`: what a script was asked and what it said, where it could not be used.
 
+use super::HOST_SETTINGS;
 use crate::accounting;
 use crate::log::sink::local_time;
 use crate::log::time::TimeFormat;
@@ -30,7 +31,7 @@ pub(super) enum Entry<'a> {
 
 /// Write an entry, if there is such a log and it is not too long (`log_script` of mod_cgi.c).
 pub(super) async fn write(lookup: &Lookup<'_>, entry: Entry<'_>) {
-    let Some((path, most)) = lookup.host.modules.cgi.log() else { return };
+    let Some((path, most)) = HOST_SETTINGS.of(&lookup.host.modules).log() else { return };
     let text = text(lookup, &entry);
     let append = move || append(path, most, &text);
     // What cannot be written is lost, as it is by httpd.

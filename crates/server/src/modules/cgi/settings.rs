@@ -1,7 +1,8 @@
 //! The directives of mod_cgi and mod_cgid, and what a place and a host say by them.
 
 use crate::site::builder::Builder;
-use crate::site::settings::either;
+use crate::site::settings::{DirectoryKey, HostKey, either};
+use crate::site::store::Merge;
 use config::args::{self, Unit};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
@@ -28,6 +29,9 @@ pub(super) static CGID_DIRECTIVES: &[Directive<Builder>] = &[
 const LOG_BYTES: i64 = 10_385_760;
 const BUFFER_BYTES: usize = 1024;
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings: how long a script may be silent, in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
@@ -35,14 +39,16 @@ pub(crate) struct Settings {
     timeout_of_daemon_ms: Option<u64>,
 }
 
-impl Settings {
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
         Self {
             timeout_ms: self.timeout_ms.or(outer.timeout_ms),
             timeout_of_daemon_ms: self.timeout_of_daemon_ms.or(outer.timeout_of_daemon_ms),
         }
     }
+}
 
+impl Settings {
     /// For mod_cgid if `of_daemon`, else for mod_cgi; `None` is `Timeout`. Where nobody has said
     /// which of the two there is, either line counts.
     pub(super) fn timeout_ms(&self, of_daemon: bool) -> Option<u64> {
@@ -54,6 +60,9 @@ impl Settings {
     }
 }
 
+/// The key of what is kept per host.
+pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
+
 /// The log for debugging scripts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
@@ -62,13 +71,15 @@ pub(crate) struct HostSettings {
     buffer: Option<usize>,
 }
 
-impl HostSettings {
+impl Merge for HostSettings {
     /// A host with a log of its own has its own numbers, too (mod_cgi.c, merge_cgi_config).
-    pub(crate) fn over(&self, main: &Self) -> Self {
+    fn over(&self, main: &Self) -> Self {
         let own = if self.log.is_some() { self } else { main };
         Self { log: either(self.log.as_ref(), main.log.as_ref()), ..own.clone() }
     }
+}
 
+impl HostSettings {
     /// Where it is, and the size from which on it is not written any more.
     pub(super) fn log(&self) -> Option<(PathBuf, i64)> {
         self.log.clone().map(|path| (path, self.length.unwrap_or(LOG_BYTES)))
@@ -86,29 +97,29 @@ fn milliseconds(call: &Call<'_>) -> Result<Option<u64>, Error> {
 }
 
 fn script_timeout(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.settings().cgi.timeout_ms = milliseconds(call)?;
+    SETTINGS.change(builder.settings()).timeout_ms = milliseconds(call)?;
     Ok(())
 }
 
 fn script_timeout_of_daemon(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.settings().cgi.timeout_of_daemon_ms = milliseconds(call)?;
+    SETTINGS.change(builder.settings()).timeout_of_daemon_ms = milliseconds(call)?;
     Ok(())
 }
 
 fn script_log(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let path = builder.server_path(call.arg(0));
-    builder.host().modules.cgi.log = Some(path);
+    HOST_SETTINGS.change(&mut builder.host().modules).log = Some(path);
     Ok(())
 }
 
 fn script_log_length(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.host().modules.cgi.length = Some(args::leading(call.arg(0)));
+    HOST_SETTINGS.change(&mut builder.host().modules).length = Some(args::leading(call.arg(0)));
     Ok(())
 }
 
 fn script_log_buffer(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let bytes = usize::try_from(args::leading_int(call.arg(0))).unwrap_or(0);
-    builder.host().modules.cgi.buffer = Some(bytes);
+    HOST_SETTINGS.change(&mut builder.host().modules).buffer = Some(bytes);
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 //! line means (fcgid_conf.c). What comes of all lines together is in `settings.rs`.
 
 use super::settings::{HostSettings, Options, Wrapper};
+use super::{HOST_SETTINGS, SETTINGS};
 use crate::log::target;
 use crate::site::builder::Builder;
 use config::args::{leading_int, read_number};
@@ -117,7 +118,7 @@ fn guard(_: &mut Builder, call: &Call<'_>) -> Done {
 
 /// What the host of this line says.
 fn host(builder: &mut Builder) -> &mut HostSettings {
-    &mut builder.host().modules.fcgid
+    HOST_SETTINGS.change(&mut builder.host().modules)
 }
 
 fn busy_timeout(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -260,7 +261,7 @@ fn wrapper(builder: &mut Builder, call: &Call<'_>) -> Done {
     }
     let line = call.arg(0).to_owned();
     let wrapper = Arc::new(Wrapper { line, words, is_virtual: flag.is_some() });
-    builder.settings().fcgid.set_wrapper(suffix.map(String::as_str), wrapper);
+    SETTINGS.change(builder.settings()).set_wrapper(suffix.map(String::as_str), wrapper);
     Ok(())
 }
 

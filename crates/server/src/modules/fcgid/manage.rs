@@ -1,6 +1,7 @@
 //! What the process that keeps FastCGI processes has to know of the configuration, and how it
 //! speaks in the log.
 
+use super::HOST_SETTINGS;
 use super::settings::{Scores, Terms};
 use crate::log::level::Level;
 use crate::script::environment;
@@ -85,7 +86,7 @@ impl Server {
     /// What holds for processes of `program` on a host; `None` if there is no such host.
     pub fn kept_terms(&self, host: u32, program: &str) -> Option<Terms> {
         let host = self.site.hosts.get(usize::try_from(host).ok()?)?;
-        Some(host.modules.fcgid.terms(program))
+        Some(HOST_SETTINGS.of(&host.modules).terms(program))
     }
 
     /// The variables that such a process begins with, besides those of any process of another user
@@ -95,7 +96,9 @@ impl Server {
         let mut all: Vec<(Vec<u8>, Vec<u8>)> =
             inherited.map(|(name, value)| (name.as_bytes().to_vec(), value)).collect();
         let host = usize::try_from(host).ok().and_then(|host| self.site.hosts.get(host));
-        for (name, value) in host.into_iter().flat_map(|it| it.modules.fcgid.environment(program)) {
+        for (name, value) in
+            host.into_iter().flat_map(|it| HOST_SETTINGS.of(&it.modules).environment(program))
+        {
             all.retain(|row| !row.0.eq_ignore_ascii_case(name.as_bytes()));
             all.push((name.into_bytes(), value.into_bytes()));
         }

@@ -12,7 +12,7 @@ mod request;
 mod settings;
 
 pub use manage::{KeptByMemory, KeptMost, Severity};
-pub(crate) use settings::{HostSettings, ServerSettings, Settings};
+pub(crate) use settings::{HOST_SETTINGS, SETTINGS, ServerSettings};
 pub use settings::{Scores, Terms};
 
 use crate::accounting::Waits;
@@ -78,7 +78,7 @@ pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
     let head = request::head(lookup, &body);
     let wanted = request::wanted(lookup, wrapper.as_deref());
     let program = wanted.order.program.to_string_lossy();
-    let terms = lookup.host.modules.fcgid.terms(&program);
+    let terms = HOST_SETTINGS.of(&lookup.host.modules).terms(&program);
     // To ask again does no harm, and nothing of the request is lost.
     let is_safe = matches!(body, RequestBody::None)
         && matches!(lookup.method, Some(Method::Get | Method::Head | Method::Options));
@@ -123,7 +123,7 @@ fn check(lookup: &mut Lookup<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
         let text = "mod_fcgid: AcceptPathInfo off disallows user's path";
         return Err(refuse(Status::NOT_FOUND, text).into());
     }
-    let wrapper = lookup.settings.fcgid.wrapper(&lookup.place.path()).cloned();
+    let wrapper = SETTINGS.of(&lookup.settings).wrapper(&lookup.place.path()).cloned();
     if wrapper.as_ref().is_some_and(|wrapper| wrapper.is_virtual) {
         return Ok(wrapper);
     }
@@ -144,7 +144,7 @@ fn check(lookup: &mut Lookup<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
 
 /// The body of the request: all of it, if it is small or does not say how long it is.
 async fn request_body(lookup: &Lookup<'_>) -> Result<RequestBody, Failure> {
-    let settings = &lookup.host.modules.fcgid;
+    let settings = HOST_SETTINGS.of(&lookup.host.modules);
     let said = match lookup.body() {
         BodyLength::Length(length) => Some(length),
         BodyLength::None | BodyLength::Chunked => None,
@@ -166,7 +166,7 @@ async fn request_body(lookup: &Lookup<'_>) -> Result<RequestBody, Failure> {
 
 /// `FcgidMaxRequestLen`, where somebody has set it.
 fn check_length(lookup: &Lookup<'_>, length: u64) -> Result<(), Failure> {
-    let most = lookup.host.modules.fcgid.request_bytes_max();
+    let most = HOST_SETTINGS.of(&lookup.host.modules).request_bytes_max();
     let Some(most) = most.filter(|most| length > *most) else { return Ok(()) };
     let text =
         format!("mod_fcgid: HTTP request length {length} (so far) exceeds MaxRequestLen ({most})");

@@ -1,7 +1,7 @@
 //! What an application is told about a request, and what kind of process it needs.
 
-use super::NAME;
 use super::settings::Wrapper;
+use super::{HOST_SETTINGS, NAME};
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::modules::suexec;
@@ -42,7 +42,7 @@ pub(super) fn head(lookup: &mut Lookup<'_>, body: &Body) -> Arc<(Vec<u8>, Exchan
 
 /// `FcgidPassHeader`: under the name that is written, and under that of any field.
 fn pass_headers(lookup: &Lookup<'_>, env: &mut Table) {
-    for name in lookup.host.modules.fcgid.pass_headers() {
+    for name in HOST_SETTINGS.of(&lookup.host.modules).pass_headers() {
         let Some(value) = lookup.field(name).map(<[u8]>::to_vec) else { continue };
         env.set(name, value.as_slice());
         let letter = |byte: u8| match byte.is_ascii_alphanumeric() {

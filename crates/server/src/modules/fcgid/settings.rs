@@ -1,6 +1,8 @@
 //! What a configuration says about managed processes: for the whole server, for a host, for a
 //! command and for a place; and what follows from all of it for one class of processes.
 
+use crate::site::settings::{DirectoryKey, HostKey};
+use crate::site::store::Merge;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -156,6 +158,9 @@ pub(super) struct Options {
     pub(super) environment: Variables,
 }
 
+/// The key of what is kept per host.
+pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
+
 /// What a host says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
@@ -172,9 +177,9 @@ pub(crate) struct HostSettings {
     options: Vec<(String, Arc<Options>)>,
 }
 
-impl HostSettings {
+impl Merge for HostSettings {
     /// Those of a virtual host over those of the main server.
-    pub(crate) fn over(&self, main: &Self) -> Self {
+    fn over(&self, main: &Self) -> Self {
         let mut environment = main.environment.clone();
         self.environment.iter().for_each(|row| set(&mut environment, &row.0, &row.1));
         Self {
@@ -186,7 +191,9 @@ impl HostSettings {
             options: [&self.options[..], &main.options].concat(),
         }
     }
+}
 
+impl HostSettings {
     pub(super) fn set_variable(&mut self, name: &str, value: &str) {
         set(&mut self.environment, name, value);
     }
@@ -254,18 +261,25 @@ pub(crate) struct Wrapper {
     pub(crate) is_virtual: bool,
 }
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings: wrappers by suffix; `None` is for all others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     wrappers: Vec<(Option<String>, Arc<Wrapper>)>,
 }
 
-impl Settings {
+impl Merge for Settings {
+    const HOLDS_ALONE: bool = true;
+
     /// Each suffix on its own (merge_fcgid_dir_config).
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+    fn over(&self, outer: &Self) -> Self {
         Self { wrappers: [&self.wrappers[..], &outer.wrappers].concat() }
     }
+}
 
+impl Settings {
     pub(super) fn set_wrapper(&mut self, suffix: Option<&str>, wrapper: Arc<Wrapper>) {
         self.wrappers.retain(|row| row.0.as_deref() != suffix);
         self.wrappers.push((suffix.map(str::to_owned), wrapper));

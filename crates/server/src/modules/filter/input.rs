@@ -2,11 +2,12 @@
 //! unpacks what came as gzip (deflate_in_filter of mod_deflate.c). Bounds are those of deflate's
 //! directives.
 
-use super::coding;
 use super::recode::Coder;
+use super::{SETTINGS, coding};
 use crate::lookup::{Lookup, Purpose};
 use crate::modules;
 use crate::modules::deflate::{Gunzip, Server};
+use crate::modules::mime;
 use message::{Refusal, Status};
 
 /// The only input filter there is. In httpd, too, it is called as the output filter that packs.
@@ -32,8 +33,9 @@ impl Unpacker {
     /// For the body of a request, if a filter is to unpack it and it is packed.
     pub(crate) fn of(lookup: &Lookup<'_>) -> Option<Self> {
         let settings = lookup.settings.clone();
-        let mime = settings.mime.mime(&lookup.site().types, lookup.mime_name());
-        let set = settings.filter.input.as_deref().unwrap_or_default().split(';').map(str::trim);
+        let mime = mime::SETTINGS.of(&settings).mime(&lookup.site().types, lookup.mime_name());
+        let set =
+            SETTINGS.of(&settings).input.as_deref().unwrap_or_default().split(';').map(str::trim);
         let is_wanted = mime.input_filters.iter().copied().chain(set).any(is_known);
         let is_first = lookup.purpose == Purpose::Main;
         let is_there = modules::is_loaded(lookup.site().loaded.as_deref(), "deflate_module");
@@ -41,9 +43,9 @@ impl Unpacker {
             return None;
         }
         let left = coding::without_gzip(lookup.field("Content-Encoding")?)?;
-        let inflation = settings.filter.inflation.unwrap_or_default();
+        let inflation = SETTINGS.of(&settings).inflation.unwrap_or_default();
         let default = Server::default();
-        let server = settings.filter.deflate.as_ref().unwrap_or(&default);
+        let server = SETTINGS.of(&settings).deflate.as_ref().unwrap_or(&default);
         Some(Self {
             coder: Gunzip::new(server, inflation),
             limit: inflation.limit().unwrap_or(settings.core.limit_request_body()),

@@ -1,11 +1,11 @@
 //! What needs an output filter that there is not: it is never sent as it lies in its file, since
 //! the filter would have taken secrets out or put content in.
 
-use super::Kind;
+use super::{Kind, SETTINGS};
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
-use crate::modules::files;
+use crate::modules::{files, mime};
 use crate::phase::{self, Stop};
 use config::Call;
 use message::{Method, Status};
@@ -60,8 +60,8 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
 
 /// What is missing for a request, for the log.
 fn lack(lookup: &Lookup<'_>) -> Option<String> {
-    let set = lookup.settings.filter.output.as_deref().unwrap_or_default();
-    let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.file_name());
+    let set = SETTINGS.of(&lookup.settings).output.as_deref().unwrap_or_default();
+    let mime = mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.file_name());
     let mut names = mime.output_filters.iter().copied().chain([set]).flat_map(missing);
     if let Some(name) = names.next() {
         let path = lookup.display_path();

@@ -14,11 +14,12 @@ mod tests;
 use crate::accounting::Spent;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
-use crate::modules::{brotli, deflate};
+use crate::modules::{brotli, deflate, mime};
 use crate::phase::Filtered;
 use crate::response::{Notes, Response};
 use crate::site::builder::Builder;
-use crate::site::settings::either;
+use crate::site::settings::{DirectoryKey, either};
+use crate::site::store::Merge;
 use crate::table::Table;
 use coding::{Coding, choose};
 use config::{Call, Error};
@@ -26,6 +27,9 @@ use message::{Known, Status};
 use recode::{Budget, Coder, Permit};
 use smart::{Holds, Smart, Uncertain};
 use std::rc::Rc;
+
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 
 /// The filters of a section, and the settings of the filters.
 #[derive(Clone, Debug, Default)]
@@ -40,9 +44,11 @@ pub(crate) struct Settings {
     pub(crate) brotli: Option<brotli::Server>,
 }
 
-impl Settings {
+impl Merge for Settings {
+    const HOLDS_ALONE: bool = true;
+
     /// `self` over `outer`.
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+    fn over(&self, outer: &Self) -> Self {
         Self {
             output: either(self.output.as_ref(), outer.output.as_ref()),
             input: either(self.input.as_ref(), outer.input.as_ref()),
@@ -52,7 +58,9 @@ impl Settings {
             brotli: either(self.brotli.as_ref(), outer.brotli.as_ref()),
         }
     }
+}
 
+impl Settings {
     /// Whether no response passes a filter, but for those that belong to a file's extension.
     pub(crate) fn is_idle(&self) -> bool {
         self.output.is_none() && self.smart.is_idle()
@@ -62,7 +70,7 @@ impl Settings {
 /// `SetOutputFilter`
 pub(crate) fn set_output_filter(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     missing::warn(call, call.arg(0));
-    builder.settings().filter.output = Some(call.arg(0).to_owned());
+    SETTINGS.change(builder.settings()).output = Some(call.arg(0).to_owned());
     Ok(())
 }
 
@@ -74,7 +82,7 @@ pub(crate) fn set_input_filter(builder: &mut Builder, call: &Call<'_>) -> Result
         let text = format!("SetInputFilter {name} has no effect: the only input filter is DEFLATE");
         call.warn(None, text);
     }
-    builder.settings().filter.input = Some(call.arg(0).to_owned());
+    SETTINGS.change(builder.settings()).input = Some(call.arg(0).to_owned());
     Ok(())
 }
 
@@ -179,15 +187,16 @@ pub(crate) fn pass<'l>(lookup: &'l Lookup<'_>, response: Response) -> Filtered<'
 /// Whether a response here passes any filter.
 fn has_any(lookup: &Lookup<'_>) -> bool {
     let find = || {
-        let mime = || lookup.settings.mime.mime(&lookup.site().types, lookup.file_name());
-        !lookup.settings.filter.is_idle() || !mime().output_filters.is_empty()
+        let mime =
+            || mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.file_name());
+        !SETTINGS.of(&lookup.settings).is_idle() || !mime().output_filters.is_empty()
     };
     lookup.plan.as_ref().map_or_else(find, |plan| plan.has_filters(find))
 }
 
 async fn pass_all(lookup: &Lookup<'_>, mut response: Response) -> Response {
-    let settings = &lookup.settings.filter;
-    let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.file_name());
+    let settings = SETTINGS.of(&lookup.settings);
+    let mime = mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.file_name());
     let by_extension = mime.output_filters.as_slice();
     if codings(settings, by_extension, &response).is_err() {
         lookup.mark_personal();
@@ -223,8 +232,8 @@ pub(crate) fn codings_of(
     if response.is_canned || !has_any(lookup) {
         return Ok(Vec::new());
     }
-    let settings = &lookup.settings.filter;
-    let mime = lookup.settings.mime.mime(&lookup.site().types, lookup.file_name());
+    let settings = SETTINGS.of(&lookup.settings);
+    let mime = mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.file_name());
     let by_extension = mime.output_filters.as_slice();
     codings(settings, by_extension, response)
 }

@@ -1,7 +1,7 @@
 //! Smart filters (mod_filter): declared by name, with providers that are tried by media type or
 //! condition, and put in a chain. `AddOutputFilterByType` makes one behind the scenes.
 
-use super::Kind;
+use super::{Kind, SETTINGS};
 use crate::expression::Expression;
 use crate::response::Response;
 use crate::site::builder::Builder;
@@ -209,7 +209,7 @@ impl Flags {
 }
 
 fn settings(builder: &mut Builder) -> &mut Settings {
-    &mut builder.settings().filter.smart
+    &mut SETTINGS.change(builder.settings()).smart
 }
 
 fn filter_declare(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {

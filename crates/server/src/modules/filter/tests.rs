@@ -1,6 +1,7 @@
 //! What filters do to a response: heads as Apache 2.4.71 sent them, and content that comes back as
 //! it was.
 
+use super::SETTINGS;
 use super::*;
 use crate::accounting::Spent;
 use crate::response::{Body, Piece, Source};
@@ -34,7 +35,7 @@ fn configure(text: &str) -> Result<Settings, String> {
     let found = config::apply(&tree.nodes, &index, &mut builder);
     match found.first() {
         Some(diagnostic) => Err(diagnostic.text.clone()),
-        None => Ok((*builder.settings().filter).clone()),
+        None => Ok((*SETTINGS.change(builder.settings())).clone()),
     }
 }
 

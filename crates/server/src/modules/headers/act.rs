@@ -1,14 +1,13 @@
 //! What the rules do (do_headers_fixup of mod_headers.c), and when: early, as a fixup of the
 //! request, and on a response before it is sent.
 
-use super::{Action, Condition, Edit, Rule, Value};
+use super::{Action, Condition, Edit, Rule, SETTINGS, Value};
 use crate::failure::Failure;
-use crate::fast;
-use crate::fields;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::response::{Field, Response};
+use crate::{fast, fields};
 use message::{Known, Method, Status, Target, scan};
 use pattern::{EXPANSION_MAX_BYTES, Regex, Template};
 use std::rc::Rc;
@@ -17,7 +16,7 @@ use std::sync::Arc;
 /// Post-read-request hook: rules with `early`, which only the main server and hosts can have.
 pub(crate) fn early(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let settings = lookup.settings.clone();
-    let rules = &settings.headers;
+    let rules = SETTINGS.of(&settings);
     let mut done = change_request(lookup, &rules.request, true);
     for (rules, list) in [(&rules.always, List::Always), (&rules.success, List::Success)] {
         let run = || Work { lookup, response: None, list }.run(rules, true);
@@ -34,14 +33,14 @@ pub(crate) fn early(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let settings = lookup.settings.clone();
     // As in httpd a replacement that is too long ends the work without an error.
-    let _ = change_request(lookup, &settings.headers.request, false);
+    let _ = change_request(lookup, &SETTINGS.of(&settings).request, false);
     Ok(())
 }
 
 /// Finish hook: `Header`.
 pub(crate) fn finish(lookup: &mut Lookup<'_>, response: &mut Response) -> Result<(), Failure> {
     let settings = lookup.settings.clone();
-    let rules = &settings.headers;
+    let rules = SETTINGS.of(&settings);
     let is_error = response.is_canned;
     let has_rules = !rules.always.is_empty() || (!rules.success.is_empty() && !is_error);
     if !has_rules || (!is_error && !has_filters(lookup)) {

@@ -1,7 +1,7 @@
 //! The lines `Header` and `RequestHeader` (header_cmd and header_inout_cmd of mod_headers.c).
 
 use super::format::Value;
-use super::{Action, Condition, Edit, Rule};
+use super::{Action, Condition, Edit, Rule, SETTINGS};
 use crate::expression::{Expression, Mode};
 use crate::site::builder::Builder;
 use config::directive::row;
@@ -63,7 +63,7 @@ fn add(
         return Err(format!("{} has too many arguments", call.name).into());
     }
     let rule = rule(side, action, &name, &rest, mode)?;
-    let settings = &mut builder.settings().headers;
+    let settings = SETTINGS.change(builder.settings());
     let list = match side {
         Side::Request => &mut settings.request,
         Side::Success => &mut settings.success,

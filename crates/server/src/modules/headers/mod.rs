@@ -12,10 +12,15 @@ pub(crate) use act::{early, finish, fixup};
 pub(crate) use directives::MODULE;
 
 use crate::expression::Expression;
+use crate::site::settings::DirectoryKey;
+use crate::site::store::Merge;
 use format::Value;
 use message::RequestHead;
 use pattern::Regex;
 use std::sync::Arc;
+
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 
 /// Per-directory settings: the rules of all sections, those of outer ones first.
 #[derive(Clone, Debug, Default)]
@@ -28,19 +33,8 @@ pub(crate) struct Settings {
     always: Vec<Arc<Rule>>,
 }
 
-impl Settings {
-    /// Whether a rule is about a field of this request, which is not as it came then.
-    pub(crate) fn touch(&self, head: &RequestHead<'_>) -> bool {
-        let has = |name: &[u8]| head.fields().any(|field| field.0.eq_ignore_ascii_case(name));
-        self.request.iter().any(|rule| has(rule.name.as_bytes()))
-    }
-
-    /// Whether a rule is about answers of all kinds.
-    pub(crate) fn has_always(&self) -> bool {
-        !self.always.is_empty()
-    }
-
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
         let both = |outer: &Vec<Arc<Rule>>, inner: &Vec<Arc<Rule>>| {
             let mut all = outer.clone();
             all.extend_from_slice(inner);
@@ -51,6 +45,19 @@ impl Settings {
             success: both(&outer.success, &self.success),
             always: both(&outer.always, &self.always),
         }
+    }
+}
+
+impl Settings {
+    /// Whether a rule is about a field of this request, which is not as it came then.
+    pub(crate) fn touch(&self, head: &RequestHead<'_>) -> bool {
+        let has = |name: &[u8]| head.fields().any(|field| field.0.eq_ignore_ascii_case(name));
+        self.request.iter().any(|rule| has(rule.name.as_bytes()))
+    }
+
+    /// Whether a rule is about answers of all kinds.
+    pub(crate) fn has_always(&self) -> bool {
+        !self.always.is_empty()
     }
 }
 

@@ -9,6 +9,8 @@ use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::response::Response;
 use crate::site::builder::Builder;
+use crate::site::settings::HostKey;
+use crate::site::store::Merge;
 use config::{Args, Call, Directive, Error, Module, Scope};
 use message::Method;
 
@@ -25,17 +27,22 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     apply: add_module_info,
 }];
 
+/// The key of what is kept per host.
+pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
+
 /// What the page says more about modules, by their source files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
     more: Vec<(String, String)>,
 }
 
-impl HostSettings {
-    pub(crate) fn over(&self, main: &Self) -> Self {
+impl Merge for HostSettings {
+    fn over(&self, main: &Self) -> Self {
         Self { more: [&self.more[..], &main.more].concat() }
     }
+}
 
+impl HostSettings {
     fn of(&self, file: &str) -> Option<&str> {
         self.more.iter().find(|row| row.0 == file).map(|row| row.1.as_str())
     }
@@ -43,7 +50,7 @@ impl HostSettings {
 
 fn add_module_info(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let row = (call.arg(0).to_owned(), call.arg(1).to_owned());
-    builder.host().modules.info.more.push(row);
+    HOST_SETTINGS.change(&mut builder.host().modules).more.push(row);
     Ok(())
 }
 

@@ -1,14 +1,12 @@
 //! The HTML of `server-info` (display_info of mod_info.c). What it would tell about libraries and
 //! compile-time switches of httpd that this server does not have is left out.
 
-use super::tree;
-use crate::accounting;
-use crate::error_document;
+use super::{HOST_SETTINGS, tree};
 use crate::failure::Failure;
-use crate::identity;
 use crate::lookup::Lookup;
 use crate::modules::{self, Documented};
 use crate::mpm_settings::MpmKind;
+use crate::{accounting, error_document, identity};
 use message::Status;
 use message::escape::html_escape;
 
@@ -214,7 +212,7 @@ async fn details(
                 let names = own.iter().map(|row| row.name).collect();
                 out.extend(lines(lookup, Some(names)).await?);
             }
-            if let Some(more) = lookup.host.modules.info.of(&module.file) {
+            if let Some(more) = HOST_SETTINGS.of(&lookup.host.modules).of(&module.file) {
                 let title = "<dt><strong>Additional Information:</strong>\n</dt>";
                 mark(out, &format!("{title}<dd>{more}</dd>"));
             }

@@ -1,6 +1,6 @@
 //! The directives of mime.
 
-use super::Attribute;
+use super::{Attribute, SETTINGS};
 use crate::modules::filter::missing;
 use crate::site::builder::Builder;
 use config::directive::row;
@@ -59,11 +59,11 @@ static DIRECTIVES: &[Directive<Builder>] = &[
 type Done = Result<(), Error>;
 
 fn add(builder: &mut Builder, call: &Call<'_>, attribute: Attribute) -> Done {
-    builder.settings().mime.add(attribute, &call.words()).map_err(Error::from)
+    SETTINGS.change(builder.settings()).add(attribute, &call.words()).map_err(Error::from)
 }
 
 fn remove(builder: &mut Builder, call: &Call<'_>, attribute: Attribute) -> Done {
-    builder.settings().mime.remove(attribute, &call.words()).map_err(Error::from)
+    SETTINGS.change(builder.settings()).remove(attribute, &call.words()).map_err(Error::from)
 }
 
 fn types_config(builder: &mut Builder, call: &Call<'_>) -> Done {
@@ -72,7 +72,7 @@ fn types_config(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn mod_mime_use_path_info(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().mime.set_use_path_info(call.on());
+    SETTINGS.change(builder.settings()).set_use_path_info(call.on());
     Ok(())
 }
 
@@ -134,19 +134,19 @@ fn remove_output_filter(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn default_language(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().mime.set_default_language(call.arg(0));
+    SETTINGS.change(builder.settings()).set_default_language(call.arg(0));
     Ok(())
 }
 
 fn force_type(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().mime.set_force_type(call.arg(0));
+    SETTINGS.change(builder.settings()).set_force_type(call.arg(0));
     Ok(())
 }
 
 fn multiviews_match(builder: &mut Builder, call: &Call<'_>) -> Done {
     builder.check_not_in_limit(call)?;
     for (nth, word) in call.args.iter().enumerate() {
-        let added = builder.settings().mime.add_multiviews_match(word);
+        let added = SETTINGS.change(builder.settings()).add_multiviews_match(word);
         added.map_err(|text| Error::argument(nth, text))?;
     }
     Ok(())

@@ -7,5 +7,7 @@ mod settings;
 mod types;
 
 pub(crate) use directives::MODULE;
-pub(crate) use settings::{Attribute, Mime, Settings};
+#[cfg(test)]
+pub(crate) use settings::Settings;
+pub(crate) use settings::{Attribute, Mime, SETTINGS};
 pub(crate) use types::Types;

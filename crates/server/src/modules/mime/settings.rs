@@ -1,6 +1,8 @@
 //! What directives attach to extensions, and the rule that finds all metadata in a file name:
 //! `page.html.fr.gz` is HTML, French and compressed, in whatever order the extensions stand.
 
+use crate::site::settings::DirectoryKey;
+use crate::site::store::Merge;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -31,6 +33,9 @@ const ATTRIBUTES: usize = 7;
 /// Values by `Attribute`. A type that is the empty string hides that of `mime.types`.
 pub(super) type Values = [Option<Box<str>>; ATTRIBUTES];
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// The settings of one section of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Settings {
@@ -48,6 +53,14 @@ enum ForceType {
     /// `ForceType none` stops a `ForceType` of an outer section.
     Off,
     Type(String),
+}
+
+impl Merge for Settings {
+    const HOLDS_ALONE: bool = true;
+
+    fn over(&self, outer: &Self) -> Self {
+        Self::merge(outer, self)
+    }
 }
 
 impl Settings {

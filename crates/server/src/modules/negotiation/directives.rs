@@ -1,7 +1,8 @@
 //! The directives of negotiation, and their settings.
 
 use crate::site::builder::Builder;
-use crate::site::settings::either;
+use crate::site::settings::{DirectoryKey, either};
+use crate::site::store::Merge;
 use config::{Args, Call, Directive, Error, Module, Scope};
 
 /// The module and its table.
@@ -35,6 +36,9 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     },
 ];
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -54,6 +58,16 @@ pub(super) struct Force {
     pub(super) fallback: bool,
 }
 
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
+        Self {
+            priority: either(self.priority.as_ref(), outer.priority.as_ref()),
+            force: self.force.or(outer.force),
+            caches: self.caches.or(outer.caches),
+        }
+    }
+}
+
 impl Settings {
     /// Settings with these lists, for tests.
     #[cfg(test)]
@@ -64,14 +78,6 @@ impl Settings {
             settings.add_force(word).unwrap();
         }
         settings
-    }
-
-    pub(crate) fn over(&self, outer: &Self) -> Self {
-        Self {
-            priority: either(self.priority.as_ref(), outer.priority.as_ref()),
-            force: self.force.or(outer.force),
-            caches: self.caches.or(outer.caches),
-        }
     }
 
     /// `CacheNegotiatedDocs`: whether caches of HTTP/1.0 may keep what was chosen.
@@ -122,18 +128,18 @@ impl Settings {
 }
 
 fn cache_negotiated_docs(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.settings().negotiation.caches = Some(call.on());
+    SETTINGS.change(builder.settings()).caches = Some(call.on());
     Ok(())
 }
 
 fn language_priority(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.settings().negotiation.add_priority(call.args.iter().cloned());
+    SETTINGS.change(builder.settings()).add_priority(call.args.iter().cloned());
     Ok(())
 }
 
 fn force_language_priority(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     for (nth, word) in call.args.iter().enumerate() {
-        let added = builder.settings().negotiation.add_force(word);
+        let added = SETTINGS.change(builder.settings()).add_force(word);
         added.map_err(|text| Error::argument(nth, text))?;
     }
     Ok(())

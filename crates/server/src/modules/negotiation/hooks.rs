@@ -1,6 +1,7 @@
 //! Where negotiation meets a request: MultiViews for a name that is not there, the handler of type
 //! maps, and the spelling of encodings.
 
+use super::SETTINGS;
 use super::accept::client_encoding;
 use super::choose::{self, Choice, Outcome};
 use super::response::{self, Fields};
@@ -10,14 +11,13 @@ use crate::failure::Failure;
 use crate::handler::{self, Handler, Made};
 use crate::log::level::Level;
 use crate::lookup::{Entry, Lookup};
-use crate::modules::files;
+use crate::modules::{files, mime};
 use crate::phase::{self, Stop};
-use crate::question;
 use crate::representation::{self, Origin, Representation};
 use crate::response::{Body, Piece, Response};
 use crate::site::lexical;
 use crate::site::settings::Settings;
-use crate::walk;
+use crate::{question, walk};
 use message::condition::{Outcome as Condition, Validators, evaluate};
 use message::{Method, Status, Version};
 use runtime::file::{self, Errno, Kind};
@@ -140,7 +140,7 @@ struct Gathered {
 
 impl Gathered {
     fn candidate<'a>(&'a self, lookup: &'a Lookup<'_>) -> Candidate<'a> {
-        let (mime, types) = (&self.settings.mime, &lookup.site().types);
+        let (mime, types) = (mime::SETTINGS.of(&self.settings), &lookup.site().types);
         Candidate {
             name: &self.name,
             mime: mime.mime(types, &self.name),
@@ -240,7 +240,7 @@ impl Contest<'_> {
         };
         set_fields(lookup, &fields);
         let is_http_1_0 = lookup.request.view().version() == Version::Http10;
-        let caches = lookup.settings.negotiation.caches();
+        let caches = SETTINGS.of(&lookup.settings).caches();
         lookup.no_cache |= response::expires_at_once(is_http_1_0, caches, self.files);
         Ok(Chosen { index, sub })
     }
@@ -284,7 +284,7 @@ fn choose(lookup: &Lookup<'_>, variants: &[Variant], prefers_scripts: bool) -> O
         no_gzip: lookup.env.has("no-gzip"),
         gzip_only_html: lookup.env.get("gzip-only-text/html") == Some(b"1"),
     };
-    choose::choose(&request, &lookup.settings.negotiation, variants)
+    choose::choose(&request, SETTINGS.of(&lookup.settings), variants)
 }
 
 /// Fields of the answer, be it good or an error.
@@ -446,7 +446,7 @@ pub(crate) fn fix_encoding(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
         return Ok(());
     }
     let settings = lookup.settings.clone();
-    let mime = settings.mime.mime(&lookup.site().types, lookup.mime_name());
+    let mime = mime::SETTINGS.of(&settings).mime(&lookup.site().types, lookup.mime_name());
     let own = lookup.content_encoding.as_deref().or(mime.encoding.as_deref());
     let Some(encoding) = own.map(|text| text.as_bytes().to_vec()) else { return Ok(()) };
     let accepted = joined(lookup, "Accept-Encoding");

@@ -15,5 +15,5 @@ mod tests;
 mod type_map;
 mod variant;
 
-pub(crate) use directives::{MODULE, Settings};
+pub(crate) use directives::{MODULE, SETTINGS};
 pub(crate) use response::joined_tag;

@@ -1,6 +1,7 @@
 //! Choices that Apache 2.4.71 made from one folder, one type map and many requests, made again.
 
 use super::choose::{Choice, Outcome, Request, choose};
+use super::directives::Settings;
 use super::response::variant_list;
 use super::type_map::{self, BadMap, LINE_BYTES_MAX, Stop};
 use super::variant::{Body, Candidate, Found, VARIANTS_MAX, Variant, variants};

@@ -5,14 +5,14 @@
 use super::balanced::Group;
 use super::balancer::Balancer;
 use super::pass::Pass;
-use super::url;
 use super::worker::Worker;
+use super::{HOST_SETTINGS, url};
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
-use crate::modules::alias;
 use crate::modules::proxy_fcgi::{Job, Target};
+use crate::modules::{alias, proxy_fcgi};
 use crate::phase::{self, Stop};
 use crate::walk;
 use message::Status;
@@ -89,7 +89,10 @@ fn is_there(lookup: &Lookup<'_>, symbol: &str) -> bool {
 /// The group of a URL, if the module for groups is there.
 pub(super) fn balancer<'l>(lookup: &Lookup<'l>, url: &str) -> Option<&'l Arc<Balancer>> {
     let host = lookup.host;
-    host.modules.proxy.balancer(url).filter(|_| is_there(lookup, "proxy_balancer_module"))
+    HOST_SETTINGS
+        .of(&host.modules)
+        .balancer(url)
+        .filter(|_| is_there(lookup, "proxy_balancer_module"))
 }
 
 /// What stands behind the host, without the slash between them.
@@ -121,7 +124,7 @@ fn job(lookup: &mut Lookup<'_>, target: Target, path: &[u8], is_raw: bool) -> Re
     let host_end = target.url().len();
     let pass = lookup.forward.as_ref().map(|forward| forward.pass.clone());
     let own = pass.as_ref().and_then(|pass| pass.worker.as_deref());
-    let hosts = &lookup.host.modules.proxy;
+    let hosts = HOST_SETTINGS.of(&lookup.host.modules);
     let worker = hosts.worker(&url, host_end, target.socket(), own).cloned();
     show(lookup, url);
     Ok(Job::new(Arc::new(target), worker, Some(file), is_on_disk))
@@ -219,7 +222,7 @@ fn on_disk(lookup: &Lookup<'_>, path: &[u8]) -> Result<Option<OnDisk>, Stop> {
 /// What goes on as it was sent must not mean something else there: to php-fpm a query begins with
 /// a `?` wherever it stands.
 fn check_raw(lookup: &Lookup<'_>, path: &[u8]) -> Result<(), Failure> {
-    let is_fpm = lookup.settings.proxy_fcgi.may_be_fpm();
+    let is_fpm = proxy_fcgi::SETTINGS.of(&lookup.settings).may_be_fpm();
     let is_bad = |byte: &u8| byte.is_ascii_control() || is_fpm && *byte == b'?';
     if !path.iter().any(is_bad) {
         return Ok(());

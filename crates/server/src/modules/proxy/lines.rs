@@ -3,8 +3,8 @@
 
 use super::balancer::Balancer;
 use super::pass::{Flags, From, Pass};
-use super::url;
 use super::worker::Worker;
+use super::{HOST_SETTINGS, SETTINGS, url};
 use crate::site::builder::Builder;
 use crate::site::section::regex;
 use config::lexer::Words;
@@ -56,8 +56,8 @@ fn add_pass(builder: &mut Builder, call: &Call<'_>, is_match: bool) -> Done {
     }
     let pass = Arc::new(pass);
     match builder.is_in_section() {
-        true => builder.settings().proxy.pass = Some(pass),
-        false => builder.host().modules.proxy.passes.push(pass),
+        true => SETTINGS.change(builder.settings()).pass = Some(pass),
+        false => HOST_SETTINGS.change(&mut builder.host().modules).passes.push(pass),
     }
     Ok(())
 }
@@ -160,7 +160,7 @@ fn define(
         Some(nth) => (nth, true),
         None => (builder.add_worker(Worker::new(real, is_match, false)?), false),
     };
-    let name = builder.host().modules.proxy.workers[nth].name.clone();
+    let name = HOST_SETTINGS.change(&mut builder.host().modules).workers[nth].name.clone();
     pass.worker = is_match.then(|| name.clone());
     match is_shared {
         true => ignore(call, "AH01146", pairs, &name),
@@ -229,7 +229,7 @@ fn add_member(
     let nth = builder.balancer(path)?;
     let mut worker = Worker::new(name, false, true)?;
     warn_of_protocol(call, &worker.name);
-    let members = &builder.host().modules.proxy.balancers[nth].members;
+    let members = &HOST_SETTINGS.change(&mut builder.host().modules).balancers[nth].members;
     let is_same = |known: &&Arc<Worker>| {
         known.socket == worker.socket && worker.name.starts_with(known.name.as_str())
     };
@@ -240,7 +240,7 @@ fn add_member(
     for (key, value) in pairs {
         worker.parameters.set(key, value)?;
     }
-    let balancer = &mut builder.host().modules.proxy.balancers[nth];
+    let balancer = &mut HOST_SETTINGS.change(&mut builder.host().modules).balancers[nth];
     Arc::make_mut(balancer).members.push(Arc::new(worker));
     Ok(())
 }
@@ -328,14 +328,18 @@ impl Builder {
         if let Some(nth) = self.known_balancer(url) {
             return Ok(nth);
         }
-        let balancers = &mut self.host().modules.proxy.balancers;
+        let balancers = &mut HOST_SETTINGS.change(&mut self.host().modules).balancers;
         balancers.push(Arc::new(Balancer::new(url)?));
         Ok(balancers.len() - 1)
     }
 
     fn known_balancer(&mut self, url: &str) -> Option<usize> {
         let name = Balancer::name_of(url)?;
-        self.host().modules.proxy.balancers.iter().position(|balancer| balancer.name == name)
+        HOST_SETTINGS
+            .change(&mut self.host().modules)
+            .balancers
+            .iter()
+            .position(|balancer| balancer.name == name)
     }
 
     /// The backend with the longest name that covers a URL.
@@ -352,12 +356,12 @@ impl Builder {
             let is_same = worker.is_match == is_match && worker.socket.as_deref() == socket;
             is_same.then(|| worker.covers(url.as_bytes(), host_end)).flatten()
         };
-        let workers = self.host().modules.proxy.workers.iter().enumerate();
+        let workers = HOST_SETTINGS.change(&mut self.host().modules).workers.iter().enumerate();
         workers.filter_map(|(nth, worker)| Some((covers(worker)?, nth))).max().map(|row| row.1)
     }
 
     fn add_worker(&mut self, worker: Worker) -> usize {
-        let workers = &mut self.host().modules.proxy.workers;
+        let workers = &mut HOST_SETTINGS.change(&mut self.host().modules).workers;
         workers.push(Arc::new(worker));
         workers.len() - 1
     }
@@ -367,7 +371,10 @@ impl Builder {
         nth: usize,
         pairs: &[(String, String)],
     ) -> Result<(), (String, usize)> {
-        let Some(worker) = self.host().modules.proxy.workers.get_mut(nth) else { return Ok(()) };
+        let Some(worker) = HOST_SETTINGS.change(&mut self.host().modules).workers.get_mut(nth)
+        else {
+            return Ok(());
+        };
         let parameters = &mut Arc::make_mut(worker).parameters;
         for (at, (key, value)) in pairs.iter().enumerate() {
             parameters.set(key, value).map_err(|text| (text, at))?;
@@ -380,12 +387,16 @@ impl Builder {
         nth: usize,
         pairs: &[(String, String)],
     ) -> Result<(), (String, usize)> {
-        let Some(balancer) = self.host().modules.proxy.balancers.get(nth) else { return Ok(()) };
+        let Some(balancer) = HOST_SETTINGS.change(&mut self.host().modules).balancers.get(nth)
+        else {
+            return Ok(());
+        };
         let mut rules = balancer.rules.clone();
         for (at, (key, value)) in pairs.iter().enumerate() {
             rules.set(self, key, value).map_err(|text| (text, at))?;
         }
-        Arc::make_mut(&mut self.host().modules.proxy.balancers[nth]).rules = rules;
+        Arc::make_mut(&mut HOST_SETTINGS.change(&mut self.host().modules).balancers[nth]).rules =
+            rules;
         Ok(())
     }
 }

@@ -28,12 +28,17 @@ use crate::lookup::{Lookup, Place};
 use crate::phase::Stop;
 use crate::site::locate::Matching;
 use crate::site::section::{Match, Matcher, Section};
+use crate::site::settings::{DirectoryKey, HostKey};
+use crate::site::store::Merge;
 use balancer::Balancer;
 use pass::{Pass, Passed};
 use pattern::LimitExceeded;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// The key of what is kept per host.
+pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
 
 /// What a host says outside of all sections.
 #[derive(Clone, Debug, Default)]
@@ -52,9 +57,9 @@ pub(crate) struct HostSettings {
     inherits_balancers: Option<bool>,
 }
 
-impl HostSettings {
+impl Merge for HostSettings {
     /// Those of a virtual host come behind those of the main server (merge_proxy_config).
-    pub(crate) fn over(&self, main: &Self) -> Self {
+    fn over(&self, main: &Self) -> Self {
         let inherits_passes = self.inherits_passes.or(main.inherits_passes);
         let inherits_balancers = self.inherits_balancers.or(main.inherits_balancers);
         let shares = inherits_passes.unwrap_or(true) || inherits_balancers.unwrap_or(true);
@@ -76,7 +81,9 @@ impl HostSettings {
             inherits_balancers,
         }
     }
+}
 
+impl HostSettings {
     /// The backend of a URL whose host ends at `host_end`: the one with the longest name that
     /// covers it (`ap_proxy_get_worker_ex`). `own` is the one with groups in its name that the line
     /// of the request has made.
@@ -136,6 +143,9 @@ fn merged_balancers(main: &[Arc<Balancer>], own: &[Arc<Balancer>]) -> Vec<Arc<Ba
     only_main.cloned().chain(mine).collect()
 }
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -149,8 +159,10 @@ pub(crate) struct Settings {
     overridden: Vec<u16>,
 }
 
-impl Settings {
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    const HOLDS_ALONE: bool = true;
+
+    fn over(&self, outer: &Self) -> Self {
         Self {
             pass: self.pass.clone().or_else(|| outer.pass.clone()),
             interpolates: self.interpolates.or(outer.interpolates),
@@ -158,7 +170,9 @@ impl Settings {
             overridden: [&outer.overridden[..], &self.overridden].concat(),
         }
     }
+}
 
+impl Settings {
     fn interpolates(&self) -> bool {
         self.interpolates.unwrap_or(false)
     }
@@ -178,14 +192,14 @@ impl Settings {
 /// (proxy_trans of mod_proxy.c).
 pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> {
     lookup.forward = None;
-    let of_host = &lookup.host.modules.proxy.passes;
+    let of_host = &HOST_SETTINGS.of(&lookup.host.modules).passes;
     let is_path = lookup.path.first() == Some(&b'/');
-    let says_nothing = of_host.is_empty() && lookup.settings.proxy.pass.is_none();
+    let says_nothing = of_host.is_empty() && SETTINGS.of(&lookup.settings).pass.is_none();
     if says_nothing || !is_path || lookup.env.has("no-proxy") {
         return Ok(None);
     }
     let settings = lookup.settings.clone();
-    let of_section = settings.proxy.pass.as_ref();
+    let of_section = SETTINGS.of(&settings).pass.as_ref();
     for pass in of_section.into_iter().chain(of_host) {
         match pass.apply(lookup)? {
             Passed::No => {}

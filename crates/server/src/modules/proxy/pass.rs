@@ -1,7 +1,7 @@
 //! One line `ProxyPass` or `ProxyPassMatch`: whether it covers a URL path, and which URL it makes
 //! of it (`ap_proxy_trans_match` of mod_proxy.c).
 
-use super::url;
+use super::{SETTINGS, url};
 use crate::failure::Failure;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
@@ -58,7 +58,7 @@ pub(super) enum Passed {
 impl Pass {
     /// What it makes of the path of a request.
     pub(super) fn apply(&self, lookup: &Lookup<'_>) -> Result<Passed, Stop> {
-        let fills = self.flags.interpolates && lookup.settings.proxy.interpolates();
+        let fills = self.flags.interpolates && SETTINGS.of(&lookup.settings).interpolates();
         let fill = |text: &str| match fills {
             true => interpolated(text, &lookup.env),
             false => text.as_bytes().to_vec(),

@@ -1,10 +1,9 @@
 //! The directives of proxy, with what the short ones say.
 
-use super::{lines, section, unused};
+use super::{HOST_SETTINGS, SETTINGS, lines, section, unused};
 use crate::site::builder::Builder;
-use config::args;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope, SectionArgs};
+use config::{Args, Call, Directive, Error, Module, Scope, SectionArgs, args};
 
 /// The module and its table.
 pub(crate) static MODULE: Module<Builder> =
@@ -52,30 +51,31 @@ static DIRECTIVES: &[Directive<Builder>] = &[
 ];
 
 fn interpolate_env(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.settings().proxy.interpolates = Some(call.on());
+    SETTINGS.change(builder.settings()).interpolates = Some(call.on());
     Ok(())
 }
 
 fn max_forwards(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.host().modules.proxy.max_forwards = Some(args::leading(call.arg(0)));
+    HOST_SETTINGS.change(&mut builder.host().modules).max_forwards =
+        Some(args::leading(call.arg(0)));
     Ok(())
 }
 
 fn timeout(builder: &mut Builder, call: &Call<'_>) -> Done {
     let text = "Proxy Timeout must be at least 1 second.";
     let timeout_ms = super::parameters::seconds(call.arg(0), 1);
-    builder.host().modules.proxy.timeout_ms =
+    HOST_SETTINGS.change(&mut builder.host().modules).timeout_ms =
         Some(timeout_ms.ok_or_else(|| Error::argument(0, text))?);
     Ok(())
 }
 
 fn balancer_inherit(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.host().modules.proxy.inherits_balancers = Some(call.on());
+    HOST_SETTINGS.change(&mut builder.host().modules).inherits_balancers = Some(call.on());
     Ok(())
 }
 
 fn pass_inherit(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.host().modules.proxy.inherits_passes = Some(call.on());
+    HOST_SETTINGS.change(&mut builder.host().modules).inherits_passes = Some(call.on());
     Ok(())
 }
 
@@ -83,7 +83,7 @@ fn pass_inherit(builder: &mut Builder, call: &Call<'_>) -> Done {
 fn error_override(builder: &mut Builder, call: &Call<'_>) -> Done {
     for (nth, word) in call.args.iter().enumerate() {
         let no = |text: &str| Err(Error::argument(nth, format!("ProxyErrorOverride{text}")));
-        let proxy = &mut builder.settings().proxy;
+        let proxy = SETTINGS.change(builder.settings());
         match word.to_ascii_lowercase().as_str() {
             "off" => proxy.overrides = Some(false),
             "on" => proxy.overrides = Some(true),

@@ -1,16 +1,16 @@
 //! A request that an application is to answer: what it is sent first, how often it is tried, and
 //! what came of that.
 
-use super::answer;
 use super::relay::{Fault, Relay, Talk};
 use super::settings::BackendType;
 use super::tries::Tries;
-use super::{NAME, Target};
+use super::{NAME, SETTINGS, Target, answer};
 use crate::accounting::Waits;
 use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
 use crate::modules::filter::input::Unpacker;
+use crate::modules::proxy;
 use crate::modules::proxy::Worker;
 use crate::phase::Stop;
 use crate::pool::{Lease, Options};
@@ -116,7 +116,7 @@ impl Answer {
     pub(crate) async fn respond(mut self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         let status = self.status();
         let is_first = lookup.purpose == Purpose::Main;
-        if is_first && lookup.settings.proxy.overrides(status.code()) {
+        if is_first && proxy::SETTINGS.of(&lookup.settings).overrides(status.code()) {
             answer::keep_lasting(lookup, &mut self.head);
             // As in httpd the script runs to its end.
             self.relay.finish().await;
@@ -261,7 +261,7 @@ impl Job {
     /// How long to wait for what: the backend says, else the host for all of them, else `Timeout`.
     fn talk(&self, lookup: &Lookup<'_>, body: Body) -> Talk {
         let own = self.worker.as_ref().map(|worker| &worker.parameters);
-        let of_host = lookup.host.modules.proxy.timeout_ms();
+        let of_host = proxy::HOST_SETTINGS.of(&lookup.host.modules).timeout_ms();
         let timeout_ms = own.and_then(|own| own.timeout_ms).or(of_host);
         let timeout_ms = timeout_ms.unwrap_or(lookup.host.timing.timeout_ms);
         let connect_ms = own.and_then(|own| own.connect_ms).unwrap_or(timeout_ms);
@@ -277,7 +277,7 @@ impl Job {
         }
         lookup.env = self.variables(lookup, work)?;
         let settings = lookup.settings.clone();
-        settings.proxy_fcgi.fix(lookup);
+        SETTINGS.of(&settings).fix(lookup);
         Ok(Arc::new(encode(lookup, &lookup.env)))
     }
 
@@ -286,7 +286,7 @@ impl Job {
         let plan = lookup.plan.as_deref()?;
         let is_usual = self.file.is_none()
             && work.is_as_sent()
-            && !lookup.settings.proxy_fcgi.has_rules()
+            && !SETTINGS.of(&lookup.settings).has_rules()
             && max_forwards(lookup).is_ok_and(|left| left.is_none());
         if !is_usual {
             return None;
@@ -320,7 +320,7 @@ impl Job {
         if let Some(file) = &self.file {
             env.set("SCRIPT_FILENAME", file.as_slice());
         }
-        if settings.proxy_fcgi.backend_type() == BackendType::Fpm && !self.is_on_disk {
+        if SETTINGS.of(settings).backend_type() == BackendType::Fpm && !self.is_on_disk {
             let file = env.get("SCRIPT_FILENAME").unwrap_or_default();
             let file = [self.target.prefix.as_bytes(), file].concat();
             env.set("SCRIPT_FILENAME", file);
@@ -373,7 +373,7 @@ pub(super) fn is_shortage(error: &std::io::Error) -> bool {
 fn max_forwards(lookup: &Lookup<'_>) -> Result<Option<i64>, Failure> {
     let refuse = |text: String| Failure::new(Status::BAD_REQUEST, "proxy", text).at_error();
     let Some(value) = lookup.request.field(b"Max-Forwards") else {
-        return Ok(lookup.host.modules.proxy.max_forwards());
+        return Ok(proxy::HOST_SETTINGS.of(&lookup.host.modules).max_forwards());
     };
     let text = String::from_utf8_lossy(value);
     match text.trim().parse::<i64>() {

@@ -15,7 +15,7 @@ mod target;
 mod tries;
 
 pub(crate) use job::{Failed, Job, Work};
-pub(crate) use settings::Settings;
+pub(crate) use settings::SETTINGS;
 pub(crate) use target::{Named, Target};
 
 use crate::failure::Failure;
@@ -86,7 +86,7 @@ fn job(lookup: &mut Lookup<'_>, named: &Named) -> Result<Handler, Stop> {
     };
     let file = lookup.place.path();
     proxy::find_path_info(lookup, &file);
-    let proxy = &lookup.host.modules.proxy;
+    let proxy = proxy::HOST_SETTINGS.of(&lookup.host.modules);
     let worker = proxy.has_workers().then(|| {
         let url = [target.url().as_bytes(), &file[..]].concat();
         proxy.worker(&url, target.url().len(), target.socket(), None).cloned()

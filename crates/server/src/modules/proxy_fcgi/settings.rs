@@ -6,6 +6,8 @@ use crate::expression::{Expression, Text};
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::site::builder::Builder;
+use crate::site::settings::DirectoryKey;
+use crate::site::store::Merge;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use expr::Matches;
@@ -26,6 +28,9 @@ pub(super) enum BackendType {
     Generic,
 }
 
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
 /// Per-directory settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -42,15 +47,19 @@ struct Rule {
     value: Option<Text>,
 }
 
-impl Settings {
+impl Merge for Settings {
+    const HOLDS_ALONE: bool = true;
+
     /// An inner section over an outer one, whose rules come first (fcgi_merge_dconf).
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+    fn over(&self, outer: &Self) -> Self {
         Self {
             backend_type: self.backend_type.or(outer.backend_type),
             rules: [&outer.rules[..], &self.rules].concat(),
         }
     }
+}
 
+impl Settings {
     /// Whether php-fpm may be what is asked.
     pub(crate) fn may_be_fpm(&self) -> bool {
         self.backend_type() == BackendType::Fpm
@@ -97,7 +106,7 @@ fn backend_type(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let found = known.iter().find(|row| row.0.eq_ignore_ascii_case(call.arg(0)));
     let text = "ProxyFCGIBackendType requires one of the following arguments: 'GENERIC', 'FPM'";
     let found = found.ok_or_else(|| Error::argument(0, text))?;
-    builder.settings().proxy_fcgi.backend_type = Some(found.1);
+    SETTINGS.change(builder.settings()).backend_type = Some(found.1);
     Ok(())
 }
 
@@ -129,6 +138,6 @@ fn set_env_if(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
         }
     };
     let rule = Rule { condition, name: name.to_owned(), value };
-    builder.settings().proxy_fcgi.rules.push(Arc::new(rule));
+    SETTINGS.change(builder.settings()).rules.push(Arc::new(rule));
     Ok(())
 }

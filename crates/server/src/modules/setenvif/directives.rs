@@ -1,6 +1,7 @@
 //! The lines of mod_setenvif (add_setenvif_core and add_envvars of mod_setenvif.c).
 
 use super::rule::{Attribute, Pattern, Rule, Variable};
+use super::{HOST_SETTINGS, SETTINGS};
 use crate::expression::Expression;
 use crate::names;
 use crate::site::builder::Builder;
@@ -43,8 +44,8 @@ fn word(words: &mut Words<'_>) -> String {
 /// The rules that a line adds to: those of the host, or of the section around it.
 fn rules(builder: &mut Builder) -> &mut Vec<Arc<Rule>> {
     match builder.is_in_section() {
-        true => &mut builder.settings().setenvif.rules,
-        false => &mut builder.host().modules.setenvif.rules,
+        true => &mut SETTINGS.change(builder.settings()).rules,
+        false => &mut HOST_SETTINGS.change(&mut builder.host().modules).rules,
     }
 }
 

@@ -18,11 +18,19 @@ use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
 use crate::phase::{Seen, Stop};
 use crate::site::host::Host;
+use crate::site::settings::{DirectoryKey, HostKey};
+use crate::site::store::Merge;
 use crate::table::Table;
 use message::{Status, Target};
 use rule::{Rule, Subject};
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// The key of the per-directory settings.
+pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
+/// The key of what is kept per host.
+pub(crate) static HOST_SETTINGS: HostKey<Settings> = HostKey::new();
 
 /// Rules in the order of the text, those of outer sections or of the main server first.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +38,8 @@ pub(crate) struct Settings {
     rules: Vec<Arc<Rule>>,
 }
 
-impl Settings {
-    pub(crate) fn over(&self, outer: &Self) -> Self {
+impl Merge for Settings {
+    fn over(&self, outer: &Self) -> Self {
         if self.rules.is_empty() {
             return outer.clone();
         }
@@ -52,7 +60,7 @@ pub(crate) enum Class {
 /// What the rules of `host` come to, from the memo if a request like this one was there before.
 /// Without rules it costs nothing.
 pub(crate) fn class(context: &Context, host: &Host, subject: &Subject<'_>) -> Class {
-    let rules = &host.modules.setenvif.rules;
+    let rules = &HOST_SETTINGS.of(&host.modules).rules;
     if rules.is_empty() {
         return Class::Empty;
     }
@@ -75,7 +83,7 @@ pub(crate) fn class(context: &Context, host: &Host, subject: &Subject<'_>) -> Cl
 
 /// Whether a prepared response may answer: the rules of the host come to nothing.
 pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
-    let rules = &seen.host.modules.setenvif.rules;
+    let rules = &HOST_SETTINGS.of(&seen.host.modules).rules;
     if rules.is_empty() {
         return true;
     }
@@ -89,7 +97,7 @@ pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
 /// Post-read-request hook: the rules of the host. The path is still the one of the request line.
 pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let host = lookup.host;
-    if host.modules.setenvif.rules.is_empty() {
+    if HOST_SETTINGS.of(&host.modules).rules.is_empty() {
         return Ok(());
     }
     let request = lookup.request.clone();
@@ -108,7 +116,7 @@ pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
             Ok(())
         }
         Class::Open => {
-            let rules = &host.modules.setenvif.rules;
+            let rules = &HOST_SETTINGS.of(&host.modules).rules;
             run(lookup, rules, &subject)
         }
     }
@@ -120,8 +128,8 @@ pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 pub(crate) fn header(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let settings = lookup.settings.clone();
     let rules = match lookup.purpose {
-        Purpose::Redirected => &lookup.host.modules.setenvif.rules,
-        _ => &settings.setenvif.rules,
+        Purpose::Redirected => &HOST_SETTINGS.of(&lookup.host.modules).rules,
+        _ => &SETTINGS.of(&settings).rules,
     };
     if rules.is_empty() {
         return Ok(());
