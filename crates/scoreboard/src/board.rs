@@ -1,11 +1,14 @@
 //! The mapping: a memfd with a header, process rows and worker rows. All `unsafe` is here.
 
-use crate::account::AccountRow;
-use crate::choices::Choices;
-use crate::pool::PoolSums;
-use crate::pulse::{Pulse, Sums, Totals};
-use crate::row::{ProcessRow, RowState, WorkerRow};
-use crate::sizing::{Pressure, SharedSizing, Sizing};
+use crate::header::choices::Choices;
+use crate::header::history::{Pulse, Sums};
+use crate::header::sizing::{Pressure, SharedSizing, Sizing};
+use crate::rows::account::AccountRow;
+use crate::rows::pool::PoolSums;
+use crate::rows::process::ProcessRow;
+use crate::rows::state::RowState;
+use crate::rows::totals::Totals;
+use crate::rows::worker::WorkerRow;
 use rustix::fs::{
     MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create,
 };

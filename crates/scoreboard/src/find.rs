@@ -1,6 +1,6 @@
 //! Finding the board of a server from outside, by its parent's process id.
 
-use crate::Board;
+use crate::board::Board;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;

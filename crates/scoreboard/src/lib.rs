@@ -5,29 +5,26 @@
 //! is ever trusted. The memory is a memfd with a versioned header, so that a monitor finds it
 //! among the parent's descriptors. Nothing here knows HTTP.
 
-mod account;
 mod board;
-mod choices;
 mod find;
-mod long;
-mod pool;
-mod pulse;
-mod row;
-mod sizing;
+mod header;
+mod rows;
 mod snapshot;
-mod tally;
-mod times;
 
-pub use account::{
-    ACCOUNT_NAME_BYTES, AccountRow, AccountView, Ended, OTHER_ACCOUNT, WALL_BOUNDS_US,
-    WALL_CLASSES, Writers,
-};
 pub use board::{Board, Ledger, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
-pub use choices::Choices;
-pub use pool::{POOLS, PoolRow, PoolSums, PoolView};
-pub use pulse::{AtLimit, BEATS_SHOWN, Beat, Older, Pulse, Sums, Totals};
-pub use row::{ProcessRow, ProcessState, RowState, WorkerRow};
-pub use sizing::{Basis, Pressure, Sizing};
-pub use snapshot::{ProcessView, Snapshot, WorkerView, accounts, lasting_accounts};
-pub use tally::TallyView;
-pub use times::{CAUSES, Cause, Times};
+pub use header::choices::Choices;
+pub use header::history::{AtLimit, BEATS_SHOWN, Beat, Older, Pulse, Sums};
+pub use header::sizing::{Basis, Pressure, Sizing};
+pub use rows::account::{
+    ACCOUNT_NAME_BYTES, AccountRow, AccountView, Ended, OTHER_ACCOUNT, WALL_BOUNDS_US, WALL_CLASSES,
+};
+pub use rows::pool::{POOLS, PoolRow, PoolSums, PoolView};
+pub use rows::process::ProcessRow;
+pub use rows::state::{ProcessState, RowState};
+pub use rows::tally::TallyView;
+pub use rows::times::{CAUSES, Cause, Times};
+pub use rows::totals::Totals;
+pub use rows::view::{ProcessView, WorkerView};
+pub use rows::worker::WorkerRow;
+pub use rows::writers::Writers;
+pub use snapshot::{Snapshot, accounts, lasting_accounts};

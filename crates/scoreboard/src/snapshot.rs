@@ -1,99 +1,12 @@
 //! A copy of the board at one moment, as plain values.
 
-use crate::account::AccountView;
-use crate::{
-    AtLimit, Beat, Board, Cause, Older, ProcessState, RowState, Sizing, TallyView, Totals,
-};
+use crate::board::Board;
+use crate::header::history::{AtLimit, Beat, Older};
+use crate::header::sizing::Sizing;
+use crate::rows::account::AccountView;
+use crate::rows::totals::Totals;
+use crate::rows::view::{ProcessView, WorkerView};
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr};
-
-/// A request slot as it was.
-#[derive(Clone, Debug)]
-pub struct WorkerView {
-    /// What it did.
-    pub state: RowState,
-    /// What its request waits for.
-    pub waits_for: Option<Cause>,
-    /// Its process; 0 for none.
-    pub pid: u32,
-    /// Requests answered in this slot.
-    pub requests: u64,
-    /// Bytes sent in this slot.
-    pub bytes: u64,
-    /// Time spent answering, in microseconds.
-    pub busy_us: u64,
-    /// Start of the current or last request, on the coarse monotonic clock.
-    pub started_ms: u64,
-    /// The client of the current or last request.
-    pub client: IpAddr,
-    /// Its port.
-    pub client_port: u16,
-    /// First bytes of the request line, as received.
-    pub request: Vec<u8>,
-    /// What else mod_status shows.
-    pub tally: TallyView,
-}
-
-impl WorkerView {
-    const NOBODY: Self = Self {
-        state: RowState::Dead,
-        pid: 0,
-        requests: 0,
-        bytes: 0,
-        busy_us: 0,
-        started_ms: 0,
-        client: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        client_port: 0,
-        request: Vec::new(),
-        waits_for: None,
-        tally: TallyView {
-            connection_requests: 0,
-            connection_bytes: 0,
-            child_requests: 0,
-            child_bytes: 0,
-            last_us: 0,
-            host: 0,
-            port: 0,
-        },
-    };
-}
-
-/// A process as it was.
-#[derive(Clone, Copy, Debug)]
-pub struct ProcessView {
-    /// What it did.
-    pub state: ProcessState,
-    /// Its id; 0 for none.
-    pub pid: u32,
-    /// Its generation.
-    pub generation: u32,
-    /// Open connections.
-    pub connections: u32,
-    /// Connections in lingering close.
-    pub lingering: u32,
-    /// Connections that wait for a slow reader.
-    pub writing: u32,
-    /// Complete requests that wait for a slot.
-    pub queued: u32,
-    /// Connections accepted since the slot was first used.
-    pub accepted: u64,
-    /// Log lines that could not be written.
-    pub log_lines_lost: u64,
-}
-
-impl ProcessView {
-    const NOBODY: Self = Self {
-        state: ProcessState::Dead,
-        pid: 0,
-        generation: 0,
-        connections: 0,
-        lingering: 0,
-        writing: 0,
-        accepted: 0,
-        log_lines_lost: 0,
-        queued: 0,
-    };
-}
 
 /// The whole board.
 #[derive(Clone, Debug)]
@@ -213,7 +126,8 @@ fn places(board: &Board) -> impl Iterator<Item = (usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::{Ipv4Addr, Ipv6Addr};
+    use crate::RowState;
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
     #[test]
     fn what_a_worker_writes_is_what_a_reader_sees() {
@@ -249,7 +163,7 @@ mod tests {
 
     #[test]
     fn accounts_of_one_name_are_added_up_over_all_processes() {
-        use crate::account::{Ended, OTHER_ACCOUNT, Writers};
+        use crate::{Ended, OTHER_ACCOUNT, Writers};
         let board = Board::create(3, 1, 0).unwrap();
         for index in 0..2 {
             board.process(index).unwrap().set_accounts(if index == 0 { usize::MAX } else { 3 });

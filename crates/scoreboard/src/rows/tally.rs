@@ -1,6 +1,7 @@
 //! What mod_status shows of a slot beside its state: counts of the connection, of the child, and
 //! how long the last request took. Each is written by the thread that owns the row.
 
+use super::writers::Writers;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Part of a row.
@@ -55,11 +56,11 @@ impl Tally {
     }
 
     pub(crate) fn count(&self, bytes: u64, is_bound: bool) {
-        crate::row::add(&self.child_requests, 1);
-        crate::row::add(&self.child_bytes, bytes);
+        Writers::One.add(&self.child_requests, 1);
+        Writers::One.add(&self.child_bytes, bytes);
         if is_bound {
-            crate::row::add(&self.connection_requests, 1);
-            crate::row::add(&self.connection_bytes, bytes);
+            Writers::One.add(&self.connection_requests, 1);
+            Writers::One.add(&self.connection_bytes, bytes);
         }
     }
 

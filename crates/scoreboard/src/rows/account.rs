@@ -4,8 +4,9 @@
 //! which stands for the others. Several threads of a process may write; the threads of other
 //! processes have accounts of their own, and a reader puts those of one name together.
 
-use crate::long::Long;
-use crate::times::{CAUSES, Times};
+use super::long::Long;
+use super::times::{CAUSES, Times};
+use super::writers::Writers;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -35,36 +36,6 @@ pub struct Ended {
     pub status: u16,
     /// Bytes sent.
     pub bytes: u64,
-}
-
-/// How rows are written: with locked instructions where several threads of a process do it, which
-/// cost more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writers {
-    /// The calling thread alone.
-    One,
-    /// Other threads as well.
-    Several,
-}
-
-impl Writers {
-    pub(crate) fn add(self, counter: &AtomicU64, more: u64) {
-        match self {
-            Self::One => counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed),
-            Self::Several => {
-                counter.fetch_add(more, Relaxed);
-            }
-        }
-    }
-
-    fn add_short(self, counter: &AtomicU32, more: u32) {
-        match self {
-            Self::One => counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed),
-            Self::Several => {
-                counter.fetch_add(more, Relaxed);
-            }
-        }
-    }
 }
 
 /// Classes of statuses that are counted: 1xx, 3xx, 4xx, 5xx. The others are 2xx.

@@ -4,8 +4,8 @@
 //! An estimate never falls, since rates are computed of it, and processor time and run queue
 //! together are never more than the wall time without the waits.
 
-use crate::account::Writers;
-use crate::times::Times;
+use super::times::Times;
+use super::writers::Writers;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -92,8 +92,8 @@ fn part(whole: u64, count: u64, of: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::times::Cause;
     use super::*;
-    use crate::times::Cause;
 
     fn long() -> Long {
         let zero = || AtomicU64::new(0);

@@ -3,7 +3,10 @@
 //!
 //! All counters of a beat only grow, so that any two of them give a rate.
 
-use crate::row::{ProcessRow, ProcessState, RowState, WorkerRow};
+use crate::rows::process::ProcessRow;
+use crate::rows::state::{ProcessState, RowState};
+use crate::rows::totals::Totals;
+use crate::rows::worker::WorkerRow;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// Beats that are kept: those of the last minute, the one before it, and a few that are being
@@ -18,29 +21,6 @@ const WORDS: usize = 19;
 
 /// What there is no value for.
 const UNKNOWN: u64 = u64::MAX;
-
-/// Sums since the start of the server, which a graceful restart does not end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Requests answered.
-    pub requests: u64,
-    /// Bytes sent.
-    pub bytes: u64,
-    /// Time spent answering, in microseconds.
-    pub busy_us: u64,
-}
-
-impl Totals {
-    /// Both together. What a child claims may be any number.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            requests: self.requests.saturating_add(other.requests),
-            bytes: self.bytes.saturating_add(other.bytes),
-            busy_us: self.busy_us.saturating_add(other.busy_us),
-        }
-    }
-}
 
 /// What the slots of a board come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

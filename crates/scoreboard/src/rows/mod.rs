@@ -1,0 +1,14 @@
+//! The rows: one for each process, one for each of its request slots, and one for each kind of URL.
+//! Each has one writer, or says who else writes; what is read of one is a plain value.
+
+pub(crate) mod account;
+mod long;
+pub(crate) mod pool;
+pub(crate) mod process;
+pub(crate) mod state;
+pub(crate) mod tally;
+pub(crate) mod times;
+pub(crate) mod totals;
+pub(crate) mod view;
+pub(crate) mod worker;
+pub(crate) mod writers;
