@@ -1,6 +1,7 @@
 //! The texts of `--help`. What there is to say about directives comes from their rows and from the
 //! manual.
 
+use crate::problem::{Problem, suggestion};
 use server::{Documented, Serve, reference};
 use std::fmt::Write as _;
 
@@ -71,8 +72,19 @@ const WIDTH: usize = 100;
 /// Where the second column begins.
 const NAME_COLUMN: usize = 29;
 
+/// The help of `trivet serve`, as a whole or about `topic`.
+pub(crate) fn about_serve(topic: Option<&str>) -> Result<String, Problem> {
+    serve(topic).ok_or_else(|| {
+        let word = topic.unwrap_or_default();
+        let near = suggestion(word, topics());
+        let text =
+            format!("there is no help about '{word}'{near}; try: trivet serve --help directives");
+        Problem::Usage(text)
+    })
+}
+
 /// `trivet serve --help`, or `None` if there is no such topic.
-pub(crate) fn serve(topic: Option<&str>) -> Option<String> {
+fn serve(topic: Option<&str>) -> Option<String> {
     match topic {
         None => Some(format!("{SERVE}{}", modules())),
         Some("directives") => Some(explained()),
@@ -98,7 +110,7 @@ fn module_name(text: &str) -> &str {
 }
 
 /// What can be asked about, for suggestions.
-pub(crate) fn topics() -> impl Iterator<Item = &'static str> {
+fn topics() -> impl Iterator<Item = &'static str> {
     let names = server::directives().map(|row| row.name.trim_start_matches('<'));
     let modules = server::directives().map(|row| row.module);
     ["directives", "defaults"].into_iter().chain(names).chain(modules)

@@ -5,8 +5,10 @@
 mod help;
 mod httpd;
 mod php;
+mod problem;
 mod serve;
 
+use problem::{Problem, complain, program, say, suggestion};
 use runtime::Manager;
 use std::io::Write;
 use std::process::ExitCode;
@@ -24,22 +26,6 @@ const NAMES: &[(&str, Command)] = &[
     ("ab", ab), //
     ("siege", siege),
 ];
-
-/// Why the program ends without having done its work.
-pub(crate) enum Problem {
-    /// The command line cannot be understood: exit code 2 and a pointer to the help.
-    Usage(String),
-    /// It was understood and cannot be done: exit code 1.
-    Failed(String),
-    /// The same, with a text that is printed as it stands.
-    Plain(String),
-}
-
-impl From<lexopt::Error> for Problem {
-    fn from(error: lexopt::Error) -> Self {
-        Self::Usage(error.to_string())
-    }
-}
 
 fn main() -> ExitCode {
     let code = match run() {
@@ -59,24 +45,6 @@ fn main() -> ExitCode {
         }
     };
     ExitCode::from(u8::try_from(code).unwrap_or(1))
-}
-
-/// Errors go to standard error under the program's name, as httpd's do.
-fn complain(text: &str) {
-    // Where standard error is closed there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "{}: {}", program(), text.trim_end());
-}
-
-/// The name under which the program was called, without its folder.
-fn program() -> String {
-    let path = std::env::args_os().next().map(std::path::PathBuf::from).unwrap_or_default();
-    path.file_name().map_or("trivet".into(), |name| name.to_string_lossy().into_owned())
-}
-
-/// Print on standard output; a reader that has gone is no fault.
-pub(crate) fn say(text: &str) {
-    let mut out = std::io::stdout();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 fn run() -> Result<i32, Problem> {
@@ -152,9 +120,9 @@ fn help_about(parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
     let mut words = topic_words(parser)?.into_iter();
     match words.next().as_deref() {
         None | Some("help") => say(help::OVERVIEW),
-        Some("serve") => say(&serve_help(words.next().as_deref())?),
+        Some("serve") => say(&help::about_serve(words.next().as_deref())?),
         // What is no command may be a directive.
-        Some(word) => say(&serve_help(Some(word))?),
+        Some(word) => say(&help::about_serve(Some(word))?),
     }
     Ok(0)
 }
@@ -170,21 +138,4 @@ fn topic_words(mut parser: lexopt::Parser) -> Result<Vec<String>, Problem> {
         }
     }
     Ok(words)
-}
-
-/// The help of `trivet serve`, as a whole or about `topic`.
-pub(crate) fn serve_help(topic: Option<&str>) -> Result<String, Problem> {
-    help::serve(topic).ok_or_else(|| {
-        let word = topic.unwrap_or_default();
-        let near = suggestion(word, help::topics());
-        let text =
-            format!("there is no help about '{word}'{near}; try: trivet serve --help directives");
-        Problem::Usage(text)
-    })
-}
-
-/// ` (did you mean serve?)`, if a known word is near.
-fn suggestion<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let near = config::suggest::nearest(word, known);
-    near.map_or(String::new(), |name| format!(" (did you mean {name}?)"))
 }

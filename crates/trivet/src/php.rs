@@ -1,7 +1,7 @@
 //! `--php`: who runs the scripts of a folder that is served without a configuration: a PHP-FPM, or
 //! php-cgi processes that the server keeps itself.
 
-use crate::Problem;
+use crate::problem::Problem;
 use server::Php;
 use std::ffi::OsStr;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};

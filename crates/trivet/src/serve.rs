@@ -1,6 +1,7 @@
 //! `trivet serve`: a folder without any configuration, or a configuration file, in the foreground.
 
-use crate::{Problem, php, say};
+use crate::php;
+use crate::problem::{Problem, complain, say, suggestion};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use mpm::Started;
 use runtime::Manager;
@@ -22,7 +23,7 @@ pub(crate) fn run(parser: lexopt::Parser, manager: Manager) -> Result<i32, Probl
     let (serve, php) = match parse(parser)? {
         Asked::Serve(serve, php) => (serve, php),
         Asked::Help(topic) => {
-            say(&crate::serve_help(topic.as_deref())?);
+            say(&crate::help::about_serve(topic.as_deref())?);
             return Ok(0);
         }
     };
@@ -51,7 +52,7 @@ pub(crate) fn sizes(settings: &MpmSettings) -> String {
 
 fn warn(text: &str) {
     if !text.is_empty() {
-        crate::complain(text);
+        complain(text);
     }
 }
 
@@ -118,7 +119,7 @@ fn misunderstood(argument: &lexopt::Arg<'_>) -> Problem {
     let meant = ELSEWHERE.iter().find(|(names, _)| names.contains(&option.as_str()));
     let hint = match meant {
         Some((_, instead)) => format!(": write {instead}"),
-        None => crate::suggestion(&option, known.iter().map(String::as_str).chain(["--help"])),
+        None => suggestion(&option, known.iter().map(String::as_str).chain(["--help"])),
     };
     Problem::Usage(format!("trivet serve has no option '{option}'{hint}"))
 }

@@ -1,7 +1,7 @@
 //! Starting the server that `httpd` is: in the background unless something keeps it in front.
 
-use crate::Problem;
 use crate::httpd::options::Options;
+use crate::problem::Problem;
 use mpm::Load;
 use runtime::Manager;
 use runtime::daemon::{self, Report, Side};

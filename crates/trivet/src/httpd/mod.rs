@@ -9,8 +9,8 @@ mod options;
 mod usage;
 mod version;
 
+use crate::problem::{Problem, say};
 use crate::serve::sizes;
-use crate::{Problem, say};
 use control::{Control, Next};
 use options::{Early, Options};
 use runtime::Manager;
