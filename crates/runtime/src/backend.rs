@@ -1,8 +1,8 @@
 //! Connections to other servers on behalf of a request: over a socket in the file system or TCP.
 
+use crate::executor::timer::Timer;
+use crate::net::unread::unread_bytes;
 use crate::sys;
-use crate::timer::Timer;
-use crate::unread::unread_bytes;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
@@ -67,7 +67,7 @@ impl Backend {
                 Ok(socket) => return Self::connected(socket),
                 // connect(2): the queue is full.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    crate::timer::sleep(rest).await;
+                    crate::executor::timer::sleep(rest).await;
                     rest = (rest * 2).min(QUEUE_REST[1]);
                 }
                 Err(error) => return Err(error),
@@ -219,8 +219,8 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Thread;
-    use crate::blocking::Blocking;
+    use crate::executor::blocking::Blocking;
+    use crate::executor::thread::Thread;
     use std::future::poll_fn;
     use std::io::{Read, Write};
     use std::net::TcpListener;

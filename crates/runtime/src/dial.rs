@@ -49,8 +49,8 @@ pub async fn connect(address: SocketAddr, dial: &Dial) -> io::Result<Stream> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Thread;
-    use crate::blocking::Blocking;
+    use crate::executor::blocking::Blocking;
+    use crate::executor::thread::Thread;
     use std::net::TcpListener;
 
     #[test]

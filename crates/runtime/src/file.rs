@@ -268,7 +268,7 @@ pub fn unnamed(folder: &Path) -> io::Result<File> {
 /// The same by another way: a file that loses its name at once.
 fn nameless(folder: &Path) -> io::Result<File> {
     let id = std::process::id();
-    let path = folder.join(format!("trivet-{id}-{}", crate::clock::monotonic_ns()));
+    let path = folder.join(format!("trivet-{id}-{}", crate::executor::clock::monotonic_ns()));
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
     let file = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR)?;
     std::fs::remove_file(&path)?;

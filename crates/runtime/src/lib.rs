@@ -5,44 +5,29 @@
 //! how many connections a thread is given is the choice of an MPM. `sys` holds what needs
 //! `unsafe`. No HTTP and no configuration may live here.
 
-pub mod alarm;
 pub mod backend;
-pub mod backlog;
-pub mod blocking;
-pub mod channel;
-pub mod clock;
-pub mod cpu_time;
-pub mod daemon;
 pub mod dial;
-pub mod door;
+mod executor;
 pub mod file;
-pub mod flag;
-pub mod hostname;
-pub mod manager;
 pub mod memory;
 pub mod net;
 pub mod process;
 pub mod programs;
-pub mod run_queue;
-pub mod signals;
-mod sock_diag;
 pub mod sys;
-pub mod thread;
-pub mod timer;
-mod unread;
-pub mod wake;
 
-pub use alarm::Alarm;
 pub use backend::Backend;
-pub use blocking::{blocking, compute};
-pub use channel::Channel;
 pub use dial::Dial;
-pub use door::{Came, Door};
-pub use flag::Flag;
-pub use manager::Manager;
-pub use net::{Listener, Stream};
+pub use executor::alarm::{self, Alarm};
+pub use executor::blocking::{self, blocking, compute};
+pub use executor::flag::{self, Flag};
+pub use executor::thread::{self, Thread};
+pub use executor::timer::{self, Timer};
+pub use executor::wake::{self, Bell};
+pub use executor::{clock, run_queue};
+pub use net::door::{self, Came, Door};
+pub use net::{Listener, Stream, backlog, hostname};
+pub use process::channel::{self, Channel};
+pub use process::manager::{self, Manager};
+pub use process::{cpu_time, daemon, signals};
 pub use sys::{Placed, placed};
-pub use thread::Thread;
-pub use timer::Timer;
 pub use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-pub use wake::Bell;

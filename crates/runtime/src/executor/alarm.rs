@@ -27,7 +27,7 @@ impl Alarm {
         Ok(Self { clock: crate::sys::watch(clock)? })
     }
 
-    /// Wait until `at_ns` of [`crate::clock::monotonic_ns`]; a moment that has passed is no wait.
+    /// Wait until `at_ns` of [`crate::executor::clock::monotonic_ns`]; a moment that has passed is no wait.
     ///
     /// # Errors
     /// When the kernel refuses the moment.
@@ -53,8 +53,9 @@ impl Alarm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocking::Blocking;
-    use crate::{Thread, clock};
+    use crate::executor::blocking::Blocking;
+    use crate::executor::clock;
+    use crate::executor::thread::Thread;
 
     #[test]
     fn an_alarm_rings_when_it_shall_and_not_before() {

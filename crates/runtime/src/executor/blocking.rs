@@ -108,7 +108,7 @@ impl<T> Drop for Job<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::thread::{Thread, spawn};
+    use crate::executor::thread::{Thread, spawn};
     use std::sync::atomic::AtomicUsize;
     use std::time::{Duration, Instant};
 
@@ -141,7 +141,7 @@ mod tests {
                 });
             }
             while ended.load(Ordering::SeqCst) < 200 {
-                crate::thread::yield_now().await;
+                crate::executor::thread::yield_now().await;
             }
         });
         let most = most.load(Ordering::SeqCst);
@@ -162,7 +162,7 @@ mod tests {
                 let _ = compute(endless).await;
             });
             while !begun.load(Ordering::SeqCst) {
-                crate::thread::yield_now().await;
+                crate::executor::thread::yield_now().await;
             }
             task.cancel();
             assert_eq!(compute(|_| 7).await.unwrap(), 7);

@@ -1,6 +1,6 @@
 //! One executor per serving thread.
 
-use crate::blocking::{self, Blocking};
+use crate::executor::blocking::{self, Blocking};
 use crate::sys;
 use std::future::Future;
 use std::io;

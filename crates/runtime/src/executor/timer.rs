@@ -4,7 +4,7 @@
 //! armed once and left alone while the deadline only moves later: when it fires early, it is
 //! armed again for what is left.
 
-use crate::clock;
+use crate::executor::clock;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -121,8 +121,8 @@ pub async fn timeout<F: Future>(duration: Duration, future: F) -> Option<F::Outp
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Thread;
-    use crate::blocking::Blocking;
+    use crate::executor::blocking::Blocking;
+    use crate::executor::thread::Thread;
     use std::cell::RefCell;
     use std::rc::Rc;
 
@@ -133,12 +133,12 @@ mod tests {
             let timer = Rc::new(RefCell::new(Timer::new()));
             let (first, begun_ms) = (timer.clone(), clock::monotonic_ms());
             first.borrow_mut().set(begun_ms, 50);
-            let other = crate::thread::spawn(async move {
+            let other = crate::executor::thread::spawn(async move {
                 std::future::poll_fn(|task| first.borrow_mut().poll_expired(task)).await;
             });
-            crate::thread::yield_now().await;
+            crate::executor::thread::yield_now().await;
             other.cancel();
-            crate::thread::yield_now().await;
+            crate::executor::thread::yield_now().await;
             timer.borrow_mut().pass_on();
             timer.borrow_mut().set(clock::monotonic_ms(), 50);
             std::future::poll_fn(|task| timer.borrow_mut().poll_expired(task)).await;

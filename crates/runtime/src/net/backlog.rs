@@ -3,7 +3,7 @@
 //! or under a kernel that does not tell, nothing is known.
 
 use crate::backend::Address;
-use crate::sock_diag::{
+use crate::net::sock_diag::{
     DUMP, INET, INET6, Kernel, SHOW_NAME_AND_FILE, SHOW_QUEUE, TCP_QUEUE_AT, UNIX, attribute,
     message, number, port_body, unix_body,
 };

@@ -113,7 +113,7 @@ pub fn is_transient(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wake::Bell;
+    use crate::executor::wake::Bell;
     use std::net::TcpStream;
     use std::os::fd::AsFd;
 

@@ -1,5 +1,11 @@
 //! Sockets: a listener that was bound before the fork, and a byte stream per connection.
 
+pub mod backlog;
+pub mod door;
+pub mod hostname;
+mod sock_diag;
+pub(crate) mod unread;
+
 pub use crate::sys::backlog;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, retry_on_intr};
@@ -230,7 +236,7 @@ impl Stream {
             return Poll::Ready(read);
         }
         if let Socket::Patient(_) = self.socket {
-            crate::thread::rest();
+            crate::executor::thread::rest();
         }
         self.poll_read(context, buffer)
     }

@@ -2,7 +2,7 @@
 //! kernel tells by `sock_diag(7)` of a program on this machine. Of one elsewhere, or in another
 //! network namespace, nothing is known.
 
-use crate::sock_diag::{
+use crate::net::sock_diag::{
     INET, INET6, Kernel, SHOW_PEER, SHOW_QUEUE, TCP_QUEUE_AT, UNIX, attribute, message, number,
     port_body, unix_body,
 };

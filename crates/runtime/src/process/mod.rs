@@ -1,5 +1,11 @@
 //! Processes: starting, ending and reaping them, and what they may do.
 
+pub mod channel;
+pub mod cpu_time;
+pub mod daemon;
+pub mod manager;
+pub mod signals;
+
 pub use crate::sys::{
     Fork, User, cpu_ns, ended, ended_cpu_us, exit_now, fork, give_back_large_pieces, group_by_id,
     group_by_name, groups_of, grow_heap, heap_bytes_in_use, shrink_heap, user_by_id, user_by_name,

@@ -1,7 +1,8 @@
 //! The two ends of the socket that orders go through, and the socket that each order brings along.
 //! Nothing here waits, but for [`Orders::send`] while the queue is full.
 
-use super::lease::{Counter, Wanted};
+use super::class::Wanted;
+use super::counter::Counter;
 use super::order::{Malformed, ORDER_BYTES_MAX, Order};
 use super::report::{REPORT_BYTES, Report};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -94,7 +95,7 @@ impl Orders {
                 Ok(()) => return Ok(own),
                 // The kernel tells nobody when there is room for descriptors on their way.
                 Err(Errno::AGAIN | Errno::TOOMANYREFS | Errno::NOBUFS) => {
-                    crate::timer::sleep(rest).await;
+                    crate::executor::timer::sleep(rest).await;
                     rest = (rest * 2).min(QUEUE_REST[1]);
                 }
                 Err(error) => return Err(error.into()),
@@ -285,8 +286,8 @@ impl AsFd for Control {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Thread;
-    use crate::blocking::Blocking;
+    use crate::executor::blocking::Blocking;
+    use crate::executor::thread::Thread;
 
     fn order() -> Order {
         let path = c"/bin/true".to_owned();

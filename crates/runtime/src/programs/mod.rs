@@ -7,6 +7,8 @@
 //! [`launch`]. The parent tells it of new ones by a [`Line`]. What it makes of orders is not known
 //! here, and no HTTP and no configuration may live here.
 
+mod class;
+mod counter;
 mod desk;
 mod desks;
 mod doorway;
@@ -18,11 +20,13 @@ mod program;
 mod report;
 mod trust;
 
+pub use class::Wanted;
+pub use counter::{Counter, Denial, Heard, Word};
 pub use desk::{Asked, Control, DESCRIPTORS_EVER, Desk, Orders};
 pub use desks::Desks;
 pub use doorway::{Doorway, discard, log_pipe, say_no_more};
 pub use launch::{Launch, Whom, end_group, launch};
-pub use lease::{Counter, Denial, Heard, Tenant, Wanted, Word};
+pub use lease::Tenant;
 pub use line::{Line, Said};
 pub use order::{Identity, Limit, Limits, Malformed, ORDER_BYTES_MAX, Order, fuzz_order};
 pub use program::{Program, Stream};

@@ -112,8 +112,8 @@ fn give_back(block: NonNull<u8>, layout: Layout) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Thread;
-    use crate::blocking::Blocking;
+    use crate::executor::blocking::Blocking;
+    use crate::executor::thread::Thread;
     use std::rc::Rc;
 
     #[test]
@@ -126,12 +126,12 @@ mod tests {
                 let small = placed(|| async move { Rc::strong_count(&one) });
                 let large = placed(|| async move {
                     let room = [7_u8; 5000];
-                    crate::thread::yield_now().await;
+                    crate::executor::thread::yield_now().await;
                     (Rc::strong_count(&two), room.iter().map(|byte| u32::from(*byte)).sum::<u32>())
                 });
                 let huge = placed(|| async move {
                     let room = [1_u8; 50_000];
-                    crate::thread::yield_now().await;
+                    crate::executor::thread::yield_now().await;
                     (three, room.len())
                 });
                 assert_eq!(small.await, 4);

@@ -14,7 +14,7 @@ pub enum Writers {
 }
 
 impl Writers {
-    /// Add to a counter. Where one thread alone writes it, that is cheaper than a locked instruction.
+    /// Add to a counter. Where one thread alone writes it that costs no locked instruction.
     pub(super) fn add(self, counter: &AtomicU64, more: u64) {
         match self {
             Self::One => counter.store(counter.load(Relaxed).wrapping_add(more), Relaxed),

@@ -1,0 +1,10 @@
+//! One executor for each serving thread, what wakes it, and how its time is told.
+
+pub mod alarm;
+pub mod blocking;
+pub mod clock;
+pub mod flag;
+pub mod run_queue;
+pub mod thread;
+pub mod timer;
+pub mod wake;

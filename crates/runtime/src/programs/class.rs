@@ -1,0 +1,80 @@
+//! What kind of kept process is asked for.
+
+use super::order::{Malformed, Order};
+
+/// What stands before the order: the host, and which file the program was.
+const HEAD_BYTES: usize = 4 + 8 + 8;
+
+/// Bytes of what is wanted at most: the manager keeps it for as long as it knows of such processes.
+const WANTED_BYTES_MAX: usize = 64 << 10;
+
+/// What kind of process is needed. Those of the same kind are as good as one another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wanted {
+    /// The number of the host.
+    pub host: u32,
+    /// Device and inode of the program, or zeros: another file is another program.
+    pub file: (u64, u64),
+    /// How it is started. What it is told about the server is the manager's to say, so that there
+    /// are no variables.
+    pub order: Order,
+}
+
+impl Wanted {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(HEAD_BYTES + 256);
+        out.extend_from_slice(&self.host.to_le_bytes());
+        out.extend_from_slice(&self.file.0.to_le_bytes());
+        out.extend_from_slice(&self.file.1.to_le_bytes());
+        out.extend_from_slice(&self.order.encode());
+        out
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        if bytes.len() > WANTED_BYTES_MAX {
+            return Err(Malformed);
+        }
+        let (host, rest) = bytes.split_first_chunk().ok_or(Malformed)?;
+        let (device, rest) = rest.split_first_chunk().ok_or(Malformed)?;
+        let (inode, rest) = rest.split_first_chunk().ok_or(Malformed)?;
+        let order = Order::decode(rest)?;
+        if !order.environment.is_empty() {
+            return Err(Malformed);
+        }
+        let file = (u64::from_le_bytes(*device), u64::from_le_bytes(*inode));
+        Ok(Self { host: u32::from_le_bytes(*host), file, order })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted() -> Wanted {
+        let path = c"/bin/true".to_owned();
+        let (folder, arguments) = (c"/".to_owned(), vec![path.clone()]);
+        let order = Order { folder, program: path, arguments, ..Order::default() };
+        Wanted { host: 3, file: (1, u64::MAX), order }
+    }
+
+    #[test]
+    fn what_is_cut_short_is_no_request() {
+        let bytes = wanted().encode();
+        assert_eq!(Wanted::decode(&bytes), Ok(wanted()));
+        for length in 0..bytes.len() {
+            assert_eq!(Wanted::decode(&bytes[..length]), Err(Malformed), "{length}");
+        }
+    }
+
+    #[test]
+    fn what_says_more_than_is_kept_is_no_request() {
+        let with = |change: fn(&mut Order)| {
+            let mut wanted = wanted();
+            change(&mut wanted.order);
+            Wanted::decode(&wanted.encode())
+        };
+        assert_eq!(with(|order| order.environment.push(c"A=B".into())), Err(Malformed));
+        let long = |order: &mut Order| order.arguments = vec![c"0123456789".into(); 10_000];
+        assert_eq!(with(long), Err(Malformed));
+    }
+}
