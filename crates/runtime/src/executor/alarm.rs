@@ -27,7 +27,7 @@ impl Alarm {
         Ok(Self { clock: crate::sys::watch(clock)? })
     }
 
-    /// Wait until `at_ns` of [`crate::executor::clock::monotonic_ns`]; a moment that has passed is no wait.
+    /// Wait until `at_ns` of [`crate::clock::monotonic_ns`]; a moment that has passed is no wait.
     ///
     /// # Errors
     /// When the kernel refuses the moment.
