@@ -14,6 +14,7 @@
 
 mod client;
 pub mod command;
+mod failure;
 pub mod knee;
 mod live;
 pub mod observe;
@@ -28,5 +29,5 @@ pub mod text;
 pub mod threshold;
 pub mod url;
 
-pub use client::Failure;
+pub use failure::Failure;
 pub use recorder::{First, Histogram, Pages, PerEntry, Row, Sketch, Window};

@@ -1,7 +1,7 @@
 //! One answer of HTTP/1 as it comes in: head, body, end. Bytes go in, whatever way they were
 //! split; nothing is copied that nobody wants to keep.
 
-use super::Failure;
+use super::ErrorKind;
 use super::h2::{Pool, Translations};
 use http1::{
     AnswerBody, AnswerParser, AnswerTemplate, Asked, BodyDecoder, BodyLength, HeadLimits, Progress,
@@ -154,14 +154,14 @@ impl Reader {
     ///
     /// # Errors
     /// Unless that is the end of the answer as well.
-    pub(crate) fn close(&mut self, now_ns: u64) -> Result<(), Failure> {
+    pub(crate) fn close(&mut self, now_ns: u64) -> Result<(), ErrorKind> {
         match self.stage {
             Stage::UntilClose => {
                 self.answer.end_ns = now_ns;
                 Ok(())
             }
-            _ if self.is_blank() => Err(Failure::Closed),
-            _ => Err(Failure::Truncated),
+            _ if self.is_blank() => Err(ErrorKind::Closed),
+            _ => Err(ErrorKind::Truncated),
         }
     }
 
@@ -174,7 +174,7 @@ impl Reader {
         input: &[u8],
         frame: &Frame<'_>,
         mut capture: Option<&mut Capture>,
-    ) -> Result<Fed, Failure> {
+    ) -> Result<Fed, ErrorKind> {
         if self.is_blank() {
             self.answer.first_byte_ns = frame.now_ns;
         }
@@ -204,7 +204,7 @@ impl Reader {
         input: &[u8],
         frame: &Frame<'_>,
         capture: Option<&mut Capture>,
-    ) -> Result<Step, Failure> {
+    ) -> Result<Step, ErrorKind> {
         if self.held.is_some() {
             return self.feed_held(input, frame, capture);
         }
@@ -218,7 +218,7 @@ impl Reader {
         }
         let mut parser = frame.tools.parser.borrow_mut();
         parser.reset();
-        match parser.advance(input, &HEAD_LIMITS).map_err(|_| Failure::Malformed)? {
+        match parser.advance(input, &HEAD_LIMITS).map_err(|_| ErrorKind::Malformed)? {
             Progress::Complete { len } => {
                 self.interpret(&parser, &input[..len], len, frame, capture)
             }
@@ -236,12 +236,12 @@ impl Reader {
         input: &[u8],
         frame: &Frame<'_>,
         capture: Option<&mut Capture>,
-    ) -> Result<Step, Failure> {
+    ) -> Result<Step, ErrorKind> {
         let Some(mut held) = self.held.take() else { return Ok(Step::default()) };
         let before = held.0.len();
         held.0.extend_from_slice(input);
         let (bytes, parser) = &mut *held;
-        match parser.advance(bytes, &HEAD_LIMITS).map_err(|_| Failure::Malformed)? {
+        match parser.advance(bytes, &HEAD_LIMITS).map_err(|_| ErrorKind::Malformed)? {
             Progress::Complete { len } => {
                 let used = len.saturating_sub(before);
                 self.interpret(parser, &bytes[..len], used, frame, capture)
@@ -261,15 +261,15 @@ impl Reader {
         used: usize,
         frame: &Frame<'_>,
         capture: Option<&mut Capture>,
-    ) -> Result<Step, Failure> {
+    ) -> Result<Step, ErrorKind> {
         let answer = parser.answer(head);
         if answer.is_interim() {
             return match answer.status() {
-                101 => Err(Failure::Malformed),
+                101 => Err(ErrorKind::Malformed),
                 _ => Ok(Step { used, done: false }),
             };
         }
-        let body = answer.body(frame.asked).map_err(|_| Failure::Malformed)?;
+        let body = answer.body(frame.asked).map_err(|_| ErrorKind::Malformed)?;
         let (status, keeps_alive) = (answer.status(), answer.keeps_alive(body));
         if let Some(capture) = capture {
             capture.head.clear();
@@ -306,7 +306,11 @@ impl Reader {
         Step { used, done: false }
     }
 
-    fn feed_body(&mut self, input: &[u8], capture: Option<&mut Capture>) -> Result<Step, Failure> {
+    fn feed_body(
+        &mut self,
+        input: &[u8],
+        capture: Option<&mut Capture>,
+    ) -> Result<Step, ErrorKind> {
         let (step, data) = match &mut self.stage {
             Stage::Head => return Ok(Step::default()),
             Stage::UntilClose => (Step { used: input.len(), done: false }, input),
@@ -317,7 +321,7 @@ impl Reader {
                 (Step { used: count, done: *left == 0 }, &input[..count])
             }
             Stage::Chunked(decoder) => {
-                let step = decoder.decode(input).map_err(|_| Failure::Malformed)?;
+                let step = decoder.decode(input).map_err(|_| ErrorKind::Malformed)?;
                 (Step { used: step.used, done: step.done }, &input[step.data])
             }
         };

@@ -1,7 +1,7 @@
 //! Requests and their answers on one connection of HTTP/1.
 
 use super::answer::{Fed, Frame, Reader};
-use super::{Answer, Capture, Failure, Tools, Transport};
+use super::{Answer, Capture, ErrorKind, Tools, Transport};
 use http1::Asked;
 use runtime::{Timer, clock};
 use std::future::poll_fn;
@@ -32,7 +32,7 @@ pub(crate) struct Link {
 
 /// What a failed exchange came to.
 pub(crate) struct Broken {
-    pub(crate) failure: Failure,
+    pub(crate) kind: ErrorKind,
     /// What the other end says, where it says something.
     pub(crate) text: String,
     pub(crate) unseen: Unseen,
@@ -56,12 +56,12 @@ pub(crate) enum Unseen {
 }
 
 impl Broken {
-    pub(crate) fn of(failure: Failure, text: String, begun: bool) -> Self {
-        let unseen = match failure {
-            Failure::Closed | Failure::Reset if !begun => Unseen::Perhaps,
+    pub(crate) fn of(kind: ErrorKind, text: String, begun: bool) -> Self {
+        let unseen = match kind {
+            ErrorKind::Closed | ErrorKind::Reset if !begun => Unseen::Perhaps,
             _ => Unseen::No,
         };
-        Self { failure, text, unseen, keeps_connection: false, part: Answer::default() }
+        Self { kind, text, unseen, keeps_connection: false, part: Answer::default() }
     }
 
     /// Whether the requests that have no answer may be sent once more (RFC 9110 section 9.2.2).
@@ -119,15 +119,15 @@ impl Link {
                 self.poll_answers(context, asking, tools, capture, &mut missing, &mut answered);
             match polled {
                 Poll::Pending if timer.poll_expired(context).is_ready() => {
-                    Poll::Ready(Err(Failure::Timeout))
+                    Poll::Ready(Err(ErrorKind::Timeout))
                 }
                 polled => polled,
             }
         });
         let result = result.await;
-        result.map_err(|failure| {
+        result.map_err(|kind| {
             let text = self.transport.reason().unwrap_or_default();
-            let mut broken = Broken::of(failure, text, !self.reader.is_blank());
+            let mut broken = Broken::of(kind, text, !self.reader.is_blank());
             if self.is_closing {
                 broken.unseen = Unseen::Surely;
             }
@@ -155,7 +155,7 @@ impl Link {
         mut capture: Option<&mut Capture>,
         missing: &mut u32,
         answered: &mut impl FnMut(Answer),
-    ) -> Poll<Result<(), Failure>> {
+    ) -> Poll<Result<(), ErrorKind>> {
         let mut scratch = tools.scratch.borrow_mut();
         loop {
             let looks = capture.as_ref().is_some_and(|capture| capture.body_limit > 0);
@@ -187,7 +187,7 @@ impl Link {
         mut capture: Option<&mut Capture>,
         missing: &mut u32,
         answered: &mut impl FnMut(Answer),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ErrorKind> {
         let mut rest = input;
         while !rest.is_empty() {
             match self.reader.feed(rest, frame, capture.as_deref_mut())? {
@@ -210,7 +210,7 @@ impl Link {
         is_all: bool,
         missing: &mut u32,
         answered: &mut impl FnMut(Answer),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ErrorKind> {
         let mut answer = self.reader.take();
         *missing -= 1;
         // More than was asked for: what follows cannot be trusted.
@@ -218,7 +218,7 @@ impl Link {
         // RFC 9112 section 9.6: behind such an answer the server processes nothing.
         self.is_closing = *missing > 0 && !answer.keeps_alive;
         answered(answer);
-        if self.is_closing { Err(Failure::Closed) } else { Ok(()) }
+        if self.is_closing { Err(ErrorKind::Closed) } else { Ok(()) }
     }
 
     fn poll_skip(
@@ -227,11 +227,11 @@ impl Link {
         scratch: &mut [u8],
         missing: &mut u32,
         answered: &mut impl FnMut(Answer),
-    ) -> Poll<Result<(), Failure>> {
+    ) -> Poll<Result<(), ErrorKind>> {
         let most = usize::try_from(self.reader.skippable()).unwrap_or(usize::MAX);
         let most = most.min(scratch.len());
         match ready!(self.transport.poll_discard(context, &mut scratch[..most])) {
-            Ok(0) => Poll::Ready(Err(Failure::Truncated)),
+            Ok(0) => Poll::Ready(Err(ErrorKind::Truncated)),
             Ok(count) => Poll::Ready(match self.reader.skip(count as u64, clock::monotonic_ns()) {
                 true => self.end_answer(true, missing, answered),
                 false => Ok(()),
@@ -245,12 +245,12 @@ impl Link {
         now_ns: u64,
         missing: &mut u32,
         answered: &mut impl FnMut(Answer),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), ErrorKind> {
         self.reader.close(now_ns)?;
         self.end_answer(true, missing, answered)
     }
 
-    fn broken(&self, error: &io::Error) -> Failure {
-        Failure::of_exchange(error, !self.reader.is_blank())
+    fn broken(&self, error: &io::Error) -> ErrorKind {
+        ErrorKind::of_exchange(error, !self.reader.is_blank())
     }
 }

@@ -1,6 +1,6 @@
 //! Streams of bytes to a server.
 
-use super::{Failed, Failure, race, tunnel};
+use super::{Error, ErrorKind, race, tunnel};
 use runtime::{AsyncWrite, Dial, Stream};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -45,8 +45,8 @@ impl Route {
         &self,
         turn: usize,
         buffers: &Rc<Buffers>,
-    ) -> Result<Transport, Failed> {
-        let mut stream = self.dial(turn).await.map_err(|error| Failed::of_connect(&error))?;
+    ) -> Result<Transport, Error> {
+        let mut stream = self.dial(turn).await.map_err(|error| Error::of_connect(&error))?;
         if let Some(request) = &self.tunnel {
             tunnel::open(&mut stream, request).await?;
         }
@@ -78,7 +78,7 @@ impl Route {
 }
 
 /// Why there is a connection and no TLS on it, with a way out.
-fn unsecured(error: &io::Error) -> Failed {
+fn unsecured(error: &io::Error) -> Error {
     let text = match Refused::of(error) {
         Some(refused) if refused.is_of_certificate => {
             format!("{refused}; --insecure (-k) does without a valid one")
@@ -87,9 +87,9 @@ fn unsecured(error: &io::Error) -> Failed {
         None if error.kind() == io::ErrorKind::UnexpectedEof => {
             "the server closed the connection within the handshake".to_owned()
         }
-        None => return Failed::of_connect(error),
+        None => return Error::of_connect(error),
     };
-    Failed { failure: Failure::Tls, text }
+    Error { kind: ErrorKind::Tls, text }
 }
 
 /// A connection, secured or not.

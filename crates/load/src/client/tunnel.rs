@@ -1,7 +1,7 @@
 //! A tunnel through a proxy: CONNECT (RFC 9110 section 9.3.6), behind which TLS is spoken with the
 //! server itself.
 
-use super::{Failed, Failure};
+use super::{Error, ErrorKind};
 use http1::{AnswerParser, HeadLimits, Progress};
 use runtime::Stream;
 use std::future::poll_fn;
@@ -15,13 +15,13 @@ const ANSWER_BYTES_MAX: usize = 16 * 1024;
 ///
 /// # Errors
 /// What the proxy says instead.
-pub(super) async fn open(stream: &mut Stream, request: &[u8]) -> Result<(), Failed> {
-    send(stream, request).await.map_err(|error| Failed::of_connect(&error))?;
+pub(super) async fn open(stream: &mut Stream, request: &[u8]) -> Result<(), Error> {
+    send(stream, request).await.map_err(|error| Error::of_connect(&error))?;
     let (mut answer, mut parser) = (Vec::new(), AnswerParser::new());
     let mut bytes = [0; 1024];
     loop {
         let read = poll_fn(|context| stream.poll_read(context, &mut bytes)).await;
-        let count = read.map_err(|error| Failed::of_connect(&error))?;
+        let count = read.map_err(|error| Error::of_connect(&error))?;
         answer.extend_from_slice(&bytes[..count]);
         match parser.advance(&answer, &HeadLimits::default()) {
             Ok(Progress::Complete { len }) => {
@@ -60,11 +60,11 @@ async fn send(stream: &mut Stream, request: &[u8]) -> io::Result<()> {
     .await
 }
 
-fn refused(answer: &str) -> Failed {
+fn refused(answer: &str) -> Error {
     let text = format!("the proxy answers CONNECT with {}", answer.trim_end());
-    Failed { failure: Failure::Unreachable, text }
+    Error { kind: ErrorKind::Unreachable, text }
 }
 
-fn broken(text: &str) -> Failed {
-    Failed { failure: Failure::ConnectBroken, text: text.to_owned() }
+fn broken(text: &str) -> Error {
+    Error { kind: ErrorKind::ConnectBroken, text: text.to_owned() }
 }

@@ -10,7 +10,8 @@ pub use histogram::Histogram;
 pub use sketch::Sketch;
 pub use window::{First, Pages, PerEntry, Row, Window};
 
-use crate::client::{Answer, Failure};
+use crate::client::Answer;
+use crate::failure::Failure;
 use std::sync::Arc;
 
 /// What is said of one answered request.

@@ -1,7 +1,7 @@
 //! What a thread has counted since it was last asked, and sums of such.
 
 use super::{Histogram, Sketch};
-use crate::client::Failure;
+use crate::failure::Failure;
 use std::collections::BTreeMap;
 
 const KINDS: usize = Failure::ALL.len();

@@ -4,7 +4,7 @@
 use super::level::HeldLevel;
 use super::record::Record;
 use super::units::{count, figure};
-use crate::client::Failure;
+use crate::failure::Failure;
 
 /// A reason to doubt, and the figures that it is seen by.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Which second counts for which load.
 
 use super::*;
-use crate::client::Failure;
+use crate::failure::Failure;
 use crate::recorder::Window;
 use crate::report::ServerSecond;
 

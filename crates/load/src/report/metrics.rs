@@ -6,7 +6,7 @@
 
 use super::record::Record;
 use super::times::Times;
-use crate::client::Failure;
+use crate::failure::Failure;
 use crate::threshold::Metrics;
 
 /// Nanoseconds of a microsecond.

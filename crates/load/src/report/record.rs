@@ -302,7 +302,7 @@ pub(super) fn buckets_us(all: &Histogram) -> Vec<(f64, u64)> {
 impl Summary {
     /// Of everything that was counted in `elapsed_s` seconds.
     pub fn new(total: &Window, elapsed_s: f64) -> Self {
-        use crate::client::Failure;
+        use crate::failure::Failure;
         let rate = |count: u64| if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 };
         let kinds = Failure::ALL.into_iter().map(|kind| (kind, total.failures_of(kind)));
         let service = (total.service.count() > 0).then(|| Times::from(&total.service));

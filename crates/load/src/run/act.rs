@@ -3,8 +3,9 @@
 use super::script::{Actor, Ask, Seen, Step, Trouble};
 use super::sending::{Sending, Turn};
 use super::user::User;
-use crate::client::Failed;
-use crate::client::{Answer, Capture, Failure};
+use crate::client::{Answer, Capture};
+use crate::failure::Failed;
+use crate::failure::Failure;
 use http1::Asked;
 use runtime::{clock, timer};
 use std::time::Duration;

@@ -2,7 +2,7 @@
 //! them, and are given up when nobody was within the time limit.
 
 use super::worker::{Turn, Worker};
-use crate::client::{Failed, Failure};
+use crate::failure::{Failed, Failure};
 use runtime::{Alarm, clock, thread};
 use std::future::poll_fn;
 use std::rc::Rc;

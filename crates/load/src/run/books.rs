@@ -1,6 +1,7 @@
 //! What is written down of one page while it is loaded.
 
-use crate::client::{Answer, Failure};
+use crate::client::Answer;
+use crate::failure::Failure;
 use crate::page::har::{Step, Waterfall};
 use crate::page::{Kind, Resource};
 use crate::recorder::Window;

@@ -1,7 +1,8 @@
 //! The connections of one user: at most one to each server, its own or a share of one.
 
 use super::worker::Worker;
-use crate::client::{Failed, Failure, Joined, Link, Seat, Transport};
+use crate::client::{Error, ErrorKind, Joined, Link, Seat, Transport};
+use crate::failure::Failed;
 use crate::page::LANES_MAX;
 use runtime::{Timer, clock};
 use std::future::poll_fn;
@@ -64,18 +65,18 @@ pub(super) async fn made(
     let connected = poll_fn(|context| match connecting.as_mut().poll(context) {
         Poll::Pending if timer.poll_expired(context).is_ready() => {
             let text = "no connection in time".to_owned();
-            Poll::Ready(Err(Failed { failure: Failure::ConnectTimeout, text }))
+            Poll::Ready(Err(Error { kind: ErrorKind::ConnectTimeout, text }))
         }
         polled => polled,
     });
     let connected = connected.await;
-    worker.shared.note_reach(route, connected.as_ref().err().map(|failed| failed.failure));
+    worker.shared.note_reach(route, connected.as_ref().err().map(|error| error.kind));
     let (line, is_new) = connected?;
     Ok((line, is_new.then(|| clock::monotonic_ns() - begun_ns)))
 }
 
 /// A connection, and whether it is new.
-async fn connect(worker: &Worker, route: usize, turn: usize) -> Result<(Line, bool), Failed> {
+async fn connect(worker: &Worker, route: usize, turn: usize) -> Result<(Line, bool), Error> {
     let options = &worker.shared.options;
     let route_to = worker.route(route);
     let connect = async || {

@@ -1,7 +1,7 @@
 //! What a run is told besides when and what.
 
 use super::Script;
-use crate::client::Failure;
+use crate::failure::Failure;
 use crate::plan::Think;
 use std::net::IpAddr;
 use std::sync::Arc;

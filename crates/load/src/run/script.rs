@@ -1,7 +1,7 @@
 //! Users who act by a script instead of the plan's order: what comes next depends on the answer
 //! before. The script is pure; connections, clocks and books are the engine's.
 
-use crate::client::Failure;
+use crate::failure::Failure;
 use crate::url::Url;
 use std::fmt;
 

@@ -5,7 +5,8 @@ use super::lines::Line;
 use super::under_way::Pending;
 use super::user::User;
 use super::worker::Worker;
-use crate::client::{Answer, Asking, Broken, Capture, Failed, Failure, Sent, Unseen};
+use crate::client::{Answer, Asking, Broken, Capture, Sent, Unseen};
+use crate::failure::{Failed, Failure};
 use crate::plan::Entry;
 use crate::recorder::Sample;
 use http1::Asked;
@@ -189,12 +190,13 @@ impl User {
             // that says nothing about the request.
             let has_hope = !was_in_vain || attempt.answers > 0;
             if !has_hope || !broken.may_repeat(&sent) {
-                let Broken { failure, text, part, .. } = broken;
+                let Broken { kind, text, part, .. } = broken;
                 if self.worker.counts(turn.came_ns) {
                     let mut recorder = self.worker.recorder.borrow_mut();
                     recorder.in_vain(attempt.unanswered_bytes, &part);
                 }
-                return Err(self.lose(turn, missing, Failed { failure, text }));
+                let failed = Failed { failure: kind.into(), text };
+                return Err(self.lose(turn, missing, failed));
             }
             if broken.unseen != Unseen::Unsent {
                 let repeated = u64::from(at_once - attempt.answers);

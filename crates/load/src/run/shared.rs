@@ -2,7 +2,8 @@
 
 use super::reach::Reach;
 use super::{Job, Options};
-use crate::client::{Failure, Route, Transport};
+use crate::client::{ErrorKind, Route, Transport};
+use crate::failure::Failure;
 use crate::pacer::Pacer;
 use crate::page::har::Waterfall;
 use crate::pattern::Kind;
@@ -228,8 +229,8 @@ impl Shared {
 
     /// A connection to the server of a route was made, or why it was not. Where there is nobody at
     /// all to send requests to, no more are tried, but for a warm-up: a server may start in it.
-    pub(crate) fn note_reach(&self, route: usize, failure: Option<Failure>) {
-        let is_reached = !matches!(failure, Some(Failure::Refused | Failure::Unreachable));
+    pub(crate) fn note_reach(&self, route: usize, error: Option<ErrorKind>) {
+        let is_reached = !matches!(error, Some(ErrorKind::Refused | ErrorKind::Unreachable));
         self.reach.note(route, is_reached);
         let counts = || clock::monotonic_ns() >= self.origin_ns();
         if !is_reached && self.options.gives_up && self.reach.is_nobody() && counts() {

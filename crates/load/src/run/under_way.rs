@@ -2,7 +2,7 @@
 //! moment before, and some has waited for so long that it has failed.
 
 use super::worker::Worker;
-use crate::client::{Failed, Failure};
+use crate::failure::{Failed, Failure};
 use std::collections::HashMap;
 
 /// What is remembered of a request that nothing was answered to yet.

@@ -7,7 +7,8 @@ use super::lane::{Connection, Got, Lane, step};
 use super::lines;
 use super::sending::{asked, is_redirect};
 use super::under_way::Pending;
-use crate::client::{Asking, Broken, Capture, Failed, Failure, Sent, Unseen};
+use crate::client::{Asking, Broken, Capture, Sent, Unseen};
+use crate::failure::{Failed, Failure};
 use crate::page::cache::Use;
 use crate::page::{Added, CONTENT_BYTES_MAX, Document, Item, Loader, Resource, decoded};
 use crate::plan::Values;
@@ -258,7 +259,9 @@ impl Visit {
                     let is_repeated = u64::from(broken.unseen != Unseen::Unsent);
                     worker.recorder.borrow_mut().window().repeated += is_repeated;
                 }
-                Err(Broken { failure, text, .. }) => return Err(Failed { failure, text }),
+                Err(Broken { kind, text, .. }) => {
+                    return Err(Failed { failure: kind.into(), text });
+                }
             }
         }
         Err(Failed { failure: Failure::Closed, text: String::new() })

@@ -10,7 +10,7 @@ mod wire;
 pub(crate) use pool::{Joined, Pool, Seat};
 
 use super::exchange::{Broken, Unseen};
-use super::{Answer, Asking, Capture, Failure};
+use super::{Answer, Asking, Capture, ErrorKind};
 use bytes::Bytes;
 use h2::client::ResponseFuture;
 use h2::{Reason, RecvStream};
@@ -78,7 +78,7 @@ impl Seat {
     ) -> Result<(Answer, u64), Broken> {
         let Some(translated) = translations.of(asking, self.is_secured()) else {
             let text = "HTTP/2 has no form for this request".to_owned();
-            return Err(Broken::of(Failure::Other, text, false));
+            return Err(Broken::of(ErrorKind::Other, text, false));
         };
         let mut progress = Progress::default();
         let came = self.meter().total();
@@ -103,7 +103,7 @@ impl Seat {
                     self.retire();
                 }
                 let begun = progress.answer.status > 0;
-                let broken = Broken::of(Failure::Timeout, String::new(), begun);
+                let broken = Broken::of(ErrorKind::Timeout, String::new(), begun);
                 Err(Broken { keeps_connection: self.is_open(), ..broken })
             }
         }
@@ -137,13 +137,13 @@ impl Seat {
                 Some(Reason::NO_ERROR) => error.is_go_away(),
                 _ => false,
             };
-        let failure = kind(error, begun);
+        let kind = kind(error, begun);
         if !error.is_reset() {
             self.retire();
         }
-        let is_lost = matches!(failure, Failure::Closed | Failure::Reset) && error.is_io();
+        let is_lost = matches!(kind, ErrorKind::Closed | ErrorKind::Reset) && error.is_io();
         Broken {
-            failure,
+            kind,
             text: error.to_string(),
             unseen: match begun {
                 _ if !progress.is_sent => Unseen::Unsent,
@@ -158,13 +158,13 @@ impl Seat {
 }
 
 /// The kind of an error; `begun` says whether an answer had.
-fn kind(error: &h2::Error, begun: bool) -> Failure {
+fn kind(error: &h2::Error, begun: bool) -> ErrorKind {
     match error.get_io() {
-        Some(io) => Failure::of_exchange(io, begun),
-        None if !error.is_remote() => Failure::Malformed,
-        None if error.is_reset() => Failure::Reset,
-        None if begun => Failure::Truncated,
-        None => Failure::Closed,
+        Some(io) => ErrorKind::of_exchange(io, begun),
+        None if !error.is_remote() => ErrorKind::Malformed,
+        None if error.is_reset() => ErrorKind::Reset,
+        None if begun => ErrorKind::Truncated,
+        None => ErrorKind::Closed,
     }
 }
 

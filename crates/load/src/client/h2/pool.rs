@@ -1,6 +1,6 @@
 //! Which users share a connection. The first of them makes it, the others wait for that.
 
-use super::super::{Failed, Transport};
+use super::super::{Error, Transport};
 use super::wire::{Meter, Wire};
 use super::{HEAD_BYTES_MAX, STREAMS_AT_FIRST, WINDOW_BYTES, kind};
 use bytes::Bytes;
@@ -63,8 +63,8 @@ impl Pool {
         &self,
         route: usize,
         streams: u32,
-        connect: impl AsyncFn() -> Result<Transport, Failed>,
-    ) -> Result<Joined, Failed> {
+        connect: impl AsyncFn() -> Result<Transport, Error>,
+    ) -> Result<Joined, Error> {
         loop {
             if self.without.borrow().contains(&route) {
                 return Ok(Joined::Without);
@@ -82,8 +82,8 @@ impl Pool {
     async fn make(
         &self,
         place: Place,
-        connect: impl AsyncFn() -> Result<Transport, Failed>,
-    ) -> Result<Joined, Failed> {
+        connect: impl AsyncFn() -> Result<Transport, Error>,
+    ) -> Result<Joined, Error> {
         let making = Making(&place.0);
         let transport = connect().await?;
         if transport.is_secured() && !transport.is_http2() {
@@ -145,8 +145,8 @@ async fn open(shared: &Rc<Shared>, transport: Transport) -> Result<SendRequest<B
     Ok(sender)
 }
 
-fn failed(error: &h2::Error) -> Failed {
-    Failed { failure: kind(error, false), text: error.to_string() }
+fn failed(error: &h2::Error) -> Error {
+    Error { kind: kind(error, false), text: error.to_string() }
 }
 
 impl Shared {

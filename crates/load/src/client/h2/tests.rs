@@ -1,6 +1,6 @@
 //! Shares of connections against a server that refuses, resets, falls silent or goes away.
 
-use super::super::{Asking, Failed, Failure, Transport, Unseen};
+use super::super::{Asking, Error, ErrorKind, Transport, Unseen};
 use super::{Joined, Pool, Seat, Translations};
 use bytes::Bytes;
 use h2::Reason;
@@ -42,9 +42,9 @@ impl Server {
         Self { address, connections }
     }
 
-    async fn connect(&self) -> Result<Transport, Failed> {
+    async fn connect(&self) -> Result<Transport, Error> {
         let stream = runtime::dial::connect(self.address, &Dial::default()).await;
-        stream.map(Transport::Plain).map_err(|error| Failed::of_connect(&error))
+        stream.map(Transport::Plain).map_err(|error| Error::of_connect(&error))
     }
 
     async fn join(&self, pool: &Pool, streams: u32) -> Seat {
@@ -68,7 +68,7 @@ fn fine(mut respond: SendResponse<Bytes>) {
 }
 
 /// What a request came to: status and length, or why not.
-async fn ask(seat: &mut Seat, timeout_ms: u64) -> Result<(u16, u64), (Failure, Unseen, bool)> {
+async fn ask(seat: &mut Seat, timeout_ms: u64) -> Result<(u16, u64), (ErrorKind, Unseen, bool)> {
     let bytes = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
     let asking = Asking { bytes, count: 1, entry: 0, asked: Asked::Other };
     let mut timer = Timer::new();
@@ -76,7 +76,7 @@ async fn ask(seat: &mut Seat, timeout_ms: u64) -> Result<(u16, u64), (Failure, U
     let translations = Translations::default();
     let result = seat.exchange(&asking, &translations, &mut timer, None).await;
     let (answer, sent_bytes) =
-        result.map_err(|broken| (broken.failure, broken.unseen, broken.keeps_connection))?;
+        result.map_err(|broken| (broken.kind, broken.unseen, broken.keeps_connection))?;
     assert!(sent_bytes > 0 && answer.wire_bytes > answer.body_bytes, "{answer:?}");
     assert!(answer.first_byte_ns > 0 && answer.end_ns >= answer.first_byte_ns, "{answer:?}");
     Ok((answer.status, answer.body_bytes))
@@ -119,7 +119,7 @@ fn who_waits_for_a_connection_makes_it_when_the_maker_gives_up() {
         let pool = Rc::new(Pool::default());
         let made = pool.clone();
         let maker = thread::spawn(async move {
-            let never = async || std::future::pending::<Result<Transport, Failed>>().await;
+            let never = async || std::future::pending::<Result<Transport, Error>>().await;
             let _ = made.join(0, 2, never).await;
         });
         thread::yield_now().await;
@@ -149,9 +149,9 @@ fn streams_that_are_refused_or_reset_leave_the_connection() {
             _ => fine(respond),
         });
         let mut seat = server.join(&Pool::default(), 1).await;
-        let refused = Err((Failure::Reset, Unseen::Surely, true));
+        let refused = Err((ErrorKind::Reset, Unseen::Surely, true));
         assert_eq!(ask(&mut seat, PATIENT_MS).await, refused);
-        assert_eq!(ask(&mut seat, PATIENT_MS).await, Err((Failure::Reset, Unseen::No, true)));
+        assert_eq!(ask(&mut seat, PATIENT_MS).await, Err((ErrorKind::Reset, Unseen::No, true)));
         assert_eq!(ask(&mut seat, PATIENT_MS).await, Ok((200, 4)));
     });
 }
@@ -179,7 +179,7 @@ fn a_connection_on_which_nothing_comes_any_more_is_given_up() {
         let pool = Pool::default();
         let mut seat = server.join(&pool, 1).await;
         assert_eq!(ask(&mut seat, PATIENT_MS).await, Ok((200, 4)));
-        assert_eq!(ask(&mut seat, 50).await, Err((Failure::Timeout, Unseen::No, false)));
+        assert_eq!(ask(&mut seat, 50).await, Err((ErrorKind::Timeout, Unseen::No, false)));
         assert!(!seat.is_open());
         let mut other = server.join(&pool, 1).await;
         assert_eq!(ask(&mut other, PATIENT_MS).await, Ok((200, 4)));
@@ -209,7 +209,7 @@ fn one_slow_answer_is_no_reason_to_give_a_connection_up() {
                 break result;
             }
         };
-        assert_eq!(result, (Err((Failure::Timeout, Unseen::No, true)), true));
+        assert_eq!(result, (Err((ErrorKind::Timeout, Unseen::No, true)), true));
         assert_eq!(server.connections.get(), 1);
         HELD.take();
     });

@@ -4,7 +4,7 @@ use super::config::Config;
 use super::lines::{Level, Screen, complain, notice};
 use super::urls::Errand;
 use super::visitor::Visitor;
-use crate::client::Failure;
+use crate::failure::Failure;
 use crate::run::{Actor, Script, Trouble};
 use crate::url::{Scheme, Url};
 use std::sync::Arc;

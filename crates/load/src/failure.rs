@@ -1,7 +1,7 @@
-//! What can go wrong with a request, by kinds that people can act on. The division is httperf's,
+//! What went wrong with a request, by kinds that people can act on. The division is httperf's,
 //! refined: whose fault it may be, and in which state of the exchange it came.
 
-use std::io;
+use crate::client::{Error, ErrorKind};
 
 /// A kind of failure. The order is that of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,10 +49,29 @@ pub(crate) struct Failed {
     pub(crate) text: String,
 }
 
-impl Failed {
-    /// Of an error while connecting.
-    pub(crate) fn of_connect(error: &io::Error) -> Self {
-        Self { failure: Failure::of_connect(error), text: error.to_string() }
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self { failure: error.kind.into(), text: error.text }
+    }
+}
+
+impl From<ErrorKind> for Failure {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Refused => Self::Refused,
+            ErrorKind::Unreachable => Self::Unreachable,
+            ErrorKind::ConnectTimeout => Self::ConnectTimeout,
+            ErrorKind::ConnectBroken => Self::ConnectBroken,
+            ErrorKind::Tls => Self::Tls,
+            ErrorKind::NoDescriptor => Self::NoDescriptor,
+            ErrorKind::NoPort => Self::NoPort,
+            ErrorKind::Timeout => Self::Timeout,
+            ErrorKind::Closed => Self::Closed,
+            ErrorKind::Truncated => Self::Truncated,
+            ErrorKind::Reset => Self::Reset,
+            ErrorKind::Malformed => Self::Malformed,
+            ErrorKind::Other => Self::Other,
+        }
     }
 }
 
@@ -128,38 +147,6 @@ impl Failure {
     pub const fn is_of_connect(self) -> bool {
         (self as usize) <= Self::NoPort as usize
     }
-
-    /// Of an error while connecting.
-    pub fn of_connect(error: &io::Error) -> Self {
-        use io::ErrorKind;
-        match error.kind() {
-            ErrorKind::ConnectionRefused => Self::Refused,
-            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Self::ConnectBroken,
-            ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Self::Unreachable,
-            ErrorKind::TimedOut => Self::ConnectTimeout,
-            ErrorKind::AddrNotAvailable | ErrorKind::AddrInUse => Self::NoPort,
-            ErrorKind::InvalidData => Self::Tls,
-            _ => Self::of_descriptors(error).unwrap_or(Self::Other),
-        }
-    }
-
-    /// Of an error on a connection that had been made; `begun` says whether an answer had.
-    pub fn of_exchange(error: &io::Error, begun: bool) -> Self {
-        use io::ErrorKind;
-        match error.kind() {
-            ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Self::Reset,
-            ErrorKind::TimedOut => Self::Timeout,
-            ErrorKind::UnexpectedEof if begun => Self::Truncated,
-            ErrorKind::UnexpectedEof => Self::Closed,
-            ErrorKind::InvalidData => Self::Tls,
-            _ => Self::Other,
-        }
-    }
-
-    fn of_descriptors(error: &io::Error) -> Option<Self> {
-        // EMFILE and ENFILE (errno(3)) have no kind of their own.
-        matches!(error.raw_os_error(), Some(23 | 24)).then_some(Self::NoDescriptor)
-    }
 }
 
 #[cfg(test)]
@@ -171,14 +158,5 @@ mod tests {
         for (place, kind) in Failure::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, place);
         }
-    }
-
-    #[test]
-    fn errors_of_the_system_have_a_kind() {
-        let of = |errno| Failure::of_connect(&io::Error::from_raw_os_error(errno));
-        let rows =
-            [(111, Failure::Refused), (113, Failure::Unreachable), (24, Failure::NoDescriptor)];
-        rows.into_iter().for_each(|(errno, kind)| assert_eq!(of(errno), kind, "{errno}"));
-        assert_eq!(of(99), Failure::NoPort);
     }
 }
