@@ -1,7 +1,7 @@
 //! What went wrong with a request, by kinds that people can act on. The division is httperf's,
 //! refined: whose fault it may be, and in which state of the exchange it came.
 
-use crate::client::{Error, ErrorKind};
+use upstream::{Error, ErrorKind};
 
 /// A kind of failure. The order is that of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

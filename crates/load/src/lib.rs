@@ -12,7 +12,6 @@
 //! `run` joins them, the commands differ in how they make the four and in what they print. Nothing
 //! here may depend on the server: a load generator must not share the faults that it looks for.
 
-mod client;
 pub mod command;
 mod failure;
 pub mod knee;

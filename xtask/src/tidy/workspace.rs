@@ -10,12 +10,13 @@ use std::process::Command;
 const ARROWS: &[(&str, &[&str])] = &[
     ("trivet", &["mpm", "server", "config", "runtime", "load"]),
     // Tools never see the server: a load generator must not share the faults that it looks for.
-    ("load", &["http1", "message", "pattern", "runtime", "scoreboard", "tls"]),
+    ("load", &["http1", "message", "pattern", "runtime", "scoreboard", "tls", "upstream"]),
     ("mpm", &["server", "runtime", "scoreboard", "config"]),
     (
         "server",
         &["config", "runtime", "scoreboard", "expr", "pattern", "fastcgi", "http1", "message"],
     ),
+    ("upstream", &["http1", "runtime", "tls"]),
     ("expr", &["pattern"]),
     ("http1", &["message"]),
     ("fastcgi", &["message"]),

@@ -10,9 +10,9 @@ pub use histogram::Histogram;
 pub use sketch::Sketch;
 pub use window::{First, Pages, PerEntry, Row, Window};
 
-use crate::client::Answer;
 use crate::failure::Failure;
 use std::sync::Arc;
+use upstream::Answer;
 
 /// What is said of one answered request.
 pub(crate) struct Sample {

@@ -3,12 +3,12 @@
 use super::script::{Actor, Ask, Seen, Step, Trouble};
 use super::sending::{Sending, Turn};
 use super::user::User;
-use crate::client::{Answer, Capture};
 use crate::failure::Failed;
 use crate::failure::Failure;
 use http1::Asked;
 use runtime::{clock, timer};
 use std::time::Duration;
+use upstream::{Answer, Capture};
 
 /// After a failure a user waits so long: the others of its thread have their turn, and nobody
 /// knocks without pause at a port that is closed.

@@ -1,11 +1,11 @@
 //! What is written down of one page while it is loaded.
 
-use crate::client::Answer;
 use crate::failure::Failure;
 use crate::page::har::{Step, Waterfall};
 use crate::page::{Kind, Resource};
 use crate::recorder::Window;
 use runtime::clock;
+use upstream::Answer;
 
 /// The books of one page.
 #[derive(Default)]

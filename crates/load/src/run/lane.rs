@@ -2,10 +2,10 @@
 
 use super::lines::Line;
 use super::worker::Worker;
-use crate::client::{Answer, Asking, Broken, Capture};
 use crate::page::Item;
 use crate::page::har::Step;
 use runtime::Timer;
+use upstream::{Answer, Asking, Broken, Capture};
 
 /// A connection that a browser keeps.
 pub(crate) struct Connection {

@@ -1,12 +1,12 @@
 //! The connections of one user: at most one to each server, its own or a share of one.
 
 use super::worker::Worker;
-use crate::client::{Error, ErrorKind, Joined, Link, Seat, Transport};
 use crate::failure::Failed;
 use crate::page::LANES_MAX;
 use runtime::{Timer, clock};
 use std::future::poll_fn;
 use std::task::Poll;
+use upstream::{Error, ErrorKind, Joined, Link, Seat, Transport};
 
 /// A connection to send requests on.
 pub(super) enum Line {

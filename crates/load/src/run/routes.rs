@@ -2,7 +2,6 @@
 
 use super::worker::Worker;
 use super::{Options, Proxy};
-use crate::client::{Route, Security};
 use crate::plan::Plan;
 use crate::url::{Scheme, Url};
 use runtime::Dial;
@@ -11,6 +10,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::rc::Rc;
 use std::sync::Arc;
 use tls::ServerName;
+use upstream::{Route, Security};
 
 /// A host that has no address.
 #[derive(Debug)]

@@ -5,12 +5,12 @@ use super::lines::Line;
 use super::under_way::Pending;
 use super::user::User;
 use super::worker::Worker;
-use crate::client::{Answer, Asking, Broken, Capture, Sent, Unseen};
 use crate::failure::{Failed, Failure};
 use crate::plan::Entry;
 use crate::recorder::Sample;
 use http1::Asked;
 use runtime::{Timer, clock};
+use upstream::{Answer, Asking, Broken, Capture, Sent, Unseen};
 
 /// A request that is due.
 pub(super) struct Turn<'a> {

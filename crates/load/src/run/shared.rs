@@ -2,7 +2,6 @@
 
 use super::reach::Reach;
 use super::{Job, Options};
-use crate::client::{ErrorKind, Route, Transport};
 use crate::failure::Failure;
 use crate::pacer::Pacer;
 use crate::page::har::Waterfall;
@@ -12,6 +11,7 @@ use runtime::clock;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use upstream::{ErrorKind, Route, Transport};
 
 /// Tickets are taken in such lots, so that threads rarely meet at the counter.
 const LOT: u64 = 64;

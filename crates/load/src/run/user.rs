@@ -5,7 +5,6 @@ use super::lines::Lines;
 use super::sending::{Sending, Turn, asked, is_redirect};
 use super::worker::Worker;
 use super::{Hears, REDIRECTS_MAX};
-use crate::client::{Answer, Capture};
 use crate::failure::{Failed, Failure};
 use crate::plan::cookies::{Cookies, Jar};
 use crate::plan::expect::{SEEN_BYTES_MAX, Seen};
@@ -15,6 +14,7 @@ use http1::{AnswerParser, HeadLimits, Progress};
 use runtime::{Timer, clock, thread, timer};
 use std::rc::Rc;
 use std::time::Duration;
+use upstream::{Answer, Capture};
 
 /// A user who could not connect waits before the next attempt: as a rule so long, at most so long.
 const PAUSE_MS: (u64, u64) = (1, 100);

@@ -7,7 +7,6 @@ use super::lane::{Connection, Got, Lane, step};
 use super::lines;
 use super::sending::{asked, is_redirect};
 use super::under_way::Pending;
-use crate::client::{Asking, Broken, Capture, Sent, Unseen};
 use crate::failure::{Failed, Failure};
 use crate::page::cache::Use;
 use crate::page::{Added, CONTENT_BYTES_MAX, Document, Item, Loader, Resource, decoded};
@@ -20,6 +19,7 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
+use upstream::{Asking, Broken, Capture, Sent, Unseen};
 
 /// Icons that a browser remembers; when there are more, all are forgotten.
 const ICONS_MAX: usize = 1000;

@@ -6,7 +6,6 @@ use super::shared::Shared;
 use super::shelf::Shelf;
 use super::under_way::{End, UnderWay};
 use super::user::User;
-use crate::client::{Route, Tools};
 use crate::plan::Cursor;
 use crate::recorder::{Recorder, Window};
 use crate::url::Url;
@@ -19,6 +18,7 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use upstream::{Route, Tools};
 
 /// Books are handed over this often.
 pub(crate) const WINDOW_NS: u64 = 1_000_000_000;

@@ -7,10 +7,10 @@ mod request;
 mod tests;
 mod wire;
 
-pub(crate) use pool::{Joined, Pool, Seat};
+pub use pool::{Joined, Pool, Seat};
 
-use super::exchange::{Broken, Unseen};
-use super::{Answer, Asking, Capture, ErrorKind};
+use crate::exchange::{Broken, Unseen};
+use crate::{Answer, Asking, Capture, ErrorKind};
 use bytes::Bytes;
 use h2::client::ResponseFuture;
 use h2::{Reason, RecvStream};
@@ -34,7 +34,7 @@ const STREAMS_AT_FIRST: usize = 100;
 
 /// For each entry of a plan, the request that was made of it last.
 #[derive(Default)]
-pub(crate) struct Translations(RefCell<Vec<Option<Rc<Translated>>>>);
+pub struct Translations(RefCell<Vec<Option<Rc<Translated>>>>);
 
 impl Translations {
     fn of(&self, asking: &Asking<'_>, is_secured: bool) -> Option<Rc<Translated>> {
@@ -69,7 +69,7 @@ impl Seat {
     ///
     /// # Errors
     /// When there is no complete answer.
-    pub(crate) async fn exchange(
+    pub async fn exchange(
         &mut self,
         asking: &Asking<'_>,
         translations: &Translations,

@@ -1,6 +1,6 @@
 //! The bytes of a connection of HTTP/2, counted on their way.
 
-use super::super::Transport;
+use crate::Transport;
 use runtime::{AsyncRead, AsyncWrite, ReadBuf};
 use std::cell::Cell;
 use std::io;

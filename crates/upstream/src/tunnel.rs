@@ -1,7 +1,7 @@
 //! A tunnel through a proxy: CONNECT (RFC 9110 section 9.3.6), behind which TLS is spoken with the
 //! server itself.
 
-use super::{Error, ErrorKind};
+use crate::{Error, ErrorKind};
 use http1::{AnswerParser, HeadLimits, Progress};
 use runtime::Stream;
 use std::future::poll_fn;

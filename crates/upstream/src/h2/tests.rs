@@ -1,7 +1,7 @@
 //! Shares of connections against a server that refuses, resets, falls silent or goes away.
 
-use super::super::{Asking, Error, ErrorKind, Transport, Unseen};
 use super::{Joined, Pool, Seat, Translations};
+use crate::{Asking, Error, ErrorKind, Transport, Unseen};
 use bytes::Bytes;
 use h2::Reason;
 use h2::server::{Connection, SendResponse};

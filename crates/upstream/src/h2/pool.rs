@@ -1,8 +1,8 @@
 //! Which users share a connection. The first of them makes it, the others wait for that.
 
-use super::super::{Error, Transport};
 use super::wire::{Meter, Wire};
 use super::{HEAD_BYTES_MAX, STREAMS_AT_FIRST, WINDOW_BYTES, kind};
+use crate::{Error, Transport};
 use bytes::Bytes;
 use h2::client::{Builder, SendRequest};
 use runtime::thread;
@@ -13,7 +13,7 @@ use std::task::{Poll, Waker};
 
 /// The connections of HTTP/2 of a thread.
 #[derive(Default)]
-pub(crate) struct Pool {
+pub struct Pool {
     shared: RefCell<Vec<Rc<Shared>>>,
     /// Routes whose servers do not know HTTP/2.
     without: RefCell<Vec<usize>>,
@@ -39,13 +39,13 @@ enum State {
 }
 
 /// A user's share of a connection.
-pub(crate) struct Seat {
+pub struct Seat {
     place: Place,
     sender: SendRequest<Bytes>,
 }
 
 /// What came of looking for a connection.
-pub(crate) enum Joined {
+pub enum Joined {
     /// A share of one; whether it is new.
     Seat(Seat, bool),
     /// The server has chosen HTTP/1.1: a connection for this user alone.
@@ -59,7 +59,7 @@ impl Pool {
     ///
     /// # Errors
     /// Those of `connect`, and what its new connection says to HTTP/2.
-    pub(crate) async fn join(
+    pub async fn join(
         &self,
         route: usize,
         streams: u32,
@@ -216,7 +216,7 @@ impl Seat {
     }
 
     /// Whether the connection takes requests.
-    pub(crate) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         matches!(*self.place.0.state.borrow(), State::Open(_))
     }
 

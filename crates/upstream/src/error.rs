@@ -5,7 +5,7 @@ use std::io;
 
 /// The kind of an error: in which state of an exchange it came, and whose fault it may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ErrorKind {
+pub enum ErrorKind {
     /// Nobody listens at the port.
     Refused,
     /// No route to the address, or a proxy that does not lead on.
@@ -36,21 +36,23 @@ pub(crate) enum ErrorKind {
 
 /// An error of a client, and the words of the system or of the other end about it.
 #[derive(Debug)]
-pub(crate) struct Error {
-    pub(crate) kind: ErrorKind,
-    pub(crate) text: String,
+pub struct Error {
+    /// What a caller decides by.
+    pub kind: ErrorKind,
+    /// What a person is told; may be empty.
+    pub text: String,
 }
 
 impl Error {
     /// An error of the system while connecting.
-    pub(crate) fn of_connect(error: &io::Error) -> Self {
+    pub fn of_connect(error: &io::Error) -> Self {
         Self { kind: ErrorKind::of_connect(error), text: error.to_string() }
     }
 }
 
 impl ErrorKind {
     /// Of an error while connecting.
-    pub(crate) fn of_connect(error: &io::Error) -> Self {
+    pub fn of_connect(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Self::Refused,
             io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Self::ConnectBroken,
@@ -63,7 +65,7 @@ impl ErrorKind {
     }
 
     /// Of an error on a connection that had been made; `begun` says whether an answer had.
-    pub(crate) fn of_exchange(error: &io::Error, begun: bool) -> Self {
+    pub fn of_exchange(error: &io::Error, begun: bool) -> Self {
         match error.kind() {
             io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Self::Reset,
             io::ErrorKind::TimedOut => Self::Timeout,

@@ -1,8 +1,8 @@
 //! One answer of HTTP/1 as it comes in: head, body, end. Bytes go in, whatever way they were
 //! split; nothing is copied that nobody wants to keep.
 
-use super::ErrorKind;
-use super::h2::{Pool, Translations};
+use crate::ErrorKind;
+use crate::h2::{Pool, Translations};
 use http1::{
     AnswerBody, AnswerParser, AnswerTemplate, Asked, BodyDecoder, BodyLength, HeadLimits, Progress,
 };
@@ -21,11 +21,15 @@ const HEAD_LIMITS: HeadLimits =
 const TEMPLATES_MAX: usize = 10_000;
 
 /// What the connections of a thread share, as only one of them has a turn at a time.
-pub(crate) struct Tools {
+pub struct Tools {
+    /// What was read from a connection, until it is looked at.
     pub(crate) scratch: RefCell<Box<[u8]>>,
-    pub(crate) tls: Rc<tls::Buffers>,
-    pub(crate) translations: Translations,
-    pub(crate) pool: Pool,
+    /// What TLS needs while it works.
+    pub tls: Rc<tls::Buffers>,
+    /// Requests as HTTP/2 has them.
+    pub translations: Translations,
+    /// Connections of HTTP/2 that users share.
+    pub pool: Pool,
     parser: RefCell<AnswerParser>,
     /// For each entry of the plan, up to a limit, the head that it was answered with last.
     templates: RefCell<Vec<Option<AnswerTemplate>>>,
@@ -33,7 +37,7 @@ pub(crate) struct Tools {
 
 impl Tools {
     /// For a plan of so many entries.
-    pub(crate) fn new(entries: usize) -> Self {
+    pub fn new(entries: usize) -> Self {
         let mut templates = Vec::new();
         templates.resize_with(entries.min(TEMPLATES_MAX), || None);
         Self {
@@ -49,26 +53,32 @@ impl Tools {
 
 /// What came of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) head_bytes: u64,
+pub struct Answer {
+    /// The status of the final answer.
+    pub status: u16,
+    /// The length of its head.
+    pub head_bytes: u64,
     /// Bytes of the content, without the framing of the chunked coding.
-    pub(crate) body_bytes: u64,
+    pub body_bytes: u64,
     /// All bytes that came, interim answers and framing included.
-    pub(crate) wire_bytes: u64,
-    pub(crate) first_byte_ns: u64,
-    pub(crate) end_ns: u64,
+    pub wire_bytes: u64,
+    /// When its first byte came, on the monotonic clock; 0 if none has.
+    pub first_byte_ns: u64,
+    /// When its last byte came.
+    pub end_ns: u64,
     /// Whether the connection may be used again.
-    pub(crate) keeps_alive: bool,
+    pub keeps_alive: bool,
 }
 
 /// What is kept of an answer for somebody who looks at it.
 #[derive(Debug, Default)]
-pub(crate) struct Capture {
-    pub(crate) head: Vec<u8>,
-    pub(crate) body: Vec<u8>,
+pub struct Capture {
+    /// The head of the final answer, as HTTP/1 has it.
+    pub head: Vec<u8>,
+    /// The beginning of the content.
+    pub body: Vec<u8>,
     /// Content beyond this is counted and not kept.
-    pub(crate) body_limit: usize,
+    pub body_limit: usize,
 }
 
 impl Capture {

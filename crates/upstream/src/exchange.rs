@@ -1,7 +1,7 @@
 //! Requests and their answers on one connection of HTTP/1.
 
-use super::answer::{Fed, Frame, Reader};
-use super::{Answer, Capture, ErrorKind, Tools, Transport};
+use crate::answer::{Fed, Frame, Reader};
+use crate::{Answer, Capture, ErrorKind, Tools, Transport};
 use http1::Asked;
 use runtime::{Timer, clock};
 use std::future::poll_fn;
@@ -12,18 +12,19 @@ use std::task::{Context, Poll, ready};
 const DISCARD_MIN_BYTES: u64 = 64 * 1024;
 
 /// What is asked: one request, or several that are sent at once.
-pub(crate) struct Asking<'a> {
+pub struct Asking<'a> {
     /// All bytes of all of them.
-    pub(crate) bytes: &'a [u8],
+    pub bytes: &'a [u8],
     /// How many there are.
-    pub(crate) count: u32,
+    pub count: u32,
     /// Which entry of the plan they are.
-    pub(crate) entry: usize,
-    pub(crate) asked: Asked,
+    pub entry: usize,
+    /// What their method says about the answer's body.
+    pub asked: Asked,
 }
 
 /// A connection of HTTP/1.
-pub(crate) struct Link {
+pub struct Link {
     transport: Transport,
     reader: Reader,
     /// The server has said that it does nothing more here.
@@ -31,20 +32,22 @@ pub(crate) struct Link {
 }
 
 /// What a failed exchange came to.
-pub(crate) struct Broken {
-    pub(crate) kind: ErrorKind,
+pub struct Broken {
+    /// What a caller decides by.
+    pub kind: ErrorKind,
     /// What the other end says, where it says something.
-    pub(crate) text: String,
-    pub(crate) unseen: Unseen,
+    pub text: String,
+    /// Whether the server has looked at the request.
+    pub unseen: Unseen,
     /// Whether the connection is of use still: where streams share one.
-    pub(crate) keeps_connection: bool,
+    pub keeps_connection: bool,
     /// What there is of the answer.
-    pub(crate) part: Answer,
+    pub part: Answer,
 }
 
 /// Whether a request that failed has been looked at by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unseen {
+pub enum Unseen {
     /// It may have been.
     No,
     /// The server closed the connection without a word: if that idled, it has not.
@@ -65,7 +68,7 @@ impl Broken {
     }
 
     /// Whether the requests that have no answer may be sent once more (RFC 9110 section 9.2.2).
-    pub(crate) const fn may_repeat(&self, sent: &Sent) -> bool {
+    pub const fn may_repeat(&self, sent: &Sent) -> bool {
         match self.unseen {
             Unseen::No => false,
             // RFC 9112 section 9.3.2: the server may have been at work on what came next.
@@ -77,24 +80,25 @@ impl Broken {
 }
 
 /// What went before a failure.
-pub(crate) struct Sent {
+pub struct Sent {
     /// The connection was made for these requests.
-    pub(crate) is_new_connection: bool,
+    pub is_new_connection: bool,
     /// Answers to requests that were sent at once with those that have none.
-    pub(crate) answers: u32,
+    pub answers: u32,
     /// Done twice is as good as once (RFC 9110 section 9.2.2).
-    pub(crate) is_idempotent: bool,
+    pub is_idempotent: bool,
 }
 
 impl Sent {
     /// Of a request that was sent alone.
-    pub(crate) const fn alone(is_new_connection: bool) -> Self {
+    pub const fn alone(is_new_connection: bool) -> Self {
         Self { is_new_connection, answers: 0, is_idempotent: true }
     }
 }
 
 impl Link {
-    pub(crate) fn new(transport: Transport) -> Self {
+    /// A connection on which nothing has been sent yet.
+    pub fn new(transport: Transport) -> Self {
         Self { transport, reader: Reader::default(), is_closing: false }
     }
 
@@ -103,7 +107,7 @@ impl Link {
     ///
     /// # Errors
     /// When an answer is missing; the connection is of no use then.
-    pub(crate) async fn exchange(
+    pub async fn exchange(
         &mut self,
         asking: &Asking<'_>,
         tools: &Tools,

@@ -1,6 +1,6 @@
 //! Streams of bytes to a server.
 
-use super::{Error, ErrorKind, race, tunnel};
+use crate::{Error, ErrorKind, race, tunnel};
 use runtime::{AsyncWrite, Dial, Stream};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -13,26 +13,29 @@ use tls::{Buffers, Connector, Refused, Secured, ServerName};
 
 /// Where a connection leads and how it is made: what resolving a URL once came to.
 #[derive(Clone, Debug)]
-pub(crate) struct Route {
+pub struct Route {
     /// The addresses of the host, in the resolver's order.
-    pub(crate) addresses: Vec<SocketAddr>,
+    pub addresses: Vec<SocketAddr>,
     /// The one of them that answered last: `localhost` has two, and a server on only one of them.
     /// It is tried first.
-    pub(crate) preferred: Arc<AtomicUsize>,
+    pub preferred: Arc<AtomicUsize>,
     /// Addresses of this machine to come from, in turn.
-    pub(crate) from: Vec<IpAddr>,
-    pub(crate) dial: Dial,
+    pub from: Vec<IpAddr>,
+    /// Options of the sockets.
+    pub dial: Dial,
     /// What is said to a proxy that these addresses are of, so that it leads on to the server.
-    pub(crate) tunnel: Option<Arc<[u8]>>,
+    pub tunnel: Option<Arc<[u8]>>,
     /// For https.
-    pub(crate) security: Option<Security>,
+    pub security: Option<Security>,
 }
 
 /// How connections are secured, and with whom.
 #[derive(Clone, Debug)]
-pub(crate) struct Security {
-    pub(crate) connector: Connector,
-    pub(crate) name: ServerName<'static>,
+pub struct Security {
+    /// Versions, protocols and trust.
+    pub connector: Connector,
+    /// Whom the certificate has to be for.
+    pub name: ServerName<'static>,
 }
 
 impl Route {
@@ -41,11 +44,7 @@ impl Route {
     ///
     /// # Errors
     /// What went wrong with the last of them.
-    pub(crate) async fn connect(
-        &self,
-        turn: usize,
-        buffers: &Rc<Buffers>,
-    ) -> Result<Transport, Error> {
+    pub async fn connect(&self, turn: usize, buffers: &Rc<Buffers>) -> Result<Transport, Error> {
         let mut stream = self.dial(turn).await.map_err(|error| Error::of_connect(&error))?;
         if let Some(request) = &self.tunnel {
             tunnel::open(&mut stream, request).await?;
@@ -93,13 +92,15 @@ fn unsecured(error: &io::Error) -> Error {
 }
 
 /// A connection, secured or not.
-pub(crate) enum Transport {
+pub enum Transport {
+    /// Bytes as they are.
     Plain(Stream),
+    /// TLS.
     Secured(Box<Tls>),
 }
 
 /// A secured connection, and why it is none any more.
-pub(crate) struct Tls {
+pub struct Tls {
     secured: Secured,
     reason: Option<String>,
 }
@@ -116,19 +117,20 @@ impl Tls {
 
 impl Transport {
     /// What was agreed on, if it is secured.
-    pub(crate) fn agreed(&self) -> Option<tls::Agreed> {
+    pub fn agreed(&self) -> Option<tls::Agreed> {
         match self {
             Self::Plain(_) => None,
             Self::Secured(tls) => Some(tls.secured.agreed()),
         }
     }
 
-    pub(crate) const fn is_secured(&self) -> bool {
+    /// Whether it is TLS.
+    pub const fn is_secured(&self) -> bool {
         matches!(self, Self::Secured(_))
     }
 
     /// Whether the server chose HTTP/2 (RFC 9113 section 3.2).
-    pub(crate) fn is_http2(&self) -> bool {
+    pub fn is_http2(&self) -> bool {
         match self {
             Self::Plain(_) => false,
             Self::Secured(tls) => tls.secured.protocol() == Some(b"h2"),
@@ -136,14 +138,15 @@ impl Transport {
     }
 
     /// What the other end has said against TLS on this connection.
-    pub(crate) fn reason(&self) -> Option<String> {
+    pub fn reason(&self) -> Option<String> {
         match self {
             Self::Plain(_) => None,
             Self::Secured(tls) => tls.reason.clone(),
         }
     }
 
-    pub(crate) fn poll_read(
+    /// Read what is there into `buffer`; ready with 0 at the end of the stream.
+    pub fn poll_read(
         &mut self,
         context: &mut Context<'_>,
         buffer: &mut [u8],
@@ -159,7 +162,7 @@ impl Transport {
 
     /// Let bytes vanish that nobody looks at, at most as many as `buffer` has room for. Its
     /// contents are lost.
-    pub(crate) fn poll_discard(
+    pub fn poll_discard(
         &mut self,
         context: &mut Context<'_>,
         buffer: &mut [u8],
@@ -171,7 +174,7 @@ impl Transport {
     }
 
     /// Send what the connection takes now.
-    pub(crate) fn poll_send(
+    pub fn poll_send(
         &mut self,
         context: &mut Context<'_>,
         bytes: &[u8],
@@ -190,7 +193,7 @@ impl Transport {
     }
 
     /// Ready when nothing is left here of what was sent.
-    pub(crate) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Plain(_) => Poll::Ready(Ok(())),
             Self::Secured(tls) => tls.secured.poll_flush(context),
@@ -198,7 +201,7 @@ impl Transport {
     }
 
     /// Says that nothing follows.
-    pub(crate) fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
             Self::Secured(tls) => Pin::new(&mut tls.secured).poll_shutdown(context),
