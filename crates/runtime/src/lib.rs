@@ -28,6 +28,6 @@ pub use net::door::{self, Came, Door};
 pub use net::{Listener, Stream, backlog, hostname};
 pub use process::channel::{self, Channel};
 pub use process::manager::{self, Manager};
-pub use process::{cpu_time, daemon, signals};
+pub use process::{cpu_time, daemon, descriptors, signals};
 pub use sys::{Placed, placed};
 pub use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};

@@ -3,7 +3,7 @@
 use crate::access_log;
 use crate::accounting::{Account, Asked, Meter};
 use crate::cache::{self, Cache};
-use crate::descriptors::{Descriptors, Held};
+use crate::descriptors::Descriptors;
 use crate::failure::{Details, Failure};
 use crate::going_on::GoingOn;
 use crate::log::errors::{Message, OnConnection, OnRequest};
@@ -14,7 +14,6 @@ use crate::lookup::Lookup;
 use crate::modules::auth_text::Texts;
 use crate::modules::log_config::TimeCache;
 use crate::plan::Plans;
-use crate::pool::{Pool, Watch};
 use crate::question::{self, Known};
 use crate::representation::http_date;
 use crate::server::Server;
@@ -25,6 +24,7 @@ use crate::site::locate::Merged;
 use crate::slots::Slots;
 use http1::HeadParser;
 use runtime::backend::Address;
+use runtime::descriptors::HeldDescriptors;
 use runtime::{clock, process};
 use scoreboard::{AccountRow, Board, OTHER_ACCOUNT, Pressure, ProcessRow, RowState, Writers};
 use std::borrow::Cow;
@@ -37,6 +37,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
+use upstream::fastcgi::{Pool, Watch};
 
 /// Bytes taken from a socket in one read. Larger heads are put together from several.
 pub(crate) const READ_BYTES: usize = 16 * 1024;
@@ -179,7 +180,7 @@ impl Context {
             coders: crate::modules::filter::recode::Budget::default(),
             setenvif: RefCell::default(),
             unique_ids: RefCell::new(crate::modules::unique_id::Source::new()),
-            pools: Watch::new(server.clone()),
+            pools: Watch::new(server.pools.clone(), server.held.clone()),
             plans: RefCell::default(),
             going_on: GoingOn::default(),
             date: RefCell::new((0, String::new())),
@@ -363,14 +364,19 @@ impl Context {
     /// Connections of this process, and files that it holds for them.
     fn in_use(&self) -> (u64, u64) {
         let connections = self.process_row().map_or(0, ProcessRow::connections);
-        (u64::from(connections), self.server.files.held())
+        (u64::from(connections), self.server.held.get())
     }
 
     /// Count a file for a response; `None` if it must be closed so that others are accepted.
-    pub(crate) fn hold_file(&self) -> Option<Held> {
+    pub(crate) fn hold_file(&self) -> Option<HeldDescriptors> {
         let (connections, held) = self.in_use();
         let has_room = self.descriptors.takes_file(connections, held);
-        has_room.then(|| Held::new(self.server.clone()))
+        has_room.then(|| self.hold_descriptors(1))
+    }
+
+    /// Stands for so many descriptors that a response needs.
+    pub(crate) fn hold_descriptors(&self, count: u64) -> HeldDescriptors {
+        self.server.held.hold(count)
     }
 
     /// Descriptors bound connections; a number for AsyncRequestWorkerFactor bounds them as in

@@ -2,10 +2,7 @@
 //! folders and sockets are open, less the files that are held for responses at the moment. Who
 //! opens and closes them is not known here.
 
-use crate::server::Server;
 use runtime::process;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Kept free for what is open for a moment only: files that are looked at, sockets of logs, what is
 /// accepted before its response holds a file. Of a low limit it is a quarter at most.
@@ -49,36 +46,6 @@ impl Descriptors {
     /// files than there is room for; what they leave is for whoever accepts.
     pub(crate) fn takes_file(self, connections: u64, held: u64) -> bool {
         connections + held < self.all.saturating_add(self.spare / 2)
-    }
-}
-
-/// Files of this process that are held for responses, by all its threads.
-#[derive(Debug, Default)]
-pub(crate) struct Files(AtomicU64);
-
-impl Files {
-    pub(crate) fn held(&self) -> u64 {
-        self.0.load(Relaxed)
-    }
-}
-
-/// Stands for one of them, or for several descriptors.
-pub(crate) struct Held(Arc<Server>, u64);
-
-impl Held {
-    pub(crate) fn new(server: Arc<Server>) -> Self {
-        Self::several(server, 1)
-    }
-
-    pub(crate) fn several(server: Arc<Server>, count: u64) -> Self {
-        server.files.0.fetch_add(count, Relaxed);
-        Self(server, count)
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.0.files.0.fetch_sub(self.1, Relaxed);
     }
 }
 

@@ -43,7 +43,6 @@ mod own_url;
 mod pace;
 mod phase;
 mod plan;
-mod pool;
 mod proxy_protocol;
 mod question;
 pub mod reference;

@@ -1,7 +1,6 @@
 //! An open file with all that a response says about it.
 
 use crate::content_digest;
-use crate::descriptors::Held;
 use crate::lookup::{Entry, Lookup};
 use crate::modules::core::FileEtag;
 use crate::modules::{mime, negotiation};
@@ -10,6 +9,7 @@ use crate::resolve::{self, LinkPolicy, Policies, Root};
 use crate::response::Field;
 use crate::site::settings::Settings;
 use message::etag;
+use runtime::descriptors::HeldDescriptors;
 use runtime::file::{Errno, Status};
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -31,7 +31,7 @@ pub(crate) struct Representation {
     pub(crate) content_md5: Option<Vec<u8>>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) origin: Origin,
-    _held: Held,
+    _held: HeldDescriptors,
 }
 
 /// Where the file was found, to look again.

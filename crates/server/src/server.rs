@@ -2,7 +2,7 @@
 
 use crate::accounting::Accounts;
 use crate::defaults::{self, Serve};
-use crate::descriptors::{Descriptors, Files};
+use crate::descriptors::Descriptors;
 use crate::identity;
 use crate::log::errors::Message;
 use crate::log::level::Level;
@@ -10,7 +10,6 @@ use crate::log::program::Program;
 use crate::log::recurring::Recurring;
 use crate::modules;
 use crate::mpm_settings::{MpmKind, MpmSettings, Occasion};
-use crate::pool::Pools;
 use crate::script::room::Usage;
 use crate::site::Site;
 use crate::site::builder::Builder;
@@ -18,19 +17,22 @@ use crate::site::world::{self, System};
 use config::index::Found;
 use config::{Diagnostic, Index, Node, Severity, Source, Start, Tree};
 use runtime::clock;
+use runtime::descriptors::DescriptorCount;
 use runtime::process::User;
 use runtime::programs::Orders;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use upstream::fastcgi::Pools;
 
 /// A compiled configuration with everything it names opened.
 pub struct Server {
     pub(crate) site: Site,
-    pub(crate) files: Files,
+    /// What requests have open, by all threads of this process.
+    pub(crate) held: DescriptorCount,
     pub(crate) accounts: Accounts,
-    pub(crate) pools: Pools,
+    pub(crate) pools: Arc<Pools>,
     pub(crate) spools: Usage,
     pub(crate) recurring: Recurring,
     descriptors: OnceLock<Descriptors>,
@@ -45,9 +47,9 @@ impl Server {
     pub(crate) fn open(builder: &Builder, index: Arc<Index<Builder>>) -> Result<Self, String> {
         Ok(Self {
             site: Site::open(builder, index)?,
-            files: Files::default(),
+            held: DescriptorCount::default(),
             accounts: Accounts::default(),
-            pools: Pools::default(),
+            pools: Arc::default(),
             spools: Usage::default(),
             recurring: Recurring::default(),
             descriptors: OnceLock::new(),

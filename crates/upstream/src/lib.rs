@@ -8,6 +8,7 @@
 mod answer;
 mod error;
 mod exchange;
+pub mod fastcgi;
 mod h2;
 mod race;
 mod transport;

@@ -3,6 +3,7 @@
 pub mod channel;
 pub mod cpu_time;
 pub mod daemon;
+pub mod descriptors;
 pub mod manager;
 pub mod signals;
 

@@ -2,8 +2,8 @@
 //! all processes together in one folder. What goes where is not decided here.
 
 use crate::context::Context;
-use crate::descriptors;
 use crate::{Machine, server::Server};
+use runtime::descriptors::HeldDescriptors;
 use runtime::{clock, file};
 use scoreboard::Board;
 use std::fs::File;
@@ -101,7 +101,7 @@ pub(crate) struct Claim {
     process: usize,
     memory_bytes: u64,
     file_bytes: u64,
-    descriptor: Option<descriptors::Held>,
+    descriptor: Option<HeldDescriptors>,
 }
 
 impl Claim {

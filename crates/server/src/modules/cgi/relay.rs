@@ -5,12 +5,12 @@
 
 use super::log::Log;
 use crate::accounting::Waits;
-use crate::descriptors::Held;
 use crate::going_on::GoingOn;
 use crate::response::Source;
 use crate::script::body::{Body, BodyFault};
 use fastcgi::{Complete, ScriptFault, ScriptHead, ScriptHeadParser};
 use message::Refusal;
+use runtime::descriptors::HeldDescriptors;
 use runtime::programs::{Program, Stream};
 use runtime::{Timer, clock};
 use scoreboard::Cause;
@@ -54,7 +54,7 @@ pub(super) struct Talk {
     pub(super) has_log: bool,
     pub(super) kept_bytes: usize,
     /// Its pipes and its control socket.
-    pub(super) _descriptors: Held,
+    pub(super) _descriptors: HeldDescriptors,
 }
 
 /// The script.

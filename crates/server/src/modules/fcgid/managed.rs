@@ -1,9 +1,9 @@
 //! A process that has a request: the relay of its answer, and what is said about it in the end.
 
-use crate::descriptors::Held;
 use crate::modules::proxy_fcgi::relay::{Fault, Relay};
 use crate::response::Source;
 use fastcgi::ScriptHead;
+use runtime::descriptors::HeldDescriptors;
 use runtime::programs::{Tenant, Word};
 use std::io;
 use std::task::{self, Poll};
@@ -14,11 +14,11 @@ pub(super) struct Managed {
     tenant: Option<Tenant>,
     /// The process is not to be trusted with another request.
     is_suspect: bool,
-    _descriptors: Held,
+    _descriptors: HeldDescriptors,
 }
 
 impl Managed {
-    pub(super) fn new(relay: Relay, tenant: Tenant, descriptors: Held) -> Self {
+    pub(super) fn new(relay: Relay, tenant: Tenant, descriptors: HeldDescriptors) -> Self {
         let (relay, tenant) = (Some(relay), Some(tenant));
         Self { relay, tenant, is_suspect: false, _descriptors: descriptors }
     }

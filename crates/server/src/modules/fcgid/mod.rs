@@ -16,7 +16,6 @@ pub(crate) use settings::{HOST_SETTINGS, SETTINGS, ServerSettings};
 pub use settings::{Scores, Terms};
 
 use crate::accounting::Waits;
-use crate::descriptors::Held;
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::level::Level;
@@ -87,7 +86,7 @@ pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         attempts -= 1;
         let mut waits = Waits::new(lookup.request.spent.clone());
         waits.now_for(Some(Cause::BackendConnect));
-        let descriptors = Held::several(lookup.context.server(), DESCRIPTORS);
+        let descriptors = lookup.context.hold_descriptors(DESCRIPTORS);
         let leased = lease(lookup, &wanted, &terms).await;
         let (tenant, backend) =
             leased.map_err(|why| no_process(lookup, wrapper.as_deref(), &wanted, why))?;

@@ -2,11 +2,11 @@
 //! patience while it is restarted.
 
 use super::relay::{Fault, Talk};
-use crate::pool::Pool;
 use runtime::Backend;
 use runtime::backend::Address;
 use std::io;
 use std::time::Duration;
+use upstream::fastcgi::Pool;
 
 /// An application that is restarted is away for a moment: for so long from the beginning of its
 /// absence it is waited for, with such pauses, and whoever comes later is told at once.

@@ -1,12 +1,12 @@
 //! Why an application has not answered, or not to the end. What the client and the log are told of
 //! it is in `answer.rs`.
 
-use crate::pool::Full;
 use crate::script::body::BodyFault;
 use fastcgi::ScriptFault;
 use fastcgi::record::ProtocolStatus;
 use message::{Refusal, Status};
 use std::io;
+use upstream::fastcgi::Full;
 
 /// Why there is no answer.
 #[derive(Debug)]

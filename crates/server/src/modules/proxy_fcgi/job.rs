@@ -13,7 +13,6 @@ use crate::modules::filter::input::Unpacker;
 use crate::modules::proxy;
 use crate::modules::proxy::Worker;
 use crate::phase::Stop;
-use crate::pool::{Lease, Options};
 use crate::response::Response;
 use crate::script::body::Body;
 use crate::script::environment::{environment, tell_body_length};
@@ -26,6 +25,7 @@ use runtime::clock;
 use runtime::file::Errno;
 use scoreboard::Cause;
 use std::sync::Arc;
+use upstream::fastcgi::{Lease, Options};
 
 /// The request.
 #[derive(Clone, Debug)]

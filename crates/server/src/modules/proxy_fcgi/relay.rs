@@ -6,7 +6,6 @@ use super::connect::connect;
 pub(crate) use super::fault::Fault;
 use super::tries::Listener;
 use crate::accounting::Waits;
-use crate::pool::Lease;
 use crate::response::Source;
 use crate::script::body::Body;
 use fastcgi::record::{EndRequest, HEADER_BYTES, ProtocolStatus};
@@ -18,6 +17,7 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
 use std::task::{self, Poll, ready};
+use upstream::fastcgi::Lease;
 
 /// Bytes that are read of an answer at a time.
 const READ_BYTES: usize = 32 * 1024;

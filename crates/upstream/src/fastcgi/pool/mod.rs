@@ -12,15 +12,15 @@ mod lease;
 mod share;
 mod watch;
 
-pub(crate) use lease::{Full, Lease};
-pub(crate) use watch::Watch;
+pub use lease::{Full, Lease};
+pub use watch::Watch;
 
-use crate::descriptors::Held;
 use fpm::FpmPool;
 use fresh::{Epoch, Fresh};
 use runtime::backend::{Address, Kept};
 use runtime::backlog::{Backlog, Queue};
 use runtime::clock;
+use runtime::descriptors::HeldDescriptors;
 use scoreboard::{Board, POOLS, PoolSums, PoolView};
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -45,13 +45,13 @@ const KNOWN_MS: u64 = 60_000;
 
 /// What the configuration says of an application (worker parameters of mod_proxy).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Options {
+pub struct Options {
     /// `max`: its children, or what it may have of them.
-    pub(crate) children: Option<u32>,
+    pub children: Option<u32>,
     /// `ttl`, in milliseconds.
-    pub(crate) idle_ms: Option<u64>,
+    pub idle_ms: Option<u64>,
     /// `disablereuse`.
-    pub(crate) keeps_none: bool,
+    pub keeps_none: bool,
 }
 
 /// Applications that a process remembers. Names lead to other addresses from time to time; those
@@ -60,7 +60,7 @@ const POOLS_MAX: usize = 256;
 
 /// The applications of this process.
 #[derive(Debug, Default)]
-pub(crate) struct Pools {
+pub struct Pools {
     all: Mutex<Vec<Used>>,
 }
 
@@ -75,7 +75,7 @@ impl Pools {
     /// The pool of the application that listens there. `process` is the own place on the board.
     /// One for which there is no row goes by what this process has; beyond those that it remembers
     /// each request has a connection of its own.
-    pub(crate) fn of(&self, address: &Address, board: &Arc<Board>, process: usize) -> Arc<Pool> {
+    pub fn of(&self, address: &Address, board: &Arc<Board>, process: usize) -> Arc<Pool> {
         self.at(clock::monotonic_ms(), address, board, process)
     }
 
@@ -100,7 +100,7 @@ impl Pools {
 
     /// Give up what is not to be kept, and let those have a connection whose turn it is. Says
     /// whether there is more to look after.
-    pub(crate) fn tend(&self) -> bool {
+    pub fn tend(&self) -> bool {
         let all = lock(&self.all);
         let now_ms = clock::monotonic_ms();
         all.iter().filter(|used| used.pool.tend(now_ms)).count() > 0
@@ -127,7 +127,7 @@ fn give_up(all: &mut Vec<Used>, has_row: bool, before_ms: u64) -> Option<Arc<Poo
 }
 
 /// What a process has to do with one application.
-pub(crate) struct Pool {
+pub struct Pool {
     address: Address,
     key: u32,
     board: Arc<Board>,
@@ -192,7 +192,7 @@ enum Granted {
 struct Idle {
     kept: Kept,
     since_ms: u64,
-    _held: Option<Held>,
+    _held: Option<HeldDescriptors>,
 }
 
 struct Waiter {
@@ -302,7 +302,7 @@ impl Pool {
 
     /// A child has gone on with its work after its answer, and a request has waited for it: for
     /// some time each request has a connection of its own.
-    pub(crate) fn is_working_on(&self) {
+    pub fn is_working_on(&self) {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.state);
         state.expect_working_on(now_ms);
@@ -311,14 +311,14 @@ impl Pool {
     }
 
     /// Nobody listens there: for how long that has been so.
-    pub(crate) fn absent_ms(&self) -> u64 {
+    pub fn absent_ms(&self) -> u64 {
         let now_ms = clock::monotonic_ms();
         now_ms.saturating_sub(*lock(&self.state).absent_since_ms.get_or_insert(now_ms))
     }
 
     /// Why somebody who has waited for so long may have waited in vain: everybody at work there has
     /// something to do.
-    pub(crate) fn crowd(&self, waited_ms: u64) -> Option<String> {
+    pub fn crowd(&self, waited_ms: u64) -> Option<String> {
         self.crowd_of(waited_ms, false)
     }
 

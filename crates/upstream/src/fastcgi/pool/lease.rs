@@ -3,9 +3,9 @@
 
 use super::fresh::Epoch;
 use super::{Granted, Idle, KNOWN_MS, Known, Options, Pool, Waiter, Watch, fpm, lock};
-use crate::descriptors::Held;
 use runtime::backend::Kept;
 use runtime::backlog::Backlog;
+use runtime::descriptors::HeldDescriptors;
 use runtime::{Backend, clock};
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use std::task::{self, Poll};
 
 /// The right of one request to one connection. It ends with this value, which the connection may
 /// outlive.
-pub(crate) struct Lease {
+pub struct Lease {
     pool: Arc<Pool>,
     watch: Watch,
     /// Its descriptor counts as that of a file does: fewer clients are let in.
-    held: Option<Held>,
+    held: Option<HeldDescriptors>,
     kept: Option<Kept>,
     /// When the connection was made, while nothing has come on it.
     fresh: Option<Epoch>,
@@ -25,11 +25,11 @@ pub(crate) struct Lease {
 
 /// Nobody gave up a connection in time.
 #[derive(Debug)]
-pub(crate) struct Full {
+pub struct Full {
     /// For so long it was waited.
-    pub(crate) waited_ms: u64,
+    pub waited_ms: u64,
     /// What the others do meanwhile, if that is known.
-    pub(crate) crowd: Option<String>,
+    pub crowd: Option<String>,
 }
 
 impl Lease {
@@ -37,7 +37,7 @@ impl Lease {
     ///
     /// # Errors
     /// When it is not within `limit_ms`.
-    pub(crate) async fn of(
+    pub async fn of(
         pool: &Arc<Pool>,
         watch: &Watch,
         options: Options,
@@ -66,17 +66,17 @@ impl Lease {
     }
 
     /// The pool that it is of.
-    pub(crate) fn pool(&self) -> &Arc<Pool> {
+    pub fn pool(&self) -> &Arc<Pool> {
         &self.pool
     }
 
     /// The connection that was kept, if there is one and it still is one.
-    pub(crate) fn kept(&mut self) -> Option<Backend> {
+    pub fn kept(&mut self) -> Option<Backend> {
         self.kept.take().and_then(|kept| kept.wake().ok())
     }
 
     /// A new connection is used: find out who is at its other end, unless that is known.
-    pub(crate) fn connected(&mut self, backend: &Backend) {
+    pub fn connected(&mut self, backend: &Backend) {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.pool.state);
         state.absent_since_ms = None;
@@ -102,7 +102,7 @@ impl Lease {
     }
 
     /// Something has come: the connection was accepted.
-    pub(crate) fn heard(&mut self) {
+    pub fn heard(&mut self) {
         let Some(made) = self.fresh.take() else { return };
         let mut state = lock(&self.pool.state);
         state.fresh.remove(made);
@@ -113,7 +113,7 @@ impl Lease {
     }
 
     /// The request has ended as it should have: another one may have the connection.
-    pub(crate) fn give_back(mut self, backend: Backend) {
+    pub fn give_back(mut self, backend: Backend) {
         self.heard();
         if !self.pool.takes_back() {
             return;
@@ -180,7 +180,7 @@ impl Pool {
 
     /// Take the connection of a request that has ended, which still counts: for whoever waits, or
     /// for later. Says whether it is kept for later.
-    fn take_back(&self, kept: Kept, held: Option<Held>) -> bool {
+    fn take_back(&self, kept: Kept, held: Option<HeldDescriptors>) -> bool {
         let now_ms = clock::monotonic_ms();
         let mut state = lock(&self.state);
         let state = &mut *state;
