@@ -15,14 +15,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::task::{Context, Poll, ready};
 use std::thread::ThreadId;
-use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::TcpStream;
-
-/// How long to wait until a full listen queue is asked again, at first and at most. The kernel
-/// tells nobody when a place in the queue of a socket in the file system becomes free.
-const QUEUE_REST: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
 
 /// Where a backend listens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -51,28 +46,17 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// Connect. This waits while the listen queue of the backend is full, for as long as the caller
-    /// lets it.
+    /// Connect.
     ///
     /// # Errors
     /// What the kernel says: nobody listens, there is no such socket, or it may not be used.
+    /// `WouldBlock` is a socket in the file system whose listen queue is full (connect(2)); the
+    /// kernel tells nobody when a place in it becomes free.
     pub async fn connect(address: &Address) -> io::Result<Self> {
-        let mut rest = QUEUE_REST[0];
-        loop {
-            let connected = match address {
-                Address::Unix(path) => connect_local(path),
-                Address::Tcp(address) => connect_port(*address).await,
-            };
-            match connected {
-                Ok(socket) => return Self::connected(socket),
-                // connect(2): the queue is full.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    crate::executor::timer::sleep(rest).await;
-                    rest = (rest * 2).min(QUEUE_REST[1]);
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        Self::connected(match address {
+            Address::Unix(path) => connect_local(path)?,
+            Address::Tcp(address) => connect_port(*address).await?,
+        })
     }
 
     /// A connection that was made already: a socket that never waits.

@@ -371,12 +371,7 @@ impl Context {
     pub(crate) fn hold_file(&self) -> Option<HeldDescriptors> {
         let (connections, held) = self.in_use();
         let has_room = self.descriptors.takes_file(connections, held);
-        has_room.then(|| self.hold_descriptors(1))
-    }
-
-    /// Stands for so many descriptors that a response needs.
-    pub(crate) fn hold_descriptors(&self, count: u64) -> HeldDescriptors {
-        self.server.held.hold(count)
+        has_room.then(|| self.server.held.hold(1))
     }
 
     /// Descriptors bound connections; a number for AsyncRequestWorkerFactor bounds them as in

@@ -2,8 +2,11 @@
 //!
 //! A [`Route`] says where a connection leads and how it is made, a [`Transport`] carries its bytes,
 //! and a [`Link`] (HTTP/1) or a [`Seat`] (HTTP/2) is what requests are sent on. [`Tools`] are what
-//! the connections of one thread share. Whatever somebody measures, logs or decides by is a value
-//! that is given back: nothing here knows who asks, how many there are, or what they are counted by.
+//! the connections of one thread share. [`fastcgi`] shares the children of applications out, over
+//! all processes of a server.
+//!
+//! What somebody measures, logs or decides by is a value that is given back: nothing here knows who
+//! asks, how many there are, or what they are counted by.
 
 mod answer;
 mod error;

@@ -139,7 +139,7 @@ impl Flavor {
         let start_ms = if was_refused { timeout_ms.min(PAGE_START_MS) } else { timeout_ms };
         let mut waits = Waits::new(lookup.request.spent.clone());
         waits.now_for(Some(Cause::BackendConnect));
-        let descriptors = lookup.context.hold_descriptors(DESCRIPTORS);
+        let descriptors = lookup.context.server().held.hold(DESCRIPTORS);
         let program = self.start(lookup, order, Duration::from_millis(start_ms)).await?;
         let has_log = HOST_SETTINGS.of(&lookup.host.modules).log().is_some();
         let kept_bytes = if has_log { HOST_SETTINGS.of(&lookup.host.modules).buffer() } else { 0 };

@@ -86,7 +86,7 @@ pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         attempts -= 1;
         let mut waits = Waits::new(lookup.request.spent.clone());
         waits.now_for(Some(Cause::BackendConnect));
-        let descriptors = lookup.context.hold_descriptors(DESCRIPTORS);
+        let descriptors = lookup.context.server().held.hold(DESCRIPTORS);
         let leased = lease(lookup, &wanted, &terms).await;
         let (tenant, backend) =
             leased.map_err(|why| no_process(lookup, wrapper.as_deref(), &wanted, why))?;
@@ -94,8 +94,6 @@ pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         let talk = Talk {
             body: std::mem::replace(&mut body, RequestBody::None),
             timeout_ms: terms.io_ms,
-            connect_ms: terms.io_ms,
-            is_patient: false,
             log: Log::of(lookup, Voice::Fcgid),
         };
         let relay = Relay::on(backend, &head, talk, waits);

@@ -6,7 +6,7 @@ use fastcgi::ScriptFault;
 use fastcgi::record::ProtocolStatus;
 use message::{Refusal, Status};
 use std::io;
-use upstream::fastcgi::Full;
+use upstream::fastcgi::{ConnectError, Full};
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -32,6 +32,15 @@ pub(crate) enum Fault {
     Script(ScriptFault),
     /// The body of the request is at fault.
     Request(Refusal),
+}
+
+impl From<ConnectError> for Fault {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Unreachable(error) => Self::Unreachable(error),
+            ConnectError::TimedOut(ms, crowd) => Self::TimedOut(ms, crowd),
+        }
+    }
 }
 
 impl From<BodyFault> for Fault {

@@ -21,11 +21,12 @@ use crate::table::Table;
 use config::args;
 use fastcgi::{Params, ScriptHead};
 use message::{BodyLength, Method, Status};
+use runtime::backend::Address;
 use runtime::clock;
 use runtime::file::Errno;
 use scoreboard::Cause;
 use std::sync::Arc;
-use upstream::fastcgi::{Lease, Options};
+use upstream::fastcgi::{Destination, Lease, Options};
 
 /// The request.
 #[derive(Clone, Debug)]
@@ -217,10 +218,11 @@ impl Job {
                 Some(limit_ms) => (limit_ms, Status::SERVICE_UNAVAILABLE),
                 None => (talk.timeout_ms, Status::GATEWAY_TIMEOUT),
             };
+            let to = self.destination(&addresses, talk.timeout_ms);
             let lease = Lease::of(&pool, lookup.context.pools(), options, limit_ms).await;
             let lease = lease.map_err(|full| unsent(Fault::Full(full, status)))?;
             let waits = (waits, may_be_kept);
-            let relay = Relay::start(lease, &addresses, &head, talk, waits).await;
+            let relay = Relay::start(lease, &to, &head, talk, waits).await;
             let mut relay = relay.map_err(unsent)?;
             if let Some(fault) = tries.refuse(|| relay.listener()) {
                 return Err(failed(fault, false));
@@ -258,15 +260,21 @@ impl Job {
         (options, own.acquire_ms)
     }
 
+    /// Where to connect to; with no limit of its own for that, the one for silence holds.
+    fn destination<'a>(&self, addresses: &'a [Address], timeout_ms: u64) -> Destination<'a> {
+        let own = self.worker.as_ref().and_then(|worker| worker.parameters.connect_ms);
+        let limit_ms = own.unwrap_or(timeout_ms);
+        Destination { addresses, limit_ms, awaits_return: self.is_patient }
+    }
+
     /// How long to wait for what: the backend says, else the host for all of them, else `Timeout`.
     fn talk(&self, lookup: &Lookup<'_>, body: Body) -> Talk {
         let own = self.worker.as_ref().map(|worker| &worker.parameters);
         let of_host = proxy::HOST_SETTINGS.of(&lookup.host.modules).timeout_ms();
         let timeout_ms = own.and_then(|own| own.timeout_ms).or(of_host);
         let timeout_ms = timeout_ms.unwrap_or(lookup.host.timing.timeout_ms);
-        let connect_ms = own.and_then(|own| own.connect_ms).unwrap_or(timeout_ms);
         let log = answer::Log::of(lookup, answer::Voice::Proxy(self.target.clone()));
-        Talk { body, timeout_ms, connect_ms, is_patient: self.is_patient, log }
+        Talk { body, timeout_ms, log }
     }
 
     /// What is sent first, and what it makes of the answer.

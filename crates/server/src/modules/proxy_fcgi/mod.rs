@@ -6,7 +6,6 @@
 //! guess. `relay.rs` carries bytes both ways, `answer.rs` makes a response of what comes back.
 
 pub(crate) mod answer;
-mod connect;
 mod fault;
 mod job;
 pub(crate) mod relay;

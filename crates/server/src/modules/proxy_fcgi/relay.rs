@@ -2,7 +2,6 @@
 //! of the body go out as they come, and nobody is given more than he takes.
 
 use super::answer::Log;
-use super::connect::connect;
 pub(crate) use super::fault::Fault;
 use super::tries::Listener;
 use crate::accounting::Waits;
@@ -10,14 +9,13 @@ use crate::response::Source;
 use crate::script::body::Body;
 use fastcgi::record::{EndRequest, HEADER_BYTES, ProtocolStatus};
 use fastcgi::{Complete, Event, Exchange, ScriptHead, ScriptHeadParser};
-use runtime::backend::Address;
 use runtime::{Backend, clock};
 use scoreboard::Cause;
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io;
 use std::task::{self, Poll, ready};
-use upstream::fastcgi::Lease;
+use upstream::fastcgi::{Connected, Destination, Lease, connect};
 
 /// Bytes that are read of an answer at a time.
 const READ_BYTES: usize = 32 * 1024;
@@ -44,10 +42,6 @@ pub(crate) struct Talk {
     pub(crate) body: Body,
     /// How long the application may be silent.
     pub(crate) timeout_ms: u64,
-    /// How long connecting to it may take.
-    pub(crate) connect_ms: u64,
-    /// Whether it is given a moment if it is away.
-    pub(crate) is_patient: bool,
     pub(crate) log: Log,
 }
 
@@ -92,7 +86,7 @@ impl Relay {
     /// the application may have given it up in this moment. Else on a new one.
     pub(crate) async fn start(
         mut lease: Lease,
-        addresses: &[Address],
+        to: &Destination<'_>,
         head: &(Vec<u8>, Exchange),
         talk: Talk,
         (mut waits, may_be_kept): (Waits, bool),
@@ -100,12 +94,12 @@ impl Relay {
         let kept = lease.kept().filter(|_| may_be_kept);
         let was_kept = kept.is_some();
         let started_ms = clock::monotonic_ms();
-        let (backend, was_absent) = match kept {
-            Some(backend) => (backend, false),
+        let Connected { backend, was_absent } = match kept {
+            Some(backend) => Connected { backend, was_absent: false },
             None => {
                 waits.now_for(Some(Cause::BackendConnect));
-                let connected = connect(addresses, &talk, lease.pool()).await?;
-                lease.connected(&connected.0);
+                let connected = connect(to, lease.pool()).await?;
+                lease.connected(&connected.backend);
                 waits.now_for(None);
                 connected
             }
