@@ -7,7 +7,7 @@
 //! 2. ask [`framing`] what the head means: target, host, body length, persistence;
 //! 3. feed the bytes after the head to a [`BodyDecoder`] until it is `done`;
 //! 4. let [`Connection`] decide what the response says about persistence, write the response with
-//!    [`ResponseHead`], and ask [`Connection::finish`] whether to go on.
+//!    [`HeadWriter`], and ask [`Connection::finish`] whether to go on.
 //!
 //! A refusal at any step means: answer with its status, then close. Nothing here knows a socket, a
 //! file, a clock or a thread; timeouts are the caller's.
@@ -41,7 +41,7 @@
 //! // 4. The response.
 //! let persist = connection.decide(100, false, false);
 //! let mut out = Vec::new();
-//! ResponseHead::start(&mut out, message::Status::OK)
+//! HeadWriter::start(&mut out, message::Status::OK)
 //!     .field("Content-Length", b"0")
 //!     .persist(persist, 5)
 //!     .end();
@@ -101,4 +101,4 @@ pub use error_page::{PageFacts, error_page};
 pub use framing::{KeepAlive, framing, fuzz_framing};
 pub use head::{HeadLimits, HeadParser, Progress, fuzz_head};
 pub use message::{BodyLength, Framing, Head, Known, KnownSet, Refusal, RequestHead};
-pub use response::{CHUNK_END, LAST_CHUNK, ResponseHead, chunk_start};
+pub use response::{CHUNK_END, HeadWriter, LAST_CHUNK, chunk_start, chunked_field};

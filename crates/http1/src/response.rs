@@ -2,17 +2,20 @@
 //! speaks, whatever the request said (RFC 9110 section 2.5), unless somebody is known to need less.
 
 use crate::connection::Persist;
+use alloc::borrow::Cow;
+use alloc::format;
 use alloc::vec::Vec;
-use message::{Status, Version, scan};
+use message::response::is_sendable;
+use message::{Field, Status, Version};
 
 /// A response head being appended to a buffer.
 #[derive(Debug)]
 #[must_use = "a head needs its empty line: call end"]
-pub struct ResponseHead<'a> {
+pub struct HeadWriter<'a> {
     out: &'a mut Vec<u8>,
 }
 
-impl<'a> ResponseHead<'a> {
+impl<'a> HeadWriter<'a> {
     /// Appends the status line.
     #[inline]
     pub fn start(out: &'a mut Vec<u8>, status: Status) -> Self {
@@ -56,7 +59,7 @@ impl<'a> ResponseHead<'a> {
     /// As [`Self::field`], for names that come from a script or a backend.
     #[inline]
     pub fn field_bytes(self, name: &[u8], value: &[u8]) -> Self {
-        if is_writable(name, value) {
+        if is_sendable(name, value) {
             self.out.extend_from_slice(name);
             self.out.extend_from_slice(b": ");
             self.out.extend_from_slice(value);
@@ -72,10 +75,9 @@ impl<'a> ResponseHead<'a> {
         self.field(name, decimal(value, &mut digits))
     }
 
-    /// Appends the field that announces the chunked coding; it takes the place of a length.
-    #[inline]
-    pub fn chunked(self) -> Self {
-        self.field("Transfer-Encoding", b"chunked")
+    /// Appends all of `fields`.
+    pub fn fields(self, fields: &[Field]) -> Self {
+        fields.iter().fold(self, |head, (name, value)| head.field(name, value))
     }
 
     /// Appends the fields about persistence as httpd does: nothing to an HTTP/1.1 client that did
@@ -105,6 +107,31 @@ impl<'a> ResponseHead<'a> {
     }
 }
 
+impl Persist {
+    /// What [`HeadWriter::persist`] appends.
+    pub fn fields(self, timeout_s: u64) -> impl Iterator<Item = Field> {
+        let field = |name: &'static str, value: Vec<u8>| (Cow::Borrowed(name), value);
+        let [first, second] = match self {
+            Self::Close => [Some(field("Connection", b"close".to_vec())), None],
+            Self::Keep { named: false, .. } => [None, None],
+            Self::Keep { named: true, remaining } => {
+                let value = match remaining {
+                    Some(remaining) => format!("timeout={timeout_s}, max={remaining}"),
+                    None => format!("timeout={timeout_s}"),
+                };
+                let keep_alive = field("Keep-Alive", value.into_bytes());
+                [Some(keep_alive), Some(field("Connection", b"Keep-Alive".to_vec()))]
+            }
+        };
+        first.into_iter().chain(second)
+    }
+}
+
+/// The field that announces the chunked coding; it takes the place of a length.
+pub fn chunked_field() -> Field {
+    (Cow::Borrowed("Transfer-Encoding"), b"chunked".to_vec())
+}
+
 /// What ends a chunk (RFC 9112 section 7.1).
 pub const CHUNK_END: &[u8] = b"\r\n";
 
@@ -121,11 +148,6 @@ pub fn chunk_start(length: u64, out: &mut Vec<u8>) {
         out.push(b"0123456789abcdef"[nibble as usize]);
     }
     out.extend_from_slice(CHUNK_END);
-}
-
-/// Whether a field can be sent as it is.
-pub(crate) fn is_writable(name: &[u8], value: &[u8]) -> bool {
-    scan::is_token(name) && !value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0))
 }
 
 /// The decimal digits of `number`, at the end of `digits`.

@@ -3,9 +3,9 @@
 use http1::*;
 use message::Status;
 
-fn head(write: impl FnOnce(ResponseHead<'_>) -> ResponseHead<'_>) -> String {
+fn head(write: impl FnOnce(HeadWriter<'_>) -> HeadWriter<'_>) -> String {
     let mut out = b"kept".to_vec();
-    write(ResponseHead::start(&mut out, Status::OK)).end();
+    write(HeadWriter::start(&mut out, Status::OK)).end();
     let text = String::from_utf8(out).expect("ASCII");
     let text = text.strip_prefix("keptHTTP/1.1 200 OK\r\n").expect("status line");
     text.strip_suffix("\r\n").expect("empty line").to_owned()
@@ -50,12 +50,18 @@ fn chunks_are_framed_as_they_are_read() {
     let mut longest = Vec::new();
     chunk_start(u64::MAX, &mut longest);
     assert_eq!(longest, b"ffffffffffffffff\r\n");
-    assert_eq!(head(|head| head.chunked()), "Transfer-Encoding: chunked\r\n");
+    let chunked = [chunked_field()];
+    assert_eq!(head(|head| head.fields(&chunked)), "Transfer-Encoding: chunked\r\n");
 }
 
 #[test]
 fn persistence_fields_are_those_of_httpd() {
-    let text = |persist| head(|head| head.persist(persist, 5));
+    let text = |persist: Persist| {
+        let written = head(|head| head.persist(persist, 5));
+        let fields: Vec<_> = persist.fields(5).collect();
+        assert_eq!(head(|head| head.fields(&fields)), written);
+        written
+    };
     assert_eq!(text(Persist::Close), "Connection: close\r\n");
     assert_eq!(text(Persist::Keep { named: false, remaining: Some(3) }), "");
     assert_eq!(

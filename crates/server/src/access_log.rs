@@ -15,9 +15,11 @@ use crate::response::Response;
 use crate::site::host::ServerName;
 use crate::site::logs::AccessLog;
 use http1::Persist;
-use message::{RequestHead, Status};
+use message::response::is_sendable;
+use message::{Field, RequestHead, Status};
 use runtime::{clock, process};
 use scoreboard::{Ended, Times};
+use std::cell::OnceCell;
 use std::net::SocketAddr;
 
 /// Buffers and cached times of one thread.
@@ -59,10 +61,10 @@ pub(crate) struct Finished<'a> {
     pub(crate) first_byte_us: Option<i64>,
     /// Where the time went, if it was measured.
     pub(crate) times: Option<Times>,
-    /// The head that was sent.
-    pub(crate) response_head: &'a [u8],
-    /// What else was said about the connection, if it does not stand in the head.
-    pub(crate) persist: Option<Persist>,
+    /// The fields that were sent.
+    pub(crate) response_fields: &'a [Field],
+    /// What else was said about the connection, and `KeepAliveTimeout`, if that is not among them.
+    pub(crate) persist: Option<(Persist, u64)>,
     /// Names that have been looked up for this connection.
     pub(crate) names: Option<&'a Names>,
     /// The host that was asked for.
@@ -177,7 +179,7 @@ pub(crate) fn write(context: &Context, finished: &Finished<'_>) {
     let mut writer = context.access.borrow_mut();
     let Writer { times, line, pid, tid } = &mut *writer;
     let request_fields = RequestFields(finished.request);
-    let response_fields = ResponseFields(finished.response_head, finished.persist);
+    let response_fields = ResponseFields::new(finished.response_fields, finished.persist);
     let Logged { env, notes, first, .. } = finished.logged;
     let mut client = finished.client;
     if let Some(ip) = finished.logged.client {
@@ -283,7 +285,7 @@ impl Wire {
         }
         let logged = &written.logged;
         let path = logged.first.as_deref().map_or(&logged.path, |first| &first.path);
-        let status = written.response.status.code();
+        let status = written.head.status.code();
         let is_file = logged.is_file && logged.first.is_none();
         let is_handled = logged.is_file || logged.handler.is_some();
         let account = self.context.find_account(&accounting::Asked {
@@ -317,7 +319,6 @@ impl Wire {
     ) {
         self.name_client(&written.logged).await;
         let names = self.names.take().filter(|names| !names.is_empty());
-        let response = &written.response;
         let finished = Finished {
             client: self.peer,
             peer: self.other_end(),
@@ -328,7 +329,7 @@ impl Wire {
             request_line: asked.request_line,
             logged: &written.logged,
             query: asked.query,
-            status: response.status.code(),
+            status: written.head.status.code(),
             start_us,
             duration_us,
             body_bytes: written.body_bytes,
@@ -336,7 +337,7 @@ impl Wire {
             bytes_sent: written.sent_bytes,
             first_byte_us: written.first_byte_us,
             times: asked.times,
-            response_head: &written.head,
+            response_fields: &written.head.fields,
             persist: None,
             names: names.as_deref(),
             host_name: asked.host_name,
@@ -386,34 +387,38 @@ impl Fields for RequestFields<'_> {
     }
 }
 
-/// Looks fields up in the bytes of a head: it happens only for formats that ask for it.
-struct ResponseFields<'a>(&'a [u8], Option<Persist>);
+/// The fields of a response, with those that HTTP/1 appends on the fast path.
+struct ResponseFields<'a> {
+    fields: &'a [Field],
+    persist: Option<(Persist, u64)>,
+    /// Made when a format asks.
+    appended: OnceCell<Vec<Field>>,
+}
 
 /// Fields that httpd writes without ever having them among those of the response
 /// (http_filters.c, basic_http_header).
 const UNLISTED: [&str; 2] = ["Date", "Server"];
 
-impl ResponseFields<'_> {
+impl<'a> ResponseFields<'a> {
+    fn new(fields: &'a [Field], persist: Option<(Persist, u64)>) -> Self {
+        Self { fields, persist, appended: OnceCell::new() }
+    }
+
     fn values<'s>(&'s self, name: &str) -> impl Iterator<Item = &'s [u8]> {
-        let lines = self.0.split(|byte| *byte == b'\n').skip(1);
+        let append = || self.persist.iter().flat_map(|(said, of)| said.fields(*of)).collect();
+        let appended = self.appended.get_or_init(append);
         let is_listed = UNLISTED.iter().all(|unlisted| !unlisted.eq_ignore_ascii_case(name));
-        lines.filter(move |_| is_listed).filter_map(move |line| {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            let (field, value) = line.split_at_checked(name.len())?;
-            let value = value.strip_prefix(b": ")?;
-            field.eq_ignore_ascii_case(name.as_bytes()).then_some(value)
+        let all = self.fields.iter().chain(appended).filter(move |_| is_listed);
+        all.filter(move |field| {
+            field.0.eq_ignore_ascii_case(name) && is_sendable(field.0.as_bytes(), &field.1)
         })
+        .map(|field| field.1.as_slice())
     }
 }
 
 impl Fields for ResponseFields<'_> {
     fn field(&self, name: &str) -> Option<&[u8]> {
-        let persist = self.1.filter(|_| name.eq_ignore_ascii_case("Connection"));
-        match persist {
-            Some(Persist::Close) => Some(b"close"),
-            Some(Persist::Keep { named: true, .. }) => Some(b"Keep-Alive"),
-            _ => self.values(name).next(),
-        }
+        self.values(name).next()
     }
 
     fn each_field(&self, name: &str, each: &mut dyn FnMut(&[u8])) {

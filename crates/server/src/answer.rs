@@ -13,12 +13,11 @@ use crate::modules::headers;
 use crate::plan::Plan;
 use crate::request::Request;
 use crate::response::{Delimiter, Response};
-use crate::site::host::Host;
 use crate::site::settings::Settings;
 use crate::transmit::Sent;
-use http1::{CloseReason, KeepAlive, Next, Persist, ResponseHead};
+use http1::{CloseReason, HeadWriter, KeepAlive, Next, Persist};
 use message::limits::DRAIN_BYTES;
-use message::{BodyLength, Framing, Known, Status, Target, Version};
+use message::{BodyLength, Framing, Known, ResponseHead, Status, Target, Version};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
@@ -51,9 +50,8 @@ pub(crate) enum Unread {
 
 /// A response that was written, as far as it went.
 pub(crate) struct Written {
-    pub(crate) response: Response,
+    pub(crate) head: ResponseHead,
     pub(crate) logged: Logged,
-    pub(crate) head: Vec<u8>,
     /// Bytes of the body that were sent, without chunk lines.
     pub(crate) body_bytes: u64,
     /// All bytes that were sent.
@@ -125,7 +123,7 @@ impl Wire {
     /// The client has left while its request was being answered.
     async fn abandoned(&mut self, framing: &Framing<'_>, request: &Request) -> Next {
         let next = self.state.close(CloseReason::ClientGone);
-        let response = Response::new(CLIENT_GONE.unwrap_or(Status::BAD_REQUEST));
+        let head = ResponseHead::new(CLIENT_GONE.unwrap_or(Status::BAD_REQUEST));
         let mut path = Vec::new();
         let decoded = framing.target.path().map(|raw| message::path::decode(raw, &mut path, true));
         if !matches!(decoded, Some(Ok(()))) {
@@ -133,15 +131,8 @@ impl Wire {
         }
         let logged = Logged { path, ..self.logged() };
         let result = Err(io::ErrorKind::ConnectionReset.into());
-        let written = Written {
-            response,
-            logged,
-            head: vec![],
-            body_bytes: 0,
-            sent_bytes: 0,
-            first_byte_us: None,
-            result,
-        };
+        let written =
+            Written { head, logged, body_bytes: 0, sent_bytes: 0, first_byte_us: None, result };
         let view = request.view();
         self.log(Some(view), Some(view.request_line()), &written, request).await;
         next
@@ -362,26 +353,25 @@ impl Wire {
         Kind { is_head, told, delimiter, persist }: Kind,
         held: &Held,
     ) -> Written {
-        let mut head = Vec::with_capacity(512);
+        let mut bytes = Vec::with_capacity(512);
+        let mut head = ResponseHead::new(response.status);
         if !response.is_raw {
-            let (context, host) = (&self.context, self.host());
-            write_head(context, host, &response, told, delimiter, persist, &mut head);
+            head = take_head(&mut response, delimiter, persist, self.keep_alive_timeout_s());
+            write_head(&self.context, &head, told, response.date_s, &mut bytes);
         }
         let mut body = std::mem::take(&mut response.body);
         if (is_head || response.status.is_bodyless()) && !response.is_raw {
             body.pieces.clear();
         }
-        let logs = !self.host().logs.is_empty();
-        let kept_head = if logs { head.clone() } else { Vec::new() };
         let mut sent = Sent::default();
         let first_byte_us = logged.tracks_first_byte.then(|| held.age_us());
-        let result = self.transmit(head, body, delimiter, held, &mut sent).await;
+        let result = self.transmit(bytes, body, delimiter, held, &mut sent).await;
         held.set_bytes(sent.bytes);
         if let Some(notes) = &response.notes {
             notes.borrow().iter().for_each(|(name, value)| logged.notes.set(name, value.as_str()));
         }
         let (body_bytes, sent_bytes) = (sent.body(), sent.bytes);
-        Written { response, logged, head: kept_head, body_bytes, sent_bytes, first_byte_us, result }
+        Written { head, logged, body_bytes, sent_bytes, first_byte_us, result }
     }
 }
 
@@ -425,69 +415,33 @@ pub(crate) async fn guarded(
     })
 }
 
-/// Status line and fields, in httpd's order.
-pub(crate) fn write_head(
-    context: &Context,
-    host: &Host,
-    response: &Response,
-    told: Version,
+/// The head of a response as HTTP/1 sends it.
+pub(crate) fn take_head(
+    response: &mut Response,
     delimiter: Delimiter,
     persist: Persist,
+    timeout_s: u64,
+) -> ResponseHead {
+    let (length, chunked) = match delimiter {
+        Delimiter::Length(length) => (Some(length), None),
+        Delimiter::Chunks => (None, Some(http1::chunked_field())),
+        Delimiter::Nothing | Delimiter::Close => (None, None),
+    };
+    response.take_head(length, persist.fields(timeout_s).chain(chunked))
+}
+
+/// Status line and fields, after those that every response has. `date_s` is that of sending if
+/// nobody says.
+pub(crate) fn write_head(
+    context: &Context,
+    head: &ResponseHead,
+    told: Version,
+    date_s: Option<i64>,
     out: &mut Vec<u8>,
 ) {
-    let timeout_s = host.timing.keep_alive_timeout_ms / 1000;
-    let line = response.status_line.as_deref();
-    let start = ResponseHead::start_as(out, told, response.status, line);
-    let date_s = response.date_s.unwrap_or_else(|| context.now_s());
-    let mut head = context.with_date(date_s, |date| start.field("Date", date.as_bytes()));
-    head = head.field("Server", context.site().server_field.as_bytes());
-    let length = match delimiter {
-        Delimiter::Length(length) => Some(length),
-        _ => None,
-    };
-    let content_type;
-    (head, content_type) = write_fields(head, response, length);
-    head = head.persist(persist, timeout_s);
-    if delimiter == Delimiter::Chunks {
-        head = head.chunked();
-    }
-    if let Some(content_type) = content_type {
-        head = head.field("Content-Type", content_type.as_bytes());
-    }
-    for (name, value) in &response.late {
-        head = head.field(name, value);
-    }
-    head.end();
-}
-
-/// The fields of a response, with its length in its place, and its media type if a field says where
-/// that stands; else it is the second result, for the end of the head.
-pub(crate) fn write_fields<'o, 'r>(
-    mut head: ResponseHead<'o>,
-    response: &'r Response,
-    mut length: Option<u64>,
-) -> (ResponseHead<'o>, Option<&'r str>) {
-    let content_type = response.content_type.as_deref().filter(|_| !response.status.is_bodyless());
-    let mut left = content_type;
-    for (name, value) in &response.fields {
-        head = if name.eq_ignore_ascii_case("Content-Length") {
-            write_length(head, length.take())
-        } else if content_type.is_some() && name.eq_ignore_ascii_case("Content-Type") {
-            match left.take() {
-                Some(content_type) => head.field(name, content_type.as_bytes()),
-                None => head,
-            }
-        } else {
-            head.field(name, value)
-        };
-    }
-    (write_length(head, length), left)
-}
-
-/// `length` is `None` if there is none to say, or it has been said.
-fn write_length(head: ResponseHead<'_>, length: Option<u64>) -> ResponseHead<'_> {
-    match length {
-        Some(length) => head.number("Content-Length", length),
-        None => head,
-    }
+    let start = HeadWriter::start_as(out, told, head.status, head.status_line.as_deref());
+    let date_s = date_s.unwrap_or_else(|| context.now_s());
+    let start = context.with_date(date_s, |date| start.field("Date", date.as_bytes()));
+    let start = start.field("Server", context.site().server_field.as_bytes());
+    start.fields(&head.fields).end();
 }

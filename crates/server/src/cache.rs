@@ -8,6 +8,7 @@ use crate::accounting::Account;
 use crate::exchange::Logged;
 use crate::modules::Coding;
 use crate::representation::Representation;
+use message::Field;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -55,6 +56,8 @@ pub(crate) struct Prepared {
     pub(crate) source: Rc<Representation>,
     /// For logs.
     pub(crate) logged: Logged,
+    /// The fields in `bytes`, if a log shows any.
+    pub(crate) fields: Box<[Field]>,
     /// The codings of which a client gets one, and the one that this response has.
     pub(crate) codings: Box<[Coding]>,
     pub(crate) coding: Option<Coding>,

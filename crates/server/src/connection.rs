@@ -173,6 +173,10 @@ impl Wire {
         self.context.host(self.host)
     }
 
+    pub(crate) fn keep_alive_timeout_s(&self) -> u64 {
+        self.host().timing.keep_alive_timeout_ms / 1000
+    }
+
     /// Find out which host a request is for (vhost.c, update_vhost_from_headers).
     fn choose_host(&mut self, framing: &Framing<'_>) {
         if !self.context.site().has_virtual_hosts() {

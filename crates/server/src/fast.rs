@@ -8,7 +8,7 @@
 
 use crate::access_log::{self, Finished};
 use crate::accounting::{self, Account};
-use crate::answer::write_fields;
+use crate::answer::write_head;
 use crate::cache::{Prepared, SMALL_BYTES};
 use crate::connection::Wire;
 use crate::context::Context;
@@ -19,8 +19,10 @@ use crate::representation::Representation;
 use crate::response::{Piece, Response};
 use crate::site::host::Host;
 use crate::transmit::{Late, TURN_BYTES, Unsent};
-use http1::{KeepAlive, Persist, ResponseHead};
-use message::{Framing, Known, KnownSet, Method, RequestHead, Status, Target};
+use http1::{HeadWriter, KeepAlive, Persist};
+use message::{
+    Framing, Known, KnownSet, Method, RequestHead, ResponseHead, Status, Target, Version,
+};
 use runtime::{clock, file};
 use scoreboard::{Ended, OTHER_ACCOUNT};
 use std::cell::{Cell, RefCell};
@@ -241,7 +243,7 @@ fn put(
     let start = output.len();
     let (head, content) = bytes.split_at(prepared.head_len);
     output.extend_from_slice(&head[..head.len() - 2]); // without the empty line
-    ResponseHead::resume(output).persist(persist, timeout_s).end();
+    HeadWriter::resume(output).persist(persist, timeout_s).end();
     if is_head {
         return (output.len() - start) as u64;
     }
@@ -329,11 +331,11 @@ fn log(
         body_bytes: if *is_head { 0 } else { prepared.content },
         bytes_received: head.buf.len() as u64,
         bytes_sent: sent,
-        response_head: &prepared.bytes.borrow()[..prepared.head_len],
+        response_fields: &prepared.fields,
         // All of it was sent at once.
         times: wire.context.meter.so_far(),
         first_byte_us: prepared.logged.tracks_first_byte.then_some(duration_us),
-        persist: Some(persist),
+        persist: Some((persist, wire.keep_alive_timeout_s())),
         names: wire.names.as_deref(),
         host_name: *host_name,
         log_ids: (None, wire.log_id),
@@ -366,7 +368,9 @@ pub(crate) fn remember(
         return;
     }
     let mut bytes = Vec::new();
-    context.with_date(now_s, |date| write_head(context, response, size, date, &mut bytes));
+    let head = head_for_all(response, size);
+    // What concerns the connection is appended per request.
+    write_head(context, &head, Version::Http11, Some(now_s), &mut bytes);
     let head_len = bytes.len();
     let is_written = match response.body.pieces.as_slice() {
         [Piece::Bytes(content)] => {
@@ -379,9 +383,11 @@ pub(crate) fn remember(
         return;
     }
     bytes.shrink_to_fit();
+    let shows_fields = wire.host().logs.iter().any(|log| log.format.shows_response_fields());
     let prepared = Prepared {
         source: source.clone(),
         logged: Logged { query: None, ..logged.clone() },
+        fields: if shows_fields { head.fields.into() } else { Box::default() },
         coding: modules::choose_coding(codings, accepted),
         codings: codings.as_slice().into(),
         only_s: *only_s,
@@ -405,21 +411,13 @@ pub(crate) fn remember(
     cache.insert(wire.host().key(path, None, &mut buffer), prepared);
 }
 
-/// The head of a 200 response, as the long way writes it; what concerns the connection is
-/// appended per request.
-fn write_head(context: &Context, response: &Response, size: u64, date: &str, out: &mut Vec<u8>) {
-    let mut head = ResponseHead::start(out, Status::OK)
-        .field("Date", date.as_bytes())
-        .field("Server", context.site().server_field.as_bytes());
-    let content_type;
-    (head, content_type) = write_fields(head, response, Some(size));
-    if let Some(content_type) = content_type {
-        head = head.field("Content-Type", content_type.as_bytes());
-    }
-    for (name, value) in &response.late {
-        head = head.field(name, value);
-    }
-    head.end();
+/// The head that everybody gets.
+fn head_for_all(response: &Response, size: u64) -> ResponseHead {
+    let mut copy = Response::new(response.status);
+    copy.fields.clone_from(&response.fields);
+    copy.late.clone_from(&response.late);
+    copy.content_type.clone_from(&response.content_type);
+    copy.take_head(Some(size), [])
 }
 
 /// Append the content, unless the file changes under our hands.

@@ -2,7 +2,7 @@
 
 use crate::access_log::Asked;
 use crate::accounting;
-use crate::answer::{Kind, Written, guarded, write_head};
+use crate::answer::{Kind, Written, guarded, take_head, write_head};
 use crate::connection::Wire;
 use crate::exchange::{Exchanged, Logged, refused};
 use crate::failure::Failure;
@@ -129,32 +129,32 @@ impl Wire {
         self.disbelieve_proxy();
         self.context.log_refusal(failure, self.host_index(), self.peer);
         let mut response = Response::failure(failure, method, expect);
-        let mut head = Vec::with_capacity(512);
         let delimiter = response.body.len().map_or(Delimiter::Close, Delimiter::Length);
         let (told, persist) = (Version::Http11, Persist::Close);
-        write_head(&self.context, self.host(), &response, told, delimiter, persist, &mut head);
-        let head_len = head.len();
+        let head = take_head(&mut response, delimiter, persist, self.keep_alive_timeout_s());
+        let mut out = Vec::with_capacity(512);
+        write_head(&self.context, &head, told, response.date_s, &mut out);
+        let head_len = out.len();
         for piece in std::mem::take(&mut response.body).pieces {
             if let Piece::Bytes(bytes) = piece
                 && method != b"HEAD"
             {
-                head.extend_from_slice(&bytes);
+                out.extend_from_slice(&bytes);
             }
         }
         let mut sent_bytes = 0;
         let result = if self.is_broken {
             Err(io::ErrorKind::BrokenPipe.into())
         } else {
-            self.send_bytes(&head, false, None, &mut sent_bytes).await
+            self.send_bytes(&out, false, None, &mut sent_bytes).await
         };
         self.is_broken |= result.is_err();
         // httpd counts what it logs (eor_bucket.c).
         self.context.slots.count(sent_bytes);
         let body_bytes = sent_bytes.saturating_sub(head_len as u64);
-        head.truncate(head_len);
         let logged = self.logged();
         let first_byte_us = None;
-        Written { response, logged, head, body_bytes, sent_bytes, first_byte_us, result }
+        Written { head, logged, body_bytes, sent_bytes, first_byte_us, result }
     }
 }
 

@@ -4,15 +4,14 @@
 use crate::failure::Failure;
 use crate::representation::Representation;
 use http1::PageFacts;
-use message::{Status, Version};
+use message::{ResponseHead, Status, Version};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 use std::task::{self, Poll};
 
-/// A field of a message: its name and its value.
-pub(crate) type Field = (Cow<'static, str>, Vec<u8>);
+pub(crate) use message::Field;
 
 /// A response. `Date`, `Server`, `Content-Length` and the fields about the connection are added
 /// when it is written. A field `Content-Length` among `fields` only says where the length stands;
@@ -178,6 +177,35 @@ impl Response {
     ) -> Self {
         self.fields.push((name.into(), value.into()));
         self
+    }
+
+    /// Take the head out, complete, with its fields in httpd's order: `length` and the media type
+    /// where a field says that they stand; else the length, what the protocol `adds`, the type, and
+    /// what is said of a file.
+    pub(crate) fn take_head(
+        &mut self,
+        length: Option<u64>,
+        adds: impl IntoIterator<Item = Field>,
+    ) -> ResponseHead {
+        let content_type = self.content_type.take().filter(|_| !self.status.is_bodyless());
+        let has_type = content_type.is_some();
+        let mut media_type = content_type.map(|text| ("Content-Type".into(), text.into_bytes()));
+        let mut length = length.map(|n| ("Content-Length".into(), n.to_string().into_bytes()));
+        let mut fields = Vec::with_capacity(self.fields.len() + self.late.len() + 4);
+        for field in std::mem::take(&mut self.fields) {
+            if field.0.eq_ignore_ascii_case("Content-Length") {
+                fields.extend(length.take());
+            } else if has_type && field.0.eq_ignore_ascii_case("Content-Type") {
+                fields.extend(media_type.take());
+            } else {
+                fields.push(field);
+            }
+        }
+        fields.extend(length);
+        fields.extend(adds);
+        fields.extend(media_type);
+        fields.append(&mut self.late);
+        ResponseHead { status: self.status, status_line: self.status_line.take(), fields }
     }
 
     /// The first value of a field.

@@ -30,6 +30,16 @@ impl Format {
         self.items.iter().any(shows)
     }
 
+    /// Whether lines show fields of the response (`%o`).
+    pub(crate) fn shows_response_fields(&self) -> bool {
+        use What::{ResponseContentType, ResponseField, ResponseSetCookie};
+        let is_field = |what: &What| {
+            matches!(what, ResponseContentType | ResponseField(_) | ResponseSetCookie)
+        };
+        let shows = |item: &Item| matches!(item, Item::Directive { what, .. } if is_field(what));
+        self.items.iter().any(shows)
+    }
+
     /// Whether lines show where the time went (`%^TU`).
     pub(crate) fn shows_times(&self) -> bool {
         let is_time = |item: &Item| matches!(item, Item::Directive { what: What::Spent(_), .. });
