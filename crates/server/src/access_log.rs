@@ -1,8 +1,8 @@
 //! From a finished exchange to the lines of the access logs.
 
 use crate::accounting;
-use crate::answer::Written;
-use crate::connection::Wire;
+use crate::connection::http1::Wire;
+use crate::connection::http1::answer::Written;
 use crate::context::Context;
 use crate::exchange::Logged;
 use crate::log::id::{LogId, RequestLogId};

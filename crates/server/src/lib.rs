@@ -2,14 +2,12 @@
 //!
 //! An MPM makes one [`Context`] per serving thread and calls [`serve`] for each connection; it
 //! learns nothing else of this crate, and this crate learns nothing of it. Read
-//! `connection.rs` (the life of a connection), then `exchange.rs` (the life of a request), then
+//! `connection/` (the life of a connection), then `exchange.rs` (the life of a request), then
 //! `modules/mod.rs` (who runs when).
 
 mod access_log;
 mod accounting;
 mod admit;
-mod answer;
-mod body;
 mod byterange;
 mod cache;
 mod compat;
@@ -23,7 +21,6 @@ mod error_document;
 mod exchange;
 mod expression;
 mod failure;
-mod fast;
 mod fields;
 mod going_on;
 mod handler;
@@ -31,14 +28,12 @@ mod held;
 mod identity;
 mod incoming;
 mod large_future;
-mod linger;
 mod log;
 mod lookup;
 mod modules;
 mod mpm_settings;
 mod names;
 mod number;
-mod outbox;
 mod own_url;
 mod pace;
 mod phase;
@@ -46,7 +41,6 @@ mod plan;
 mod proxy_protocol;
 mod question;
 pub mod reference;
-mod refuse;
 mod representation;
 mod request;
 mod resolve;
@@ -56,7 +50,6 @@ mod server;
 mod site;
 mod slots;
 mod table;
-mod transmit;
 mod walk;
 
 pub use configuration::{Configured, Facts, Httpd, Refused};

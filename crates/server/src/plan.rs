@@ -7,7 +7,8 @@
 //! `.htaccess` file that is looked for), and it holds for others that ask in the same way.
 
 use crate::admit::Judged;
-use crate::connection::Wire;
+use crate::connection::http1::Wire;
+use crate::connection::http1::fast;
 use crate::context::Context;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Mapped, Place, Purpose};

@@ -2,7 +2,7 @@
 //! is so, what the header changes, and what is logged. Reading its bytes is the parser's part
 //! (http1), the directives are those of the module remoteip.
 
-use crate::connection::Wire;
+use crate::connection::http1::Wire;
 use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::site::builder::Builder;

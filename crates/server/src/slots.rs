@@ -3,7 +3,7 @@
 //! A slot is a counter and a scoreboard row, never a thread. Complete requests that find none free
 //! queue in order. Which MPM gave out how many rows is not known here.
 
-use crate::connection::Wire;
+use crate::connection::http1::Wire;
 use crate::context::Context;
 use crate::held::Held;
 use crate::request::Request;

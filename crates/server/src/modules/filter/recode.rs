@@ -3,9 +3,9 @@
 //! it is done where other connections do not wait for it.
 
 use crate::accounting::{self, Spent};
+use crate::connection::http1::transmit::load_cold;
 use crate::representation::Representation;
 use crate::response::{Body, Notes, Piece, Source};
-use crate::transmit::load_cold;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::future::poll_fn;

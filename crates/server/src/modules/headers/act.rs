@@ -2,12 +2,13 @@
 //! request, and on a response before it is sent.
 
 use super::{Action, Condition, Edit, Rule, SETTINGS, Value};
+use crate::connection::http1::fast;
 use crate::failure::Failure;
+use crate::fields;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::response::{Field, Response};
-use crate::{fast, fields};
 use message::{Known, Method, Status, Target, scan};
 use pattern::{EXPANSION_MAX_BYTES, Regex, Template};
 use std::rc::Rc;

@@ -1,10 +1,10 @@
 //! Sending a response to a peer that may read slowly: partial writes, bounded turns of sendfile,
 //! and a limit on how long nothing may move.
 
+use super::Wire;
+use super::outbox::Outbox;
 use crate::accounting::{self, Spent};
-use crate::connection::Wire;
 use crate::held::Held;
-use crate::outbox::Outbox;
 use crate::representation::Representation;
 use crate::response::{Body, Delimiter, Piece, Source};
 use crate::slots::Place;

@@ -9,18 +9,28 @@
 //! While it waits, a connection holds neither a buffer nor a request slot: bytes are read into a
 //! buffer of the thread, and only a head that arrives in pieces is kept here.
 
+pub(crate) mod answer;
+mod body;
+pub(crate) mod fast;
+mod linger;
+mod outbox;
+mod refuse;
+pub(crate) mod transmit;
+
 use crate::accounting::{self, Begin, Meter, Spent};
-use crate::body::Feed;
+
 use crate::context::{Context, Scratch};
 use crate::exchange::Logged;
-use crate::fast::{self, Fast};
+
 use crate::large_future::{boxed, placed};
 use crate::log::id::LogId;
 use crate::names::Names;
 use crate::proxy_protocol::Proxy;
 use crate::request::Request;
 use crate::site::host::Host;
-use crate::transmit::Unsent;
+
+use body::Feed;
+use fast::Fast;
 use http1::{CloseReason, Connection, HeadParser, KeepAlive, Next, Progress};
 use message::limits::LOG_INPUT_BYTES;
 use message::{BodyLength, Framing, FramingSpans, OwnedHead, Refusal, RequestHead, Status};
@@ -30,6 +40,7 @@ use std::future::{Future, poll_fn};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::task::{self, Poll};
+use transmit::Unsent;
 
 /// A limit of `http1::framing` that limits nothing: LimitRequestBody is that of the location, which
 /// is not known when a head has come.

@@ -6,11 +6,12 @@
 //! is compared with the file system at most once a second. Everything else returns `None` and
 //! takes the long way, with the same result.
 
+use super::Wire;
+use super::answer::write_head;
+use super::transmit::{Late, TURN_BYTES, Unsent};
 use crate::access_log::{self, Finished};
 use crate::accounting::{self, Account};
-use crate::answer::write_head;
 use crate::cache::{Prepared, SMALL_BYTES};
-use crate::connection::Wire;
 use crate::context::Context;
 use crate::exchange::{Logged, Reusable};
 use crate::modules::{self, Coding, files, headers};
@@ -18,7 +19,6 @@ use crate::phase::Seen;
 use crate::representation::Representation;
 use crate::response::{Piece, Response};
 use crate::site::host::Host;
-use crate::transmit::{Late, TURN_BYTES, Unsent};
 use http1::{HeadWriter, KeepAlive, Persist};
 use message::{
     Framing, Known, KnownSet, Method, RequestHead, ResponseHead, Status, Target, Version,

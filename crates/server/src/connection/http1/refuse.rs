@@ -1,9 +1,9 @@
 //! Saying no before there is a request, and ending the connection.
 
+use super::Wire;
+use super::answer::{Kind, Written, guarded, take_head, write_head};
 use crate::access_log::Asked;
 use crate::accounting;
-use crate::answer::{Kind, Written, guarded, take_head, write_head};
-use crate::connection::Wire;
 use crate::exchange::{Exchanged, Logged, refused};
 use crate::failure::Failure;
 use crate::held::Held;

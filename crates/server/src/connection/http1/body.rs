@@ -1,8 +1,8 @@
 //! Reading a request body: for the handler that wants it, while that is at work and never more than
 //! it asks for, so that a slow handler slows its client; or for nobody.
 
+use super::Wire;
 use crate::accounting::Spent;
-use crate::connection::Wire;
 use crate::context::READ_BYTES;
 use crate::incoming::Incoming;
 use crate::pace::{Pace, Waited};

@@ -1,12 +1,13 @@
 //! The long way of a request: a slot, the exchange, its body, the response, the log line.
 
-use crate::body::{Fed, Feed};
+use super::Wire;
+use super::body::{Fed, Feed};
+use super::fast;
+use super::transmit::Sent;
 use crate::compat::{self, Manner};
-use crate::connection::Wire;
 use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, exchange, refused};
 use crate::failure::Failure;
-use crate::fast;
 use crate::held::Held;
 use crate::large_future::boxed;
 use crate::modules::headers;
@@ -14,7 +15,6 @@ use crate::plan::Plan;
 use crate::request::Request;
 use crate::response::{Delimiter, Response};
 use crate::site::settings::Settings;
-use crate::transmit::Sent;
 use http1::{CloseReason, HeadWriter, KeepAlive, Next, Persist};
 use message::limits::DRAIN_BYTES;
 use message::{BodyLength, Framing, Known, ResponseHead, Status, Target, Version};
