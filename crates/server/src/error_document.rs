@@ -5,7 +5,9 @@ use crate::failure::Failure;
 use crate::identity;
 use crate::lookup::Lookup;
 use crate::modules::core::{self, ErrorDocument, Signature};
+use crate::modules::headers;
 use crate::response::Response;
+use crate::site::settings::Settings;
 use http1::PageFacts;
 use message::escape::html_escape;
 use message::{Known, Method, Status};
@@ -126,4 +128,12 @@ pub(crate) fn signature(lookup: &Lookup<'_>, prefix: &str) -> Vec<u8> {
     }
     text.extend_from_slice(format!(" Port {}</address>\n", lookup.server_port()).as_bytes());
     text
+}
+
+/// Whether the answer of `status` is the same for every request: nobody has another document for
+/// it, nothing signs it, and it gets no fields.
+pub(crate) fn is_fixed(settings: &Settings, status: Status) -> bool {
+    settings.core.signature() == Signature::Off
+        && settings.core.error_document(status.code()).is_none()
+        && !headers::SETTINGS.of(settings).has_always()
 }

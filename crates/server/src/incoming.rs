@@ -1,5 +1,5 @@
 //! The body of a request as a handler reads it: decoded, piece by piece, and only as fast as it is
-//! read. The connection fills it (`body.rs`); nothing here knows a socket.
+//! read. The connection fills it; nothing here knows a socket.
 
 use crate::held::Held;
 use message::Refusal;

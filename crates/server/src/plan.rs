@@ -7,13 +7,13 @@
 //! `.htaccess` file that is looked for), and it holds for others that ask in the same way.
 
 use crate::admit::Judged;
-use crate::connection::http1::Wire;
-use crate::connection::http1::fast;
 use crate::context::Context;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Mapped, Place, Purpose};
 use crate::modules::headers;
 use crate::modules::proxy_fcgi::Job;
+use crate::names;
+use crate::prepared;
 use crate::request::Request;
 use crate::resolve::LinkPolicy;
 use crate::response::Field;
@@ -22,7 +22,6 @@ use crate::site::host::Host;
 use crate::site::locate::Layers;
 use crate::site::settings::Settings;
 use crate::table::Table;
-use crate::{fast, names};
 use message::{Framing, Method, Target};
 use runtime::file::Status;
 use std::borrow::Cow;
@@ -221,19 +220,21 @@ impl Plans {
     }
 }
 
-impl Wire {
-    /// What answers a request like those that were there before in this second.
-    pub(crate) fn plan(&self, framing: &Framing<'_>, request: &Request) -> Option<Rc<Plan>> {
-        let Target::Origin { path, .. } = framing.target else { return None };
-        let (context, host) = (&self.context, self.host());
-        let asked = (request.method(), path);
-        let plan = context.plans.borrow_mut().get(context.now_s(), host, asked)?;
-        let view = request.view();
-        let is_plain = request.names.is_empty()
-            && !headers::SETTINGS.of(&plan.settings).touch(&view)
-            && fast::is_plain(self, &view, framing);
-        is_plain.then_some(plan)
-    }
+/// What answers a request like those that were there before in this second.
+pub(crate) fn known(
+    context: &Context,
+    host: &Host,
+    request: &Request,
+    framing: &Framing<'_>,
+) -> Option<Rc<Plan>> {
+    let Target::Origin { path, .. } = framing.target else { return None };
+    let asked = (request.method(), path);
+    let plan = context.plans.borrow_mut().get(context.now_s(), host, asked)?;
+    let view = request.view();
+    let is_plain = request.names.is_empty()
+        && !headers::SETTINGS.of(&plan.settings).touch(&view)
+        && prepared::is_plain(context, host, request.client, &view, framing);
+    is_plain.then_some(plan)
 }
 
 /// Method and path of a request, as they were sent.

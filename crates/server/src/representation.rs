@@ -1,5 +1,6 @@
 //! An open file with all that a response says about it.
 
+use crate::accounting::{self, Spent};
 use crate::content_digest;
 use crate::lookup::{Entry, Lookup};
 use crate::modules::core::FileEtag;
@@ -10,8 +11,10 @@ use crate::response::Field;
 use crate::site::settings::Settings;
 use message::etag;
 use runtime::descriptors::HeldDescriptors;
-use runtime::file::{Errno, Status};
+use runtime::file::{self, Errno, Status};
+use scoreboard::Cause;
 use std::fs::File;
+use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
@@ -184,4 +187,23 @@ pub(crate) fn parse_http_date(value: &[u8]) -> Option<i64> {
     let date = httpdate::parse_http_date(std::str::from_utf8(value).ok()?).ok()?;
     let since = date.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_secs()).ok()
+}
+
+/// sendfile would wait for the disk, and all connections of this thread with it: let a helper
+/// thread wait instead.
+pub(crate) async fn load_cold(
+    source: &Representation,
+    offset: u64,
+    count: usize,
+    spent: Option<&Spent>,
+) -> io::Result<()> {
+    if file::is_cached(&source.file, offset + count as u64 - 1) {
+        return Ok(());
+    }
+    let cold = source.file.try_clone()?;
+    let load = move || file::load(&cold, offset, count);
+    match spent {
+        Some(spent) => accounting::blocking(spent, Cause::Disk, load).await,
+        None => runtime::blocking(load).await,
+    }
 }

@@ -3,10 +3,9 @@
 //! A slot is a counter and a scoreboard row, never a thread. Complete requests that find none free
 //! queue in order. Which MPM gave out how many rows is not known here.
 
-use crate::connection::http1::Wire;
 use crate::context::Context;
-use crate::held::Held;
 use crate::request::Request;
+use crate::site::host::Host;
 use crate::site::locate::Matching;
 use message::{BodyLength, Framing, Method, Target};
 use scoreboard::{Board, Cause, RowState, WorkerRow};
@@ -14,7 +13,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::ops::Range;
-use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -314,49 +312,20 @@ impl Place {
     }
 }
 
-impl Wire {
-    /// A request slot; `None` if the client went away before there was one.
-    pub(crate) async fn hold_slot(
-        &mut self,
-        request: &Request,
-        framing: &Framing<'_>,
-    ) -> Option<Rc<Held>> {
-        let context = self.context.clone();
-        let slot = match context.slots.acquire_now() {
-            Some(slot) => slot,
-            None if self.asks_for_status(request, framing) => {
-                return Some(Rc::new(Held::beside(&context.slots, request)));
-            }
-            None => {
-                let _waiting = request.spent.wait(Cause::Slot);
-                self.unless_gone(pin!(context.slots.acquire())).await?
-            }
-        };
-        self.begin(&slot, request.view().request_line());
-        Some(Rc::new(Held::new(slot, request)))
-    }
-
-    /// Whether the server itself is asked how it does: that is told also when no slot is free, and
-    /// most of all then. What a `<Location>` says, the look-up will find.
-    fn asks_for_status(&self, request: &Request, framing: &Framing<'_>) -> bool {
-        const OWN: [&str; 2] = ["server-status", "server-info"];
-        let Target::Origin { path, .. } = framing.target else { return false };
-        let is_plain = request.method().is_some_and(Method::is_get_or_head)
-            && framing.body == BodyLength::None;
-        let (mut decoded, mut matching) = (Vec::new(), Matching::default());
-        let is_known = is_plain
-            && message::path::decode(path, &mut decoded, true).is_ok()
-            && self.host().sections.of_location(&decoded, &mut matching).is_ok();
-        let mut sections = matching.sections.iter().rev();
-        let handler = sections.find_map(|section| section.settings.core.handler_said());
-        is_known && handler.is_some_and(|name| OWN.contains(&name))
-    }
-
-    /// A request for the present host begins in a slot.
-    pub(crate) fn begin(&self, slot: &Slot, request_line: &[u8]) {
-        let port = self.local.map_or(0, |local| local.port());
-        slot.begin(&self.context, (self.host_index(), port), self.peer, request_line, self.now_ms);
-    }
+/// Whether the server itself is asked how it does: that is told also when no slot is free, and
+/// most of all then. What a `<Location>` says, the look-up will find.
+pub(crate) fn asks_for_status(host: &Host, request: &Request, framing: &Framing<'_>) -> bool {
+    const OWN: [&str; 2] = ["server-status", "server-info"];
+    let Target::Origin { path, .. } = framing.target else { return false };
+    let is_plain =
+        request.method().is_some_and(Method::is_get_or_head) && framing.body == BodyLength::None;
+    let (mut decoded, mut matching) = (Vec::new(), Matching::default());
+    let is_known = is_plain
+        && message::path::decode(path, &mut decoded, true).is_ok()
+        && host.sections.of_location(&decoded, &mut matching).is_ok();
+    let mut sections = matching.sections.iter().rev();
+    let handler = sections.find_map(|section| section.settings.core.handler_said());
+    is_known && handler.is_some_and(|name| OWN.contains(&name))
 }
 
 impl Drop for Slot {

@@ -2,16 +2,16 @@
 
 use super::Wire;
 use super::body::{Fed, Feed};
-use super::fast;
 use super::transmit::Sent;
 use crate::compat::{self, Manner};
 use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, exchange, refused};
 use crate::failure::Failure;
+use crate::guarded::guarded;
 use crate::held::Held;
 use crate::large_future::boxed;
-use crate::modules::headers;
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
+use crate::prepared;
 use crate::request::Request;
 use crate::response::{Delimiter, Response};
 use crate::site::settings::Settings;
@@ -21,7 +21,6 @@ use message::{BodyLength, Framing, Known, ResponseHead, Status, Target, Version}
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -92,23 +91,24 @@ impl Wire {
         if let Some(incoming) = &request.incoming {
             incoming.lend(&held);
         }
-        let exchanged = match self.known(&framing, &request) {
-            Some(known) => known,
-            None => match self.exchange(&request, self.plan(&framing, &request)).await {
-                Some(exchanged) => exchanged,
-                None => return self.abandoned(&framing, &request).await,
-            },
+        let Some(exchanged) = self.answered(&request, &framing).await else {
+            return self.abandoned(&framing, &request).await;
         };
         let Exchanged { response, reusable, settings, logged } = exchanged;
         let mut answer = (response, logged);
         if let (Some(source), Target::Origin { path, .. }) = (reusable, framing.target)
-            && !request.view().seen().intersects(fast::UNUSUAL)
+            && !request.view().seen().intersects(prepared::UNUSUAL)
         {
             let view = request.view();
             let mut accepted = view.get_all(Known::AcceptEncoding);
             let first = accepted.next();
             if accepted.next().is_none() {
-                fast::remember(self, path, &source, first, &answer.0, &answer.1);
+                let (context, host) = (&self.context, self.host());
+                // What concerns the connection is appended per request.
+                let print = |head: &ResponseHead, date_s, out: &mut Vec<u8>| {
+                    write_head(context, head, Version::Http11, Some(date_s), out);
+                };
+                prepared::remember(context, host, path, &source, first, &answer, print);
             }
         }
         match self.settle_body(&request, &framing, settings, &mut answer, &held).await {
@@ -136,6 +136,21 @@ impl Wire {
         let view = request.view();
         self.log(Some(view), Some(view.request_line()), &written, request).await;
         next
+    }
+
+    /// What is answered to a request, by what is known of others or by the exchange; `None` if the
+    /// client went away meanwhile.
+    async fn answered(
+        &mut self,
+        request: &Rc<Request>,
+        framing: &Framing<'_>,
+    ) -> Option<Exchanged> {
+        let (context, host) = (&self.context, self.host());
+        if let Some(known) = prepared::known(context, host, request, framing) {
+            return Some(known);
+        }
+        let plan = plan::known(context, host, request, framing);
+        self.exchange(request, plan).await
     }
 
     /// What is answered to a request; `None` if the client went away meanwhile.
@@ -220,25 +235,6 @@ impl Wire {
         if let Some(feed) = self.feed.as_ref().filter(|_| !self.context.carries_one()) {
             feed.give_slot_back();
         }
-    }
-
-    /// A prepared entry answers conditional and range requests without another look-up.
-    fn known(&self, framing: &Framing<'_>, request: &Request) -> Option<Exchanged> {
-        let Target::Origin { path, .. } = framing.target else { return None };
-        request.method().filter(|method| method.is_get_or_head())?;
-        if framing.body != BodyLength::None {
-            return None;
-        }
-        let prepared = fast::current(&self.context, self.host(), path, None)?;
-        let view = request.view();
-        let is_changed = headers::SETTINGS.of(&prepared.source.settings).touch(&view);
-        if !prepared.is_bare || is_changed || !fast::is_plain(self, &view, framing) {
-            return None;
-        }
-        let response = crate::handler::from_file(request, &prepared.source).ok()?;
-        let query = request.query().map(<[u8]>::to_vec);
-        let logged = Logged { query, ..prepared.logged.clone() };
-        Some(Exchanged { response, reusable: None, settings: None, logged })
     }
 
     /// Decide what becomes of a request body that no handler reads.
@@ -385,34 +381,6 @@ fn left_by_handler(feed: &Feed, is_silent: bool, goes_on: bool) -> Unread {
         false if may_come && (goes_on || is_short()) => Unread::DrainLater,
         false => Unread::Abandon,
     }
-}
-
-/// The exchange, with a panic of a handler turned into a failure of that request alone.
-pub(crate) async fn guarded(
-    context: &Context,
-    host: usize,
-    request: &Request,
-    mut exchange: Pin<&mut impl Future<Output = Exchanged>>,
-) -> Exchanged {
-    let caught = poll_fn(|task| {
-        // The future is not polled again after a panic, so nothing half-done is ever seen.
-        match catch_unwind(AssertUnwindSafe(|| exchange.as_mut().poll(task))) {
-            Ok(Poll::Ready(exchanged)) => Poll::Ready(Ok(exchanged)),
-            Ok(Poll::Pending) => Poll::Pending,
-            Err(panic) => Poll::Ready(Err(panic)),
-        }
-    })
-    .await;
-    caught.unwrap_or_else(|panic| {
-        let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-        let text = format!("a handler panicked: {said}");
-        let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error();
-        context.log_refusal(&failure, host, request.client);
-        let response = Response::failure(&failure, request.view().method(), None);
-        let logged = Logged { host, ..Logged::default() };
-        Exchanged { response, reusable: None, settings: None, logged }
-    })
 }
 
 /// The head of a response as HTTP/1 sends it.

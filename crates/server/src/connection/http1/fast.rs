@@ -7,45 +7,19 @@
 //! takes the long way, with the same result.
 
 use super::Wire;
-use super::answer::write_head;
+use super::log::ResponseFields;
 use super::transmit::{Late, TURN_BYTES, Unsent};
 use crate::access_log::{self, Finished};
 use crate::accounting::{self, Account};
-use crate::cache::{Prepared, SMALL_BYTES};
-use crate::context::Context;
-use crate::exchange::{Logged, Reusable};
-use crate::modules::{self, Coding, files, headers};
-use crate::phase::Seen;
-use crate::representation::Representation;
-use crate::response::{Piece, Response};
-use crate::site::host::Host;
+use crate::cache::Prepared;
+use crate::prepared::{self, Asked};
 use http1::{HeadWriter, KeepAlive, Persist};
-use message::{
-    Framing, Known, KnownSet, Method, RequestHead, ResponseHead, Status, Target, Version,
-};
+use message::{Framing, RequestHead, Status};
 use runtime::{clock, file};
 use scoreboard::{Ended, OTHER_ACCOUNT};
-use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::AsFd;
 use std::rc::Rc;
-
-/// Fields that make a response depend on more than the path.
-pub(crate) const UNUSUAL: KnownSet = KnownSet::of(&[
-    Known::ContentLength,
-    Known::TransferEncoding,
-    Known::Expect,
-    Known::Range,
-    Known::IfRange,
-    Known::IfMatch,
-    Known::IfNoneMatch,
-    Known::IfModifiedSince,
-    Known::IfUnmodifiedSince,
-]);
-
-/// Where `Date` stands in a prepared head: right behind the status line.
-const DATE_AT: usize = "HTTP/1.1 200 OK\r\nDate: ".len();
-const DATE_BYTES: usize = "Sun, 06 Nov 1994 08:49:37 GMT".len();
 
 /// Responses are collected up to this size when a client pipelines.
 const OUTPUT_BYTES: usize = 64 * 1024;
@@ -67,7 +41,8 @@ pub(crate) fn answer(
     is_alone: bool,
     output: &mut Vec<u8>,
 ) -> Fast {
-    let Some(asked) = find(wire, head, framing) else { return Fast::Declined };
+    let found = prepared::find(&wire.context, wire.host(), wire.peer, head, framing);
+    let Some(asked) = found else { return Fast::Declined };
     let Asked { prepared, is_head, .. } = &asked;
     let is_head = *is_head;
     let logs = !wire.host().logs.is_empty();
@@ -135,92 +110,6 @@ fn account(wire: &mut Wire, prepared: &Prepared, bytes: u64) {
         Some(late) => late.spent = Some(Rc::new(accounting::begin_slow(account, ended))),
         None => accounting::end_fast(context, account, ended),
     }
-}
-
-/// A request that the fast path can answer.
-struct Asked<'a> {
-    prepared: Rc<Prepared>,
-    is_head: bool,
-    query: Option<&'a [u8]>,
-    host_name: Option<&'a [u8]>,
-}
-
-/// The entry for a request that asks for nothing unusual.
-fn find<'a>(wire: &Wire, head: &RequestHead<'_>, framing: &Framing<'a>) -> Option<Asked<'a>> {
-    if head.seen().intersects(UNUSUAL) {
-        return None;
-    }
-    let is_head = match head.known_method()? {
-        Method::Get => false,
-        Method::Head => true,
-        _ => return None,
-    };
-    let Target::Origin { path, query } = framing.target else { return None };
-    let mut prepared = current(&wire.context, wire.host(), path, None)?;
-    if !prepared.codings.is_empty() {
-        let mut values = head.get_all(Known::AcceptEncoding);
-        let accepted = values.next();
-        if values.next().is_some() {
-            return None;
-        }
-        let coding = modules::choose_coding(&prepared.codings, accepted);
-        if prepared.coding != coding {
-            prepared = current(&wire.context, wire.host(), path, Some(coding))?;
-        }
-    }
-    if !is_plain(wire, head, framing) || headers::SETTINGS.of(&prepared.source.settings).touch(head)
-    {
-        return None;
-    }
-    let host_name = framing.host.map(|host| host.name);
-    Some(Asked { prepared, is_head, query, host_name })
-}
-
-/// Whether no module has anything to say about this request that it would not say about others.
-pub(crate) fn is_plain(wire: &Wire, head: &RequestHead<'_>, framing: &Framing<'_>) -> bool {
-    // A host that asks for its names has to be asked about each.
-    let host = wire.host();
-    if host.strict_host_check && framing.host.is_none_or(|asked| !host.answers_to(asked.name)) {
-        return false;
-    }
-    let seen = Seen {
-        context: &wire.context,
-        host: wire.host(),
-        head: *head,
-        target: framing.target,
-        client: wire.peer,
-    };
-    wire.context.site().phases.plain.iter().all(|hook| hook(&seen))
-}
-
-/// The entry for `path` if it is there and still true: the one that was made last, or the one with
-/// a certain coding.
-pub(crate) fn current(
-    context: &Context,
-    host: &Host,
-    path: &[u8],
-    coding: Option<Option<Coding>>,
-) -> Option<Rc<Prepared>> {
-    let mut key = context.key.borrow_mut();
-    let key = host.key(path, coding, &mut key);
-    let prepared = context.cache.borrow_mut().get(key)?;
-    let now_s = context.now_s();
-    if prepared.checked_s.get() != now_s {
-        let is_past = prepared.only_s.is_some_and(|only_s| only_s != now_s);
-        if is_past || !matches!(prepared.source.is_current(now_s), Ok(true)) {
-            context.cache.borrow_mut().remove(key);
-            return None;
-        }
-        prepared.checked_s.set(now_s);
-    }
-    if prepared.date_s.get() != now_s {
-        context.with_date(now_s, |date| {
-            let mut bytes = prepared.bytes.borrow_mut();
-            bytes[DATE_AT..DATE_AT + DATE_BYTES].copy_from_slice(date.as_bytes());
-        });
-        prepared.date_s.set(now_s);
-    }
-    Some(prepared)
 }
 
 /// Send the response or append it to `output`; the result is its length.
@@ -315,6 +204,7 @@ fn log(
 ) {
     let Asked { prepared, is_head, query, host_name } = asked;
     let duration_us = i64::try_from((clock::monotonic_ns() - start_ns) / 1000).unwrap_or(0);
+    let appended = (persist, wire.keep_alive_timeout_s());
     let finished = Finished {
         client: wire.peer,
         peer: wire.other_end(),
@@ -331,11 +221,10 @@ fn log(
         body_bytes: if *is_head { 0 } else { prepared.content },
         bytes_received: head.buf.len() as u64,
         bytes_sent: sent,
-        response_fields: &prepared.fields,
+        response_fields: &ResponseFields::new(&prepared.fields, Some(appended)),
         // All of it was sent at once.
         times: wire.context.meter.so_far(),
         first_byte_us: prepared.logged.tracks_first_byte.then_some(duration_us),
-        persist: Some((persist, wire.keep_alive_timeout_s())),
         names: wire.names.as_deref(),
         host_name: *host_name,
         log_ids: (None, wire.log_id),
@@ -343,86 +232,4 @@ fn log(
         end: wire.connection_end(),
     };
     access_log::write(&wire.context, &finished);
-}
-
-/// Prepare the response for `source` and keep it for `path`, if that is allowed and worthwhile.
-/// `response` is a whole one, as it would be sent to everybody.
-pub(crate) fn remember(
-    wire: &Wire,
-    path: &[u8],
-    Reusable { source, codings, only_s }: &Reusable,
-    accepted: Option<&[u8]>,
-    response: &Response,
-    logged: &Logged,
-) {
-    let context = &wire.context;
-    let now_s = context.now_s();
-    if source.origin.links.is_none() || !source.is_settled(now_s) {
-        return;
-    }
-    let Some(size) = response.body.len() else { return };
-    // What was made in memory is kept there, too.
-    let is_made = matches!(response.body.pieces.as_slice(), [Piece::Bytes(_)]);
-    let is_whole = is_made || size <= SMALL_BYTES;
-    if !is_whole && !source.settings.core.uses_sendfile() {
-        return;
-    }
-    let mut bytes = Vec::new();
-    let head = head_for_all(response, size);
-    // What concerns the connection is appended per request.
-    write_head(context, &head, Version::Http11, Some(now_s), &mut bytes);
-    let head_len = bytes.len();
-    let is_written = match response.body.pieces.as_slice() {
-        [Piece::Bytes(content)] => {
-            bytes.extend_from_slice(content);
-            true
-        }
-        _ => !is_whole || read_content(source, &mut bytes),
-    };
-    if !is_written {
-        return;
-    }
-    bytes.shrink_to_fit();
-    let shows_fields = wire.host().logs.iter().any(|log| log.format.shows_response_fields());
-    let prepared = Prepared {
-        source: source.clone(),
-        logged: Logged { query: None, ..logged.clone() },
-        fields: if shows_fields { head.fields.into() } else { Box::default() },
-        coding: modules::choose_coding(codings, accepted),
-        codings: codings.as_slice().into(),
-        only_s: *only_s,
-        checked_s: Cell::new(now_s),
-        bytes: RefCell::new(bytes),
-        date_s: Cell::new(now_s),
-        head_len,
-        content: size,
-        is_bare: response.fields == files::description(source)
-            && response.late == files::late_description(source),
-        is_whole,
-        account: Cell::new(Account { row: OTHER_ACCOUNT, key: 0 }),
-    };
-    let prepared = Rc::new(prepared);
-    let mut buffer = context.key.borrow_mut();
-    let mut cache = context.cache.borrow_mut();
-    if !codings.is_empty() {
-        let key = wire.host().key(path, Some(prepared.coding), &mut buffer);
-        cache.insert(key, prepared.clone());
-    }
-    cache.insert(wire.host().key(path, None, &mut buffer), prepared);
-}
-
-/// The head that everybody gets.
-fn head_for_all(response: &Response, size: u64) -> ResponseHead {
-    let mut copy = Response::new(response.status);
-    copy.fields.clone_from(&response.fields);
-    copy.late.clone_from(&response.late);
-    copy.content_type.clone_from(&response.content_type);
-    copy.take_head(Some(size), [])
-}
-
-/// Append the content, unless the file changes under our hands.
-fn read_content(source: &Representation, bytes: &mut Vec<u8>) -> bool {
-    let Ok(length) = usize::try_from(source.status.size) else { return false };
-    file::read_whole(&source.file, length, bytes).is_ok()
-        && file::status(&source.file) == Ok(source.status)
 }

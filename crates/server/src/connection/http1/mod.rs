@@ -9,15 +9,19 @@
 //! While it waits, a connection holds neither a buffer nor a request slot: bytes are read into a
 //! buffer of the thread, and only a head that arrives in pieces is kept here.
 
-pub(crate) mod answer;
+mod answer;
+mod begin;
 mod body;
-pub(crate) mod fast;
+mod fast;
 mod linger;
+mod log;
 mod outbox;
+mod proxy_header;
 mod refuse;
-pub(crate) mod transmit;
+mod slot;
+mod transmit;
 
-use crate::accounting::{self, Begin, Meter, Spent};
+use crate::accounting::{self};
 
 use crate::context::{Context, Scratch};
 use crate::exchange::Logged;
@@ -25,7 +29,6 @@ use crate::exchange::Logged;
 use crate::large_future::{boxed, placed};
 use crate::log::id::LogId;
 use crate::names::Names;
-use crate::proxy_protocol::Proxy;
 use crate::request::Request;
 use crate::site::host::Host;
 
@@ -33,7 +36,8 @@ use body::Feed;
 use fast::Fast;
 use http1::{CloseReason, Connection, HeadParser, KeepAlive, Next, Progress};
 use message::limits::LOG_INPUT_BYTES;
-use message::{BodyLength, Framing, FramingSpans, OwnedHead, Refusal, RequestHead, Status};
+use message::{Framing, OwnedHead, Refusal, Status};
+use proxy_header::Proxy;
 use runtime::{Stream, Timer, clock};
 use scoreboard::RowState;
 use std::future::{Future, poll_fn};
@@ -429,38 +433,6 @@ impl Wire {
                 Some(Turn::Request(Rc::new(request), wish))
             }
         }
-    }
-
-    /// A request that is for the long way.
-    fn request(
-        &mut self,
-        head: OwnedHead,
-        framing: Result<FramingSpans, Refusal>,
-        start_ns: u64,
-        spent: Spent,
-    ) -> Request {
-        let local = self.local();
-        let mut request = Request::new(head, framing, self.peer, local, start_ns, spent);
-        request.incoming = (request.body() != BodyLength::None).then(Rc::default);
-        request.proxy = self.proxy_address();
-        request.ids.keepalives = self.state.requests();
-        request.ids.connection.set(self.log_id);
-        request.names = self.names.clone().unwrap_or_default();
-        request
-    }
-
-    /// What a request has spent that is for the long way.
-    fn begin_long(&self, view: &RequestHead<'_>, complete_ns: u64) -> Spent {
-        let meter = &self.context.meter;
-        let path_hash = Meter::path_hash(view.request_line());
-        Spent::new(&Begin {
-            complete_ns,
-            arriving_ns: self.now_ms.saturating_sub(self.head_since_ms) * 1_000_000,
-            cpu_ns: meter.leave_fast(),
-            weight: meter.weigh(path_hash, self.now_ms),
-            is_alone: self.context.carries_one(),
-            path_hash,
-        })
     }
 
     /// Sending may have stalled or failed: that comes before anything else.

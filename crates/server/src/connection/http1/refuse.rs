@@ -1,15 +1,15 @@
 //! Saying no before there is a request, and ending the connection.
 
 use super::Wire;
-use super::answer::{Kind, Written, guarded, take_head, write_head};
-use crate::access_log::Asked;
+use super::answer::{Kind, Written, take_head, write_head};
+use super::log::Asked;
 use crate::accounting;
+use crate::error_document;
 use crate::exchange::{Exchanged, Logged, refused};
 use crate::failure::Failure;
+use crate::guarded::guarded;
 use crate::held::Held;
 use crate::large_future::boxed;
-use crate::modules::core::Signature;
-use crate::modules::headers;
 use crate::request::Request;
 use crate::response::{Delimiter, Piece, Response};
 use crate::slots::Slot;
@@ -78,9 +78,7 @@ impl Wire {
         let view = request.view();
         let has_fixed_page = {
             let settings = &self.host().sections.base;
-            settings.core.signature() == Signature::Off
-                && settings.core.error_document(failure.status.code()).is_none()
-                && !headers::SETTINGS.of(settings).has_always()
+            error_document::is_fixed(settings, failure.status)
         };
         if !has_fixed_page && !self.is_broken {
             let context = self.context.clone();

@@ -5,10 +5,10 @@ use super::Wire;
 use super::outbox::Outbox;
 use crate::accounting::{self, Spent};
 use crate::held::Held;
-use crate::representation::Representation;
+use crate::representation::{Representation, load_cold};
 use crate::response::{Body, Delimiter, Piece, Source};
 use crate::slots::Place;
-use runtime::{clock, file};
+use runtime::clock;
 use scoreboard::Cause;
 use std::future::poll_fn;
 use std::io;
@@ -329,25 +329,6 @@ impl Wire {
         .await;
         drop(waiting);
         result
-    }
-}
-
-/// sendfile would wait for the disk, and all connections of this thread with it: let a helper
-/// thread wait instead.
-pub(crate) async fn load_cold(
-    source: &Representation,
-    offset: u64,
-    count: usize,
-    spent: Option<&Spent>,
-) -> io::Result<()> {
-    if file::is_cached(&source.file, offset + count as u64 - 1) {
-        return Ok(());
-    }
-    let cold = source.file.try_clone()?;
-    let load = move || file::load(&cold, offset, count);
-    match spent {
-        Some(spent) => accounting::blocking(spent, Cause::Disk, load).await,
-        None => runtime::blocking(load).await,
     }
 }
 

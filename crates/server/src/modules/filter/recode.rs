@@ -3,8 +3,7 @@
 //! it is done where other connections do not wait for it.
 
 use crate::accounting::{self, Spent};
-use crate::connection::http1::transmit::load_cold;
-use crate::representation::Representation;
+use crate::representation::{Representation, load_cold};
 use crate::response::{Body, Notes, Piece, Source};
 use std::cell::Cell;
 use std::collections::VecDeque;

@@ -2,12 +2,12 @@
 //! request, and on a response before it is sent.
 
 use super::{Action, Condition, Edit, Rule, SETTINGS, Value};
-use crate::connection::http1::fast;
 use crate::failure::Failure;
 use crate::fields;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
+use crate::prepared;
 use crate::response::{Field, Response};
 use message::{Known, Method, Status, Target, scan};
 use pattern::{EXPANSION_MAX_BYTES, Regex, Template};
@@ -139,7 +139,7 @@ fn change_request(
     // Conditions and ranges are answered from what is prepared, too, but not as they came.
     let is_unusual = |rule: &Arc<Rule>| {
         let known = Known::recognise(rule.name.as_bytes());
-        known.is_some_and(|name| fast::UNUSUAL.has(name))
+        known.is_some_and(|name| prepared::UNUSUAL.has(name))
     };
     // The others do nothing to a request that lacks the field, which the fast path makes sure of.
     let is_for_all = |rule: &Arc<Rule>| !matches!(rule.action, Action::Unset | Action::Edit(_));

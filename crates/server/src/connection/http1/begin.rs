@@ -1,0 +1,41 @@
+//! A request leaves the fast path: its head is owned, and its time is accounted for.
+
+use super::Wire;
+use crate::accounting::{Begin, Meter, Spent};
+use crate::request::Request;
+use message::{BodyLength, FramingSpans, OwnedHead, Refusal, RequestHead};
+use std::rc::Rc;
+
+impl Wire {
+    /// A request that is for the long way.
+    pub(super) fn request(
+        &mut self,
+        head: OwnedHead,
+        framing: Result<FramingSpans, Refusal>,
+        start_ns: u64,
+        spent: Spent,
+    ) -> Request {
+        let local = self.local();
+        let mut request = Request::new(head, framing, self.peer, local, start_ns, spent);
+        request.incoming = (request.body() != BodyLength::None).then(Rc::default);
+        request.proxy = self.proxy_address();
+        request.ids.keepalives = self.state.requests();
+        request.ids.connection.set(self.log_id);
+        request.names = self.names.clone().unwrap_or_default();
+        request
+    }
+
+    /// What a request has spent that is for the long way.
+    pub(super) fn begin_long(&self, view: &RequestHead<'_>, complete_ns: u64) -> Spent {
+        let meter = &self.context.meter;
+        let path_hash = Meter::path_hash(view.request_line());
+        Spent::new(&Begin {
+            complete_ns,
+            arriving_ns: self.now_ms.saturating_sub(self.head_since_ms) * 1_000_000,
+            cpu_ns: meter.leave_fast(),
+            weight: meter.weigh(path_hash, self.now_ms),
+            is_alone: self.context.carries_one(),
+            path_hash,
+        })
+    }
+}

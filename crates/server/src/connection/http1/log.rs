@@ -1,0 +1,191 @@
+//! From a response that was sent to the lines of the access logs.
+
+use super::Wire;
+use super::answer::Written;
+use crate::access_log::{self, ConnectionEnd, Fields, Finished};
+use crate::accounting;
+use crate::exchange::Logged;
+use crate::log::id::{LogId, RequestLogId};
+use crate::names::{End, HostnameLookups};
+use crate::request::Request;
+use crate::site::logs::AccessLog;
+use http1::Persist;
+use message::response::is_sendable;
+use message::{Field, RequestHead};
+use runtime::clock;
+use scoreboard::{Ended, Times};
+use std::cell::OnceCell;
+
+/// A request as far as it was understood.
+pub(crate) struct Asked<'a> {
+    pub(crate) view: Option<RequestHead<'a>>,
+    pub(crate) method: Option<&'a [u8]>,
+    pub(crate) protocol: Option<&'a [u8]>,
+    pub(crate) request_line: Option<&'a [u8]>,
+    pub(crate) query: Option<&'a [u8]>,
+    pub(crate) host_name: Option<&'a [u8]>,
+    pub(crate) log_ids: (Option<RequestLogId>, Option<LogId>),
+    pub(crate) times: Option<Times>,
+}
+
+impl Wire {
+    /// Log a request that was answered. The names of clients are waited for here, behind the
+    /// response, so that nobody gets it later because of a log.
+    pub(crate) async fn log(
+        &mut self,
+        view: Option<RequestHead<'_>>,
+        request_line: Option<&[u8]>,
+        written: &Written,
+        request: &Request,
+    ) {
+        let changed = written.logged.request.clone();
+        let last = changed.as_deref().unwrap_or(request);
+        self.account(written, request);
+        self.log_id = last.ids.connection.get();
+        self.names = Some(request.names.clone());
+        if self.context.host(written.logged.host).logs.is_empty() {
+            return;
+        }
+        let view = changed.as_ref().map(|request| request.view()).or(view);
+        let query = match &written.logged {
+            // Of a request that was redirected within the server only its own query counts.
+            logged if logged.first.is_some() => logged.query.as_deref(),
+            logged => logged.query.as_deref().or_else(|| request.query()),
+        };
+        let duration_ns = clock::monotonic_ns() - request.start_ns;
+        let times = (request.start_us, i64::try_from(duration_ns / 1000).unwrap_or(i64::MAX));
+        let received = request.head_bytes() as u64 + self.body_received();
+        let asked = Asked {
+            view,
+            method: view.map(|head| head.method()),
+            protocol: view.map(|head| head.protocol()),
+            request_line,
+            query,
+            host_name: request.host_name(),
+            log_ids: (last.ids.request.get(), self.log_id),
+            times: request.spent.is_sample().then(|| request.spent.times()),
+        };
+        self.log_exchange(&asked, written, times, received).await;
+    }
+
+    /// Say which account a request belongs to, and what is counted there when it is over.
+    pub(crate) fn account(&self, written: &Written, request: &Request) {
+        if !self.context.meter.is_on() {
+            return;
+        }
+        let logged = &written.logged;
+        let path = logged.first.as_deref().map_or(&logged.path, |first| &first.path);
+        let status = written.head.status.code();
+        let is_file = logged.is_file && logged.first.is_none();
+        let is_handled = logged.is_file || logged.handler.is_some();
+        let account = self.context.find_account(&accounting::Asked {
+            host: logged.host,
+            path,
+            is_handled,
+            is_file,
+            status,
+        });
+        request.spent.end(account, Ended { status, bytes: written.sent_bytes });
+    }
+
+    /// Look up what the logs of the host show of a client (`%h`), where that is wanted.
+    async fn name_client(&mut self, logged: &Logged) {
+        let shows = |log: &AccessLog| log.format.shows_client_name();
+        let host = self.context.host(logged.host);
+        if logged.lookups == HostnameLookups::Off || !host.logs.iter().any(shows) {
+            return;
+        }
+        let names = self.names.get_or_insert_default().clone();
+        let client = logged.client.unwrap_or_else(|| self.peer.ip().to_canonical());
+        names.find(&self.context, End::Client(client), logged.lookups).await;
+    }
+
+    pub(crate) async fn log_exchange(
+        &mut self,
+        asked: &Asked<'_>,
+        written: &Written,
+        (start_us, duration_us): (i64, i64),
+        bytes_received: u64,
+    ) {
+        self.name_client(&written.logged).await;
+        let names = self.names.take().filter(|names| !names.is_empty());
+        let finished = Finished {
+            client: self.peer,
+            peer: self.other_end(),
+            local: self.local(),
+            request: asked.view,
+            method: asked.method,
+            protocol: asked.protocol,
+            request_line: asked.request_line,
+            logged: &written.logged,
+            query: asked.query,
+            status: written.head.status.code(),
+            start_us,
+            duration_us,
+            body_bytes: written.body_bytes,
+            bytes_received,
+            bytes_sent: written.sent_bytes,
+            first_byte_us: written.first_byte_us,
+            times: asked.times,
+            response_fields: &ResponseFields::new(&written.head.fields, None),
+            names: names.as_deref(),
+            host_name: asked.host_name,
+            log_ids: asked.log_ids,
+            keepalives: self.state.keepalives().saturating_sub(1),
+            end: match written.result {
+                Err(_) => ConnectionEnd::Aborted,
+                Ok(()) => self.connection_end(),
+            },
+        };
+        access_log::write(&self.context, &finished);
+        self.names = names;
+    }
+
+    /// `%X` of a response that was sent (mod_log_config.c, log_connection_status).
+    pub(crate) fn connection_end(&self) -> ConnectionEnd {
+        let max = self.host().timing.max_keep_alive_requests;
+        match self.state.close_reason() {
+            None if max == 0 || self.state.keepalives() < max => ConnectionEnd::KeepAlive,
+            _ => ConnectionEnd::Close,
+        }
+    }
+}
+
+/// The fields of a response, with those that HTTP/1 appends on the fast path.
+pub(super) struct ResponseFields<'a> {
+    fields: &'a [Field],
+    persist: Option<(Persist, u64)>,
+    /// Made when a format asks.
+    appended: OnceCell<Vec<Field>>,
+}
+
+/// Fields that httpd writes without ever having them among those of the response
+/// (http_filters.c, basic_http_header).
+const UNLISTED: [&str; 2] = ["Date", "Server"];
+
+impl<'a> ResponseFields<'a> {
+    pub(super) fn new(fields: &'a [Field], persist: Option<(Persist, u64)>) -> Self {
+        Self { fields, persist, appended: OnceCell::new() }
+    }
+
+    fn values<'s>(&'s self, name: &str) -> impl Iterator<Item = &'s [u8]> {
+        let append = || self.persist.iter().flat_map(|(said, of)| said.fields(*of)).collect();
+        let appended = self.appended.get_or_init(append);
+        let is_listed = UNLISTED.iter().all(|unlisted| !unlisted.eq_ignore_ascii_case(name));
+        let all = self.fields.iter().chain(appended).filter(move |_| is_listed);
+        all.filter(move |field| {
+            field.0.eq_ignore_ascii_case(name) && is_sendable(field.0.as_bytes(), &field.1)
+        })
+        .map(|field| field.1.as_slice())
+    }
+}
+
+impl Fields for ResponseFields<'_> {
+    fn field(&self, name: &str) -> Option<&[u8]> {
+        self.values(name).next()
+    }
+
+    fn each_field(&self, name: &str, each: &mut dyn FnMut(&[u8])) {
+        self.values(name).for_each(each);
+    }
+}

@@ -1,0 +1,238 @@
+//! Prepared responses: which requests one may answer, and which response becomes one.
+//!
+//! No check is skipped: the head went through the same parser and framing, the entry was made by
+//! the whole pipeline for a location whose answer depends on the path alone (`is_plain`), and it
+//! is compared with the file system at most once a second. What is answered here without sending
+//! prepared bytes comes to the same as on the slow path.
+
+use crate::accounting::Account;
+use crate::cache::{Prepared, SMALL_BYTES};
+use crate::context::Context;
+use crate::exchange::{Exchanged, Logged, Reusable};
+use crate::modules::{self, Coding, files, headers};
+use crate::phase::Seen;
+use crate::representation::Representation;
+use crate::request::Request;
+use crate::response::{Piece, Response};
+use crate::site::host::Host;
+use message::{BodyLength, Framing, Known, KnownSet, Method, RequestHead, ResponseHead, Target};
+use runtime::file;
+use scoreboard::OTHER_ACCOUNT;
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+/// Fields that make a response depend on more than the path.
+pub(crate) const UNUSUAL: KnownSet = KnownSet::of(&[
+    Known::ContentLength,
+    Known::TransferEncoding,
+    Known::Expect,
+    Known::Range,
+    Known::IfRange,
+    Known::IfMatch,
+    Known::IfNoneMatch,
+    Known::IfModifiedSince,
+    Known::IfUnmodifiedSince,
+]);
+
+/// Where `Date` stands in a prepared head: right behind the status line.
+const DATE_AT: usize = "HTTP/1.1 200 OK\r\nDate: ".len();
+const DATE_BYTES: usize = "Sun, 06 Nov 1994 08:49:37 GMT".len();
+
+/// A request that the fast path can answer.
+pub(crate) struct Asked<'a> {
+    pub(crate) prepared: Rc<Prepared>,
+    pub(crate) is_head: bool,
+    pub(crate) query: Option<&'a [u8]>,
+    pub(crate) host_name: Option<&'a [u8]>,
+}
+
+/// The entry for a request that asks for nothing unusual.
+pub(crate) fn find<'a>(
+    context: &Context,
+    host: &Host,
+    client: SocketAddr,
+    head: &RequestHead<'_>,
+    framing: &Framing<'a>,
+) -> Option<Asked<'a>> {
+    if head.seen().intersects(UNUSUAL) {
+        return None;
+    }
+    let is_head = match head.known_method()? {
+        Method::Get => false,
+        Method::Head => true,
+        _ => return None,
+    };
+    let Target::Origin { path, query } = framing.target else { return None };
+    let mut prepared = current(context, host, path, None)?;
+    if !prepared.codings.is_empty() {
+        let mut values = head.get_all(Known::AcceptEncoding);
+        let accepted = values.next();
+        if values.next().is_some() {
+            return None;
+        }
+        let coding = modules::choose_coding(&prepared.codings, accepted);
+        if prepared.coding != coding {
+            prepared = current(context, host, path, Some(coding))?;
+        }
+    }
+    if !is_plain(context, host, client, head, framing)
+        || headers::SETTINGS.of(&prepared.source.settings).touch(head)
+    {
+        return None;
+    }
+    let host_name = framing.host.map(|host| host.name);
+    Some(Asked { prepared, is_head, query, host_name })
+}
+
+/// Whether no module has anything to say about this request that it would not say about others.
+pub(crate) fn is_plain(
+    context: &Context,
+    host: &Host,
+    client: SocketAddr,
+    head: &RequestHead<'_>,
+    framing: &Framing<'_>,
+) -> bool {
+    // A host that asks for its names has to be asked about each.
+    if host.strict_host_check && framing.host.is_none_or(|asked| !host.answers_to(asked.name)) {
+        return false;
+    }
+    let seen = Seen { context, host, head: *head, target: framing.target, client };
+    context.site().phases.plain.iter().all(|hook| hook(&seen))
+}
+
+/// The entry for `path` if it is there and still true: the one that was made last, or the one with
+/// a certain coding.
+pub(crate) fn current(
+    context: &Context,
+    host: &Host,
+    path: &[u8],
+    coding: Option<Option<Coding>>,
+) -> Option<Rc<Prepared>> {
+    let mut key = context.key.borrow_mut();
+    let key = host.key(path, coding, &mut key);
+    let prepared = context.cache.borrow_mut().get(key)?;
+    let now_s = context.now_s();
+    if prepared.checked_s.get() != now_s {
+        let is_past = prepared.only_s.is_some_and(|only_s| only_s != now_s);
+        if is_past || !matches!(prepared.source.is_current(now_s), Ok(true)) {
+            context.cache.borrow_mut().remove(key);
+            return None;
+        }
+        prepared.checked_s.set(now_s);
+    }
+    if prepared.date_s.get() != now_s {
+        context.with_date(now_s, |date| {
+            let mut bytes = prepared.bytes.borrow_mut();
+            bytes[DATE_AT..DATE_AT + DATE_BYTES].copy_from_slice(date.as_bytes());
+        });
+        prepared.date_s.set(now_s);
+    }
+    Some(prepared)
+}
+
+/// A prepared entry answers conditional and range requests without another look-up.
+pub(crate) fn known(
+    context: &Context,
+    host: &Host,
+    request: &Request,
+    framing: &Framing<'_>,
+) -> Option<Exchanged> {
+    let Target::Origin { path, .. } = framing.target else { return None };
+    request.method().filter(|method| method.is_get_or_head())?;
+    if framing.body != BodyLength::None {
+        return None;
+    }
+    let prepared = current(context, host, path, None)?;
+    let view = request.view();
+    let is_changed = headers::SETTINGS.of(&prepared.source.settings).touch(&view);
+    if !prepared.is_bare || is_changed || !is_plain(context, host, request.client, &view, framing) {
+        return None;
+    }
+    let response = crate::handler::from_file(request, &prepared.source).ok()?;
+    let query = request.query().map(<[u8]>::to_vec);
+    let logged = Logged { query, ..prepared.logged.clone() };
+    Some(Exchanged { response, reusable: None, settings: None, logged })
+}
+
+/// Prepare the response for `source` and keep it for `path`, if that is allowed and worthwhile.
+/// `response` is a whole one, as it would be sent to everybody; `print` writes its head and the
+/// second of its date, without what concerns one connection.
+pub(crate) fn remember(
+    context: &Context,
+    host: &Host,
+    path: &[u8],
+    Reusable { source, codings, only_s }: &Reusable,
+    accepted: Option<&[u8]>,
+    (response, logged): &(Response, Logged),
+    print: impl FnOnce(&ResponseHead, i64, &mut Vec<u8>),
+) {
+    let now_s = context.now_s();
+    if source.origin.links.is_none() || !source.is_settled(now_s) {
+        return;
+    }
+    let Some(size) = response.body.len() else { return };
+    // What was made in memory is kept there, too.
+    let is_made = matches!(response.body.pieces.as_slice(), [Piece::Bytes(_)]);
+    let is_whole = is_made || size <= SMALL_BYTES;
+    if !is_whole && !source.settings.core.uses_sendfile() {
+        return;
+    }
+    let mut bytes = Vec::new();
+    let head = head_for_all(response, size);
+    print(&head, now_s, &mut bytes);
+    let head_len = bytes.len();
+    let is_written = match response.body.pieces.as_slice() {
+        [Piece::Bytes(content)] => {
+            bytes.extend_from_slice(content);
+            true
+        }
+        _ => !is_whole || read_content(source, &mut bytes),
+    };
+    if !is_written {
+        return;
+    }
+    bytes.shrink_to_fit();
+    let shows_fields = host.logs.iter().any(|log| log.format.shows_response_fields());
+    let prepared = Prepared {
+        source: source.clone(),
+        logged: Logged { query: None, ..logged.clone() },
+        fields: if shows_fields { head.fields.into() } else { Box::default() },
+        coding: modules::choose_coding(codings, accepted),
+        codings: codings.as_slice().into(),
+        only_s: *only_s,
+        checked_s: Cell::new(now_s),
+        bytes: RefCell::new(bytes),
+        date_s: Cell::new(now_s),
+        head_len,
+        content: size,
+        is_bare: response.fields == files::description(source)
+            && response.late == files::late_description(source),
+        is_whole,
+        account: Cell::new(Account { row: OTHER_ACCOUNT, key: 0 }),
+    };
+    let prepared = Rc::new(prepared);
+    let mut buffer = context.key.borrow_mut();
+    let mut cache = context.cache.borrow_mut();
+    if !codings.is_empty() {
+        let key = host.key(path, Some(prepared.coding), &mut buffer);
+        cache.insert(key, prepared.clone());
+    }
+    cache.insert(host.key(path, None, &mut buffer), prepared);
+}
+
+/// The head that everybody gets.
+fn head_for_all(response: &Response, size: u64) -> ResponseHead {
+    let mut copy = Response::new(response.status);
+    copy.fields.clone_from(&response.fields);
+    copy.late.clone_from(&response.late);
+    copy.content_type.clone_from(&response.content_type);
+    copy.take_head(Some(size), [])
+}
+
+/// Append the content, unless the file changes under our hands.
+fn read_content(source: &Representation, bytes: &mut Vec<u8>) -> bool {
+    let Ok(length) = usize::try_from(source.status.size) else { return false };
+    file::read_whole(&source.file, length, bytes).is_ok()
+        && file::status(&source.file) == Ok(source.status)
+}
