@@ -4,7 +4,6 @@
 use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Place};
-use crate::modules::{access_compat, allowmethods, authn_core, authz_core};
 use crate::phase::{self, Decision, Stop};
 use crate::site::settings::Settings;
 use crate::walk::Beside;
@@ -76,7 +75,7 @@ fn judge(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 }
 
 fn satisfies_any(lookup: &Lookup<'_>) -> bool {
-    access_compat::SETTINGS.of(&lookup.settings).satisfies_any(lookup.method)
+    lookup.site().phases.satisfies_any.iter().any(|satisfies| satisfies(lookup))
 }
 
 /// With `Satisfy Any` it is enough to come from the right place; without it, it is needed.
@@ -119,7 +118,8 @@ fn undecided(lookup: &Lookup<'_>, phase: &str) -> Stop {
 /// Whether something in the folder of `lookup` would be shown to this client, for a listing.
 pub(crate) fn would_admit(lookup: &Lookup<'_>, beside: &Beside) -> bool {
     let Beside { settings, below, url } = beside;
-    if is_open_to_all(settings, Method::Get) {
+    let opinions = &lookup.site().phases.open_to;
+    if opinions.iter().find_map(|open_to| open_to(settings, Method::Get)).unwrap_or(true) {
         return true;
     }
     let mut sub = lookup.sub(url.clone(), None);
@@ -134,14 +134,4 @@ pub(crate) fn would_admit(lookup: &Lookup<'_>, beside: &Beside) -> bool {
         lookup.context.log_failure(failure, &sub);
     }
     outcome.is_ok()
-}
-
-/// Whether everybody may see it with this method, without a further look at the request.
-fn is_open_to_all(settings: &Settings, method: Method) -> bool {
-    let may_ask = access_compat::SETTINGS.of(settings).is_silent()
-        && allowmethods::SETTINGS.of(settings).allows(Some(method));
-    let rules = authz_core::SETTINGS.of(settings);
-    // A way of logging in without rules is an error of the configuration.
-    let has_no_rules = || rules.is_silent() && authn_core::SETTINGS.of(settings).is_silent();
-    may_ask && (rules.is_open_to_all() || has_no_rules())
 }

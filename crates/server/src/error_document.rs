@@ -5,8 +5,8 @@ use crate::failure::Failure;
 use crate::identity;
 use crate::lookup::Lookup;
 use crate::modules::core::{self, ErrorDocument, Signature};
-use crate::modules::headers;
 use crate::response::Response;
+use crate::site::Site;
 use crate::site::settings::Settings;
 use http1::PageFacts;
 use message::escape::html_escape;
@@ -132,8 +132,8 @@ pub(crate) fn signature(lookup: &Lookup<'_>, prefix: &str) -> Vec<u8> {
 
 /// Whether the answer of `status` is the same for every request: nobody has another document for
 /// it, nothing signs it, and it gets no fields.
-pub(crate) fn is_fixed(settings: &Settings, status: Status) -> bool {
+pub(crate) fn is_fixed(site: &Site, settings: &Settings, status: Status) -> bool {
     settings.core.signature() == Signature::Off
         && settings.core.error_document(status.code()).is_none()
-        && !headers::SETTINGS.of(settings).has_always()
+        && !site.phases.adds_always.iter().any(|adds_always| adds_always(settings))
 }

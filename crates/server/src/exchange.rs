@@ -1,8 +1,5 @@
 //! The life of one request, on one screen.
 
-use crate::access_log;
-use crate::byterange;
-use crate::compat;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
@@ -19,7 +16,7 @@ use crate::response::Response;
 use crate::site::host::{Host, Trace, UseCanonicalName};
 use crate::site::settings::Settings;
 use crate::table::Table;
-use crate::{error_document, fields, modules, question};
+use crate::{access_log, byterange, compat, error_document, fields, question};
 use message::path::EncodedSlashes;
 use message::{BodyLength, Method, Status, Target};
 use std::borrow::Cow;
@@ -139,10 +136,14 @@ async fn conclude(
         Ok(response) => response,
         Err(stop) => boxed(|| settle(&mut lookup, stop, &mut ran)).await,
     };
-    let codings = modules::CODINGS(&lookup, &response);
-    let mut response = match modules::FILTER(&lookup, response) {
-        Filtered::Done(response) => response,
-        Filtered::Later(response) => response.await,
+    let content = context.site().phases.content;
+    let codings = content.map_or(Ok(Vec::new()), |it| (it.codings)(&lookup, &response));
+    let mut response = match content.map(|it| it.filter) {
+        None => response,
+        Some(filter) => match filter(&lookup, response) {
+            Filtered::Done(response) => response,
+            Filtered::Later(response) => response.await,
+        },
     };
     if let Err(failure) = finish(&mut lookup, &mut response) {
         context.log_failure(&failure, &lookup);
@@ -237,12 +238,12 @@ async fn run(lookup: &mut Lookup<'_>, ran: &mut Ran) -> Result<Response, Stop> {
     // What is limited to some methods is decided for this one alone; others get what GET gets.
     if let Handler::File(source) = &handler
         && lookup.method.is_some_and(Method::is_get_or_head)
-        && modules::IS_ONLY_CHOICE(lookup, &asked)
+        && is_only_choice(lookup, &asked)
     {
         ran.reusable = Some(source.clone());
     }
     if let Handler::FastCgi(job) = &handler
-        && modules::IS_ONLY_CHOICE(lookup, &asked)
+        && is_only_choice(lookup, &asked)
     {
         lookup.context.plans.borrow_mut().remember(lookup, job);
     }
@@ -372,6 +373,7 @@ fn handler_name(lookup: &Lookup<'_>, ran: Option<&'static str>) -> Option<Cow<'s
 }
 
 fn logged(lookup: Box<Lookup<'_>>, request: &Rc<Request>, handler: Option<&'static str>) -> Logged {
+    let phases = &lookup.site().phases;
     Logged {
         host: lookup.host.index,
         method: lookup.method,
@@ -381,7 +383,7 @@ fn logged(lookup: Box<Lookup<'_>>, request: &Rc<Request>, handler: Option<&'stat
         client: lookup.client_ip,
         lookups: lookup.settings.core.hostname_lookups(),
         is_canonical: lookup.settings.core.use_canonical_name() == UseCanonicalName::On,
-        tracks_first_byte: modules::TRACKS_FIRST_BYTE(&lookup.settings),
+        tracks_first_byte: phases.tracks_first_byte.iter().any(|tracks| tracks(&lookup.settings)),
         chosen: Vec::new(),
         request: (!Rc::ptr_eq(&lookup.request, request)).then_some(lookup.request),
         path: lookup.path,
@@ -461,4 +463,10 @@ fn trace(lookup: &Lookup<'_>, request: &Request) -> Result<Response, Failure> {
     }
     echo.extend_from_slice(b"\r\n");
     Ok(Response::page("message/http", echo))
+}
+
+/// Whether nothing but a change of this very file can change the answer.
+fn is_only_choice(lookup: &Lookup<'_>, asked: &[u8]) -> bool {
+    let mut knowing = lookup.site().phases.only_choice.iter();
+    lookup.path == asked || knowing.any(|is_only| is_only(lookup, asked))
 }

@@ -31,6 +31,7 @@ mod incoming;
 mod large_future;
 mod log;
 mod lookup;
+mod module;
 mod modules;
 mod mpm_settings;
 mod names;

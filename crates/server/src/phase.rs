@@ -1,7 +1,7 @@
 //! The phases of a request, in httpd's order: read, translate, walk, header, admit, type, fixup.
-//! Each walks one list of `modules/mod.rs`; what the hooks find out stands in the [`Lookup`].
+//! Each
+//! runs the hooks of the modules that have one; what they find out stands in the [`Lookup`].
 
-use crate::admit;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handler::Handler;
@@ -10,8 +10,9 @@ use crate::modules::{Coding, Uncertain};
 use crate::response::Response;
 use crate::site::host::Host;
 use crate::site::lexical;
-use crate::walk;
-use message::{RequestHead, Status, Target};
+use crate::site::settings::Settings;
+use crate::{admit, walk};
+use message::{Method, RequestHead, Status, Target};
 use runtime::file::{self, Errno, Kind};
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -73,6 +74,8 @@ pub(crate) type Plain = fn(&Seen<'_>) -> bool;
 pub(crate) struct Seen<'s> {
     pub(crate) context: &'s Context,
     pub(crate) host: &'s Host,
+    /// Those that the prepared response was made with.
+    pub(crate) settings: &'s Settings,
     pub(crate) head: RequestHead<'s>,
     pub(crate) target: Target<'s>,
     pub(crate) client: SocketAddr,
@@ -82,8 +85,20 @@ pub(crate) struct Seen<'s> {
 /// than that decides.
 pub(crate) type Codings = fn(&Lookup<'_>, &Response) -> Result<Vec<Coding>, Uncertain>;
 
-/// A hook with the module that it belongs to: it runs only where that one is there.
-pub(crate) type Row<H> = (&'static str, H);
+/// Changes the content of responses: the output filters.
+#[derive(Clone, Copy)]
+pub(crate) struct Content {
+    pub(crate) codings: Codings,
+    pub(crate) filter: Filter,
+}
+
+/// Tells whether everybody may see it with a method, as far as settings alone tell; `None` if a
+/// module has nothing to say, and the next one is asked.
+pub(crate) type OpenTo = fn(&Settings, Method) -> Option<bool>;
+
+/// Whether nothing but a change of the file that was found can change the answer for the path that
+/// was asked for.
+pub(crate) type OnlyChoice = fn(&Lookup<'_>, asked: &[u8]) -> bool;
 
 /// The hooks of the modules that are there, phase by phase.
 pub(crate) struct Phases {
@@ -98,8 +113,15 @@ pub(crate) struct Phases {
     pub(crate) kind: Vec<Hook>,
     pub(crate) fixup: Vec<Hook>,
     pub(crate) resolve: Vec<Resolve>,
+    /// Of one module at most.
+    pub(crate) content: Option<Content>,
     pub(crate) finish: Vec<Finish>,
     pub(crate) plain: Vec<Plain>,
+    pub(crate) satisfies_any: Vec<fn(&Lookup<'_>) -> bool>,
+    pub(crate) open_to: Vec<OpenTo>,
+    pub(crate) only_choice: Vec<OnlyChoice>,
+    pub(crate) adds_always: Vec<fn(&Settings) -> bool>,
+    pub(crate) tracks_first_byte: Vec<fn(&Settings) -> bool>,
 }
 
 /// Everything that is to be known before something can answer. For a look-up this is all there is.

@@ -10,7 +10,6 @@ use crate::admit::Judged;
 use crate::context::Context;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Mapped, Place, Purpose};
-use crate::modules::headers;
 use crate::modules::proxy_fcgi::Job;
 use crate::names;
 use crate::prepared;
@@ -232,8 +231,7 @@ pub(crate) fn known(
     let plan = context.plans.borrow_mut().get(context.now_s(), host, asked)?;
     let view = request.view();
     let is_plain = request.names.is_empty()
-        && !headers::SETTINGS.of(&plan.settings).touch(&view)
-        && prepared::is_plain(context, host, request.client, &view, framing);
+        && prepared::is_plain(context, host, &plan.settings, request.client, &view, framing);
     is_plain.then_some(plan)
 }
 

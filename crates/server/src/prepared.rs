@@ -9,12 +9,13 @@ use crate::accounting::Account;
 use crate::cache::{Prepared, SMALL_BYTES};
 use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, Reusable};
-use crate::modules::{self, Coding, files, headers};
+use crate::modules::{self, Coding, files};
 use crate::phase::Seen;
 use crate::representation::Representation;
 use crate::request::Request;
 use crate::response::{Piece, Response};
 use crate::site::host::Host;
+use crate::site::settings::Settings;
 use message::{BodyLength, Framing, Known, KnownSet, Method, RequestHead, ResponseHead, Target};
 use runtime::file;
 use scoreboard::OTHER_ACCOUNT;
@@ -76,9 +77,7 @@ pub(crate) fn find<'a>(
             prepared = current(context, host, path, Some(coding))?;
         }
     }
-    if !is_plain(context, host, client, head, framing)
-        || headers::SETTINGS.of(&prepared.source.settings).touch(head)
-    {
+    if !is_plain(context, host, &prepared.source.settings, client, head, framing) {
         return None;
     }
     let host_name = framing.host.map(|host| host.name);
@@ -89,6 +88,7 @@ pub(crate) fn find<'a>(
 pub(crate) fn is_plain(
     context: &Context,
     host: &Host,
+    settings: &Settings,
     client: SocketAddr,
     head: &RequestHead<'_>,
     framing: &Framing<'_>,
@@ -97,7 +97,7 @@ pub(crate) fn is_plain(
     if host.strict_host_check && framing.host.is_none_or(|asked| !host.answers_to(asked.name)) {
         return false;
     }
-    let seen = Seen { context, host, head: *head, target: framing.target, client };
+    let seen = Seen { context, host, settings, head: *head, target: framing.target, client };
     context.site().phases.plain.iter().all(|hook| hook(&seen))
 }
 
@@ -145,8 +145,8 @@ pub(crate) fn known(
     }
     let prepared = current(context, host, path, None)?;
     let view = request.view();
-    let is_changed = headers::SETTINGS.of(&prepared.source.settings).touch(&view);
-    if !prepared.is_bare || is_changed || !is_plain(context, host, request.client, &view, framing) {
+    let settings = &prepared.source.settings;
+    if !prepared.is_bare || !is_plain(context, host, settings, request.client, &view, framing) {
         return None;
     }
     let response = crate::handler::from_file(request, &prepared.source).ok()?;

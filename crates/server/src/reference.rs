@@ -12,11 +12,10 @@ use std::fmt::Write;
 use std::path::Path;
 use std::{fs, io};
 
-use config::owners;
-use config::{Scope, known, known_modules};
+use config::{Scope, known, known_modules, owners};
 
 use crate::modules::guards::GUARDS;
-use crate::modules::{MODULES, mpm_common};
+use crate::modules::{mpm_common, shown};
 
 pub use prose::{Prose, prose};
 
@@ -107,7 +106,7 @@ fn present(folder: &Path) -> io::Result<BTreeSet<String>> {
 /// Everything that has a meaning, by name.
 fn entries() -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
-    for module in MODULES {
+    for module in shown().map(|module| &module.table) {
         let page = page_of(module.file);
         entries.extend(module.directives.iter().map(|row| Entry {
             name: row.name,
@@ -133,7 +132,7 @@ fn entries() -> Vec<Entry> {
 /// The page of a module, named as in httpd's manual. The MPMs share one.
 fn page_of(file: &str) -> String {
     let stem = file.trim_end_matches(".c");
-    let is_mpm = MODULES.iter().any(|module| module.file == file && module.name == owners::MPM);
+    let is_mpm = shown().any(|it| it.table.file == file && it.table.name == owners::MPM);
     if is_mpm { "mpm".into() } else { stem.into() }
 }
 

@@ -2,20 +2,31 @@
 
 use crate::failure::Failure;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::modules::authz_core::Methods;
 use crate::modules::authz_host::{self, BadNetwork};
 use crate::phase::Stop;
 use crate::site::builder::Builder;
+use crate::site::settings as site;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
-use config::{Args, Call, Directive, Error, Module, Scope, args};
+use config::{Args, Call, Directive, Error, Scope, args};
 use expr::Subnet;
 use message::{Method, Status};
 use std::sync::Arc;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "access_compat_module", file: "mod_access_compat.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "access_compat_module",
+    "mod_access_compat.c",
+    DIRECTIVES,
+    Hooks {
+        access: Some(access),
+        satisfies_any: Some(satisfies_any),
+        open_to: Some(open_to),
+        ..Hooks::NONE
+    },
+);
 
 static DIRECTIVES: &[Directive<Builder>] = &[
     Directive {
@@ -93,16 +104,15 @@ impl Merge for Settings {
     }
 }
 
-impl Settings {
-    /// Whether `Satisfy Any` holds for a method.
-    pub(crate) fn satisfies_any(&self, method: Option<Method>) -> bool {
-        self.lists.as_ref().is_some_and(|lists| lists.any.has(method))
-    }
+/// Whether `Satisfy Any` holds for the method of the request.
+fn satisfies_any(lookup: &Lookup<'_>) -> bool {
+    let lists = SETTINGS.of(&lookup.settings).lists.as_ref();
+    lists.is_some_and(|lists| lists.any.has(lookup.method))
+}
 
-    /// Whether nothing is said, so that everybody may.
-    pub(crate) fn is_silent(&self) -> bool {
-        self.lists.is_none()
-    }
+/// Where a line is, the client is looked at.
+fn open_to(settings: &site::Settings, _: Method) -> Option<bool> {
+    SETTINGS.of(settings).lists.is_some().then_some(false)
 }
 
 /// Refuse whom the lists do not let in (check_dir_access).

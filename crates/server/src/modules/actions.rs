@@ -3,18 +3,23 @@
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::phase::{self, Stop};
 use crate::site::builder::Builder;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use message::Status;
 use message::path::encode;
 use std::borrow::Cow;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "actions_module", file: "mod_actions.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "actions_module",
+    "mod_actions.c",
+    DIRECTIVES,
+    Hooks { resolve: Some(resolve), ..Hooks::NONE },
+);
 
 static DIRECTIVES: &[Directive<Builder>] = &[
     Directive {

@@ -2,16 +2,22 @@
 
 use crate::failure::Failure;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::phase::Stop;
 use crate::site::builder::Builder;
+use crate::site::settings as site;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use message::{Method, Status};
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "allowmethods_module", file: "mod_allowmethods.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "allowmethods_module",
+    "mod_allowmethods.c",
+    DIRECTIVES,
+    Hooks { access: Some(access), open_to: Some(open_to), ..Hooks::NONE },
+);
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     name: "AllowMethods",
@@ -87,6 +93,11 @@ pub(crate) fn access(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let path = lookup.display_path();
     let text = format!("client method denied by server configuration: '{method}' to {path}");
     Err(Failure::new(Status::METHOD_NOT_ALLOWED, "allowmethods", text).id(1623).at_error().into())
+}
+
+/// Whom a method is not allowed to is refused; the rest is for others to decide.
+fn open_to(settings: &site::Settings, method: Method) -> Option<bool> {
+    (!SETTINGS.of(settings).allows(Some(method))).then_some(false)
 }
 
 #[cfg(test)]

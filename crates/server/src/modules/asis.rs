@@ -5,13 +5,12 @@ use crate::failure::Failure;
 use crate::handler::{self, Handler, Made};
 use crate::log::level::Level;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::modules::files;
 use crate::phase::{self, Stop};
 use crate::representation::{Origin, Representation, parse_http_date};
 use crate::response::{Body, Piece, Response};
 use crate::script::answer;
-use crate::site::builder::Builder;
-use config::Module;
 use fastcgi::{Complete, ScriptFault, ScriptHead, ScriptHeadParser};
 use message::{Method, Status, limits};
 use runtime::file::{self, Errno};
@@ -20,8 +19,8 @@ use std::fs::File;
 use std::rc::Rc;
 
 /// The module; it has no directives, only handlers.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "asis_module", file: "mod_asis.c", directives: &[] };
+pub(crate) static MODULE: Module =
+    Module::new("asis_module", "mod_asis.c", &[], Hooks { resolve: Some(resolve), ..Hooks::NONE });
 
 /// Handlers of `SetHandler`, `AddHandler` and `AddType` that mean such a file. It is sent for GET
 /// and HEAD; other methods go to the handler of plain files.

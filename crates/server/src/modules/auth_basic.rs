@@ -29,7 +29,7 @@ pub(crate) struct Provider {
 
 /// The provider of this name, if its module is there.
 pub(crate) fn find(builder: &Builder, name: &str) -> Option<Arc<Provider>> {
-    if name == FILE && builder.has_module(authn_file::MODULE.name) {
+    if name == FILE && builder.has_module(authn_file::MODULE.table.name) {
         return Some(Arc::default());
     }
     let aliases = &builder.server.aliases.authn;
@@ -211,7 +211,7 @@ fn ask(lookup: &Lookup<'_>, realm: &[u8], user: &[u8], password: &[u8]) -> Resul
 
 /// Whether the provider is there that is asked where none is named.
 fn has_file(lookup: &Lookup<'_>) -> bool {
-    lookup.site().language.has_module(authn_file::MODULE.name)
+    lookup.site().language.has_module(authn_file::MODULE.table.name)
 }
 
 /// `AuthBasicFake`: tell whoever runs behind this server who the client is

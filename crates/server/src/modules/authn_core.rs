@@ -4,18 +4,24 @@ use crate::expression::{Mode, Text};
 use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::modules::{auth_basic, authn_file};
 use crate::phase::{Decision, Stop};
 use crate::site::builder::Builder;
+use crate::site::settings as site;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
-use config::{Args, Call, Directive, Error, Module, Scope, SectionArgs};
-use message::Status;
+use config::{Args, Call, Directive, Error, Scope, SectionArgs};
+use message::{Method, Status};
 use std::sync::Arc;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "authn_core_module", file: "mod_authn_core.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "authn_core_module",
+    "mod_authn_core.c",
+    DIRECTIVES,
+    Hooks { identify: Some(identify), open_to: Some(open_to), ..Hooks::NONE },
+);
 
 static DIRECTIVES: &[Directive<Builder>] = &[
     Directive {
@@ -64,11 +70,9 @@ impl Merge for Settings {
     }
 }
 
-impl Settings {
-    /// Whether nobody is asked to log in.
-    pub(crate) fn is_silent(&self) -> bool {
-        self.auth_type.is_none()
-    }
+/// A way of logging in without rules is an error of the configuration.
+fn open_to(settings: &site::Settings, _: Method) -> Option<bool> {
+    SETTINGS.of(settings).auth_type.is_some().then_some(false)
 }
 
 /// `AuthType`; nothing is what `None` says, too.

@@ -2,21 +2,22 @@
 
 use crate::log::level::Level;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::modules::auth_text;
 use crate::phase::Stop;
 use crate::question::{self, Answer, Question};
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use std::hash::Hash;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "authn_file_module", file: "mod_authn_file.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module =
+    Module::new("authn_file_module", "mod_authn_file.c", DIRECTIVES, Hooks::NONE);
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     name: "AuthUserFile",

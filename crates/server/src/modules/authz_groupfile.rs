@@ -4,23 +4,21 @@
 use crate::expression::Text;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::modules::authz_core::{Verdict, words};
 use crate::modules::{auth_text, authz_owner};
 use crate::phase::Stop;
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use std::io::BufRead;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> = Module {
-    name: "authz_groupfile_module",
-    file: "mod_authz_groupfile.c",
-    directives: DIRECTIVES,
-};
+pub(crate) static MODULE: Module =
+    Module::new("authz_groupfile_module", "mod_authz_groupfile.c", DIRECTIVES, Hooks::NONE);
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     name: "AuthGroupFile",

@@ -3,20 +3,19 @@
 use crate::expression::Text;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::modules::auth_text;
 use crate::modules::authz_core::{Verdict, words};
 use crate::names::End;
 use crate::phase::Stop;
 use crate::question::{self, Answer, Question};
-use crate::site::builder::Builder;
-use config::Module;
 use config::lexer::Words;
 use expr::Subnet;
 use std::net::IpAddr;
 
 /// The module; it brings providers of `Require` only.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "authz_host_module", file: "mod_authz_host.c", directives: &[] };
+pub(crate) static MODULE: Module =
+    Module::new("authz_host_module", "mod_authz_host.c", &[], Hooks::NONE);
 
 /// Why a text is no network (`apr_ipsubnet_create`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,14 +2,13 @@
 
 use crate::log::level::Level;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::modules::authz_core::Verdict;
-use crate::site::builder::Builder;
-use config::Module;
 use runtime::process;
 
 /// The module; it brings providers of `Require` only.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "authz_owner_module", file: "mod_authz_owner.c", directives: &[] };
+pub(crate) static MODULE: Module =
+    Module::new("authz_owner_module", "mod_authz_owner.c", &[], Hooks::NONE);
 
 /// `Require file-owner`
 pub(crate) fn check(lookup: &Lookup<'_>) -> Verdict {
@@ -30,7 +29,7 @@ pub(crate) fn check(lookup: &Lookup<'_>) -> Verdict {
 /// The name of the file's group, for `Require file-group`; `None`, told to the log, if it has
 /// none, or if this module is not there.
 pub(crate) fn file_group(lookup: &Lookup<'_>) -> Option<String> {
-    if !lookup.site().language.has_module(MODULE.name) {
+    if !lookup.site().language.has_module(MODULE.table.name) {
         return None;
     }
     let Some(status) = lookup.status else {

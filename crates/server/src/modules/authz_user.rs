@@ -3,13 +3,12 @@
 use crate::expression::Text;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::modules::authz_core::{Verdict, words};
-use crate::site::builder::Builder;
-use config::Module;
 
 /// The module; it brings providers of `Require` only.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "authz_user_module", file: "mod_authz_user.c", directives: &[] };
+pub(crate) static MODULE: Module =
+    Module::new("authz_user_module", "mod_authz_user.c", &[], Hooks::NONE);
 
 /// `Require user`
 pub(crate) fn check(lookup: &Lookup<'_>, text: &Text) -> Verdict {

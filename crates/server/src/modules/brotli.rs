@@ -1,6 +1,7 @@
 //! brotli: the filter BROTLI_COMPRESS (mod_brotli). Which response it changes is decided in
 //! `filter`; here are the directives and the coder (RFC 7932).
 
+use crate::module::{Hooks, Module};
 use crate::modules::deflate::{NoteNames, between};
 use crate::modules::filter;
 use crate::modules::filter::coding::AlterEtag;
@@ -9,12 +10,12 @@ use crate::site::builder::Builder;
 use brotli::CompressorWriter;
 use brotli::enc::BrotliEncoderParams;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use std::io::{self, Write};
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "brotli_module", file: "mod_brotli.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module =
+    Module::new("brotli_module", "mod_brotli.c", DIRECTIVES, Hooks::NONE);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

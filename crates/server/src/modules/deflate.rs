@@ -1,18 +1,19 @@
 //! deflate: the filters DEFLATE and INFLATE (mod_deflate). Which response they change is decided
 //! in `filter`; here are the directives and the coders of the gzip format (RFC 1952).
 
+use crate::module::{Hooks, Module};
 use crate::modules::filter;
 use crate::modules::filter::coding::AlterEtag;
 use crate::modules::filter::recode::Coder;
 use crate::site::builder::Builder;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope, args};
+use config::{Args, Call, Directive, Error, Scope, args};
 use flate2::{Compress, Compression, Crc, Decompress, FlushCompress, FlushDecompress, Status};
 use std::io;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "deflate_module", file: "mod_deflate.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module =
+    Module::new("deflate_module", "mod_deflate.c", DIRECTIVES, Hooks::NONE);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

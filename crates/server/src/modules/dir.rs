@@ -4,18 +4,23 @@
 use crate::failure::Failure;
 use crate::handler;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::phase::{self, Stop};
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use message::{Method, Status};
 use runtime::file::{Errno, Kind};
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "dir_module", file: "mod_dir.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "dir_module",
+    "mod_dir.c",
+    DIRECTIVES,
+    Hooks { fixup: Some(fixup), only_choice: Some(is_only_choice), ..Hooks::NONE },
+);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
@@ -225,12 +230,10 @@ fn index_redirect(lookup: &Lookup<'_>, status: Status, found: &Lookup<'_>) -> Fa
     Failure::redirect(status, location)
 }
 
-/// Whether nothing but a change of this very file can change the answer for the path that was
-/// `asked` for. Behind a folder's URL a better index file may appear at any time, unless this is
-/// the best one already.
-pub(crate) fn is_only_choice(lookup: &Lookup<'_>, asked: &[u8]) -> bool {
+/// Whether nothing but a change of this very file can change the answer for the folder that was
+/// `asked` for: a better index file may appear at any time, unless this is the best one already.
+fn is_only_choice(lookup: &Lookup<'_>, asked: &[u8]) -> bool {
     let best = || SETTINGS.of(&lookup.settings).index().next();
     let is_best = |below: &[u8]| best().is_some_and(|best| below == best.as_bytes());
-    lookup.path == asked
-        || (asked.ends_with(b"/") && lookup.path.strip_prefix(asked).is_some_and(is_best))
+    asked.ends_with(b"/") && lookup.path.strip_prefix(asked).is_some_and(is_best)
 }

@@ -2,18 +2,19 @@
 //! the fixups on: for handlers, filters and logs.
 
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::phase::Stop;
 use crate::site::builder::Builder;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
 use crate::table::Table;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use std::os::unix::ffi::OsStrExt;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "env_module", file: "mod_env.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module =
+    Module::new("env_module", "mod_env.c", DIRECTIVES, Hooks { fixup: Some(fixup), ..Hooks::NONE });
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

@@ -6,6 +6,7 @@
 use crate::failure::Failure;
 use crate::fields;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::representation::http_date;
 use crate::response::Response;
 use crate::site::builder::Builder;
@@ -13,11 +14,15 @@ use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
 use config::directive::row;
 use config::lexer::Words;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "expires_module", file: "mod_expires.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "expires_module",
+    "mod_expires.c",
+    DIRECTIVES,
+    Hooks { finish: Some(finish), ..Hooks::NONE },
+);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

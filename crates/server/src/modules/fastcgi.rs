@@ -5,6 +5,7 @@
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::modules::proxy::Worker;
 use crate::modules::proxy_fcgi::{Job, Target};
 use crate::phase::{self, Stop};
@@ -13,15 +14,19 @@ use crate::site::lexical;
 use crate::site::settings::HostKey;
 use crate::site::store::Merge;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use message::Status;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "fastcgi_module", file: "mod_fastcgi.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "fastcgi_module",
+    "mod_fastcgi.c",
+    DIRECTIVES,
+    Hooks { resolve: Some(resolve), ..Hooks::NONE },
+);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

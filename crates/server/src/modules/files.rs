@@ -4,8 +4,9 @@
 use crate::failure::Failure;
 use crate::handler::{Handler, Made};
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::modules::core::PathInfo;
-use crate::modules::mime;
+use crate::modules::{mime, php};
 use crate::phase::{self, Stop};
 use crate::representation::{self, Origin, Representation, parse_http_date};
 use crate::request::Request;
@@ -15,9 +16,21 @@ use message::{Known, Method, Status};
 use runtime::file::{Errno, Kind};
 use std::rc::Rc;
 
+/// What core does with what no other module answers.
+pub(crate) static MODULE: Module =
+    Module::new("core_module", "core.c", &[], Hooks { resolve: Some(answer), ..Hooks::NONE });
+
+/// The default handler, unless it is a script that nobody runs.
+fn answer(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+    match php::resolve(lookup)? {
+        Some(handler) => Ok(Some(handler)),
+        None => resolve(lookup),
+    }
+}
+
 /// Take regular files; anything else that is here is a folder that nobody lists, a device, a socket
 /// or a FIFO.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
     check_method(lookup)?;
     if lookup.method == Some(Method::Options)
         && let Some(answer) = options(lookup)

@@ -1,14 +1,19 @@
 //! logio: counting bytes on the wire is part of every connection; what is left to configure is
 //! whether the time to the first byte is kept (mod_logio).
 
+use crate::module::{Hooks, Module};
 use crate::site::builder::Builder;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "logio_module", file: "mod_logio.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "logio_module",
+    "mod_logio.c",
+    DIRECTIVES,
+    Hooks { tracks_first_byte: Some(tracks_first_byte), ..Hooks::NONE },
+);
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     name: "LogIOTrackTTFB",

@@ -1,8 +1,7 @@
-//! The module table and the phase lists: who exists, and who runs when.
+//! The table of modules: who exists, and in which order their hooks run.
 //!
-//! Read a list from top to bottom: that is the order in which its hooks run. Adding a module is
-//! one file, one `mod` line, one row of [`MODULES`], and one entry per phase it joins; the keys of
-//! its settings stand in its file.
+//! Adding a module is its file or folder, its `mod` line and its row in [`MODULES`]: directives,
+//! hooks and the keys of its settings stand in its own files.
 
 pub(crate) mod access_compat;
 pub(crate) mod actions;
@@ -55,16 +54,75 @@ pub(crate) mod userdir;
 pub(crate) mod vhost_alias;
 pub(crate) mod watchdog;
 
-use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::mpm_settings::MpmKind;
-use crate::phase::{Codings, Decide, Filter, Finish, Hook, Phases, Plain, Resolve, Row, Translate};
+use crate::phase::Phases;
 use crate::site::builder::Builder;
 use crate::site::settings::Settings;
-use config::{Diagnostic, Index, Module, ModuleName, Scope};
+use config::{Diagnostic, Index, ModuleName, Scope};
 use std::sync::LazyLock;
 
-/// Every module with its directives.
-pub(crate) static MODULES: &[&Module<Builder>] = &[
+/// Every module. Hooks of a phase run in this order, whatever phase it is: nothing else says who
+/// comes before whom. What core does for whatever no other module knows stands at the ends.
+pub(crate) static MODULES: &[&Module] = &[
+    &filter::MODULE,
+    // Where the request comes from, and where it leads.
+    &remoteip::MODULE,
+    &proxy::MODULE,
+    &alias::MODULE,
+    &userdir::MODULE,
+    &vhost_alias::MODULE,
+    &env::MODULE,
+    // What answers.
+    &status::MODULE,
+    &info::MODULE,
+    &trivet::MODULE,
+    &asis::MODULE,
+    &proxy_fcgi::MODULE,
+    &fastcgi::MODULE,
+    &fcgid::MODULE,
+    &cgi::DAEMON_MODULE,
+    &cgi::MODULE,
+    &negotiation::MODULE,
+    &autoindex::MODULE,
+    &actions::MODULE,
+    &dir::MODULE,
+    &speling::MODULE,
+    // What the answer says.
+    &core::MODULE,
+    &expires::MODULE,
+    &headers::MODULE,
+    &setenvif::MODULE,
+    &unique_id::MODULE,
+    // Who may see it.
+    &access_compat::MODULE,
+    &allowmethods::MODULE,
+    &authz_core::MODULE,
+    &auth_basic::MODULE,
+    &authn_core::MODULE,
+    &authn_file::MODULE,
+    &authz_host::MODULE,
+    &authz_user::MODULE,
+    &authz_groupfile::MODULE,
+    &authz_owner::MODULE,
+    // What has directives only.
+    &mpm_common::MODULE,
+    &unixd::MODULE,
+    &watchdog::MODULE,
+    &log_config::MODULE,
+    &logio::MODULE,
+    &reqtimeout::MODULE,
+    &mime::MODULE,
+    &filter::smart::MODULE,
+    &deflate::MODULE,
+    &brotli::MODULE,
+    &suexec::MODULE,
+    &files::MODULE,
+];
+
+/// Modules in the order in which `-L`, `-M` and the pages show them; those that are not listed
+/// come last.
+static SHOWN: &[&Module] = &[
     &core::MODULE,
     &mpm_common::MODULE,
     &unixd::MODULE,
@@ -113,13 +171,17 @@ pub(crate) static MODULES: &[&Module<Builder>] = &[
     &trivet::MODULE,
 ];
 
-/// What is known before the URL is mapped (post_read_request): not for look-ups.
-const READ: &[Row<Hook>] = &[
-    ("remoteip_module", remoteip::read),
-    ("headers_module", headers::early),
-    ("setenvif_module", setenvif::read),
-    ("unique_id_module", unique_id::read),
-];
+/// Every module once, in the order in which they are shown.
+pub(crate) fn shown() -> impl Iterator<Item = &'static Module> {
+    let is_listed = |module: &Module| SHOWN.iter().any(|row| row.table.name == module.table.name);
+    let others = MODULES.iter().filter(move |module| !is_listed(module));
+    SHOWN.iter().chain(others).copied()
+}
+
+/// The tables of directives, in this order.
+fn tables() -> Vec<&'static config::Module<Builder>> {
+    shown().map(|module| &module.table).collect()
+}
 
 /// Modules that do something by being there: they count only where `LoadModule` names them.
 const UNASKED: &[&str] = &["suexec_module", "unique_id_module"];
@@ -127,118 +189,30 @@ const UNASKED: &[&str] = &["suexec_module", "unique_id_module"];
 /// Modules that have programs run for a request: where none of these is there, nobody starts any.
 pub(crate) const RUN_PROGRAMS: &[&str] = &["cgi_module", "cgid_module", "fcgid_module"];
 
-/// From a URL path to a place: the first that answers decides, else it is the document root.
-const TRANSLATE: &[Row<Translate>] = &[
-    ("proxy_module", proxy::translate),
-    ("alias_module", alias::translate),
-    ("userdir_module", userdir::translate),
-    ("vhost_alias_module", vhost_alias::translate),
-];
-
-/// What may still change the request once its settings are known (header_parser).
-const HEADER: &[Row<Hook>] = &[("setenvif_module", setenvif::header)];
-
-/// Who may see it, whatever `Satisfy` says: httpd knows no such thing.
-const GUARD: &[Row<Hook>] = &[("trivet_module", trivet::access)];
-
-/// Who may see it, by where the request comes from and what it asks for (access_checker): all must
-/// agree.
-const ACCESS: &[Row<Hook>] = &[
-    ("access_compat_module", access_compat::access),
-    ("allowmethods_module", allowmethods::access),
-];
-
-/// Whether that is enough, or a user is needed (access_checker_ex): the first that accepts decides.
-const GRANT: &[Row<Decide>] = &[("authz_core_module", authz_core::grant)];
-
-/// Who the client is (check_user_id): the first that accepts decides.
-const IDENTIFY: &[Row<Decide>] =
-    &[("auth_basic_module", auth_basic::identify), ("authn_core_module", authn_core::identify)];
-
-/// Whether that user may see it (auth_checker): the first that accepts decides.
-const AUTHORIZE: &[Row<Decide>] = &[("authz_core_module", authz_core::authorize)];
-
-/// What kind of thing it is (type_checker).
-const KIND: &[Row<Hook>] = &[("negotiation_module", negotiation::hooks::multiviews)];
-
-/// The last look-ups (fixups).
-const FIXUP: &[Row<Hook>] = &[
-    ("proxy_module", proxy::fixup),
-    ("alias_module", alias::fixup),
-    ("env_module", env::fixup),
-    ("negotiation_module", negotiation::hooks::fix_encoding),
-    ("dir_module", dir::fixup),
-    ("speling_module", speling::fixup),
-    ("headers_module", headers::fixup),
-    ("auth_basic_module", auth_basic::fake),
-];
-
-/// What answers: the first that recognises the request decides.
-const RESOLVE: &[Row<Resolve>] = &[
-    ("core_module", filter::missing::resolve),
-    ("proxy_module", proxy::resolve),
-    ("status_module", status::resolve),
-    ("info_module", info::resolve),
-    ("trivet_module", diagnostic::resolve),
-    ("asis_module", asis::resolve),
-    ("proxy_fcgi_module", proxy_fcgi::resolve),
-    ("fastcgi_module", fastcgi::resolve),
-    ("fcgid_module", fcgid::resolve),
-    ("cgid_module", cgi::resolve_by_daemon),
-    ("cgi_module", cgi::resolve),
-    ("negotiation_module", negotiation::hooks::map),
-    ("autoindex_module", autoindex::listing::resolve),
-    ("actions_module", actions::resolve),
-    ("core_module", php::resolve),
-    ("core_module", files::resolve),
-];
-
 /// What changes the content of a response: the output filters, which come first.
 pub(crate) use filter::coding::{Coding, choose as choose_coding};
 pub(crate) use filter::smart::Uncertain;
-
-/// The codings of which a response gets one by `Accept-Encoding` alone.
-pub(crate) const CODINGS: Codings = filter::codings_of;
-
-pub(crate) const FILTER: Filter = filter::pass;
-
-/// Whether nothing but a change of the file that was found can change the answer.
-pub(crate) const IS_ONLY_CHOICE: fn(&Lookup<'_>, asked: &[u8]) -> bool = dir::is_only_choice;
-
-/// Whether the time of the first byte is logged.
-pub(crate) const TRACKS_FIRST_BYTE: fn(&Settings) -> bool = logio::tracks_first_byte;
-
-/// What changes a response, in this order.
-const FINISH: &[Row<Finish>] = &[
-    ("negotiation_module", negotiation::hooks::expires),
-    ("core_module", core::finish),
-    ("expires_module", expires::finish),
-    ("headers_module", headers::finish),
-];
-
-/// Whether a request may take the fast path.
-const PLAIN: &[Row<Plain>] =
-    &[("remoteip_module", remoteip::is_plain), ("setenvif_module", setenvif::is_plain)];
 
 /// The phase of content handlers, as server-info names it.
 pub(crate) const HANDLERS: &str = "Content Handlers";
 
 /// Phases as server-info names them, with the modules that have a hook there.
 pub(crate) fn hooks() -> Vec<(&'static str, Vec<&'static str>)> {
-    fn of<H>(rows: &[Row<H>]) -> Vec<&'static str> {
-        let mut symbols: Vec<&str> = rows.iter().map(|row| row.0).collect();
+    let of = |has: fn(&Hooks) -> bool| {
+        let those = MODULES.iter().filter(|module| has(&module.hooks));
+        let mut symbols: Vec<&str> = those.map(|module| module.table.name).collect();
         symbols.dedup();
         symbols
-    }
+    };
     vec![
-        ("Post-Read Request", of(READ)),
-        ("Header Parse", of(HEADER)),
-        ("Translate Name", of(TRANSLATE)),
-        ("Check Access", of(ACCESS)),
-        ("Check Type", of(KIND)),
-        ("Fixups", of(FIXUP)),
-        ("Insert Filters", of(FINISH)),
-        (HANDLERS, of(RESOLVE)),
+        ("Post-Read Request", of(|it| it.read.is_some())),
+        ("Header Parse", of(|it| it.header.is_some())),
+        ("Translate Name", of(|it| it.translate.is_some())),
+        ("Check Access", of(|it| it.access.is_some())),
+        ("Check Type", of(|it| it.kind.is_some())),
+        ("Fixups", of(|it| it.fixup.is_some())),
+        ("Insert Filters", of(|it| it.finish.is_some())),
+        (HANDLERS, of(|it| it.resolve.is_some())),
     ]
 }
 
@@ -249,36 +223,28 @@ pub(crate) fn is_loaded(loaded: Option<&[&'static str]>, symbol: &str) -> bool {
 
 /// The hooks of the modules that are there; `None` is all.
 pub(crate) fn phases(loaded: Option<&[&'static str]>) -> Phases {
-    fn of<H: Copy>(rows: &[Row<H>], loaded: Option<&[&'static str]>) -> Vec<H> {
-        let own = ["core_module", "trivet_module"];
-        let is_there = |row: &&Row<H>| own.contains(&row.0) || is_loaded(loaded, row.0);
-        rows.iter().filter(is_there).map(|row| row.1).collect()
-    }
-    Phases {
-        read: of(READ, loaded),
-        translate: of(TRANSLATE, loaded),
-        header: of(HEADER, loaded),
-        guard: of(GUARD, loaded),
-        access: of(ACCESS, loaded),
-        grant: of(GRANT, loaded),
-        identify: of(IDENTIFY, loaded),
-        authorize: of(AUTHORIZE, loaded),
-        kind: of(KIND, loaded),
-        fixup: of(FIXUP, loaded),
-        resolve: of(RESOLVE, loaded),
-        finish: of(FINISH, loaded),
-        plain: of(PLAIN, loaded),
-    }
+    let is_there = |module: &&Module| {
+        let name = module.table.name;
+        ["core_module", trivet::MODULE.table.name].contains(&name) || is_loaded(loaded, name)
+    };
+    Phases::of(MODULES.iter().copied().filter(is_there))
+}
+
+/// What the settings of a server outside of all sections have, although no line says so.
+pub(crate) fn complete(settings: &mut Settings) {
+    let hooks = MODULES.iter().filter_map(|module| module.hooks.complete);
+    hooks.for_each(|complete| complete(settings));
 }
 
 /// What modules find wrong with a whole configuration (check_config).
 pub(crate) fn check(builder: &Builder) -> Option<Diagnostic> {
-    authz_core::check(builder)
+    let mut checks = MODULES.iter().filter_map(|module| module.hooks.check);
+    checks.find_map(|check| check(builder))
 }
 
 /// The directive rows of all modules, with the names that other modules of httpd would bring.
 pub(crate) fn index() -> Index<Builder> {
-    Index::new(MODULES, config::known::NAMES).guarded(guards::GUARDS)
+    Index::new(&tables(), config::known::NAMES).guarded(guards::GUARDS)
 }
 
 /// The modules that httpd of Debian has built in, in the order of `-l`. As httpd, all others are
@@ -309,7 +275,7 @@ pub(crate) fn modular_names() -> Vec<ModuleName> {
         }
     };
     let mut names: Vec<ModuleName> = STATIC_MODULES.iter().map(name(true)).collect();
-    let own = MODULES.iter().map(|module| (module.name, module.file));
+    let own = tables().into_iter().map(|module| (module.name, module.file));
     for row in mpms().chain(OTHER_NAMES.iter().copied()).chain(own) {
         if names.iter().all(|known| known.symbol != row.0) {
             names.push(name(false)(&row));
@@ -321,11 +287,11 @@ pub(crate) fn modular_names() -> Vec<ModuleName> {
 /// The rows that are in force with the modules that were loaded, and with those of httpd's that
 /// were asked for and are `missing`: their directives are warned about.
 pub(crate) fn index_of(loaded: &[&str], missing: &[&str]) -> Index<Builder> {
-    index().with_loaded(MODULES, |symbol| {
+    index().with_loaded(&tables(), |symbol| {
         loaded.contains(&symbol)
             || missing.contains(&symbol)
             // One MPM always runs, and what only Trivet has cannot be missed.
-            || [config::owners::MPM, trivet::MODULE.name].contains(&symbol)
+            || [config::owners::MPM, trivet::MODULE.table.name].contains(&symbol)
     })
 }
 
@@ -346,7 +312,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
 /// All modules as `LoadModule` and `<IfModule>` name them. Each is there without `LoadModule`, but
 /// for the MPMs, of which one is.
 pub(crate) fn names() -> Vec<ModuleName> {
-    let own = MODULES.iter().map(|module| (module.name, module.file));
+    let own = tables().into_iter().map(|module| (module.name, module.file));
     let own = own.filter(|row| !config::owners::is_mpm(row.0));
     let all = own.chain(OTHER_NAMES.iter().copied());
     let all = all.map(|(symbol, file)| ModuleName { symbol, file, is_static: true });
@@ -411,12 +377,11 @@ pub fn directives_under(
 
 /// Every directive there is, module by module.
 pub fn directives() -> impl Iterator<Item = Documented> {
-    MODULES.iter().flat_map(|module| {
-        let short = short_name(module);
-        let rows = module.directives.iter();
+    shown().flat_map(|module| {
+        let rows = module.table.directives.iter();
         rows.map(move |row| Documented {
-            module: short,
-            file: module.file,
+            module: module.short_name(),
+            file: module.table.file,
             scope: row.scope,
             name: row.name,
             default: row.default,
@@ -426,14 +391,10 @@ pub fn directives() -> impl Iterator<Item = Documented> {
     })
 }
 
-fn short_name(module: &Module<Builder>) -> &'static str {
-    module.name.trim_end_matches("_module")
-}
-
 /// Short names, for `LogLevel module:level`.
 pub(crate) fn short_names() -> Vec<&'static str> {
     static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-        let own = MODULES.iter().map(|module| short_name(module));
+        let own = shown().map(Module::short_name);
         own.filter(|name| !config::owners::is_mpm(name))
             .chain(MpmKind::all().map(MpmKind::module))
             .collect()

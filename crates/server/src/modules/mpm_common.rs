@@ -1,16 +1,17 @@
 //! The directives of the MPMs: each fills its field of `MpmSettings` with what was written, under
 //! every MPM, so that one file will do for all. What the numbers come to is decided elsewhere.
 
+use crate::module::{Hooks, Module};
 use crate::mpm_settings::{Count, MpmKind};
 use crate::site::builder::Builder;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope, args};
+use config::{Args, Call, Directive, Error, Scope, args};
 use runtime::file::{self, Kind};
 use std::os::unix::ffi::OsStrExt;
 
 /// The module and its table. It stands for whichever MPM runs.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "mpm_event_module", file: "event.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module =
+    Module::new("mpm_event_module", "event.c", DIRECTIVES, Hooks::NONE);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

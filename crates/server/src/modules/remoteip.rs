@@ -7,6 +7,7 @@
 use crate::fields;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::phase::{Seen, Stop};
 use crate::proxy_protocol::ProxyProtocol;
 use crate::site::builder::Builder;
@@ -14,15 +15,19 @@ use crate::site::settings::{HostKey, either};
 use crate::site::store::Merge;
 use config::directive::row;
 use config::lexer::Words;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use expr::Subnet;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "remoteip_module", file: "mod_remoteip.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "remoteip_module",
+    "mod_remoteip.c",
+    DIRECTIVES,
+    Hooks { read: Some(read), plain: Some(is_plain), ..Hooks::NONE },
+);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

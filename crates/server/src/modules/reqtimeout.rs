@@ -1,12 +1,13 @@
 //! reqtimeout: how long a client may take to send a request (mod_reqtimeout).
 
+use crate::module::{Hooks, Module};
 use crate::site::builder::Builder;
 use crate::site::timing::ReadTimeout;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "reqtimeout_module", file: "mod_reqtimeout.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module =
+    Module::new("reqtimeout_module", "mod_reqtimeout.c", DIRECTIVES, Hooks::NONE);
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     name: "RequestReadTimeout",

@@ -4,13 +4,14 @@
 use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
+use crate::module::{Hooks, Module};
 use crate::phase::Stop;
 use crate::site::builder::Builder;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
 use crate::{question, walk};
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use message::Status;
 use message::escape::html_escape;
 use message::path::encode;
@@ -18,8 +19,12 @@ use runtime::file::{self, Errno};
 use std::fs::File;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "speling_module", file: "mod_speling.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "speling_module",
+    "mod_speling.c",
+    DIRECTIVES,
+    Hooks { fixup: Some(fixup), ..Hooks::NONE },
+);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

@@ -2,16 +2,17 @@
 //! process that starts scripts has the right already, and checks what that program checks.
 
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::site::builder::Builder;
 use crate::site::settings::HostKey;
 use crate::site::store::Merge;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use runtime::process;
 use runtime::programs::Identity;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "suexec_module", file: "mod_suexec.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module =
+    Module::new("suexec_module", "mod_suexec.c", DIRECTIVES, Hooks::NONE);
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     name: "SuexecUserGroup",

@@ -2,17 +2,23 @@
 
 use crate::failure::Failure;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
+use crate::modules::diagnostic;
 use crate::phase::Stop;
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope, args};
+use config::{Args, Call, Directive, Error, Scope, args};
 use message::Status;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "trivet_module", file: "mod_trivet.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "trivet_module",
+    "mod_trivet.c",
+    DIRECTIVES,
+    Hooks { guard: Some(access), resolve: Some(diagnostic::resolve), ..Hooks::NONE },
+);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

@@ -3,14 +3,17 @@
 
 use crate::log::id::UniqueId;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::phase::Stop;
-use crate::site::builder::Builder;
-use config::Module;
 use std::hash::{BuildHasher, RandomState};
 
 /// The module; it has no directives.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "unique_id_module", file: "mod_unique_id.c", directives: &[] };
+pub(crate) static MODULE: Module = Module::new(
+    "unique_id_module",
+    "mod_unique_id.c",
+    &[],
+    Hooks { read: Some(read), ..Hooks::NONE },
+);
 
 /// Post-read-request hook (set_unique_id). A request that was redirected within the server keeps
 /// its identifier, and so does one that is looked at again after it had to wait. It is what the

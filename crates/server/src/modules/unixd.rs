@@ -1,13 +1,14 @@
 //! unixd: as whom the children run.
 
+use crate::module::{Hooks, Module};
 use crate::site::builder::Builder;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use runtime::process;
 use std::path::Path;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "unixd_module", file: "mod_unixd.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module =
+    Module::new("unixd_module", "mod_unixd.c", DIRECTIVES, Hooks::NONE);
 
 /// Debian's SUEXEC_BIN.
 const SUEXEC: &str = "/usr/lib/apache2/suexec";

@@ -2,13 +2,14 @@
 
 use crate::failure::Failure;
 use crate::lookup::{Lookup, Mapped, Place};
+use crate::module::{Hooks, Module};
 use crate::modules::{alias, suexec};
 use crate::phase::Stop;
 use crate::site::builder::Builder;
 use crate::site::settings::HostKey;
 use crate::site::store::Merge;
 use config::lexer::Words;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use message::Status;
 use runtime::file;
 use std::cell::RefCell;
@@ -16,8 +17,12 @@ use std::collections::HashMap;
 use std::os::unix::ffi::OsStringExt;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "userdir_module", file: "mod_userdir.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "userdir_module",
+    "mod_userdir.c",
+    DIRECTIVES,
+    Hooks { translate: Some(translate), ..Hooks::NONE },
+);
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     name: "UserDir",

@@ -3,18 +3,23 @@
 
 use crate::failure::Failure;
 use crate::lookup::{Lookup, Mapped, Place};
+use crate::module::{Hooks, Module};
 use crate::modules::alias::{self, SCRIPT_HANDLER};
 use crate::phase::Stop;
 use crate::site::builder::Builder;
 use crate::site::settings::HostKey;
 use crate::site::store::Merge;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use message::Status;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "vhost_alias_module", file: "mod_vhost_alias.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "vhost_alias_module",
+    "mod_vhost_alias.c",
+    DIRECTIVES,
+    Hooks { translate: Some(translate), ..Hooks::NONE },
+);
 
 const SCRIPTS: &str = "how to create a ScriptAlias based on the host";
 const DOCUMENTS: &str = "how to create the DocumentRoot based on the host";

@@ -1,14 +1,15 @@
 //! watchdog: how often other modules of httpd have their work done beside requests
 //! (mod_watchdog). No module here has such work.
 
+use crate::module::{Hooks, Module};
 use crate::site::builder::Builder;
 use config::args::{self, Unit};
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use std::time::Duration;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "watchdog_module", file: "mod_watchdog.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module =
+    Module::new("watchdog_module", "mod_watchdog.c", DIRECTIVES, Hooks::NONE);
 
 /// httpd's AP_WD_TM_SLICE.
 const LEAST: Duration = Duration::from_millis(100);

@@ -24,7 +24,7 @@ use crate::log::errors::ErrorLog;
 use crate::log::sink::Sink;
 use crate::modules;
 use crate::modules::mime::Types;
-use crate::modules::{autoindex, suexec};
+use crate::modules::suexec;
 use crate::phase::Phases;
 use crate::proxy_protocol::ProxyProtocol;
 use crate::resolve::{Root, Roots};
@@ -248,9 +248,7 @@ impl Opened {
         let of_server = |settings: Settings| {
             let mut settings = settings;
             settings.core.levels = Some(logs::levels(draft, main));
-            // A server has settings of the module where no line has set any, a section has none
-            // (config.c, ap_single_module_configure): what lies over none is not merged.
-            autoindex::SETTINGS.change(&mut settings);
+            modules::complete(&mut settings);
             Arc::new(settings)
         };
         let main = self.base.get_or_insert_with(|| of_server(main.base.clone()));

@@ -5,20 +5,25 @@ use super::rule::{
 };
 use super::{HOST_SETTINGS, SETTINGS};
 use crate::expression::Text;
+use crate::module::{Hooks, Module};
 use crate::modules::core;
 use crate::site::builder::Builder;
 use crate::site::lexical;
 use crate::site::section::regex;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use pattern::Template;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "alias_module", file: "mod_alias.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "alias_module",
+    "mod_alias.c",
+    DIRECTIVES,
+    Hooks { translate: Some(super::translate), fixup: Some(super::fixup), ..Hooks::NONE },
+);
 
 const NAMES: &str = "a fakename and a realname, or a realname in a Location";
 const MATCH: &str = "a regular expression and a filename";

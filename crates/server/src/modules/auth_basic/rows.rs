@@ -2,13 +2,18 @@
 
 use super::{SETTINGS, find};
 use crate::expression::Text;
+use crate::module::{Hooks, Module};
 use crate::modules::authn_core;
 use crate::site::builder::Builder;
-use config::{Args, Call, Directive, Error, Module, Scope, args};
+use config::{Args, Call, Directive, Error, Scope, args};
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "auth_basic_module", file: "mod_auth_basic.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "auth_basic_module",
+    "mod_auth_basic.c",
+    DIRECTIVES,
+    Hooks { identify: Some(super::identify), fixup: Some(super::fake), ..Hooks::NONE },
+);
 
 static DIRECTIVES: &[Directive<Builder>] = &[
     Directive {

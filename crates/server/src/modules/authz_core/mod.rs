@@ -8,16 +8,17 @@ mod rules;
 
 pub(crate) use methods::Methods;
 pub(crate) use provider::{Alias, Provider, Verdict, words};
-pub(crate) use rows::{MODULE, check};
+pub(crate) use rows::MODULE;
 
 use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::modules::{auth_basic, authn_core};
 use crate::phase::{Decision, Stop};
+use crate::site::settings as site;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
-use message::Status;
+use message::{Method, Status};
 use rules::{Logic, Rule};
 use std::sync::Arc;
 
@@ -59,20 +60,15 @@ impl Merge for Settings {
 }
 
 impl Settings {
-    /// Whether everybody may see it, without a look at the request.
-    pub(crate) fn is_open_to_all(&self) -> bool {
-        self.rule.as_ref().is_some_and(|rule| rule.is_open_to_all())
-    }
-
-    /// Whether there are no rules.
-    pub(crate) fn is_silent(&self) -> bool {
-        self.rule.is_none()
-    }
-
     /// Whether a container is open.
     pub(crate) fn is_in_container(&self) -> bool {
         !self.open.is_empty()
     }
+}
+
+/// Whether the rules let everybody in, if there are any.
+pub(crate) fn open_to(settings: &site::Settings, _: Method) -> Option<bool> {
+    SETTINGS.of(settings).rule.as_ref().map(|rule| rule.is_open_to_all())
 }
 
 /// Before there is a user: whether one is needed (authorize_userless).

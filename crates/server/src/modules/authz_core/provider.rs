@@ -65,27 +65,27 @@ type Parse = fn(&Builder, &str) -> Result<Provider, String>;
 
 /// Every provider: its name, its module, and how its arguments are read.
 const PROVIDERS: &[(&str, &str, Parse)] = &[
-    ("all", super::MODULE.name, all),
-    ("env", super::MODULE.name, env),
-    ("method", super::MODULE.name, method),
-    ("expr", super::MODULE.name, expression),
-    ("ip", authz_host::MODULE.name, |_, text| Ok(Provider::Ip(authz_host::networks(text)?))),
-    ("host", authz_host::MODULE.name, |builder, text| {
+    ("all", super::MODULE.table.name, all),
+    ("env", super::MODULE.table.name, env),
+    ("method", super::MODULE.table.name, method),
+    ("expr", super::MODULE.table.name, expression),
+    ("ip", authz_host::MODULE.table.name, |_, text| Ok(Provider::Ip(authz_host::networks(text)?))),
+    ("host", authz_host::MODULE.table.name, |builder, text| {
         Ok(Provider::Host { text: parse_text(builder, text)?, written: text.to_owned() })
     }),
-    ("forward-dns", authz_host::MODULE.name, |builder, text| {
+    ("forward-dns", authz_host::MODULE.table.name, |builder, text| {
         Ok(Provider::ForwardDns(parse_text(builder, text)?))
     }),
-    ("local", authz_host::MODULE.name, |_, _| Ok(Provider::Local)),
-    ("user", authz_user::MODULE.name, |builder, text| {
+    ("local", authz_host::MODULE.table.name, |_, _| Ok(Provider::Local)),
+    ("user", authz_user::MODULE.table.name, |builder, text| {
         Ok(Provider::User(parse_text(builder, text)?))
     }),
-    ("valid-user", authz_user::MODULE.name, |_, _| Ok(Provider::ValidUser)),
-    ("group", authz_groupfile::MODULE.name, |builder, text| {
+    ("valid-user", authz_user::MODULE.table.name, |_, _| Ok(Provider::ValidUser)),
+    ("group", authz_groupfile::MODULE.table.name, |builder, text| {
         Ok(Provider::Group(parse_text(builder, text)?))
     }),
-    ("file-group", authz_groupfile::MODULE.name, |_, _| Ok(Provider::FileGroup)),
-    ("file-owner", authz_owner::MODULE.name, |_, _| Ok(Provider::FileOwner)),
+    ("file-group", authz_groupfile::MODULE.table.name, |_, _| Ok(Provider::FileGroup)),
+    ("file-owner", authz_owner::MODULE.table.name, |_, _| Ok(Provider::FileOwner)),
 ];
 
 /// The provider of this name with these arguments.

@@ -2,16 +2,27 @@
 
 use super::rules::{Logic, Rule, Test};
 use super::{Alias, Methods, SETTINGS, provider};
+use crate::module::{Hooks, Module};
 use crate::modules::{authn_core, authz_groupfile};
 use crate::site::builder::Builder;
 use crate::site::settings::Settings;
 use config::lexer::Words;
-use config::{Args, Call, Diagnostic, Directive, Error, Module, Scope, SectionArgs, args};
+use config::{Args, Call, Diagnostic, Directive, Error, Scope, SectionArgs, args};
 use std::sync::Arc;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "authz_core_module", file: "mod_authz_core.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "authz_core_module",
+    "mod_authz_core.c",
+    DIRECTIVES,
+    Hooks {
+        grant: Some(super::grant),
+        authorize: Some(super::authorize),
+        open_to: Some(super::open_to),
+        check: Some(check),
+        ..Hooks::NONE
+    },
+);
 
 static DIRECTIVES: &[Directive<Builder>] = &[
     Directive {

@@ -1,13 +1,22 @@
 //! The directives of autoindex.
 
 use super::{By, SETTINGS};
+use crate::module::{Hooks, Module};
 use crate::site::builder::Builder;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "autoindex_module", file: "mod_autoindex.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "autoindex_module",
+    "mod_autoindex.c",
+    DIRECTIVES,
+    Hooks {
+        resolve: Some(super::listing::resolve),
+        complete: Some(super::complete),
+        ..Hooks::NONE
+    },
+);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

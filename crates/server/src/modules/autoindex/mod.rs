@@ -20,6 +20,6 @@ mod url;
 
 pub(crate) use directives::MODULE;
 pub(crate) use entry::{Entry, Insert, Page, scan_title};
-pub(crate) use options::{Flags, SETTINGS};
+pub(crate) use options::{Flags, SETTINGS, complete};
 pub(crate) use parse::By;
 pub(crate) use table::render;

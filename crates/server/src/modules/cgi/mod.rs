@@ -19,6 +19,7 @@ use crate::handler::{self, Handler};
 use crate::log::errors::os_error_text;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::modules::alias::SCRIPT_HANDLER;
 use crate::modules::core::PathInfo;
 use crate::modules::suexec;
@@ -28,9 +29,7 @@ use crate::response::{Body, Response};
 use crate::script::body::Body as RequestBody;
 use crate::script::environment::{environment, tell_body_length};
 use crate::script::{self, answer};
-use crate::site::builder::Builder;
 use crate::table::Table;
-use config::Module;
 use fastcgi::{Redirect, ScriptFault, ScriptHead};
 use log::Log;
 use message::{Method, Status};
@@ -46,12 +45,20 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// mod_cgi and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "cgi_module", file: "mod_cgi.c", directives: settings::CGI_DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "cgi_module",
+    "mod_cgi.c",
+    settings::CGI_DIRECTIVES,
+    Hooks { resolve: Some(resolve), ..Hooks::NONE },
+);
 
 /// mod_cgid and its table, with what both have.
-pub(crate) static DAEMON_MODULE: Module<Builder> =
-    Module { name: "cgid_module", file: "mod_cgid.c", directives: settings::CGID_DIRECTIVES };
+pub(crate) static DAEMON_MODULE: Module = Module::new(
+    "cgid_module",
+    "mod_cgid.c",
+    settings::CGID_DIRECTIVES,
+    Hooks { resolve: Some(resolve_by_daemon), ..Hooks::NONE },
+);
 
 /// The media type that is a handler, too (CGI_MAGIC_TYPE).
 const MAGIC_TYPE: &str = "application/x-httpd-cgi";

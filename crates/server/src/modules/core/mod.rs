@@ -14,19 +14,20 @@ pub(crate) use settings::{ErrorDocument, FileEtag, Outline, PathInfo, Settings, 
 
 use crate::failure::Failure;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::modules::filter;
 use crate::names::HostnameLookups;
 use crate::response::Response;
 use crate::site::builder::Builder;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope, SectionArgs};
+use config::{Args, Call, Directive, Error, Scope, SectionArgs};
 use std::path::PathBuf;
 
 pub(crate) use folder::is_absolute_url;
 
 /// The module and its table, in the order of the manual's subjects.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "core_module", file: "core.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module =
+    Module::new("core_module", "core.c", DIRECTIVES, Hooks { finish: Some(finish), ..Hooks::NONE });
 
 const SERVER: Scope = Scope::SERVER;
 const HOST: Scope = Scope::RSRC_CONF;

@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::level::Level;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::modules::alias::SCRIPT_HANDLER;
 use crate::modules::cgi;
 use crate::modules::core::PathInfo;
@@ -30,8 +31,6 @@ use crate::representation;
 use crate::response::{Body, Response};
 use crate::script::body::Body as RequestBody;
 use crate::script::{self, answer};
-use crate::site::builder::Builder;
-use config::Module;
 use fastcgi::{ScriptFault, ScriptHead};
 use managed::Managed;
 use message::{BodyLength, Method, Status};
@@ -45,8 +44,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "fcgid_module", file: "mod_fcgid.c", directives: directives::DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "fcgid_module",
+    "mod_fcgid.c",
+    directives::DIRECTIVES,
+    Hooks { resolve: Some(resolve), ..Hooks::NONE },
+);
 
 /// The name of the module in the log.
 const NAME: &str = "fcgid";

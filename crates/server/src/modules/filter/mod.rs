@@ -14,8 +14,9 @@ mod tests;
 use crate::accounting::Spent;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
+use crate::module::{Hooks, Module};
 use crate::modules::{brotli, deflate, mime};
-use crate::phase::Filtered;
+use crate::phase::{Content, Filtered};
 use crate::response::{Notes, Response};
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
@@ -27,6 +28,19 @@ use message::{Known, Status};
 use recode::{Budget, Coder, Permit};
 use smart::{Holds, Smart, Uncertain};
 use std::rc::Rc;
+
+/// What core does with filters: it has their directives, and answers first where one that was asked
+/// for is missing.
+pub(crate) static MODULE: Module = Module::new(
+    "core_module",
+    "core.c",
+    &[],
+    Hooks {
+        resolve: Some(missing::resolve),
+        content: Some(Content { codings: codings_of, filter: pass }),
+        ..Hooks::NONE
+    },
+);
 
 /// The key of the per-directory settings.
 pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();

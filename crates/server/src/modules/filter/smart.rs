@@ -3,16 +3,17 @@
 
 use super::{Kind, SETTINGS};
 use crate::expression::Expression;
+use crate::module::{Hooks, Module};
 use crate::response::Response;
 use crate::site::builder::Builder;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "filter_module", file: "mod_filter.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module =
+    Module::new("filter_module", "mod_filter.c", DIRECTIVES, Hooks::NONE);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

@@ -27,8 +27,12 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 
 /// Settings from configuration text, or the errors.
 fn configure(text: &str) -> Result<Settings, String> {
-    static ALL: &[&Module<Builder>] =
-        &[&crate::modules::core::MODULE, &smart::MODULE, &deflate::MODULE, &brotli::MODULE];
+    static ALL: &[&Module<Builder>] = &[
+        &crate::modules::core::MODULE.table,
+        &smart::MODULE.table,
+        &deflate::MODULE.table,
+        &brotli::MODULE.table,
+    ];
     let index = config::Index::new(ALL, &[]);
     let mut builder = Builder::default();
     let tree = config::parse("t.conf", text.as_bytes(), 1);

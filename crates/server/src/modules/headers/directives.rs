@@ -3,16 +3,28 @@
 use super::format::Value;
 use super::{Action, Condition, Edit, Rule, SETTINGS};
 use crate::expression::{Expression, Mode};
+use crate::module::{Hooks, Module};
 use crate::site::builder::Builder;
 use config::directive::row;
 use config::lexer::Words;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use pattern::Regex;
 use std::sync::Arc;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "headers_module", file: "mod_headers.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "headers_module",
+    "mod_headers.c",
+    DIRECTIVES,
+    Hooks {
+        read: Some(super::early),
+        fixup: Some(super::fixup),
+        finish: Some(super::finish),
+        plain: Some(super::is_plain),
+        adds_always: Some(super::adds_always),
+        ..Hooks::NONE
+    },
+);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

@@ -12,10 +12,11 @@ pub(crate) use act::{early, finish, fixup};
 pub(crate) use directives::MODULE;
 
 use crate::expression::Expression;
+use crate::phase::Seen;
+use crate::site::settings as site;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
 use format::Value;
-use message::RequestHead;
 use pattern::Regex;
 use std::sync::Arc;
 
@@ -48,17 +49,16 @@ impl Merge for Settings {
     }
 }
 
-impl Settings {
-    /// Whether a rule is about a field of this request, which is not as it came then.
-    pub(crate) fn touch(&self, head: &RequestHead<'_>) -> bool {
-        let has = |name: &[u8]| head.fields().any(|field| field.0.eq_ignore_ascii_case(name));
-        self.request.iter().any(|rule| has(rule.name.as_bytes()))
-    }
+/// Whether a prepared response may answer: no rule is about a field of this request, which would
+/// not be as it came then.
+pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
+    let has = |name: &[u8]| seen.head.fields().any(|field| field.0.eq_ignore_ascii_case(name));
+    !SETTINGS.of(seen.settings).request.iter().any(|rule| has(rule.name.as_bytes()))
+}
 
-    /// Whether a rule is about answers of all kinds.
-    pub(crate) fn has_always(&self) -> bool {
-        !self.always.is_empty()
-    }
+/// Whether a rule is about answers of all kinds.
+pub(crate) fn adds_always(settings: &site::Settings) -> bool {
+    !SETTINGS.of(settings).always.is_empty()
 }
 
 /// A line of `Header` or `RequestHeader`.

@@ -6,17 +6,22 @@ mod tree;
 
 use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::phase::Stop;
 use crate::response::Response;
 use crate::site::builder::Builder;
 use crate::site::settings::HostKey;
 use crate::site::store::Merge;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use message::Method;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "info_module", file: "mod_info.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "info_module",
+    "mod_info.c",
+    DIRECTIVES,
+    Hooks { resolve: Some(resolve), ..Hooks::NONE },
+);
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     name: "AddModuleInfo",

@@ -2,14 +2,15 @@
 
 use super::Format;
 use crate::expression::{Expression, Mode};
+use crate::module::{Hooks, Module};
 use crate::site::builder::Builder;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use std::path::PathBuf;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "log_config_module", file: "mod_log_config.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module =
+    Module::new("log_config_module", "mod_log_config.c", DIRECTIVES, Hooks::NONE);
 
 const HOST: Scope = Scope::RSRC_CONF;
 

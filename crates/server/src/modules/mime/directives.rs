@@ -1,14 +1,15 @@
 //! The directives of mime.
 
 use super::{Attribute, SETTINGS};
+use crate::module::{Hooks, Module};
 use crate::modules::filter::missing;
 use crate::site::builder::Builder;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "mime_module", file: "mod_mime.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module =
+    Module::new("mime_module", "mod_mime.c", DIRECTIVES, Hooks::NONE);
 
 const EXTENSIONS: &str = "one or more file extensions";
 

@@ -1,13 +1,24 @@
 //! The directives of negotiation, and their settings.
 
+use crate::module::{Hooks, Module};
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "negotiation_module", file: "mod_negotiation.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "negotiation_module",
+    "mod_negotiation.c",
+    DIRECTIVES,
+    Hooks {
+        kind: Some(super::hooks::multiviews),
+        fixup: Some(super::hooks::fix_encoding),
+        resolve: Some(super::hooks::map),
+        finish: Some(super::hooks::expires),
+        ..Hooks::NONE
+    },
+);
 
 static DIRECTIVES: &[Directive<Builder>] = &[
     Directive {

@@ -1,13 +1,23 @@
 //! The directives of proxy, with what the short ones say.
 
 use super::{HOST_SETTINGS, SETTINGS, lines, section, unused};
+use crate::module::{Hooks, Module};
 use crate::site::builder::Builder;
 use config::directive::row;
-use config::{Args, Call, Directive, Error, Module, Scope, SectionArgs, args};
+use config::{Args, Call, Directive, Error, Scope, SectionArgs, args};
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "proxy_module", file: "mod_proxy.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "proxy_module",
+    "mod_proxy.c",
+    DIRECTIVES,
+    Hooks {
+        translate: Some(super::translate),
+        fixup: Some(super::fixup),
+        resolve: Some(super::resolve),
+        ..Hooks::NONE
+    },
+);
 
 type Done = Result<(), Error>;
 

@@ -20,22 +20,22 @@ pub(crate) use target::{Named, Target};
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::modules::proxy::{self, Group};
 use crate::phase::{self, Stop};
 use crate::script;
-use crate::site::builder::Builder;
-use config::Module;
 use message::Status;
 use std::path::Path;
 use std::sync::Arc;
 use target::Place;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> = Module {
-    name: "proxy_fcgi_module",
-    file: "mod_proxy_fcgi.c",
-    directives: settings::DIRECTIVES,
-};
+pub(crate) static MODULE: Module = Module::new(
+    "proxy_fcgi_module",
+    "mod_proxy_fcgi.c",
+    settings::DIRECTIVES,
+    Hooks { resolve: Some(resolve), ..Hooks::NONE },
+);
 
 /// What the name of a handler begins with that hands requests on.
 const PREFIX: &str = "proxy:";

@@ -3,17 +3,27 @@
 use super::rule::{Attribute, Pattern, Rule, Variable};
 use super::{HOST_SETTINGS, SETTINGS};
 use crate::expression::Expression;
+use crate::module::{Hooks, Module};
 use crate::names;
 use crate::site::builder::Builder;
 use config::directive::row;
 use config::lexer::Words;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use pattern::{Flags, Regex};
 use std::sync::Arc;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "setenvif_module", file: "mod_setenvif.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "setenvif_module",
+    "mod_setenvif.c",
+    DIRECTIVES,
+    Hooks {
+        read: Some(super::read),
+        header: Some(super::header),
+        plain: Some(super::is_plain),
+        ..Hooks::NONE
+    },
+);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

@@ -25,11 +25,12 @@ use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
 use crate::log::time::TimeFormat;
 use crate::lookup::Lookup;
+use crate::module::{Hooks, Module};
 use crate::phase::Stop;
 use crate::response::Response;
 use crate::site::builder::Builder;
 use crate::site::host::Host;
-use config::{Args, Call, Directive, Error, Module, Scope};
+use config::{Args, Call, Directive, Error, Scope};
 use everything::Everything;
 use figures::Figures;
 pub use holders::holders;
@@ -40,8 +41,12 @@ use scoreboard::{Snapshot, TallyView};
 use std::net::SocketAddr;
 
 /// The module and its table.
-pub(crate) static MODULE: Module<Builder> =
-    Module { name: "status_module", file: "mod_status.c", directives: DIRECTIVES };
+pub(crate) static MODULE: Module = Module::new(
+    "status_module",
+    "mod_status.c",
+    DIRECTIVES,
+    Hooks { resolve: Some(resolve), ..Hooks::NONE },
+);
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     name: "ExtendedStatus",

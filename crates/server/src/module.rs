@@ -1,0 +1,146 @@
+//! What a module is to the rest of the server: its names, its directives and its hooks. The list
+//! of all modules stands in `modules/mod.rs`; here nobody knows one from another.
+
+use crate::lookup::Lookup;
+use crate::phase::{
+    Content, Decide, Finish, Hook, OnlyChoice, OpenTo, Phases, Plain, Resolve, Translate,
+};
+use crate::site::builder::Builder;
+use crate::site::settings::Settings;
+use config::{Diagnostic, Directive};
+
+/// A module. Its settings are found by keys, its files hold all that it does.
+pub(crate) struct Module {
+    /// Its names and directives.
+    pub(crate) table: config::Module<Builder>,
+    pub(crate) hooks: Hooks,
+}
+
+impl Module {
+    /// The module that `LoadModule` calls `name` and httpd has in `file`.
+    pub(crate) const fn new(
+        name: &'static str,
+        file: &'static str,
+        directives: &'static [Directive<Builder>],
+        hooks: Hooks,
+    ) -> Self {
+        Self { table: config::Module { name, file, directives }, hooks }
+    }
+
+    /// The name as `LogLevel` writes it: `core`.
+    pub(crate) fn short_name(&self) -> &'static str {
+        self.table.name.trim_end_matches("_module")
+    }
+}
+
+/// What a module does, and when. In each phase the hooks of all modules run in the order of the
+/// list of modules.
+#[derive(Clone, Copy)]
+pub(crate) struct Hooks {
+    /// What is known before the URL is mapped (post_read_request): not for look-ups.
+    pub(crate) read: Option<Hook>,
+    /// From a URL path to a place: the first that answers decides, else it is the document root.
+    pub(crate) translate: Option<Translate>,
+    /// What may still change the request once its settings are known (header_parser).
+    pub(crate) header: Option<Hook>,
+    /// Who may see it, whatever `Satisfy` says: httpd knows no such thing.
+    pub(crate) guard: Option<Hook>,
+    /// Who may see it, by where the request comes from and what it asks for (access_checker): all
+    /// must agree.
+    pub(crate) access: Option<Hook>,
+    /// Whether that is enough, or a user is needed (access_checker_ex): the first that accepts
+    /// decides.
+    pub(crate) grant: Option<Decide>,
+    /// Who the client is (check_user_id): the first that accepts decides.
+    pub(crate) identify: Option<Decide>,
+    /// Whether that user may see it (auth_checker): the first that accepts decides.
+    pub(crate) authorize: Option<Decide>,
+    /// What kind of thing it is (type_checker).
+    pub(crate) kind: Option<Hook>,
+    /// The last look-ups (fixups).
+    pub(crate) fixup: Option<Hook>,
+    /// What answers: the first that recognises the request decides.
+    pub(crate) resolve: Option<Resolve>,
+    /// What changes the content of a response, before its fields are changed. Only one module has
+    /// this.
+    pub(crate) content: Option<Content>,
+    /// What changes a response.
+    pub(crate) finish: Option<Finish>,
+    /// Whether a request may take the fast path.
+    pub(crate) plain: Option<Plain>,
+    /// Whether `Satisfy Any` holds: one of access and user is enough.
+    pub(crate) satisfies_any: Option<fn(&Lookup<'_>) -> bool>,
+    /// Who may see it, as far as settings alone tell.
+    pub(crate) open_to: Option<OpenTo>,
+    /// Whether nothing but a change of the file that was found can change the answer.
+    pub(crate) only_choice: Option<OnlyChoice>,
+    /// Whether every answer of a host with these settings gets fields, also refusals.
+    pub(crate) adds_always: Option<fn(&Settings) -> bool>,
+    /// Whether the time of the first byte is logged.
+    pub(crate) tracks_first_byte: Option<fn(&Settings) -> bool>,
+    /// The settings of a server outside of all sections, where httpd creates what no line set.
+    pub(crate) complete: Option<fn(&mut Settings)>,
+    /// What is wrong with a whole configuration (check_config).
+    pub(crate) check: Option<fn(&Builder) -> Option<Diagnostic>>,
+}
+
+impl Hooks {
+    /// None at all.
+    pub(crate) const NONE: Self = Self {
+        read: None,
+        translate: None,
+        header: None,
+        guard: None,
+        access: None,
+        grant: None,
+        identify: None,
+        authorize: None,
+        kind: None,
+        fixup: None,
+        resolve: None,
+        content: None,
+        finish: None,
+        plain: None,
+        satisfies_any: None,
+        open_to: None,
+        only_choice: None,
+        adds_always: None,
+        tracks_first_byte: None,
+        complete: None,
+        check: None,
+    };
+}
+
+impl Phases {
+    /// The hooks of these modules, in their order.
+    pub(crate) fn of<'m>(modules: impl Iterator<Item = &'m Module>) -> Self {
+        let hooks: Vec<&Hooks> = modules.map(|module| &module.hooks).collect();
+        let hooks = hooks.as_slice();
+        Self {
+            read: all(hooks, |it| it.read),
+            translate: all(hooks, |it| it.translate),
+            header: all(hooks, |it| it.header),
+            guard: all(hooks, |it| it.guard),
+            access: all(hooks, |it| it.access),
+            grant: all(hooks, |it| it.grant),
+            identify: all(hooks, |it| it.identify),
+            authorize: all(hooks, |it| it.authorize),
+            kind: all(hooks, |it| it.kind),
+            fixup: all(hooks, |it| it.fixup),
+            resolve: all(hooks, |it| it.resolve),
+            content: all(hooks, |it| it.content).pop(),
+            finish: all(hooks, |it| it.finish),
+            plain: all(hooks, |it| it.plain),
+            satisfies_any: all(hooks, |it| it.satisfies_any),
+            open_to: all(hooks, |it| it.open_to),
+            only_choice: all(hooks, |it| it.only_choice),
+            adds_always: all(hooks, |it| it.adds_always),
+            tracks_first_byte: all(hooks, |it| it.tracks_first_byte),
+        }
+    }
+}
+
+/// The hooks of one phase.
+fn all<H>(hooks: &[&Hooks], of: impl Fn(&Hooks) -> Option<H>) -> Vec<H> {
+    hooks.iter().filter_map(|it| of(it)).collect()
+}
