@@ -95,48 +95,57 @@ fn distance(a: &[u8], b: &[u8]) -> usize {
 
 /// A place in a text that moves forward.
 #[derive(Clone, Debug)]
-pub(crate) struct Scanner<'a> {
-    pub(crate) text: &'a str,
-    pub(crate) at: usize,
+pub struct Scanner<'a> {
+    /// The whole text.
+    pub text: &'a str,
+    /// The byte that comes next.
+    pub at: usize,
 }
 
 /// Letters of a number at most; more are no number that anybody means.
 const NUMBER_BYTES_MAX: usize = 20;
 
 impl<'a> Scanner<'a> {
-    pub(crate) const fn new(text: &'a str) -> Self {
+    /// At the beginning of a text.
+    pub const fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 
-    pub(crate) fn rest(&self) -> &'a str {
+    /// What is left.
+    pub fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
-    pub(crate) fn is_at_end(&self) -> bool {
+    /// Whether nothing is left.
+    pub fn is_at_end(&self) -> bool {
         self.at == self.text.len()
     }
 
     /// Takes `word` if it comes next.
-    pub(crate) fn eat(&mut self, word: &str) -> bool {
+    pub fn eat(&mut self, word: &str) -> bool {
         let comes = self.rest().starts_with(word);
         self.at += if comes { word.len() } else { 0 };
         comes
     }
 
     /// Takes all letters that `wanted` wants.
-    pub(crate) fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
+    pub fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let len = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
         self.at += len;
         &rest[..len]
     }
 
-    pub(crate) fn skip_blanks(&mut self) {
+    /// Takes spaces and tabs.
+    pub fn skip_blanks(&mut self) {
         self.take_while(|c| c == ' ' || c == '\t');
     }
 
     /// A decimal number without sign or exponent; so it is finite and not negative.
-    pub(crate) fn number(&mut self, what: &str) -> Result<f64, Fault> {
+    ///
+    /// # Errors
+    /// When there is none; `what` says what was expected.
+    pub fn number(&mut self, what: &str) -> Result<f64, Fault> {
         let start = self.at;
         let text = self.take_while(|c| c.is_ascii_digit() || c == '.');
         let good = text.starts_with(|c: char| c.is_ascii_digit())
@@ -149,7 +158,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A fault at this place.
-    pub(crate) fn fault(&self, what: impl Into<String>) -> Fault {
+    pub fn fault(&self, what: impl Into<String>) -> Fault {
         Fault::new(self.text, self.at, what)
     }
 }
@@ -200,8 +209,8 @@ pub(crate) fn scan_duration(scanner: &mut Scanner<'_>) -> Result<u64, Fault> {
     Ok(duration_ns as u64)
 }
 
-/// RFC 4648 section 4.
-pub(crate) fn base64(bytes: &[u8]) -> String {
+/// Bytes in base64 with padding (RFC 4648 section 4).
+pub fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for group in bytes.chunks(3) {

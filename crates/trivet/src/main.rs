@@ -96,7 +96,7 @@ fn no_command(word: &str) -> Problem {
 }
 
 fn bench(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
-    Ok(load::command::bench::main(parser.raw_args()?) as i32)
+    Ok(tools::command::bench::main(parser.raw_args()?) as i32)
 }
 
 fn ab(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
@@ -104,7 +104,7 @@ fn ab(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
         "ab" => std::env::args_os().next().unwrap_or_default().to_string_lossy().into_owned(),
         program => format!("{program} ab"),
     };
-    Ok(load::command::ab::main(&called_as, parser.raw_args()?))
+    Ok(tools::command::ab::main(&called_as, parser.raw_args()?))
 }
 
 fn siege(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
@@ -112,7 +112,7 @@ fn siege(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
         "siege" => std::env::args_os().next().unwrap_or_default().to_string_lossy().into_owned(),
         program => format!("{program} siege"),
     };
-    Ok(load::command::siege::main(&called_as, parser.raw_args()?) as i32)
+    Ok(tools::command::siege::main(&called_as, parser.raw_args()?) as i32)
 }
 
 /// `trivet help`, `trivet help serve`, `trivet help serve Listen`.

@@ -8,9 +8,10 @@ use std::process::Command;
 
 /// Which crates of the workspace each may use. Reading downwards, an arrow never points up.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("trivet", &["mpm", "server", "config", "runtime", "load"]),
+    ("trivet", &["mpm", "server", "config", "runtime", "tools"]),
     // Tools never see the server: a load generator must not share the faults that it looks for.
-    ("load", &["http1", "message", "pattern", "runtime", "scoreboard", "tls", "upstream"]),
+    ("tools", &["http1", "load", "runtime", "scoreboard", "tls"]),
+    ("load", &["http1", "message", "pattern", "runtime", "tls", "upstream"]),
     ("mpm", &["server", "runtime", "scoreboard", "config"]),
     (
         "server",

@@ -115,8 +115,7 @@ impl Histogram {
     }
 
     /// The lines of the library's table of percentiles: shares of all, and nanoseconds.
-    #[cfg(test)]
-    pub(crate) fn levels(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+    pub fn levels(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         self.hdr
             .iter_quantiles(5)
             .map(|step| (step.quantile_iterated_to(), step.value_iterated_to()))

@@ -23,7 +23,7 @@ pub use options::{Hears, Options, Proxy, REDIRECTS_MAX, Visits};
 pub use routes::Unresolved;
 pub use script::{Actor, Ask, Script, Seen, Step, Trouble};
 
-use crate::observe::Ticks;
+use crate::machine::Ticks;
 use crate::pacer::Pacer;
 use crate::page::LANES_MAX;
 use crate::page::har::Waterfall;

@@ -1,0 +1,58 @@
+//! What we say after ab's report: figures that it does not have.
+
+use super::draft::Draft;
+use crate::observe::Observer;
+use crate::report::units::{figure, latency_us};
+use crate::report::{Figures, PerSecond, Record};
+use load::run::Outcome;
+use std::fmt::{self, Write as _};
+
+/// The details of a run.
+pub(super) fn of(
+    outcome: &Outcome,
+    draft: &Draft,
+    threads: usize,
+    seconds: Vec<PerSecond>,
+    observer: Option<&Observer>,
+) -> String {
+    let figures = Figures {
+        pace: format!("{} users", draft.users),
+        users_max: draft.users,
+        constant_users: (draft.ramp_ms == 0).then_some(draft.users),
+        threads,
+        keep_alive: draft.keeps_alive,
+        timeout_ms: draft.timeout_s.saturating_mul(1000),
+        ..Figures::default()
+    };
+    let mut record = Record::new(outcome, figures, &[String::new()], seconds);
+    record.summary.server = observer.and_then(|seen| seen.total(&outcome.total));
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write(&mut out, &record);
+    out
+}
+
+fn write(out: &mut String, record: &Record) -> fmt::Result {
+    let (times, own) = (&record.summary.latency_us, &record.summary.generator);
+    writeln!(out, "\nDetails of trivet ab:")?;
+    let [p50, p99, p99_9, max] = [times.p50, times.p99, times.p99_9, times.max].map(latency_us);
+    writeln!(out, "  p50 {p50}, p99 {p99}, p99.9 {p99_9}, longest {max}")?;
+    let threads = record.figures.threads;
+    writeln!(
+        out,
+        "  this program: {} us of CPU per request, {} % of {threads} thread{} busy",
+        figure(own.cpu_us_per_request),
+        figure(own.cpu_percent),
+        if threads == 1 { "" } else { "s" },
+    )?;
+    if let Some(server) = &record.summary.server {
+        writeln!(
+            out,
+            "  the server ({}): {} us of CPU per request, {} % of a processor",
+            server.program,
+            figure(server.cpu_us_per_request),
+            figure(server.cpu_percent),
+        )?;
+    }
+    record.doubts.iter().try_for_each(|doubt| writeln!(out, "  doubtful: {doubt}"))
+}

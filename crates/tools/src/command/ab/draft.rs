@@ -1,0 +1,359 @@
+//! What a command line of ab asks for, letter by letter.
+
+use super::getopt::{Getopt, Letters, Next, atoi};
+use super::stop::{self, Stop};
+use super::target::Target;
+use super::usage;
+use load::text::base64;
+use std::fs::File;
+use std::io::{self, Read as _};
+
+/// Which ab is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Style {
+    /// The one of httpd 2.4.
+    #[default]
+    Released,
+    /// The one of the development branch: a few lines more.
+    Trunk,
+}
+
+/// The words of a command line.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) style: Style,
+    pub(super) shows_details: bool,
+    pub(super) requests: Option<u64>,
+    pub(super) users: u32,
+    pub(super) limit_s: u64,
+    pub(super) timeout_s: u64,
+    pub(super) workers: Option<usize>,
+    pub(super) ramp_ms: u64,
+    pub(super) buffer_bytes: usize,
+    pub(super) from: Option<String>,
+    pub(super) method: Option<Method>,
+    pub(super) body: Option<Vec<u8>>,
+    pub(super) content_type: Option<String>,
+    pub(super) cookies: Vec<String>,
+    /// Lines of credentials, ended.
+    pub(super) credentials: String,
+    /// Lines of `-H`.
+    pub(super) fields: Vec<String>,
+    pub(super) proxy: Option<(String, u16)>,
+    pub(super) verbosity: i64,
+    pub(super) is_html: bool,
+    /// Attributes of tables, rows and cells.
+    pub(super) attributes: [String; 3],
+    pub(super) keeps_alive: bool,
+    pub(super) hides_percentiles: bool,
+    pub(super) hides_confidence: bool,
+    pub(super) is_quiet: bool,
+    pub(super) hides_banner: bool,
+    pub(super) any_length: bool,
+    pub(super) gnuplot: Option<String>,
+    pub(super) percentiles_csv: Option<String>,
+    pub(super) goes_on: bool,
+    pub(super) asks_version: bool,
+    pub(super) asks_usage: bool,
+    pub(super) tls: tls::Options,
+}
+
+/// A method, and whether a letter has set it that excludes others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Method(pub(super) String);
+
+/// Users at most, as in ab.
+const USERS_MAX: u32 = 200_000;
+
+/// Requests of a run that a time ends.
+const REQUESTS_IN_TIME: u64 = 50_000;
+
+/// Bytes of a body from a file, at most.
+const BODY_BYTES_MAX: u64 = 1 << 30;
+
+/// One letter.
+struct Row {
+    letter: char,
+    takes_value: bool,
+    apply: fn(&mut Draft, &str) -> Result<(), Stop>,
+}
+
+const fn flag(letter: char, apply: fn(&mut Draft, &str) -> Result<(), Stop>) -> Row {
+    Row { letter, takes_value: false, apply }
+}
+
+const fn value(letter: char, apply: fn(&mut Draft, &str) -> Result<(), Stop>) -> Row {
+    Row { letter, takes_value: true, apply }
+}
+
+/// Every letter: `main` of httpd's support/ab.c.
+const ROWS: &[Row] = &[
+    value('n', |draft, text| {
+        let number = u64::try_from(atoi(text)).ok().filter(|number| *number > 0);
+        draft.requests = Some(number.ok_or(Stop::failed("Invalid number of requests\n"))?);
+        Ok(())
+    }),
+    value('c', |draft, text| {
+        draft.users = u32::try_from(atoi(text)).unwrap_or(u32::MAX);
+        Ok(())
+    }),
+    value('t', |draft, text| {
+        draft.limit_s = u64::try_from(atoi(text)).unwrap_or(0);
+        draft.requests = Some(REQUESTS_IN_TIME);
+        Ok(())
+    }),
+    value('s', |draft, text| {
+        draft.timeout_s = u64::try_from(atoi(text)).unwrap_or(0);
+        Ok(())
+    }),
+    value('W', |draft, text| {
+        let workers = usize::try_from(atoi(text));
+        draft.workers = Some(workers.map_err(|_| Stop::failed("Invalid number of workers\n"))?);
+        Ok(())
+    }),
+    value('R', |draft, text| {
+        draft.ramp_ms = u64::try_from(atoi(text)).unwrap_or(0);
+        Ok(())
+    }),
+    value('b', |draft, text| {
+        draft.buffer_bytes = usize::try_from(atoi(text)).unwrap_or(0);
+        Ok(())
+    }),
+    value('B', |draft, text| {
+        draft.from = Some(text.to_owned());
+        Ok(())
+    }),
+    value('p', |draft, file| draft.send_file("POST", file)),
+    value('u', |draft, file| draft.send_file("PUT", file)),
+    flag('i', |draft, _| draft.set_method("HEAD")),
+    value('m', |draft, text| {
+        draft.method = Some(Method(text.to_owned()));
+        Ok(())
+    }),
+    value('T', |draft, text| {
+        draft.content_type = Some(text.to_owned());
+        Ok(())
+    }),
+    value('C', |draft, text| {
+        draft.cookies.push(text.to_owned());
+        Ok(())
+    }),
+    value('H', |draft, text| {
+        draft.fields.push(text.to_owned());
+        Ok(())
+    }),
+    value('A', |draft, text| {
+        draft.add_credentials("Authorization", text);
+        Ok(())
+    }),
+    value('P', |draft, text| {
+        draft.add_credentials("Proxy-Authorization", text);
+        Ok(())
+    }),
+    value('X', |draft, text| {
+        let (host, port) = text.split_once(':').unwrap_or((text, "80"));
+        draft.proxy = Some((host.to_owned(), u16::try_from(atoi(port)).unwrap_or(0)));
+        Ok(())
+    }),
+    value('v', |draft, text| {
+        draft.verbosity = atoi(text);
+        Ok(())
+    }),
+    flag('w', |draft, _| set(&mut draft.is_html)),
+    value('x', |draft, text| draft.set_attributes(0, text)),
+    value('y', |draft, text| draft.set_attributes(1, text)),
+    value('z', |draft, text| draft.set_attributes(2, text)),
+    flag('k', |draft, _| set(&mut draft.keeps_alive)),
+    flag('d', |draft, _| set(&mut draft.hides_percentiles)),
+    flag('S', |draft, _| set(&mut draft.hides_confidence)),
+    flag('q', |draft, _| set(&mut draft.is_quiet)),
+    flag('Q', |draft, _| set(&mut draft.hides_banner)),
+    flag('l', |draft, _| set(&mut draft.any_length)),
+    flag('r', |draft, _| set(&mut draft.goes_on)),
+    value('g', |draft, text| {
+        draft.gnuplot = Some(text.to_owned());
+        Ok(())
+    }),
+    value('e', |draft, text| {
+        draft.percentiles_csv = Some(text.to_owned());
+        Ok(())
+    }),
+    flag('h', |draft, _| set(&mut draft.asks_usage)),
+    flag('V', |draft, _| set(&mut draft.asks_version)),
+    flag('I', |draft, _| {
+        draft.tls.sends_name = false;
+        Ok(())
+    }),
+    value('Z', |draft, text| {
+        text.clone_into(&mut draft.tls.ciphers);
+        Ok(())
+    }),
+    value('f', |draft, text| draft.set_protocol(text)),
+    value('E', |draft, file| {
+        draft.tls.identity = Some(file.into());
+        Ok(())
+    }),
+];
+
+#[expect(clippy::unnecessary_wraps, reason = "for the rows of a table")]
+const fn set(flag: &mut bool) -> Result<(), Stop> {
+    *flag = true;
+    Ok(())
+}
+
+/// The letters of a style: the development branch has one more.
+fn letters(style: Style) -> Letters {
+    match style {
+        Style::Trunk => |letter| row_of(letter).map(|row| row.takes_value),
+        Style::Released => {
+            |letter| row_of(letter).filter(|row| row.letter != 'Q').map(|row| row.takes_value)
+        }
+    }
+}
+
+fn row_of(letter: char) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.letter == letter)
+}
+
+impl Draft {
+    /// Reads a command line, as far as `-h` or `-V` if one of them is there.
+    ///
+    /// # Errors
+    /// What is wrong with it, or that there is nothing to do.
+    pub(super) fn read(program: &str, words: &[String]) -> Result<(Self, Option<Target>), Stop> {
+        let mut draft = Self { users: 1, timeout_s: 30, ..Self::default() };
+        // ab trusts every certificate.
+        draft.tls.verifies = false;
+        draft.attributes[2] = "bgcolor=white".to_owned();
+        let words = draft.take_own(words)?;
+        // apr_getopt says the name without its folder, ab itself as it was called.
+        let name = program.rsplit('/').next().unwrap_or(program);
+        let mut getopt = Getopt::new(name, &words);
+        let rest = loop {
+            match getopt.next(letters(draft.style)) {
+                Next::Letter(letter, value) => {
+                    row_of(letter).map_or(Ok(()), |row| (row.apply)(&mut draft, value))?;
+                }
+                Next::End(index) => break index,
+                Next::Wrong(text, index) => {
+                    super::complain(&text);
+                    break index;
+                }
+            }
+            if draft.asks_usage || draft.asks_version {
+                return Ok((draft, None));
+            }
+        };
+        let target = draft.check(program, words.get(rest..).unwrap_or_default())?;
+        Ok((draft, Some(target)))
+    }
+
+    /// The options that ab does not have.
+    fn take_own(&mut self, words: &[String]) -> Result<Vec<String>, Stop> {
+        let mut rest = Vec::new();
+        for word in words {
+            match word.as_str() {
+                "--details" => self.shows_details = true,
+                "--ab-style=2.4" => self.style = Style::Released,
+                "--ab-style=trunk" => self.style = Style::Trunk,
+                "--help" => return Err(Stop::Help),
+                word if word.starts_with("--ab-style") => {
+                    return Err(Stop::wrong("--ab-style=2.4 or --ab-style=trunk was expected"));
+                }
+                word => rest.push(word.to_owned()),
+            }
+        }
+        Ok(rest)
+    }
+
+    /// What does not fit together, in ab's order.
+    fn check(&mut self, program: &str, rest: &[String]) -> Result<Target, Stop> {
+        let wrong = |what: &str| Stop::wrong(&format!("{program}: {what}"));
+        let [url] = rest else { return Err(wrong("wrong number of arguments")) };
+        let target = Target::parse(url).ok_or_else(|| wrong("invalid URL"))?;
+        if self.users > USERS_MAX {
+            return Err(wrong(&format!("Invalid Concurrency [Range 0..{USERS_MAX}]")));
+        }
+        if u64::from(self.users) > self.requests() {
+            let text = "Cannot use concurrency level greater than total number of requests";
+            return Err(wrong(text));
+        }
+        Ok(target)
+    }
+
+    /// Requests to make at most.
+    pub(super) fn requests(&self) -> u64 {
+        self.requests.unwrap_or(1)
+    }
+
+    /// The method that is asked with.
+    pub(super) fn method(&self) -> &str {
+        self.method.as_ref().map_or("GET", |method| &method.0)
+    }
+
+    /// How many requests are between two signs of life; 0 for none.
+    pub(super) fn heartbeat(&self) -> u64 {
+        match self.requests() {
+            requests if requests > 150 && !self.is_quiet => (requests / 10).max(100),
+            _ => 0,
+        }
+    }
+
+    /// How a run begins on standard output.
+    pub(super) fn banner(&self) -> String {
+        if self.hides_banner { String::new() } else { usage::banner(self) }
+    }
+
+    fn set_method(&mut self, name: &str) -> Result<(), Stop> {
+        if self.method.is_some() {
+            return Err(Stop::failed(&format!("Cannot mix {name} with other methods\n")));
+        }
+        self.method = Some(Method(name.to_owned()));
+        Ok(())
+    }
+
+    /// `-f`; like ab it looks at the beginning only and takes what it does not know for ALL.
+    fn set_protocol(&mut self, text: &str) -> Result<(), Stop> {
+        let upper = text.to_ascii_uppercase();
+        self.tls.versions = match upper.as_str() {
+            word if word.starts_with("TLS1.2") => (tls::Version::Tls12, tls::Version::Tls12),
+            word if word.starts_with("TLS1.3") => (tls::Version::Tls13, tls::Version::Tls13),
+            word if word.starts_with("TLS1") || word.starts_with("SSL") => {
+                return Err(Stop::failed(&format!("ab: {text} is broken and not spoken here")));
+            }
+            _ => return Ok(()),
+        };
+        Ok(())
+    }
+
+    fn send_file(&mut self, method: &str, file: &str) -> Result<(), Stop> {
+        self.set_method(method)?;
+        let fault = |what: String| {
+            move |error: io::Error| {
+                Stop::failed(&format!("ab: Could not {what}: {}", stop::in_words(&error)))
+            }
+        };
+        let opened = File::open(file).map_err(fault(format!("open POST data file ({file})")))?;
+        let mut body = Vec::new();
+        let read = opened.take(BODY_BYTES_MAX + 1).read_to_end(&mut body);
+        let read = read.and_then(|_| match body.len() as u64 > BODY_BYTES_MAX {
+            true => Err(io::ErrorKind::FileTooLarge.into()),
+            false => Ok(()),
+        });
+        read.map_err(fault("read POST data file".to_owned()))?;
+        self.body = Some(body);
+        Ok(())
+    }
+
+    fn add_credentials(&mut self, field: &str, text: &str) {
+        let encoded = base64(text.trim_start().as_bytes());
+        self.credentials.push_str(&format!("{field}: Basic {encoded}\r\n"));
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "for the rows of a table")]
+    fn set_attributes(&mut self, place: usize, text: &str) -> Result<(), Stop> {
+        self.is_html = true;
+        text.clone_into(&mut self.attributes[place]);
+        Ok(())
+    }
+}

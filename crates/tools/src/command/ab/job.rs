@@ -1,0 +1,131 @@
+//! From ab's words to a job of the engine.
+
+use super::draft::Draft;
+use super::stop::{self, Stop};
+use super::target::Target;
+use super::{request, verdict};
+use load::pacer::Pacer;
+use load::pattern::Pattern;
+use load::plan::{Entry, Order, Plan};
+use load::run::{Hears, Job, Options, Proxy};
+use load::url::{Scheme, Url};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
+use tls::Connector;
+
+/// How connections are secured, if they are.
+///
+/// # Errors
+/// When the options of TLS do not fit together.
+pub(super) fn connector(draft: &Draft, target: &Target) -> Result<Option<Connector>, Stop> {
+    match target.scheme {
+        Scheme::Http => Ok(None),
+        Scheme::Https => {
+            let connector = Connector::new(&draft.tls);
+            Ok(Some(connector.map_err(|problem| Stop::failed(&format!("ab: {problem}")))?))
+        }
+    }
+}
+
+/// The job of a command line.
+///
+/// # Errors
+/// When the address to come from is none of this machine.
+pub(super) fn of(
+    draft: &Draft,
+    target: &Target,
+    connector: Option<Connector>,
+) -> Result<Job, Stop> {
+    let from = draft.from.as_deref().map(own_address).transpose()?;
+    from.map_or(Ok(()), |from| check_family(from, &target.next_hop(draft)))?;
+    if draft.users == 0 {
+        return Err(Stop::of_system("apr_pollset_poll", "Invalid argument", 22));
+    }
+    let fault = |fault: load::text::Fault| Stop::failed(&format!("ab: {fault}"));
+    let bytes = request::bytes(draft, target);
+    let entry = Entry::verbatim(target.asked(draft), draft.method(), bytes.into());
+    let plan = Plan::new(vec![entry], Order::InTurn).map_err(fault)?;
+    let each_ns = draft.ramp_ms.saturating_mul(1_000_000);
+    let pacer = Pacer::new(Pattern::arriving(draft.users, each_ns).map_err(fault)?);
+    let proxy = draft.proxy.as_ref().map(|(host, port)| Proxy {
+        host: host.clone(),
+        port: *port,
+        fields: request::credentials(draft, true),
+    });
+    let options = Options { connector, proxy, ..options(draft, from) };
+    Ok(Job { plan, pacer, which: None, options })
+}
+
+fn options(draft: &Draft, from: Option<IpAddr>) -> Options {
+    let cores = runtime::process::cores();
+    let threads = match draft.workers {
+        Some(0) => cores,
+        Some(workers) => workers,
+        // The server needs the other half.
+        None => cores / 2,
+    };
+    Options {
+        threads: threads.clamp(1, draft.users.max(1) as usize),
+        requests: Some(draft.requests()),
+        duration_ns: (draft.limit_s > 0).then(|| draft.limit_s.saturating_mul(1_000_000_000)),
+        timeout_ms: draft.timeout_s.saturating_mul(1000).max(1),
+        // ab looks at the time between two answers, and has no word for what is missing then.
+        fails_unanswered: false,
+        keeps_alive: draft.keeps_alive,
+        same_length: !draft.any_length,
+        faults_statuses: false,
+        from: from.into_iter().collect(),
+        keeps_service: true,
+        keeps_rows: draft.gnuplot.is_some(),
+        hears: match draft.verbosity {
+            ..=1 => Hears::FirstHead,
+            2 => Hears::Every(|status, head, body| log(2, status, head, body)),
+            3.. => Hears::Every(|status, head, body| log(3, status, head, body)),
+        },
+        is_fatal: Some(verdict::is_fatal(draft.goes_on)),
+        buffer_bytes: draft.buffer_bytes,
+        ..Options::default()
+    }
+}
+
+/// The address of `-B`.
+///
+/// # Errors
+/// When it has none, or none of this machine.
+fn own_address(host: &str) -> Result<IpAddr, Stop> {
+    let call = format!("apr_sockaddr_info_get() for {host}");
+    let found = (host, 0).to_socket_addrs().map(|mut found| found.next());
+    let address = found.map_err(|error| stop::unresolved(&call, &error))?;
+    let none = || std::io::Error::other("No address associated with hostname");
+    let address = address.ok_or_else(|| stop::unresolved(&call, &none()))?.ip();
+    UdpSocket::bind((address, 0)).map_err(|error| {
+        Stop::of_system("bind", &stop::in_words(&error), error.raw_os_error().unwrap_or(1))
+    })?;
+    Ok(address)
+}
+
+/// From an address of IPv4 there is no way to one of IPv6, nor back.
+fn check_family(from: IpAddr, hop: &Url) -> Result<(), Stop> {
+    // A name without any address is found out later.
+    let addresses: Vec<SocketAddr> =
+        (hop.host.as_str(), hop.port).to_socket_addrs().map_or(Vec::new(), Iterator::collect);
+    if addresses.is_empty() || addresses.iter().any(|to| to.is_ipv4() == from.is_ipv4()) {
+        return Ok(());
+    }
+    let call = format!("apr_sockaddr_info_get() for {}", hop.host);
+    let error = std::io::Error::other("Address family for hostname not supported");
+    Err(stop::unresolved(&call, &error))
+}
+
+/// `-v 2` and above: what came, as `read_connection` of httpd's support/ab.c prints it.
+fn log(level: u8, status: u16, head: &[u8], body: &[u8]) {
+    let mut out = b"LOG: header received:\n".to_vec();
+    out.extend_from_slice(head);
+    out.extend_from_slice(body);
+    out.push(b'\n');
+    match status {
+        200..=299 if level < 3 => {}
+        200..=299 => out.extend(format!("LOG: Response code = {status}\n").into_bytes()),
+        _ => out.extend(format!("WARNING: Response code not 2xx ({status})\n").into_bytes()),
+    }
+    super::say_bytes(&out);
+}

@@ -1,0 +1,223 @@
+//! `trivet ab`: the command line, the words and the figures of ab from httpd 2.4, made by this
+//! engine. Scripts that read ab's output read ours; where ab is wrong we are not, which
+//! docs/guide/ab.md lists.
+
+mod details;
+mod draft;
+mod files;
+mod getopt;
+mod html;
+mod job;
+mod report;
+mod request;
+mod stop;
+mod tally;
+mod target;
+mod usage;
+mod verdict;
+
+use super::bench;
+use crate::observe::Observer;
+use crate::report::PerSecond;
+use draft::{Draft, Style};
+use files::Files;
+use load::Window;
+use load::run::{self, Outcome, Problem, Second, Witness};
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, Write as _};
+use stop::Stop;
+use tally::Tally;
+use target::Target;
+
+/// Runs the command with the words that follow its name; `program` is how it was called. The
+/// result is the exit status.
+pub fn main(program: &str, args: impl IntoIterator<Item = OsString>) -> i32 {
+    let words: Vec<String> =
+        args.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut style = Style::default();
+    match run(program, &words, &mut style) {
+        Ok(status) => status,
+        Err(stop) => {
+            let help = || usage::usage(program, style);
+            match &stop {
+                Stop::Wrong(text) => complain(&format!("{text}\n{}", help().trim_end())),
+                Stop::Failed(text, _) => complain(text),
+                Stop::Help => say(&format!("{}{}", help(), usage::OWN_OPTIONS)),
+            }
+            stop.status()
+        }
+    }
+}
+
+fn run(program: &str, words: &[String], style: &mut Style) -> Result<i32, Stop> {
+    if words.iter().any(|word| word == "--ab-style=trunk") {
+        *style = Style::Trunk;
+    }
+    let (draft, target) = Draft::read(program, words)?;
+    if draft.asks_version {
+        say(&usage::banner(&draft));
+        return Ok(0);
+    }
+    let Some(target) = target else {
+        complain(usage::usage(program, draft.style).trim_end());
+        return Ok(Stop::wrong("").status());
+    };
+    let connector = job::connector(&draft, &target)?;
+    let files = Files::open(&draft)?;
+    say(&opening(&draft, &target));
+    let job = job::of(&draft, &target, connector)?;
+    let shows_details = draft.shows_details || (std::io::stdout().is_terminal() && !draft.is_html);
+    let mut beats = Beats::new(&draft, shows_details);
+    if shows_details {
+        beats.observer = bench::observer(&job, Vec::new());
+    }
+    let threads = job.options.threads;
+    let outcome = run::run(job, &mut beats).map_err(|problem| stop_of(&problem, &target))?;
+    beats.progress(outcome.total.ended());
+    close(&draft, &target, &outcome, threads, files, &beats)
+}
+
+/// What ab prints before it starts.
+fn opening(draft: &Draft, target: &Target) -> String {
+    let mut out = draft.banner();
+    if !draft.is_html {
+        let through = draft
+            .proxy
+            .as_ref()
+            .map_or(String::new(), |(host, port)| format!("[through {host}:{port}] "));
+        let end = if draft.heartbeat() > 0 { "\n" } else { "..." };
+        out.push_str(&format!("Benchmarking {} {through}(be patient){end}", target.host));
+    }
+    if draft.verbosity >= 2 {
+        let (method, head) = (draft.method(), request::head(draft, target));
+        out.push_str(&format!("INFO: {method} header == \n---\n{head}\n---\n"));
+    }
+    out
+}
+
+/// The end of a run: its report, or why there is none.
+fn close(
+    draft: &Draft,
+    target: &Target,
+    outcome: &Outcome,
+    threads: usize,
+    files: Files,
+    beats: &Beats,
+) -> Result<i32, Stop> {
+    let tally = Tally::of(draft, target, outcome, threads);
+    let stop = verdict::of(draft, outcome);
+    if draft.goes_on && draft.verbosity >= 1 {
+        verdict::each_passed_over(outcome).for_each(|text| complain(&text));
+    }
+    if stop.is_none() {
+        verdict::handshake_passed_over(outcome).iter().for_each(|text| complain(text));
+    }
+    // What has ended the run is no complete request.
+    let complete = tally.done.saturating_sub(tally.receive_failures + tally.exceptions);
+    if stop.is_some() && complete > 0 {
+        say(&format!("Total of {complete} requests completed\n"));
+    }
+    match stop {
+        Some(stop) if draft.style == Style::Released => return Err(stop),
+        Some(_) => {}
+        None => say_finished(draft, &tally, outcome.was_interrupted),
+    }
+    match draft.is_html {
+        true => say(&html::of(draft, &tally)),
+        false => say(&report::of(draft, &tally)),
+    }
+    files.write(outcome)?;
+    if let Some(seconds) = &beats.seconds {
+        say(&details::of(outcome, draft, threads, seconds.clone(), beats.observer.as_ref()));
+    }
+    stop.map_or(Ok(i32::from(outcome.was_interrupted)), Err)
+}
+
+/// The last sign of life. ab of 2.4 gives none when it is interrupted.
+fn say_finished(draft: &Draft, tally: &Tally<'_>, was_interrupted: bool) {
+    let how = match (was_interrupted, draft.style) {
+        (false, _) => "",
+        (true, Style::Released) => return,
+        (true, Style::Trunk) => " (interrupted)",
+    };
+    match draft.heartbeat() {
+        0 if how.is_empty() => say("..done\n"),
+        0 => say("..interrupted\n"),
+        _ => complain(&format!("Finished {} requests{how}", tally.done)),
+    }
+}
+
+/// Why there was no run, as ab says it.
+fn stop_of(problem: &Problem, target: &Target) -> Stop {
+    match problem {
+        Problem::Unresolved(unresolved) => {
+            let call = format!("apr_sockaddr_info_get() for {}", unresolved.host);
+            stop::unresolved(&call, &unresolved.error)
+        }
+        Problem::Descriptors { .. } => {
+            complain(&format!("{}: {problem}", target.host));
+            Stop::of_system("socket", "Too many open files", 24)
+        }
+        Problem::System(call, error) => {
+            let number = error.raw_os_error().unwrap_or(1);
+            Stop::of_system(call, &stop::in_words(error), number)
+        }
+    }
+}
+
+/// Signs of life, and what the details are made of.
+struct Beats {
+    every: u64,
+    said: u64,
+    /// Each second, if they are wanted.
+    seconds: Option<Vec<PerSecond>>,
+    observer: Option<Observer>,
+}
+
+impl Beats {
+    fn new(draft: &Draft, keeps_seconds: bool) -> Self {
+        let seconds = keeps_seconds.then(Vec::new);
+        Self { every: draft.heartbeat(), said: 0, seconds, observer: None }
+    }
+}
+
+impl Witness for Beats {
+    fn begins(&mut self) {
+        if let Some(observer) = &mut self.observer {
+            observer.begin();
+        }
+    }
+
+    fn progress(&mut self, ended: u64) {
+        while self.every > 0 && ended >= self.said + self.every {
+            self.said += self.every;
+            complain(&format!("Completed {} requests", self.said));
+        }
+    }
+
+    fn second(&mut self, second: &Second, _: &Window) {
+        let Some(seconds) = &mut self.seconds else { return };
+        let mut second = PerSecond::new(second);
+        if let Some(observer) = &mut self.observer {
+            observer.look(&mut second);
+        }
+        seconds.push(second);
+    }
+}
+
+/// Print on standard output.
+fn say(text: &str) {
+    say_bytes(text.as_bytes());
+}
+
+/// The same of bytes; a reader that has gone is no fault.
+fn say_bytes(bytes: &[u8]) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(bytes).and_then(|()| out.flush());
+}
+
+/// A line on standard error.
+fn complain(text: &str) {
+    // Where standard error is closed there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

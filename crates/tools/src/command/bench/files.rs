@@ -1,0 +1,118 @@
+//! The files that a run is written to, and what each is to have.
+
+use super::super::Exit;
+use super::super::kept::Kept;
+use super::draft::Fault;
+use crate::report::{self, Record};
+use load::page::har::{self, Waterfall};
+use std::io::{self, Write as _};
+
+/// What a file is to be: the option that asks for it, and the report.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form {
+    option: &'static str,
+    content: Content,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Content {
+    Run(fn(&Record) -> String),
+    /// How the first whole page was loaded.
+    Waterfall,
+}
+
+/// One page with plots.
+pub(super) const HTML: Form = Form { option: "--html", content: Content::Run(report::html) };
+/// A line for each second.
+pub(super) const CSV: Form = Form { option: "--csv", content: Content::Run(report::csv) };
+/// A line for each level.
+pub(super) const LEVELS: Form =
+    Form { option: "--levels", content: Content::Run(report::levels_csv) };
+/// A table of percentiles.
+pub(super) const HDR: Form = Form { option: "--hdr", content: Content::Run(report::hdr) };
+/// The run itself.
+pub(super) const SAVED: Form = Form { option: "--save", content: Content::Run(report::json) };
+/// The waterfall of a page.
+pub(super) const HAR: Form = Form { option: "--har", content: Content::Waterfall };
+
+impl Form {
+    /// Whether it is about one page.
+    pub(super) const fn is_of_page(&self) -> bool {
+        matches!(self.content, Content::Waterfall)
+    }
+
+    /// Whether it needs a load that changes.
+    pub(super) fn is_of_levels(&self) -> bool {
+        self.option == LEVELS.option
+    }
+}
+
+/// Two reports in one stream are nobody's wish, as a rule.
+const NO_DASH: &str =
+    "standard output has the report; /dev/stdout adds to it, and a file named - is ./-";
+
+/// Files that can be written.
+#[derive(Debug, Default)]
+pub(super) struct Files(Vec<(Form, Kept)>);
+
+impl Files {
+    /// Opens all of them.
+    ///
+    /// # Errors
+    /// The first that cannot be written; or two that are the same.
+    pub(super) fn open(asked: &[(Form, String)]) -> Result<Self, Fault> {
+        let mut files = Self::default();
+        for (form, path) in asked {
+            if path == "-" {
+                return Err((Exit::Usage, format!("{} -: {NO_DASH}", form.option)));
+            }
+            if let Some((other, _)) = files.0.iter().find(|row| row.1.path() == path) {
+                let text = format!("{} and {}: both are {path}", other.option, form.option);
+                return Err((Exit::Usage, text));
+            }
+            let kept = Kept::open(path).map_err(|error| fault(*form, path, &error))?;
+            files.0.push((*form, kept));
+        }
+        Ok(files)
+    }
+
+    /// Writes the run to all that are about it.
+    ///
+    /// # Errors
+    /// The first that could not be written; the others are.
+    pub(super) fn write(&mut self, record: &Record) -> Result<(), Fault> {
+        self.write_each(|form| match form.content {
+            Content::Run(write) => Some(write(record)),
+            Content::Waterfall => None,
+        })
+    }
+
+    /// Writes how a page was loaded, where that is wanted.
+    ///
+    /// # Errors
+    /// When it could not be written.
+    pub(super) fn write_waterfall(&mut self, waterfall: &Waterfall) -> Result<(), Fault> {
+        self.write_each(|form| form.is_of_page().then(|| har::har(waterfall)))
+    }
+
+    /// The file that a waterfall would go to.
+    pub(super) fn waterfall(&self) -> Option<&str> {
+        self.0.iter().find(|row| row.0.is_of_page()).map(|row| row.1.path())
+    }
+
+    fn write_each(&mut self, text: impl Fn(&Form) -> Option<String>) -> Result<(), Fault> {
+        let mut result = Ok(());
+        for (form, kept) in &mut self.0 {
+            let Some(text) = text(form) else { continue };
+            let written = kept.emptied().and_then(|file| file.write_all(text.as_bytes()));
+            if let Err(error) = written {
+                result = result.and(Err(fault(*form, kept.path(), &error)));
+            }
+        }
+        result
+    }
+}
+
+fn fault(form: Form, path: &str, error: &io::Error) -> Fault {
+    (Exit::File, format!("{} {path}: {error}", form.option))
+}

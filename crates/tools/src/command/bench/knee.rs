@@ -1,0 +1,324 @@
+//! `--find-max`: run after run until it is known how much load a condition allows.
+
+use super::super::Exit;
+use super::draft::{Fault, Output, of_one_run, unit, usage};
+use super::{Ran, complain, fail, measure};
+use crate::knee::{Search, Try};
+use crate::live::Live;
+use crate::report::units::{count, figure, seconds};
+use crate::report::{self, Figures, Knee, KneeTry, Level, LevelServer, Record};
+use crate::threshold::{Condition, Metrics as _};
+use load::pacer::Pacer;
+use load::pattern::{Kind, Pattern};
+use load::run::{Job, Options};
+
+/// Nanoseconds of what goes before a run and does not count, if nobody says.
+const WARM_UP_NS: u64 = 1_000_000_000;
+
+/// Levels that are tried at most and at least.
+const RATES: (f64, f64) = (0.1, 1_000_000.0);
+const USERS: (f64, f64) = (1.0, 10_000.0);
+
+/// A rate holds if so much of it was answered, well or not: else the queue grows, whatever the
+/// condition says. Users hold if so many of them were: those who are served keep the server busy,
+/// so that their answers outnumber by far what the others wait for, and percentiles do not show it.
+const ANSWERED_MIN: f64 = 0.95;
+
+/// Of a hundred requests so many may fail where the condition does not say how many: a server that
+/// refuses all that it is asked carries no load.
+const ERRORS_MAX_PERCENT: f64 = 5.0;
+
+/// A server that was overrun is given so long to come to itself.
+const REST_MS: u64 = 10_000;
+
+/// What is said of a search that was ended within its first run.
+const NOT_ONE_RUN: &str =
+    "interrupted before the first run had ended: nothing is known, and no file is written";
+
+/// What is searched for.
+#[derive(Clone, Debug)]
+pub(super) struct Wish {
+    pub(super) kind: Kind,
+    pub(super) text: String,
+    condition: Condition,
+}
+
+impl Wish {
+    /// The highest load of this kind at which the condition holds.
+    ///
+    /// # Errors
+    /// What is wrong with the condition.
+    pub(super) fn new(kind: Kind, text: &str) -> Result<Self, Fault> {
+        let condition = Condition::parse(text).map_err(usage)?;
+        of_one_run("--find-max", text, &condition)?;
+        Ok(Self { kind, text: text.to_owned(), condition })
+    }
+}
+
+/// A search that goes on.
+struct Finder {
+    wish: Wish,
+    job: Job,
+    figures: Figures,
+    pids: Vec<i32>,
+    knee: Knee,
+}
+
+/// What came per second, well or not: pages, or answers in the end.
+fn answered(record: &Record) -> f64 {
+    let summary = &record.summary;
+    match &summary.pages {
+        // Whoever finds all in the cache is served as well.
+        Some(pages) => (pages.loaded + pages.unasked) as f64 / summary.elapsed_s.max(1e-9),
+        None => (summary.answers - summary.redirected) as f64 / summary.elapsed_s.max(1e-9),
+    }
+}
+
+/// How a search ends before its end.
+enum Ended {
+    Interrupted,
+    Failed(Exit, String),
+}
+
+/// Searches, starting at `first` if somebody said where.
+pub(super) fn find(mut job: Job, output: Output, wish: Wish, first: Option<f64>) -> Exit {
+    if job.options.warm_up_ns == 0 {
+        job.options.warm_up_ns = WARM_UP_NS;
+    }
+    let unit = unit(wish.kind, &job.options);
+    let knee = Knee { unit: unit.to_owned(), condition: wish.text.clone(), ..Knee::default() };
+    let (figures, pids) = (output.figures.clone(), output.pids.clone());
+    let mut finder = Finder { wish, job, figures, pids, knee };
+    let first = match first.map_or_else(|| finder.first(), Ok) {
+        Ok(first) => first,
+        Err(ended) => return finder.report(output, None, Err(ended)),
+    };
+    let is_users = finder.wish.kind == Kind::Users;
+    let mut search = Search::new(first, if is_users { USERS } else { RATES }, is_users);
+    if !output.is_quiet {
+        finder.announce(&search);
+    }
+    let mut last = None;
+    let ended = finder.search(&mut search, output.is_quiet, &mut last);
+    let found = search.bracket();
+    let knee = &mut finder.knee;
+    (knee.holds_at, knee.fails_at, knee.confirmed) =
+        (found.holds_at, found.fails_at, found.is_confirmed);
+    finder.report(output, last, ended)
+}
+
+impl Finder {
+    /// Where to begin: at half of what one user gets, who never has to wait for others.
+    fn first(&self) -> Result<f64, Ended> {
+        if self.wish.kind == Kind::Users {
+            return Ok(1.0);
+        }
+        let options = Options { warm_up_ns: 0, ..self.job.options.clone() };
+        let ran =
+            self.run(Kind::Users, 1.0, Options { duration_ns: Some(WARM_UP_NS), ..options })?;
+        let exit = Exit::of(&ran.record.summary);
+        if exit != Exit::Done {
+            let first = ran.record.firsts.first();
+            let text = first.map_or(String::new(), |first| {
+                format!("{} {}", first.kind.replace('_', " "), first.text)
+            });
+            return Err(Ended::Failed(exit, format!("not one answer: {}", text.trim())));
+        }
+        Ok(self.half_of(&ran.record))
+    }
+
+    /// Half of the rate of a run. Where errors do not count it is that of good answers: a search
+    /// that no level can satisfy has little to go down then.
+    fn half_of(&self, record: &Record) -> f64 {
+        let rate = match self.too_many_errors(record) {
+            Some(_) => record.get("rate").unwrap_or(1.0),
+            None => answered(record),
+        };
+        rate.max(RATES.0 * 2.0) / 2.0
+    }
+
+    /// Says how long it may take, before it begins.
+    fn announce(&self, search: &Search) {
+        let options = &self.job.options;
+        let each_ns = options.duration_ns.unwrap_or(0) + options.warm_up_ns;
+        let (short, long) = search.runs_max();
+        let most_s = (u64::from(short + 2 * long) * each_ns) as f64 / 1e9;
+        complain(&format!(
+            "the highest number of {} at which {} holds: {} runs at most, {}\n{}",
+            self.knee.unit,
+            self.wish.text,
+            short + long,
+            seconds(most_s),
+            report::knee_heading(&self.knee.unit),
+        ));
+    }
+
+    /// Makes the runs; keeps the record of the last one that held.
+    fn search(
+        &mut self,
+        search: &mut Search,
+        is_quiet: bool,
+        last: &mut Option<Record>,
+    ) -> Result<(), Ended> {
+        while let Some(attempt) = search.next() {
+            let mut options = self.job.options.clone();
+            if attempt.confirms {
+                options.duration_ns = options.duration_ns.map(|ns| ns.saturating_mul(2));
+            }
+            let ran = self.run(self.wish.kind, attempt.level, options)?;
+            let judged = self.judge(attempt, &ran.record);
+            let holds = judged.holds;
+            if !is_quiet {
+                super::note(&judged.line());
+            }
+            self.knee.tries.push(judged);
+            if holds || last.is_none() {
+                *last = Some(ran.record);
+            }
+            search.told(holds);
+            if !holds {
+                self.rest()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn judge(&self, attempt: Try, record: &Record) -> KneeTry {
+        let value = |name: &str| record.get(name).unwrap_or(0.0);
+        let condition = &self.wish.condition;
+        let left_behind =
+            self.left_behind(attempt.level, record).or_else(|| self.too_many_errors(record));
+        let holds = left_behind.is_none() && condition.holds(record);
+        let summary = &record.summary;
+        let figures = Level {
+            level: attempt.level,
+            counted_s: summary.elapsed_s,
+            requests: summary.requests,
+            errors: summary.errors,
+            rate: value("rate"),
+            p50_us: value("p50") / 1000.0,
+            p95_us: value("p95") / 1000.0,
+            p99_us: value("p99") / 1000.0,
+            server: summary.server.as_ref().map(LevelServer::from),
+        };
+        KneeTry {
+            figures,
+            confirms: attempt.confirms,
+            answered: answered(record),
+            holds,
+            why: left_behind.unwrap_or_else(|| condition.explain(record)),
+        }
+    }
+
+    /// Says how far a run fell short of its level, if it did.
+    fn left_behind(&self, level: f64, record: &Record) -> Option<String> {
+        if self.wish.kind == Kind::Rate {
+            let answered = answered(record);
+            let is_short = answered < level * ANSWERED_MIN;
+            return is_short.then(|| format!("only {} per second came", figure(answered)));
+        }
+        let (served, users) = record.users_served(self.wish.condition.longest_latency_ns())?;
+        let is_short = (served as f64) < users as f64 * ANSWERED_MIN;
+        is_short.then(|| {
+            let elapsed = seconds(record.summary.elapsed_s);
+            format!("only {} of {} users had an answer in {elapsed}", count(served), count(users))
+        })
+    }
+
+    /// Says how many failed, if that were many and nobody has said how many may.
+    fn too_many_errors(&self, record: &Record) -> Option<String> {
+        let percent = report::error_percent(&record.summary);
+        let is_allowed = self.wish.condition.metrics().contains(&"errors");
+        (!is_allowed && percent > ERRORS_MAX_PERCENT).then(|| {
+            let percent = figure(percent);
+            format!("{percent} % were errors, and the condition does not say how many may be")
+        })
+    }
+
+    /// Waits until the server answers again: what a run has left behind is not the next one's
+    /// fault.
+    fn rest(&self) -> Result<(), Ended> {
+        let options = Options {
+            requests: Some(1),
+            duration_ns: None,
+            warm_up_ns: 0,
+            timeout_ms: REST_MS,
+            gives_up: false,
+            think: None,
+            ..self.job.options.clone()
+        };
+        self.run(Kind::Users, 1.0, options).map(drop)
+    }
+
+    fn run(&self, kind: Kind, level: f64, mut options: Options) -> Result<Ran, Ended> {
+        let length_ns = options.duration_ns.filter(|_| kind == Kind::Rate);
+        let pattern = Pattern::constant(kind, level, length_ns)
+            .map_err(|fault| Ended::Failed(Exit::Usage, fault.to_string()))?;
+        let users_max = if kind == Kind::Users { level as u32 } else { options.connections_max };
+        options.threads = options.threads.min(users_max.max(1) as usize);
+        let is_users = kind == Kind::Users;
+        let pace = match kind {
+            Kind::Users => format!("{} users", count(level as u64)),
+            Kind::Rate => format!("{} {}", figure(level), self.knee.unit),
+        };
+        let figures = Figures {
+            pace,
+            users_max,
+            unit: self.knee.unit.clone(),
+            constant_users: is_users.then_some(users_max),
+            constant_rate: (!is_users).then_some(level),
+            threads: options.threads,
+            open_loop: !is_users,
+            warm_up_s: options.warm_up_ns as f64 / 1e9,
+            ..self.figures.clone()
+        };
+        let plan = self.job.plan.clone();
+        let job = Job { plan, pacer: Pacer::new(pattern), which: None, options };
+        let servers = super::servers(&job);
+        let ran = measure(job, figures, self.pids.clone(), Live::Nobody, None)
+            .map_err(|problem| Ended::Failed(super::exit_of(&problem), problem.to_string()))?;
+        if ran.outcome.was_interrupted {
+            return Err(Ended::Interrupted);
+        }
+        if ran.outcome.was_given_up {
+            let why = format!("{servers}: {}", super::why_unreached(&ran.outcome));
+            return Err(Ended::Failed(Exit::of(&ran.record.summary), why));
+        }
+        Ok(ran)
+    }
+
+    /// Says what was found, up to the run that could not be made if there was one. Without any
+    /// run there is nothing to say of a server, and files keep what they have.
+    fn report(
+        mut self,
+        mut output: Output,
+        last: Option<Record>,
+        ended: Result<(), Ended>,
+    ) -> Exit {
+        let stopped = match ended {
+            Ok(()) => None,
+            Err(Ended::Interrupted) => Some((Exit::Interrupted, "interrupted".to_owned())),
+            Err(Ended::Failed(exit, why)) => Some((fail(exit, &why), why)),
+        };
+        let Some(mut record) = last else {
+            return match stopped {
+                Some((Exit::Interrupted, _)) => fail(Exit::Interrupted, NOT_ONE_RUN),
+                stopped => stopped.map_or(Exit::Threshold, |stopped| stopped.0),
+            };
+        };
+        let is_found = self.knee.holds_at.is_some();
+        let failed = stopped.as_ref().map(|stopped| stopped.0);
+        record.interrupted |= failed == Some(Exit::Interrupted);
+        self.knee.stopped = stopped.map(|stopped| stopped.1);
+        record.knee = Some(self.knee);
+        match (super::conclude(&mut output, &record), failed) {
+            (Exit::Done | Exit::Threshold, Some(exit)) => exit,
+            (Exit::Done, None) if !is_found => Exit::Threshold,
+            (exit, _) => exit,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "knee_tests.rs"]
+mod tests;

@@ -1,0 +1,474 @@
+//! The options of `trivet bench`.
+
+use super::super::option::{Group, Row};
+use super::draft::Draft;
+use super::files::{CSV, Form, HAR, HDR, HTML, LEVELS, SAVED};
+use super::security;
+use crate::observe;
+use crate::threshold::Condition;
+use load::pattern::Kind;
+use load::plan::{Expect, Think};
+use load::text::duration;
+
+/// Every option, in the order of the help.
+pub(super) const GROUPS: &[Group<Draft>] = &[
+    Group {
+        heading: "what",
+        rows: &[
+            Row {
+                short: Some('m'),
+                long: "method",
+                value: "METHOD",
+                help: "instead of GET, or of POST with a body; in files where none is named",
+                apply: |draft, value| {
+                    value.clone_into(&mut draft.what.method);
+                    Ok(())
+                },
+            },
+            Row {
+                short: Some('H'),
+                long: "header",
+                value: "'NAME: VALUE'",
+                help: "a field of every request; an empty value takes away a usual one",
+                apply: |draft, value| {
+                    draft.what.fields.push(field(value)?);
+                    Ok(())
+                },
+            },
+            Row {
+                short: Some('b'),
+                long: "body",
+                value: "TEXT|@FILE",
+                help: "the body, in files where there is none; @- is standard input",
+                apply: |draft, value| set(&mut draft.what.body, value),
+            },
+            Row {
+                short: Some('f'),
+                long: "file",
+                value: "FILE",
+                help: "more URLs, with weights, methods, bodies and variables",
+                apply: |draft, value| {
+                    draft.what.files.push(value.to_owned());
+                    Ok(())
+                },
+            },
+            Row {
+                short: Some('v'),
+                long: "variable",
+                value: "NAME=VALUE",
+                help: "for $(NAME): a text, list[a,b], number[1,99], uuid, ...",
+                apply: |draft, value| {
+                    let (name, value) = value.split_once('=').ok_or("NAME=VALUE was expected")?;
+                    draft.what.variables.push((name.to_owned(), value.to_owned()));
+                    Ok(())
+                },
+            },
+            Row {
+                short: Some('i'),
+                long: "random",
+                value: "",
+                help: "the next URL at random",
+                apply: |draft, _| {
+                    draft.what.is_random = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "expect",
+                value: "WHAT",
+                help: "200,3xx, or 'status==200 && body~\"Welcome\"' (default: below 400)",
+                apply: |draft, value| {
+                    draft.what.expect = Some(Expect::parse(value).map_err(text)?);
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "think",
+                value: "TIME[-TIME]",
+                help: "users pause after each answer",
+                apply: |draft, value| {
+                    draft.options.think = Some(Think::parse(value).map_err(text)?);
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "cookies",
+                value: "",
+                help: "each user keeps the cookies it is given",
+                apply: |draft, _| {
+                    draft.options.keeps_cookies = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: Some('L'),
+                long: "follow",
+                value: "",
+                help: "follow redirects; each answer counts",
+                apply: |draft, _| {
+                    draft.options.follows = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "page",
+                value: "",
+                help: "load what a page needs, as a browser does; -n and --rate count pages",
+                apply: |draft, _| {
+                    draft.loads_pages = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "cache",
+                value: "cold|warm",
+                help: "of --page: each page as at a first visit (default), or as at the next",
+                apply: |draft, value| {
+                    draft.visits.keeps_cache = match value {
+                        "warm" => true,
+                        "cold" => false,
+                        _ => return Err("cold or warm was expected".to_owned()),
+                    };
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "elsewhere",
+                value: "",
+                help: "of --page: load from hosts that are not named here, too",
+                apply: |draft, _| {
+                    draft.visits.goes_elsewhere = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "replay",
+                value: "LOG",
+                help: "send the requests of an access log again, as they came",
+                apply: |draft, value| set(&mut draft.what.replay, value),
+            },
+            Row {
+                short: None,
+                long: "speed",
+                value: "X",
+                help: "of --replay: 2 is twice as fast",
+                apply: |draft, value| set(&mut draft.what.speed, value),
+            },
+        ],
+    },
+    Group {
+        heading: "when",
+        rows: &[
+            Row {
+                short: Some('c'),
+                long: "users",
+                value: "N",
+                help: "users who wait for their answers; of a rate or log, connections at most",
+                apply: |draft, value| set(&mut draft.users, value),
+            },
+            Row {
+                short: Some('n'),
+                long: "requests",
+                value: "COUNT",
+                help: "end after so many",
+                apply: |draft, value| set(&mut draft.options.requests, value),
+            },
+            Row {
+                short: Some('d'),
+                long: "duration",
+                value: "TIME",
+                help: "end after 30s, 5m, ... (default 10s, or all of --replay)",
+                apply: |draft, value| set_duration(&mut draft.options.duration_ns, value),
+            },
+            Row {
+                short: None,
+                long: "rate",
+                value: "R",
+                help: "R requests per second, whatever the answers do; latency counts from\n\
+                       when a request was due",
+                apply: |draft, value| set(&mut draft.rate, value),
+            },
+            Row {
+                short: Some('p'),
+                long: "pattern",
+                value: "PATTERN",
+                help: "users up and down: 1-150:60,30,150-1:60; with r a rate: 10r-500r:60",
+                apply: pattern,
+            },
+            Row {
+                short: None,
+                long: "rush",
+                value: "PATTERN",
+                help: "another name for --pattern",
+                apply: pattern,
+            },
+            Row {
+                short: None,
+                long: "steps",
+                value: "N,N,...",
+                help: "users by steps, each as long as -d says",
+                apply: |draft, value| set(&mut draft.steps, value),
+            },
+            Row {
+                short: None,
+                long: "find-max",
+                value: "EXPR",
+                help: "the highest rate at which it holds: 'p99<200ms && errors<0.1%';\n\
+                       each run as long as -d says (default 3s), the first at --rate",
+                apply: |draft, value| {
+                    draft.find = Some((Kind::Rate, value.to_owned()));
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "find-max-users",
+                value: "EXPR",
+                help: "the same for users, the first run with -c",
+                apply: |draft, value| {
+                    draft.find = Some((Kind::Users, value.to_owned()));
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "warm-up",
+                value: "TIME",
+                help: "begin so long before anything counts",
+                apply: |draft, value| {
+                    duration(value).map(|ns| draft.options.warm_up_ns = ns).map_err(text)
+                },
+            },
+        ],
+    },
+    Group {
+        heading: "how",
+        rows: &[
+            Row {
+                short: Some('t'),
+                long: "threads",
+                value: "N",
+                help: "threads that send (default: half of the cores)",
+                apply: |draft, value| set(&mut draft.threads, value),
+            },
+            Row {
+                short: None,
+                long: "timeout",
+                value: "TIME",
+                help: "an answer that takes longer is an error (default 30s; 1s with -p);\n\
+                       counts from when a request was due",
+                apply: |draft, value| {
+                    duration(value)
+                        .map(|ns| draft.timeout_ms = Some((ns / 1_000_000).max(1)))
+                        .map_err(text)
+                },
+            },
+            Row {
+                short: None,
+                long: "close",
+                value: "",
+                help: "a new connection for each request",
+                apply: |draft, _| {
+                    draft.options.keeps_alive = false;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "http1.0",
+                value: "",
+                help: "speak HTTP/1.0",
+                apply: |draft, _| {
+                    draft.what.http10 = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "from",
+                value: "ADDRESS",
+                help: "come from this address of this machine; repeatable, taken in turn",
+                apply: |draft, value| {
+                    let address = value.parse().map_err(|_| format!("{value:?} is no address"))?;
+                    if !observe::is_local(address) {
+                        return Err(format!("{value} is no address of this machine"));
+                    }
+                    draft.options.from.push(address);
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "reset",
+                value: "",
+                help: "close connections with a reset, so that ports are free again at once",
+                apply: |draft, _| {
+                    draft.options.resets = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "seed",
+                value: "N",
+                help: "another seed gives other random values",
+                apply: |draft, value| set_number(&mut draft.options.seed, value),
+            },
+            Row {
+                short: None,
+                long: "pipeline",
+                value: "N",
+                help: "send N requests at once on each connection",
+                apply: |draft, value| set_number(&mut draft.options.pipeline, value),
+            },
+        ],
+    },
+    security::GROUP,
+    Group {
+        heading: "what is said",
+        rows: &[
+            Row {
+                short: None,
+                long: "json",
+                value: "",
+                help: "one object of JSON on standard output",
+                apply: |draft, _| {
+                    draft.json = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "har",
+                value: "FILE",
+                help: "of --page: the waterfall of the first whole page, for a browser's tools",
+                apply: |draft, value| file(draft, HAR, value),
+            },
+            Row {
+                short: None,
+                long: "html",
+                value: "FILE",
+                help: "one page with plots and all figures, to look at and to send",
+                apply: |draft, value| file(draft, HTML, value),
+            },
+            Row {
+                short: None,
+                long: "csv",
+                value: "FILE",
+                help: "a line for each second",
+                apply: |draft, value| file(draft, CSV, value),
+            },
+            Row {
+                short: None,
+                long: "levels",
+                value: "FILE",
+                help: "the same for each level of --steps or -p, or each run of --find-max",
+                apply: |draft, value| file(draft, LEVELS, value),
+            },
+            Row {
+                short: None,
+                long: "hdr",
+                value: "FILE",
+                help: "the table of percentiles that HdrHistogram's plotFiles reads",
+                apply: |draft, value| file(draft, HDR, value),
+            },
+            Row {
+                short: None,
+                long: "save",
+                value: "FILE",
+                help: "the run as JSON, for --diff",
+                apply: |draft, value| file(draft, SAVED, value),
+            },
+            Row {
+                short: None,
+                long: "diff",
+                value: "",
+                help: "compare two saved runs instead: --diff A.json B.json",
+                apply: |draft, _| {
+                    draft.is_diff = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "fail-if",
+                value: "EXPR",
+                help: "exit code 99 if this is true of the run: 'p99>200ms || errors>0.1%'; of\n\
+                       --diff 1, if true of the second run or the change: 'p99>+10%'",
+                apply: |draft, value| {
+                    let condition = Condition::parse(value).map_err(text)?;
+                    draft.fail_if.push((value.to_owned(), condition));
+                    Ok(())
+                },
+            },
+            Row {
+                short: Some('q'),
+                long: "quiet",
+                value: "",
+                help: "nothing while it runs",
+                apply: |draft, _| {
+                    draft.is_quiet = true;
+                    Ok(())
+                },
+            },
+            Row {
+                short: None,
+                long: "pid",
+                value: "PID",
+                help: "the process to look at, and its descendants: processor, memory, workers\n\
+                       (default: whoever listens at the port, if on this machine)",
+                apply: |draft, value| {
+                    let pid: i32 =
+                        value.parse().map_err(|_| format!("{value:?} is no process id"))?;
+                    if pid <= 0 || !observe::exists(pid) {
+                        return Err(format!("there is no process {pid}"));
+                    }
+                    draft.pids.push(pid);
+                    Ok(())
+                },
+            },
+        ],
+    },
+];
+
+fn pattern(draft: &mut Draft, value: &str) -> Result<(), String> {
+    draft.patterns.push(value.to_owned());
+    Ok(())
+}
+
+fn file(draft: &mut Draft, form: Form, path: &str) -> Result<(), String> {
+    draft.files.push((form, path.to_owned()));
+    Ok(())
+}
+
+fn field(value: &str) -> Result<(String, String), String> {
+    let (name, value) = value.split_once(':').ok_or("NAME: VALUE was expected")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn text(error: impl ToString) -> String {
+    error.to_string()
+}
+
+fn set<T: std::str::FromStr>(into: &mut Option<T>, value: &str) -> Result<(), String> {
+    *into = Some(value.parse().map_err(|_| format!("{value:?} is no number"))?);
+    Ok(())
+}
+
+fn set_number<T: std::str::FromStr>(into: &mut T, value: &str) -> Result<(), String> {
+    *into = value.parse().map_err(|_| format!("{value:?} is no number"))?;
+    Ok(())
+}
+
+fn set_duration(into: &mut Option<u64>, value: &str) -> Result<(), String> {
+    *into = Some(duration(value).map_err(text)?);
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! The part of the command line that says how connections are secured, and HTTP/2.
+
+use super::super::Exit;
+use super::super::option::{Group, Row};
+use super::draft::{Draft, Fault};
+use load::url::Scheme;
+use tls::{Connector, Problem, Version};
+
+/// The options.
+pub(super) const GROUP: Group<Draft> = Group {
+    heading: "TLS and HTTP/2",
+    rows: &[
+        Row {
+            short: Some('k'),
+            long: "insecure",
+            value: "",
+            help: "any certificate of the server will do",
+            apply: |draft, _| {
+                draft.tls.verifies = false;
+                Ok(())
+            },
+        },
+        Row {
+            short: None,
+            long: "ca-file",
+            value: "FILE",
+            help: "trust these certificates (PEM), too",
+            apply: |draft, value| {
+                draft.tls.ca_file = Some(value.into());
+                Ok(())
+            },
+        },
+        Row {
+            short: Some('E'),
+            long: "cert",
+            value: "FILE",
+            help: "show the server this certificate; its key is in the same file (PEM)",
+            apply: |draft, value| {
+                draft.tls.identity = Some(value.into());
+                Ok(())
+            },
+        },
+        Row {
+            short: None,
+            long: "tls",
+            value: "VERSION",
+            help: "1.2 or 1.3 and no other",
+            apply: |draft, value| {
+                let version = match value {
+                    "1.2" => Version::Tls12,
+                    "1.3" => Version::Tls13,
+                    _ => return Err(format!("{value:?} is neither 1.2 nor 1.3")),
+                };
+                draft.tls.versions = (version, version);
+                Ok(())
+            },
+        },
+        Row {
+            short: None,
+            long: "ciphers",
+            value: "NAME:...",
+            help: "cipher suites, by their names in OpenSSL or in the standards",
+            apply: |draft, value| {
+                value.clone_into(&mut draft.tls.ciphers);
+                Ok(())
+            },
+        },
+        Row {
+            short: None,
+            long: "no-sni",
+            value: "",
+            help: "do not tell the server which name is meant",
+            apply: |draft, _| {
+                draft.tls.sends_name = false;
+                Ok(())
+            },
+        },
+        Row {
+            short: None,
+            long: "http2",
+            value: "",
+            help: "speak HTTP/2: if the server agrees to it over TLS, else without asking",
+            apply: |draft, _| {
+                draft.options.http2 = true;
+                Ok(())
+            },
+        },
+        Row {
+            short: None,
+            long: "streams",
+            value: "N",
+            help: "with --http2, N users share a connection (default 1): -c 100 --streams 10\n\
+                   is what h2load calls -c 10 -m 10",
+            apply: |draft, value| {
+                let streams = value.parse().ok().filter(|streams| *streams > 0);
+                draft.options.streams = streams.ok_or("a number above 0 was expected")?;
+                Ok(())
+            },
+        },
+    ],
+};
+
+impl Draft {
+    /// What secures connections, if any will be.
+    ///
+    /// # Errors
+    /// What cannot be done as the options say.
+    pub(super) fn connector<'a>(
+        &self,
+        mut schemes: impl Iterator<Item = &'a Scheme>,
+    ) -> Result<Option<Connector>, Fault> {
+        // A redirect may lead to https.
+        if !self.options.follows && !schemes.any(|scheme| *scheme == Scheme::Https) {
+            return Ok(None);
+        }
+        let mut options = self.tls.clone();
+        if self.options.http2 {
+            options.protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        }
+        Connector::new(&options).map(Some).map_err(|problem| match problem {
+            Problem::File { .. } => (Exit::File, problem.to_string()),
+            Problem::Options(text) => (Exit::Usage, text),
+        })
+    }
+}

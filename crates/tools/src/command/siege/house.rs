@@ -1,0 +1,202 @@
+//! What the users of a run have in common: settings, URLs, the screen, what was counted.
+
+use super::config::Config;
+use super::lines::{Level, Screen, complain, notice};
+use super::urls::Errand;
+use super::visitor::Visitor;
+use load::Failure;
+use load::run::{Actor, Script, Trouble};
+use load::url::{Scheme, Url};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The words for a URL of another protocol: browser.c `__http`.
+pub(super) const UNSUPPORTED: &str =
+    "UNSPPRTD 501   0.00 secs:       0 bytes ==> PROTOCOL NOT SUPPORTED BY SIEGE\n";
+
+/// What all users share.
+#[derive(Debug)]
+pub(super) struct House {
+    pub(super) config: Config,
+    pub(super) errands: Vec<Errand>,
+    pub(super) logins: Vec<Errand>,
+    pub(super) proxy: Option<Url>,
+    pub(super) screen: Screen,
+    pub(super) tally: Tally,
+}
+
+/// What siege counts by rules of its own.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Transactions.
+    hits: AtomicU64,
+    /// Answers below 400, challenges among them.
+    successes: AtomicU64,
+    /// Those of them with status 200.
+    okay: AtomicU64,
+    failed: AtomicU64,
+    /// Requests to hosts without an address.
+    unresolved: AtomicU64,
+    /// Chains of redirects without end.
+    loops: AtomicU64,
+    /// Of all answers together.
+    total_ns: AtomicU64,
+    longest_ns: AtomicU64,
+    /// 0 until there is an answer.
+    shortest_ns: AtomicU64,
+}
+
+impl Tally {
+    pub(super) fn answered(&self, status: u16, took_ns: u64) {
+        self.total_ns.fetch_add(took_ns, Ordering::Relaxed);
+        self.longest_ns.fetch_max(took_ns, Ordering::Relaxed);
+        let least = |known: u64| Some(if known == 0 { took_ns } else { known.min(took_ns) });
+        let _ = self.shortest_ns.fetch_update(Ordering::Relaxed, Ordering::Relaxed, least);
+        if status < 400 || status == 401 || status == 407 {
+            self.successes.fetch_add(1, Ordering::Relaxed);
+        }
+        if status == 200 {
+            self.okay.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn hit(&self, count: u64) {
+        self.hits.fetch_add(count, Ordering::Relaxed);
+    }
+
+    pub(super) fn fail(&self) {
+        self.failed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn fail_in_loop(&self) {
+        self.loops.fetch_add(1, Ordering::Relaxed);
+        self.fail();
+    }
+
+    /// Seconds: of all answers together, of the longest and of the shortest.
+    pub(super) fn times_s(&self) -> [f64; 3] {
+        let all = [&self.total_ns, &self.longest_ns, &self.shortest_ns];
+        all.map(|ns| ns.load(Ordering::Relaxed) as f64 / 1e9)
+    }
+
+    pub(super) fn loops(&self) -> u64 {
+        self.loops.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn hits(&self) -> u64 {
+        self.hits.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn successes(&self) -> u64 {
+        self.successes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn okay(&self) -> u64 {
+        self.okay.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn unresolved(&self) -> u64 {
+        self.unresolved.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn failed(&self) -> u64 {
+        self.failed.load(Ordering::Relaxed)
+    }
+}
+
+/// The script of siege's users.
+#[derive(Debug)]
+pub(super) struct Besiegers(pub(super) Arc<House>);
+
+impl Script for Besiegers {
+    fn actor(&self, user: u32) -> Box<dyn Actor> {
+        Box::new(Visitor::new(self.0.clone(), user))
+    }
+}
+
+impl House {
+    /// The login URL of a user: they are handed round.
+    pub(super) fn login(&self, user: u32) -> Option<Errand> {
+        self.logins.get(user as usize % self.logins.len().max(1)).cloned()
+    }
+
+    pub(super) fn has_failed_enough(&self) -> bool {
+        let most = self.config.failures;
+        most > 0 && self.tally.failed() >= most.unsigned_abs()
+    }
+
+    /// Why an errand cannot be run, if so.
+    pub(super) fn obstacle(&self, errand: &Errand) -> Option<String> {
+        match errand {
+            Errand { is_unsupported: true, .. } => Some(UNSUPPORTED.to_owned()),
+            Errand { url: Url { scheme: Scheme::Https, .. }, .. } if self.proxy.is_some() => {
+                Some(format!("{}: https is not spoken through a proxy", errand.url))
+            }
+            _ => None,
+        }
+    }
+
+    // --- what is shown --------------------------------------------------------------------------
+
+    /// Writes a line for an answer, where one is wanted.
+    pub(super) fn tell(&self, line: impl FnOnce(&Config) -> String) {
+        let config = &self.config;
+        if config.verbose && !config.gets && !config.prints && !config.debug {
+            self.screen.write(line(config).as_bytes());
+        }
+    }
+
+    pub(super) fn show_request(&self, server: &Url, errand: &Errand, request: &[u8]) {
+        if self.config.debug {
+            let address = format!("{}:{}", server.host, server.port);
+            notice(Level::Debug, &format!("attempting connection to {address}"));
+        }
+        if self.config.shows_exchanges() || (self.config.prints && !self.config.quiet) {
+            let has_body = !matches!(errand.method.as_str(), "GET" | "HEAD");
+            let end: &[u8] = if has_body { b"\n\n" } else { b"\n" };
+            self.screen.write(&[request, end].concat());
+        }
+    }
+
+    pub(super) fn show_head(&self, head: &[u8]) {
+        if self.config.shows_exchanges() {
+            self.screen.write(&[head, b"\n"].concat());
+        }
+    }
+
+    pub(super) fn show_page(&self, page: &[u8]) {
+        self.screen.write(&[page, b"\n"].concat());
+    }
+
+    /// The words of siege 4.0.7 for a connection that was not made, with the places of its source
+    /// in them: scripts look for these lines. About all else it is silent, and the report speaks.
+    pub(super) fn tell_trouble(&self, trouble: &Trouble) {
+        let text = trouble.text.split(" (os error").next().unwrap_or_default();
+        let text = text.strip_prefix(RESOLVER).unwrap_or(text);
+        if trouble.is_unresolved {
+            self.tally.unresolved.fetch_add(1, Ordering::Relaxed);
+            let words = "Address resolution failed at sock.c:158 with the following error:";
+            notice(Level::Error, words);
+            notice(Level::Error, text);
+        } else if trouble.failure == Failure::Timeout {
+            let seconds = self.config.timeout;
+            notice(Level::Error, &format!("socket: no complete answer within {seconds} seconds"));
+        } else if trouble.failure.is_of_connect() {
+            notice(Level::Error, &format!("socket: unable to connect sock.c:282: {text}"));
+        }
+    }
+}
+
+/// What the standard library puts before the words of the resolver.
+const RESOLVER: &str = "failed to lookup address information: ";
+
+/// The words for a realm without a login.
+pub(super) fn tell_no_login(realm: &str, is_proxy: bool) {
+    let (proxy, key, of) =
+        if is_proxy { ("a proxy", "proxy-login", "HTTP ") } else { ("an", "login", "") };
+    complain(&format!(
+        "ERROR: Unable to respond to {proxy} authorization challenge\n       \
+         in the following {of}realm: '{realm}'\n       \
+         Did you set {key} credentials in the conf file?\n"
+    ));
+}

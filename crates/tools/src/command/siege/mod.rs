@@ -1,0 +1,357 @@
+//! `trivet siege`: siege 4 with the engine of `trivet bench`. Flags, files and the text that
+//! programs read are siege's; what it does wrong is not.
+
+mod auth;
+mod cache;
+mod compose;
+mod config;
+mod house;
+mod html;
+mod inflate;
+mod lines;
+mod log;
+mod options;
+mod rc;
+mod report;
+mod show;
+mod urls;
+mod visitor;
+
+use super::Exit;
+use crate::observe::Observer;
+use crate::report::{Figures as Shape, PerSecond, Record};
+use config::Config;
+use house::{Besiegers, House, Tally};
+use lines::{Level, Screen, complain, notice};
+use load::Window;
+use load::pacer::Pacer;
+use load::pattern::{Kind, Pattern};
+use load::plan::{Entry, Order, Plan};
+use load::run::{self, Job, Options, Outcome, Problem, Second, Witness};
+use load::url::Url;
+use log::Log;
+use report::Figures;
+use std::ffi::OsString;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
+use tls::Connector;
+use urls::{Errand, Fault};
+
+/// Users at most: what a count on the command line may ask for.
+const USERS_MAX: i64 = 1_000_000;
+
+/// Runs the command with the words that follow its name; what is wrong with them is told under the
+/// name that it was called by.
+pub fn main(called_as: &str, args: impl IntoIterator<Item = OsString>) -> Exit {
+    let args: Vec<String> =
+        args.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = options::Words::split(&args);
+    words.complaints.iter().for_each(|text| complain(&format!("{called_as}: {text}\n")));
+    let mut config = Config::default();
+    if let Err(path) = rc::load(words.value_of("rc").flatten(), &mut config) {
+        return without_rc(&path);
+    }
+    if let Err(text) = words.apply(&mut config) {
+        return fatal(Exit::Usage, &text);
+    }
+    if words.value_of("version").is_some() {
+        complain(&show::version(&config));
+        return Exit::Done;
+    }
+    if words.value_of("help").is_some() {
+        return help(&config, Exit::Done);
+    }
+    if let Some(said) = config.settle() {
+        notice(Level::Error, said.trim_end());
+    }
+    if config.shows_config {
+        say(&show::config(&config));
+        return Exit::Done;
+    }
+    if (config.gets || config.prints) && config.url.is_none() {
+        say("ERROR: -g/--get requires a commandline URL\n");
+        return Exit::System;
+    }
+    cap_users(&mut config);
+    prepare(config, !words.complaints.is_empty())
+}
+
+/// Everything that can go wrong before the first request goes wrong here.
+fn prepare(config: Config, has_complaints: bool) -> Exit {
+    if let Some(line) = config.headers.iter().find(|line| !is_field(line)) {
+        let why = if line.contains(':') { "a line end" } else { "no ':'" };
+        return fatal(Exit::System, &format!("{why} in http-header"));
+    }
+    let urls = match urls::load(&config) {
+        Ok(urls) => urls,
+        Err(Fault::Line(text)) => return fatal(Exit::File, &text),
+        Err(Fault::Unreadable(error)) => {
+            let (file, why) = (config.file.display(), plain(&error));
+            notice(Level::Alert, &format!("unable to open file: {file}: {why}"));
+            return help(&config, Exit::File);
+        }
+    };
+    if urls.errands.is_empty() {
+        return help(&config, if has_complaints { Exit::Usage } else { Exit::Done });
+    }
+    let logins = config
+        .login_urls
+        .iter()
+        .map(|text| urls::login(text, &config).map_err(|why| format!("login-url {text}: {why}")));
+    let logins = match logins.collect::<Result<Vec<_>, String>>() {
+        Ok(logins) => logins,
+        Err(text) => return fatal(Exit::File, &text),
+    };
+    let proxy = config.proxy_host.as_ref().map(|host| format!("{host}:{}", config.proxy_port));
+    let proxy = match proxy.map(|proxy| Url::parse(&proxy)).transpose() {
+        Ok(proxy) => proxy,
+        Err(fault) => return fatal(Exit::Usage, &format!("proxy-host: {fault}")),
+    };
+    let log = match config.logging.then(|| Log::open(&config)).transpose() {
+        Ok(log) => log,
+        Err(error) => {
+            let (file, why) = (config.logfile.display(), plain(&error));
+            notice(Level::Error, &format!("unable to create log file: {file}: {why}"));
+            return Exit::File;
+        }
+    };
+    let screen = Screen::new();
+    let (tally, errands) = (Tally::default(), urls.errands);
+    let house = Arc::new(House { config, errands, logins, proxy, screen, tally });
+    besiege(&house, urls.entries, log)
+}
+
+fn besiege(house: &Arc<House>, entries: Vec<Entry>, log: Option<Log>) -> Exit {
+    let config = &house.config;
+    let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
+    let options = match connector(config) {
+        Ok(connector) => Options { connector: Some(connector), ..options_of(house) },
+        Err(text) => return fatal(Exit::File, &text),
+    };
+    let users = f64::from(u32::try_from(config.users).unwrap_or(u32::MAX));
+    let plan = Plan::new(entries, Order::InTurn);
+    let pattern = Pattern::constant(Kind::Users, users, None);
+    let (plan, pattern) = match (plan, pattern) {
+        (Ok(plan), Ok(pattern)) => (plan, pattern),
+        (Err(fault), _) | (_, Err(fault)) => return fatal(Exit::Usage, &fault.to_string()),
+    };
+    let shape = shape_of(config, options.threads);
+    let job = Job { plan, pacer: Pacer::new(pattern), which: None, options };
+    let wants_more = !config.quiet && !config.json;
+    let observer = if wants_more { observer(house) } else { None };
+    let mut seconds = Seconds { all: Vec::new(), observer };
+    if !config.gets && !config.quiet {
+        complain(&format!(
+            "** {}** Preparing {} concurrent users for battle.\n\
+             The server is now under siege...{}",
+            show::banner(config),
+            config.users,
+            if config.verbose { "\n" } else { "" }
+        ));
+    }
+    let outcome = match run::run(job, &mut seconds) {
+        Ok(outcome) => outcome,
+        Err(problem) => return fatal(exit_of(&problem), &problem.to_string()),
+    };
+    house.screen.flush();
+    let mut record = Record::new(&outcome, shape, &names, seconds.all);
+    record.summary.server = seconds.observer.as_ref().and_then(|seen| seen.total(&outcome.total));
+    finish(house, &outcome, &record, log)
+}
+
+/// Prints and logs what the run came to.
+fn finish(house: &House, outcome: &Outcome, record: &Record, log: Option<Log>) -> Exit {
+    let config = &house.config;
+    let figures = Figures::new(&house.tally, &outcome.total, outcome.elapsed_ns);
+    let is_over = config.seconds > 0 && outcome.elapsed_ns >= nanoseconds(config);
+    if (outcome.was_interrupted || is_over) && !config.quiet {
+        complain("\nLifting the server siege...");
+    }
+    if house.has_failed_enough() && !config.quiet {
+        complain(
+            "siege aborted due to excessive socket failure; you\n\
+             can change the failure threshold in $HOME/.siegerc\n",
+        );
+    }
+    if config.json {
+        complain("\n");
+        say(&report::json(&figures, config));
+    } else if !config.quiet {
+        complain(&format!("\n{}{}", report::text(&figures, config), report::more(record)));
+    }
+    if let Some(mut log) = log
+        && let Err(error) = write_log(house, &mut log, &figures)
+    {
+        let (file, why) = (config.logfile.display(), plain(&error));
+        notice(Level::Error, &format!("unable to write to log file: {file}: {why}"));
+        return Exit::File;
+    }
+    match Exit::of(&record.summary) {
+        Exit::Done if record.summary.answers == 0 && figures.failed > 0 => Exit::Other,
+        Exit::Done if figures.hits == 0 && house.tally.loops() > 0 => Exit::Redirects,
+        Exit::Unreachable if house.tally.unresolved() > 0 => Exit::Unresolved,
+        exit => exit,
+    }
+}
+
+fn write_log(house: &House, log: &mut Log, figures: &Figures) -> std::io::Result<()> {
+    let config = &house.config;
+    if let Some(mark) = &config.mark {
+        log.mark(mark)?;
+    }
+    if config.show_logfile {
+        say(&format!("LOG FILE: {}\n", config.logfile.display()));
+        let (rc, key) = (config.rc.display(), "show-logfile");
+        say(&format!(
+            "You can disable this log file notification by editing\n{rc} \
+             and changing '{key}' to false.\n"
+        ));
+    }
+    log.row(figures)?;
+    match house.has_failed_enough() {
+        true => log.mark("siege aborted due to excessive socket failure."),
+        false => Ok(()),
+    }
+}
+
+fn nanoseconds(config: &Config) -> u64 {
+    config.seconds.unsigned_abs().saturating_mul(1_000_000_000)
+}
+
+/// How connections are secured. Certificates are not checked, as siege checks none; a redirect may
+/// lead to https where no URL does.
+fn connector(config: &Config) -> Result<Connector, String> {
+    let key_is_elsewhere = config.ssl_key.is_some() && config.ssl_key != config.ssl_cert;
+    if key_is_elsewhere {
+        return Err("ssl-key: the key has to be in the file of ssl-cert".to_owned());
+    }
+    let options = tls::Options {
+        verifies: false,
+        identity: config.ssl_cert.as_ref().map(Into::into),
+        ciphers: config.ssl_ciphers.clone(),
+        ..tls::Options::default()
+    };
+    Connector::new(&options).map_err(|problem| problem.to_string())
+}
+
+fn options_of(house: &Arc<House>) -> Options {
+    let config = &house.config;
+    let users = usize::try_from(config.users).unwrap_or(1);
+    Options {
+        threads: (runtime::process::cores() / 2).clamp(1, users.max(1)),
+        duration_ns: (config.seconds > 0).then(|| nanoseconds(config)),
+        timeout_ms: config.timeout.unsigned_abs() * 1000,
+        keeps_alive: config.keep_alive,
+        faults_statuses: false,
+        script: Some(Arc::new(Besiegers(house.clone()))),
+        ..Options::default()
+    }
+}
+
+fn shape_of(config: &Config, threads: usize) -> Shape {
+    let users = u32::try_from(config.users).unwrap_or(u32::MAX);
+    Shape {
+        pace: format!("{users} users"),
+        users_max: users,
+        constant_users: None,
+        thinks: config.delay > 0.0,
+        threads,
+        keep_alive: config.keep_alive,
+        timeout_ms: config.timeout.unsigned_abs() * 1000,
+        ..Shape::default()
+    }
+}
+
+/// siege's limit counts where a resource file sets one; it does not wait for ten seconds then.
+fn cap_users(config: &mut Config) {
+    config.users = config.users.min(USERS_MAX);
+    let Some(limit) = config.limit.filter(|limit| config.users > *limit) else { return };
+    let (line, gap) = ("=".repeat(64), if limit > 999 { " " } else { "  " });
+    say(&format!(
+        "\n{line}\n\
+         WARNING: The number of users is capped at {limit}.{gap}To increase this\n         \
+         limit, search your .siegerc file for 'limit' and change\n         \
+         its value. Make sure you read the instructions there...\n{line}\n"
+    ));
+    config.users = limit.max(1);
+}
+
+/// A line that is a field and no more.
+fn is_field(line: &str) -> bool {
+    line.contains(':') && !line.contains(['\r', '\n', '\0'])
+}
+
+const fn exit_of(problem: &Problem) -> Exit {
+    match problem {
+        Problem::Unresolved(_) => Exit::Unresolved,
+        Problem::Descriptors { .. } => Exit::Descriptors,
+        Problem::System(..) => Exit::System,
+    }
+}
+
+/// The server that is to be looked at, if it is on this machine.
+fn observer(house: &House) -> Option<Observer> {
+    let own = house.errands.iter().map(|errand: &Errand| &errand.url);
+    let urls: Vec<&Url> = house.proxy.as_ref().map_or_else(|| own.collect(), |url| vec![url]);
+    let mut hosts: Vec<(&str, u16)> =
+        urls.iter().map(|url| (url.host.as_str(), url.port)).collect();
+    hosts.dedup();
+    let addresses: Vec<SocketAddr> =
+        hosts.iter().filter_map(|host| host.to_socket_addrs().ok()).flatten().collect();
+    Observer::of_addresses(&addresses)
+}
+
+/// Keeps the seconds of a run for what is said at its end.
+struct Seconds {
+    all: Vec<PerSecond>,
+    observer: Option<Observer>,
+}
+
+impl Witness for Seconds {
+    fn begins(&mut self) {
+        if let Some(observer) = &mut self.observer {
+            observer.begin();
+        }
+    }
+
+    fn second(&mut self, second: &Second, _: &Window) {
+        let mut second = PerSecond::new(second);
+        if let Some(observer) = &mut self.observer {
+            observer.look(&mut second);
+        }
+        self.all.push(second);
+    }
+}
+
+/// Prints on standard output.
+fn say(text: &str) {
+    let screen = Screen::new();
+    screen.write(text.as_bytes());
+    screen.flush();
+}
+
+fn help(config: &Config, exit: Exit) -> Exit {
+    complain(&show::banner(config));
+    say(&show::help());
+    exit
+}
+
+fn without_rc(path: &std::path::Path) -> Exit {
+    let line = "*".repeat(50);
+    complain(&format!(
+        "{line}\nsiege: could not open {}\n\
+         run 'siege.config' to generate a new config file\n{line}\n",
+        path.display()
+    ));
+    Exit::System
+}
+
+fn fatal(exit: Exit, text: &str) -> Exit {
+    notice(Level::Fatal, text);
+    exit
+}
+
+/// The words of the system without its number.
+fn plain(error: &std::io::Error) -> String {
+    error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
+}

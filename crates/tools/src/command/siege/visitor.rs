@@ -1,0 +1,391 @@
+//! One user of siege: goes through the URLs, follows redirects, answers challenges, loads what
+//! pages refer to. Nothing here touches a connection; what counts as what is in `tally`.
+
+use super::auth::{Challenge, Credentials, login_for};
+use super::cache::Cache;
+use super::compose::{self, Extras};
+use super::config::{Login, WITHOUT_END};
+use super::house::House;
+use super::html;
+use super::inflate::inflate;
+use super::lines::{Level, Told, line, notice};
+use super::urls::Errand;
+use http1::{AnswerHead, AnswerParser, HeadLimits, Progress};
+use load::plan::cookies::Jar;
+use load::plan::{Body, Random, Text, Values};
+use load::run::{Actor, Ask, REDIRECTS_MAX, Seen, Step, Trouble};
+use load::url::Url;
+use runtime::clock;
+use std::sync::Arc;
+
+/// Bytes of a page that are read for references, and printed by `-p`.
+const PAGE_BYTES_MAX: usize = 8 << 20;
+
+/// A user with nothing to send waits so long before the next attempt.
+const IDLE_NS: u64 = 1_000_000;
+
+/// How far a user is in a round: one URL, and what its page refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    LogIn,
+    Begin,
+    /// The URL was asked for; its parts are.
+    Page,
+}
+
+/// One URL with its redirects and challenges: it succeeds or fails as a whole.
+#[derive(Debug, Default)]
+struct Chain {
+    hits: u64,
+    redirects: u32,
+    challenges: i64,
+    /// It is a part of a page, which has no parts itself.
+    is_part: bool,
+}
+
+pub(super) struct Visitor {
+    house: Arc<House>,
+    id: u32,
+    values: Values,
+    random: Random,
+    stage: Stage,
+    rounds: i64,
+    /// The URL that comes next.
+    place: usize,
+    /// What is asked next, or was asked and has no answer yet.
+    errand: Option<Errand>,
+    chain: Chain,
+    /// Of the page, the last one first.
+    parts: Vec<Errand>,
+    jar: Jar,
+    cache: Cache,
+    credentials: Vec<(Url, Credentials)>,
+    proxy_credentials: Option<Credentials>,
+}
+
+impl Actor for Visitor {
+    fn next(&mut self, request: &mut Vec<u8>) -> Step {
+        loop {
+            if let Some(errand) = &self.errand {
+                match self.house.obstacle(errand) {
+                    None => return self.ask(request),
+                    Some(obstacle) => {
+                        notice(Level::Error, &obstacle);
+                        self.errand = None;
+                        self.fail();
+                        return Step::Pause(IDLE_NS);
+                    }
+                }
+            }
+            if let Some(part) = self.parts.pop() {
+                self.visit_part(part);
+                continue;
+            }
+            match self.stage {
+                Stage::LogIn => {
+                    self.stage = Stage::Begin;
+                    self.begin(self.house.login(self.id));
+                }
+                Stage::Begin if self.is_at_end() => return Step::End,
+                Stage::Begin => {
+                    self.stage = Stage::Page;
+                    let errand = self.choose();
+                    self.begin(Some(errand));
+                }
+                Stage::Page => {
+                    self.stage = Stage::Begin;
+                    self.rounds += 1;
+                    if let Some(pause) = self.pause() {
+                        return pause;
+                    }
+                }
+            }
+        }
+    }
+
+    fn answered(&mut self, seen: &Seen<'_>) {
+        let Some(errand) = self.errand.take() else { return };
+        let mut parser = AnswerParser::new();
+        // The engine has read the head before, with greater limits.
+        let is_read = matches!(
+            parser.advance(seen.head, &HeadLimits::default()),
+            Ok(Progress::Complete { .. })
+        );
+        let answer = is_read.then(|| parser.answer(seen.head));
+        self.look_at(errand, seen, answer.as_ref());
+    }
+
+    fn failed(&mut self, trouble: &Trouble) {
+        self.errand = None;
+        self.house.tell_trouble(trouble);
+        self.fail();
+    }
+}
+
+impl Visitor {
+    pub(super) fn new(house: Arc<House>, id: u32) -> Self {
+        let config = &house.config;
+        // browser.c start(): users begin evenly spread over the file, or all at its first line.
+        let share = house.errands.len() as u64 / config.users.unsigned_abs().max(1);
+        let start = if config.reps == -1 { 0 } else { u64::from(id) * share };
+        let seed = clock::monotonic_ns() ^ (u64::from(id) << 32);
+        Self {
+            id,
+            values: Values::new(seed, id),
+            random: Random::new(seed),
+            stage: Stage::LogIn,
+            rounds: 0,
+            place: usize::try_from(start).unwrap_or(0),
+            errand: None,
+            chain: Chain::default(),
+            parts: Vec::new(),
+            jar: Jar::default(),
+            cache: Cache::default(),
+            credentials: Vec::new(),
+            proxy_credentials: None,
+            house,
+        }
+    }
+
+    // --- what comes next ------------------------------------------------------------------------
+
+    fn is_at_end(&self) -> bool {
+        let config = &self.house.config;
+        let rounds = match config.reps {
+            reps if config.seconds > 0 && (reps <= 0 || reps == WITHOUT_END) => WITHOUT_END,
+            -1 => self.house.errands.len() as i64,
+            reps => reps,
+        };
+        self.rounds >= rounds || self.house.has_failed_enough()
+    }
+
+    fn choose(&mut self) -> Errand {
+        let (config, count) = (&self.house.config, self.house.errands.len());
+        if config.internet {
+            self.place = self.random.below(count as u64) as usize;
+        } else if self.place >= count {
+            self.place = 0;
+            if config.expires_session {
+                self.jar.clear();
+            }
+        }
+        let errand = self.house.errands[self.place].clone();
+        self.place += 1;
+        self.values.advance();
+        errand
+    }
+
+    fn begin(&mut self, errand: Option<Errand>) {
+        self.chain = Chain::default();
+        self.errand = errand;
+    }
+
+    fn visit_part(&mut self, part: Errand) {
+        if self.house.config.cache && self.cache.is_fresh(&part.url, clock::unix_s()) {
+            let told = Told {
+                user: self.id,
+                protocol: "HTTP/1.1",
+                status: 200,
+                is_cached: true,
+                took_s: 0.0,
+                bytes: 0,
+                errand: &part,
+            };
+            self.house.tell(|config| line(&told, config));
+            return;
+        }
+        self.begin(Some(part));
+        self.chain.is_part = true;
+    }
+
+    fn pause(&mut self) -> Option<Step> {
+        let delay_ns = (self.house.config.delay * 1e9) as u64;
+        (delay_ns > 0).then(|| Step::Pause(self.random.below(delay_ns.saturating_add(1))))
+    }
+
+    // --- asking ---------------------------------------------------------------------------------
+
+    fn ask(&mut self, request: &mut Vec<u8>) -> Step {
+        let Some(errand) = self.errand.take() else { return Step::Pause(IDLE_NS) };
+        let extras = self.extras(&errand);
+        let config = &self.house.config;
+        compose::request(&errand, &extras, config, &self.values, request);
+        let server = self.house.proxy.as_ref().unwrap_or(&errand.url).clone();
+        self.house.show_request(&server, &errand, request);
+        let reads = config.prints || (config.parser && !self.chain.is_part);
+        let ask = Ask {
+            entry: errand.entry,
+            server,
+            is_head: errand.method == "HEAD",
+            body_limit: if reads { PAGE_BYTES_MAX } else { 0 },
+        };
+        self.errand = Some(errand);
+        Step::Ask(ask)
+    }
+
+    fn extras(&mut self, errand: &Errand) -> Extras {
+        let config = &self.house.config;
+        let mut extras = Extras::default();
+        let mut target = Vec::new();
+        errand.target.write(&self.values, &mut target);
+        let target = String::from_utf8_lossy(&target);
+        let own = self.credentials.iter_mut().find(|row| row.0.is_same_server(&errand.url));
+        extras.authorization = own.map(|(_, own)| own.value(&errand.method, &target));
+        let proxy = self.proxy_credentials.as_mut();
+        extras.proxy_authorization = proxy.map(|own| own.value(&errand.method, &target));
+        if config.cookies {
+            let now_s = clock::unix_s().max(0).cast_unsigned();
+            self.jar.write_value(&errand.url, now_s, &mut extras.cookies);
+        }
+        if config.cache && errand.body == Body::None {
+            self.cache.conditions(&errand.url, &mut extras);
+        }
+        extras
+    }
+
+    // --- answers --------------------------------------------------------------------------------
+
+    fn look_at(&mut self, errand: Errand, seen: &Seen<'_>, answer: Option<&AnswerHead<'_>>) {
+        let house = self.house.clone();
+        let config = &house.config;
+        let field = |name: &[u8]| answer.and_then(|answer| answer.get_by_name(name));
+        house.show_head(seen.head);
+        self.remember(&errand, answer, seen.status);
+        let is_html = field(b"content-type").is_some_and(|value| value.starts_with(b"text/html"));
+        let reads = config.parser && is_html && seen.status < 300 && !self.chain.is_part;
+        let page = (config.prints || reads).then(|| {
+            inflate(seen.body, field(b"content-encoding").unwrap_or_default(), PAGE_BYTES_MAX)
+        });
+        if let Some(page) = page.as_ref().filter(|_| config.prints) {
+            house.show_page(page);
+        }
+        if !config.zero_data_ok && seen.body_bytes == 0 {
+            return self.fail();
+        }
+        let page = page.filter(|_| reads).map(|page| html::read(&errand.url, &page));
+        let page = page.unwrap_or_default();
+        self.keep_parts(&errand, page.parts);
+        house.tally.answered(seen.status, seen.took_ns);
+        let told = Told {
+            user: self.id,
+            protocol: std::str::from_utf8(seen.head.get(..8).unwrap_or_default()).unwrap_or(""),
+            status: seen.status,
+            is_cached: false,
+            took_s: seen.took_ns as f64 / 1e9,
+            bytes: seen.body_bytes,
+            errand: &errand,
+        };
+        house.tell(|config| line(&told, config));
+        self.chain.hits += 1;
+        match seen.status {
+            200 if page.refresh.as_ref().is_some_and(|url| *url != errand.url) => {
+                self.go_on(page.refresh.map(|url| Errand::get(url, errand.entry)));
+            }
+            301..=303 | 307 if config.follow => {
+                self.redirect(&errand, seen.status, field(b"location"))
+            }
+            401 | 407 => self.challenge(errand, seen.status, answer),
+            408 | 500..=509 => self.fail(),
+            _ => self.succeed(),
+        }
+    }
+
+    fn remember(&mut self, errand: &Errand, answer: Option<&AnswerHead<'_>>, status: u16) {
+        let Some(answer) = answer else { return };
+        let now_s = clock::unix_s().max(0);
+        if self.house.config.cookies {
+            let is_cookie = |name: &[u8]| name.eq_ignore_ascii_case(b"set-cookie");
+            for (_, value) in answer.fields().filter(|field| is_cookie(field.0)) {
+                self.jar.store(&errand.url, value, now_s.cast_unsigned());
+            }
+        }
+        if self.house.config.cache && status == 200 {
+            self.cache.store(&errand.url, answer.fields(), now_s);
+        }
+    }
+
+    fn keep_parts(&mut self, errand: &Errand, parts: Vec<Url>) {
+        let config = &self.house.config;
+        let is_wanted = |url: &Url| {
+            !config.no_follow.iter().any(|host| url.host.contains(&host.to_lowercase()))
+        };
+        let parts = parts.into_iter().filter(is_wanted);
+        self.parts.extend(parts.map(|url| Errand::get(url, errand.entry)));
+    }
+
+    fn redirect(&mut self, errand: &Errand, status: u16, location: Option<&[u8]>) {
+        let Some(location) = location else { return self.succeed() };
+        let location = String::from_utf8_lossy(location);
+        let url = errand.url.join(&location);
+        self.go_on(url.map(|url| match status {
+            307 => Errand { target: Text::fixed(&url.target), url, ..errand.clone() },
+            _ => Errand::get(url, errand.entry),
+        }));
+    }
+
+    /// The next request of the chain, if it leads anywhere.
+    fn go_on(&mut self, errand: Option<Errand>) {
+        self.chain.redirects += 1;
+        if self.chain.redirects > REDIRECTS_MAX {
+            notice(Level::Error, &format!("redirected more than {REDIRECTS_MAX} times"));
+            self.chain.hits = 0;
+            return self.house.tally.fail_in_loop();
+        }
+        match errand {
+            Some(errand) => self.errand = Some(errand),
+            None => {
+                notice(Level::Error, super::house::UNSUPPORTED);
+                self.fail();
+            }
+        }
+    }
+
+    /// Asks again with the login for the realm, as often as `attempts` says.
+    fn challenge(&mut self, errand: Errand, status: u16, answer: Option<&AnswerHead<'_>>) {
+        let house = self.house.clone();
+        let is_proxy = status == 407;
+        let (name, logins) = match is_proxy {
+            true => (&b"proxy-authenticate"[..], &house.config.proxy_logins),
+            false => (&b"www-authenticate"[..], &house.config.logins),
+        };
+        let values = answer.into_iter().flat_map(|answer| answer.fields());
+        let values = values.filter(|field| field.0.eq_ignore_ascii_case(name)).map(|field| field.1);
+        let challenge = Challenge::of(values);
+        self.chain.challenges += 1;
+        let has_tries = self.chain.challenges < house.config.attempts;
+        let Some(challenge) = challenge.filter(|_| has_tries) else { return self.succeed() };
+        let of_url =
+            || errand.url.credentials().map(|own| Login::parse(&String::from_utf8_lossy(&own)));
+        let login = login_for(logins, &challenge.realm).cloned();
+        let login = login.or_else(|| of_url().filter(|_| !is_proxy));
+        match login {
+            Some(login) => {
+                let own = Credentials::new(challenge, login, &mut self.random);
+                if is_proxy {
+                    self.proxy_credentials = Some(own);
+                } else {
+                    self.credentials.retain(|row| !row.0.is_same_server(&errand.url));
+                    self.credentials.push((errand.url.clone(), own));
+                }
+                self.errand = Some(errand);
+            }
+            None if challenge.is_digest() => {
+                super::house::tell_no_login(&challenge.realm, is_proxy);
+                self.fail();
+            }
+            None => self.succeed(),
+        }
+    }
+
+    // --- how a chain ends -----------------------------------------------------------------------
+
+    fn succeed(&mut self) {
+        self.house.tally.hit(std::mem::take(&mut self.chain.hits));
+    }
+
+    /// browser.c counts none of the answers of a chain that fails in the end.
+    fn fail(&mut self) {
+        self.chain.hits = 0;
+        self.house.tally.fail();
+    }
+}

@@ -1,0 +1,389 @@
+//! What makes the figures of a run doubtful. A load generator that is itself the limit measures
+//! itself; whoever reads the figures must hear it.
+
+use super::level::HeldLevel;
+use super::record::Record;
+use super::units::{count, figure};
+use load::Failure;
+
+/// A reason to doubt, and the figures that it is seen by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Doubt {
+    /// Threads of the generator were busy for this share of the time, in percent.
+    GeneratorBusy(f64),
+    /// They waited for a processor for this share.
+    GeneratorStarved(f64),
+    /// So few requests that a percentile is one of the slowest few.
+    FewSamples {
+        /// The percentile in question.
+        percentile: f64,
+        /// How many there are.
+        count: u64,
+    },
+    /// So few requests in some levels that their 99th percentiles are of the slowest few.
+    FewInLevels {
+        /// Levels of which that is so.
+        few: usize,
+        /// How many there are.
+        levels: usize,
+    },
+    /// The rate of the second half differs from that of the first by so much, in percent.
+    Drift(f64),
+    /// There was no good answer in the first half, and there were in the second.
+    SilentAtFirst,
+    /// Users, rate and latency do not fit together by so much, in percent (Little's law).
+    Little(f64),
+    /// So many requests had waited longer than the 99th percentile when the run ended.
+    Unanswered(u64),
+    /// Arrivals that found no free connection, in percent.
+    Late(f64),
+    /// HTTP/2 was asked for and is not what was measured.
+    FellBack,
+    /// Arrivals that this program sent too late, in percent.
+    Slipped(f64),
+    /// The host of this machine gave its processors to others for this share, in percent.
+    Stolen(f64),
+    /// Requests that found no free port on this machine.
+    Ports(u64),
+}
+
+/// Busier than this a thread may be late itself.
+const BUSY_PERCENT: f64 = 85.0;
+const STARVED_PERCENT: f64 = 5.0;
+
+/// Threads that run for less than this are busy with their own beginning.
+const BUSY_SECONDS_MIN: f64 = 0.1;
+const DRIFT_PERCENT: f64 = 10.0;
+const LITTLE_PERCENT: f64 = 3.0;
+const LATE_PERCENT: f64 = 1.0;
+const STOLEN_PERCENT: f64 = 1.0;
+
+/// One or two of many may be slow at any moment.
+pub(super) const UNANSWERED_MAX: u64 = 2;
+
+/// Requests above a percentile that make it one.
+const ABOVE_MIN: f64 = 10.0;
+
+/// Seconds that a comparison of halves takes.
+const DRIFT_SECONDS_MIN: usize = 6;
+
+impl Doubt {
+    /// What it says to whoever reads the figures, and what to do.
+    pub fn text(&self) -> String {
+        match *self {
+            Self::GeneratorBusy(percent) => format!(
+                "this program's threads were {} % busy: it may be the limit; give it more \
+                 threads (-t) or cores",
+                figure(percent)
+            ),
+            Self::GeneratorStarved(percent) => format!(
+                "this program waited {} % of the time for a processor: server and generator \
+                 share too few cores, and latencies contain that wait",
+                figure(percent)
+            ),
+            Self::FewSamples { percentile, count } => format!(
+                "p{percentile} of {count} requests is one of the slowest few: run longer for it"
+            ),
+            Self::FewInLevels { few, levels } => format!(
+                "p99 in {few} of {levels} levels is one of their slowest few: hold them for longer"
+            ),
+            Self::Drift(percent) => format!(
+                "the rate of the second half is {}{} % off that of the first: not yet steady",
+                if percent < 0.0 { "-" } else { "+" },
+                figure(percent.abs())
+            ),
+            Self::SilentAtFirst => "nothing was answered in the first half, or only with faults, \
+                 and then there were good answers: not yet steady"
+                .to_owned(),
+            Self::Little(percent) => format!(
+                "users, rate and latency do not fit together by {} % (Little's law): part of \
+                 the time is in no figure",
+                figure(percent)
+            ),
+            Self::FellBack => "the server does not choose HTTP/2: this is HTTP/1.1".to_owned(),
+            Self::Unanswered(count) => format!(
+                "{count} requests had waited longer than p99 when the run ended, and are in no \
+                 percentile: the server leaves some users waiting"
+            ),
+            Self::Slipped(percent) => format!(
+                "this program sent {} % of the requests more than 1 ms after they were due: it \
+                 needs more threads (-t) or a processor of its own",
+                figure(percent)
+            ),
+            Self::Stolen(percent) => format!(
+                "the host of this machine gave {} % of its processors' time to others (steal): \
+                 latencies contain that wait",
+                figure(percent)
+            ),
+            Self::Ports(requests) => format!(
+                "{} requests found no free port on this machine: keep connections, close them \
+                 with --reset, or come from more addresses (--from)",
+                count(requests)
+            ),
+            Self::Late(percent) => format!(
+                "{} % of the requests waited for a free connection: allow more of them (-c), or \
+                 the server is beyond its limit",
+                figure(percent)
+            ),
+        }
+    }
+
+    /// The doubt about the levels of a run, which are known after the run as a whole.
+    pub fn of_levels(levels: &[HeldLevel]) -> Option<Self> {
+        let answered = levels.iter().filter(|row| row.figures.p99_us > 0.0);
+        let is_few = |row: &&HeldLevel| few_samples(row.figures.requests).is_some();
+        let few = answered.filter(is_few).count();
+        (few > 0).then_some(Self::FewInLevels { few, levels: levels.len() })
+    }
+
+    /// Every doubt about a run.
+    pub fn all(record: &Record) -> Vec<Self> {
+        let own = &record.summary.generator;
+        let mut doubts = Vec::new();
+        if record.fell_back {
+            doubts.push(Self::FellBack);
+        }
+        let is_long = record.summary.elapsed_s >= BUSY_SECONDS_MIN;
+        if is_long && own.cpu_percent > BUSY_PERCENT {
+            doubts.push(Self::GeneratorBusy(own.cpu_percent));
+        }
+        if is_long && own.run_queue_percent > STARVED_PERCENT {
+            doubts.push(Self::GeneratorStarved(own.run_queue_percent));
+        }
+        doubts.extend(few_samples(record.summary.latency_us.count));
+        doubts.extend(drift(record));
+        doubts.extend(little(record));
+        let is_much = |percent: &f64| *percent > STOLEN_PERCENT;
+        let share = |count: u64| count as f64 / record.summary.requests.max(1) as f64 * 100.0;
+        let (late, slipped) = (share(record.summary.late), share(record.summary.slipped));
+        if record.summary.aborted_slow > UNANSWERED_MAX {
+            doubts.push(Self::Unanswered(record.summary.aborted_slow));
+        }
+        if late > LATE_PERCENT {
+            doubts.push(Self::Late(late));
+        }
+        if slipped > LATE_PERCENT {
+            doubts.push(Self::Slipped(slipped));
+        }
+        doubts.extend(record.summary.stolen_percent.filter(is_much).map(Self::Stolen));
+        let ports = record.summary.errors_by_kind.get(Failure::NoPort.name());
+        doubts.extend(ports.copied().map(Self::Ports));
+        doubts
+    }
+}
+
+/// The lowest of the printed percentiles that too few requests stand above.
+fn few_samples(count: u64) -> Option<Doubt> {
+    let above = |percentile: &f64| count as f64 * (100.0 - percentile) / 100.0;
+    let percentile = [90.0, 99.0].into_iter().find(|percentile| above(percentile) < ABOVE_MIN)?;
+    (count > 0).then_some(Doubt::FewSamples { percentile, count })
+}
+
+/// Only where the load is meant to be the same all the time.
+fn drift(record: &Record) -> Option<Doubt> {
+    let whole: Vec<_> = record
+        .seconds
+        .iter()
+        .filter(|second| second.until_s > 0.0 && second.length_s > 0.5)
+        .collect();
+    let users = whole.first()?.users;
+    if whole.len() < DRIFT_SECONDS_MIN || whole.iter().any(|second| second.users != users) {
+        return None;
+    }
+    let mean = |part: &[&super::PerSecond]| {
+        part.iter().map(|second| second.rate).sum::<f64>() / part.len() as f64
+    };
+    let (first, second) = whole.split_at(whole.len() / 2);
+    if mean(first) == 0.0 {
+        return (mean(second) > 0.0).then_some(Doubt::SilentAtFirst);
+    }
+    let percent = (mean(second) / mean(first) - 1.0) * 100.0;
+    (percent.abs() > DRIFT_PERCENT).then_some(Doubt::Drift(percent))
+}
+
+/// In a closed loop without pauses every user waits for an answer all the time: for one at least,
+/// and for as many as were sent at once at most.
+fn little(record: &Record) -> Option<Doubt> {
+    let (figures, summary) = (&record.figures, &record.summary);
+    let users = f64::from(figures.constant_users?);
+    // Whoever loads a page waits for several answers at once.
+    let is_one_by_one = summary.pages.is_none();
+    if !is_one_by_one || figures.thinks || summary.errors > 0 || summary.elapsed_s < 1.0 {
+        return None;
+    }
+    let busy_s = summary.latency_us.mean * summary.latency_us.count as f64 / 1e6;
+    let waiting = busy_s / summary.elapsed_s;
+    let most = users * f64::from(figures.pipeline.max(1));
+    let percent = (waiting / waiting.clamp(users, most) - 1.0).abs() * 100.0;
+    (percent > LITTLE_PERCENT).then_some(Doubt::Little(percent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Figures, Level, PerSecond, Summary, Times};
+
+    /// A run that nothing is wrong with: 10 users who waited all the time.
+    fn sound() -> Record {
+        let latency_us = Times { count: 10_000, mean: 10_000.0, ..Times::default() };
+        let summary =
+            Summary { requests: 10_000, elapsed_s: 10.0, latency_us, ..Summary::default() };
+        let second = |n: u32| PerSecond {
+            until_s: f64::from(n),
+            length_s: 1.0,
+            users: 10,
+            rate: 1000.0,
+            ..PerSecond::default()
+        };
+        Record {
+            figures: Figures { constant_users: Some(10), ..Figures::default() },
+            seconds: (1..=10).map(second).collect(),
+            summary,
+            ..Record::default()
+        }
+    }
+
+    #[track_caller]
+    fn doubts(change: impl FnOnce(&mut Record)) -> Vec<Doubt> {
+        let mut record = sound();
+        change(&mut record);
+        Doubt::all(&record)
+    }
+
+    #[test]
+    fn a_sound_run_leaves_no_doubt() {
+        assert_eq!(doubts(|_| {}), []);
+    }
+
+    #[test]
+    fn a_generator_at_its_limit_says_so() {
+        let busy = |own: f64, waiting: f64| {
+            doubts(|record| {
+                record.summary.generator.cpu_percent = own;
+                record.summary.generator.run_queue_percent = waiting;
+            })
+        };
+        assert_eq!(busy(90.0, 1.0), [Doubt::GeneratorBusy(90.0)]);
+        assert_eq!(busy(50.0, 8.0), [Doubt::GeneratorStarved(8.0)]);
+        assert_eq!(busy(85.0, 5.0), []);
+        let short = doubts(|record| {
+            record.summary.elapsed_s = 0.05;
+            record.summary.generator.cpu_percent = 90.0;
+            record.summary.generator.run_queue_percent = 50.0;
+        });
+        assert_eq!(short, []);
+    }
+
+    #[test]
+    fn stolen_time_and_missing_ports_are_told() {
+        let stolen = |percent| doubts(|record| record.summary.stolen_percent = Some(percent));
+        assert_eq!(stolen(0.9), []);
+        assert_eq!(stolen(4.0), [Doubt::Stolen(4.0)]);
+        let ports = doubts(|record| {
+            // Errors make Little's law say nothing, and nothing else is doubtful.
+            record.summary.errors = 12;
+            record.summary.errors_by_kind.insert("no_port".to_owned(), 12);
+        });
+        assert_eq!(ports, [Doubt::Ports(12)]);
+        assert!(ports[0].text().starts_with("12 requests found no free port"));
+    }
+
+    #[test]
+    fn a_rate_that_changes_is_told_where_it_should_not() {
+        let slower = |record: &mut Record| {
+            record.seconds.iter_mut().skip(5).for_each(|second| second.rate = 800.0);
+        };
+        let [Doubt::Drift(percent)] = doubts(slower)[..] else { panic!("{:?}", doubts(slower)) };
+        assert!((percent + 20.0).abs() < 1e-9, "{percent}");
+        let ramp = doubts(|record| {
+            slower(record);
+            record.seconds[3].users = 11;
+        });
+        assert_eq!(ramp, []);
+    }
+
+    #[test]
+    fn a_server_that_came_late_makes_no_percentage() {
+        let rates = |rates: [f64; 2]| {
+            doubts(|record| {
+                let (first, second) = record.seconds.split_at_mut(5);
+                first.iter_mut().for_each(|one| one.rate = rates[0]);
+                second.iter_mut().for_each(|one| one.rate = rates[1]);
+            })
+        };
+        assert_eq!(rates([0.0, 500.0]), [Doubt::SilentAtFirst]);
+        assert!(Doubt::SilentAtFirst.text().starts_with("nothing was answered in the first half"));
+        assert_eq!(rates([0.0, 0.0]), []);
+        assert_eq!(rates([100.0, 0.0]), [Doubt::Drift(-100.0)]);
+    }
+
+    #[test]
+    fn few_requests_make_no_percentile() {
+        let few = |count| {
+            doubts(|record| {
+                record.figures.constant_users = None;
+                record.summary.latency_us.count = count;
+            })
+        };
+        assert_eq!(few(1000), []);
+        assert_eq!(few(999), [Doubt::FewSamples { percentile: 99.0, count: 999 }]);
+        assert_eq!(few(99), [Doubt::FewSamples { percentile: 90.0, count: 99 }]);
+        assert_eq!(few(0), []);
+    }
+
+    #[test]
+    fn levels_need_requests_of_their_own() {
+        let row = |requests, p99_us| HeldLevel {
+            figures: Level { requests, p99_us, ..Level::default() },
+            ..HeldLevel::default()
+        };
+        assert_eq!(Doubt::of_levels(&[]), None);
+        // What nothing was answered in claims no percentile.
+        assert_eq!(Doubt::of_levels(&[row(1000, 5.0), row(3, 0.0)]), None);
+        let doubt = Doubt::of_levels(&[row(999, 5.0), row(3, 5.0), row(5000, 5.0)]).unwrap();
+        assert_eq!(doubt, Doubt::FewInLevels { few: 2, levels: 3 });
+        assert!(doubt.text().starts_with("p99 in 2 of 3 levels is one of "), "{}", doubt.text());
+    }
+
+    #[test]
+    fn users_rate_and_latency_must_fit_together() {
+        let [Doubt::Little(percent)] =
+            doubts(|record| record.summary.latency_us.mean = 9_000.0)[..]
+        else {
+            panic!("no doubt")
+        };
+        assert!((percent - 10.0).abs() < 1e-9, "{percent}");
+        let [Doubt::Little(percent)] =
+            doubts(|record| record.summary.latency_us.mean = 11_000.0)[..]
+        else {
+            panic!("no doubt")
+        };
+        assert!((percent - 10.0).abs() < 1e-9, "{percent}");
+        // The first of four at once has its answer early, the last one late.
+        let pipelined = |mean| {
+            doubts(|record| {
+                record.figures.pipeline = 4;
+                record.summary.latency_us.mean = mean;
+            })
+        };
+        assert_eq!(pipelined(10_000.0), []);
+        assert_eq!(pipelined(25_000.0), []);
+        assert_eq!(pipelined(40_000.0), []);
+        assert_eq!(pipelined(9_000.0).len(), 1);
+        assert_eq!(pipelined(44_000.0).len(), 1);
+        let thinking = doubts(|record| {
+            record.figures.thinks = true;
+            record.summary.latency_us.mean = 9_000.0;
+        });
+        assert_eq!(thinking, []);
+    }
+
+    #[test]
+    fn arrivals_that_came_late_are_told_by_whose_fault_it_was() {
+        let all = doubts(|record| {
+            record.summary.late = 200;
+            record.summary.slipped = 300;
+        });
+        assert_eq!(all, [Doubt::Late(2.0), Doubt::Slipped(3.0)]);
+    }
+}

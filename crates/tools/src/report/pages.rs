@@ -1,0 +1,118 @@
+//! Pages in figures, where whole pages are loaded.
+
+use super::record::buckets_us;
+use super::rows::Count;
+use super::times::Times;
+use super::units::{bytes, count, figure};
+use load::Pages;
+use serde::{Deserialize, Serialize};
+
+/// Pages with all that they need.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PageSummary {
+    /// Those that came.
+    pub loaded: u64,
+    /// Others for which nothing was asked, as a cache had all of it: they are in no other figure.
+    pub unasked: u64,
+    /// Of those that came, the ones that lack something.
+    pub incomplete: u64,
+    /// Those that did not come themselves.
+    pub failed: u64,
+    /// Under way when the run ended; counted nowhere else.
+    pub aborted: u64,
+    /// Pages that came per second.
+    pub rate: f64,
+    /// From when a page should have been asked for to the end of the last thing it needs.
+    pub time_us: Times,
+    /// From when it should have been asked for to its own first byte, redirects included; of those
+    /// whose own content a cache had there is none.
+    pub first_byte_us: Times,
+    /// The times of pages: each bucket by its longest time in microseconds, and how many it has.
+    pub histogram_us: Vec<(f64, u64)>,
+    /// The same of those under way when the run ended: how long they had been.
+    pub waiting_us: Vec<(f64, u64)>,
+    /// Requests for each page, its own included.
+    pub requests_per_page: f64,
+    /// Bytes that came for each page, heads and framing included.
+    pub bytes_per_page: f64,
+    /// Things that the cache had, for all pages.
+    pub cached: u64,
+    /// Things that the cache had and asked about, for all pages.
+    pub renewed: u64,
+    /// Things on hosts that were not asked, for all pages.
+    pub elsewhere: u64,
+}
+
+impl PageSummary {
+    /// Of pages that were counted in `elapsed_s` seconds.
+    pub(super) fn new(pages: &Pages, elapsed_s: f64) -> Self {
+        let each = |sum: u64| sum as f64 / (pages.loaded + pages.failed).max(1) as f64;
+        Self {
+            loaded: pages.loaded,
+            unasked: pages.unasked,
+            incomplete: pages.incomplete,
+            failed: pages.failed,
+            aborted: pages.waiting.count(),
+            rate: if elapsed_s > 0.0 { pages.loaded as f64 / elapsed_s } else { 0.0 },
+            time_us: Times::from(&pages.time),
+            first_byte_us: Times::from(&pages.first_byte),
+            histogram_us: buckets_us(&pages.time),
+            waiting_us: buckets_us(&pages.waiting),
+            requests_per_page: each(pages.requests),
+            bytes_per_page: each(pages.bytes),
+            cached: pages.cached,
+            renewed: pages.renewed,
+            elsewhere: pages.elsewhere,
+        }
+    }
+}
+
+/// Pages of one second.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PageSecond {
+    /// Those that came.
+    pub loaded: u64,
+    /// Those that did not come, or lack something.
+    pub faulty: u64,
+    /// Of their times, in microseconds.
+    #[serde(with = "super::times::measured")]
+    pub p50_us: f64,
+    /// As above.
+    #[serde(with = "super::times::measured")]
+    pub p99_us: f64,
+}
+
+impl From<&PageSummary> for PageSecond {
+    fn from(pages: &PageSummary) -> Self {
+        Self {
+            loaded: pages.loaded,
+            faulty: pages.failed + pages.incomplete,
+            p50_us: pages.time_us.p50,
+            p99_us: pages.time_us.p99,
+        }
+    }
+}
+
+/// What is said of pages; what never happened and need not be said is left out.
+pub(super) fn counts(pages: &PageSummary) -> Vec<Count> {
+    let row = |name, value, note| Count { name, value, note };
+    let (requests, size) = (figure(pages.requests_per_page), bytes(pages.bytes_per_page));
+    let mut rows = vec![
+        row("pages", count(pages.loaded), format!("{}/s", figure(pages.rate))),
+        row("each", requests, format!("requests, {size}")),
+    ];
+    let extra = [
+        (pages.unasked, "unasked", "the cache had all of the page: in no other line"),
+        (pages.incomplete, "incomplete", "pages that lack something"),
+        (pages.failed, "failed", "pages that did not come"),
+        (pages.aborted, "aborted", "pages under way at the end"),
+        (pages.cached, "cached", "the cache had it"),
+        (pages.renewed, "renewed", "the cache had it, and the server said that it still holds"),
+        (pages.elsewhere, "elsewhere", "on hosts that are not asked: see --elsewhere"),
+    ];
+    let happened = extra.into_iter().filter(|extra| extra.0 > 0);
+    rows.extend(happened.map(|(value, name, note)| row(name, count(value), note.to_owned())));
+    rows
+}
