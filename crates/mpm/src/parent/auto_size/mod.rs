@@ -84,9 +84,9 @@ pub(crate) struct Steward {
     sizing: Sizing,
 }
 
-/// The pool at one moment.
+/// All children at one moment.
 #[derive(Clone, Copy, Default)]
-struct Pool {
+struct ChildrenUsage {
     bytes: u64,
     /// Children that are to stay.
     processes: usize,
@@ -149,8 +149,8 @@ impl Steward {
     }
 
     /// What a worker takes or soon will, and where that is known from.
-    fn worker_cost(&self, plan: &Plan, pool: &Pool) -> (u64, Basis, u32) {
-        match self.measured_cost(plan, pool) {
+    fn worker_cost(&self, plan: &Plan, usage: &ChildrenUsage) -> (u64, Basis, u32) {
+        match self.measured_cost(plan, usage) {
             Some((bytes, basis, samples)) => {
                 (budget::grown_up(bytes, self.tried_ms), basis, samples)
             }
@@ -160,22 +160,22 @@ impl Steward {
 
     /// Whether a few workers have to show what others would take: by the first guess there will be
     /// no more. It is believed as long as nothing else is known.
-    fn goes_by_few(&self, plan: &Plan, pool: &Pool) -> bool {
-        (self.tried_ms >= FEW_MS || pool.accepted >= FEW_CONNECTIONS)
+    fn goes_by_few(&self, plan: &Plan, usage: &ChildrenUsage) -> bool {
+        (self.tried_ms >= FEW_MS || usage.accepted >= FEW_CONNECTIONS)
             && (self.sizing.basis != Basis::Guess || self.workers() <= plan.processes_for(0))
     }
 
-    fn measured_cost(&self, plan: &Plan, pool: &Pool) -> Option<(u64, Basis, u32)> {
+    fn measured_cost(&self, plan: &Plan, usage: &ChildrenUsage) -> Option<(u64, Basis, u32)> {
         let slope = self.measure.cost();
-        let goes_by_few = self.goes_by_few(plan, pool);
+        let goes_by_few = self.goes_by_few(plan, usage);
         if plan.kind == MpmKind::Prefork {
             return match slope {
-                Some((bytes, samples)) if pool.served > 0 => {
-                    Some((bytes.max(pool.served_mean), Basis::Slope, samples))
+                Some((bytes, samples)) if usage.served > 0 => {
+                    Some((bytes.max(usage.served_mean), Basis::Slope, samples))
                 }
-                _ if pool.served >= 2 || (pool.served == 1 && goes_by_few) => {
-                    let served = u32::try_from(pool.served).unwrap_or(u32::MAX);
-                    Some((pool.served_most, Basis::Children, served))
+                _ if usage.served >= 2 || (usage.served == 1 && goes_by_few) => {
+                    let served = u32::try_from(usage.served).unwrap_or(u32::MAX);
+                    Some((usage.served_most, Basis::Children, served))
                 }
                 _ => None,
             };
@@ -191,34 +191,34 @@ impl Steward {
         slope.map(|(bytes, samples)| (of_thread(bytes), Basis::Slope, samples))
     }
 
-    /// Remember what the pool was like.
-    fn learn(&mut self, plan: &Plan, pool: &Pool) {
+    /// Remember what the children was like.
+    fn learn(&mut self, plan: &Plan, usage: &ChildrenUsage) {
         let idle_bytes = self.idle_bytes.unwrap_or(0);
         match (plan.kind, plan.spare) {
             // Not by all processes: those that wait for their first request while others begin to
             // serve would make a worker twice as dear as it is.
-            (MpmKind::Prefork, _) => self.measure.add(pool.served, pool.bytes),
-            (_, None) => self.measure.add(pool.busy, pool.bytes),
+            (MpmKind::Prefork, _) => self.measure.add(usage.served, usage.bytes),
+            (_, None) => self.measure.add(usage.busy, usage.bytes),
             (_, Some(_)) => {
-                let processes = idle_bytes.saturating_mul(pool.processes as u64);
-                self.measure.add(pool.busy, pool.bytes.saturating_sub(processes));
+                let processes = idle_bytes.saturating_mul(usage.processes as u64);
+                self.measure.add(usage.busy, usage.bytes.saturating_sub(processes));
             }
         }
-        self.busy = pool.busy;
-        self.seen = pool.busy.max(self.seen - self.seen.div_ceil(FORGET));
-        if pool.busy > 0 {
+        self.busy = usage.busy;
+        self.seen = usage.busy.max(self.seen - self.seen.div_ceil(FORGET));
+        if usage.busy > 0 {
             self.tried_ms = self.tried_ms.saturating_add(self.passed_ms);
         }
     }
 
     /// How many workers there may be, with all figures; and how many memory is enough for.
-    fn size(&mut self, plan: &Plan, memory: Memory, stalled: u64, pool: &Pool) -> usize {
-        let (worker_bytes, basis, samples) = self.worker_cost(plan, pool);
+    fn size(&mut self, plan: &Plan, memory: Memory, stalled: u64, usage: &ChildrenUsage) -> usize {
+        let (worker_bytes, basis, samples) = self.worker_cost(plan, usage);
         let base_bytes = match plan.spare {
             Some(_) => 0,
-            None => self.idle_bytes.unwrap_or(0).saturating_mul(pool.processes as u64),
+            None => self.idle_bytes.unwrap_or(0).saturating_mul(usage.processes as u64),
         };
-        let (free_bytes, pool_bytes) = (memory.available_bytes, pool.bytes);
+        let (free_bytes, pool_bytes) = (memory.available_bytes, usage.bytes);
         let total_bytes = memory.total_bytes;
         let facts = Facts { total_bytes, free_bytes, pool_bytes, base_bytes, worker_bytes };
         let enough = facts.workers();
@@ -228,7 +228,7 @@ impl Steward {
         if pressure != Pressure::None || self.looked_ms >= self.bound_ms.saturating_add(LOOK_MS) {
             let before = self.bound.map_or(usize::MAX, |bound| bound.max(1));
             if pressure != Pressure::Tight || budget::is_large(pool_bytes, memory.total_bytes) {
-                self.bound = Some(budget::bounded(before, pool.busy, pressure));
+                self.bound = Some(budget::bounded(before, usage.busy, pressure));
             }
             self.bound_ms = self.bound_ms.max(self.looked_ms);
         }
@@ -253,12 +253,12 @@ impl Steward {
     }
 
     /// Whether to look again soon: while there is little left, or all that may be used is.
-    fn is_alert(&self, plan: &Plan, memory: Memory, pool: &Pool) -> bool {
+    fn is_alert(&self, plan: &Plan, memory: Memory, usage: &ChildrenUsage) -> bool {
         let in_use_max = match self.sizing.slots_per_process as usize {
-            0 => pool.processes,
-            slots => pool.processes * slots,
+            0 => usage.processes,
+            slots => usage.processes * slots,
         };
-        let is_used_up = pool.busy * 2 >= in_use_max && in_use_max < plan.workers_max();
+        let is_used_up = usage.busy * 2 >= in_use_max && in_use_max < plan.workers_max();
         memory.available_bytes < memory.total_bytes / 4 || is_used_up
     }
 

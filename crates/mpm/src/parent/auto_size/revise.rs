@@ -30,14 +30,14 @@ impl Parent<'_> {
         self.walk(now_ms);
         self.count_memory();
         self.see_peaks(now_ms);
-        let pool = self.pool();
-        self.steward.learn(&plan, &pool);
-        let enough = self.steward.size(&plan, memory, stalled, &pool);
-        let is_alert = self.steward.is_alert(&plan, memory, &pool);
+        let usage = self.usage();
+        self.steward.learn(&plan, &usage);
+        let enough = self.steward.size(&plan, memory, stalled, &usage);
+        let is_alert = self.steward.is_alert(&plan, memory, &usage);
         let pause_ms = if is_alert { SHORT_LOOK_MS } else { LOOK_MS };
         self.steward.due_ms = now_ms.saturating_add(pause_ms);
         self.share_out();
-        let measured = if plan.kind == MpmKind::Prefork { pool.served } else { pool.busy };
+        let measured = if plan.kind == MpmKind::Prefork { usage.served } else { usage.busy };
         if let Some(line) = self.steward.news(enough, measured, now_ms) {
             self.current.generation.server.say(&line);
         }

@@ -1,6 +1,6 @@
 //! What the steward looks at: the memory that children have, and what they do.
 
-use super::Pool;
+use super::ChildrenUsage;
 use crate::parent::Parent;
 use crate::sizing::cost::percentile_95;
 use crate::sizing::peaks::WINDOW_MS;
@@ -104,34 +104,34 @@ impl Parent<'_> {
     }
 
     /// What the children of the current generation have and do.
-    pub(super) fn pool(&mut self) -> Pool {
+    pub(super) fn usage(&mut self) -> ChildrenUsage {
         let generation = self.current.generation.clone();
         let (board, slots) = (&generation.board, generation.plan.slots);
-        let (mut pool, mut served) = (Pool::default(), Vec::new());
+        let (mut usage, mut served) = (ChildrenUsage::default(), Vec::new());
         for record in self.children.of(generation.number) {
-            pool.bytes = pool.bytes.saturating_add(record.bytes);
+            usage.bytes = usage.bytes.saturating_add(record.bytes);
             if !record.is_active() {
                 continue;
             }
-            pool.processes += 1;
+            usage.processes += 1;
             if !record.has_served {
                 continue;
             }
             let busy = slots - board.free_slots(record.slot).min(slots);
-            pool.busy += busy;
+            usage.busy += busy;
             if record.bytes > 0 {
                 let least = self.steward.idle_bytes.unwrap_or(u64::MAX).min(record.bytes);
                 self.steward.idle_bytes = Some(least);
                 let accepted = board.process(record.slot).map_or(0, |row| row.accepted());
                 let accepted = accepted.saturating_sub(record.accepted_before);
-                pool.accepted = pool.accepted.saturating_add(accepted);
+                usage.accepted = usage.accepted.saturating_add(accepted);
                 served.extend((accepted > 0).then_some(record.bytes));
             }
         }
-        pool.served = served.len();
-        pool.served_mean = served.iter().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes))
+        usage.served = served.len();
+        usage.served_mean = served.iter().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes))
             / (served.len() as u64).max(1);
-        pool.served_most = percentile_95(served);
-        pool
+        usage.served_most = percentile_95(served);
+        usage
     }
 }
