@@ -26,8 +26,8 @@ impl Parent<'_> {
     /// A process is gone that was no child: a program that reads a log, which is started again.
     /// Those of generations that drain end with them.
     fn note_other_end(&self, pid: i32) {
-        for crew in self.live() {
-            if crew.generation.server.log_program_ended(pid, self.stop.is_some()) {
+        for child_pool in self.live() {
+            if child_pool.generation.server.log_program_ended(pid, self.stop.is_some()) {
                 return;
             }
         }
@@ -36,8 +36,8 @@ impl Parent<'_> {
     /// A child is gone: decide what that means.
     fn bury(&mut self, record: &Record, ending: Ending) {
         let mut served = record.has_served;
-        if let Some(crew) = self.crew(record.generation) {
-            let board = &crew.generation.board;
+        if let Some(child_pool) = self.child_pool(record.generation) {
+            let board = &child_pool.generation.board;
             served |= shows_service(board, record.slot);
             board.process(record.slot).inspect(|row| row.reset());
         }
@@ -46,7 +46,7 @@ impl Parent<'_> {
             return;
         }
         if let Some(starting) = &mut self.starting
-            && starting.crew.number() == record.generation
+            && starting.child_pool.number() == record.generation
             && !ended_well
             && !served
         {
@@ -58,11 +58,11 @@ impl Parent<'_> {
             return;
         }
         if let Some(starting) = &mut self.starting
-            && starting.crew.number() == record.generation
+            && starting.child_pool.number() == record.generation
         {
             // One may be an accident; as many as there should be never become a generation.
             starting.lost += 1;
-            if starting.lost > starting.crew.target() {
+            if starting.lost > starting.child_pool.target() {
                 starting.failed =
                     Some(format!("its children die as soon as they serve ({ending})"));
             }

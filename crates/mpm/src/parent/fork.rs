@@ -1,9 +1,9 @@
 //! How a child is forked, and what a forked process lets go of that only the parent needs.
 
 use super::Parent;
+use super::child_pool::ChildPool;
+use super::child_pool::idle_maintenance::Pace;
 use super::children::{Place, Record};
-use super::crew::Crew;
-use super::crew::idle_maintenance::Pace;
 use crate::child::{Birth, Child};
 use crate::generation::Generation;
 use runtime::{Channel, clock, process};
@@ -45,7 +45,7 @@ impl Parent<'_> {
     /// A process of `generation` was forked: it must not hold sockets, logs and folders of other
     /// generations open.
     pub(crate) fn leave_to_parent(&mut self, generation: &Arc<Generation>) {
-        self.current = Crew::new(generation.clone(), 1, Pace::new());
+        self.current = ChildPool::new(generation.clone(), 1, Pace::new());
         self.starting = None;
         self.children.forget();
         self.keepers.forget();

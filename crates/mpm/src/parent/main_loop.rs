@@ -1,10 +1,10 @@
 //! The loop of the parent: what it waits for, and what it looks after each time.
 
 use super::auto_size::Steward;
+use super::child_pool::ChildPool;
+use super::child_pool::idle_maintenance::Pace;
 use super::children::Children;
 use super::crash::{CrashLog, Telling};
-use super::crew::Crew;
-use super::crew::idle_maintenance::Pace;
 use super::history::Pulse;
 use super::script_managers::Keepers;
 use super::service_manager::Reports;
@@ -66,7 +66,7 @@ pub fn run(
         attached_to_terminal,
         signals,
         bell: Arc::new(bell),
-        current: Crew::new(first, children, Pace::new()),
+        current: ChildPool::new(first, children, Pace::new()),
         starting: None,
         wanted: None,
         children: Children::default(),
@@ -123,8 +123,8 @@ impl Parent<'_> {
         self.replace_worn();
         self.fill_up();
         self.see_to_script_managers();
-        for crew in self.live() {
-            crew.generation.server.restart_log_programs();
+        for child_pool in self.live() {
+            child_pool.generation.server.restart_log_programs();
         }
         self.kill_overdue();
         self.beat();
@@ -148,13 +148,14 @@ impl Parent<'_> {
 
     /// When a child that is missing may be started.
     fn refill_due_ms(&self) -> u64 {
-        let missing = self.live().find(|crew| {
-            let buckets = crew.generation.plan.buckets;
-            let active = |bucket| self.children.active(crew.number(), buckets, bucket);
-            (0..buckets).map(active).sum::<usize>() < crew.target()
+        let missing = self.live().find(|child_pool| {
+            let buckets = child_pool.generation.plan.buckets;
+            let active = |bucket| self.children.active(child_pool.number(), buckets, bucket);
+            (0..buckets).map(active).sum::<usize>() < child_pool.target()
         });
-        missing
-            .map_or(u64::MAX, |crew| self.crashes.resume_ms(self.children.serving(crew.number())))
+        missing.map_or(u64::MAX, |child_pool| {
+            self.crashes.resume_ms(self.children.serving(child_pool.number()))
+        })
     }
 
     /// Tell the service manager how the server does, unless a start or restart is under way.
@@ -202,7 +203,8 @@ impl Parent<'_> {
 
     fn see_who_serves(&mut self) {
         for number in self.live_numbers() {
-            let board = self.crew(number).map(|crew| crew.generation.board.clone());
+            let board =
+                self.child_pool(number).map(|child_pool| child_pool.generation.board.clone());
             if board.is_some_and(|board| self.children.see_who_serves(number, &board)) {
                 self.crashes.works_again();
             }

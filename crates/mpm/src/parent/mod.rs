@@ -8,7 +8,7 @@
 //! | `death` | a child is waited for; what its end means |
 //! | `stop` | children are told to end, or killed when they take too long |
 //! | `restart` | one generation follows another |
-//! | `crew` | how many children a generation is to have, and who may go |
+//! | `pool of children` | how many children a generation is to have, and who may go |
 //! | `auto_size` | `MaxRequestWorkers auto`: as many workers as memory is enough for |
 //! | `history` | what the scoreboard and the log are told once a second |
 //! | `script_managers` | the processes that start programs are forked, questioned and ended |
@@ -17,10 +17,10 @@
 //! `crash`, and the first file of each folder name no [`Parent`].
 
 mod auto_size;
+mod child_pool;
 mod children;
 mod command_line;
 mod crash;
-mod crew;
 mod death;
 mod fork;
 mod history;
@@ -36,9 +36,9 @@ pub use pid_file::read_pid_file;
 
 use crate::generation::{Load, Loader};
 use auto_size::Steward;
+use child_pool::ChildPool;
 use children::Children;
 use crash::{CrashLog, Telling};
-use crew::Crew;
 use history::Pulse;
 use pid_file::PidFile;
 use runtime::Bell;
@@ -58,7 +58,7 @@ struct Parent<'a> {
     /// Rung by children whose state has changed.
     bell: Arc<Bell>,
     /// What serves.
-    current: Crew,
+    current: ChildPool,
     /// What is to serve next; at the start of the server the same as `current`.
     starting: Option<Starting>,
     /// The restart after that.
@@ -83,7 +83,7 @@ enum Stop {
 
 /// A generation whose children are not ready yet.
 struct Starting {
-    crew: Crew,
+    child_pool: ChildPool,
     /// What the generation before it will be told.
     order: Order,
     /// Why it cannot be.
@@ -101,20 +101,20 @@ struct Wanted {
 }
 
 impl Parent<'_> {
-    /// The crew that starts, if any, and the one that serves.
-    fn live(&self) -> impl Iterator<Item = &Crew> {
-        let starting = self.starting.as_ref().map(|starting| &starting.crew);
-        let is_same = |crew: &&Crew| crew.number() != self.current.number();
+    /// The pool of children that starts, if any, and the one that serves.
+    fn live(&self) -> impl Iterator<Item = &ChildPool> {
+        let starting = self.starting.as_ref().map(|starting| &starting.child_pool);
+        let is_same = |child_pool: &&ChildPool| child_pool.number() != self.current.number();
         starting.filter(is_same).into_iter().chain([&self.current])
     }
 
     fn live_numbers(&self) -> Vec<u32> {
-        self.live().map(Crew::number).collect()
+        self.live().map(ChildPool::number).collect()
     }
 
-    /// The live crew of this number.
-    fn crew(&self, number: u32) -> Option<&Crew> {
-        self.live().find(|crew| crew.number() == number)
+    /// The live pool of children of this number.
+    fn child_pool(&self, number: u32) -> Option<&ChildPool> {
+        self.live().find(|child_pool| child_pool.number() == number)
     }
 
     /// Write `PidFile`, and remove the one that was written before at another place.

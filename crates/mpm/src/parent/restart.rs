@@ -2,9 +2,9 @@
 //! new child serves. If one fails the old generation stays. One restart at a time; however many
 //! signals come meanwhile, one more follows.
 
+use super::child_pool::ChildPool;
+use super::child_pool::idle_maintenance::Pace;
 use super::children::{Record, STOP_PATIENCE_MS};
-use super::crew::Crew;
-use super::crew::idle_maintenance::Pace;
 use super::{Parent, Starting, Wanted};
 use crate::generation::{Failure, Generation, Load};
 use runtime::clock;
@@ -56,8 +56,8 @@ impl Parent<'_> {
             }
             _ => (generation.plan.start, Pace::new()),
         };
-        let crew = Crew::new(generation.clone(), count, pace);
-        self.starting = Some(Starting { crew, order, failed: None, lost: 0 });
+        let child_pool = ChildPool::new(generation.clone(), count, pace);
+        self.starting = Some(Starting { child_pool, order, failed: None, lost: 0 });
         self.fill_up();
     }
 
@@ -70,12 +70,12 @@ impl Parent<'_> {
             self.restart_if_wanted();
             return Ok(());
         };
-        let is_first = starting.crew.number() == self.current.number();
-        let serving = self.children.serving(starting.crew.number());
+        let is_first = starting.child_pool.number() == self.current.number();
+        let serving = self.children.serving(starting.child_pool.number());
         match &starting.failed {
             Some(failed) if is_first => return Err(failed.clone()),
             Some(failed) => self.abandon(&starting, failed),
-            None if serving < starting.crew.target() => self.starting = Some(starting),
+            None if serving < starting.child_pool.target() => self.starting = Some(starting),
             None if is_first => {}
             None => self.switch(starting),
         }
@@ -113,7 +113,7 @@ impl Parent<'_> {
 
     /// All new children serve: the old ones may go.
     fn switch(&mut self, starting: Starting) {
-        let before = std::mem::replace(&mut self.current, starting.crew);
+        let before = std::mem::replace(&mut self.current, starting.child_pool);
         self.pulse_of_other(before.number(), before.generation.board.clone(), starting.order);
         self.let_order_to_the_end(&before.generation);
         drop(before);
@@ -138,7 +138,7 @@ impl Parent<'_> {
 
     /// A new child could not start: the old generation goes on, which nobody has told to go.
     fn abandon(&mut self, starting: &Starting, failed: &str) {
-        let (number, now_ms) = (starting.crew.number(), clock::monotonic_ms());
+        let (number, now_ms) = (starting.child_pool.number(), clock::monotonic_ms());
         // Those that serve may have clients already.
         let of_it = |record: &Record| record.generation == number;
         self.children.order(Order::Kill, now_ms, STOP_PATIENCE_MS, |record| {
@@ -147,9 +147,9 @@ impl Parent<'_> {
         let patience_ms = self.graceful_patience_ms();
         self.children
             .order(Order::Drain, now_ms, patience_ms, |record| of_it(record) && record.has_served);
-        let board = starting.crew.generation.board.clone();
+        let board = starting.child_pool.generation.board.clone();
         self.pulse_of_other(number, board, Order::Drain);
-        self.let_order_to_the_end(&starting.crew.generation);
+        self.let_order_to_the_end(&starting.child_pool.generation);
         self.complain(20, &format!("{failed}; the old configuration stays"));
     }
 }

@@ -10,7 +10,7 @@ mod usage;
 
 use crate::generation::first_size;
 use crate::generation::layout::Plan;
-use crate::parent::crew::Crew;
+use crate::parent::child_pool::ChildPool;
 use crate::sizing::budget::{self, Facts};
 use crate::sizing::cost::{LEAST_BYTES, Measure};
 use crate::sizing::log_line;
@@ -308,9 +308,13 @@ impl Steward {
     }
 
     /// Begin anew, with other children.
-    pub(crate) fn follow(&mut self, crew: &Crew) {
+    pub(crate) fn follow(&mut self, child_pool: &ChildPool) {
         *self = Self { gauge: std::mem::take(&mut self.gauge), ..Self::default() };
-        first_size::show(&mut self.gauge, &crew.generation.plan, &crew.generation.board);
+        first_size::show(
+            &mut self.gauge,
+            &child_pool.generation.plan,
+            &child_pool.generation.board,
+        );
     }
 }
 

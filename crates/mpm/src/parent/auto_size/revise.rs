@@ -10,8 +10,10 @@ impl Parent<'_> {
     pub(crate) fn govern(&mut self) {
         let now_ms = clock::monotonic_ms();
         let plan = self.current.generation.plan;
-        let is_start =
-            self.starting.as_ref().is_some_and(|it| it.crew.number() == self.current.number());
+        let is_start = self
+            .starting
+            .as_ref()
+            .is_some_and(|it| it.child_pool.number() == self.current.number());
         if plan.revised.is_none() || now_ms < self.steward.due_ms {
             return;
         }

@@ -69,9 +69,9 @@ impl Parent<'_> {
         }
         self.current.generation.board.pulse().set_older(self.before_current());
         let Some(starting) = &self.starting else { return };
-        let goes_on = starting.crew.number() != self.current.number();
+        let goes_on = starting.child_pool.number() != self.current.number();
         if goes_on && starting.order == Order::Drain {
-            starting.crew.generation.board.pulse().set_older(self.before_next());
+            starting.child_pool.generation.board.pulse().set_older(self.before_next());
         }
     }
 

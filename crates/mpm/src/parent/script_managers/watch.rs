@@ -34,7 +34,7 @@ impl Parent<'_> {
 
     /// The generations whose children may order programs.
     fn ordering(&self) -> impl Iterator<Item = &Arc<Generation>> {
-        self.live().map(|crew| &crew.generation).chain(&self.keepers.draining)
+        self.live().map(|child_pool| &child_pool.generation).chain(&self.keepers.draining)
     }
 
     /// Start the managers that are asked for, and see that they go on.

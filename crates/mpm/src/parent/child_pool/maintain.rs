@@ -46,9 +46,10 @@ impl Parent<'_> {
         }
         for number in self.live_numbers() {
             // No more than this one is held here: a child inherits what the stack holds.
-            let Some((generation, targets)) = self.crew(number).map(|crew| {
-                let targets: Vec<usize> = crew.buckets.iter().map(|bucket| bucket.target).collect();
-                (crew.generation.clone(), targets)
+            let Some((generation, targets)) = self.child_pool(number).map(|child_pool| {
+                let targets: Vec<usize> =
+                    child_pool.buckets.iter().map(|bucket| bucket.target).collect();
+                (child_pool.generation.clone(), targets)
             }) else {
                 continue;
             };
@@ -92,9 +93,10 @@ impl Parent<'_> {
     /// children that it has, if they are as many as at the start of a server.
     fn fork_failed(&mut self, number: u32, error: &io::Error) {
         let (now_ms, there) = (clock::monotonic_ms(), self.children.of(number).count());
-        if let Some(starting) = self.starting.as_mut().filter(|it| it.crew.number() == number) {
-            match there >= starting.crew.generation.plan.start {
-                true => starting.crew.settle_for(there),
+        if let Some(starting) = self.starting.as_mut().filter(|it| it.child_pool.number() == number)
+        {
+            match there >= starting.child_pool.generation.plan.start {
+                true => starting.child_pool.settle_for(there),
                 false => starting.failed = Some(format!("cannot fork a child process: {error}")),
             }
             return;

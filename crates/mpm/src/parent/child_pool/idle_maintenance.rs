@@ -1,6 +1,6 @@
 //! How many children there should be from one second to the next: httpd's idle maintenance
 //! (perform_idle_server_maintenance of prefork.c, worker.c and event.c) as a pure function of
-//! what is free. Whom to start or to end, and how, is decided in `crew`.
+//! what is free. Whom to start or to end, and how, is decided in `pool of children`.
 
 use crate::generation::layout::Spare;
 

@@ -15,7 +15,7 @@ const MAINTENANCE_MS: u64 = 1000;
 const FULL_TOLD_MS: u64 = 60_000;
 
 /// A generation with the number of children that it is to have.
-pub(crate) struct Crew {
+pub(crate) struct ChildPool {
     pub(crate) generation: Arc<Generation>,
     /// Active children that there may be at present.
     limit: usize,
@@ -55,8 +55,8 @@ impl FullTold {
     }
 }
 
-impl Crew {
-    /// A crew that begins with `children`.
+impl ChildPool {
+    /// A pool of children that begins with `children`.
     pub(crate) fn new(generation: Arc<Generation>, children: usize, pace: Pace) -> Self {
         let count = generation.plan.buckets;
         let target = |index| part(children, count, index).max(1);
