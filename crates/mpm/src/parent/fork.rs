@@ -2,7 +2,7 @@
 
 use super::Parent;
 use super::child_pool::ChildPool;
-use super::child_pool::idle_maintenance::Pace;
+use super::child_pool::idle_maintenance::SpawnRate;
 use super::children::{Place, Record};
 use crate::child::{Birth, Child};
 use crate::generation::Generation;
@@ -45,7 +45,7 @@ impl Parent<'_> {
     /// A process of `generation` was forked: it must not hold sockets, logs and folders of other
     /// generations open.
     pub(crate) fn leave_to_parent(&mut self, generation: &Arc<Generation>) {
-        self.current = ChildPool::new(generation.clone(), 1, Pace::new());
+        self.current = ChildPool::new(generation.clone(), 1, SpawnRate::new());
         self.starting = None;
         self.children.forget();
         self.keepers.forget();

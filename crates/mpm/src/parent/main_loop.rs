@@ -2,7 +2,7 @@
 
 use super::auto_size::Steward;
 use super::child_pool::ChildPool;
-use super::child_pool::idle_maintenance::Pace;
+use super::child_pool::idle_maintenance::SpawnRate;
 use super::children::Children;
 use super::crash::{CrashLog, Telling};
 use super::history::Pulse;
@@ -66,7 +66,7 @@ pub fn run(
         attached_to_terminal,
         signals,
         bell: Arc::new(bell),
-        current: ChildPool::new(first, children, Pace::new()),
+        current: ChildPool::new(first, children, SpawnRate::new()),
         starting: None,
         wanted: None,
         children: Children::default(),

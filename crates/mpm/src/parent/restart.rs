@@ -3,7 +3,7 @@
 //! signals come meanwhile, one more follows.
 
 use super::child_pool::ChildPool;
-use super::child_pool::idle_maintenance::Pace;
+use super::child_pool::idle_maintenance::SpawnRate;
 use super::children::{Record, STOP_PATIENCE_MS};
 use super::{Parent, Starting, Wanted};
 use crate::generation::{Failure, Generation, Load};
@@ -50,13 +50,13 @@ impl Parent<'_> {
     /// Start the children of `generation`. At the start of the server it is the current one.
     pub(crate) fn begin(&mut self, generation: &Arc<Generation>, order: Order) {
         let is_first = generation.number == self.current.number();
-        let (count, pace) = match order {
+        let (count, rate) = match order {
             Order::Drain if !is_first => {
-                (self.children_needed(generation), Pace::after_graceful_restart())
+                (self.children_needed(generation), SpawnRate::after_graceful_restart())
             }
-            _ => (generation.plan.start, Pace::new()),
+            _ => (generation.plan.start, SpawnRate::new()),
         };
-        let child_pool = ChildPool::new(generation.clone(), count, pace);
+        let child_pool = ChildPool::new(generation.clone(), count, rate);
         self.starting = Some(Starting { child_pool, order, failed: None, lost: 0 });
         self.fill_up();
     }

@@ -16,7 +16,7 @@ const HOLD_OFF_S: u32 = 10;
 
 /// What there is, of one bucket or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Census {
+pub(crate) struct ChildCounts {
     /// Children that serve, or soon will.
     pub(crate) active: usize,
     /// Children that may be active at most.
@@ -30,7 +30,7 @@ pub(crate) struct Census {
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Adjustment {
     /// Nothing.
     Keep,
     /// Start so many children.
@@ -43,12 +43,12 @@ pub(crate) enum Verdict {
 
 /// How fast children are started at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pace {
+pub(crate) struct SpawnRate {
     rate: usize,
     hold_off_s: u32,
 }
 
-impl Pace {
+impl SpawnRate {
     pub(crate) const fn new() -> Self {
         Self { rate: 1, hold_off_s: 0 }
     }
@@ -63,21 +63,21 @@ impl Pace {
     }
 
     /// Called once a second.
-    pub(crate) fn decide(&mut self, spare: Spare, census: Census) -> Verdict {
-        let Census { active, limit, leaving, idle } = census;
+    pub(crate) fn decide(&mut self, spare: Spare, counts: ChildCounts) -> Adjustment {
+        let ChildCounts { active, limit, leaving, idle } = counts;
         if idle > spare.max && active > 1 {
             self.rate = 1;
             // Slow readers may keep children from ending. As many again as are allowed may finish
             // at a time, or memory would fill with them (event.c, since 2.4.24).
-            return if leaving < limit { Verdict::Shrink } else { Verdict::Keep };
+            return if leaving < limit { Adjustment::Shrink } else { Adjustment::Keep };
         }
         if idle >= spare.min {
             self.rate = 1;
-            return Verdict::Keep;
+            return Adjustment::Keep;
         }
         if active >= limit {
             self.rate = 1;
-            return Verdict::Full;
+            return Adjustment::Full;
         }
         let count = self.rate.min(limit - active);
         if self.hold_off_s > 0 {
@@ -85,7 +85,7 @@ impl Pace {
         } else {
             self.rate = (self.rate * 2).min(RATE_MAX);
         }
-        Verdict::Grow(count)
+        Adjustment::Grow(count)
     }
 }
 
@@ -97,30 +97,30 @@ pub(crate) fn share(total: usize, buckets: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Verdict::{Full, Grow, Keep, Shrink};
+    use Adjustment::{Full, Grow, Keep, Shrink};
 
     const SPARE: Spare = Spare { min: 5, max: 10 };
 
-    fn census(active: usize, idle: usize) -> Census {
-        Census { active, limit: 256, leaving: 0, idle }
+    fn counts(active: usize, idle: usize) -> ChildCounts {
+        ChildCounts { active, limit: 256, leaving: 0, idle }
     }
 
     /// What is decided second after second while all slots are taken.
-    fn while_busy(mut pace: Pace, mut active: usize, limit: usize) -> Vec<Verdict> {
-        let mut verdicts = Vec::new();
+    fn while_busy(mut rate: SpawnRate, mut active: usize, limit: usize) -> Vec<Adjustment> {
+        let mut adjustments = Vec::new();
         for _ in 0..16 {
-            let verdict = pace.decide(SPARE, Census { limit, ..census(active, 0) });
-            verdicts.push(verdict);
-            if let Grow(count) = verdict {
+            let adjustments = rate.decide(SPARE, ChildCounts { limit, ..counts(active, 0) });
+            adjustments.push(adjustments);
+            if let Grow(count) = adjustments {
                 active += count;
             }
         }
-        verdicts
+        adjustments
     }
 
     #[test]
     fn children_are_started_twice_as_fast_every_second_up_to_32() {
-        let seen = while_busy(Pace::new(), 5, 256);
+        let seen = while_busy(SpawnRate::new(), 5, 256);
         let expected = [1, 2, 4, 8, 16, 32, 32, 32, 32, 32, 32, 28];
         assert_eq!(seen[..12], expected.map(Grow));
         assert_eq!(seen[12..], [Full; 4]);
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn after_a_graceful_restart_the_rate_grows_only_after_ten_seconds() {
-        let seen = while_busy(Pace::after_graceful_restart(), 5, 256);
+        let seen = while_busy(SpawnRate::after_graceful_restart(), 5, 256);
         let expected = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 4, 8, 16, 32];
         assert_eq!(seen, expected.map(Grow));
     }
@@ -136,35 +136,35 @@ mod tests {
     #[test]
     fn what_is_free_decides() {
         let rows = [
-            ("too little", census(5, 4), Grow(1)),
-            ("enough", census(5, 5), Keep),
-            ("as much as may be", census(10, 10), Keep),
-            ("too much", census(11, 11), Shrink),
-            ("too much, but the last", census(1, 25), Keep),
-            ("nothing at the limit", census(256, 0), Full),
-            ("a little at the limit", census(256, 4), Full),
-            ("too much at the limit", census(256, 256), Shrink),
-            ("beyond the limit after a restart", census(300, 0), Full),
-            ("many finish", Census { leaving: 255, ..census(11, 11) }, Shrink),
-            ("too many finish", Census { leaving: 256, ..census(11, 11) }, Keep),
-            ("none", census(0, 0), Grow(1)),
+            ("too little", counts(5, 4), Grow(1)),
+            ("enough", counts(5, 5), Keep),
+            ("as much as may be", counts(10, 10), Keep),
+            ("too much", counts(11, 11), Shrink),
+            ("too much, but the last", counts(1, 25), Keep),
+            ("nothing at the limit", counts(256, 0), Full),
+            ("a little at the limit", counts(256, 4), Full),
+            ("too much at the limit", counts(256, 256), Shrink),
+            ("beyond the limit after a restart", counts(300, 0), Full),
+            ("many finish", ChildCounts { leaving: 255, ..counts(11, 11) }, Shrink),
+            ("too many finish", ChildCounts { leaving: 256, ..counts(11, 11) }, Keep),
+            ("none", counts(0, 0), Grow(1)),
         ];
-        for (what, census, expected) in rows {
-            assert_eq!(Pace::new().decide(SPARE, census), expected, "{what}");
+        for (what, counts, expected) in rows {
+            assert_eq!(SpawnRate::new().decide(SPARE, counts), expected, "{what}");
         }
     }
 
     #[test]
     fn every_pause_in_the_growth_begins_the_rate_anew() {
-        for pause in [census(5, 7), census(20, 20), census(256, 0)] {
-            let mut pace = Pace::new();
+        for pause in [counts(5, 7), counts(20, 20), counts(256, 0)] {
+            let mut rate = SpawnRate::new();
             for _ in 0..5 {
-                pace.decide(SPARE, census(5, 0));
+                rate.decide(SPARE, counts(5, 0));
             }
-            assert!(pace.is_high());
-            pace.decide(SPARE, pause);
-            assert!(!pace.is_high());
-            assert_eq!(pace.decide(SPARE, census(5, 0)), Grow(1));
+            assert!(rate.is_high());
+            rate.decide(SPARE, pause);
+            assert!(!rate.is_high());
+            assert_eq!(rate.decide(SPARE, counts(5, 0)), Grow(1));
         }
     }
 

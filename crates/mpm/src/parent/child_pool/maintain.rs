@@ -5,7 +5,7 @@
 //! child that lies there can make its generation larger or smaller, within its limits, no more.
 
 use super::MAINTENANCE_MS;
-use super::idle_maintenance::{Census, Verdict, share};
+use super::idle_maintenance::{Adjustment, ChildCounts, share};
 use crate::generation::Generation;
 use crate::generation::layout::Spare;
 use crate::parent::Parent;
@@ -119,44 +119,44 @@ impl Parent<'_> {
         let spare = Spare { min: share(spare.min, plan.buckets), ..spare };
         let spare = Spare { max: share(spare.max, plan.buckets), ..spare };
         for index in 0..plan.buckets {
-            let census = self.census(index);
-            if census.active != self.current.buckets[index].target {
+            let counts = self.counts(index);
+            if counts.active != self.current.buckets[index].target {
                 continue; // children are missing, or too many: that comes first
             }
-            match self.current.buckets[index].pace.decide(spare, census) {
-                Verdict::Keep => {}
-                Verdict::Grow(count) => {
-                    self.grow(index, self.steward.allows(&plan, count), census);
+            match self.current.buckets[index].rate.decide(spare, counts) {
+                Adjustment::Keep => {}
+                Adjustment::Grow(count) => {
+                    self.grow(index, self.steward.allows(&plan, count), counts);
                 }
-                Verdict::Shrink => self.shrink(index),
-                Verdict::Full => self.tell_full(census, now_ms),
+                Adjustment::Shrink => self.shrink(index),
+                Adjustment::Full => self.tell_full(counts, now_ms),
             }
         }
     }
 
-    fn census(&self, bucket: usize) -> Census {
+    fn counts(&self, bucket: usize) -> ChildCounts {
         let generation = &self.current.generation;
         let plan = &generation.plan;
         let limit = self.current.most(bucket);
-        let mut census = Census { limit, ..Census::default() };
+        let mut counts = ChildCounts { limit, ..ChildCounts::default() };
         let own = self.children.of(generation.number);
         for record in own.filter(|record| record.slot % plan.buckets == bucket) {
             if !record.is_active() {
-                census.leaving += 1;
+                counts.leaving += 1;
                 continue;
             }
-            census.active += 1;
-            census.idle += match record.has_served {
+            counts.active += 1;
+            counts.idle += match record.has_served {
                 true => generation.board.free_slots(record.slot),
                 false => plan.slots,
             };
         }
-        census
+        counts
     }
 
-    fn grow(&mut self, index: usize, count: usize, census: Census) {
-        if count > 0 && self.current.buckets[index].pace.is_high() {
-            self.tell_busy(count, census);
+    fn grow(&mut self, index: usize, count: usize, counts: ChildCounts) {
+        if count > 0 && self.current.buckets[index].rate.is_high() {
+            self.tell_busy(count, counts);
         }
         self.current.aim(index, isize::try_from(count).unwrap_or(isize::MAX));
         self.share_with_more();
@@ -213,9 +213,9 @@ impl Parent<'_> {
 
     /// Where the number of workers is revised, that some idle although there should be more of them
     /// says nothing: they may be more than there is memory for.
-    fn tell_full(&mut self, census: Census, now_ms: u64) {
+    fn tell_full(&mut self, counts: ChildCounts, now_ms: u64) {
         let is_revised = self.current.generation.plan.revised.is_some();
-        let are_taken = census.idle == 0;
+        let are_taken = counts.idle == 0;
         if (is_revised && !self.steward.is_full()) || !self.current.told.may_tell(now_ms, are_taken)
         {
             return;
@@ -225,8 +225,8 @@ impl Parent<'_> {
         self.tell_who_holds(is_full);
     }
 
-    fn tell_busy(&self, spawning: usize, census: Census) {
-        let Census { idle, active, leaving, .. } = census;
+    fn tell_busy(&self, spawning: usize, counts: ChildCounts) {
+        let ChildCounts { idle, active, leaving, .. } = counts;
         self.tell(Occasion::Busy { spawning, idle, total: active + leaving });
     }
 }

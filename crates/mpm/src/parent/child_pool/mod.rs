@@ -4,7 +4,7 @@ pub(super) mod idle_maintenance;
 mod maintain;
 
 use crate::generation::Generation;
-use idle_maintenance::Pace;
+use idle_maintenance::SpawnRate;
 use runtime::clock;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(crate) struct ChildPool {
 struct Bucket {
     /// Active children that there are to be.
     target: usize,
-    pace: Pace,
+    rate: SpawnRate,
 }
 
 /// What the log was told of workers that are missing.
@@ -57,10 +57,10 @@ impl FullTold {
 
 impl ChildPool {
     /// A pool of children that begins with `children`.
-    pub(crate) fn new(generation: Arc<Generation>, children: usize, pace: Pace) -> Self {
+    pub(crate) fn new(generation: Arc<Generation>, children: usize, rate: SpawnRate) -> Self {
         let count = generation.plan.buckets;
         let target = |index| part(children, count, index).max(1);
-        let buckets = (0..count).map(|index| Bucket { target: target(index), pace }).collect();
+        let buckets = (0..count).map(|index| Bucket { target: target(index), rate }).collect();
         let due_ms = clock::monotonic_ms() + MAINTENANCE_MS;
         let plan = &generation.plan;
         let limit = plan.revised.map_or(plan.processes_max, |workers| plan.processes_for(workers));
@@ -99,7 +99,7 @@ impl ChildPool {
         part(self.limit, self.buckets.len(), index).max(1)
     }
 
-    /// Follow a verdict about a bucket.
+    /// Follow a adjustment about a bucket.
     fn aim(&mut self, index: usize, change: isize) {
         let most = self.most(index);
         if let Some(bucket) = self.buckets.get_mut(index) {
