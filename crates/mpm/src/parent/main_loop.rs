@@ -1,6 +1,6 @@
 //! The loop of the parent: what it waits for, and what it looks after each time.
 
-use super::auto_size::Steward;
+use super::auto_size::AutoSize;
 use super::child_pool::ChildPool;
 use super::child_pool::idle_maintenance::SpawnRate;
 use super::children::Children;
@@ -72,7 +72,7 @@ pub fn run(
         children: Children::default(),
         crashes: CrashLog::default(),
         telling: Telling::default(),
-        steward: Steward::default(),
+        auto_size: AutoSize::default(),
         stop: None,
         reports: Reports::new(notifier),
         pulse: Pulse::new(),
@@ -118,7 +118,7 @@ impl Parent<'_> {
             return Ok(());
         }
         self.advance().inspect_err(|_| self.end_all())?;
-        self.govern();
+        self.revise_workers();
         self.maintain();
         self.replace_worn();
         self.fill_up();
@@ -139,7 +139,7 @@ impl Parent<'_> {
         if self.stop.is_none() {
             due_ms = due_ms.min(self.restart_due_ms()).min(self.refill_due_ms());
             due_ms = due_ms.min(self.current.due_ms());
-            due_ms = due_ms.min(self.steward.due_ms(&self.current.generation.plan));
+            due_ms = due_ms.min(self.auto_size.due_ms(&self.current.generation.plan));
             due_ms = due_ms.min(self.pulse.due_ms());
         }
         let wait = Duration::from_millis(due_ms.saturating_sub(clock::monotonic_ms()));

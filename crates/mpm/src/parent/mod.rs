@@ -35,7 +35,7 @@ mod stop;
 pub use pid_file::read_pid_file;
 
 use crate::generation::{Load, Loader};
-use auto_size::Steward;
+use auto_size::AutoSize;
 use child_pool::ChildPool;
 use children::Children;
 use crash::{CrashLog, Telling};
@@ -66,7 +66,7 @@ struct Parent<'a> {
     children: Children,
     crashes: CrashLog,
     telling: Telling,
-    steward: Steward,
+    auto_size: AutoSize,
     stop: Option<Stop>,
     reports: Reports,
     pulse: Pulse,

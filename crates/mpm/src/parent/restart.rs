@@ -117,7 +117,7 @@ impl Parent<'_> {
         self.pulse_of_other(before.number(), before.generation.board.clone(), starting.order);
         self.let_order_to_the_end(&before.generation);
         drop(before);
-        self.steward.follow(&self.current);
+        self.auto_size.follow(&self.current);
         if let Err(message) = self.write_pid_file() {
             self.complain(100, &message);
         }

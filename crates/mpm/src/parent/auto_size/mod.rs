@@ -45,7 +45,7 @@ const FORGET: usize = 32;
 
 /// What the parent knows about memory.
 #[derive(Default)]
-pub(crate) struct Steward {
+pub(crate) struct AutoSize {
     gauge: Gauge,
     measure: Measure,
     peaks: Peaks,
@@ -101,7 +101,7 @@ struct ChildrenUsage {
     busy: usize,
 }
 
-impl Steward {
+impl AutoSize {
     /// When there is something to do next.
     pub(crate) fn due_ms(&self, plan: &Plan) -> u64 {
         if plan.revised.is_some() { self.due_ms } else { u64::MAX }
@@ -330,19 +330,20 @@ mod tests {
         let kill = |count: u32| {
             fs::write(root.join("proc/vmstat"), format!("oom_kill {count}\n")).unwrap();
         };
-        let mut steward = Steward { gauge: Gauge::at(&root), kills: Some(0), ..Steward::default() };
-        (steward.seen, steward.busy) = (200, 160);
-        assert_eq!(steward.see_kill(1000), None, "somebody else has killed it");
+        let mut auto_size =
+            AutoSize { gauge: Gauge::at(&root), kills: Some(0), ..AutoSize::default() };
+        (auto_size.seen, auto_size.busy) = (200, 160);
+        assert_eq!(auto_size.see_kill(1000), None, "somebody else has killed it");
         kill(1);
-        assert_eq!(steward.see_kill(1000), Some(100));
+        assert_eq!(auto_size.see_kill(1000), Some(100));
         // Its workers are gone, and another process of the same moment is killed.
-        steward.busy = 3;
+        auto_size.busy = 3;
         kill(2);
-        assert_eq!(steward.see_kill(1500), None);
-        assert_eq!(steward.bound, Some(100));
+        assert_eq!(auto_size.see_kill(1500), None);
+        assert_eq!(auto_size.bound, Some(100));
         // Half was still too many.
         kill(3);
-        assert_eq!(steward.see_kill(1000 + WAVE_MS), Some(50));
+        assert_eq!(auto_size.see_kill(1000 + WAVE_MS), Some(50));
         fs::remove_dir_all(&root).unwrap();
     }
 }

@@ -7,44 +7,44 @@ use server::MpmKind;
 
 impl Parent<'_> {
     /// Look at memory, and let as many workers run as it is enough for.
-    pub(crate) fn govern(&mut self) {
+    pub(crate) fn revise_workers(&mut self) {
         let now_ms = clock::monotonic_ms();
         let plan = self.current.generation.plan;
         let is_start = self
             .starting
             .as_ref()
             .is_some_and(|it| it.child_pool.number() == self.current.number());
-        if plan.revised.is_none() || now_ms < self.steward.due_ms {
+        if plan.revised.is_none() || now_ms < self.auto_size.due_ms {
             return;
         }
         if is_start {
-            self.steward.due_ms = now_ms.saturating_add(START_LOOK_MS);
+            self.auto_size.due_ms = now_ms.saturating_add(START_LOOK_MS);
             return;
         }
-        let (memory, stalled) = self.steward.read(now_ms);
+        let (memory, stalled) = self.auto_size.read(now_ms);
         if memory.total_bytes == 0 {
-            self.steward.due_ms = now_ms.saturating_add(LOOK_MS);
+            self.auto_size.due_ms = now_ms.saturating_add(LOOK_MS);
             return self.tell_that_nothing_is_known();
         }
-        if self.steward.kills.is_none() {
-            self.steward.kills = Some(self.steward.gauge.kills());
+        if self.auto_size.kills.is_none() {
+            self.auto_size.kills = Some(self.auto_size.gauge.kills());
         }
         self.walk(now_ms);
         self.count_memory();
         self.see_peaks(now_ms);
         let usage = self.usage();
-        self.steward.learn(&plan, &usage);
-        let enough = self.steward.size(&plan, memory, stalled, &usage);
-        let is_alert = self.steward.is_alert(&plan, memory, &usage);
+        self.auto_size.learn(&plan, &usage);
+        let enough = self.auto_size.size(&plan, memory, stalled, &usage);
+        let is_alert = self.auto_size.is_alert(&plan, memory, &usage);
         let pause_ms = if is_alert { SHORT_LOOK_MS } else { LOOK_MS };
-        self.steward.due_ms = now_ms.saturating_add(pause_ms);
+        self.auto_size.due_ms = now_ms.saturating_add(pause_ms);
         self.share_out();
         let measured = if plan.kind == MpmKind::Prefork { usage.served } else { usage.busy };
-        if let Some(line) = self.steward.news(enough, measured, now_ms) {
+        if let Some(line) = self.auto_size.news(enough, measured, now_ms) {
             self.current.generation.server.say(&line);
         }
         if plan.spare.is_some() {
-            self.keep_to(plan.processes_for(self.steward.sizing.workers as usize));
+            self.keep_to(plan.processes_for(self.auto_size.sizing.workers as usize));
         }
     }
 
@@ -53,7 +53,7 @@ impl Parent<'_> {
         if self.current.generation.plan.revised.is_none() {
             return;
         }
-        if let Some(bound) = self.steward.see_kill(clock::monotonic_ms()) {
+        if let Some(bound) = self.auto_size.see_kill(clock::monotonic_ms()) {
             self.share_out();
             self.current.generation.server.advise(&format!(
                 "the kernel has killed a child for want of memory: MaxRequestWorkers auto is at \
@@ -78,9 +78,9 @@ impl Parent<'_> {
             }
             // Those that soon will be there have none.
             busy.resize(busy.len().max(self.current.target()), 0);
-            self.steward.share_out(&generation.plan, &busy, leaving);
+            self.auto_size.share_out(&generation.plan, &busy, leaving);
         }
-        generation.board.set_sizing(&self.steward.sizing);
+        generation.board.set_sizing(&self.auto_size.sizing);
     }
 
     /// More children are about to be started.
@@ -92,7 +92,7 @@ impl Parent<'_> {
 
     /// Neither /proc nor a cgroup says how much memory there is: what was assumed first holds.
     fn tell_that_nothing_is_known(&mut self) {
-        if std::mem::replace(&mut self.steward.is_blind, true) {
+        if std::mem::replace(&mut self.auto_size.is_blind, true) {
             return;
         }
         let generation = &self.current.generation;

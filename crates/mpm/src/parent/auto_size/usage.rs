@@ -1,4 +1,4 @@
-//! What the steward looks at: the memory that children have, and what they do.
+//! What the auto size looks at: the memory that children have, and what they do.
 
 use super::ChildrenUsage;
 use crate::parent::Parent;
@@ -27,27 +27,27 @@ impl Parent<'_> {
     pub(super) fn count_memory(&mut self) {
         let number = self.current.number();
         let shared = *self
-            .steward
+            .auto_size
             .shared_bytes
             .get_or_insert_with(|| memory::anonymous_bytes(process::id()).unwrap_or(0));
         let threads = self.current.generation.plan.threads as u64;
         let kernel_bytes = KERNEL_BYTES + threads * KERNEL_BYTES_OF_THREAD;
-        let mut turn = self.steward.turn;
+        let mut turn = self.auto_size.turn;
         for record in self.children.some_of(number, &mut turn, COUNTERS_PER_LOOK) {
             let Some(bytes) = memory::anonymous_bytes(record.pid) else { continue };
             record.bytes = bytes.saturating_sub(shared).saturating_add(kernel_bytes);
         }
-        self.steward.turn = turn;
+        self.auto_size.turn = turn;
     }
 
     /// Have the kernel walk through the pages of one child, in turn: counters cannot tell what is
     /// its own, and what it still shares with the parent.
     pub(super) fn walk(&mut self, now_ms: u64) {
-        if now_ms < self.steward.walk_due_ms {
+        if now_ms < self.auto_size.walk_due_ms {
             return;
         }
-        self.steward.walk_due_ms = now_ms.saturating_add(WALK_MS);
-        let mut turn = self.steward.turn;
+        self.auto_size.walk_due_ms = now_ms.saturating_add(WALK_MS);
+        let mut turn = self.auto_size.turn;
         let number = self.current.number();
         let Some(pid) = self.children.some_of(number, &mut turn, 1).next().map(|it| it.pid) else {
             return;
@@ -55,12 +55,12 @@ impl Parent<'_> {
         match (memory::share(pid), memory::anonymous_bytes(pid)) {
             (Ok(share), Some(bytes)) => {
                 let found = bytes.saturating_sub(share.private_bytes);
-                let before = self.steward.shared_bytes.unwrap_or(found);
+                let before = self.auto_size.shared_bytes.unwrap_or(found);
                 // A mean over some children; three parts of it are the old one.
-                self.steward.shared_bytes = Some(before - before / 4 + found / 4);
+                self.auto_size.shared_bytes = Some(before - before / 4 + found / 4);
             }
-            (Err(error), Some(_)) if !self.steward.is_blind => {
-                self.steward.is_blind = true;
+            (Err(error), Some(_)) if !self.auto_size.is_blind => {
+                self.auto_size.is_blind = true;
                 self.current.generation.server.say(&format!(
                     "cannot read what memory children have alone ({error}): MaxRequestWorkers auto \
                      goes by their counters in /proc/PID/statm"
@@ -81,13 +81,13 @@ impl Parent<'_> {
         for record in self.children.some_of(number, &mut 0, usize::MAX) {
             record.busy_max = record.busy_max.max(board.busy_slots(record.slot));
         }
-        let mut turn = self.steward.peak_turn;
+        let mut turn = self.auto_size.peak_turn;
         for record in self.children.some_of(number, &mut turn, PEAKS_PER_LOOK) {
             if !record.has_served {
                 continue;
             }
             let Some(peak) = memory::peak(record.pid) else { continue };
-            self.steward.peaks.add(peak, record.busy_max);
+            self.auto_size.peaks.add(peak, record.busy_max);
             // Where it must not begin anew it is one of all the time.
             if now_ms >= record.peak_since_ms.saturating_add(WINDOW_MS)
                 && memory::forget_peak(record.pid).is_ok()
@@ -100,7 +100,7 @@ impl Parent<'_> {
                 record.busy_max = board.busy_slots(record.slot).max(kept);
             }
         }
-        self.steward.peak_turn = turn;
+        self.auto_size.peak_turn = turn;
     }
 
     /// What the children of the current generation have and do.
@@ -120,8 +120,8 @@ impl Parent<'_> {
             let busy = slots - board.free_slots(record.slot).min(slots);
             usage.busy += busy;
             if record.bytes > 0 {
-                let least = self.steward.idle_bytes.unwrap_or(u64::MAX).min(record.bytes);
-                self.steward.idle_bytes = Some(least);
+                let least = self.auto_size.idle_bytes.unwrap_or(u64::MAX).min(record.bytes);
+                self.auto_size.idle_bytes = Some(least);
                 let accepted = board.process(record.slot).map_or(0, |row| row.accepted());
                 let accepted = accepted.saturating_sub(record.accepted_before);
                 usage.accepted = usage.accepted.saturating_add(accepted);

@@ -126,7 +126,7 @@ impl Parent<'_> {
             match self.current.buckets[index].rate.decide(spare, counts) {
                 Adjustment::Keep => {}
                 Adjustment::Grow(count) => {
-                    self.grow(index, self.steward.allows(&plan, count), counts);
+                    self.grow(index, self.auto_size.allows(&plan, count), counts);
                 }
                 Adjustment::Shrink => self.shrink(index),
                 Adjustment::Full => self.tell_full(counts, now_ms),
@@ -216,7 +216,8 @@ impl Parent<'_> {
     fn tell_full(&mut self, counts: ChildCounts, now_ms: u64) {
         let is_revised = self.current.generation.plan.revised.is_some();
         let are_taken = counts.idle == 0;
-        if (is_revised && !self.steward.is_full()) || !self.current.told.may_tell(now_ms, are_taken)
+        if (is_revised && !self.auto_size.is_full())
+            || !self.current.told.may_tell(now_ms, are_taken)
         {
             return;
         }
