@@ -1,7 +1,7 @@
 //! The mapping: a memfd with a header, process rows and worker rows. All `unsafe` is here.
 
 use crate::header::choices::Choices;
-use crate::header::history::{Pulse, Sums};
+use crate::header::history::{History, Sums};
 use crate::header::sizing::{Pressure, SharedSizing, Sizing};
 use crate::rows::account::AccountRow;
 use crate::rows::pool::PoolSums;
@@ -55,7 +55,7 @@ struct Header {
     sizing: SharedSizing,
     /// When this board was made.
     made_unix_s: AtomicU64,
-    pulse: Pulse,
+    history: History,
 }
 
 /// Whole pages for the header: a child may only read them.
@@ -261,8 +261,8 @@ impl Board {
     }
 
     /// What the parent writes.
-    pub fn pulse(&self) -> &Pulse {
-        &self.header().pulse
+    pub fn history(&self) -> &History {
+        &self.header().history
     }
 
     /// What all slots come to, without those of other generations.

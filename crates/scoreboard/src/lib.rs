@@ -13,7 +13,7 @@ mod snapshot;
 
 pub use board::{Board, Ledger, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
 pub use header::choices::Choices;
-pub use header::history::{AtLimit, BEATS_SHOWN, Beat, Older, Pulse, Sums};
+pub use header::history::{AtLimit, History, Older, SECONDS_SHOWN, Second, Sums};
 pub use header::sizing::{Basis, Pressure, Sizing};
 pub use rows::account::{
     ACCOUNT_NAME_BYTES, AccountRow, AccountView, Ended, OTHER_ACCOUNT, WALL_BOUNDS_US, WALL_CLASSES,

@@ -1,7 +1,7 @@
 //! A copy of the board at one moment, as plain values.
 
 use crate::board::Board;
-use crate::header::history::{AtLimit, Beat, Older};
+use crate::header::history::{AtLimit, Older, Second};
 use crate::header::sizing::Sizing;
 use crate::rows::account::AccountView;
 use crate::rows::totals::Totals;
@@ -32,7 +32,7 @@ pub struct Snapshot {
     /// How long the server was at its limit.
     pub at_limit: AtLimit,
     /// The last minute, second by second, the oldest first.
-    pub beats: Vec<Beat>,
+    pub seconds: Vec<Second>,
 }
 
 impl Snapshot {
@@ -56,10 +56,10 @@ impl Snapshot {
             generation: board.generation(),
             started_unix_s: board.started_unix_s(),
             made_unix_s: board.made_unix_s(),
-            older: board.pulse().older(),
-            ended_cpu_us: board.pulse().ended_cpu_us(),
-            at_limit: board.pulse().at_limit(),
-            beats: board.pulse().beats(),
+            older: board.history().older(),
+            ended_cpu_us: board.history().ended_cpu_us(),
+            at_limit: board.history().at_limit(),
+            seconds: board.history().seconds(),
         }
     }
 

@@ -50,6 +50,6 @@ impl Parent<'_> {
         self.children.forget();
         self.keepers.forget();
         self.reports.leave_to_parent();
-        self.pulse.leave_to_parent();
+        self.history.leave_to_parent();
     }
 }

@@ -5,7 +5,7 @@ use super::child_pool::ChildPool;
 use super::child_pool::idle_maintenance::SpawnRate;
 use super::children::Children;
 use super::crash::{CrashLog, Telling};
-use super::history::Pulse;
+use super::history::HistoryWriter;
 use super::script_managers::Keepers;
 use super::service_manager::Reports;
 use super::{Parent, Stop, command_line, log_programs};
@@ -75,7 +75,7 @@ pub fn run(
         auto_size: AutoSize::default(),
         stop: None,
         reports: Reports::new(notifier),
-        pulse: Pulse::new(),
+        history: HistoryWriter::new(),
         keepers: Keepers::default(),
         pid_file: None,
     };
@@ -127,7 +127,7 @@ impl Parent<'_> {
             child_pool.generation.server.restart_log_programs();
         }
         self.kill_overdue();
-        self.beat();
+        self.record_second();
         self.report_to_manager();
         Ok(())
     }
@@ -140,7 +140,7 @@ impl Parent<'_> {
             due_ms = due_ms.min(self.restart_due_ms()).min(self.refill_due_ms());
             due_ms = due_ms.min(self.current.due_ms());
             due_ms = due_ms.min(self.auto_size.due_ms(&self.current.generation.plan));
-            due_ms = due_ms.min(self.pulse.due_ms());
+            due_ms = due_ms.min(self.history.due_ms());
         }
         let wait = Duration::from_millis(due_ms.saturating_sub(clock::monotonic_ms()));
         wait.clamp(SHORTEST_TICK, TICK)

@@ -39,7 +39,7 @@ use auto_size::AutoSize;
 use child_pool::ChildPool;
 use children::Children;
 use crash::{CrashLog, Telling};
-use history::Pulse;
+use history::HistoryWriter;
 use pid_file::PidFile;
 use runtime::Bell;
 use runtime::process::Order;
@@ -69,7 +69,7 @@ struct Parent<'a> {
     auto_size: AutoSize,
     stop: Option<Stop>,
     reports: Reports,
-    pulse: Pulse,
+    history: HistoryWriter,
     keepers: Keepers,
     pid_file: Option<PidFile>,
 }

@@ -104,7 +104,7 @@ impl Parent<'_> {
         let kept = &self.current.generation.listeners;
         match loaded.and_then(|server| Generation::new(server, next, kept)) {
             Ok(mut generation) => {
-                self.hand_pulse_to(&mut generation, wanted.order);
+                self.hand_history_to(&mut generation, wanted.order);
                 self.begin(&Arc::new(generation), wanted.order);
             }
             Err(message) => self.complain(20, &format!("{message}; the old configuration stays")),
@@ -114,7 +114,7 @@ impl Parent<'_> {
     /// All new children serve: the old ones may go.
     fn switch(&mut self, starting: Starting) {
         let before = std::mem::replace(&mut self.current, starting.child_pool);
-        self.pulse_of_other(before.number(), before.generation.board.clone(), starting.order);
+        self.history_of_other(before.number(), before.generation.board.clone(), starting.order);
         self.let_order_to_the_end(&before.generation);
         drop(before);
         self.auto_size.follow(&self.current);
@@ -148,7 +148,7 @@ impl Parent<'_> {
         self.children
             .order(Order::Drain, now_ms, patience_ms, |record| of_it(record) && record.has_served);
         let board = starting.child_pool.generation.board.clone();
-        self.pulse_of_other(number, board, Order::Drain);
+        self.history_of_other(number, board, Order::Drain);
         self.let_order_to_the_end(&starting.child_pool.generation);
         self.complain(20, &format!("{failed}; the old configuration stays"));
     }

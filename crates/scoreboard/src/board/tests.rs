@@ -51,7 +51,7 @@ fn a_child_can_read_the_header_that_it_cannot_write() {
     let board = Board::create(2, 3, 0).unwrap();
     board.note_used(0);
     board.write_only(1).unwrap();
-    assert!(board.pulse().beats().is_empty());
+    assert!(board.history().seconds().is_empty());
     board.worker(1, 2).unwrap().count(10);
     board.process(1).unwrap().set_state(crate::ProcessState::Serving);
     assert_eq!(board.sums(), Sums::default(), "nothing is known of place 1");

@@ -1,7 +1,7 @@
 //! What the parent alone writes into the header, once a second: totals of earlier generations, how
-//! long the server was at its limit, and a beat for each second of the last minute.
+//! long the server was at its limit, and a second for each second of the last minute.
 //!
-//! All counters of a beat only grow, so that any two of them give a rate.
+//! All counters of a second only grow, so that any two of them give a rate.
 
 use crate::rows::process::ProcessRow;
 use crate::rows::state::{ProcessState, RowState};
@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// Beats that are kept: those of the last minute, the one before it, and a few that are being
 /// overwritten while a slow reader looks.
-const BEATS: usize = 64;
+const SECONDS_KEPT: usize = 64;
 
 /// Beats that a reader gets: a minute has two ends.
-pub const BEATS_SHOWN: usize = 61;
+pub const SECONDS_SHOWN: usize = 61;
 
-/// Values of a beat.
+/// Values of a second.
 const WORDS: usize = 19;
 
 /// What there is no value for.
@@ -66,7 +66,7 @@ impl Sums {
 
 /// One second, as the parent saw it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Beat {
+pub struct Second {
     /// When, on the coarse monotonic clock.
     pub at_ms: u64,
     /// Since the start.
@@ -94,7 +94,7 @@ pub struct Beat {
     pub stalled_us: [Option<u64>; 3],
 }
 
-impl Beat {
+impl Second {
     fn words(&self) -> [u64; WORDS] {
         let Self { totals, machine_ticks: machine, stalled_us, .. } = self;
         let [all, busy, disk, stolen] = *machine;
@@ -170,24 +170,24 @@ pub struct AtLimit {
 
 /// The part of the header.
 #[repr(C)]
-pub struct Pulse {
+pub struct History {
     older: [AtomicU64; 6],
     /// User and system time of children that have ended, in microseconds.
     ended_cpu_us: [AtomicU64; 2],
     at_limit: [AtomicU64; 3],
     /// Beats that were ever written.
     count: AtomicU64,
-    ring: [Entry; BEATS],
+    ring: [Entry; SECONDS_KEPT],
 }
 
 #[repr(C)]
 struct Entry {
-    /// Which beat it is, counted from 1; 0 while it is written.
+    /// Which second it is, counted from 1; 0 while it is written.
     mark: AtomicU64,
     words: [AtomicU64; WORDS],
 }
 
-impl Pulse {
+impl History {
     /// The parent: what earlier generations have done and still do.
     pub fn set_older(&self, older: Older) {
         let Older { totals: Totals { requests, bytes, busy_us }, processes, busy, connections } =
@@ -224,24 +224,24 @@ impl Pulse {
     }
 
     /// The parent: another second has passed.
-    pub fn publish(&self, beat: &Beat) {
+    pub fn publish(&self, second: &Second) {
         let count = self.count.load(Ordering::Relaxed);
         let Some(entry) = self.ring.get(place(count)) else { return };
         entry.mark.store(0, Ordering::Relaxed);
         fence(Ordering::Release);
-        put(&entry.words, beat.words());
+        put(&entry.words, second.words());
         entry.mark.store(count.wrapping_add(1), Ordering::Release);
         self.count.store(count.wrapping_add(1), Ordering::Release);
     }
 
-    /// The last beats, the oldest first. One that is overwritten meanwhile is left out.
-    pub fn beats(&self) -> Vec<Beat> {
+    /// The last seconds, the oldest first. One that is overwritten meanwhile is left out.
+    pub fn seconds(&self) -> Vec<Second> {
         let count = self.count.load(Ordering::Acquire);
-        let first = count.saturating_sub(BEATS_SHOWN as u64);
-        (first..count).filter_map(|number| self.beat(number)).collect()
+        let first = count.saturating_sub(SECONDS_SHOWN as u64);
+        (first..count).filter_map(|number| self.second(number)).collect()
     }
 
-    fn beat(&self, number: u64) -> Option<Beat> {
+    fn second(&self, number: u64) -> Option<Second> {
         let entry = self.ring.get(place(number))?;
         let is_it = |order| entry.mark.load(order) == number.wrapping_add(1);
         if !is_it(Ordering::Acquire) {
@@ -249,12 +249,12 @@ impl Pulse {
         }
         let words = take(&entry.words);
         fence(Ordering::Acquire);
-        is_it(Ordering::Relaxed).then(|| Beat::from_words(words))
+        is_it(Ordering::Relaxed).then(|| Second::from_words(words))
     }
 }
 
 fn place(count: u64) -> usize {
-    usize::try_from(count % BEATS as u64).unwrap_or(0)
+    usize::try_from(count % SECONDS_KEPT as u64).unwrap_or(0)
 }
 
 fn put<const N: usize>(places: &[AtomicU64; N], values: [u64; N]) {
@@ -275,8 +275,8 @@ mod tests {
     #[test]
     fn a_beat_is_read_as_it_was_written() {
         let board = Board::create(1, 1, 0).unwrap();
-        assert!(board.pulse().beats().is_empty());
-        let beat = Beat {
+        assert!(board.history().seconds().is_empty());
+        let second = Second {
             at_ms: 1,
             totals: Totals { requests: 2, bytes: 3, busy_us: 4 },
             busy: 5,
@@ -290,18 +290,18 @@ mod tests {
             available_kib: None,
             stalled_us: [Some(15), None, Some(16)],
         };
-        board.pulse().publish(&beat);
-        assert_eq!(board.pulse().beats(), [beat]);
+        board.history().publish(&second);
+        assert_eq!(board.history().seconds(), [second]);
     }
 
     #[test]
     fn the_last_minute_is_kept_and_no_more() {
         let board = Board::create(1, 1, 0).unwrap();
         for at_ms in 0..1000 {
-            board.pulse().publish(&Beat { at_ms, ..Beat::default() });
-            let beats = board.pulse().beats();
-            let expected = at_ms.saturating_sub(BEATS_SHOWN as u64 - 1)..=at_ms;
-            assert!(beats.iter().map(|beat| beat.at_ms).eq(expected), "{at_ms}");
+            board.history().publish(&Second { at_ms, ..Second::default() });
+            let seconds = board.history().seconds();
+            let expected = at_ms.saturating_sub(SECONDS_SHOWN as u64 - 1)..=at_ms;
+            assert!(seconds.iter().map(|second| second.at_ms).eq(expected), "{at_ms}");
         }
     }
 
@@ -312,15 +312,17 @@ mod tests {
             let writer = scope.spawn(|| {
                 for n in 0..200_000 {
                     let totals = Totals { requests: n, bytes: n, busy_us: n };
-                    let beat = Beat { at_ms: n, totals, cpu_us: n, ..Beat::default() };
-                    board.pulse().publish(&beat);
+                    let second = Second { at_ms: n, totals, cpu_us: n, ..Second::default() };
+                    board.history().publish(&second);
                 }
             });
             while !writer.is_finished() {
-                for beat in board.pulse().beats() {
-                    let Totals { requests, bytes, busy_us } = beat.totals;
+                for second in board.history().seconds() {
+                    let Totals { requests, bytes, busy_us } = second.totals;
                     assert!(
-                        [requests, bytes, busy_us, beat.cpu_us].iter().all(|it| *it == beat.at_ms)
+                        [requests, bytes, busy_us, second.cpu_us]
+                            .iter()
+                            .all(|it| *it == second.at_ms)
                     );
                 }
             }
@@ -349,14 +351,14 @@ mod tests {
     #[test]
     fn what_else_the_parent_writes_is_what_others_read() {
         let board = Board::create(1, 1, 0).unwrap();
-        let pulse = board.pulse();
+        let history = board.history();
         let totals = Totals { requests: 1, bytes: 2, busy_us: 3 };
         let older = Older { totals, processes: 4, busy: 5, connections: 6 };
         let at_limit = AtLimit { total_ms: 7, times: 8, since_ms: 9 };
-        pulse.set_older(older);
-        pulse.set_at_limit(at_limit);
-        pulse.set_ended_cpu_us([10, 11]);
-        assert_eq!((pulse.older(), pulse.at_limit()), (older, at_limit));
-        assert_eq!(pulse.ended_cpu_us(), [10, 11]);
+        history.set_older(older);
+        history.set_at_limit(at_limit);
+        history.set_ended_cpu_us([10, 11]);
+        assert_eq!((history.older(), history.at_limit()), (older, at_limit));
+        assert_eq!(history.ended_cpu_us(), [10, 11]);
     }
 }

@@ -4,24 +4,24 @@
 mod record;
 mod vitals;
 
-use scoreboard::{AtLimit, BEATS_SHOWN, Beat, Board, Totals};
+use scoreboard::{AtLimit, Board, SECONDS_SHOWN, Second, Totals};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use vitals::Vitals;
 
-/// From one beat to the next.
-const BEAT_MS: u64 = 1000;
+/// From one second to the next.
+const SECOND_MS: u64 = 1000;
 
-/// A slot must have been free in so many beats before the log says that the server is no longer at
+/// A slot must have been free in so many seconds before the log says that the server is no longer at
 /// its limit: at the limit one becomes free for a moment again and again.
-const BEATS_OF_RELIEF: u32 = 3;
+const SECONDS_OF_RELIEF: u32 = 3;
 
 /// What is kept from second to second.
-pub(crate) struct Pulse {
+pub(crate) struct HistoryWriter {
     due_ms: u64,
     vitals: Vitals,
     /// The last minute, for the board of the next generation.
-    beats: VecDeque<Beat>,
+    seconds: VecDeque<Second>,
     /// Totals of generations that are gone.
     gone: Totals,
     /// Boards of generations that finish what they have.
@@ -44,9 +44,9 @@ struct Limit {
 }
 
 impl Limit {
-    /// A beat; `elapsed_ms` have passed since the one before. Says for how long the server was at
+    /// A second; `elapsed_ms` have passed since the one before. Says for how long the server was at
     /// its limit if that is over now, and the log was told of it.
-    fn beat(&mut self, is_full: bool, now_ms: u64, elapsed_ms: u64) -> Option<u64> {
+    fn add_second(&mut self, is_full: bool, now_ms: u64, elapsed_ms: u64) -> Option<u64> {
         if is_full {
             if self.since_ms.is_none() {
                 self.since_ms = Some(now_ms.saturating_sub(elapsed_ms));
@@ -57,10 +57,10 @@ impl Limit {
             return None;
         }
         self.relief += 1;
-        let is_over = self.relief >= BEATS_OF_RELIEF;
+        let is_over = self.relief >= SECONDS_OF_RELIEF;
         let since_ms = if is_over { self.since_ms.take() } else { None }?;
         let lasted_ms = now_ms.saturating_sub(since_ms);
-        let relief_ms = u64::from(BEATS_OF_RELIEF) * BEAT_MS;
+        let relief_ms = u64::from(SECONDS_OF_RELIEF) * SECOND_MS;
         std::mem::take(&mut self.is_told).then(|| lasted_ms.saturating_sub(relief_ms))
     }
 
@@ -75,7 +75,7 @@ impl Limit {
     }
 }
 
-impl Pulse {
+impl HistoryWriter {
     pub(crate) fn new() -> Self {
         Self { vitals: Vitals::open(), ..Self::closed() }
     }
@@ -84,7 +84,7 @@ impl Pulse {
         Self {
             due_ms: 0,
             vitals: Vitals::closed(),
-            beats: VecDeque::new(),
+            seconds: VecDeque::new(),
             gone: Totals::default(),
             older: Vec::new(),
             cpu_us: 0,
@@ -100,14 +100,14 @@ impl Pulse {
     /// A child has no use for it.
     pub(crate) fn leave_to_parent(&mut self) {
         self.older.clear();
-        self.beats = VecDeque::new();
+        self.seconds = VecDeque::new();
         self.vitals = Vitals::closed();
     }
 
-    fn keep(&mut self, beat: Beat) {
-        self.beats.push_back(beat);
-        while self.beats.len() > BEATS_SHOWN {
-            self.beats.pop_front();
+    fn keep(&mut self, second: Second) {
+        self.seconds.push_back(second);
+        while self.seconds.len() > SECONDS_SHOWN {
+            self.seconds.pop_front();
         }
     }
 }
@@ -119,21 +119,22 @@ mod tests {
     #[test]
     fn time_at_the_limit_is_counted_and_its_end_is_told_once() {
         let mut limit = Limit { is_told: true, ..Limit::default() };
-        assert_eq!(limit.beat(false, 1000, 1000), None);
+        assert_eq!(limit.add_second(false, 1000, 1000), None);
         assert_eq!(limit.view(), AtLimit::default());
         for second in 2..=6 {
-            assert_eq!(limit.beat(true, second * 1000, 1000), None);
+            assert_eq!(limit.add_second(true, second * 1000, 1000), None);
             assert_eq!(limit.view().since_ms, 1000);
         }
         // A slot that is free for a moment does not end it.
-        limit.beat(false, 7000, 1000);
+        limit.add_second(false, 7000, 1000);
         assert_eq!(limit.view(), AtLimit { total_ms: 5000, times: 1, since_ms: 0 });
-        limit.beat(true, 8000, 1000);
+        limit.add_second(true, 8000, 1000);
         assert_eq!(limit.view(), AtLimit { total_ms: 6000, times: 1, since_ms: 1000 });
-        let ends = [9000, 10_000, 11_000, 12_000].map(|now_ms| limit.beat(false, now_ms, 1000));
+        let ends =
+            [9000, 10_000, 11_000, 12_000].map(|now_ms| limit.add_second(false, now_ms, 1000));
         assert_eq!(ends, [None, None, Some(7000), None]);
-        limit.beat(true, 13_000, 1000);
-        let ends = [14_000, 15_000, 16_000].map(|now_ms| limit.beat(false, now_ms, 1000));
+        limit.add_second(true, 13_000, 1000);
+        let ends = [14_000, 15_000, 16_000].map(|now_ms| limit.add_second(false, now_ms, 1000));
         assert_eq!((ends, limit.times), ([None; 3], 2), "the log knows nothing of this one");
     }
 }

@@ -1,30 +1,30 @@
 //! The parent writes it down once a second, and hands it on from one generation to the next.
 
 use super::vitals::Vitals;
-use super::{BEAT_MS, Pulse};
+use super::{HistoryWriter, SECOND_MS};
 use crate::generation::Generation;
 use crate::parent::Parent;
 use crate::parent::script_managers::add as add_times;
 use runtime::clock;
 use runtime::process::{self, Order};
-use scoreboard::{Beat, Board, Older, Snapshot, Sums};
+use scoreboard::{Board, Older, Second, Snapshot, Sums};
 use server::Occasion;
 use std::sync::Arc;
 
 impl Parent<'_> {
     /// `next` is to follow `self.current`. After a graceful restart it goes on counting where that
     /// one is (scoreboard.c: the scoreboard outlives it); a hard one begins anew.
-    pub(crate) fn hand_pulse_to(&self, next: &mut Generation, order: Order) {
+    pub(crate) fn hand_history_to(&self, next: &mut Generation, order: Order) {
         if order != Order::Drain {
             return;
         }
         if let Some(board) = Arc::get_mut(&mut next.board) {
             board.continue_from(&self.current.generation.board);
         }
-        self.pulse.beats.iter().for_each(|beat| next.board.pulse().publish(beat));
-        next.board.pulse().set_at_limit(self.pulse.limit.view());
-        next.board.pulse().set_ended_cpu_us(self.pulse.others_us);
-        next.board.pulse().set_older(self.before_next());
+        self.history.seconds.iter().for_each(|second| next.board.history().publish(second));
+        next.board.history().set_at_limit(self.history.limit.view());
+        next.board.history().set_ended_cpu_us(self.history.others_us);
+        next.board.history().set_older(self.before_next());
     }
 
     /// What comes before the generation that starts: all others.
@@ -38,8 +38,8 @@ impl Parent<'_> {
 
     /// What comes before the generation that serves.
     fn before_current(&self) -> Older {
-        let mut older = Older { totals: self.pulse.gone, ..Older::default() };
-        for (number, board) in &self.pulse.older {
+        let mut older = Older { totals: self.history.gone, ..Older::default() };
+        for (number, board) in &self.history.older {
             add(&mut older, &board.sums());
             older.processes += self.children.of(*number).count() as u64;
         }
@@ -47,12 +47,12 @@ impl Parent<'_> {
     }
 
     /// `self.current` has been replaced, or a generation given up that may have served.
-    pub(crate) fn pulse_of_other(&mut self, number: u32, board: Arc<Board>, order: Order) {
+    pub(crate) fn history_of_other(&mut self, number: u32, board: Arc<Board>, order: Order) {
         match order {
-            Order::Drain => self.pulse.older.push((number, board)),
+            Order::Drain => self.history.older.push((number, board)),
             _ => {
-                let vitals = std::mem::replace(&mut self.pulse.vitals, Vitals::closed());
-                self.pulse = Pulse { vitals, ..Pulse::closed() };
+                let vitals = std::mem::replace(&mut self.history.vitals, Vitals::closed());
+                self.history = HistoryWriter { vitals, ..HistoryWriter::closed() };
             }
         }
         self.fold();
@@ -60,49 +60,49 @@ impl Parent<'_> {
 
     /// What older generations have done stands on the board of the present one.
     pub(crate) fn fold(&mut self) {
-        let older = std::mem::take(&mut self.pulse.older);
+        let older = std::mem::take(&mut self.history.older);
         for (number, board) in older {
             match self.children.of(number).next().is_some() {
-                true => self.pulse.older.push((number, board)),
-                false => self.pulse.gone = self.pulse.gone.plus(board.sums().totals),
+                true => self.history.older.push((number, board)),
+                false => self.history.gone = self.history.gone.plus(board.sums().totals),
             }
         }
-        self.current.generation.board.pulse().set_older(self.before_current());
+        self.current.generation.board.history().set_older(self.before_current());
         let Some(starting) = &self.starting else { return };
         let goes_on = starting.child_pool.number() != self.current.number();
         if goes_on && starting.order == Order::Drain {
-            starting.child_pool.generation.board.pulse().set_older(self.before_next());
+            starting.child_pool.generation.board.history().set_older(self.before_next());
         }
     }
 
     /// Once a second.
-    pub(crate) fn beat(&mut self) {
+    pub(crate) fn record_second(&mut self) {
         let now_ms = clock::monotonic_ms();
-        if now_ms < self.pulse.due_ms {
+        if now_ms < self.history.due_ms {
             return;
         }
-        self.pulse.due_ms = now_ms + BEAT_MS;
+        self.history.due_ms = now_ms + SECOND_MS;
         self.fold();
         let sums = self.current.generation.board.sums();
         self.see_limit(&sums, now_ms);
-        let beat = self.reading(&sums, now_ms);
-        let header = self.current.generation.board.pulse();
-        header.set_ended_cpu_us(self.pulse.others_us);
-        header.set_at_limit(self.pulse.limit.view());
-        header.publish(&beat);
-        self.pulse.keep(beat);
+        let second = self.reading(&sums, now_ms);
+        let header = self.current.generation.board.history();
+        header.set_ended_cpu_us(self.history.others_us);
+        header.set_at_limit(self.history.limit.view());
+        header.publish(&second);
+        self.history.keep(second);
     }
 
-    fn reading(&mut self, sums: &Sums, now_ms: u64) -> Beat {
-        let older = self.current.generation.board.pulse().older();
-        let machine = self.pulse.vitals.read();
+    fn reading(&mut self, sums: &Sums, now_ms: u64) -> Second {
+        let older = self.current.generation.board.history().older();
+        let machine = self.history.vitals.read();
         // A child that has ended counts here only once it was reaped, and so does a program.
         let others_us = add_times(process::ended_cpu_us(), self.keepers.used_us());
-        for (highest, now) in self.pulse.others_us.iter_mut().zip(others_us) {
+        for (highest, now) in self.history.others_us.iter_mut().zip(others_us) {
             *highest = now.max(*highest);
         }
-        self.pulse.cpu_us = self.cpu_us().max(self.pulse.cpu_us);
-        Beat {
+        self.history.cpu_us = self.cpu_us().max(self.history.cpu_us);
+        Second {
             at_ms: now_ms,
             totals: older.totals.plus(sums.totals),
             busy: sums.busy.saturating_add(older.busy),
@@ -110,8 +110,8 @@ impl Parent<'_> {
             connections: sums.connections.saturating_add(older.connections),
             queued: sums.queued,
             waiting: self.current.generation.listeners.waiting(),
-            cpu_us: self.pulse.cpu_us,
-            limit_ms: self.pulse.limit.total_ms,
+            cpu_us: self.history.cpu_us,
+            limit_ms: self.history.limit.total_ms,
             machine_ticks: machine.ticks,
             available_kib: machine.available_kib,
             stalled_us: machine.stalled_us,
@@ -122,7 +122,7 @@ impl Parent<'_> {
     fn cpu_us(&self) -> u64 {
         let here = self.children.pids().chain([process::id()]);
         let living_ns: u64 = here.filter_map(process::cpu_ns).sum();
-        self.pulse.others_us.into_iter().fold(living_ns / 1000, u64::saturating_add)
+        self.history.others_us.into_iter().fold(living_ns / 1000, u64::saturating_add)
     }
 
     fn see_limit(&mut self, sums: &Sums, now_ms: u64) {
@@ -133,11 +133,11 @@ impl Parent<'_> {
             false => sums.idle == 0 && sums.serving >= plan.processes_max as u64,
         };
         // That a thread has a free slot is no relief while requests wait for those of another one.
-        let goes_on = sums.queued > 0 && self.pulse.limit.lasts();
+        let goes_on = sums.queued > 0 && self.history.limit.lasts();
         let is_full = (has_all && sums.busy > 0) || goes_on;
-        let last_ms = self.pulse.beats.back().map_or(now_ms, |beat| beat.at_ms);
+        let last_ms = self.history.seconds.back().map_or(now_ms, |second| second.at_ms);
         let elapsed_ms = now_ms.saturating_sub(last_ms);
-        let lasted_ms = self.pulse.limit.beat(is_full, now_ms, elapsed_ms);
+        let lasted_ms = self.history.limit.add_second(is_full, now_ms, elapsed_ms);
         if is_full && self.current.may_tell_full(now_ms) {
             self.tell_who_holds(true);
         }
@@ -152,7 +152,7 @@ impl Parent<'_> {
         let waiting = self.current.generation.listeners.waiting();
         let who = server::holders(&snapshot, waiting, clock::monotonic_ms());
         self.tell(if is_full { Occasion::Full(&who) } else { Occasion::NearlyFull(&who) });
-        self.pulse.limit.is_told = true;
+        self.history.limit.is_told = true;
     }
 }
 

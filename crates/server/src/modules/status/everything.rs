@@ -34,7 +34,7 @@ impl Everything {
         workers_max: u64,
         cores: usize,
     ) -> Self {
-        let minute = Minute::of(&figures.beats);
+        let minute = Minute::of(&figures.seconds);
         let mut sum = AccountView::default();
         accounts.iter().for_each(|account| sum.add(account));
         let evidence = evidence(minute, &sum.times, workers_max, cores);
@@ -62,7 +62,7 @@ impl Everything {
 
     /// Connections that nobody had accepted a second ago.
     pub(super) fn waiting(&self) -> u64 {
-        self.figures.beats.last().map_or(0, |beat| beat.waiting)
+        self.figures.seconds.last().map_or(0, |second| second.waiting)
     }
 
     /// For how long all slots have been taken by now, in seconds; `None` if they are not.

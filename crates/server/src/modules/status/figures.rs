@@ -4,7 +4,7 @@ use super::cpu::Cpu;
 use crate::mpm_settings::MpmKind;
 use runtime::clock;
 use scoreboard::{
-    AtLimit, Beat, Older, ProcessState, ProcessView, RowState, Snapshot, Totals, WorkerView,
+    AtLimit, Older, ProcessState, ProcessView, RowState, Second, Snapshot, Totals, WorkerView,
 };
 
 /// Everything that both forms of the page show.
@@ -22,7 +22,7 @@ pub(super) struct Figures {
     pub(super) totals: Totals,
     pub(super) older: Older,
     pub(super) at_limit: AtLimit,
-    pub(super) beats: Vec<Beat>,
+    pub(super) seconds: Vec<Second>,
     pub(super) cpu: Cpu,
 }
 
@@ -117,7 +117,7 @@ impl Figures {
             totals: never_less(snapshot.totals()),
             older: snapshot.older,
             at_limit: snapshot.at_limit,
-            beats: snapshot.beats.clone(),
+            seconds: snapshot.seconds.clone(),
             cpu: children.iter().fold(ended, |sum, child| sum + child.cpu),
             children,
         }

@@ -7,7 +7,7 @@ use super::metrics::{STATES, state_name};
 use super::minute::Minute;
 use super::{Names, load_averages};
 use crate::identity::{IDENTITY, built};
-use scoreboard::{AccountView, Beat, Cause, ProcessView, Totals, WALL_BOUNDS_US, WorkerView};
+use scoreboard::{AccountView, Cause, ProcessView, Second, Totals, WALL_BOUNDS_US, WorkerView};
 
 /// The text.
 pub(super) fn text(all: &Everything, names: &Names<'_>) -> String {
@@ -27,7 +27,7 @@ pub(super) fn text(all: &Everything, names: &Names<'_>) -> String {
             Some(minute) => fields.object("last_minute", |fields| last_minute(fields, minute)),
             None => fields.maybe("last_minute", None),
         }
-        fields.list("seconds", &figures.beats, second);
+        fields.list("seconds", &figures.seconds, second);
         fields.object("verdict", |fields| {
             fields.text("kind", all.verdict.name());
             fields.text("text", &all.verdict.text);
@@ -141,19 +141,19 @@ fn last_minute(fields: &mut Fields<'_>, minute: &Minute) {
     fields.float("at_limit_s", minute.at_limit_s);
 }
 
-fn second(out: &mut String, beat: &Beat) {
+fn second(out: &mut String, second: &Second) {
     object(out, |fields| {
-        fields.number("at_ms", beat.at_ms);
-        fields.number("requests", beat.totals.requests);
-        fields.number("bytes", beat.totals.bytes);
-        fields.number("busy_workers", beat.busy);
-        fields.number("idle_workers", beat.idle);
-        fields.number("connections", beat.connections);
-        fields.number("queued_requests", beat.queued);
-        fields.number("waiting_connections", beat.waiting);
-        fields.number("server_cpu_us", beat.cpu_us);
+        fields.number("at_ms", second.at_ms);
+        fields.number("requests", second.totals.requests);
+        fields.number("bytes", second.totals.bytes);
+        fields.number("busy_workers", second.busy);
+        fields.number("idle_workers", second.idle);
+        fields.number("connections", second.connections);
+        fields.number("queued_requests", second.queued);
+        fields.number("waiting_connections", second.waiting);
+        fields.number("server_cpu_us", second.cpu_us);
         let names = ["all", "busy", "iowait", "steal"];
-        for (name, ticks) in names.iter().zip(beat.machine_ticks) {
+        for (name, ticks) in names.iter().zip(second.machine_ticks) {
             fields.number(&format!("machine_cpu_{name}_ms"), ticks.saturating_mul(10));
         }
     });

@@ -196,7 +196,7 @@ fn limits(out: &mut Text, all: &Everything) {
 }
 
 fn machine(out: &mut Text, all: &Everything, minute: &Minute) {
-    let Some(last) = all.figures.beats.last() else { return };
+    let Some(last) = all.figures.seconds.last() else { return };
     let cpu_s = ratio(last.cpu_us, 1_000_000);
     out.counter("trivet_cpu_seconds", "CPU time of the server with all children", cpu_s);
     if minute.machine.is_some() {

@@ -1,9 +1,9 @@
 //! The last minute: rates between the first and the last second that the parent has noted.
 
 use super::number::ratio;
-use scoreboard::Beat;
+use scoreboard::Second;
 
-/// What happened from one beat to another. Shares are of the time between them, 0 to 1.
+/// What happened from one second to another. Shares are of the time between them, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Minute {
     pub(super) seconds: f64,
@@ -27,44 +27,44 @@ pub(super) struct Minute {
 }
 
 impl Minute {
-    /// `None` before there are two beats.
-    pub(super) fn of(beats: &[Beat]) -> Option<Self> {
-        let (first, last) = (beats.first()?, beats.last()?);
+    /// `None` before there are two seconds.
+    pub(super) fn of(seconds: &[Second]) -> Option<Self> {
+        let (first, last) = (seconds.first()?, seconds.last()?);
         let span_ms = last.at_ms.saturating_sub(first.at_ms);
         if span_ms == 0 {
             return None;
         }
         let seconds = ratio(span_ms, 1000);
         // Counters of children may be nonsense, and go back.
-        let more = |value: fn(&Beat) -> u64| value(last).saturating_sub(value(first));
+        let more = |value: fn(&Second) -> u64| value(last).saturating_sub(value(first));
         let share = |part_us: u64| (ratio(part_us, span_ms) / 1000.0).min(1.0);
-        let rest = &beats[1..];
-        let busy = rest.iter().fold(0_u64, |sum, beat| sum.saturating_add(beat.busy));
-        let max = |value: fn(&Beat) -> u64| beats.iter().map(value).max().unwrap_or(0);
-        let requests = more(|beat| beat.totals.requests);
+        let rest = &seconds[1..];
+        let busy = rest.iter().fold(0_u64, |sum, second| sum.saturating_add(second.busy));
+        let max = |value: fn(&Second) -> u64| seconds.iter().map(value).max().unwrap_or(0);
+        let requests = more(|second| second.totals.requests);
         Some(Self {
             seconds,
             requests,
             requests_per_s: ratio(requests, span_ms) * 1000.0,
-            bytes_per_s: ratio(more(|beat| beat.totals.bytes), span_ms) * 1000.0,
+            bytes_per_s: ratio(more(|second| second.totals.bytes), span_ms) * 1000.0,
             busy_mean: ratio(busy, rest.len() as u64),
-            busy_max: max(|beat| beat.busy),
-            connections_max: max(|beat| beat.connections),
-            queued_max: max(|beat| beat.queued),
-            waiting_max: max(|beat| beat.waiting),
-            server_cores: ratio(more(|beat| beat.cpu_us), span_ms) / 1000.0,
+            busy_max: max(|second| second.busy),
+            connections_max: max(|second| second.connections),
+            queued_max: max(|second| second.queued),
+            waiting_max: max(|second| second.waiting),
+            server_cores: ratio(more(|second| second.cpu_us), span_ms) / 1000.0,
             machine: machine(first, last),
             available_kib: last.available_kib,
             stalled: [0, 1, 2].map(|of: usize| {
                 let (from, to) = (first.stalled_us[of]?, last.stalled_us[of]?);
                 Some(share(to.saturating_sub(from)))
             }),
-            at_limit_s: ratio(more(|beat| beat.limit_ms), 1000),
+            at_limit_s: ratio(more(|second| second.limit_ms), 1000),
         })
     }
 }
 
-fn machine(first: &Beat, last: &Beat) -> Option<[f64; 3]> {
+fn machine(first: &Second, last: &Second) -> Option<[f64; 3]> {
     let [all, busy, disk, stolen] =
         [0, 1, 2, 3].map(|of| last.machine_ticks[of].saturating_sub(first.machine_ticks[of]));
     (all > 0).then(|| [busy, disk, stolen].map(|ticks| ratio(ticks, all).min(1.0)))
@@ -75,8 +75,8 @@ mod tests {
     use super::*;
     use scoreboard::Totals;
 
-    fn beat(at_ms: u64, requests: u64, busy: u64) -> Beat {
-        Beat {
+    fn second(at_ms: u64, requests: u64, busy: u64) -> Second {
+        Second {
             at_ms,
             totals: Totals { requests, bytes: requests * 100, busy_us: 0 },
             busy,
@@ -85,14 +85,14 @@ mod tests {
             stalled_us: [Some(at_ms * 100), None, Some(at_ms * 5000)],
             available_kib: Some(at_ms),
             limit_ms: at_ms / 4,
-            ..Beat::default()
+            ..Second::default()
         }
     }
 
     #[test]
     fn rates_are_those_between_the_first_beat_and_the_last() {
-        let beats = [beat(10_000, 50, 9), beat(12_000, 60, 2), beat(20_000, 150, 4)];
-        let minute = Minute::of(&beats).unwrap();
+        let seconds = [second(10_000, 50, 9), second(12_000, 60, 2), second(20_000, 150, 4)];
+        let minute = Minute::of(&seconds).unwrap();
         assert_eq!((minute.seconds, minute.requests, minute.requests_per_s), (10.0, 100, 10.0));
         assert_eq!((minute.bytes_per_s, minute.busy_mean, minute.busy_max), (1000.0, 3.0, 9));
         assert_eq!((minute.server_cores, minute.at_limit_s), (0.5, 2.5));
@@ -104,13 +104,14 @@ mod tests {
     #[test]
     fn without_two_beats_there_is_no_rate() {
         assert_eq!(Minute::of(&[]), None);
-        assert_eq!(Minute::of(&[beat(5, 1, 1)]), None);
-        assert_eq!(Minute::of(&[beat(5, 1, 1), beat(5, 2, 1)]), None);
+        assert_eq!(Minute::of(&[second(5, 1, 1)]), None);
+        assert_eq!(Minute::of(&[second(5, 1, 1), second(5, 2, 1)]), None);
     }
 
     #[test]
     fn counters_that_go_back_give_no_negative_rates() {
-        let minute = Minute::of(&[beat(20_000, 50, 0), Beat { at_ms: 21_000, ..Beat::default() }]);
+        let minute =
+            Minute::of(&[second(20_000, 50, 0), Second { at_ms: 21_000, ..Second::default() }]);
         let minute = minute.unwrap();
         assert_eq!((minute.requests, minute.server_cores, minute.machine), (0, 0.0, None));
     }
