@@ -8,7 +8,7 @@
 //! | `death` | a child is waited for; what its end means |
 //! | `stop` | children are told to end, or killed when they take too long |
 //! | `restart` | one generation follows another |
-//! | `pool of children` | how many children a generation is to have, and who may go |
+//! | `child_pool` | how many children a generation is to have, and who may go |
 //! | `auto_size` | `MaxRequestWorkers auto`: as many workers as memory is enough for |
 //! | `history` | what the scoreboard and the log are told once a second |
 //! | `script_managers` | the processes that start programs are forked, questioned and ended |
@@ -101,7 +101,7 @@ struct Wanted {
 }
 
 impl Parent<'_> {
-    /// The pool of children that starts, if any, and the one that serves.
+    /// The pool that starts, if any, and the one that serves.
     fn live(&self) -> impl Iterator<Item = &ChildPool> {
         let starting = self.starting.as_ref().map(|starting| &starting.child_pool);
         let is_same = |child_pool: &&ChildPool| child_pool.number() != self.current.number();
@@ -112,7 +112,7 @@ impl Parent<'_> {
         self.live().map(ChildPool::number).collect()
     }
 
-    /// The live pool of children of this number.
+    /// The live pool of this number.
     fn child_pool(&self, number: u32) -> Option<&ChildPool> {
         self.live().find(|child_pool| child_pool.number() == number)
     }

@@ -1,5 +1,5 @@
 //! What the parent alone writes into the header, once a second: totals of earlier generations, how
-//! long the server was at its limit, and a second for each second of the last minute.
+//! long the server was at its limit, and the last minute, second by second.
 //!
 //! All counters of a second only grow, so that any two of them give a rate.
 
@@ -16,7 +16,7 @@ const SECONDS_KEPT: usize = 64;
 /// Beats that a reader gets: a minute has two ends.
 pub const SECONDS_SHOWN: usize = 61;
 
-/// Values of a second.
+/// Words of a second.
 const WORDS: usize = 19;
 
 /// What there is no value for.

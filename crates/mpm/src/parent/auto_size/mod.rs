@@ -191,7 +191,7 @@ impl AutoSize {
         slope.map(|(bytes, samples)| (of_thread(bytes), Basis::Slope, samples))
     }
 
-    /// Remember what the children was like.
+    /// Remember what the children were like.
     fn learn(&mut self, plan: &Plan, usage: &ChildrenUsage) {
         let idle_bytes = self.idle_bytes.unwrap_or(0);
         match (plan.kind, plan.spare) {

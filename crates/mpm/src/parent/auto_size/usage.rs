@@ -1,4 +1,4 @@
-//! What the auto size looks at: the memory that children have, and what they do.
+//! What is looked at: the memory that children have, and what they do.
 
 use super::ChildrenUsage;
 use crate::parent::Parent;

@@ -1,6 +1,6 @@
 //! How many children there should be from one second to the next: httpd's idle maintenance
 //! (perform_idle_server_maintenance of prefork.c, worker.c and event.c) as a pure function of
-//! what is free. Whom to start or to end, and how, is decided in `pool of children`.
+//! what is free. Whom to start or to end, and how, is decided in `maintain`.
 
 use crate::generation::layout::Spare;
 
@@ -109,8 +109,8 @@ mod tests {
     fn while_busy(mut rate: SpawnRate, mut active: usize, limit: usize) -> Vec<Adjustment> {
         let mut adjustments = Vec::new();
         for _ in 0..16 {
-            let adjustments = rate.decide(SPARE, ChildCounts { limit, ..counts(active, 0) });
-            adjustments.push(adjustments);
+            let adjustment = rate.decide(SPARE, ChildCounts { limit, ..counts(active, 0) });
+            adjustments.push(adjustment);
             if let Grow(count) = adjustments {
                 active += count;
             }

@@ -56,7 +56,7 @@ impl FullTold {
 }
 
 impl ChildPool {
-    /// A pool of children that begins with `children`.
+    /// A pool that begins with `children`.
     pub(crate) fn new(generation: Arc<Generation>, children: usize, rate: SpawnRate) -> Self {
         let count = generation.plan.buckets;
         let target = |index| part(children, count, index).max(1);
@@ -99,7 +99,7 @@ impl ChildPool {
         part(self.limit, self.buckets.len(), index).max(1)
     }
 
-    /// Follow a adjustment about a bucket.
+    /// Adjust the size of a bucket.
     fn aim(&mut self, index: usize, change: isize) {
         let most = self.most(index);
         if let Some(bucket) = self.buckets.get_mut(index) {

@@ -34,7 +34,7 @@ impl Minute {
         if span_ms == 0 {
             return None;
         }
-        let seconds = ratio(span_ms, 1000);
+        let elapsed_s = ratio(span_ms, 1000);
         // Counters of children may be nonsense, and go back.
         let more = |value: fn(&Second) -> u64| value(last).saturating_sub(value(first));
         let share = |part_us: u64| (ratio(part_us, span_ms) / 1000.0).min(1.0);
@@ -43,7 +43,7 @@ impl Minute {
         let max = |value: fn(&Second) -> u64| seconds.iter().map(value).max().unwrap_or(0);
         let requests = more(|second| second.totals.requests);
         Some(Self {
-            seconds,
+            seconds: elapsed_s,
             requests,
             requests_per_s: ratio(requests, span_ms) * 1000.0,
             bytes_per_s: ratio(more(|second| second.totals.bytes), span_ms) * 1000.0,
