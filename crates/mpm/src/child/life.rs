@@ -14,7 +14,7 @@ impl Child {
     pub(crate) fn main(generation: &Arc<Generation>, birth: Birth) -> i32 {
         // The runtime library's own handler would swallow the first of these signals.
         runtime::signals::restore_fatal();
-        let Birth { slot, parent, is_quiet, bell, logs } = birth;
+        let Birth { slot, parent, is_quiet, wakeup, logs } = birth;
         let settings = generation.server.mpm();
         let wear = Wear::new(
             settings.max_connections_per_child,
@@ -23,7 +23,7 @@ impl Child {
         );
         let generation = generation.clone();
         let child =
-            Arc::new(Self { generation, slot, is_quiet, wear, halt: Halt::new(), bell, logs });
+            Arc::new(Self { generation, slot, is_quiet, wear, halt: Halt::new(), wakeup, logs });
         child.server().leave_log_programs();
         if let Err(message) = child.drop_privileges() {
             child.complain(2162, &message);

@@ -14,7 +14,7 @@ use crate::Generation;
 use freezer::Halt;
 use limits::Wear;
 use runtime::signals::Signal;
-use runtime::{Bell, Channel, process};
+use runtime::{Channel, EventFd, process};
 use scoreboard::ProcessState;
 use server::Occasion;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub struct Child {
     /// Where threads rest when it ends at once.
     pub(crate) halt: Halt,
     /// Makes the parent look at the scoreboard.
-    bell: Arc<Bell>,
+    wakeup: Arc<EventFd>,
     /// Where logs come from that were opened again.
     logs: Channel,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Birth {
     pub(crate) parent: i32,
     /// It says nothing about a failure of its own, because others have just done so.
     pub(crate) is_quiet: bool,
-    pub(crate) bell: Arc<Bell>,
+    pub(crate) wakeup: Arc<EventFd>,
     pub(crate) logs: Channel,
 }
 
@@ -98,7 +98,7 @@ impl Child {
 
     fn show(&self, state: ProcessState) {
         self.generation.board.process(self.slot).inspect(|row| row.set_state(state));
-        self.bell.ring();
+        self.wakeup.notify();
     }
 
     /// One thread cannot go on: better no child than half a one. The parent starts another.

@@ -10,7 +10,7 @@ use crate::child::EndOnPanic;
 use crate::child::trim_memory::{self, Spare};
 use crate::child::worker_thread::{Lane, Pause};
 use runtime::signals::{Signal, Signals};
-use runtime::{Bell, Flag, wake};
+use runtime::{EventFd, Flag, event_fd};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -28,10 +28,10 @@ const STACK_BYTES: usize = 2 << 20;
 
 /// What the threads of a process tell each other.
 struct Stages {
-    /// Rung once, never silenced: all sleepers look whether they are to go on.
-    wake: Bell,
-    /// Rung by threads whose state has changed, for the first one.
-    news: Bell,
+    /// Written to once, never read: all sleepers look whether they are to go on.
+    wake: EventFd,
+    /// Written to by threads whose state has changed, for the first one.
+    news: EventFd,
     /// Accept no more.
     drain: Flag,
     /// Where threads that are ready wait for the others: no connection is accepted by a process
@@ -68,8 +68,8 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
     let signals = Signals::take()?;
     let threads = child.generation().plan.threads;
     let stages = &Stages {
-        wake: Bell::new()?,
-        news: Bell::new()?,
+        wake: EventFd::new()?,
+        news: EventFd::new()?,
         drain: Flag::new(),
         start: Barrier::new(threads),
         ready: AtomicBool::new(false),
@@ -97,15 +97,15 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
 fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
     let (mut is_serving, mut spare) = (false, Spare::default());
     while stages.running.load(Ordering::Acquire) > 0 {
-        wake::readable(&[signals.as_fd(), stages.news.as_fd()], LOOK);
-        stages.news.silence();
+        event_fd::readable(&[signals.as_fd(), stages.news.as_fd()], LOOK);
+        stages.news.clear();
         while let Some(signal) = signals.pending() {
             if signal == Signal::Term {
-                stages.wake.ring();
+                stages.wake.notify();
             }
             if child.obey(signal) {
                 stages.drain.raise();
-                stages.wake.ring();
+                stages.wake.notify();
             }
         }
         if !is_serving && stages.ready.load(Ordering::Acquire) {
@@ -131,7 +131,7 @@ fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
     lane.spawn(async move { resting.halt.rest_when_raised().await });
     if stages.start.wait().is_leader() {
         stages.ready.store(true, Ordering::Release);
-        stages.news.ring();
+        stages.news.notify();
     }
     let board = &child.generation().board;
     let mut has_listened = false;
@@ -155,5 +155,5 @@ fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
     }
     drop(lane);
     stages.running.fetch_sub(1, Ordering::AcqRel);
-    stages.news.ring();
+    stages.news.notify();
 }

@@ -19,7 +19,7 @@ impl Parent<'_> {
         let (orders, desk) = Self::way_to_order(generation)?.unzip();
         generation.board.note_used(slot);
         let parent = process::id();
-        let birth = Birth { slot, parent, is_quiet, bell: self.bell.clone(), logs };
+        let birth = Birth { slot, parent, is_quiet, wakeup: self.wakeup.clone(), logs };
         match process::fork()? {
             process::Fork::Child => {
                 self.leave_to_parent(generation);

@@ -14,7 +14,7 @@ use crate::generation::listen::Listeners;
 use crate::generation::{Failure, Generation, Load, Loader};
 use runtime::process::Order;
 use runtime::signals::{Signal, Signals};
-use runtime::{Bell, Manager, clock};
+use runtime::{EventFd, Manager, clock};
 use server::{Occasion, Server};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -51,7 +51,8 @@ pub fn run(
     started: impl FnOnce(&Started),
 ) -> Result<i32, Failure> {
     let signals = Signals::take().map_err(|error| format!("cannot watch signals: {error}"))?;
-    let bell = Bell::new().map_err(|error| format!("cannot make an event descriptor: {error}"))?;
+    let wakeup =
+        EventFd::new().map_err(|error| format!("cannot make an event descriptor: {error}"))?;
     let Manager { notifier, sockets, unfit } = manager;
     if unfit > 0 {
         first.advise(&format!(
@@ -65,7 +66,7 @@ pub fn run(
         loader,
         attached_to_terminal,
         signals,
-        bell: Arc::new(bell),
+        wakeup: Arc::new(wakeup),
         current: ChildPool::new(first, children, SpawnRate::new()),
         starting: None,
         wanted: None,

@@ -41,7 +41,7 @@ use children::Children;
 use crash::{CrashLog, Telling};
 use history::HistoryWriter;
 use pid_file::PidFile;
-use runtime::Bell;
+use runtime::EventFd;
 use runtime::process::Order;
 use runtime::signals::Signals;
 use script_managers::Keepers;
@@ -55,8 +55,8 @@ struct Parent<'a> {
     /// Where HUP means that the terminal is gone, and WINCH that its window changed its size.
     attached_to_terminal: bool,
     signals: Signals,
-    /// Rung by children whose state has changed.
-    bell: Arc<Bell>,
+    /// Written to by children whose state has changed.
+    wakeup: Arc<EventFd>,
     /// What serves.
     current: ChildPool,
     /// What is to serve next; at the start of the server the same as `current`.

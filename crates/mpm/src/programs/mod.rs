@@ -21,7 +21,7 @@ use runtime::programs::{
     Asked, Denial, Desks, Identity, Launch, Line, Malformed, Order, Report, Said, Step, Whom,
 };
 use runtime::signals::{Signal, Signals};
-use runtime::{clock, process, wake};
+use runtime::{clock, event_fd, process};
 use server::Server;
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -118,7 +118,7 @@ impl Manager<'_> {
         let kept_at = watched.len();
         let (concerns, kept): (Vec<_>, Vec<_>) = self.kept.watched().unzip();
         watched.extend(kept);
-        let readable = wake::readable(&watched, limit);
+        let readable = event_fd::readable(&watched, limit);
         let kept = readable.iter().filter_map(|at| concerns.get(at.checked_sub(kept_at)?));
         let kept: Vec<Concern> = kept.copied().collect();
         let mut concerned: Vec<usize> =

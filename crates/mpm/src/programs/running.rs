@@ -49,7 +49,7 @@ impl Running {
     /// Something has happened to one of these.
     pub(super) fn look(&mut self) {
         if let Some(launch) = &self.launch
-            && !runtime::wake::readable(&[launch.as_fd()], std::time::Duration::ZERO).is_empty()
+            && !runtime::event_fd::readable(&[launch.as_fd()], std::time::Duration::ZERO).is_empty()
         {
             self.settle();
         }

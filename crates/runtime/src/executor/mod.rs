@@ -3,8 +3,8 @@
 pub mod alarm;
 pub mod blocking;
 pub mod clock;
+pub mod event_fd;
 pub mod flag;
 pub mod run_queue;
 pub mod thread;
 pub mod timer;
-pub mod wake;

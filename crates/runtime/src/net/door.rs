@@ -113,7 +113,7 @@ pub fn is_transient(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::executor::wake::Bell;
+    use crate::executor::event_fd::EventFd;
     use std::net::TcpStream;
     use std::os::fd::AsFd;
 
@@ -130,8 +130,8 @@ mod tests {
     fn connections_of_all_sockets_come_one_at_a_time() {
         let listeners = [listener(), listener()];
         let addresses = listeners.each_ref().map(|one| one.local_addr().unwrap());
-        let bell = Bell::new().unwrap();
-        let door = Door::new(listeners.into(), bell.as_fd()).unwrap();
+        let wakeup = EventFd::new().unwrap();
+        let door = Door::new(listeners.into(), wakeup.as_fd()).unwrap();
         assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
         let clients = addresses.map(|address| TcpStream::connect(address).unwrap());
         let mut seen = Vec::new();
@@ -159,8 +159,8 @@ mod tests {
     fn a_connection_that_another_was_woken_for_is_found_by_looking() {
         let one = listener();
         let address = one.local_addr().unwrap();
-        let bell = Bell::new().unwrap();
-        let doors = [(); 2].map(|()| Door::new(vec![one.try_clone().unwrap()], bell.as_fd()));
+        let wakeup = EventFd::new().unwrap();
+        let doors = [(); 2].map(|()| Door::new(vec![one.try_clone().unwrap()], wakeup.as_fd()));
         let [first, left] = doors.map(Result::unwrap);
         let (sender, task) = std::sync::mpsc::channel();
         let sleeper = std::thread::spawn(move || sleep_and_leave(&first, &sender));
@@ -177,9 +177,9 @@ mod tests {
 
     #[test]
     fn a_closed_door_refuses_whoever_comes() {
-        let (one, bell) = (listener(), Bell::new().unwrap());
+        let (one, wakeup) = (listener(), EventFd::new().unwrap());
         let address = one.local_addr().unwrap();
-        let door = Door::new(vec![one], bell.as_fd()).unwrap();
+        let door = Door::new(vec![one], wakeup.as_fd()).unwrap();
         door.close();
         assert!(TcpStream::connect(address).is_err());
         assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
@@ -187,12 +187,12 @@ mod tests {
 
     #[test]
     fn the_bell_wakes_until_it_is_silenced() {
-        let bell = Bell::new().unwrap();
-        let door = Door::new(vec![listener()], bell.as_fd()).unwrap();
-        bell.ring();
+        let wakeup = EventFd::new().unwrap();
+        let door = Door::new(vec![listener()], wakeup.as_fd()).unwrap();
+        wakeup.notify();
         assert!(matches!(door.wait(LATE), Ok(Came::Wake)));
         assert!(matches!(door.wait(LATE), Ok(Came::Wake)));
-        bell.silence();
+        wakeup.clear();
         assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
     }
 }

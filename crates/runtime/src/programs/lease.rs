@@ -115,7 +115,7 @@ mod tests {
 
     /// Hands over one end of a pair of sockets; the result is the counter and the other end.
     fn grant(desk: &Desk) -> (Counter, std::os::unix::net::UnixStream) {
-        crate::executor::wake::readable(&[desk.as_fd()], std::time::Duration::from_secs(10));
+        crate::executor::event_fd::readable(&[desk.as_fd()], std::time::Duration::from_secs(10));
         let (received, counter) = counter(desk);
         assert_eq!(received, Ok(wanted()));
         let (ours, mut theirs) = std::os::unix::net::UnixStream::pair().unwrap();

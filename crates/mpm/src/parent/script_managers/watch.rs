@@ -6,22 +6,22 @@ use crate::parent::{Parent, Stop};
 use crate::programs;
 use runtime::process::{self, Ending, Fork, Order};
 use runtime::programs::{Desk, Line, Orders};
-use runtime::{clock, wake};
+use runtime::{clock, event_fd};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 impl Parent<'_> {
-    /// Sleep until a signal is there, the bell rings, somebody wants a script, or the time is over.
+    /// Sleep until a signal is there, a child has written to the eventfd, somebody wants a script, or the time is over.
     pub(crate) fn sleep(&self, limit: Duration) {
         let unread = self.unread();
         let desks: Vec<_> =
             unread.iter().filter_map(|it| Some(it.scripts.as_ref()?.desks())).collect();
-        let mut watched = vec![self.signals.as_fd(), self.bell.as_fd()];
+        let mut watched = vec![self.signals.as_fd(), self.wakeup.as_fd()];
         watched.extend(desks.iter().map(|desks| desks.as_fd()));
-        wake::readable(&watched, limit);
-        self.bell.silence();
+        event_fd::readable(&watched, limit);
+        self.wakeup.clear();
     }
 
     /// The generations whose orders nobody reads.

@@ -1,17 +1,17 @@
-//! A bell that one process or thread rings for another.
+//! An eventfd, by which one process or thread wakes another.
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// An event descriptor. After a fork both sides have it: children ring, the parent hears.
-pub struct Bell {
+/// An event descriptor. After a fork both sides have it: children write, the parent reads.
+pub struct EventFd {
     descriptor: OwnedFd,
 }
 
-impl Bell {
-    /// A silent bell.
+impl EventFd {
+    /// One that nobody has written to.
     ///
     /// # Errors
     /// When descriptors are used up.
@@ -21,19 +21,19 @@ impl Bell {
     }
 
     /// Wake whoever watches it.
-    pub fn ring(&self) {
-        // It fails only where it was rung 2^64 times without being heard, and then it rings.
+    pub fn notify(&self) {
+        // It fails only where the counter is full, and then it is readable anyway.
         let _ = rustix::io::write(&self.descriptor, &1_u64.to_ne_bytes());
     }
 
-    /// Have heard it.
-    pub fn silence(&self) {
-        // An error says that nobody has rung.
+    /// Read it, so that it can be awaited again.
+    pub fn clear(&self) {
+        // An error says that nobody has written.
         let _ = rustix::io::read(&self.descriptor, &mut [0; 8]);
     }
 }
 
-impl AsFd for Bell {
+impl AsFd for EventFd {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
