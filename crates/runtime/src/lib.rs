@@ -24,7 +24,7 @@ pub use executor::flag::{self, Flag};
 pub use executor::thread::{self, Thread};
 pub use executor::timer::{self, Timer};
 pub use executor::{clock, run_queue};
-pub use net::door::{self, Came, Door};
+pub use net::accept_waiter::{self, AcceptWaiter, Awaited};
 pub use net::{Listener, Stream, backlog, hostname};
 pub use process::channel::{self, Channel};
 pub use process::manager::{self, Manager};

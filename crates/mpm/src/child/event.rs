@@ -10,7 +10,7 @@ use crate::child::accept_throttle::Crowd;
 use crate::child::trim_memory;
 use runtime::blocking::Blocking;
 use runtime::signals::{Signals, WatchedSignals};
-use runtime::{Flag, Listener, Stream, Thread, door, thread};
+use runtime::{Flag, Listener, Stream, Thread, accept_waiter, thread};
 use server::{Carries, Context};
 use std::io;
 use std::net::SocketAddr;
@@ -176,7 +176,7 @@ async fn accept_loop(child: Arc<Child>, listener: Listener, context: Rc<Context>
                     child.ask_to_be_replaced();
                 }
             }
-            Err(error) if door::is_transient(&error) => {}
+            Err(error) if accept_waiter::is_transient(&error) => {}
             Err(error) => {
                 context.accept_failed(&error);
                 runtime::timer::sleep(ACCEPT_REST).await;

@@ -2,7 +2,7 @@
 
 use crate::Child;
 use runtime::blocking::Blocking;
-use runtime::{Came, Door, Flag, Stream, Thread, thread};
+use runtime::{AcceptWaiter, Awaited, Flag, Stream, Thread, thread};
 use server::{Carries, Context};
 use std::cell::Cell;
 use std::io;
@@ -19,11 +19,11 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long accepting rests when descriptors or memory are used up.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
-/// An executor, its context, and the door where connections come in.
+/// An executor, its context, and where it waits for connections.
 pub(crate) struct Lane {
     executor: Thread,
     context: Rc<Context>,
-    door: Rc<Door>,
+    accept_waiter: Rc<AcceptWaiter>,
     /// Since it last rested.
     has_served: Cell<bool>,
 }
@@ -55,13 +55,15 @@ impl Lane {
         let (server, board) = (child.server().clone(), generation.board.clone());
         let rows = row..row + 1;
         let context = Context::new(server, board, child.slot(), rows, Carries::One)?;
-        let door = Rc::new(Door::new(generation.listeners.of_child(child.slot())?, wake)?);
-        let lane = Self { executor, context, door, has_served: Cell::new(true) };
-        let (context, door, drain) = (lane.context.clone(), lane.door.clone(), drain.clone());
+        let accept_waiter =
+            Rc::new(AcceptWaiter::new(generation.listeners.of_child(child.slot())?, wake)?);
+        let lane = Self { executor, context, accept_waiter, has_served: Cell::new(true) };
+        let (context, accept_waiter, drain) =
+            (lane.context.clone(), lane.accept_waiter.clone(), drain.clone());
         // The connection that is served may take long: others must not queue behind it in vain.
         lane.spawn(async move {
             drain.raised().await;
-            door.close();
+            accept_waiter.close();
             context.start_draining();
         });
         Ok(lane)
@@ -80,9 +82,9 @@ impl Lane {
     /// Sleep until there is something to do; if that is a connection, serve it to its end.
     pub(crate) fn turn(&self) -> Pause {
         match self.wait() {
-            Ok(Came::Connection(stream, peer)) => self.serve(stream, peer),
-            Ok(Came::Wake) => return Pause::Woken,
-            Ok(Came::Nothing) => {
+            Ok(Awaited::Connection(stream, peer)) => self.serve(stream, peer),
+            Ok(Awaited::Wake) => return Pause::Woken,
+            Ok(Awaited::Nothing) => {
                 self.rest();
                 return Pause::Quiet;
             }
@@ -97,14 +99,14 @@ impl Lane {
 
     /// Sleep, and look meanwhile after what must not be kept for long: no task runs here but in
     /// between.
-    fn wait(&self) -> io::Result<Came> {
+    fn wait(&self) -> io::Result<Awaited> {
         while let Some(rest) = self.context.rest() {
-            match self.door.wait(rest)? {
-                Came::Nothing => self.look(),
-                came => return Ok(came),
+            match self.accept_waiter.wait(rest)? {
+                Awaited::Nothing => self.look(),
+                awaited => return Ok(awaited),
             }
         }
-        self.door.wait(LOOK)
+        self.accept_waiter.wait(LOOK)
     }
 
     /// Nothing has come for a while: if this is the first such while since a connection was served,
@@ -128,7 +130,7 @@ impl Lane {
     /// Before this lane leaves: whom it was woken for at the moment in which it was told to drain.
     /// The kernel has told nobody else of that connection.
     pub(crate) fn last_turn(&self) {
-        if let Ok(Some((stream, peer))) = self.door.look() {
+        if let Ok(Some((stream, peer))) = self.accept_waiter.look() {
             self.serve(stream, peer);
         }
     }

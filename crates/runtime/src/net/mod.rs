@@ -1,7 +1,7 @@
 //! Sockets: a listener that was bound before the fork, and a byte stream per connection.
 
+pub mod accept_waiter;
 pub mod backlog;
-pub mod door;
 pub mod hostname;
 mod sock_diag;
 pub(crate) mod unread;

@@ -17,7 +17,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 /// What the sleep ended with.
-pub enum Came {
+pub enum Awaited {
     /// A connection and its peer.
     Connection(Stream, SocketAddr),
     /// The descriptor that is watched beside the sockets can be read.
@@ -30,12 +30,12 @@ pub enum Came {
 const WAKE: u64 = u64::MAX;
 
 /// The listening sockets as one thread sees them.
-pub struct Door {
+pub struct AcceptWaiter {
     epoll: OwnedFd,
     listeners: RefCell<Vec<TcpListener>>,
 }
 
-impl Door {
+impl AcceptWaiter {
     /// Watch `listeners`, and `wake` beside them.
     ///
     /// # Errors
@@ -77,26 +77,28 @@ impl Door {
     ///
     /// # Errors
     /// What `accept` says, but for connections that went away before they were accepted.
-    pub fn wait(&self, limit: Duration) -> io::Result<Came> {
+    pub fn wait(&self, limit: Duration) -> io::Result<Awaited> {
         let limit = Timespec { tv_sec: 0, tv_nsec: 0 }
             + Timespec::try_from(limit).map_err(|_| io::ErrorKind::InvalidInput)?;
         loop {
             let mut events = Vec::with_capacity(1);
             match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&limit)) {
                 Ok(_) => {}
-                Err(Errno::INTR) => return Ok(Came::Nothing),
+                Err(Errno::INTR) => return Ok(Awaited::Nothing),
                 Err(errno) => return Err(errno.into()),
             }
             let Some(event) = events.first() else {
                 let found = self.look()?;
-                return Ok(found.map_or(Came::Nothing, |(it, peer)| Came::Connection(it, peer)));
+                return Ok(
+                    found.map_or(Awaited::Nothing, |(it, peer)| Awaited::Connection(it, peer))
+                );
             };
             let key = event.data.u64();
             let listeners = self.listeners.borrow();
             let listener = usize::try_from(key).ok().and_then(|index| listeners.get(index));
-            let Some(listener) = listener else { return Ok(Came::Wake) };
+            let Some(listener) = listener else { return Ok(Awaited::Wake) };
             match accept(listener) {
-                Ok((stream, peer)) => return Ok(Came::Connection(stream, peer)),
+                Ok((stream, peer)) => return Ok(Awaited::Connection(stream, peer)),
                 Err(error) if is_transient(&error) => {} // another thread was quicker
                 Err(error) => return Err(error),
             }
@@ -131,27 +133,32 @@ mod tests {
         let listeners = [listener(), listener()];
         let addresses = listeners.each_ref().map(|one| one.local_addr().unwrap());
         let wakeup = EventFd::new().unwrap();
-        let door = Door::new(listeners.into(), wakeup.as_fd()).unwrap();
-        assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
+        let accept_waiter = AcceptWaiter::new(listeners.into(), wakeup.as_fd()).unwrap();
+        assert!(matches!(accept_waiter.wait(SOON), Ok(Awaited::Nothing)));
         let clients = addresses.map(|address| TcpStream::connect(address).unwrap());
         let mut seen = Vec::new();
         for _ in &clients {
-            let Ok(Came::Connection(_, peer)) = door.wait(LATE) else { panic!("no connection") };
+            let Ok(Awaited::Connection(_, peer)) = accept_waiter.wait(LATE) else {
+                panic!("no connection")
+            };
             seen.push(peer);
         }
         seen.sort();
         let mut expected = clients.map(|client| client.local_addr().unwrap());
         expected.sort();
         assert_eq!(seen, expected);
-        assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
+        assert!(matches!(accept_waiter.wait(SOON), Ok(Awaited::Nothing)));
     }
 
-    /// Sleeps at a door as [`Door::wait`] does, and then accepts nothing.
-    fn sleep_and_leave(door: &Door, task: &std::sync::mpsc::Sender<std::path::PathBuf>) {
+    /// Sleeps at a waiter as [`AcceptWaiter::wait`] does, and then accepts nothing.
+    fn sleep_and_leave(
+        accept_waiter: &AcceptWaiter,
+        task: &std::sync::mpsc::Sender<std::path::PathBuf>,
+    ) {
         task.send(std::fs::read_link("/proc/thread-self").unwrap()).unwrap();
         let limit = Timespec { tv_sec: 20, tv_nsec: 0 };
         let mut events = Vec::with_capacity(1);
-        epoll::wait(&door.epoll, spare_capacity(&mut events), Some(&limit)).unwrap();
+        epoll::wait(&accept_waiter.epoll, spare_capacity(&mut events), Some(&limit)).unwrap();
         assert_eq!(events.len(), 1, "nothing came");
     }
 
@@ -160,7 +167,8 @@ mod tests {
         let one = listener();
         let address = one.local_addr().unwrap();
         let wakeup = EventFd::new().unwrap();
-        let doors = [(); 2].map(|()| Door::new(vec![one.try_clone().unwrap()], wakeup.as_fd()));
+        let doors =
+            [(); 2].map(|()| AcceptWaiter::new(vec![one.try_clone().unwrap()], wakeup.as_fd()));
         let [first, left] = doors.map(Result::unwrap);
         let (sender, task) = std::sync::mpsc::channel();
         let sleeper = std::thread::spawn(move || sleep_and_leave(&first, &sender));
@@ -170,7 +178,7 @@ mod tests {
         }
         let client = TcpStream::connect(address).unwrap();
         sleeper.join().unwrap();
-        let Ok(Came::Connection(_, peer)) = left.wait(SOON) else { panic!("it was forgotten") };
+        let Ok(Awaited::Connection(_, peer)) = left.wait(SOON) else { panic!("it was forgotten") };
         assert_eq!(peer, client.local_addr().unwrap());
         assert!(left.look().unwrap().is_none());
     }
@@ -179,20 +187,20 @@ mod tests {
     fn a_closed_door_refuses_whoever_comes() {
         let (one, wakeup) = (listener(), EventFd::new().unwrap());
         let address = one.local_addr().unwrap();
-        let door = Door::new(vec![one], wakeup.as_fd()).unwrap();
-        door.close();
+        let accept_waiter = AcceptWaiter::new(vec![one], wakeup.as_fd()).unwrap();
+        accept_waiter.close();
         assert!(TcpStream::connect(address).is_err());
-        assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
+        assert!(matches!(accept_waiter.wait(SOON), Ok(Awaited::Nothing)));
     }
 
     #[test]
     fn the_bell_wakes_until_it_is_silenced() {
         let wakeup = EventFd::new().unwrap();
-        let door = Door::new(vec![listener()], wakeup.as_fd()).unwrap();
+        let accept_waiter = AcceptWaiter::new(vec![listener()], wakeup.as_fd()).unwrap();
         wakeup.notify();
-        assert!(matches!(door.wait(LATE), Ok(Came::Wake)));
-        assert!(matches!(door.wait(LATE), Ok(Came::Wake)));
+        assert!(matches!(accept_waiter.wait(LATE), Ok(Awaited::Wake)));
+        assert!(matches!(accept_waiter.wait(LATE), Ok(Awaited::Wake)));
         wakeup.clear();
-        assert!(matches!(door.wait(SOON), Ok(Came::Nothing)));
+        assert!(matches!(accept_waiter.wait(SOON), Ok(Awaited::Nothing)));
     }
 }
