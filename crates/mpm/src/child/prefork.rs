@@ -5,7 +5,7 @@
 
 use crate::Child;
 use crate::child::trim_memory::{self, Spare};
-use crate::child::worker_thread::{Lane, Pause};
+use crate::child::worker_thread::{TurnEnd, WorkerThread};
 use runtime::Flag;
 use runtime::signals::{Signal, Signals, WatchedSignals};
 use std::io;
@@ -22,30 +22,30 @@ pub(crate) fn serve(child: &Arc<Child>) {
 fn run(child: &Arc<Child>) -> io::Result<()> {
     let mut signals = Signals::take()?;
     let drain = Flag::new();
-    let lane = Lane::new(child, 0, signals.as_fd(), &drain)?;
-    // While a connection is served the executor hears of signals, else the lane does.
-    let watched = lane.enter(|| signals.watch())?;
-    lane.spawn(obey_meanwhile(child.clone(), watched, drain.clone()));
+    let worker = WorkerThread::new(child, 0, signals.as_fd(), &drain)?;
+    // While a connection is served the executor hears of signals, else the worker does.
+    let watched = worker.enter(|| signals.watch())?;
+    worker.spawn(obey_meanwhile(child.clone(), watched, drain.clone()));
     child.show_serving();
     let mut spare = Spare::default();
     while !drain.is_raised() {
-        match lane.turn() {
-            Pause::Woken => {
+        match worker.turn() {
+            TurnEnd::Woken => {
                 while let Some(signal) = signals.pending() {
                     obey(child, signal, &drain);
                 }
             }
-            Pause::Quiet => {
+            TurnEnd::Quiet => {
                 child.server().settle_logs(false);
                 child.server().flush_logs();
                 trim_memory::give_back_if_short(child);
                 spare.look();
             }
-            Pause::Served if child.wear.count_connection() => return Ok(()),
-            Pause::Served => {}
+            TurnEnd::Served if child.wear.count_connection() => return Ok(()),
+            TurnEnd::Served => {}
         }
     }
-    lane.last_turn();
+    worker.last_turn();
     Ok(())
 }
 

@@ -8,7 +8,7 @@
 use crate::Child;
 use crate::child::EndOnPanic;
 use crate::child::trim_memory::{self, Spare};
-use crate::child::worker_thread::{Lane, Pause};
+use crate::child::worker_thread::{TurnEnd, WorkerThread};
 use runtime::signals::{Signal, Signals};
 use runtime::{EventFd, Flag, event_fd};
 use std::io;
@@ -125,10 +125,10 @@ fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
 fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
     let _guard = EndOnPanic(child);
     let _serving = child.halt.enter();
-    let lane = Lane::new(child, row, stages.wake.as_fd(), &stages.drain);
-    let lane = lane.unwrap_or_else(|error| child.give_up(&error.to_string()));
+    let worker = WorkerThread::new(child, row, stages.wake.as_fd(), &stages.drain);
+    let worker = worker.unwrap_or_else(|error| child.give_up(&error.to_string()));
     let resting = child.clone();
-    lane.spawn(async move { resting.halt.rest_when_raised().await });
+    worker.spawn(async move { resting.halt.rest_when_raised().await });
     if stages.start.wait().is_leader() {
         stages.ready.store(true, Ordering::Release);
         stages.news.notify();
@@ -143,7 +143,7 @@ fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
             continue;
         }
         has_listened = true;
-        if matches!(lane.turn(), Pause::Served) && child.wear.count_connection() {
+        if matches!(worker.turn(), TurnEnd::Served) && child.wear.count_connection() {
             child.ask_to_be_replaced();
         }
         stages.end_work();
@@ -151,9 +151,9 @@ fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
     }
     // One that had to wait for a place was woken for nobody.
     if has_listened {
-        lane.last_turn();
+        worker.last_turn();
     }
-    drop(lane);
+    drop(worker);
     stages.running.fetch_sub(1, Ordering::AcqRel);
     stages.news.notify();
 }

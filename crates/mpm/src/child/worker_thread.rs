@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
 /// An executor, its context, and where it waits for connections.
-pub(crate) struct Lane {
+pub(crate) struct WorkerThread {
     executor: Thread,
     context: Rc<Context>,
     accept_waiter: Rc<AcceptWaiter>,
@@ -28,8 +28,8 @@ pub(crate) struct Lane {
     has_served: Cell<bool>,
 }
 
-/// Why a lane does not sleep any more.
-pub(crate) enum Pause {
+/// Why a worker does not sleep any more.
+pub(crate) enum TurnEnd {
     /// The descriptor that wakes it can be read.
     Woken,
     /// Nothing came for a while.
@@ -38,8 +38,8 @@ pub(crate) enum Pause {
     Served,
 }
 
-impl Lane {
-    /// The lane of the child's thread `row`, which `wake` ends the sleep of. The process accepts no
+impl WorkerThread {
+    /// Thread `row` of the child's thread `row`, which `wake` ends the sleep of. The process accepts no
     /// more, and the connection that is served is the last one, once `drain` is raised.
     ///
     /// # Errors
@@ -57,16 +57,16 @@ impl Lane {
         let context = Context::new(server, board, child.slot(), rows, Carries::One)?;
         let accept_waiter =
             Rc::new(AcceptWaiter::new(generation.listeners.of_child(child.slot())?, wake)?);
-        let lane = Self { executor, context, accept_waiter, has_served: Cell::new(true) };
+        let worker = Self { executor, context, accept_waiter, has_served: Cell::new(true) };
         let (context, accept_waiter, drain) =
-            (lane.context.clone(), lane.accept_waiter.clone(), drain.clone());
+            (worker.context.clone(), worker.accept_waiter.clone(), drain.clone());
         // The connection that is served may take long: others must not queue behind it in vain.
-        lane.spawn(async move {
+        worker.spawn(async move {
             drain.raised().await;
             accept_waiter.close();
             context.start_draining();
         });
-        Ok(lane)
+        Ok(worker)
     }
 
     /// Have something done while a connection is served.
@@ -80,21 +80,21 @@ impl Lane {
     }
 
     /// Sleep until there is something to do; if that is a connection, serve it to its end.
-    pub(crate) fn turn(&self) -> Pause {
+    pub(crate) fn turn(&self) -> TurnEnd {
         match self.wait() {
             Ok(Awaited::Connection(stream, peer)) => self.serve(stream, peer),
-            Ok(Awaited::Wake) => return Pause::Woken,
+            Ok(Awaited::Wake) => return TurnEnd::Woken,
             Ok(Awaited::Nothing) => {
                 self.rest();
-                return Pause::Quiet;
+                return TurnEnd::Quiet;
             }
             Err(error) => {
                 self.context.accept_failed(&error);
                 std::thread::sleep(ACCEPT_REST);
-                return Pause::Quiet;
+                return TurnEnd::Quiet;
             }
         }
-        Pause::Served
+        TurnEnd::Served
     }
 
     /// Sleep, and look meanwhile after what must not be kept for long: no task runs here but in
@@ -127,7 +127,7 @@ impl Lane {
         }
     }
 
-    /// Before this lane leaves: whom it was woken for at the moment in which it was told to drain.
+    /// Before this worker leaves: whom it was woken for at the moment in which it was told to drain.
     /// The kernel has told nobody else of that connection.
     pub(crate) fn last_turn(&self) {
         if let Ok(Some((stream, peer))) = self.accept_waiter.look() {
