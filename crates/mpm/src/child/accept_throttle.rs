@@ -36,7 +36,7 @@ const TURN_OF_OTHERS: Duration = Duration::from_millis(20);
 
 /// What a thread knows about the others.
 #[derive(Default)]
-pub(crate) struct Crowd {
+pub(crate) struct AcceptThrottle {
     hurry_until_ms: u64,
     /// Connections that were taken in such a hurry.
     hurried: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Crowd {
     unseen: usize,
 }
 
-impl Crowd {
+impl AcceptThrottle {
     /// A connection was accepted. Now and then those that were get a turn: no more of them than
     /// there are slots, so that it can be seen how many they take.
     pub(crate) async fn accepted(&mut self, context: &Context) {

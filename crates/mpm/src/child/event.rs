@@ -6,7 +6,7 @@
 
 use crate::Child;
 use crate::child::EndOnPanic;
-use crate::child::accept_throttle::Crowd;
+use crate::child::accept_throttle::AcceptThrottle;
 use crate::child::trim_memory;
 use runtime::blocking::Blocking;
 use runtime::signals::{Signals, WatchedSignals};
@@ -165,10 +165,10 @@ async fn flush_logs(child: Arc<Child>) {
 
 async fn accept_loop(child: Arc<Child>, listener: Listener, context: Rc<Context>) {
     let _guard = EndOnPanic(&child);
-    let mut crowd = Crowd::default();
+    let mut throttle = AcceptThrottle::default();
     loop {
         context.room_for_connection().await;
-        crowd.leave_to_others(&child, &context, &listener).await;
+        throttle.leave_to_others(&child, &context, &listener).await;
         match listener.accept().await {
             Ok((stream, peer)) => {
                 start(&context, stream, peer);
@@ -182,7 +182,7 @@ async fn accept_loop(child: Arc<Child>, listener: Listener, context: Rc<Context>
                 runtime::timer::sleep(ACCEPT_REST).await;
             }
         }
-        crowd.accepted(&context).await;
+        throttle.accepted(&context).await;
     }
 }
 
