@@ -4,7 +4,7 @@
 //! Threads: one. An idle keep-alive connection holds the process. Blocking is allowed everywhere.
 
 use crate::Child;
-use crate::child::trim_memory::{self, Spare};
+use crate::child::trim_memory::{self, UnusedMemory};
 use crate::child::worker_thread::{TurnEnd, WorkerThread};
 use runtime::Flag;
 use runtime::signals::{Signal, Signals, WatchedSignals};
@@ -27,7 +27,7 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
     let watched = worker.enter(|| signals.watch())?;
     worker.spawn(obey_meanwhile(child.clone(), watched, drain.clone()));
     child.show_serving();
-    let mut spare = Spare::default();
+    let mut unused = UnusedMemory::default();
     while !drain.is_raised() {
         match worker.turn() {
             TurnEnd::Woken => {
@@ -39,7 +39,7 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
                 child.server().settle_logs(false);
                 child.server().flush_logs();
                 trim_memory::give_back_if_short(child);
-                spare.look();
+                unused.look();
             }
             TurnEnd::Served if child.wear.count_connection() => return Ok(()),
             TurnEnd::Served => {}

@@ -14,44 +14,44 @@ const LOOK: Duration = Duration::from_secs(5);
 const SHORT_LOOK: Duration = Duration::from_secs(1);
 
 /// A crowd smaller than this is not worth the work.
-const CROWD: u32 = 256;
+const PEAK_MIN: u32 = 256;
 
 /// How much a process may keep that nobody uses. Less is used again by the next request, and saves
 /// it page faults.
-const SPARE_BYTES: u64 = 4 << 20;
+const UNUSED_BYTES_MAX: u64 = 4 << 20;
 
 /// Memory that comes and goes all the time is not given back more often than this.
-const SPARE_REST_MS: u64 = 10_000;
+const TRIM_INTERVAL_MS: u64 = 10_000;
 
 /// The memory of this process that nobody uses, from look to look.
 #[derive(Default)]
-pub(crate) struct Spare {
+pub(crate) struct UnusedMemory {
     /// What cannot be given back, or is there for all children since the start.
     base: Option<u64>,
     last: u64,
     due_ms: u64,
 }
 
-impl Spare {
+impl UnusedMemory {
     /// Give memory back if there is much that nobody uses.
     pub(crate) fn look(&mut self) {
         let now_ms = clock::monotonic_ms();
-        let Some(spare) = spare_bytes() else { return };
-        if self.is_large(spare, now_ms) {
+        let Some(unused) = unused_bytes() else { return };
+        if self.is_large(unused, now_ms) {
             process::shrink_heap();
-            self.base = spare_bytes();
+            self.base = unused_bytes();
         }
     }
 
     /// There are so many bytes now; says whether that is more than there should be, and was so at
     /// the last look.
-    fn is_large(&mut self, spare: u64, now_ms: u64) -> bool {
-        let lasting = spare.min(self.last);
-        let base = self.base.map_or(spare, |base| base.min(spare));
-        (self.base, self.last) = (Some(base), spare);
-        let is_large = lasting >= base + SPARE_BYTES && now_ms >= self.due_ms;
+    fn is_large(&mut self, unused: u64, now_ms: u64) -> bool {
+        let lasting = unused.min(self.last);
+        let base = self.base.map_or(unused, |base| base.min(unused));
+        (self.base, self.last) = (Some(base), unused);
+        let is_large = lasting >= base + UNUSED_BYTES_MAX && now_ms >= self.due_ms;
         if is_large {
-            self.due_ms = now_ms + SPARE_REST_MS;
+            self.due_ms = now_ms + TRIM_INTERVAL_MS;
         }
         is_large
     }
@@ -59,28 +59,28 @@ impl Spare {
 
 /// What this process has in memory and nobody uses. Stacks are in it, too, and what the program has
 /// besides its heap.
-fn spare_bytes() -> Option<u64> {
+fn unused_bytes() -> Option<u64> {
     let bytes = memory::anonymous_bytes(process::id())?;
     // To look at the heap costs more than to look at /proc.
-    let is_small = bytes < SPARE_BYTES;
+    let is_small = bytes < UNUSED_BYTES_MAX;
     Some(if is_small { bytes } else { bytes.saturating_sub(process::heap_bytes_in_use()) })
 }
 
 /// Connections when there were most since memory was given back.
 #[derive(Default)]
-struct Tide {
+struct ConnectionPeak {
     high: u32,
 }
 
-impl Tide {
+impl ConnectionPeak {
     /// There are so many now; says whether most have gone.
-    fn has_ebbed(&mut self, connections: u32) -> bool {
+    fn has_fallen(&mut self, connections: u32) -> bool {
         self.high = self.high.max(connections);
-        let has_ebbed = self.high >= CROWD && connections <= self.high / 4;
-        if has_ebbed {
+        let has_fallen = self.high >= PEAK_MIN && connections <= self.high / 4;
+        if has_fallen {
             self.high = connections;
         }
-        has_ebbed
+        has_fallen
     }
 }
 
@@ -88,15 +88,15 @@ impl Tide {
 pub(crate) async fn give_memory_back(child: Arc<Child>) {
     let Some(row) = child.generation().board.process(child.slot()) else { return };
     let is_revised = child.generation().plan.revised.is_some();
-    let (mut tide, mut spare) = (Tide::default(), Spare::default());
+    let (mut peak, mut unused) = (ConnectionPeak::default(), UnusedMemory::default());
     loop {
         runtime::timer::sleep(if is_revised { SHORT_LOOK } else { LOOK }).await;
-        if tide.has_ebbed(row.connections()) {
+        if peak.has_fallen(row.connections()) {
             process::shrink_heap();
         } else {
             give_back_if_short(&child);
         }
-        spare.look();
+        unused.look();
         child.server().settle_logs(false);
     }
 }
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn what_nobody_uses_goes_back_when_it_stays() {
-        let mut spare = Spare::default();
+        let mut unused = UnusedMemory::default();
         let looks = [
             (1, 0, false),
             (30, 1, false), // for a moment, maybe
@@ -127,16 +127,16 @@ mod tests {
             (4, 41, false), // so little is kept
         ];
         for (megabytes, seconds, expected) in looks {
-            let is_large = spare.is_large(megabytes << 20, seconds * 1000);
+            let is_large = unused.is_large(megabytes << 20, seconds * 1000);
             assert_eq!(is_large, expected, "{megabytes} MB after {seconds} s");
         }
     }
 
     #[test]
     fn memory_goes_back_once_when_three_quarters_of_a_crowd_have_gone() {
-        let mut tide = Tide::default();
+        let mut peak = ConnectionPeak::default();
         let counts = [10, 5000, 10_000, 3000, 2500, 2400, 500, 499, 100, 20, 255, 0];
-        let ebbs: Vec<u32> = counts.into_iter().filter(|count| tide.has_ebbed(*count)).collect();
-        assert_eq!(ebbs, [2500, 500, 100]);
+        let falls: Vec<u32> = counts.into_iter().filter(|count| peak.has_fallen(*count)).collect();
+        assert_eq!(falls, [2500, 500, 100]);
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::Child;
 use crate::child::EndOnPanic;
-use crate::child::trim_memory::{self, Spare};
+use crate::child::trim_memory::{self, UnusedMemory};
 use crate::child::worker_thread::{TurnEnd, WorkerThread};
 use runtime::signals::{Signal, Signals};
 use runtime::{EventFd, Flag, event_fd};
@@ -95,7 +95,7 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
 
 /// The first thread: it serves nobody, and obeys the parent at once.
 fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
-    let (mut is_serving, mut spare) = (false, Spare::default());
+    let (mut is_serving, mut unused) = (false, UnusedMemory::default());
     while stages.running.load(Ordering::Acquire) > 0 {
         event_fd::readable(&[signals.as_fd(), stages.news.as_fd()], LOOK);
         stages.news.clear();
@@ -115,7 +115,7 @@ fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
         child.server().settle_logs(false);
         child.server().flush_logs();
         trim_memory::give_back_if_short(child);
-        spare.look();
+        unused.look();
         if child.wear.is_too_large() {
             child.ask_to_be_replaced();
         }
