@@ -172,7 +172,7 @@ async fn accept_loop(child: Arc<Child>, listener: Listener, context: Rc<Context>
         match listener.accept().await {
             Ok((stream, peer)) => {
                 start(&context, stream, peer);
-                if child.wear.count_connection() {
+                if child.limits.count_connection() {
                     child.ask_to_be_replaced();
                 }
             }

@@ -2,7 +2,7 @@
 //! does.
 
 use super::freezer::Halt;
-use super::limits::Wear;
+use super::limits::ChildLimits;
 use super::{Birth, Child, event, exit_code, prefork, worker};
 use crate::Generation;
 use runtime::process;
@@ -16,14 +16,14 @@ impl Child {
         runtime::signals::restore_fatal();
         let Birth { slot, parent, is_quiet, wakeup, logs } = birth;
         let settings = generation.server.mpm();
-        let wear = Wear::new(
+        let limits = ChildLimits::new(
             settings.max_connections_per_child,
             settings.max_memory_per_child_bytes,
             process::id().cast_unsigned().into(),
         );
         let generation = generation.clone();
         let child =
-            Arc::new(Self { generation, slot, is_quiet, wear, halt: Halt::new(), wakeup, logs });
+            Arc::new(Self { generation, slot, is_quiet, limits, halt: Halt::new(), wakeup, logs });
         child.server().leave_log_programs();
         if let Err(message) = child.drop_privileges() {
             child.complain(2162, &message);

@@ -12,14 +12,14 @@ const MEMORY_LOOK_MS: u64 = 1000;
 const JITTER: u64 = 8;
 
 /// What a child has done so far.
-pub(crate) struct Wear {
+pub(crate) struct ChildLimits {
     connections: AtomicU64,
     connections_max: u64,
     memory_bytes_max: u64,
     looked_ms: AtomicU64,
 }
 
-impl Wear {
+impl ChildLimits {
     /// Nothing yet; 0 is no limit. `salt` tells children apart.
     pub(crate) fn new(connections_max: u64, memory_bytes_max: u64, salt: u64) -> Self {
         let looked_ms = AtomicU64::new(clock::monotonic_ms());
@@ -69,10 +69,10 @@ mod tests {
 
     #[test]
     fn a_child_has_done_enough_after_so_many_connections() {
-        let wear = Wear::new(3, 0, 7);
-        let seen: Vec<bool> = (0..4).map(|_| wear.count_connection()).collect();
+        let limits = ChildLimits::new(3, 0, 7);
+        let seen: Vec<bool> = (0..4).map(|_| limits.count_connection()).collect();
         assert_eq!(seen, [false, false, true, true]);
-        let endless = Wear::new(0, 0, 7);
+        let endless = ChildLimits::new(0, 0, 7);
         assert!((0..1000).all(|_| !endless.count_connection()));
     }
 
@@ -89,10 +89,10 @@ mod tests {
 
     #[test]
     fn memory_is_looked_at_once_a_second() {
-        let wear = Wear::new(0, 1, 0);
-        assert!(!wear.is_too_large(), "not at once");
-        wear.looked_ms.store(0, Ordering::Relaxed);
-        assert!(wear.is_too_large());
-        assert!(!wear.is_too_large(), "not again within the second");
+        let limits = ChildLimits::new(0, 1, 0);
+        assert!(!limits.is_too_large(), "not at once");
+        limits.looked_ms.store(0, Ordering::Relaxed);
+        assert!(limits.is_too_large());
+        assert!(!limits.is_too_large(), "not again within the second");
     }
 }

@@ -12,7 +12,7 @@ mod worker_thread;
 
 use crate::Generation;
 use freezer::Halt;
-use limits::Wear;
+use limits::ChildLimits;
 use runtime::signals::Signal;
 use runtime::{Channel, EventFd, process};
 use scoreboard::ProcessState;
@@ -35,7 +35,7 @@ pub struct Child {
     slot: usize,
     is_quiet: bool,
     /// What it has done.
-    pub(crate) wear: Wear,
+    pub(crate) limits: ChildLimits,
     /// Where threads rest when it ends at once.
     pub(crate) halt: Halt,
     /// Makes the parent look at the scoreboard.

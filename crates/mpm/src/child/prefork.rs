@@ -41,7 +41,7 @@ fn run(child: &Arc<Child>) -> io::Result<()> {
                 trim_memory::give_back_if_short(child);
                 unused.look();
             }
-            TurnEnd::Served if child.wear.count_connection() => return Ok(()),
+            TurnEnd::Served if child.limits.count_connection() => return Ok(()),
             TurnEnd::Served => {}
         }
     }

@@ -116,7 +116,7 @@ fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
         child.server().flush_logs();
         trim_memory::give_back_if_short(child);
         unused.look();
-        if child.wear.is_too_large() {
+        if child.limits.is_too_large() {
             child.ask_to_be_replaced();
         }
     }
@@ -143,7 +143,7 @@ fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
             continue;
         }
         has_listened = true;
-        if matches!(worker.turn(), TurnEnd::Served) && child.wear.count_connection() {
+        if matches!(worker.turn(), TurnEnd::Served) && child.limits.count_connection() {
             child.ask_to_be_replaced();
         }
         stages.end_work();

@@ -27,7 +27,7 @@ pub(crate) struct Record {
     /// It was told to end, in whatever way.
     pub(crate) is_leaving: bool,
     /// It has done enough, and goes when another one serves.
-    is_worn: bool,
+    is_retiring: bool,
     /// It says nothing about a failure of its own: too many have done so already.
     pub(crate) is_quiet: bool,
     /// It was killed because it was not ready in time.
@@ -72,7 +72,7 @@ impl Record {
             generation,
             has_served: false,
             is_leaving: false,
-            is_worn: false,
+            is_retiring: false,
             is_quiet,
             is_late: false,
             bytes: 0,
@@ -101,15 +101,15 @@ impl Record {
 
     /// It serves, or soon will, and nothing says that it should go.
     pub(crate) fn is_active(&self) -> bool {
-        !self.is_leaving && !self.is_worn
+        !self.is_leaving && !self.is_retiring
     }
 
     pub(crate) fn is_serving(&self) -> bool {
         self.has_served && self.is_active()
     }
 
-    pub(crate) fn is_worn(&self) -> bool {
-        self.is_worn && !self.is_leaving
+    pub(crate) fn is_retiring(&self) -> bool {
+        self.is_retiring && !self.is_leaving
     }
 
     /// Tell it to end, within `wait_ms`. A later order never gives it more time than an earlier
@@ -188,21 +188,22 @@ impl Children {
 
     /// Note which children of a generation ask to be replaced: of `target` that there are to be one
     /// in eight at a time, and at least one.
-    pub(crate) fn see_who_is_worn(&mut self, generation: u32, board: &Board, target: usize) {
+    pub(crate) fn see_who_retires(&mut self, generation: u32, board: &Board, target: usize) {
         let most = (target / 8).max(1);
-        let mut worn = self.of(generation).filter(|record| record.is_worn()).count();
+        let mut retiring = self.of(generation).filter(|record| record.is_retiring()).count();
         for record in &mut self.records {
             let is_candidate = record.generation == generation && record.is_serving();
-            if worn < most && is_candidate && shows(board, record.slot, ProcessState::Retiring) {
-                record.is_worn = true;
-                worn += 1;
+            if retiring < most && is_candidate && shows(board, record.slot, ProcessState::Retiring)
+            {
+                record.is_retiring = true;
+                retiring += 1;
             }
         }
     }
 
     /// Whether a child waits for another one to serve in its place.
-    pub(crate) fn is_any_worn(&self, generation: u32) -> bool {
-        self.of(generation).any(Record::is_worn)
+    pub(crate) fn is_any_retiring(&self, generation: u32) -> bool {
+        self.of(generation).any(Record::is_retiring)
     }
 
     /// Those of a generation that are not ready yet.
@@ -352,13 +353,13 @@ mod tests {
         }
         children.see_who_serves(0, &board);
         for _ in 0..2 {
-            children.see_who_is_worn(0, &board, 16);
+            children.see_who_retires(0, &board, 16);
             assert_eq!((children.serving(0), children.active(0, 1, 0)), (14, 14));
         }
         assert_eq!(children.active(0, 2, 1), 7);
-        children.order(Order::Drain, 0, 1000, Record::is_worn);
-        assert!(!children.is_any_worn(0));
-        children.see_who_is_worn(0, &board, 16);
+        children.order(Order::Drain, 0, 1000, Record::is_retiring);
+        assert!(!children.is_any_retiring(0));
+        children.see_who_retires(0, &board, 16);
         assert_eq!(children.serving(0), 12);
     }
 

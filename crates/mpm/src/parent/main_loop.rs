@@ -121,7 +121,7 @@ impl Parent<'_> {
         self.advance().inspect_err(|_| self.end_all())?;
         self.revise_workers();
         self.maintain();
-        self.replace_worn();
+        self.replace_retiring();
         self.fill_up();
         self.see_to_script_managers();
         for child_pool in self.live() {

@@ -203,11 +203,11 @@ impl Parent<'_> {
 
     /// Children that have done enough are replaced a few at a time: first another one serves, then
     /// the old one goes.
-    pub(crate) fn replace_worn(&mut self) {
+    pub(crate) fn replace_retiring(&mut self) {
         let (number, target) = (self.current.number(), self.current.target());
-        self.children.see_who_is_worn(number, &self.current.generation.board, target);
-        if self.children.is_any_worn(number) && self.children.serving(number) >= target {
-            self.drain(|record| record.generation == number && record.is_worn());
+        self.children.see_who_retires(number, &self.current.generation.board, target);
+        if self.children.is_any_retiring(number) && self.children.serving(number) >= target {
+            self.drain(|record| record.generation == number && record.is_retiring());
         }
     }
 
