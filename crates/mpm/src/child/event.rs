@@ -94,7 +94,7 @@ fn run_thread(
 ) -> io::Result<()> {
     let executor = Thread::new(Blocking::Pool { threads: BLOCKING_THREADS })?;
     // The first one obeys: it has nothing under way when it does.
-    let _serving = (index > 0).then(|| child.halt.enter());
+    let _serving = (index > 0).then(|| child.freezer.enter());
     let plan = child.generation().plan;
     executor.block_on(async {
         let context = Context::new(
@@ -111,7 +111,7 @@ fn run_thread(
         stages.arrive().await;
         if index > 0 {
             let resting = child.clone();
-            thread::spawn(async move { resting.halt.rest_when_raised().await });
+            thread::spawn(async move { resting.freezer.freeze_when_asked().await });
         }
         let accept = |listener| accept_loop(child.clone(), listener, context.clone());
         let accepting: Vec<_> =

@@ -10,14 +10,14 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Where threads rest.
-pub(crate) struct Halt {
+pub(crate) struct ThreadFreezer {
     flag: Flag,
     /// Threads that serve, not counting those that rest.
     serving: Mutex<usize>,
     fewer: Condvar,
 }
 
-impl Halt {
+impl ThreadFreezer {
     pub(crate) fn new() -> Self {
         Self { flag: Flag::new(), serving: Mutex::new(0), fewer: Condvar::new() }
     }
@@ -29,27 +29,27 @@ impl Halt {
     }
 
     /// Rest for good if the child ends, when the thread does nothing else.
-    pub(crate) fn rest_if_raised(&self) {
+    pub(crate) fn freeze_if_asked(&self) {
         if self.flag.is_raised() {
-            self.rest();
+            self.freeze();
         }
     }
 
     /// Rest for good when the child ends, between two steps of other tasks of the thread.
-    pub(crate) async fn rest_when_raised(&self) {
+    pub(crate) async fn freeze_when_asked(&self) {
         self.flag.raised().await;
-        self.rest();
+        self.freeze();
     }
 
     /// Have all threads rest, and wait for those that serve.
-    pub(crate) fn bring_about(&self) {
+    pub(crate) fn freeze_all(&self) {
         self.flag.raise();
         let serving = self.serving.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.fewer.wait_timeout_while(serving, PATIENCE, |serving| *serving > 0);
         drop(waited);
     }
 
-    fn rest(&self) {
+    fn freeze(&self) {
         self.count(-1);
         loop {
             std::thread::park();
@@ -64,7 +64,7 @@ impl Halt {
 }
 
 /// A thread that serves.
-pub(crate) struct Serving<'halt>(&'halt Halt);
+pub(crate) struct Serving<'freezer>(&'freezer ThreadFreezer);
 
 impl Drop for Serving<'_> {
     fn drop(&mut self) {
@@ -82,16 +82,16 @@ mod tests {
 
     #[test]
     fn nobody_serves_any_more_when_it_has_come_about() {
-        let (halt, steps) = (Arc::new(Halt::new()), Arc::new(AtomicUsize::new(0)));
+        let (freezer, steps) = (Arc::new(ThreadFreezer::new()), Arc::new(AtomicUsize::new(0)));
         let entered = Arc::new(Barrier::new(THREADS + 1));
         for _ in 0..THREADS {
-            let (halt, steps, entered) = (halt.clone(), steps.clone(), entered.clone());
+            let (freezer, steps, entered) = (freezer.clone(), steps.clone(), entered.clone());
             std::thread::spawn(move || {
-                let _here = halt.enter();
+                let _here = freezer.enter();
                 entered.wait();
                 loop {
                     steps.fetch_add(1, Ordering::SeqCst);
-                    halt.rest_if_raised();
+                    freezer.freeze_if_asked();
                 }
             });
         }
@@ -99,7 +99,7 @@ mod tests {
         while steps.load(Ordering::SeqCst) < 100 {
             std::thread::yield_now();
         }
-        halt.bring_about();
+        freezer.freeze_all();
         let seen = steps.load(Ordering::SeqCst);
         for _ in 0..1000 {
             std::thread::yield_now();
@@ -109,10 +109,10 @@ mod tests {
 
     #[test]
     fn those_who_have_ended_are_not_waited_for() {
-        let halt = Halt::new();
-        drop(halt.enter());
+        let freezer = ThreadFreezer::new();
+        drop(freezer.enter());
         let begin = std::time::Instant::now();
-        halt.bring_about();
+        freezer.freeze_all();
         assert!(begin.elapsed() < PATIENCE);
     }
 }

@@ -1,7 +1,7 @@
 //! The life of a child from the fork to its exit code: it drops privileges, then serves as its MPM
 //! does.
 
-use super::freezer::Halt;
+use super::freezer::ThreadFreezer;
 use super::limits::ChildLimits;
 use super::{Birth, Child, event, exit_code, prefork, worker};
 use crate::Generation;
@@ -22,8 +22,15 @@ impl Child {
             process::id().cast_unsigned().into(),
         );
         let generation = generation.clone();
-        let child =
-            Arc::new(Self { generation, slot, is_quiet, limits, halt: Halt::new(), wakeup, logs });
+        let child = Arc::new(Self {
+            generation,
+            slot,
+            is_quiet,
+            limits,
+            freezer: ThreadFreezer::new(),
+            wakeup,
+            logs,
+        });
         child.server().leave_log_programs();
         if let Err(message) = child.drop_privileges() {
             child.complain(2162, &message);

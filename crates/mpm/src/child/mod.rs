@@ -11,7 +11,7 @@ mod worker;
 mod worker_thread;
 
 use crate::Generation;
-use freezer::Halt;
+use freezer::ThreadFreezer;
 use limits::ChildLimits;
 use runtime::signals::Signal;
 use runtime::{Channel, EventFd, process};
@@ -37,7 +37,7 @@ pub struct Child {
     /// What it has done.
     pub(crate) limits: ChildLimits,
     /// Where threads rest when it ends at once.
-    pub(crate) halt: Halt,
+    pub(crate) freezer: ThreadFreezer,
     /// Makes the parent look at the scoreboard.
     wakeup: Arc<EventFd>,
     /// Where logs come from that were opened again.
@@ -72,7 +72,7 @@ impl Child {
     pub(crate) fn obey(&self, signal: Signal) -> bool {
         match signal {
             Signal::Term => {
-                self.halt.bring_about();
+                self.freezer.freeze_all();
                 self.server().settle_logs(true);
                 self.server().flush_logs();
                 process::exit_now(exit_code::OK)

@@ -124,11 +124,11 @@ fn supervise(child: &Child, mut signals: Signals, stages: &Stages) {
 
 fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
     let _guard = EndOnPanic(child);
-    let _serving = child.halt.enter();
+    let _serving = child.freezer.enter();
     let worker = WorkerThread::new(child, row, stages.wake.as_fd(), &stages.drain);
     let worker = worker.unwrap_or_else(|error| child.give_up(&error.to_string()));
     let resting = child.clone();
-    worker.spawn(async move { resting.halt.rest_when_raised().await });
+    worker.spawn(async move { resting.freezer.freeze_when_asked().await });
     if stages.start.wait().is_leader() {
         stages.ready.store(true, Ordering::Release);
         stages.news.notify();
@@ -139,7 +139,7 @@ fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
         has_listened = false;
         if !stages.begin_work(board.slots_in_use_max()) {
             std::thread::sleep(MEMORY_REST);
-            child.halt.rest_if_raised();
+            child.freezer.freeze_if_asked();
             continue;
         }
         has_listened = true;
@@ -147,7 +147,7 @@ fn serve_in_turn(child: &Arc<Child>, row: usize, stages: &Stages) {
             child.ask_to_be_replaced();
         }
         stages.end_work();
-        child.halt.rest_if_raised();
+        child.freezer.freeze_if_asked();
     }
     // One that had to wait for a place was woken for nobody.
     if has_listened {

@@ -85,7 +85,7 @@ impl WorkerThread {
             Ok(Awaited::Connection(stream, peer)) => self.serve(stream, peer),
             Ok(Awaited::Wake) => return TurnEnd::Woken,
             Ok(Awaited::Nothing) => {
-                self.rest();
+                self.freeze();
                 return TurnEnd::Quiet;
             }
             Err(error) => {
