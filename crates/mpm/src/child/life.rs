@@ -3,7 +3,7 @@
 
 use super::freezer::ThreadFreezer;
 use super::limits::ChildLimits;
-use super::{Birth, Child, event, exit_code, prefork, worker};
+use super::{Child, ChildStart, event, exit_code, prefork, worker};
 use crate::Generation;
 use runtime::process;
 use server::MpmKind;
@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 impl Child {
     /// Run the child to its end; the result is its exit code.
-    pub(crate) fn main(generation: &Arc<Generation>, birth: Birth) -> i32 {
+    pub(crate) fn main(generation: &Arc<Generation>, start: ChildStart) -> i32 {
         // The runtime library's own handler would swallow the first of these signals.
         runtime::signals::restore_fatal();
-        let Birth { slot, parent, is_quiet, wakeup, logs } = birth;
+        let ChildStart { slot, parent, is_quiet, wakeup, logs } = start;
         let settings = generation.server.mpm();
         let limits = ChildLimits::new(
             settings.max_connections_per_child,

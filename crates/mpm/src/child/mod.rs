@@ -45,7 +45,7 @@ pub struct Child {
 }
 
 /// How the parent makes a child.
-pub(crate) struct Birth {
+pub(crate) struct ChildStart {
     /// Its row of the scoreboard.
     pub(crate) slot: usize,
     /// The parent's process id.

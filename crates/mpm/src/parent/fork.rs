@@ -4,7 +4,7 @@ use super::Parent;
 use super::child_pool::ChildPool;
 use super::child_pool::idle_maintenance::SpawnRate;
 use super::children::{Place, Record};
-use crate::child::{Birth, Child};
+use crate::child::{Child, ChildStart};
 use crate::generation::Generation;
 use runtime::{Channel, clock, process};
 use std::io;
@@ -19,13 +19,13 @@ impl Parent<'_> {
         let (orders, desk) = Self::way_to_order(generation)?.unzip();
         generation.board.note_used(slot);
         let parent = process::id();
-        let birth = Birth { slot, parent, is_quiet, wakeup: self.wakeup.clone(), logs };
+        let start = ChildStart { slot, parent, is_quiet, wakeup: self.wakeup.clone(), logs };
         match process::fork()? {
             process::Fork::Child => {
                 self.leave_to_parent(generation);
                 generation.become_client(orders);
                 drop((own_logs, desk));
-                process::exit_now(Child::main(generation, birth))
+                process::exit_now(Child::main(generation, start))
             }
             process::Fork::Parent(pid) => {
                 self.take_orders_of(generation, pid, desk);
