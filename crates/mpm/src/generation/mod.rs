@@ -1,12 +1,12 @@
 //! One configuration and what was opened for it; a graceful restart makes a new one.
 
 pub(crate) mod first_size;
-mod heap_prefault;
+mod heap_filler;
 pub(crate) mod layout;
 pub(crate) mod listen;
 mod scripts;
 
-use heap_prefault::Ballast;
+use heap_filler::HeapFiller;
 use layout::Plan;
 use listen::Listeners;
 use runtime::memory::Gauge;
@@ -34,7 +34,7 @@ pub struct Generation {
     /// The way to its script manager, if it may have to run programs.
     pub(crate) scripts: Option<Scripts>,
     /// Made last, and kept as long as children may be forked.
-    _ballast: Ballast,
+    _filler: HeapFiller,
 }
 
 /// What a restart is to begin with.
@@ -94,11 +94,11 @@ impl Generation {
         }
         let (server, board) = (Arc::new(server), Arc::new(board));
         // Only where there are many children it gains more than it costs.
-        let ballast = match plan.kind {
-            MpmKind::Prefork => Ballast::take(),
-            MpmKind::Worker | MpmKind::Event => Ballast::default(),
+        let filler = match plan.kind {
+            MpmKind::Prefork => HeapFiller::take(),
+            MpmKind::Worker | MpmKind::Event => HeapFiller::default(),
         };
-        Ok(Self { server, listeners, plan, board, number, scripts, _ballast: ballast })
+        Ok(Self { server, listeners, plan, board, number, scripts, _filler: filler })
     }
 
     /// A child orders programs by a way of its own, and takes no orders.

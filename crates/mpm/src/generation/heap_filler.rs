@@ -18,11 +18,11 @@ const COUNT_MAX: usize = 4096;
 
 /// What fills the holes, for as long as it is kept.
 #[derive(Default)]
-pub(crate) struct Ballast {
+pub(crate) struct HeapFiller {
     _chunks: Vec<Vec<u8>>,
 }
 
-impl Ballast {
+impl HeapFiller {
     /// Fill the holes that there are.
     pub(crate) fn take() -> Self {
         let mut chunks = Vec::with_capacity(COUNT_MAX);
@@ -55,8 +55,8 @@ mod tests {
     fn filling_holes_ends_and_takes_little() {
         let scattered: Vec<Vec<u8>> = (0..1000).map(|size| vec![0; size]).collect();
         let kept: Vec<Vec<u8>> = scattered.into_iter().step_by(2).collect();
-        let ballast = Ballast::take();
-        let bytes: usize = ballast._chunks.iter().map(Vec::capacity).sum();
+        let filler = HeapFiller::take();
+        let bytes: usize = filler._chunks.iter().map(Vec::capacity).sum();
         assert!(bytes < 16 << 20, "{bytes} bytes");
         assert_eq!(kept.len(), 500);
     }
