@@ -102,7 +102,7 @@ fn children(child: &Child) -> usize {
 
 fn patience_ms(child: &Child, children: usize) -> u64 {
     let plan = &child.generation().plan;
-    match plan.unused.is_some() && children < plan.processes_max {
+    match plan.spare.is_some() && children < plan.processes_max {
         true => PATIENCE_FOR_CHILDREN_MS,
         false => PATIENCE_MS,
     }

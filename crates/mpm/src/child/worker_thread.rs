@@ -39,7 +39,7 @@ pub(crate) enum TurnEnd {
 }
 
 impl WorkerThread {
-    /// Thread `row` of the child's thread `row`, which `wake` ends the sleep of. The process accepts no
+    /// Thread `row` of the child, which `wake` ends the sleep of. The process accepts no
     /// more, and the connection that is served is the last one, once `drain` is raised.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl WorkerThread {
             Ok(Awaited::Connection(stream, peer)) => self.serve(stream, peer),
             Ok(Awaited::Wake) => return TurnEnd::Woken,
             Ok(Awaited::Nothing) => {
-                self.freeze();
+                self.rest();
                 return TurnEnd::Quiet;
             }
             Err(error) => {

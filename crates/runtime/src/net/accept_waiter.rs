@@ -150,7 +150,7 @@ mod tests {
         assert!(matches!(accept_waiter.wait(SOON), Ok(Awaited::Nothing)));
     }
 
-    /// Sleeps at a waiter as [`AcceptWaiter::wait`] does, and then accepts nothing.
+    /// Sleeps as [`AcceptWaiter::wait`] does, and then accepts nothing.
     fn sleep_and_leave(
         accept_waiter: &AcceptWaiter,
         task: &std::sync::mpsc::Sender<std::path::PathBuf>,

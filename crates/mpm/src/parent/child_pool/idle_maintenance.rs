@@ -111,7 +111,7 @@ mod tests {
         for _ in 0..16 {
             let adjustment = rate.decide(SPARE, ChildCounts { limit, ..counts(active, 0) });
             adjustments.push(adjustment);
-            if let Grow(count) = adjustments {
+            if let Grow(count) = adjustment {
                 active += count;
             }
         }
