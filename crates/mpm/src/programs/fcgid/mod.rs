@@ -1,15 +1,15 @@
 //! The FastCGI processes that the script manager keeps, and whoever has or wants one. What is to
-//! happen the broker decides; this is where it happens.
+//! happen the process manager decides; this is where it happens.
 
-mod broker;
 mod memory;
 mod process;
+mod process_manager;
 
 use super::room::Load;
 use super::suexec;
-use broker::{Broker, Order, Outcome, ProcessId, RequestId};
 use memory::MemoryRoom;
 use process::{Event, Process, exit_line};
+use process_manager::{Order, Outcome, ProcessId, ProcessManager, RequestId};
 use runtime::clock;
 use runtime::process::Ending;
 use runtime::programs::{
@@ -46,7 +46,7 @@ pub(super) enum Concern {
 /// All of them.
 pub(super) struct Kept<'a> {
     server: &'a Server,
-    broker: Broker<Rc<Wanted>>,
+    process_manager: ProcessManager<Rc<Wanted>>,
     folder: PathBuf,
     tenants: BTreeMap<RequestId, Tenant>,
     processes: BTreeMap<ProcessId, Process>,
@@ -66,7 +66,7 @@ impl<'a> Kept<'a> {
         Self {
             server,
             room,
-            broker: Broker::new(most, server.kept_scores()),
+            process_manager: ProcessManager::new(most, server.kept_scores()),
             folder: server.kept_folder(),
             tenants: BTreeMap::new(),
             processes: BTreeMap::new(),
@@ -77,7 +77,7 @@ impl<'a> Kept<'a> {
 
     /// Whether there is neither a process nor anybody who waits for one.
     pub(super) fn is_empty(&self) -> bool {
-        self.processes.is_empty() && self.broker.is_empty()
+        self.processes.is_empty() && self.process_manager.is_empty()
     }
 
     /// How many have or want a process, and how many of those one serving process serves.
@@ -105,11 +105,11 @@ impl<'a> Kept<'a> {
     pub(super) fn due_ms(&self) -> u64 {
         let of_process = |process: &Process| process.kill_ms().min(process.silence_ms());
         let processes = self.processes.values().map(of_process);
-        let broker = self.broker.due_ms(clock::monotonic_ms());
+        let process_manager = self.process_manager.due_ms(clock::monotonic_ms());
         let room = self.room.as_ref();
-        let room =
-            room.map(|room| room.due_ms(self.processes.len(), self.broker.without_room() > 0));
-        processes.chain(broker).chain(room).min().unwrap_or(u64::MAX)
+        let room = room
+            .map(|room| room.due_ms(self.processes.len(), self.process_manager.without_room() > 0));
+        processes.chain(process_manager).chain(room).min().unwrap_or(u64::MAX)
     }
 
     /// A request that the process `owner` serves wants a process.
@@ -122,7 +122,7 @@ impl<'a> Kept<'a> {
         let Some(terms) = terms else { return counter.deny(Denial::NoSlot) };
         self.next_request += 1;
         self.tenants.insert(self.next_request, Tenant { owner, counter, process: None });
-        self.broker.ask(self.next_request, Rc::new(wanted), terms, clock::monotonic_ms());
+        self.process_manager.ask(self.next_request, Rc::new(wanted), terms, clock::monotonic_ms());
     }
 
     /// Something has happened.
@@ -134,12 +134,12 @@ impl<'a> Kept<'a> {
                 let Some(process) = self.processes.get_mut(&id) else { return };
                 match event {
                     Event::Launched => match process.launched() {
-                        None => self.broker.started(id, now_ms),
+                        None => self.process_manager.started(id, now_ms),
                         Some(failure) => self.has_failed(id, failure),
                     },
                     Event::Speaks => drop(process.log(self.server)),
                     Event::Finishes if process.has_finished() => {
-                        self.broker.finished(id, now_ms);
+                        self.process_manager.finished(id, now_ms);
                     }
                     Event::Finishes => {}
                 }
@@ -152,7 +152,7 @@ impl<'a> Kept<'a> {
         let Some(tenant) = self.tenants.get(&request) else { return };
         let Some(heard) = tenant.counter.hear() else { return };
         let Some(Tenant { process, .. }) = self.tenants.remove(&request) else { return };
-        let Some(id) = process else { return self.broker.leave(request) };
+        let Some(id) = process else { return self.process_manager.leave(request) };
         let outcome = match heard {
             Heard::Word(Word::Answered) => Outcome::Answered,
             Heard::Word(Word::Abandoned) | Heard::NeverTaken => Outcome::Abandoned,
@@ -161,7 +161,7 @@ impl<'a> Kept<'a> {
         if let Some(process) = self.processes.get_mut(&id) {
             process.is_left(outcome);
         }
-        self.broker.done(id, outcome, now_ms);
+        self.process_manager.done(id, outcome, now_ms);
     }
 
     /// Do all that is to be done.
@@ -177,16 +177,16 @@ impl<'a> Kept<'a> {
             process.kill_if_overdue(now_ms);
             process.tell_of_silence(self.server, now_ms);
         }
-        let waiting = self.broker.without_room();
+        let waiting = self.process_manager.without_room();
         let complaint = self.room.as_mut().filter(|_| waiting > 0);
         if let Some(text) = complaint.and_then(|room| room.complaint(waiting, now_ms)) {
             self.server.tell_of_processes(Severity::Warning, text.as_bytes());
         }
     }
 
-    /// Do what the broker has decided.
+    /// Do what the process manager has decided.
     fn carry_out(&mut self, now_ms: u64) {
-        while let Some(order) = self.broker.next(now_ms) {
+        while let Some(order) = self.process_manager.next(now_ms) {
             match order {
                 Order::Start { process, class } => {
                     if let Err(report) = self.start(process, &class) {
@@ -213,11 +213,12 @@ impl<'a> Kept<'a> {
     /// time to look.
     fn look_for_room(&mut self, now_ms: u64) -> bool {
         let Some(room) = &mut self.room else { return false };
-        let is_due = now_ms >= room.due_ms(self.processes.len(), self.broker.without_room() > 0);
+        let is_due =
+            now_ms >= room.due_ms(self.processes.len(), self.process_manager.without_room() > 0);
         if is_due {
             let processes: Vec<(i32, bool)> =
                 self.processes.values().map(|process| (process.pid, process.has_served)).collect();
-            self.broker.allow(room.look(&processes, now_ms), now_ms);
+            self.process_manager.allow(room.look(&processes, now_ms), now_ms);
         }
         is_due
     }
@@ -279,16 +280,16 @@ impl<'a> Kept<'a> {
     /// A process could not be started. If there is one already it ends by itself.
     fn has_failed(&mut self, id: ProcessId, report: Report) {
         self.failure = report;
-        self.broker.failed(id, clock::monotonic_ms());
+        self.process_manager.failed(id, clock::monotonic_ms());
     }
 
     fn lease(&mut self, id: ProcessId, request: RequestId, now_ms: u64) {
         let Some(process) = self.processes.get_mut(&id) else {
-            return self.broker.unreachable(id, now_ms);
+            return self.process_manager.unreachable(id, now_ms);
         };
         let pid = process.pid;
         let Ok(connection) = process.connect() else {
-            return self.broker.unreachable(id, now_ms);
+            return self.process_manager.unreachable(id, now_ms);
         };
         let granted = match self.tenants.get_mut(&request) {
             Some(tenant) => {
@@ -300,13 +301,13 @@ impl<'a> Kept<'a> {
         if !granted {
             self.tenants.remove(&request);
             process.is_left(Outcome::Abandoned);
-            self.broker.done(id, Outcome::Abandoned, now_ms);
+            self.process_manager.done(id, Outcome::Abandoned, now_ms);
         }
     }
 
     /// Keep no process that nobody has.
     pub(super) fn drain(&mut self) {
-        self.broker.drain();
+        self.process_manager.drain();
     }
 
     /// End all of them, and turn those away who wait.
@@ -314,9 +315,9 @@ impl<'a> Kept<'a> {
         let now_ms = clock::monotonic_ms();
         self.processes.values_mut().for_each(|process| process.end(None, now_ms));
         let waiting: Vec<RequestId> = self.tenants.keys().copied().collect();
-        waiting.into_iter().for_each(|request| self.broker.leave(request));
+        waiting.into_iter().for_each(|request| self.process_manager.leave(request));
         self.tenants.clear();
-        self.broker.drain();
+        self.process_manager.drain();
     }
 
     /// A process has ended and has not been waited for: says whether it was one of these.
@@ -330,8 +331,8 @@ impl<'a> Kept<'a> {
         if let Some(failure) = process.launched() {
             self.has_failed(id, failure);
         }
-        let why = self.broker.exited(id, clock::monotonic_ms());
-        let why = why.map(broker::Why::words).or(process.why());
+        let why = self.process_manager.exited(id, clock::monotonic_ms());
+        let why = why.map(process_manager::Why::words).or(process.why());
         if let Some(ending) = process.bury() {
             if why.is_none() {
                 self.see_kill(ending);

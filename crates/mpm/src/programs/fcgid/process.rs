@@ -1,6 +1,6 @@
 //! One FastCGI process: how it is reached, what it says, and how it ends.
 
-use crate::programs::fcgid::broker::{Outcome, Why};
+use crate::programs::fcgid::process_manager::{Outcome, Why};
 use runtime::clock;
 use runtime::process::{self, Ending};
 use runtime::programs::{Doorway, Launch, Report, Wanted, discard, end_group, say_no_more};

@@ -1,4 +1,4 @@
-//! The broker by example, and by what must hold whatever happens.
+//! The process manager by example, and by what must hold whatever happens.
 
 use super::*;
 use proptest::prelude::*;
@@ -20,15 +20,15 @@ const TERMS: Terms = Terms {
     requests_max: None,
 };
 
-type Named = Broker<&'static str>;
+type Named = ProcessManager<&'static str>;
 
 /// All orders at a moment; processes start at once.
-fn orders(broker: &mut Named, now_ms: u64) -> Vec<String> {
+fn orders(process_manager: &mut Named, now_ms: u64) -> Vec<String> {
     let mut said = Vec::new();
-    while let Some(order) = broker.next(now_ms) {
+    while let Some(order) = process_manager.next(now_ms) {
         said.push(match order {
             Order::Start { process, class } => {
-                broker.started(process, now_ms);
+                process_manager.started(process, now_ms);
                 format!("start {class}{}", process.0)
             }
             Order::Lease { process, request } => format!("{request} gets {}", process.0),
@@ -42,161 +42,161 @@ fn orders(broker: &mut Named, now_ms: u64) -> Vec<String> {
 
 #[test]
 fn a_process_serves_one_request_after_the_other() {
-    let mut broker = Named::new(10, SCORES);
-    broker.ask(1, "a", TERMS, 0);
-    assert_eq!(orders(&mut broker, 0), ["start a0", "1 gets 0"]);
-    broker.ask(2, "a", TERMS, 10);
-    assert_eq!(orders(&mut broker, 10), ["start a1", "2 gets 1"]);
-    broker.done(ProcessId(0), Outcome::Answered, 20);
-    broker.done(ProcessId(1), Outcome::Answered, 30);
+    let mut process_manager = Named::new(10, SCORES);
+    process_manager.ask(1, "a", TERMS, 0);
+    assert_eq!(orders(&mut process_manager, 0), ["start a0", "1 gets 0"]);
+    process_manager.ask(2, "a", TERMS, 10);
+    assert_eq!(orders(&mut process_manager, 10), ["start a1", "2 gets 1"]);
+    process_manager.done(ProcessId(0), Outcome::Answered, 20);
+    process_manager.done(ProcessId(1), Outcome::Answered, 30);
     // The one that was used last, so that the other one may be ended one day.
-    broker.ask(3, "a", TERMS, 40);
-    assert_eq!(orders(&mut broker, 40), ["3 gets 1"]);
-    broker.ask(4, "b", TERMS, 40);
-    assert_eq!(orders(&mut broker, 40), ["start b2", "4 gets 2"]);
+    process_manager.ask(3, "a", TERMS, 40);
+    assert_eq!(orders(&mut process_manager, 40), ["3 gets 1"]);
+    process_manager.ask(4, "b", TERMS, 40);
+    assert_eq!(orders(&mut process_manager, 40), ["start b2", "4 gets 2"]);
 }
 
 #[test]
 fn who_finds_no_process_waits_and_is_served_in_order() {
-    let mut broker = Named::new(1, SCORES);
+    let mut process_manager = Named::new(1, SCORES);
     for request in 1..=3 {
-        broker.ask(request, "a", TERMS, request);
+        process_manager.ask(request, "a", TERMS, request);
     }
-    assert_eq!(orders(&mut broker, 5), ["start a0", "1 gets 0"]);
-    assert_eq!(broker.due_ms(5), Some(20_002));
-    broker.leave(2);
-    broker.done(ProcessId(0), Outcome::Answered, 9);
-    assert_eq!(orders(&mut broker, 9), ["3 gets 0"]);
-    broker.ask(4, "a", TERMS, 10);
-    assert_eq!(orders(&mut broker, 20_009), [""; 0]);
-    assert_eq!(orders(&mut broker, 20_010), ["4 gets none"]);
+    assert_eq!(orders(&mut process_manager, 5), ["start a0", "1 gets 0"]);
+    assert_eq!(process_manager.due_ms(5), Some(20_002));
+    process_manager.leave(2);
+    process_manager.done(ProcessId(0), Outcome::Answered, 9);
+    assert_eq!(orders(&mut process_manager, 9), ["3 gets 0"]);
+    process_manager.ask(4, "a", TERMS, 10);
+    assert_eq!(orders(&mut process_manager, 20_009), [""; 0]);
+    assert_eq!(orders(&mut process_manager, 20_010), ["4 gets none"]);
 }
 
 #[test]
 fn an_idle_process_makes_room_for_another_command_in_the_order_of_requests() {
-    let mut broker = Named::new(1, SCORES);
-    broker.ask(1, "a", TERMS, 0);
-    broker.ask(2, "b", TERMS, 1);
-    broker.ask(3, "a", TERMS, 2);
-    assert_eq!(orders(&mut broker, 2), ["start a0", "1 gets 0"]);
-    broker.done(ProcessId(0), Outcome::Answered, 3);
-    assert_eq!(orders(&mut broker, 3), ["end 0: makes room for another command"]);
-    assert_eq!(broker.exited(ProcessId(0), 4), Some(Why::MakesRoom));
-    assert_eq!(orders(&mut broker, 4), ["start b1", "2 gets 1"]);
-    broker.done(ProcessId(1), Outcome::Answered, 5);
-    assert_eq!(orders(&mut broker, 5), ["end 1: makes room for another command"]);
-    broker.exited(ProcessId(1), 6);
-    assert_eq!(orders(&mut broker, 6), ["start a2", "3 gets 2"]);
+    let mut process_manager = Named::new(1, SCORES);
+    process_manager.ask(1, "a", TERMS, 0);
+    process_manager.ask(2, "b", TERMS, 1);
+    process_manager.ask(3, "a", TERMS, 2);
+    assert_eq!(orders(&mut process_manager, 2), ["start a0", "1 gets 0"]);
+    process_manager.done(ProcessId(0), Outcome::Answered, 3);
+    assert_eq!(orders(&mut process_manager, 3), ["end 0: makes room for another command"]);
+    assert_eq!(process_manager.exited(ProcessId(0), 4), Some(Why::MakesRoom));
+    assert_eq!(orders(&mut process_manager, 4), ["start b1", "2 gets 1"]);
+    process_manager.done(ProcessId(1), Outcome::Answered, 5);
+    assert_eq!(orders(&mut process_manager, 5), ["end 1: makes room for another command"]);
+    process_manager.exited(ProcessId(1), 6);
+    assert_eq!(orders(&mut process_manager, 6), ["start a2", "3 gets 2"]);
 }
 
 #[test]
 fn processes_end_when_they_idle_are_old_or_have_served_enough() {
     let terms = Terms { processes_min: 1, requests_max: Some(2), ..TERMS };
-    let mut broker = Named::new(10, SCORES);
-    (1..=3).for_each(|request| broker.ask(request, "a", terms, 0));
-    orders(&mut broker, 0);
-    (0..3).for_each(|process| broker.done(ProcessId(process), Outcome::Answered, 1000));
-    assert_eq!(orders(&mut broker, 1000), [""; 0]);
-    broker.ask(4, "a", terms, 2000);
-    assert_eq!(orders(&mut broker, 2000), ["4 gets 2"]);
-    broker.done(ProcessId(2), Outcome::Answered, 3000);
-    assert_eq!(orders(&mut broker, 3000), ["end 2: lifetime expired"]);
-    broker.exited(ProcessId(2), 3000);
-    assert_eq!(broker.due_ms(3000), Some(301_000));
+    let mut process_manager = Named::new(10, SCORES);
+    (1..=3).for_each(|request| process_manager.ask(request, "a", terms, 0));
+    orders(&mut process_manager, 0);
+    (0..3).for_each(|process| process_manager.done(ProcessId(process), Outcome::Answered, 1000));
+    assert_eq!(orders(&mut process_manager, 1000), [""; 0]);
+    process_manager.ask(4, "a", terms, 2000);
+    assert_eq!(orders(&mut process_manager, 2000), ["4 gets 2"]);
+    process_manager.done(ProcessId(2), Outcome::Answered, 3000);
+    assert_eq!(orders(&mut process_manager, 3000), ["end 2: lifetime expired"]);
+    process_manager.exited(ProcessId(2), 3000);
+    assert_eq!(process_manager.due_ms(3000), Some(301_000));
     // One of the two stays.
-    assert_eq!(orders(&mut broker, 301_000), ["end 0: idle timeout"]);
-    broker.exited(ProcessId(0), 301_001);
-    assert_eq!(broker.due_ms(301_001), None);
+    assert_eq!(orders(&mut process_manager, 301_000), ["end 0: idle timeout"]);
+    process_manager.exited(ProcessId(0), 301_001);
+    assert_eq!(process_manager.due_ms(301_001), None);
     let terms = Terms { processes_min: 0, idle_ms: None, ..terms };
-    broker.ask(5, "a", terms, 302_000);
-    assert_eq!(orders(&mut broker, 302_000), ["5 gets 1"]);
-    broker.done(ProcessId(1), Outcome::Answered, 302_001);
-    assert_eq!(orders(&mut broker, 302_001), ["end 1: lifetime expired"]);
+    process_manager.ask(5, "a", terms, 302_000);
+    assert_eq!(orders(&mut process_manager, 302_000), ["5 gets 1"]);
+    process_manager.done(ProcessId(1), Outcome::Answered, 302_001);
+    assert_eq!(orders(&mut process_manager, 302_001), ["end 1: lifetime expired"]);
 }
 
 #[test]
 fn age_counts_from_the_start_and_idling_from_the_last_request() {
     let terms = Terms { processes_min: 0, ..TERMS };
-    let mut broker = Named::new(10, SCORES);
-    broker.ask(1, "a", terms, 0);
-    orders(&mut broker, 0);
-    broker.done(ProcessId(0), Outcome::Answered, 99_000);
-    assert_eq!(broker.due_ms(99_000), Some(399_000));
-    broker.ask(2, "a", Terms { life_ms: Some(200_000), ..terms }, 150_000);
-    orders(&mut broker, 150_000);
-    broker.done(ProcessId(0), Outcome::Answered, 199_000);
-    assert_eq!(broker.due_ms(199_000), Some(200_000));
-    assert_eq!(orders(&mut broker, 200_000), ["end 0: lifetime expired"]);
+    let mut process_manager = Named::new(10, SCORES);
+    process_manager.ask(1, "a", terms, 0);
+    orders(&mut process_manager, 0);
+    process_manager.done(ProcessId(0), Outcome::Answered, 99_000);
+    assert_eq!(process_manager.due_ms(99_000), Some(399_000));
+    process_manager.ask(2, "a", Terms { life_ms: Some(200_000), ..terms }, 150_000);
+    orders(&mut process_manager, 150_000);
+    process_manager.done(ProcessId(0), Outcome::Answered, 199_000);
+    assert_eq!(process_manager.due_ms(199_000), Some(200_000));
+    assert_eq!(orders(&mut process_manager, 200_000), ["end 0: lifetime expired"]);
 }
 
 #[test]
 fn who_takes_too_long_or_is_suspect_is_ended() {
-    let mut broker = Named::new(10, SCORES);
-    (1..=3).for_each(|request| broker.ask(request, "a", TERMS, 0));
-    orders(&mut broker, 0);
-    broker.done(ProcessId(1), Outcome::Suspect, 10);
-    assert_eq!(orders(&mut broker, 10), ["end 1: communication error"]);
+    let mut process_manager = Named::new(10, SCORES);
+    (1..=3).for_each(|request| process_manager.ask(request, "a", TERMS, 0));
+    orders(&mut process_manager, 0);
+    process_manager.done(ProcessId(1), Outcome::Suspect, 10);
+    assert_eq!(orders(&mut process_manager, 10), ["end 1: communication error"]);
     // It goes on with what nobody waits for, and has no more time for that than for anything.
-    broker.done(ProcessId(2), Outcome::Abandoned, 20);
+    process_manager.done(ProcessId(2), Outcome::Abandoned, 20);
     let ends = ["end 0: busy timeout", "end 2: busy timeout"];
-    assert_eq!(orders(&mut broker, 100_000), ends);
-    broker.finished(ProcessId(2), 100_001);
-    assert_eq!(broker.exited(ProcessId(2), 100_002), Some(Why::BusyTimeout));
+    assert_eq!(orders(&mut process_manager, 100_000), ends);
+    process_manager.finished(ProcessId(2), 100_001);
+    assert_eq!(process_manager.exited(ProcessId(2), 100_002), Some(Why::BusyTimeout));
 }
 
 #[test]
 fn who_has_noticed_that_nobody_waits_gets_the_next_request() {
-    let mut broker = Named::new(1, SCORES);
-    broker.ask(1, "a", TERMS, 0);
-    orders(&mut broker, 0);
-    broker.done(ProcessId(0), Outcome::Abandoned, 10);
-    broker.ask(2, "a", TERMS, 20);
-    assert_eq!(orders(&mut broker, 20), [""; 0]);
-    broker.finished(ProcessId(0), 30);
-    assert_eq!(orders(&mut broker, 30), ["2 gets 0"]);
+    let mut process_manager = Named::new(1, SCORES);
+    process_manager.ask(1, "a", TERMS, 0);
+    orders(&mut process_manager, 0);
+    process_manager.done(ProcessId(0), Outcome::Abandoned, 10);
+    process_manager.ask(2, "a", TERMS, 20);
+    assert_eq!(orders(&mut process_manager, 20), [""; 0]);
+    process_manager.finished(ProcessId(0), 30);
+    assert_eq!(orders(&mut process_manager, 30), ["2 gets 0"]);
 }
 
 #[test]
 fn a_request_whose_process_is_gone_is_the_next_one() {
-    let mut broker = Named::new(1, SCORES);
-    broker.ask(1, "a", TERMS, 0);
-    broker.ask(2, "a", TERMS, 1);
-    orders(&mut broker, 1);
-    broker.unreachable(ProcessId(0), 2);
-    assert_eq!(orders(&mut broker, 2), ["end 0: connect error"]);
-    assert_eq!(broker.exited(ProcessId(0), 3), Some(Why::ConnectError));
-    let due_ms = broker.due_ms(3).unwrap();
+    let mut process_manager = Named::new(1, SCORES);
+    process_manager.ask(1, "a", TERMS, 0);
+    process_manager.ask(2, "a", TERMS, 1);
+    orders(&mut process_manager, 1);
+    process_manager.unreachable(ProcessId(0), 2);
+    assert_eq!(orders(&mut process_manager, 2), ["end 0: connect error"]);
+    assert_eq!(process_manager.exited(ProcessId(0), 3), Some(Why::ConnectError));
+    let due_ms = process_manager.due_ms(3).unwrap();
     assert_eq!(due_ms, 103);
-    assert_eq!(orders(&mut broker, due_ms), ["start a1", "1 gets 1"]);
+    assert_eq!(orders(&mut process_manager, due_ms), ["start a1", "1 gets 1"]);
 }
 
 #[test]
 fn a_command_that_cannot_be_started_is_said_at_once_and_left_alone_for_a_while() {
-    let mut broker = Named::new(5, SCORES);
-    broker.ask(1, "a", TERMS, 0);
-    broker.ask(2, "a", TERMS, 0);
-    let Some(Order::Start { process, .. }) = broker.next(0) else { panic!() };
-    broker.failed(process, 0);
-    assert_eq!(orders(&mut broker, 0), ["1 is hopeless", "2 is hopeless"]);
-    broker.ask(3, "a", TERMS, 10);
-    assert_eq!(orders(&mut broker, 10), [""; 0]);
-    assert_eq!(broker.due_ms(10), Some(100));
-    assert_eq!(orders(&mut broker, 100), ["start a1", "3 gets 1"]);
+    let mut process_manager = Named::new(5, SCORES);
+    process_manager.ask(1, "a", TERMS, 0);
+    process_manager.ask(2, "a", TERMS, 0);
+    let Some(Order::Start { process, .. }) = process_manager.next(0) else { panic!() };
+    process_manager.failed(process, 0);
+    assert_eq!(orders(&mut process_manager, 0), ["1 is hopeless", "2 is hopeless"]);
+    process_manager.ask(3, "a", TERMS, 10);
+    assert_eq!(orders(&mut process_manager, 10), [""; 0]);
+    assert_eq!(process_manager.due_ms(10), Some(100));
+    assert_eq!(orders(&mut process_manager, 100), ["start a1", "3 gets 1"]);
 }
 
 #[test]
 fn a_command_that_ends_by_itself_is_not_started_without_end() {
-    let mut broker = Named::new(50, SCORES);
+    let mut process_manager = Named::new(50, SCORES);
     let mut started = 0;
     for step in 0..600 {
         let now_ms = step * 100;
-        broker.ask(step, "a", TERMS, now_ms);
-        for order in orders(&mut broker, now_ms) {
+        process_manager.ask(step, "a", TERMS, now_ms);
+        for order in orders(&mut process_manager, now_ms) {
             if order.starts_with("start") {
                 let process = ProcessId(started);
                 started += 1;
-                orders(&mut broker, now_ms);
-                assert_eq!(broker.exited(process, now_ms), None);
+                orders(&mut process_manager, now_ms);
+                assert_eq!(process_manager.exited(process, now_ms), None);
             }
         }
     }
@@ -206,34 +206,34 @@ fn a_command_that_ends_by_itself_is_not_started_without_end() {
 
 #[test]
 fn one_that_drains_ends_what_idles_and_goes_on_with_what_is_wanted() {
-    let mut broker = Named::new(5, SCORES);
-    broker.ask(1, "a", TERMS, 0);
-    broker.ask(2, "b", TERMS, 0);
-    orders(&mut broker, 0);
-    broker.done(ProcessId(0), Outcome::Answered, 1);
-    broker.drain();
-    assert_eq!(orders(&mut broker, 2), ["end 0: shutting down"]);
-    broker.ask(3, "b", TERMS, 3);
-    broker.exited(ProcessId(0), 3);
-    assert_eq!(orders(&mut broker, 3), ["start b2", "3 gets 2"]);
-    broker.done(ProcessId(1), Outcome::Answered, 4);
-    broker.done(ProcessId(2), Outcome::Answered, 4);
-    assert_eq!(orders(&mut broker, 4), ["end 1: shutting down", "end 2: shutting down"]);
-    broker.exited(ProcessId(1), 5);
-    broker.exited(ProcessId(2), 5);
-    assert!(broker.is_empty());
+    let mut process_manager = Named::new(5, SCORES);
+    process_manager.ask(1, "a", TERMS, 0);
+    process_manager.ask(2, "b", TERMS, 0);
+    orders(&mut process_manager, 0);
+    process_manager.done(ProcessId(0), Outcome::Answered, 1);
+    process_manager.drain();
+    assert_eq!(orders(&mut process_manager, 2), ["end 0: shutting down"]);
+    process_manager.ask(3, "b", TERMS, 3);
+    process_manager.exited(ProcessId(0), 3);
+    assert_eq!(orders(&mut process_manager, 3), ["start b2", "3 gets 2"]);
+    process_manager.done(ProcessId(1), Outcome::Answered, 4);
+    process_manager.done(ProcessId(2), Outcome::Answered, 4);
+    assert_eq!(orders(&mut process_manager, 4), ["end 1: shutting down", "end 2: shutting down"]);
+    process_manager.exited(ProcessId(1), 5);
+    process_manager.exited(ProcessId(2), 5);
+    assert!(process_manager.is_empty());
 }
 
 #[test]
 fn classes_that_nobody_needs_are_forgotten() {
-    let mut broker: Broker<u64> = Broker::new(2000, FREE);
+    let mut process_manager: ProcessManager<u64> = ProcessManager::new(2000, FREE);
     for class in 0..5000 {
-        broker.ask(class, class, TERMS, 0);
-        broker.leave(class);
+        process_manager.ask(class, class, TERMS, 0);
+        process_manager.leave(class);
     }
-    assert!(broker.classes.len() <= 1024);
-    broker.ask(1, 9999, TERMS, 0);
-    assert!(broker.next(0).is_some());
+    assert!(process_manager.classes.len() <= 1024);
+    process_manager.ask(1, 9999, TERMS, 0);
+    assert!(process_manager.next(0).is_some());
 }
 
 /// Something that happens; numbers choose among what there is.
@@ -259,9 +259,9 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     proptest::collection::vec(event, 0..120)
 }
 
-/// What a broker's orders come to, and what must hold of them.
+/// What a process manager's orders come to, and what must hold of them.
 struct World {
-    broker: Broker<u8>,
+    process_manager: ProcessManager<u8>,
     now_ms: u64,
     terms: Terms,
     processes_max: usize,
@@ -283,10 +283,10 @@ impl World {
             idle_ms: Some(500),
             ..TERMS
         };
-        let broker = Broker::new(processes_max, scores);
+        let process_manager = ProcessManager::new(processes_max, scores);
         let (alive, busy) = (BTreeMap::new(), BTreeMap::new());
         let (waiting, now_ms, asked, chance) = (Vec::new(), 0, 0, 1);
-        Self { broker, now_ms, terms, processes_max, alive, busy, waiting, asked, chance }
+        Self { process_manager, now_ms, terms, processes_max, alive, busy, waiting, asked, chance }
     }
 
     fn nth<T: Copy>(from: impl ExactSizeIterator<Item = T>, nth: usize) -> Option<T> {
@@ -298,12 +298,12 @@ impl World {
         match *event {
             Event::Ask(class) => {
                 self.asked += 1;
-                self.broker.ask(self.asked, class, self.terms, self.now_ms);
+                self.process_manager.ask(self.asked, class, self.terms, self.now_ms);
                 self.waiting.push((self.asked, class, self.now_ms));
             }
             Event::Leave(nth) => {
                 if let Some(row) = Self::nth(self.waiting.iter().copied(), nth) {
-                    self.broker.leave(row.0);
+                    self.process_manager.leave(row.0);
                     self.waiting.retain(|other| other.0 != row.0);
                 }
             }
@@ -314,7 +314,7 @@ impl World {
                         1 => Outcome::Abandoned,
                         _ => Outcome::Answered,
                     };
-                    self.broker.done(process, outcome, self.now_ms);
+                    self.process_manager.done(process, outcome, self.now_ms);
                     self.busy.remove(&process);
                 }
             }
@@ -322,14 +322,14 @@ impl World {
                 let free = self.alive.keys().filter(|process| !self.busy.contains_key(process));
                 let free: Vec<ProcessId> = free.copied().collect();
                 if let Some(process) = Self::nth(free.into_iter(), nth) {
-                    self.broker.finished(process, self.now_ms);
+                    self.process_manager.finished(process, self.now_ms);
                 }
             }
             Event::Exit(nth) => {
                 if let Some(process) = Self::nth(self.alive.keys().copied(), nth) {
                     let was_told = self.alive.remove(&process).unwrap().1;
                     self.busy.remove(&process);
-                    let why = self.broker.exited(process, self.now_ms);
+                    let why = self.process_manager.exited(process, self.now_ms);
                     assert_eq!(why.is_some(), was_told);
                 }
             }
@@ -341,7 +341,7 @@ impl World {
     /// Carry out all orders, some of them badly.
     fn obey(&mut self) {
         for _ in 0..10_000 {
-            let Some(order) = self.broker.next(self.now_ms) else { return self.check() };
+            let Some(order) = self.process_manager.next(self.now_ms) else { return self.check() };
             self.chance = self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let is_bad = self.chance >> 60 == 0;
             match order {
@@ -352,9 +352,9 @@ impl World {
                     assert!(of_class <= self.terms.processes_max, "too many of a class");
                     if is_bad {
                         self.alive.remove(&process);
-                        self.broker.failed(process, self.now_ms);
+                        self.process_manager.failed(process, self.now_ms);
                     } else {
-                        self.broker.started(process, self.now_ms);
+                        self.process_manager.started(process, self.now_ms);
                     }
                 }
                 Order::Lease { process, request } => {
@@ -363,7 +363,7 @@ impl World {
                     let first = self.waiting.iter().find(|row| row.1 == class).unwrap();
                     assert_eq!(first.0, request, "somebody was passed over");
                     if is_bad {
-                        self.broker.unreachable(process, self.now_ms);
+                        self.process_manager.unreachable(process, self.now_ms);
                     } else {
                         self.waiting.retain(|row| row.0 != request);
                         let other = self.busy.insert(process, request);
@@ -386,16 +386,19 @@ impl World {
 
     /// What is due has been done, and nobody waits beside a process that idles.
     fn check(&self) {
-        assert!(self.broker.due_ms(self.now_ms).is_none_or(|due_ms| due_ms > self.now_ms));
+        assert!(self.process_manager.due_ms(self.now_ms).is_none_or(|due_ms| due_ms > self.now_ms));
         for waiting in &self.waiting {
             assert!(self.now_ms < waiting.2 + self.terms.connect_ms, "forgotten");
-            let class = self.broker.ids[&waiting.1];
+            let class = self.process_manager.ids[&waiting.1];
             let idles = |(id, process): (&ProcessId, &Process)| {
                 matches!(process.state, State::Idle)
                     && process.class == class
                     && self.alive.contains_key(id)
             };
-            assert!(!self.broker.processes.iter().any(idles), "an idle process and a request");
+            assert!(
+                !self.process_manager.processes.iter().any(idles),
+                "an idle process and a request"
+            );
         }
     }
 
@@ -403,19 +406,19 @@ impl World {
     fn settle(&mut self) {
         self.chance = 1;
         for _ in 0..3000 {
-            self.broker.processes_max = self.broker.processes_max.max(1);
+            self.process_manager.processes_max = self.process_manager.processes_max.max(1);
             let ended: Vec<ProcessId> =
                 self.alive.iter().filter(|row| row.1.1).map(|row| *row.0).collect();
             for process in ended {
                 self.alive.remove(&process);
                 self.busy.remove(&process);
-                self.broker.exited(process, self.now_ms);
+                self.process_manager.exited(process, self.now_ms);
             }
             for process in std::mem::take(&mut self.busy).into_keys() {
-                self.broker.done(process, Outcome::Answered, self.now_ms);
+                self.process_manager.done(process, Outcome::Answered, self.now_ms);
             }
             let all: Vec<ProcessId> = self.alive.keys().copied().collect();
-            all.into_iter().for_each(|process| self.broker.finished(process, self.now_ms));
+            all.into_iter().for_each(|process| self.process_manager.finished(process, self.now_ms));
             self.obey();
             if self.waiting.is_empty() {
                 return;
@@ -442,12 +445,12 @@ proptest! {
 
 #[test]
 fn so_many_commands_are_known_and_no_more() {
-    let mut broker: Broker<u64> = Broker::new(0, SCORES);
+    let mut process_manager: ProcessManager<u64> = ProcessManager::new(0, SCORES);
     let most = u64::try_from(CLASSES_MAX).unwrap();
-    (0..most).for_each(|nth| broker.ask(nth, nth, TERMS, 0));
-    assert_eq!(broker.next(0), None);
-    broker.ask(most, most, TERMS, 0);
-    assert_eq!(broker.next(0), Some(Order::Refuse { request: most, is_hopeless: false }));
-    broker.ask(most + 1, 0, TERMS, 0);
-    assert_eq!(broker.next(0), None);
+    (0..most).for_each(|nth| process_manager.ask(nth, nth, TERMS, 0));
+    assert_eq!(process_manager.next(0), None);
+    process_manager.ask(most, most, TERMS, 0);
+    assert_eq!(process_manager.next(0), Some(Order::Refuse { request: most, is_hopeless: false }));
+    process_manager.ask(most + 1, 0, TERMS, 0);
+    assert_eq!(process_manager.next(0), None);
 }

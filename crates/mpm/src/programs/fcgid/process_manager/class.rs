@@ -1,4 +1,4 @@
-//! What the broker knows of a class of processes besides these: its terms, and how often one may
+//! What the process manager knows of a class of processes besides these: its terms, and how often one may
 //! be started.
 
 use server::{Scores, Terms};

@@ -1,4 +1,4 @@
-//! What those who wait have claimed already, while the broker goes through them in order.
+//! What those who wait have claimed already, while the process manager goes through them in order.
 
 use super::{ClassId, Process, ProcessId, State};
 use std::collections::BTreeMap;

@@ -80,7 +80,7 @@ pub(crate) enum Outcome {
     Suspect,
 }
 
-/// A class, as the broker numbers them.
+/// A class, as the process manager numbers them.
 type ClassId = u64;
 
 /// A request that waits.
@@ -113,7 +113,7 @@ struct Process {
 
 /// The state machine. `K` names a class: processes of one command, host, user and limits.
 #[derive(Debug)]
-pub(crate) struct Broker<K> {
+pub(crate) struct ProcessManager<K> {
     processes_max: usize,
     scores: Scores,
     ids: BTreeMap<K, ClassId>,
@@ -126,7 +126,7 @@ pub(crate) struct Broker<K> {
     is_draining: bool,
 }
 
-impl<K: Ord + Clone> Broker<K> {
+impl<K: Ord + Clone> ProcessManager<K> {
     pub(crate) fn new(processes_max: usize, scores: Scores) -> Self {
         Self {
             processes_max,
