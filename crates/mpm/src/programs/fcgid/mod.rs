@@ -9,7 +9,7 @@ use super::room::Load;
 use super::suexec;
 use memory::MemoryRoom;
 use process::{Event, Process, exit_line};
-use process_manager::{Order, Outcome, ProcessId, ProcessManager, RequestId};
+use process_manager::{Action, Outcome, ProcessId, ProcessManager, RequestId};
 use runtime::clock;
 use runtime::process::Ending;
 use runtime::programs::{
@@ -71,7 +71,7 @@ impl<'a> Kept<'a> {
             tenants: BTreeMap::new(),
             processes: BTreeMap::new(),
             next_request: 0,
-            failure: Report::Failed { step: Step::Order, errno: 0 },
+            failure: Report::Failed { step: Step::Action, errno: 0 },
         }
     }
 
@@ -115,7 +115,7 @@ impl<'a> Kept<'a> {
     /// A request that the process `owner` serves wants a process.
     pub(super) fn ask(&mut self, wanted: Result<Wanted, Malformed>, counter: Counter, owner: i32) {
         let Ok(wanted) = wanted else {
-            return counter.deny(Denial::Report(Report::Failed { step: Step::Order, errno: 0 }));
+            return counter.deny(Denial::Report(Report::Failed { step: Step::Action, errno: 0 }));
         };
         let program = wanted.order.program.to_string_lossy().into_owned();
         let terms = self.server.kept_terms(wanted.host, &program);
@@ -188,17 +188,17 @@ impl<'a> Kept<'a> {
     fn carry_out(&mut self, now_ms: u64) {
         while let Some(order) = self.process_manager.next(now_ms) {
             match order {
-                Order::Start { process, class } => {
+                Action::Start { process, class } => {
                     if let Err(report) = self.start(process, &class) {
                         self.has_failed(process, report);
                     }
                 }
-                Order::Lease { process, request } => self.lease(process, request, now_ms),
-                Order::End { process, why } => {
+                Action::Lease { process, request } => self.lease(process, request, now_ms),
+                Action::End { process, why } => {
                     let process = self.processes.get_mut(&process);
                     process.into_iter().for_each(|process| process.end(Some(why), now_ms));
                 }
-                Order::Refuse { request, is_hopeless } => {
+                Action::Refuse { request, is_hopeless } => {
                     let Some(tenant) = self.tenants.remove(&request) else { continue };
                     tenant.counter.deny(match is_hopeless {
                         true => Denial::Report(self.failure),

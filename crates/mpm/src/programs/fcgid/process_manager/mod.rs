@@ -58,7 +58,7 @@ impl Why {
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Order<K> {
+pub(crate) enum Action<K> {
     /// Start a process; then `started` or `failed` follows.
     Start { process: ProcessId, class: K },
     /// Give the process to the request; then `done` or `unreachable` follows.
@@ -120,7 +120,7 @@ pub(crate) struct ProcessManager<K> {
     classes: BTreeMap<ClassId, Class<K>>,
     processes: BTreeMap<ProcessId, Process>,
     waiting: VecDeque<Waiting>,
-    orders: VecDeque<Order<K>>,
+    orders: VecDeque<Action<K>>,
     next_class: ClassId,
     next_process: u64,
     is_draining: bool,
@@ -166,7 +166,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
     pub(crate) fn ask(&mut self, request: RequestId, class: K, terms: Terms, now_ms: u64) {
         self.forget_classes(now_ms);
         if self.classes.len() >= CLASSES_MAX && !self.ids.contains_key(&class) {
-            self.orders.push_back(Order::Refuse { request, is_hopeless: false });
+            self.orders.push_back(Action::Refuse { request, is_hopeless: false });
             return;
         }
         let class = *self.ids.entry(class).or_insert_with_key(|key| {
@@ -199,7 +199,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
         }
         let of_it = |waiting: &&Waiting| waiting.class == class;
         let refuse =
-            |waiting: &Waiting| Order::Refuse { request: waiting.request, is_hopeless: true };
+            |waiting: &Waiting| Action::Refuse { request: waiting.request, is_hopeless: true };
         self.orders.extend(self.waiting.iter().filter(of_it).map(refuse));
         self.waiting.retain(|waiting| waiting.class != class);
     }
@@ -268,7 +268,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
     }
 
     /// What is to be done now: ask until there is nothing.
-    pub(crate) fn next(&mut self, now_ms: u64) -> Option<Order<K>> {
+    pub(crate) fn next(&mut self, now_ms: u64) -> Option<Action<K>> {
         self.orders
             .pop_front()
             .or_else(|| self.refuse_overdue(now_ms))
@@ -315,11 +315,11 @@ impl<K: Ord + Clone> ProcessManager<K> {
             && !matches!(known.state, State::Ending(_))
         {
             (known.state, known.since_ms) = (State::Ending(why), now_ms);
-            self.orders.push_back(Order::End { process, why });
+            self.orders.push_back(Action::End { process, why });
         }
     }
 
-    fn refuse_overdue(&mut self, now_ms: u64) -> Option<Order<K>> {
+    fn refuse_overdue(&mut self, now_ms: u64) -> Option<Action<K>> {
         let is_due = |waiting: &Waiting| {
             self.classes
                 .get(&waiting.class)
@@ -327,10 +327,10 @@ impl<K: Ord + Clone> ProcessManager<K> {
         };
         let nth = self.waiting.iter().position(is_due)?;
         let request = self.waiting.remove(nth)?.request;
-        Some(Order::Refuse { request, is_hopeless: false })
+        Some(Action::Refuse { request, is_hopeless: false })
     }
 
-    fn end_overdue(&mut self, now_ms: u64) -> Option<Order<K>> {
+    fn end_overdue(&mut self, now_ms: u64) -> Option<Action<K>> {
         let counts = self.counts();
         let due = self.processes.iter().find_map(|(id, process)| {
             let (due_ms, why) = self.overdue(process, &counts)?;
@@ -378,7 +378,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
 
     /// Go through those who wait, in order. Each claims what will be its own, so that nobody who
     /// came later gets it.
-    fn serve(&mut self, now_ms: u64) -> Option<Order<K>> {
+    fn serve(&mut self, now_ms: u64) -> Option<Action<K>> {
         if self.waiting.is_empty() {
             return None;
         }
@@ -404,15 +404,15 @@ impl<K: Ord + Clone> ProcessManager<K> {
         None
     }
 
-    fn lease(&mut self, nth: usize, process: ProcessId, now_ms: u64) -> Option<Order<K>> {
+    fn lease(&mut self, nth: usize, process: ProcessId, now_ms: u64) -> Option<Action<K>> {
         let waiting = self.waiting.remove(nth)?;
         let request = waiting.request;
         let known = self.processes.get_mut(&process)?;
         (known.state, known.since_ms) = (State::Busy(waiting), now_ms);
-        Some(Order::Lease { process, request })
+        Some(Action::Lease { process, request })
     }
 
-    fn start(&mut self, class: ClassId, now_ms: u64) -> Option<Order<K>> {
+    fn start(&mut self, class: ClassId, now_ms: u64) -> Option<Action<K>> {
         let known = self.classes.get_mut(&class)?;
         known.is_charged(&self.scores, now_ms);
         let key = known.key.clone();
@@ -421,7 +421,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
         let state = State::Starting;
         let new = Process { class, state, started_ms: now_ms, since_ms: now_ms, requests: 0 };
         self.processes.insert(process, new);
-        Some(Order::Start { process, class: key })
+        Some(Action::Start { process, class: key })
     }
 
     /// How many processes the class may have now, apart from the room for them

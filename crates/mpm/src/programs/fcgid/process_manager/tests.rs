@@ -27,14 +27,14 @@ fn orders(process_manager: &mut Named, now_ms: u64) -> Vec<String> {
     let mut said = Vec::new();
     while let Some(order) = process_manager.next(now_ms) {
         said.push(match order {
-            Order::Start { process, class } => {
+            Action::Start { process, class } => {
                 process_manager.started(process, now_ms);
                 format!("start {class}{}", process.0)
             }
-            Order::Lease { process, request } => format!("{request} gets {}", process.0),
-            Order::End { process, why } => format!("end {}: {}", process.0, why.words()),
-            Order::Refuse { request, is_hopeless: false } => format!("{request} gets none"),
-            Order::Refuse { request, is_hopeless: true } => format!("{request} is hopeless"),
+            Action::Lease { process, request } => format!("{request} gets {}", process.0),
+            Action::End { process, why } => format!("end {}: {}", process.0, why.words()),
+            Action::Refuse { request, is_hopeless: false } => format!("{request} gets none"),
+            Action::Refuse { request, is_hopeless: true } => format!("{request} is hopeless"),
         });
     }
     said
@@ -175,7 +175,7 @@ fn a_command_that_cannot_be_started_is_said_at_once_and_left_alone_for_a_while()
     let mut process_manager = Named::new(5, SCORES);
     process_manager.ask(1, "a", TERMS, 0);
     process_manager.ask(2, "a", TERMS, 0);
-    let Some(Order::Start { process, .. }) = process_manager.next(0) else { panic!() };
+    let Some(Action::Start { process, .. }) = process_manager.next(0) else { panic!() };
     process_manager.failed(process, 0);
     assert_eq!(orders(&mut process_manager, 0), ["1 is hopeless", "2 is hopeless"]);
     process_manager.ask(3, "a", TERMS, 10);
@@ -345,7 +345,7 @@ impl World {
             self.chance = self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let is_bad = self.chance >> 60 == 0;
             match order {
-                Order::Start { process, class } => {
+                Action::Start { process, class } => {
                     self.alive.insert(process, (class, false));
                     let of_class = self.alive.values().filter(|row| row.0 == class).count();
                     assert!(self.alive.len() <= self.processes_max, "too many processes");
@@ -357,7 +357,7 @@ impl World {
                         self.process_manager.started(process, self.now_ms);
                     }
                 }
-                Order::Lease { process, request } => {
+                Action::Lease { process, request } => {
                     let (class, was_told) = self.alive[&process];
                     assert!(!was_told, "a process that ends is given away");
                     let first = self.waiting.iter().find(|row| row.1 == class).unwrap();
@@ -370,11 +370,11 @@ impl World {
                         assert_eq!(other, None, "a process has two requests");
                     }
                 }
-                Order::End { process, .. } => {
+                Action::End { process, .. } => {
                     let row = self.alive.get_mut(&process).unwrap();
                     assert!(!std::mem::replace(&mut row.1, true), "told twice");
                 }
-                Order::Refuse { request, is_hopeless } => {
+                Action::Refuse { request, is_hopeless } => {
                     let nth = self.waiting.iter().position(|row| row.0 == request).unwrap();
                     let since_ms = self.waiting.remove(nth).2;
                     assert!(is_hopeless || self.now_ms >= since_ms + self.terms.connect_ms);
@@ -450,7 +450,7 @@ fn so_many_commands_are_known_and_no_more() {
     (0..most).for_each(|nth| process_manager.ask(nth, nth, TERMS, 0));
     assert_eq!(process_manager.next(0), None);
     process_manager.ask(most, most, TERMS, 0);
-    assert_eq!(process_manager.next(0), Some(Order::Refuse { request: most, is_hopeless: false }));
+    assert_eq!(process_manager.next(0), Some(Action::Refuse { request: most, is_hopeless: false }));
     process_manager.ask(most + 1, 0, TERMS, 0);
     assert_eq!(process_manager.next(0), None);
 }
