@@ -1,5 +1,5 @@
 //! Who gets which of the FastCGI processes that this server manages, and how many there are: what
-//! mod_fcgid's process manager decides, as a state machine. Events go in, orders come out; no
+//! mod_fcgid's process manager decides, as a state machine. Events go in, actions come out; no
 //! process, socket or clock is touched here.
 //!
 //! Requests are served in the order in which they came, whatever command they need: one that needs
@@ -120,7 +120,7 @@ pub(crate) struct ProcessManager<K> {
     classes: BTreeMap<ClassId, Class<K>>,
     processes: BTreeMap<ProcessId, Process>,
     waiting: VecDeque<Waiting>,
-    orders: VecDeque<Action<K>>,
+    actions: VecDeque<Action<K>>,
     next_class: ClassId,
     next_process: u64,
     is_draining: bool,
@@ -135,7 +135,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
             classes: BTreeMap::new(),
             processes: BTreeMap::new(),
             waiting: VecDeque::new(),
-            orders: VecDeque::new(),
+            actions: VecDeque::new(),
             next_class: 0,
             next_process: 0,
             is_draining: false,
@@ -166,7 +166,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
     pub(crate) fn ask(&mut self, request: RequestId, class: K, terms: Terms, now_ms: u64) {
         self.forget_classes(now_ms);
         if self.classes.len() >= CLASSES_MAX && !self.ids.contains_key(&class) {
-            self.orders.push_back(Action::Refuse { request, is_hopeless: false });
+            self.actions.push_back(Action::Refuse { request, is_hopeless: false });
             return;
         }
         let class = *self.ids.entry(class).or_insert_with_key(|key| {
@@ -200,7 +200,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
         let of_it = |waiting: &&Waiting| waiting.class == class;
         let refuse =
             |waiting: &Waiting| Action::Refuse { request: waiting.request, is_hopeless: true };
-        self.orders.extend(self.waiting.iter().filter(of_it).map(refuse));
+        self.actions.extend(self.waiting.iter().filter(of_it).map(refuse));
         self.waiting.retain(|waiting| waiting.class != class);
     }
 
@@ -264,12 +264,12 @@ impl<K: Ord + Clone> ProcessManager<K> {
 
     /// Whether there is neither a process nor anybody who waits for one.
     pub(crate) fn is_empty(&self) -> bool {
-        self.processes.is_empty() && self.waiting.is_empty() && self.orders.is_empty()
+        self.processes.is_empty() && self.waiting.is_empty() && self.actions.is_empty()
     }
 
     /// What is to be done now: ask until there is nothing.
     pub(crate) fn next(&mut self, now_ms: u64) -> Option<Action<K>> {
-        self.orders
+        self.actions
             .pop_front()
             .or_else(|| self.refuse_overdue(now_ms))
             .or_else(|| self.end_overdue(now_ms))
@@ -315,7 +315,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
             && !matches!(known.state, State::Ending(_))
         {
             (known.state, known.since_ms) = (State::Ending(why), now_ms);
-            self.orders.push_back(Action::End { process, why });
+            self.actions.push_back(Action::End { process, why });
         }
     }
 
@@ -338,7 +338,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
         });
         let (process, why) = due?;
         self.end(process, why, now_ms);
-        self.orders.pop_front()
+        self.actions.pop_front()
     }
 
     /// When a process is to be ended, and why (scan_idlelist and scan_busylist of fcgid_pm_main.c).
@@ -398,7 +398,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
                 && let Some(process) = claims.longest_idle()
             {
                 self.end(process, Why::MakesRoom, now_ms);
-                return self.orders.pop_front();
+                return self.actions.pop_front();
             }
         }
         None

@@ -22,8 +22,8 @@ const TERMS: Terms = Terms {
 
 type Named = ProcessManager<&'static str>;
 
-/// All orders at a moment; processes start at once.
-fn orders(process_manager: &mut Named, now_ms: u64) -> Vec<String> {
+/// All actions at a moment; processes start at once.
+fn actions(process_manager: &mut Named, now_ms: u64) -> Vec<String> {
     let mut said = Vec::new();
     while let Some(order) = process_manager.next(now_ms) {
         said.push(match order {
@@ -44,16 +44,16 @@ fn orders(process_manager: &mut Named, now_ms: u64) -> Vec<String> {
 fn a_process_serves_one_request_after_the_other() {
     let mut process_manager = Named::new(10, SCORES);
     process_manager.ask(1, "a", TERMS, 0);
-    assert_eq!(orders(&mut process_manager, 0), ["start a0", "1 gets 0"]);
+    assert_eq!(actions(&mut process_manager, 0), ["start a0", "1 gets 0"]);
     process_manager.ask(2, "a", TERMS, 10);
-    assert_eq!(orders(&mut process_manager, 10), ["start a1", "2 gets 1"]);
+    assert_eq!(actions(&mut process_manager, 10), ["start a1", "2 gets 1"]);
     process_manager.done(ProcessId(0), Outcome::Answered, 20);
     process_manager.done(ProcessId(1), Outcome::Answered, 30);
     // The one that was used last, so that the other one may be ended one day.
     process_manager.ask(3, "a", TERMS, 40);
-    assert_eq!(orders(&mut process_manager, 40), ["3 gets 1"]);
+    assert_eq!(actions(&mut process_manager, 40), ["3 gets 1"]);
     process_manager.ask(4, "b", TERMS, 40);
-    assert_eq!(orders(&mut process_manager, 40), ["start b2", "4 gets 2"]);
+    assert_eq!(actions(&mut process_manager, 40), ["start b2", "4 gets 2"]);
 }
 
 #[test]
@@ -62,14 +62,14 @@ fn who_finds_no_process_waits_and_is_served_in_order() {
     for request in 1..=3 {
         process_manager.ask(request, "a", TERMS, request);
     }
-    assert_eq!(orders(&mut process_manager, 5), ["start a0", "1 gets 0"]);
+    assert_eq!(actions(&mut process_manager, 5), ["start a0", "1 gets 0"]);
     assert_eq!(process_manager.due_ms(5), Some(20_002));
     process_manager.leave(2);
     process_manager.done(ProcessId(0), Outcome::Answered, 9);
-    assert_eq!(orders(&mut process_manager, 9), ["3 gets 0"]);
+    assert_eq!(actions(&mut process_manager, 9), ["3 gets 0"]);
     process_manager.ask(4, "a", TERMS, 10);
-    assert_eq!(orders(&mut process_manager, 20_009), [""; 0]);
-    assert_eq!(orders(&mut process_manager, 20_010), ["4 gets none"]);
+    assert_eq!(actions(&mut process_manager, 20_009), [""; 0]);
+    assert_eq!(actions(&mut process_manager, 20_010), ["4 gets none"]);
 }
 
 #[test]
@@ -78,15 +78,15 @@ fn an_idle_process_makes_room_for_another_command_in_the_order_of_requests() {
     process_manager.ask(1, "a", TERMS, 0);
     process_manager.ask(2, "b", TERMS, 1);
     process_manager.ask(3, "a", TERMS, 2);
-    assert_eq!(orders(&mut process_manager, 2), ["start a0", "1 gets 0"]);
+    assert_eq!(actions(&mut process_manager, 2), ["start a0", "1 gets 0"]);
     process_manager.done(ProcessId(0), Outcome::Answered, 3);
-    assert_eq!(orders(&mut process_manager, 3), ["end 0: makes room for another command"]);
+    assert_eq!(actions(&mut process_manager, 3), ["end 0: makes room for another command"]);
     assert_eq!(process_manager.exited(ProcessId(0), 4), Some(Why::MakesRoom));
-    assert_eq!(orders(&mut process_manager, 4), ["start b1", "2 gets 1"]);
+    assert_eq!(actions(&mut process_manager, 4), ["start b1", "2 gets 1"]);
     process_manager.done(ProcessId(1), Outcome::Answered, 5);
-    assert_eq!(orders(&mut process_manager, 5), ["end 1: makes room for another command"]);
+    assert_eq!(actions(&mut process_manager, 5), ["end 1: makes room for another command"]);
     process_manager.exited(ProcessId(1), 6);
-    assert_eq!(orders(&mut process_manager, 6), ["start a2", "3 gets 2"]);
+    assert_eq!(actions(&mut process_manager, 6), ["start a2", "3 gets 2"]);
 }
 
 #[test]
@@ -94,24 +94,24 @@ fn processes_end_when_they_idle_are_old_or_have_served_enough() {
     let terms = Terms { processes_min: 1, requests_max: Some(2), ..TERMS };
     let mut process_manager = Named::new(10, SCORES);
     (1..=3).for_each(|request| process_manager.ask(request, "a", terms, 0));
-    orders(&mut process_manager, 0);
+    actions(&mut process_manager, 0);
     (0..3).for_each(|process| process_manager.done(ProcessId(process), Outcome::Answered, 1000));
-    assert_eq!(orders(&mut process_manager, 1000), [""; 0]);
+    assert_eq!(actions(&mut process_manager, 1000), [""; 0]);
     process_manager.ask(4, "a", terms, 2000);
-    assert_eq!(orders(&mut process_manager, 2000), ["4 gets 2"]);
+    assert_eq!(actions(&mut process_manager, 2000), ["4 gets 2"]);
     process_manager.done(ProcessId(2), Outcome::Answered, 3000);
-    assert_eq!(orders(&mut process_manager, 3000), ["end 2: lifetime expired"]);
+    assert_eq!(actions(&mut process_manager, 3000), ["end 2: lifetime expired"]);
     process_manager.exited(ProcessId(2), 3000);
     assert_eq!(process_manager.due_ms(3000), Some(301_000));
     // One of the two stays.
-    assert_eq!(orders(&mut process_manager, 301_000), ["end 0: idle timeout"]);
+    assert_eq!(actions(&mut process_manager, 301_000), ["end 0: idle timeout"]);
     process_manager.exited(ProcessId(0), 301_001);
     assert_eq!(process_manager.due_ms(301_001), None);
     let terms = Terms { processes_min: 0, idle_ms: None, ..terms };
     process_manager.ask(5, "a", terms, 302_000);
-    assert_eq!(orders(&mut process_manager, 302_000), ["5 gets 1"]);
+    assert_eq!(actions(&mut process_manager, 302_000), ["5 gets 1"]);
     process_manager.done(ProcessId(1), Outcome::Answered, 302_001);
-    assert_eq!(orders(&mut process_manager, 302_001), ["end 1: lifetime expired"]);
+    assert_eq!(actions(&mut process_manager, 302_001), ["end 1: lifetime expired"]);
 }
 
 #[test]
@@ -119,27 +119,27 @@ fn age_counts_from_the_start_and_idling_from_the_last_request() {
     let terms = Terms { processes_min: 0, ..TERMS };
     let mut process_manager = Named::new(10, SCORES);
     process_manager.ask(1, "a", terms, 0);
-    orders(&mut process_manager, 0);
+    actions(&mut process_manager, 0);
     process_manager.done(ProcessId(0), Outcome::Answered, 99_000);
     assert_eq!(process_manager.due_ms(99_000), Some(399_000));
     process_manager.ask(2, "a", Terms { life_ms: Some(200_000), ..terms }, 150_000);
-    orders(&mut process_manager, 150_000);
+    actions(&mut process_manager, 150_000);
     process_manager.done(ProcessId(0), Outcome::Answered, 199_000);
     assert_eq!(process_manager.due_ms(199_000), Some(200_000));
-    assert_eq!(orders(&mut process_manager, 200_000), ["end 0: lifetime expired"]);
+    assert_eq!(actions(&mut process_manager, 200_000), ["end 0: lifetime expired"]);
 }
 
 #[test]
 fn who_takes_too_long_or_is_suspect_is_ended() {
     let mut process_manager = Named::new(10, SCORES);
     (1..=3).for_each(|request| process_manager.ask(request, "a", TERMS, 0));
-    orders(&mut process_manager, 0);
+    actions(&mut process_manager, 0);
     process_manager.done(ProcessId(1), Outcome::Suspect, 10);
-    assert_eq!(orders(&mut process_manager, 10), ["end 1: communication error"]);
+    assert_eq!(actions(&mut process_manager, 10), ["end 1: communication error"]);
     // It goes on with what nobody waits for, and has no more time for that than for anything.
     process_manager.done(ProcessId(2), Outcome::Abandoned, 20);
     let ends = ["end 0: busy timeout", "end 2: busy timeout"];
-    assert_eq!(orders(&mut process_manager, 100_000), ends);
+    assert_eq!(actions(&mut process_manager, 100_000), ends);
     process_manager.finished(ProcessId(2), 100_001);
     assert_eq!(process_manager.exited(ProcessId(2), 100_002), Some(Why::BusyTimeout));
 }
@@ -148,12 +148,12 @@ fn who_takes_too_long_or_is_suspect_is_ended() {
 fn who_has_noticed_that_nobody_waits_gets_the_next_request() {
     let mut process_manager = Named::new(1, SCORES);
     process_manager.ask(1, "a", TERMS, 0);
-    orders(&mut process_manager, 0);
+    actions(&mut process_manager, 0);
     process_manager.done(ProcessId(0), Outcome::Abandoned, 10);
     process_manager.ask(2, "a", TERMS, 20);
-    assert_eq!(orders(&mut process_manager, 20), [""; 0]);
+    assert_eq!(actions(&mut process_manager, 20), [""; 0]);
     process_manager.finished(ProcessId(0), 30);
-    assert_eq!(orders(&mut process_manager, 30), ["2 gets 0"]);
+    assert_eq!(actions(&mut process_manager, 30), ["2 gets 0"]);
 }
 
 #[test]
@@ -161,13 +161,13 @@ fn a_request_whose_process_is_gone_is_the_next_one() {
     let mut process_manager = Named::new(1, SCORES);
     process_manager.ask(1, "a", TERMS, 0);
     process_manager.ask(2, "a", TERMS, 1);
-    orders(&mut process_manager, 1);
+    actions(&mut process_manager, 1);
     process_manager.unreachable(ProcessId(0), 2);
-    assert_eq!(orders(&mut process_manager, 2), ["end 0: connect error"]);
+    assert_eq!(actions(&mut process_manager, 2), ["end 0: connect error"]);
     assert_eq!(process_manager.exited(ProcessId(0), 3), Some(Why::ConnectError));
     let due_ms = process_manager.due_ms(3).unwrap();
     assert_eq!(due_ms, 103);
-    assert_eq!(orders(&mut process_manager, due_ms), ["start a1", "1 gets 1"]);
+    assert_eq!(actions(&mut process_manager, due_ms), ["start a1", "1 gets 1"]);
 }
 
 #[test]
@@ -177,11 +177,11 @@ fn a_command_that_cannot_be_started_is_said_at_once_and_left_alone_for_a_while()
     process_manager.ask(2, "a", TERMS, 0);
     let Some(Action::Start { process, .. }) = process_manager.next(0) else { panic!() };
     process_manager.failed(process, 0);
-    assert_eq!(orders(&mut process_manager, 0), ["1 is hopeless", "2 is hopeless"]);
+    assert_eq!(actions(&mut process_manager, 0), ["1 is hopeless", "2 is hopeless"]);
     process_manager.ask(3, "a", TERMS, 10);
-    assert_eq!(orders(&mut process_manager, 10), [""; 0]);
+    assert_eq!(actions(&mut process_manager, 10), [""; 0]);
     assert_eq!(process_manager.due_ms(10), Some(100));
-    assert_eq!(orders(&mut process_manager, 100), ["start a1", "3 gets 1"]);
+    assert_eq!(actions(&mut process_manager, 100), ["start a1", "3 gets 1"]);
 }
 
 #[test]
@@ -191,11 +191,11 @@ fn a_command_that_ends_by_itself_is_not_started_without_end() {
     for step in 0..600 {
         let now_ms = step * 100;
         process_manager.ask(step, "a", TERMS, now_ms);
-        for order in orders(&mut process_manager, now_ms) {
+        for order in actions(&mut process_manager, now_ms) {
             if order.starts_with("start") {
                 let process = ProcessId(started);
                 started += 1;
-                orders(&mut process_manager, now_ms);
+                actions(&mut process_manager, now_ms);
                 assert_eq!(process_manager.exited(process, now_ms), None);
             }
         }
@@ -209,16 +209,16 @@ fn one_that_drains_ends_what_idles_and_goes_on_with_what_is_wanted() {
     let mut process_manager = Named::new(5, SCORES);
     process_manager.ask(1, "a", TERMS, 0);
     process_manager.ask(2, "b", TERMS, 0);
-    orders(&mut process_manager, 0);
+    actions(&mut process_manager, 0);
     process_manager.done(ProcessId(0), Outcome::Answered, 1);
     process_manager.drain();
-    assert_eq!(orders(&mut process_manager, 2), ["end 0: shutting down"]);
+    assert_eq!(actions(&mut process_manager, 2), ["end 0: shutting down"]);
     process_manager.ask(3, "b", TERMS, 3);
     process_manager.exited(ProcessId(0), 3);
-    assert_eq!(orders(&mut process_manager, 3), ["start b2", "3 gets 2"]);
+    assert_eq!(actions(&mut process_manager, 3), ["start b2", "3 gets 2"]);
     process_manager.done(ProcessId(1), Outcome::Answered, 4);
     process_manager.done(ProcessId(2), Outcome::Answered, 4);
-    assert_eq!(orders(&mut process_manager, 4), ["end 1: shutting down", "end 2: shutting down"]);
+    assert_eq!(actions(&mut process_manager, 4), ["end 1: shutting down", "end 2: shutting down"]);
     process_manager.exited(ProcessId(1), 5);
     process_manager.exited(ProcessId(2), 5);
     assert!(process_manager.is_empty());
@@ -259,7 +259,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     proptest::collection::vec(event, 0..120)
 }
 
-/// What a process manager's orders come to, and what must hold of them.
+/// What a process manager's actions come to, and what must hold of them.
 struct World {
     process_manager: ProcessManager<u8>,
     now_ms: u64,
@@ -338,7 +338,7 @@ impl World {
         self.obey();
     }
 
-    /// Carry out all orders, some of them badly.
+    /// Carry out all actions, some of them badly.
     fn obey(&mut self) {
         for _ in 0..10_000 {
             let Some(order) = self.process_manager.next(self.now_ms) else { return self.check() };
@@ -381,7 +381,7 @@ impl World {
                 }
             }
         }
-        panic!("orders without end");
+        panic!("actions without end");
     }
 
     /// What is due has been done, and nobody waits beside a process that idles.
