@@ -9,7 +9,7 @@ const PAUSE_MS: [u64; 2] = [100, 2000];
 
 /// A class.
 #[derive(Clone, Debug)]
-pub(super) struct Class<K> {
+pub(super) struct ClassState<K> {
     /// What it is called outside.
     pub(super) key: K,
     pub(super) terms: Terms,
@@ -22,7 +22,7 @@ pub(super) struct Class<K> {
     resume_ms: u64,
 }
 
-impl<K> Class<K> {
+impl<K> ClassState<K> {
     pub(super) fn new(key: K, terms: Terms, now_ms: u64) -> Self {
         Self { key, terms, score: 0, scored_ms: now_ms, failures: 0, resume_ms: 0 }
     }
@@ -96,7 +96,7 @@ mod tests {
 
     const SCORES: Scores = Scores { spawn: 1, termination: 2, second: 1, limit: 10 };
 
-    fn class() -> Class<()> {
+    fn class() -> ClassState<()> {
         let terms = Terms {
             idle_ms: None,
             busy_ms: None,
@@ -107,7 +107,7 @@ mod tests {
             processes_min: 0,
             requests_max: None,
         };
-        Class::new((), terms, 500)
+        ClassState::new((), terms, 500)
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod claims;
 mod class;
 
 use claims::Claims;
-use class::Class;
+use class::ClassState;
 use server::{Scores, Terms};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -117,7 +117,7 @@ pub(crate) struct ProcessManager<K> {
     processes_max: usize,
     scores: Scores,
     ids: BTreeMap<K, ClassId>,
-    classes: BTreeMap<ClassId, Class<K>>,
+    classes: BTreeMap<ClassId, ClassState<K>>,
     processes: BTreeMap<ProcessId, Process>,
     waiting: VecDeque<Waiting>,
     actions: VecDeque<Action<K>>,
@@ -171,7 +171,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
         }
         let class = *self.ids.entry(class).or_insert_with_key(|key| {
             self.next_class += 1;
-            self.classes.insert(self.next_class, Class::new(key.clone(), terms, now_ms));
+            self.classes.insert(self.next_class, ClassState::new(key.clone(), terms, now_ms));
             self.next_class
         });
         self.classes.entry(class).and_modify(|known| known.terms = terms);
@@ -448,7 +448,7 @@ impl<K: Ord + Clone> ProcessManager<K> {
     }
 }
 
-fn patience_ms<K>(waiting: &Waiting, class: &Class<K>) -> u64 {
+fn patience_ms<K>(waiting: &Waiting, class: &ClassState<K>) -> u64 {
     waiting.since_ms.saturating_add(class.terms.connect_ms)
 }
 
