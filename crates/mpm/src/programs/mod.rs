@@ -194,8 +194,8 @@ impl Manager<'_> {
                 self.admit(asked);
             }
             Asked::Program { control, .. } => control.report(Report::Busy),
-            Asked::Process { wanted, counter } if has_room => {
-                self.kept.ask(wanted, counter, owner);
+            Asked::Process { class, counter } if has_room => {
+                self.kept.ask(class, counter, owner);
             }
             Asked::Process { counter, .. } => counter.deny(Denial::NoSlot),
             Asked::Nonsense | Asked::Nothing | Asked::Closed => {}

@@ -1,9 +1,9 @@
 //! The two ends of the socket that orders go through, and the socket that each order brings along.
 //! Nothing here waits, but for [`Orders::send`] while the queue is full.
 
-use super::class::Wanted;
 use super::counter::Counter;
 use super::order::{Malformed, ORDER_BYTES_MAX, Order};
+use super::process_class::ProcessClass;
 use super::report::{REPORT_BYTES, Report};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, fcntl_get_seals, memfd_create};
@@ -76,7 +76,7 @@ impl Orders {
     }
 
     /// Ask for a kept process.
-    pub(super) async fn send_wanted(&self, bytes: &[u8]) -> io::Result<OwnedFd> {
+    pub(super) async fn send_class(&self, bytes: &[u8]) -> io::Result<OwnedFd> {
         self.send_bytes(bytes, &[]).await
     }
 
@@ -147,7 +147,7 @@ pub enum Asked {
     /// A kept process.
     Process {
         /// Of which kind; an error if that cannot be read.
-        wanted: Result<Wanted, Malformed>,
+        class: Result<ProcessClass, Malformed>,
         /// Where it is handed over, and comes back.
         counter: Counter,
     },
@@ -198,8 +198,8 @@ impl Desk {
         let Some(control) = Control::of(control) else { return Asked::Nonsense };
         let bytes = read(&File::from(order), length);
         if streams.is_empty() {
-            let wanted = bytes.and_then(|bytes| Wanted::decode(&bytes));
-            return Asked::Process { wanted, counter: Counter::new(control.socket) };
+            let class = bytes.and_then(|bytes| ProcessClass::decode(&bytes));
+            return Asked::Process { class, counter: Counter::new(control.socket) };
         }
         let Ok([input, output, error]) = <[OwnedFd; 3]>::try_from(streams) else {
             return Asked::Nonsense;

@@ -2,9 +2,9 @@
 //! says what came of it, and how the manager answers. What goes from the one to the other is the
 //! connection to the process; who gets which is decided elsewhere.
 
-use super::class::Wanted;
 use super::counter::{Denial, NO_SLOT, Word};
 use super::desk::Orders;
+use super::process_class::ProcessClass;
 use super::report::Report;
 use crate::backend::Backend;
 use crate::sys;
@@ -39,8 +39,11 @@ impl Orders {
     ///
     /// # Errors
     /// When there is no manager any more, or descriptors are used up.
-    pub async fn lease(&self, wanted: &Wanted) -> io::Result<Result<(Tenant, Backend), Denial>> {
-        let control = self.send_wanted(&wanted.encode()).await?;
+    pub async fn lease(
+        &self,
+        class: &ProcessClass,
+    ) -> io::Result<Result<(Tenant, Backend), Denial>> {
+        let control = self.send_class(&class.encode()).await?;
         let control = sys::watch(control)?;
         let answer = poll_fn(|context| poll_answer(&control, context)).await?;
         Ok(match answer {
@@ -99,16 +102,16 @@ mod tests {
     use crate::executor::thread::Thread;
     use std::os::fd::AsFd;
 
-    fn wanted() -> Wanted {
+    fn class() -> ProcessClass {
         let path = c"/bin/true".to_owned();
         let (folder, arguments) = (c"/".to_owned(), vec![path.clone()]);
         let order = Order { folder, program: path, arguments, ..Order::default() };
-        Wanted { host: 3, file: (1, u64::MAX), order }
+        ProcessClass { host: 3, file: (1, u64::MAX), order }
     }
 
-    fn counter(desk: &Desk) -> (Result<Wanted, Malformed>, Counter) {
+    fn counter(desk: &Desk) -> (Result<ProcessClass, Malformed>, Counter) {
         match desk.next() {
-            Asked::Process { wanted, counter } => (wanted, counter),
+            Asked::Process { class, counter } => (class, counter),
             _ => panic!("something else was asked for"),
         }
     }
@@ -117,7 +120,7 @@ mod tests {
     fn grant(desk: &Desk) -> (Counter, std::os::unix::net::UnixStream) {
         crate::executor::event_fd::readable(&[desk.as_fd()], std::time::Duration::from_secs(10));
         let (received, counter) = counter(desk);
-        assert_eq!(received, Ok(wanted()));
+        assert_eq!(received, Ok(class()));
         let (ours, mut theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
         counter.grant(77, ours.as_fd()).unwrap();
@@ -132,7 +135,7 @@ mod tests {
             let manager = std::thread::spawn(move || grant(&desk));
             let executor = Thread::new(Blocking::Inline).unwrap();
             let tenant = executor.block_on(async {
-                let (tenant, mut backend) = orders.lease(&wanted()).await.unwrap().ok().unwrap();
+                let (tenant, mut backend) = orders.lease(&class()).await.unwrap().ok().unwrap();
                 let mut byte = [0; 1];
                 let read = poll_fn(|context| backend.poll_read(context, &mut byte)).await;
                 assert_eq!((read.unwrap(), byte), (1, *b"x"));
@@ -155,9 +158,7 @@ mod tests {
         let executor = Thread::new(Blocking::Inline).unwrap();
         executor.block_on(async {
             let limit = std::time::Duration::from_millis(5);
-            assert!(
-                crate::executor::timer::timeout(limit, orders.lease(&wanted())).await.is_none()
-            );
+            assert!(crate::executor::timer::timeout(limit, orders.lease(&class())).await.is_none());
         });
         let (_, counter) = counter(&desk);
         assert_eq!(counter.hear(), Some(Heard::Gone));

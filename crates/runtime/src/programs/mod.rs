@@ -7,7 +7,6 @@
 //! [`launch`]. The parent tells it of new ones by a [`Line`]. What it makes of orders is not known
 //! here, and no HTTP and no configuration may live here.
 
-mod class;
 mod counter;
 mod desk;
 mod desks;
@@ -16,11 +15,11 @@ mod launch;
 mod lease;
 mod line;
 mod order;
+mod process_class;
 mod program;
 mod report;
 mod trust;
 
-pub use class::Wanted;
 pub use counter::{Counter, Denial, Heard, Word};
 pub use desk::{Asked, Control, DESCRIPTORS_EVER, Desk, Orders};
 pub use desks::Desks;
@@ -29,6 +28,7 @@ pub use launch::{Launch, Whom, end_group, launch};
 pub use lease::Tenant;
 pub use line::{Line, Said};
 pub use order::{Identity, Limit, Limits, Malformed, ORDER_BYTES_MAX, Order, fuzz_order};
+pub use process_class::ProcessClass;
 pub use program::{Program, Stream};
 pub use report::{Refusal, Report, Step};
 pub use trust::tame;

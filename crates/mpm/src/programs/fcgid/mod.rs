@@ -13,8 +13,8 @@ use process_manager::{Action, Outcome, ProcessId, ProcessManager, RequestId};
 use runtime::clock;
 use runtime::process::Ending;
 use runtime::programs::{
-    Counter, Denial, Doorway, Heard, Identity, Launch, Malformed, Report, Step, Wanted, Whom, Word,
-    log_pipe,
+    Counter, Denial, Doorway, Heard, Identity, Launch, Malformed, ProcessClass, Report, Step, Whom,
+    Word, log_pipe,
 };
 use server::{KeptMost, Server, Severity};
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ pub(super) enum Concern {
 /// All of them.
 pub(super) struct Kept<'a> {
     server: &'a Server,
-    process_manager: ProcessManager<Rc<Wanted>>,
+    process_manager: ProcessManager<Rc<ProcessClass>>,
     folder: PathBuf,
     tenants: BTreeMap<RequestId, Tenant>,
     processes: BTreeMap<ProcessId, Process>,
@@ -113,16 +113,21 @@ impl<'a> Kept<'a> {
     }
 
     /// A request that the process `owner` serves wants a process.
-    pub(super) fn ask(&mut self, wanted: Result<Wanted, Malformed>, counter: Counter, owner: i32) {
-        let Ok(wanted) = wanted else {
+    pub(super) fn ask(
+        &mut self,
+        class: Result<ProcessClass, Malformed>,
+        counter: Counter,
+        owner: i32,
+    ) {
+        let Ok(class) = class else {
             return counter.deny(Denial::Report(Report::Failed { step: Step::Action, errno: 0 }));
         };
-        let program = wanted.order.program.to_string_lossy().into_owned();
-        let terms = self.server.kept_terms(wanted.host, &program);
+        let program = class.order.program.to_string_lossy().into_owned();
+        let terms = self.server.kept_terms(class.host, &program);
         let Some(terms) = terms else { return counter.deny(Denial::NoSlot) };
         self.next_request += 1;
         self.tenants.insert(self.next_request, Tenant { owner, counter, process: None });
-        self.process_manager.ask(self.next_request, Rc::new(wanted), terms, clock::monotonic_ms());
+        self.process_manager.ask(self.next_request, Rc::new(class), terms, clock::monotonic_ms());
     }
 
     /// Something has happened.
@@ -237,7 +242,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    fn start(&mut self, id: ProcessId, class: &Rc<Wanted>) -> Result<(), Report> {
+    fn start(&mut self, id: ProcessId, class: &Rc<ProcessClass>) -> Result<(), Report> {
         let failed = |error: std::io::Error| Report::Failed {
             step: Step::Fork,
             errno: error.raw_os_error().unwrap_or(0),

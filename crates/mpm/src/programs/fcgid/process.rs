@@ -3,7 +3,7 @@
 use crate::programs::fcgid::process_manager::{Outcome, Why};
 use runtime::clock;
 use runtime::process::{self, Ending};
-use runtime::programs::{Doorway, Launch, Report, Wanted, discard, end_group, say_no_more};
+use runtime::programs::{Doorway, Launch, ProcessClass, Report, discard, end_group, say_no_more};
 use server::{Ration, Server, Severity};
 use std::ffi::CStr;
 use std::fs::File;
@@ -40,7 +40,7 @@ pub(crate) enum Event {
 /// A process.
 pub(super) struct Process {
     pub(super) pid: i32,
-    pub(super) class: Rc<Wanted>,
+    pub(super) class: Rc<ProcessClass>,
     /// It has answered a request, and has shown what it takes.
     pub(super) has_served: bool,
     /// Until it is known whether it runs.
@@ -61,7 +61,7 @@ pub(super) struct Process {
 impl Process {
     pub(super) fn new(
         pid: i32,
-        class: Rc<Wanted>,
+        class: Rc<ProcessClass>,
         (launch, doorway, said): (OwnedFd, Doorway, File),
     ) -> Self {
         Self {

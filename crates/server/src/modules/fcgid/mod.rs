@@ -36,7 +36,7 @@ use managed::Managed;
 use message::{BodyLength, Method, Status};
 use runtime::Backend;
 use runtime::file::{Errno, Kind};
-use runtime::programs::{Denial, Report, Tenant, Wanted};
+use runtime::programs::{Denial, ProcessClass, Report, Tenant};
 use scoreboard::Cause;
 use settings::Wrapper;
 use std::io;
@@ -78,8 +78,8 @@ pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
     let wrapper = check(lookup)?;
     let mut body = request_body(lookup).await?;
     let head = request::head(lookup, &body);
-    let wanted = request::wanted(lookup, wrapper.as_deref());
-    let program = wanted.order.program.to_string_lossy();
+    let class = request::class(lookup, wrapper.as_deref());
+    let program = class.order.program.to_string_lossy();
     let terms = HOST_SETTINGS.of(&lookup.host.modules).terms(&program);
     // To ask again does no harm, and nothing of the request is lost.
     let is_safe = matches!(body, RequestBody::None)
@@ -90,9 +90,9 @@ pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         let mut waits = Waits::new(lookup.request.spent.clone());
         waits.now_for(Some(Cause::BackendConnect));
         let descriptors = lookup.context.server().held.hold(DESCRIPTORS);
-        let leased = lease(lookup, &wanted, &terms).await;
+        let leased = lease(lookup, &class, &terms).await;
         let (tenant, backend) =
-            leased.map_err(|why| no_process(lookup, wrapper.as_deref(), &wanted, why))?;
+            leased.map_err(|why| no_process(lookup, wrapper.as_deref(), &class, why))?;
         waits.now_for(None);
         let talk = Talk {
             body: std::mem::replace(&mut body, RequestBody::None),
@@ -176,13 +176,13 @@ fn check_length(lookup: &Lookup<'_>, length: u64) -> Result<(), Failure> {
 /// Wait for a process.
 async fn lease(
     lookup: &Lookup<'_>,
-    wanted: &Wanted,
+    class: &ProcessClass,
     terms: &Terms,
 ) -> Result<(Tenant, Backend), Option<Report>> {
     let server = lookup.context.server();
     let orders = server.orders().ok_or(None)?;
     let limit = Duration::from_millis(terms.connect_ms.saturating_add(GRACE_MS));
-    match runtime::timer::timeout(limit, orders.lease(wanted)).await {
+    match runtime::timer::timeout(limit, orders.lease(class)).await {
         Some(Ok(Ok(leased))) => Ok(leased),
         Some(Ok(Err(Denial::Report(report)))) => Err(Some(report)),
         Some(Ok(Err(Denial::NoSlot))) | None => Err(None),
@@ -207,10 +207,10 @@ fn with_errno(failure: Failure, error: &io::Error) -> Failure {
 fn no_process(
     lookup: &Lookup<'_>,
     wrapper: Option<&Wrapper>,
-    wanted: &Wanted,
+    class: &ProcessClass,
     why: Option<Report>,
 ) -> Failure {
-    let program = wanted.order.program.to_string_lossy();
+    let program = class.order.program.to_string_lossy();
     let text = format!("mod_fcgid: can't run {program}");
     let said = match why {
         Some(Report::Failed { errno, .. }) => {

@@ -10,7 +10,7 @@ use crate::script::environment::environment;
 use crate::table::Table;
 use fastcgi::{Exchange, Params};
 use message::BodyLength;
-use runtime::programs::{Order, Wanted};
+use runtime::programs::{Order, ProcessClass};
 use std::ffi::CString;
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ fn encode(lookup: &Lookup<'_>, env: &Table) -> (Vec<u8>, Exchange) {
 }
 
 /// The process that a script needs: of the wrapper, or of the script itself if that is a program.
-pub(super) fn wanted(lookup: &Lookup<'_>, wrapper: Option<&Wrapper>) -> Wanted {
+pub(super) fn class(lookup: &Lookup<'_>, wrapper: Option<&Wrapper>) -> ProcessClass {
     let (arguments, file) = match wrapper {
         Some(wrapper) => {
             (wrapper.words.iter().map(|word| word.clone().into_bytes()).collect(), (0, 0))
@@ -107,5 +107,5 @@ pub(super) fn wanted(lookup: &Lookup<'_>, wrapper: Option<&Wrapper>) -> Wanted {
         arguments: arguments.iter().map(|argument| text(argument)).collect(),
         environment: Vec::new(),
     };
-    Wanted { host: u32::try_from(lookup.host.index).unwrap_or(u32::MAX), file, order }
+    ProcessClass { host: u32::try_from(lookup.host.index).unwrap_or(u32::MAX), file, order }
 }

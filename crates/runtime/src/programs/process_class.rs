@@ -6,11 +6,11 @@ use super::order::{Malformed, Order};
 const HEAD_BYTES: usize = 4 + 8 + 8;
 
 /// Bytes of what is wanted at most: the manager keeps it for as long as it knows of such processes.
-const WANTED_BYTES_MAX: usize = 64 << 10;
+const CLASS_BYTES_MAX: usize = 64 << 10;
 
 /// What kind of process is needed. Those of the same kind are as good as one another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Wanted {
+pub struct ProcessClass {
     /// The number of the host.
     pub host: u32,
     /// Device and inode of the program, or zeros: another file is another program.
@@ -20,7 +20,7 @@ pub struct Wanted {
     pub order: Order,
 }
 
-impl Wanted {
+impl ProcessClass {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(HEAD_BYTES + 256);
         out.extend_from_slice(&self.host.to_le_bytes());
@@ -31,7 +31,7 @@ impl Wanted {
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
-        if bytes.len() > WANTED_BYTES_MAX {
+        if bytes.len() > CLASS_BYTES_MAX {
             return Err(Malformed);
         }
         let (host, rest) = bytes.split_first_chunk().ok_or(Malformed)?;
@@ -50,28 +50,28 @@ impl Wanted {
 mod tests {
     use super::*;
 
-    fn wanted() -> Wanted {
+    fn class() -> ProcessClass {
         let path = c"/bin/true".to_owned();
         let (folder, arguments) = (c"/".to_owned(), vec![path.clone()]);
         let order = Order { folder, program: path, arguments, ..Order::default() };
-        Wanted { host: 3, file: (1, u64::MAX), order }
+        ProcessClass { host: 3, file: (1, u64::MAX), order }
     }
 
     #[test]
     fn what_is_cut_short_is_no_request() {
-        let bytes = wanted().encode();
-        assert_eq!(Wanted::decode(&bytes), Ok(wanted()));
+        let bytes = class().encode();
+        assert_eq!(ProcessClass::decode(&bytes), Ok(class()));
         for length in 0..bytes.len() {
-            assert_eq!(Wanted::decode(&bytes[..length]), Err(Malformed), "{length}");
+            assert_eq!(ProcessClass::decode(&bytes[..length]), Err(Malformed), "{length}");
         }
     }
 
     #[test]
     fn what_says_more_than_is_kept_is_no_request() {
         let with = |change: fn(&mut Order)| {
-            let mut wanted = wanted();
-            change(&mut wanted.order);
-            Wanted::decode(&wanted.encode())
+            let mut class = class();
+            change(&mut class.order);
+            ProcessClass::decode(&class.encode())
         };
         assert_eq!(with(|order| order.environment.push(c"A=B".into())), Err(Malformed));
         let long = |order: &mut Order| order.arguments = vec![c"0123456789".into(); 10_000];
