@@ -1,4 +1,4 @@
 //! Orders of programs, as the process reads them that starts these.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| runtime::programs::fuzz_order(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| runtime::programs::fuzz_command(data));

@@ -18,7 +18,7 @@ use fcgid::{Concern, Kept};
 use room::{Load, Loads, Room};
 use running::Running;
 use runtime::programs::{
-    Asked, Denial, Desks, Identity, Launch, Line, Malformed, Order, Report, Said, Step, Whom,
+    Asked, Command, Denial, Desks, Identity, Launch, Line, Malformed, Report, Said, Step, Whom,
 };
 use runtime::signals::{Signal, Signals};
 use runtime::{clock, event_fd, process};
@@ -189,8 +189,8 @@ impl Manager<'_> {
             Asked::Program { .. } | Asked::Process { .. } => self.has_room(owner),
         };
         match asked {
-            Asked::Program { order, control, streams } if has_room => {
-                let asked = waiting::Asked { owner, order, control, streams };
+            Asked::Program { command, control, streams } if has_room => {
+                let asked = waiting::Asked { owner, command, control, streams };
                 self.admit(asked);
             }
             Asked::Program { control, .. } => control.report(Report::Busy),
@@ -213,8 +213,8 @@ impl Manager<'_> {
     }
 
     fn run_program(&mut self, asked: waiting::Asked) {
-        let waiting::Asked { owner, order, control, streams } = asked;
-        match self.start(order, &streams) {
+        let waiting::Asked { owner, command, control, streams } = asked;
+        match self.start(command, &streams) {
             Ok((pid, launch)) => self.running.push(Running::new(pid, launch, control, owner)),
             Err(report) => control.report(report),
         }
@@ -252,12 +252,12 @@ impl Manager<'_> {
 
     fn start(
         &self,
-        order: Result<Order, Malformed>,
+        command: Result<Command, Malformed>,
         [input, output, errors]: &[File; 3],
     ) -> Result<(i32, std::os::fd::OwnedFd), Report> {
-        let mut order = order.map_err(|Malformed| failed(Step::Order, 0))?;
-        suexec::prepare(&mut order).map_err(Report::Refused)?;
-        let Order { identity, limits, folder, program, arguments, environment } = &order;
+        let mut command = command.map_err(|Malformed| failed(Step::Command, 0))?;
+        suexec::prepare(&mut command).map_err(Report::Refused)?;
+        let Command { identity, limits, folder, program, arguments, environment } = &command;
         let find = || suexec::find(self.server, *identity);
         let whom = match identity {
             Identity::Server => Whom::Server(self.server.user()),

@@ -2,7 +2,7 @@
 //! Others are rows of the configuration or users with a home, and what suEXEC asks for must hold.
 
 use runtime::process::{self, User};
-use runtime::programs::{Identity, Order, Refusal, tame};
+use runtime::programs::{Command, Identity, Refusal, tame};
 use server::Server;
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use std::path::PathBuf;
 const OF_HOME: &str = "public_html";
 
 /// What holds of `order` for whoever runs it: programs of others are told less.
-pub(super) fn prepare(order: &mut Order) -> Result<(), Refusal> {
-    match order.identity {
+pub(super) fn prepare(command: &mut Command) -> Result<(), Refusal> {
+    match command.identity {
         Identity::Server => Ok(()),
-        Identity::Row(_) | Identity::Home(_) => tame(order),
+        Identity::Row(_) | Identity::Home(_) => tame(command),
     }
 }
 

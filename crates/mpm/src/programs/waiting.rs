@@ -2,7 +2,7 @@
 //! few of them, and not for long.
 
 use super::room::{Load, is_fair};
-use runtime::programs::{Control, Malformed, Order, Report};
+use runtime::programs::{Command, Control, Malformed, Report};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -16,7 +16,7 @@ const DESCRIPTORS: usize = 4;
 /// A program that is asked for.
 pub(super) struct Asked {
     pub(super) owner: i32,
-    pub(super) order: Result<Order, Malformed>,
+    pub(super) command: Result<Command, Malformed>,
     pub(super) control: Control,
     pub(super) streams: [File; 3],
 }

@@ -1,8 +1,8 @@
 //! The two ends of the socket that orders go through, and the socket that each order brings along.
 //! Nothing here waits, but for [`Orders::send`] while the queue is full.
 
+use super::command::{COMMAND_BYTES_MAX, Command, Malformed};
 use super::counter::Counter;
-use super::order::{Malformed, ORDER_BYTES_MAX, Order};
 use super::process_class::ProcessClass;
 use super::report::{REPORT_BYTES, Report};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -57,7 +57,7 @@ impl Orders {
         Ok((Self { socket: Mutex::new(Some(orders)) }, Desk { socket: desk }))
     }
 
-    /// Order through `other` from now on.
+    /// Command through `other` from now on.
     pub fn adopt(&self, other: Self) {
         let other = other.socket.into_inner().unwrap_or_else(PoisonError::into_inner);
         *self.lock() = other;
@@ -69,10 +69,10 @@ impl Orders {
     /// When there is no manager any more, or descriptors are used up.
     pub(super) async fn send(
         &self,
-        order: &Order,
+        command: &Command,
         streams: [BorrowedFd<'_>; 3],
     ) -> io::Result<OwnedFd> {
-        self.send_bytes(&order.encode(), &streams).await
+        self.send_bytes(&command.encode(), &streams).await
     }
 
     /// Ask for a kept process.
@@ -81,7 +81,7 @@ impl Orders {
     }
 
     async fn send_bytes(&self, bytes: &[u8], streams: &[BorrowedFd<'_>]) -> io::Result<OwnedFd> {
-        if bytes.len() > ORDER_BYTES_MAX {
+        if bytes.len() > COMMAND_BYTES_MAX {
             return Err(io::Error::from_raw_os_error(libc::E2BIG));
         }
         let mut file = File::from(memfd_create(c"order", MemfdFlags::CLOEXEC)?);
@@ -138,7 +138,7 @@ pub enum Asked {
     /// A program; `order` is an error if it cannot be read.
     Program {
         /// What it is.
-        order: Result<Order, Malformed>,
+        command: Result<Command, Malformed>,
         /// Where reports about it go.
         control: Control,
         /// Its standard input, output and error.
@@ -192,11 +192,11 @@ impl Desk {
         }
         let length = u64::from_le_bytes(bytes);
         let streams = descriptors.split_off(2);
-        let Ok([order, control]) = <[OwnedFd; 2]>::try_from(descriptors) else {
+        let Ok([command, control]) = <[OwnedFd; 2]>::try_from(descriptors) else {
             return Asked::Nonsense;
         };
         let Some(control) = Control::of(control) else { return Asked::Nonsense };
-        let bytes = read(&File::from(order), length);
+        let bytes = read(&File::from(command), length);
         if streams.is_empty() {
             let class = bytes.and_then(|bytes| ProcessClass::decode(&bytes));
             return Asked::Process { class, counter: Counter::new(control.socket) };
@@ -207,8 +207,8 @@ impl Desk {
         if [&input, &output, &error].into_iter().any(is_of_network) {
             return Asked::Nonsense;
         }
-        let order = bytes.and_then(|bytes| Order::decode(&bytes));
-        Asked::Program { order, control, streams: [input, output, error].map(File::from) }
+        let command = bytes.and_then(|bytes| Command::decode(&bytes));
+        Asked::Program { command, control, streams: [input, output, error].map(File::from) }
     }
 }
 
@@ -243,7 +243,7 @@ fn is_of_network(descriptor: &OwnedFd) -> bool {
 fn read(file: &File, length: u64) -> Result<Vec<u8>, Malformed> {
     fcntl_get_seals(file).map_err(|_| Malformed)?;
     let length = usize::try_from(length).map_err(|_| Malformed)?;
-    if length > ORDER_BYTES_MAX {
+    if length > COMMAND_BYTES_MAX {
         return Err(Malformed);
     }
     let mut bytes = vec![0; length];
@@ -289,20 +289,20 @@ mod tests {
     use crate::executor::blocking::Blocking;
     use crate::executor::thread::Thread;
 
-    fn order() -> Order {
+    fn order() -> Command {
         let path = c"/bin/true".to_owned();
         let (folder, arguments) = (c"/".to_owned(), vec![path.clone()]);
-        Order { folder, program: path, arguments, ..Order::default() }
+        Command { folder, program: path, arguments, ..Command::default() }
     }
 
     fn null() -> File {
         File::options().read(true).write(true).open("/dev/null").unwrap()
     }
 
-    fn send(orders: &Orders, order: &Order) -> io::Result<OwnedFd> {
+    fn send(orders: &Orders, command: &Command) -> io::Result<OwnedFd> {
         let null = null();
         let streams = [null.as_fd(); 3];
-        Thread::new(Blocking::Inline).unwrap().block_on(orders.send(order, streams))
+        Thread::new(Blocking::Inline).unwrap().block_on(orders.send(command, streams))
     }
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
         let (orders, desk) = Orders::pair().unwrap();
         assert!(matches!(desk.next(), Asked::Nothing));
         let own = send(&orders, &order()).unwrap();
-        let Asked::Program { order: received, control, .. } = desk.next() else { panic!() };
+        let Asked::Program { command: received, control, .. } = desk.next() else { panic!() };
         assert_eq!(received, Ok(order()));
         control.report(Report::Started(7));
         let mut bytes = [0; 64];
@@ -328,12 +328,12 @@ mod tests {
         let (orders, desk) = Orders::pair().unwrap();
         let with = |bytes: usize| {
             let long = std::ffi::CString::new(vec![b'x'; bytes]).unwrap();
-            Order { environment: vec![long], ..order() }
+            Command { environment: vec![long], ..order() }
         };
         let _own = send(&orders, &with(1 << 20)).unwrap();
-        let Asked::Program { order, .. } = desk.next() else { panic!() };
-        assert_eq!(order.unwrap().environment[0].as_bytes().len(), 1 << 20);
-        let error = send(&orders, &with(ORDER_BYTES_MAX)).unwrap_err();
+        let Asked::Program { command, .. } = desk.next() else { panic!() };
+        assert_eq!(command.unwrap().environment[0].as_bytes().len(), 1 << 20);
+        let error = send(&orders, &with(COMMAND_BYTES_MAX)).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::E2BIG));
     }
 
@@ -344,11 +344,11 @@ mod tests {
         let (_, control) = pair().unwrap();
         let (null, length) = (null(), 4_u64.to_le_bytes());
         let zero = File::open("/dev/zero").unwrap();
-        let fds = |order, control| [order, control, null.as_fd(), null.as_fd(), null.as_fd()];
+        let fds = |command, control| [command, control, null.as_fd(), null.as_fd(), null.as_fd()];
         for no_memory in [reader.as_fd(), zero.as_fd()] {
             orders.send_once(&length, &fds(no_memory, control.as_fd())).unwrap();
-            let Asked::Program { order, .. } = desk.next() else { panic!() };
-            assert_eq!(order, Err(Malformed));
+            let Asked::Program { command, .. } = desk.next() else { panic!() };
+            assert_eq!(command, Err(Malformed));
         }
         orders.send_once(&length, &fds(null.as_fd(), reader.as_fd())).unwrap();
         assert!(matches!(desk.next(), Asked::Nonsense));

@@ -1,6 +1,6 @@
 //! Fork and exec as the script manager does it: with a process group, limits and a user of its own.
 
-use super::order::{Limit, Limits};
+use super::command::{Limit, Limits};
 use super::report::{Refusal, Report, Step};
 use super::trust::{check_ids, trust};
 use crate::process::{self, Fork, User};

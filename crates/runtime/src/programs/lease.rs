@@ -94,8 +94,8 @@ fn poll_answer(control: &AsyncFd<OwnedFd>, context: &mut Context<'_>) -> Poll<io
 
 #[cfg(test)]
 mod tests {
+    use super::super::command::{Command, Malformed};
     use super::super::counter::{Counter, Heard};
-    use super::super::order::{Malformed, Order};
     use super::super::{Asked, Desk};
     use super::*;
     use crate::executor::blocking::Blocking;
@@ -105,8 +105,8 @@ mod tests {
     fn class() -> ProcessClass {
         let path = c"/bin/true".to_owned();
         let (folder, arguments) = (c"/".to_owned(), vec![path.clone()]);
-        let order = Order { folder, program: path, arguments, ..Order::default() };
-        ProcessClass { host: 3, file: (1, u64::MAX), order }
+        let command = Command { folder, program: path, arguments, ..Command::default() };
+        ProcessClass { host: 3, file: (1, u64::MAX), command }
     }
 
     fn counter(desk: &Desk) -> (Result<ProcessClass, Malformed>, Counter) {

@@ -1,12 +1,13 @@
 //! Starting programs by way of another process, the script manager, which owns them.
 //!
-//! A serving process sends an [`Order`] through [`Orders`], a socket that it has inherited, and
+//! A serving process sends an [`Command`] through [`Orders`], a socket that it has inherited, and
 //! gets a [`Program`]: pipes, and a control socket on which a [`Report`] says how it goes. As long
 //! as that is open the program may run: when it is dropped, the manager ends the program. The
 //! manager takes orders from its [`Desks`], one for each serving process, and carries them out by
 //! [`launch`]. The parent tells it of new ones by a [`Line`]. What it makes of orders is not known
 //! here, and no HTTP and no configuration may live here.
 
+mod command;
 mod counter;
 mod desk;
 mod desks;
@@ -14,12 +15,12 @@ mod doorway;
 mod launch;
 mod lease;
 mod line;
-mod order;
 mod process_class;
 mod program;
 mod report;
 mod trust;
 
+pub use command::{COMMAND_BYTES_MAX, Command, Identity, Limit, Limits, Malformed, fuzz_command};
 pub use counter::{Counter, Denial, Heard, Word};
 pub use desk::{Asked, Control, DESCRIPTORS_EVER, Desk, Orders};
 pub use desks::Desks;
@@ -27,7 +28,6 @@ pub use doorway::{Doorway, discard, log_pipe, say_no_more};
 pub use launch::{Launch, Whom, end_group, launch};
 pub use lease::Tenant;
 pub use line::{Line, Said};
-pub use order::{Identity, Limit, Limits, Malformed, ORDER_BYTES_MAX, Order, fuzz_order};
 pub use process_class::ProcessClass;
 pub use program::{Program, Stream};
 pub use report::{Refusal, Report, Step};

@@ -1,6 +1,6 @@
 //! What kind of kept process is asked for.
 
-use super::order::{Malformed, Order};
+use super::command::{Command, Malformed};
 
 /// What stands before the order: the host, and which file the program was.
 const HEAD_BYTES: usize = 4 + 8 + 8;
@@ -17,7 +17,7 @@ pub struct ProcessClass {
     pub file: (u64, u64),
     /// How it is started. What it is told about the server is the manager's to say, so that there
     /// are no variables.
-    pub order: Order,
+    pub command: Command,
 }
 
 impl ProcessClass {
@@ -26,7 +26,7 @@ impl ProcessClass {
         out.extend_from_slice(&self.host.to_le_bytes());
         out.extend_from_slice(&self.file.0.to_le_bytes());
         out.extend_from_slice(&self.file.1.to_le_bytes());
-        out.extend_from_slice(&self.order.encode());
+        out.extend_from_slice(&self.command.encode());
         out
     }
 
@@ -37,12 +37,12 @@ impl ProcessClass {
         let (host, rest) = bytes.split_first_chunk().ok_or(Malformed)?;
         let (device, rest) = rest.split_first_chunk().ok_or(Malformed)?;
         let (inode, rest) = rest.split_first_chunk().ok_or(Malformed)?;
-        let order = Order::decode(rest)?;
-        if !order.environment.is_empty() {
+        let command = Command::decode(rest)?;
+        if !command.environment.is_empty() {
             return Err(Malformed);
         }
         let file = (u64::from_le_bytes(*device), u64::from_le_bytes(*inode));
-        Ok(Self { host: u32::from_le_bytes(*host), file, order })
+        Ok(Self { host: u32::from_le_bytes(*host), file, command })
     }
 }
 
@@ -53,8 +53,8 @@ mod tests {
     fn class() -> ProcessClass {
         let path = c"/bin/true".to_owned();
         let (folder, arguments) = (c"/".to_owned(), vec![path.clone()]);
-        let order = Order { folder, program: path, arguments, ..Order::default() };
-        ProcessClass { host: 3, file: (1, u64::MAX), order }
+        let command = Command { folder, program: path, arguments, ..Command::default() };
+        ProcessClass { host: 3, file: (1, u64::MAX), command }
     }
 
     #[test]
@@ -68,13 +68,13 @@ mod tests {
 
     #[test]
     fn what_says_more_than_is_kept_is_no_request() {
-        let with = |change: fn(&mut Order)| {
+        let with = |change: fn(&mut Command)| {
             let mut class = class();
-            change(&mut class.order);
+            change(&mut class.command);
             ProcessClass::decode(&class.encode())
         };
-        assert_eq!(with(|order| order.environment.push(c"A=B".into())), Err(Malformed));
-        let long = |order: &mut Order| order.arguments = vec![c"0123456789".into(); 10_000];
+        assert_eq!(with(|command| command.environment.push(c"A=B".into())), Err(Malformed));
+        let long = |command: &mut Command| command.arguments = vec![c"0123456789".into(); 10_000];
         assert_eq!(with(long), Err(Malformed));
     }
 }

@@ -1,7 +1,7 @@
 //! A program that was ordered, as the serving process sees it: pipes, and how it goes.
 
+use super::command::Command;
 use super::desk::Orders;
-use super::order::Order;
 use super::report::Report;
 use crate::sys;
 use rustix::net::{RecvFlags, recv};
@@ -33,12 +33,12 @@ pub enum Stream {
 }
 
 impl Orders {
-    /// Order a program. It runs once [`Program::report`] says so. This waits while there are many
+    /// Command a program. It runs once [`Program::report`] says so. This waits while there are many
     /// orders before it, for as long as the caller lets it.
     ///
     /// # Errors
     /// When there is no manager any more, descriptors are used up, or the order is too long.
-    pub async fn start(&self, order: &Order) -> io::Result<Program> {
+    pub async fn start(&self, command: &Command) -> io::Result<Program> {
         let ends = || pipe_with(PipeFlags::CLOEXEC);
         let ((stdin, input), (output, stdout), (errors, stderr)) = (ends()?, ends()?, ends()?);
         for own in [&input, &output, &errors] {
@@ -46,7 +46,7 @@ impl Orders {
             let flags = rustix::fs::fcntl_getfl(own)? | rustix::fs::OFlags::NONBLOCK;
             rustix::fs::fcntl_setfl(own, flags)?;
         }
-        let control = self.send(order, [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()]).await?;
+        let control = self.send(command, [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()]).await?;
         Ok(Program {
             control: sys::watch(control)?,
             input: Some(Sender::from_owned_fd_unchecked(input)?),

@@ -10,7 +10,7 @@ pub(super) const REPORT_BYTES: usize = 12;
 #[repr(i32)]
 pub enum Step {
     /// The order cannot be read.
-    Order = 1,
+    Command = 1,
     /// Another process.
     Fork = 2,
     /// A process group of its own.
@@ -29,7 +29,7 @@ pub enum Step {
 
 /// All of them.
 const STEPS: [Step; 8] = [
-    Step::Order,
+    Step::Command,
     Step::Fork,
     Step::Group,
     Step::Limits,

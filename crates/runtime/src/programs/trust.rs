@@ -3,7 +3,7 @@
 //! looked at by the process that becomes the program, as its user: they may be slow, or be there
 //! for nobody else.
 
-use super::order::Order;
+use super::command::Command;
 use super::report::Refusal;
 use crate::process::User;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
@@ -78,14 +78,14 @@ const SAFE_NAMES: &[&str] = &[
 ///
 /// # Errors
 /// When the program is not in its folder.
-pub fn tame(order: &mut Order) -> Result<(), Refusal> {
-    let name = name_within(&order.folder, &order.program).ok_or(Refusal::NotInFolder)?;
-    order.environment.retain(is_safe);
-    order.environment.insert(0, SAFE_PATH.to_owned());
-    if let Some(own_name) = order.arguments.first_mut() {
+pub fn tame(command: &mut Command) -> Result<(), Refusal> {
+    let name = name_within(&command.folder, &command.program).ok_or(Refusal::NotInFolder)?;
+    command.environment.retain(is_safe);
+    command.environment.insert(0, SAFE_PATH.to_owned());
+    if let Some(own_name) = command.arguments.first_mut() {
         own_name.clone_from(&name);
     }
-    order.program = name;
+    command.program = name;
     Ok(())
 }
 
@@ -245,12 +245,12 @@ mod tests {
 
     #[test]
     fn what_is_left_of_an_order_is_harmless() {
-        let order = |program: &CStr| Order {
+        let command = |program: &CStr| Command {
             folder: c"/srv/".to_owned(),
             program: program.to_owned(),
             arguments: vec![c"/srv/x".to_owned(), c"word".to_owned()],
             environment: vec![c"PATH=/evil".to_owned(), c"HTTP_HOST=a".to_owned()],
-            ..Order::default()
+            ..Command::default()
         };
         let mut tamed = order(c"/srv/x");
         assert_eq!(tame(&mut tamed), Ok(()));

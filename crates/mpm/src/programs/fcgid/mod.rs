@@ -122,7 +122,7 @@ impl<'a> Kept<'a> {
         let Ok(class) = class else {
             return counter.deny(Denial::Report(Report::Failed { step: Step::Action, errno: 0 }));
         };
-        let program = class.order.program.to_string_lossy().into_owned();
+        let program = class.command.program.to_string_lossy().into_owned();
         let terms = self.server.kept_terms(class.host, &program);
         let Some(terms) = terms else { return counter.deny(Denial::NoSlot) };
         self.next_request += 1;
@@ -191,8 +191,8 @@ impl<'a> Kept<'a> {
 
     /// Do what the process manager has decided.
     fn carry_out(&mut self, now_ms: u64) {
-        while let Some(order) = self.process_manager.next(now_ms) {
-            match order {
+        while let Some(command) = self.process_manager.next(now_ms) {
+            match command {
                 Action::Start { process, class } => {
                     if let Err(report) = self.start(process, &class) {
                         self.has_failed(process, report);
@@ -248,24 +248,25 @@ impl<'a> Kept<'a> {
             errno: error.raw_os_error().unwrap_or(0),
         };
         // Whoever asks has no say in its variables.
-        let mut order = runtime::programs::Order { environment: Vec::new(), ..class.order.clone() };
-        suexec::prepare(&mut order).map_err(Report::Refused)?;
+        let mut command =
+            runtime::programs::Command { environment: Vec::new(), ..class.command.clone() };
+        suexec::prepare(&mut command).map_err(Report::Refused)?;
         let doorway = Doorway::open(&self.folder).or_else(|_| Doorway::open(&std::env::temp_dir()));
         let (doorway, socket) = doorway.map_err(failed)?;
         let (said, errors) = log_pipe().map_err(failed)?;
-        let program = class.order.program.to_string_lossy();
+        let program = class.command.program.to_string_lossy();
         // What suEXEC drops of variables was said by somebody else than this configuration.
-        let identity = class.order.identity;
+        let identity = class.command.identity;
         let of_server = identity == Identity::Server;
         let find = || suexec::find(self.server, identity);
-        let mut environment = std::mem::take(&mut order.environment);
+        let mut environment = std::mem::take(&mut command.environment);
         environment.extend(self.server.kept_environment(class.host, &program, of_server));
         let launch = Launch {
-            program: &order.program,
-            arguments: &order.arguments,
+            program: &command.program,
+            arguments: &command.arguments,
             environment: &environment,
-            folder: &order.folder,
-            limits: order.limits,
+            folder: &command.folder,
+            limits: command.limits,
             whom: match of_server {
                 true => Whom::Server(self.server.user()),
                 false => Whom::Other(&find),
@@ -342,7 +343,7 @@ impl<'a> Kept<'a> {
             if why.is_none() {
                 self.see_kill(ending);
             }
-            let (severity, text) = exit_line(&process.class.order.program, pid, why, ending);
+            let (severity, text) = exit_line(&process.class.command.program, pid, why, ending);
             self.server.tell_of_processes(severity, text.as_bytes());
         }
         true

@@ -35,7 +35,7 @@ use log::Log;
 use message::{Method, Status};
 use relay::{Answer, Fault, Relay, Talk};
 use runtime::file::{Errno, Kind};
-use runtime::programs::{Order, Program, Report, Step};
+use runtime::programs::{Command, Program, Report, Step};
 use scoreboard::Cause;
 use script_log::Entry;
 use std::ffi::CString;
@@ -138,7 +138,7 @@ impl Flavor {
         self.check(lookup).await?;
         let is_raw = lookup.file_name().starts_with(b"nph-");
         let body = RequestBody::of(lookup).await.map_err(|refusal| self.bad_body(refusal))?;
-        let order = order(lookup, &body);
+        let command = order(lookup, &body);
         let timeout_ms = SETTINGS.of(&lookup.settings).timeout_ms(self.is_daemon);
         let timeout_ms = timeout_ms.unwrap_or(lookup.host.timing.timeout_ms);
         // The page for a request that found no room does not wait for room once more.
@@ -147,7 +147,7 @@ impl Flavor {
         let mut waits = Waits::new(lookup.request.spent.clone());
         waits.now_for(Some(Cause::BackendConnect));
         let descriptors = lookup.context.server().held.hold(DESCRIPTORS);
-        let program = self.start(lookup, order, Duration::from_millis(start_ms)).await?;
+        let program = self.start(lookup, command, Duration::from_millis(start_ms)).await?;
         let has_log = HOST_SETTINGS.of(&lookup.host.modules).log().is_some();
         let kept_bytes = if has_log { HOST_SETTINGS.of(&lookup.host.modules).buffer() } else { 0 };
         let log = Log::of(lookup, self);
@@ -221,13 +221,13 @@ impl Flavor {
     async fn start(
         &self,
         lookup: &Lookup<'_>,
-        order: Order,
+        command: Command,
         limit: Duration,
     ) -> Result<Program, Stop> {
         let server = lookup.context.server();
         let started = async {
             let orders = server.orders().ok_or(io::ErrorKind::NotFound)?;
-            let mut program = orders.start(&order).await?;
+            let mut program = orders.start(&command).await?;
             let report = match runtime::timer::timeout(QUEUED, program.report()).await {
                 Some(report) => report?,
                 None => {
@@ -403,7 +403,7 @@ fn step_text(step: Step, path: &str) -> String {
         Step::User => "setuid failed".into(),
         Step::Limits => "setting of resource limits failed".into(),
         Step::Fork => format!("couldn't create child process: {path}"),
-        Step::Order | Step::Group | Step::Streams => {
+        Step::Command | Step::Group | Step::Streams => {
             format!("couldn't set child process attributes: {path}")
         }
     }
@@ -431,7 +431,7 @@ pub(crate) fn redirected(lookup: &mut Lookup<'_>, redirect: Redirect<'_>) -> Sto
 }
 
 /// What is to be started.
-fn order(lookup: &mut Lookup<'_>, body: &RequestBody) -> Order {
+fn order(lookup: &mut Lookup<'_>, body: &RequestBody) -> Command {
     let settings = lookup.settings.clone();
     let mut env = environment(lookup, settings.core.variables());
     if let RequestBody::Spooled(spool) = body {
@@ -442,7 +442,7 @@ fn order(lookup: &mut Lookup<'_>, body: &RequestBody) -> Order {
     let folder = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
     let words = arguments::words(lookup.query.as_deref());
     let arguments = [path.clone()].into_iter().chain(words).filter_map(|it| CString::new(it).ok());
-    Order {
+    Command {
         identity: suexec::identity(lookup),
         limits: settings.core.limits(),
         folder: CString::new(&path[..folder]).unwrap_or_default(),

@@ -79,7 +79,7 @@ pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
     let mut body = request_body(lookup).await?;
     let head = request::head(lookup, &body);
     let class = request::class(lookup, wrapper.as_deref());
-    let program = class.order.program.to_string_lossy();
+    let program = class.command.program.to_string_lossy();
     let terms = HOST_SETTINGS.of(&lookup.host.modules).terms(&program);
     // To ask again does no harm, and nothing of the request is lost.
     let is_safe = matches!(body, RequestBody::None)
@@ -210,7 +210,7 @@ fn no_process(
     class: &ProcessClass,
     why: Option<Report>,
 ) -> Failure {
-    let program = class.order.program.to_string_lossy();
+    let program = class.command.program.to_string_lossy();
     let text = format!("mod_fcgid: can't run {program}");
     let said = match why {
         Some(Report::Failed { errno, .. }) => {

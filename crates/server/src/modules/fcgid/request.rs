@@ -10,7 +10,7 @@ use crate::script::environment::environment;
 use crate::table::Table;
 use fastcgi::{Exchange, Params};
 use message::BodyLength;
-use runtime::programs::{Order, ProcessClass};
+use runtime::programs::{Command, ProcessClass};
 use std::ffi::CString;
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ pub(super) fn class(lookup: &Lookup<'_>, wrapper: Option<&Wrapper>) -> ProcessCl
     let program = arguments.first().cloned().unwrap_or_default();
     let folder = program.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash.max(1));
     let text = |bytes: &[u8]| CString::new(bytes).unwrap_or_default();
-    let order = Order {
+    let command = Command {
         identity: suexec::identity(lookup),
         limits: lookup.settings.core.limits(),
         folder: text(&program[..folder]),
@@ -107,5 +107,5 @@ pub(super) fn class(lookup: &Lookup<'_>, wrapper: Option<&Wrapper>) -> ProcessCl
         arguments: arguments.iter().map(|argument| text(argument)).collect(),
         environment: Vec::new(),
     };
-    ProcessClass { host: u32::try_from(lookup.host.index).unwrap_or(u32::MAX), file, order }
+    ProcessClass { host: u32::try_from(lookup.host.index).unwrap_or(u32::MAX), file, command }
 }

@@ -25,8 +25,8 @@ type Named = ProcessManager<&'static str>;
 /// All actions at a moment; processes start at once.
 fn actions(process_manager: &mut Named, now_ms: u64) -> Vec<String> {
     let mut said = Vec::new();
-    while let Some(order) = process_manager.next(now_ms) {
-        said.push(match order {
+    while let Some(command) = process_manager.next(now_ms) {
+        said.push(match command {
             Action::Start { process, class } => {
                 process_manager.started(process, now_ms);
                 format!("start {class}{}", process.0)
@@ -191,8 +191,8 @@ fn a_command_that_ends_by_itself_is_not_started_without_end() {
     for step in 0..600 {
         let now_ms = step * 100;
         process_manager.ask(step, "a", TERMS, now_ms);
-        for order in actions(&mut process_manager, now_ms) {
-            if order.starts_with("start") {
+        for command in actions(&mut process_manager, now_ms) {
+            if command.starts_with("start") {
                 let process = ProcessId(started);
                 started += 1;
                 actions(&mut process_manager, now_ms);
@@ -341,10 +341,10 @@ impl World {
     /// Carry out all actions, some of them badly.
     fn obey(&mut self) {
         for _ in 0..10_000 {
-            let Some(order) = self.process_manager.next(self.now_ms) else { return self.check() };
+            let Some(command) = self.process_manager.next(self.now_ms) else { return self.check() };
             self.chance = self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let is_bad = self.chance >> 60 == 0;
-            match order {
+            match command {
                 Action::Start { process, class } => {
                     self.alive.insert(process, (class, false));
                     let of_class = self.alive.values().filter(|row| row.0 == class).count();

@@ -4,7 +4,7 @@
 use std::ffi::CString;
 
 /// Bytes of an order at most: what Linux passes to a program at all (a quarter of 8 MiB of stack).
-pub const ORDER_BYTES_MAX: usize = 2 << 20;
+pub const COMMAND_BYTES_MAX: usize = 2 << 20;
 
 /// Arguments and variables at most: more than the fields that a request may have.
 const STRINGS_MAX: u32 = 65_536;
@@ -54,7 +54,7 @@ impl Limits {
 
 /// A program to be started. No string may hold a zero byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Order {
+pub struct Command {
     /// Whom it runs as.
     pub identity: Identity,
     /// What it may use.
@@ -73,7 +73,7 @@ pub struct Order {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-impl Order {
+impl Command {
     /// The order as bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(4096);
@@ -104,7 +104,7 @@ impl Order {
     /// # Errors
     /// When it is cut short, has more than an order can have, or says what no order says.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
-        if bytes.len() > ORDER_BYTES_MAX {
+        if bytes.len() > COMMAND_BYTES_MAX {
             return Err(Malformed);
         }
         let mut rest = Rest(bytes);
@@ -187,10 +187,10 @@ impl Rest<'_> {
 ///
 /// # Panics
 /// When that does not hold.
-pub fn fuzz_order(bytes: &[u8]) {
-    let Ok(order) = Order::decode(bytes) else { return };
-    assert_eq!(order.encode(), bytes, "an order has one form");
-    assert!(order.program.as_bytes().starts_with(b"/") && !order.arguments.is_empty());
+pub fn fuzz_command(bytes: &[u8]) {
+    let Ok(command) = Command::decode(bytes) else { return };
+    assert_eq!(command.encode(), bytes, "an order has one form");
+    assert!(command.program.as_bytes().starts_with(b"/") && !command.arguments.is_empty());
 }
 
 #[cfg(test)]
@@ -201,8 +201,8 @@ mod tests {
         CString::new(text).unwrap()
     }
 
-    fn order() -> Order {
-        Order {
+    fn order() -> Command {
+        Command {
             identity: Identity::Row(3),
             limits: Limits {
                 cpu: Some(Limit { soft: 5, hard: u64::MAX }),
@@ -219,8 +219,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for identity in [Identity::Server, Identity::Row(0), Identity::Home(1000)] {
-            let order = Order { identity, ..order() };
-            assert_eq!(Order::decode(&order.encode()), Ok(order));
+            let command = Command { identity, ..order() };
+            assert_eq!(Command::decode(&command.encode()), Ok(command));
         }
     }
 
@@ -228,10 +228,10 @@ mod tests {
     fn an_order_that_is_cut_short_or_too_long_is_none() {
         let bytes = order().encode();
         for length in 0..bytes.len() {
-            assert_eq!(Order::decode(&bytes[..length]), Err(Malformed), "{length}");
+            assert_eq!(Command::decode(&bytes[..length]), Err(Malformed), "{length}");
         }
-        assert_eq!(Order::decode(&[&bytes[..], b"x"].concat()), Err(Malformed));
-        assert_eq!(Order::decode(&vec![0; ORDER_BYTES_MAX + 1]), Err(Malformed));
+        assert_eq!(Command::decode(&[&bytes[..], b"x"].concat()), Err(Malformed));
+        assert_eq!(Command::decode(&vec![0; COMMAND_BYTES_MAX + 1]), Err(Malformed));
     }
 
     #[test]
@@ -241,18 +241,18 @@ mod tests {
             for value in [0, 1, 2, 0x2f, 0x7f, 0x80, 0xff] {
                 let mut bytes = bytes.clone();
                 bytes[at] = value;
-                fuzz_order(&bytes);
+                fuzz_command(&bytes);
             }
         }
     }
 
     #[test]
     fn paths_are_absolute_and_a_program_has_a_name() {
-        let relative = Order { program: text("x.sh"), ..order() };
-        let elsewhere = Order { folder: text(""), ..order() };
-        let nameless = Order { arguments: Vec::new(), ..order() };
-        for order in [relative, elsewhere, nameless] {
-            assert_eq!(Order::decode(&order.encode()), Err(Malformed));
+        let relative = Command { program: text("x.sh"), ..order() };
+        let elsewhere = Command { folder: text(""), ..order() };
+        let nameless = Command { arguments: Vec::new(), ..order() };
+        for command in [relative, elsewhere, nameless] {
+            assert_eq!(Command::decode(&command.encode()), Err(Malformed));
         }
     }
 }
