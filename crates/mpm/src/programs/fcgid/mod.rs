@@ -71,7 +71,7 @@ impl<'a> Kept<'a> {
             tenants: BTreeMap::new(),
             processes: BTreeMap::new(),
             next_request: 0,
-            failure: Report::Failed { step: Step::Action, errno: 0 },
+            failure: Report::Failed { step: Step::Command, errno: 0 },
         }
     }
 
@@ -120,7 +120,7 @@ impl<'a> Kept<'a> {
         owner: i32,
     ) {
         let Ok(class) = class else {
-            return counter.deny(Denial::Report(Report::Failed { step: Step::Action, errno: 0 }));
+            return counter.deny(Denial::Report(Report::Failed { step: Step::Command, errno: 0 }));
         };
         let program = class.command.program.to_string_lossy().into_owned();
         let terms = self.server.kept_terms(class.host, &program);
