@@ -19,7 +19,7 @@ use config::{Diagnostic, Index, Node, Severity, Source, Start, Tree};
 use runtime::clock;
 use runtime::descriptors::DescriptorCount;
 use runtime::process::User;
-use runtime::programs::Orders;
+use runtime::programs::ManagerClient;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub struct Server {
     pub(crate) spools: Usage,
     pub(crate) recurring: Recurring,
     descriptors: OnceLock<Descriptors>,
-    orders: Option<Arc<Orders>>,
+    client: Option<Arc<ManagerClient>>,
 }
 
 impl Server {
@@ -53,7 +53,7 @@ impl Server {
             spools: Usage::default(),
             recurring: Recurring::default(),
             descriptors: OnceLock::new(),
-            orders: None,
+            client: None,
         })
     }
 }
@@ -150,13 +150,13 @@ impl Server {
     }
 
     /// The way to the process that starts programs.
-    pub fn give_orders_to(&mut self, orders: Arc<Orders>) {
-        self.orders = Some(orders);
+    pub fn give_script_manager(&mut self, client: Arc<ManagerClient>) {
+        self.client = Some(client);
     }
 
     /// The same for a handler that has to run one.
-    pub(crate) fn orders(&self) -> Option<&Orders> {
-        self.orders.as_deref()
+    pub(crate) fn client(&self) -> Option<&ManagerClient> {
+        self.client.as_deref()
     }
 
     /// The programs that read logs, for the parent to look after.

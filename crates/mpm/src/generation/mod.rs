@@ -11,7 +11,7 @@ use layout::Plan;
 use listen::Listeners;
 use runtime::memory::Gauge;
 use runtime::net::Queueing;
-use runtime::programs::Orders;
+use runtime::programs::ManagerClient;
 use scoreboard::Board;
 use scripts::Scripts;
 use server::{Machine, MpmKind, Server};
@@ -90,7 +90,7 @@ impl Generation {
             false => None,
         };
         if let Some(scripts) = &scripts {
-            server.give_orders_to(scripts.orders.clone());
+            server.give_script_manager(scripts.client.clone());
         }
         let (server, board) = (Arc::new(server), Arc::new(board));
         // Only where there are many children it gains more than it costs.
@@ -101,8 +101,8 @@ impl Generation {
         Ok(Self { server, listeners, plan, board, number, scripts, _filler: filler })
     }
 
-    /// A child orders programs by a way of its own, and takes no orders.
-    pub(crate) fn become_client(&self, own: Option<Orders>) {
+    /// A child requests programs by a way of its own, and answers no requests.
+    pub(crate) fn become_client(&self, own: Option<ManagerClient>) {
         if let (Some(scripts), Some(own)) = (&self.scripts, own) {
             scripts.become_client(own);
         }

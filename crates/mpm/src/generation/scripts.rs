@@ -1,29 +1,29 @@
 //! How the processes of a generation reach its script manager.
 
-use runtime::programs::{Desks, Orders};
+use runtime::programs::{ClientSockets, ManagerClient};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What the processes of a generation have in common to reach its script manager.
 pub(crate) struct Scripts {
     /// A serving process's own way; nobody else has one.
-    pub(crate) orders: Arc<Orders>,
-    /// Held by the parent: whatever becomes of the manager, what was ordered waits here.
-    desks: Mutex<Desks>,
+    pub(crate) client: Arc<ManagerClient>,
+    /// Held by the parent: whatever becomes of the manager, what was asked for waits here.
+    sockets: Mutex<ClientSockets>,
 }
 
 impl Scripts {
     /// For a server that may have to run programs.
     pub(crate) fn new() -> std::io::Result<Self> {
-        Ok(Self { orders: Arc::default(), desks: Mutex::new(Desks::new()?) })
+        Ok(Self { client: Arc::default(), sockets: Mutex::new(ClientSockets::new()?) })
     }
 
-    pub(crate) fn desks(&self) -> MutexGuard<'_, Desks> {
-        self.desks.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn sockets(&self) -> MutexGuard<'_, ClientSockets> {
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// In a child: order through `own`, and take no orders.
-    pub(crate) fn become_client(&self, own: Orders) {
-        self.desks().close();
-        self.orders.adopt(own);
+    /// In a child: ask through `own`, and answers no requests.
+    pub(crate) fn become_client(&self, own: ManagerClient) {
+        self.sockets().close();
+        self.client.adopt(own);
     }
 }

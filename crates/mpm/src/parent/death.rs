@@ -10,7 +10,7 @@ use server::Occasion;
 impl Parent<'_> {
     pub(crate) fn reap(&mut self) {
         while let Some((pid, ending)) = process::reap() {
-            self.forget_orders_of(pid);
+            self.forget_requests_of(pid);
             match self.children.remove(pid) {
                 Some(record) => {
                     self.bury(&record, ending);
@@ -20,7 +20,7 @@ impl Parent<'_> {
                 None => self.note_other_end(pid),
             }
         }
-        self.forget_who_orders_no_more();
+        self.forget_who_asks_no_more();
     }
 
     /// A process is gone that was no child: a program that reads a log, which is started again.

@@ -16,19 +16,19 @@ impl Parent<'_> {
         let now_ms = clock::monotonic_ms();
         let is_quiet = !self.telling.is_allowed(now_ms);
         let (own_logs, logs) = Channel::pair()?;
-        let (orders, desk) = Self::way_to_order(generation)?.unzip();
+        let (client, socket) = Self::client_pair(generation)?.unzip();
         generation.board.note_used(slot);
         let parent = process::id();
         let start = ChildStart { slot, parent, is_quiet, wakeup: self.wakeup.clone(), logs };
         match process::fork()? {
             process::Fork::Child => {
                 self.leave_to_parent(generation);
-                generation.become_client(orders);
-                drop((own_logs, desk));
+                generation.become_client(client);
+                drop((own_logs, socket));
                 process::exit_now(Child::main(generation, start))
             }
             process::Fork::Parent(pid) => {
-                self.take_orders_of(generation, pid, desk);
+                self.take_requests_of(generation, pid, socket);
                 let place = Place { generation: generation.number, slot };
                 self.children.add(Record::new(
                     pid,

@@ -115,7 +115,7 @@ impl Parent<'_> {
     fn switch(&mut self, starting: Starting) {
         let before = std::mem::replace(&mut self.current, starting.child_pool);
         self.history_of_other(before.number(), before.generation.board.clone(), starting.order);
-        self.let_order_to_the_end(&before.generation);
+        self.keep_script_manager_of(&before.generation);
         drop(before);
         self.auto_size.follow(&self.current);
         if let Err(message) = self.write_pid_file() {
@@ -149,7 +149,7 @@ impl Parent<'_> {
             .order(Order::Drain, now_ms, patience_ms, |record| of_it(record) && record.has_served);
         let board = starting.child_pool.generation.board.clone();
         self.history_of_other(number, board, Order::Drain);
-        self.let_order_to_the_end(&starting.child_pool.generation);
+        self.keep_script_manager_of(&starting.child_pool.generation);
         self.complain(20, &format!("{failed}; the old configuration stays"));
     }
 }

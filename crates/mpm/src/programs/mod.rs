@@ -3,7 +3,7 @@
 //! It has one thread, serves nobody, and reads nothing that comes from the network. What it is
 //! asked for comes from processes that do, and is trusted as little: `runtime::programs` bounds it,
 //! and whom a program runs as is decided here. A program lives no longer than the control socket
-//! that came with its order, nor longer than this process. No file, user or program of anybody
+//! that came with its command, nor longer than this process. No file, user or program of anybody
 //! else may keep it waiting. What the parent does
 //! about it is in `parent::script_managers`.
 
@@ -18,7 +18,8 @@ use fcgid::{Concern, Kept};
 use room::{Load, Loads, Room};
 use running::Running;
 use runtime::programs::{
-    Asked, Command, Denial, Desks, Identity, Launch, Line, Malformed, Report, Said, Step, Whom,
+    Asked, ClientSockets, Command, Denial, Identity, Launch, Line, Malformed, Report, Said, Step,
+    Whom,
 };
 use runtime::signals::{Signal, Signals};
 use runtime::{clock, event_fd, process};
@@ -31,8 +32,8 @@ use waiting::Waiting;
 /// How it shows among the processes.
 const NAME: &std::ffi::CStr = c"trivet: scripts";
 
-/// Orders that are taken before anything else is looked after.
-const ORDERS_PER_TURN: usize = 32;
+/// ManagerClient that are taken before anything else is looked after.
+const REQUESTS_PER_TURN: usize = 32;
 
 /// What a program costs: its control socket, and a pipe until it runs.
 const PROGRAM_DESCRIPTORS: usize = 2;
@@ -49,19 +50,19 @@ pub(crate) fn serve(generation: &Generation, parent: i32, line: Line) -> i32 {
     // It accepts no connections, and would keep the ports busy.
     generation.listeners.close();
     let (Some(scripts), Ok(signals)) = (&generation.scripts, Signals::take()) else { return 1 };
-    let Ok(desks) = scripts.desks().inherit() else { return 1 };
-    let room = Room::new(desks.count());
+    let Ok(sockets) = scripts.sockets().inherit() else { return 1 };
+    let room = Room::new(sockets.count());
     let server = &*generation.server;
     let (running, kept, state) = (Vec::new(), Kept::new(server), State::Serves);
     let waiting = Waiting::new(server.scripts_max());
-    Manager { server, line, desks, signals, running, waiting, kept, room, state }.run();
+    Manager { server, line, sockets, signals, running, waiting, kept, room, state }.run();
     0
 }
 
 /// What it is about to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// It takes orders.
+    /// It takes requests.
     Serves,
     /// Nobody is left to give any: it ends with the last program.
     Closes,
@@ -73,7 +74,7 @@ struct Manager<'a> {
     server: &'a Server,
     /// To the parent.
     line: Line,
-    desks: Desks,
+    sockets: ClientSockets,
     signals: Signals,
     running: Vec<Running>,
     waiting: Waiting,
@@ -88,7 +89,7 @@ impl Manager<'_> {
             self.wait();
             self.obey();
             self.listen();
-            self.take_orders();
+            self.take_requests();
             self.see_who_has_ended();
             let now_ms = clock::monotonic_ms();
             self.running.iter_mut().for_each(|program| program.end_if_overdue(now_ms));
@@ -104,8 +105,8 @@ impl Manager<'_> {
         let due_ms = due_ms.min(self.kept.due_ms()).min(self.waiting.due_ms());
         let limit = Duration::from_millis(due_ms.saturating_sub(now_ms)).min(TICK);
         let mut watched = vec![self.signals.as_fd()];
-        if self.takes_orders() {
-            watched.extend([self.line.as_fd(), self.desks.as_fd()]);
+        if self.takes_requests() {
+            watched.extend([self.line.as_fd(), self.sockets.as_fd()]);
         }
         watched.extend(self.waiting.watched());
         let mut owners = vec![None; watched.len()];
@@ -130,7 +131,7 @@ impl Manager<'_> {
         kept.into_iter().for_each(|concern| self.kept.look(concern));
     }
 
-    fn takes_orders(&self) -> bool {
+    fn takes_requests(&self) -> bool {
         self.state == State::Serves
     }
 
@@ -148,11 +149,11 @@ impl Manager<'_> {
 
     /// What the parent says.
     fn listen(&mut self) {
-        while self.takes_orders() {
+        while self.takes_requests() {
             match self.line.next() {
-                Said::Desk(pid, desk) => {
+                Said::ClientSocket(pid, socket) => {
                     // Without it the process waits in vain: the parent is asked for it again.
-                    if self.desks.add(pid, desk).is_err() {
+                    if self.sockets.add(pid, socket).is_err() {
                         self.line.has_lost(pid);
                     }
                 }
@@ -167,25 +168,25 @@ impl Manager<'_> {
         }
     }
 
-    /// Take one order of each process that has any, and so on.
-    fn take_orders(&mut self) {
+    /// Take one request of each process that has any, and so on.
+    fn take_requests(&mut self) {
         let mut taken = 0;
-        while self.takes_orders() && taken < ORDERS_PER_TURN {
-            let ready = self.desks.ready();
+        while self.takes_requests() && taken < REQUESTS_PER_TURN {
+            let ready = self.sockets.ready();
             if ready.is_empty() {
                 return;
             }
             taken += ready.len();
-            ready.into_iter().for_each(|owner| self.take_order(owner));
+            ready.into_iter().for_each(|owner| self.take_request(owner));
         }
     }
 
-    fn take_order(&mut self, owner: i32) {
-        let Some(desk) = self.desks.get(owner) else { return };
-        let asked = desk.next();
+    fn take_request(&mut self, owner: i32) {
+        let Some(socket) = self.sockets.get(owner) else { return };
+        let asked = socket.next();
         let has_room = match &asked {
             Asked::Nonsense | Asked::Nothing => return,
-            Asked::Closed => return self.desks.remove(owner),
+            Asked::Closed => return self.sockets.remove(owner),
             Asked::Program { .. } | Asked::Process { .. } => self.has_room(owner),
         };
         match asked {
@@ -204,8 +205,8 @@ impl Manager<'_> {
 
     /// Start a program, or let it wait while as many run as may.
     fn admit(&mut self, asked: waiting::Asked) {
-        let (running, clerks) = (self.running.len(), self.desks.count());
-        match self.waiting.admit(asked, running, clerks, clock::monotonic_ms()) {
+        let (running, clients) = (self.running.len(), self.sockets.count());
+        match self.waiting.admit(asked, running, clients, clock::monotonic_ms()) {
             Ok(Some(asked)) => self.run_program(asked),
             Ok(None) => {}
             Err(()) => self.room.complain_of_scripts(self.server, self.waiting.most()),
@@ -236,14 +237,14 @@ impl Manager<'_> {
         let programs = Load { all: self.running.len(), own };
         let tenants = self.kept.tenants(owner);
         let of_programs = |programs: usize| PROGRAM_DESCRIPTORS * programs;
-        let kept = self.kept.descriptors() + self.desks.count();
+        let kept = self.kept.descriptors() + self.sockets.count();
         let waiting = self.waiting.descriptors(owner);
         let descriptors = Load {
             all: of_programs(programs.all) + waiting.all + tenants.all + kept,
             own: of_programs(programs.own) + waiting.own + tenants.own,
         };
         let loads = Loads { programs, tenants, descriptors };
-        let is_there = self.room.is_there(&loads, self.desks.count());
+        let is_there = self.room.is_there(&loads, self.sockets.count());
         if !is_there {
             self.room.complain(self.server, owner, &loads);
         }

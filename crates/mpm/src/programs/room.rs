@@ -1,4 +1,4 @@
-//! How much the script manager takes on, and how that is shared among those who order: one process
+//! How much the script manager takes on, and how that is shared among clients: one process
 //! that asks for more and more must not keep the others from having a program started.
 
 use runtime::clock;
@@ -13,13 +13,13 @@ const PROGRAMS_MAX: usize = 4096;
 /// Requests that have or want a kept process: more than there are slots for.
 const TENANTS_MAX: usize = 1 << 16;
 
-/// Descriptors for what one order needs for a moment: what it brings along, and pipes.
+/// Descriptors for what one request needs for a moment: what it brings along, and pipes.
 const SPARE: usize = DESCRIPTORS_EVER + 16;
 
 /// The log hears of refusals once in so long.
 const SILENCE_MS: u64 = 60_000;
 
-/// What there is of something, and how much of that belongs to one of those who order.
+/// What there is of something, and how much of that belongs to one of clients.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     pub(super) all: usize,
@@ -36,27 +36,31 @@ pub(super) struct Loads {
 
 /// What is left.
 pub(super) struct Room {
-    /// Descriptors that the manager has when it does nothing, but for the desks.
+    /// Descriptors that the manager has when it does nothing, but for the sockets.
     base: usize,
     told_ms: Option<u64>,
     scripts_told_ms: Option<u64>,
 }
 
 impl Room {
-    /// For a manager that has begun with nothing but so many `desks`.
-    pub(super) fn new(desks: usize) -> Self {
+    /// For a manager that has begun with nothing but so many `sockets`.
+    pub(super) fn new(sockets: usize) -> Self {
         let open = process::open_descriptors().and_then(|open| usize::try_from(open).ok());
-        Self { base: open.unwrap_or(0).saturating_sub(desks), told_ms: None, scripts_told_ms: None }
+        Self {
+            base: open.unwrap_or(0).saturating_sub(sockets),
+            told_ms: None,
+            scripts_told_ms: None,
+        }
     }
 
     /// Whether there is room for one more order of one of `clerks` processes.
-    pub(super) fn is_there(&self, loads: &Loads, clerks: usize) -> bool {
+    pub(super) fn is_there(&self, loads: &Loads, clients: usize) -> bool {
         // It may be changed while the manager runs (prlimit).
         let limit = usize::try_from(process::descriptor_limit()).unwrap_or(usize::MAX);
         let most = limit.saturating_sub(self.base + SPARE.min(limit / 4));
-        is_fair(most, loads.descriptors, clerks)
-            && is_fair(PROGRAMS_MAX, loads.programs, clerks)
-            && is_fair(TENANTS_MAX, loads.tenants, clerks)
+        is_fair(most, loads.descriptors, clients)
+            && is_fair(PROGRAMS_MAX, loads.programs, clients)
+            && is_fair(TENANTS_MAX, loads.tenants, clients)
     }
 
     /// Tell the log that there was none for the process `pid`.
@@ -96,8 +100,8 @@ fn is_due(told_ms: &mut Option<u64>) -> bool {
 
 /// Whether one of `clerks` may have more. The last quarter is for those who have less than an equal
 /// share, so that nobody is turned away as long as there is plenty.
-pub(super) fn is_fair(most: usize, Load { all, own }: Load, clerks: usize) -> bool {
-    all < most && (all < most - most / 4 || own < most / clerks.max(1))
+pub(super) fn is_fair(most: usize, Load { all, own }: Load, clients: usize) -> bool {
+    all < most && (all < most - most / 4 || own < most / clients.max(1))
 }
 
 #[cfg(test)]
@@ -122,8 +126,8 @@ mod tests {
 
     #[test]
     fn who_is_alone_may_have_all() {
-        for clerks in [0, 1] {
-            assert!(is_fair(100, Load { all: 99, own: 99 }, clerks));
+        for clients in [0, 1] {
+            assert!(is_fair(100, Load { all: 99, own: 99 }, clients));
         }
         assert!(!is_fair(0, Load { all: 0, own: 0 }, 1));
     }

@@ -14,11 +14,11 @@ const GRACE_MS: u64 = 50;
 /// A program, or what is about to become one.
 pub(super) struct Running {
     pid: i32,
-    /// The process that ordered it.
+    /// The process that asked for it.
     owner: i32,
     /// By its end it says that the program runs.
     launch: Option<OwnedFd>,
-    /// Whoever ordered it; `None` once he is gone.
+    /// Whoever asked for it; `None` once he is gone.
     control: Option<Control>,
     /// When it is told to end, once nobody listens.
     end_ms: Option<u64>,

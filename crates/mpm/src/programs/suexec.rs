@@ -1,4 +1,4 @@
-//! Whom a program runs as. The user of the server needs no permission: whoever orders is the same.
+//! Whom a program runs as. The user of the server needs no permission: whoever asks is the same.
 //! Others are rows of the configuration or users with a home, and what suEXEC asks for must hold.
 
 use runtime::process::{self, User};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// The folder for the web in the home of a user (AP_USERDIR_SUFFIX).
 const OF_HOME: &str = "public_html";
 
-/// What holds of `order` for whoever runs it: programs of others are told less.
+/// What holds of `command` for whoever runs it: programs of others are told less.
 pub(super) fn prepare(command: &mut Command) -> Result<(), Refusal> {
     match command.identity {
         Identity::Server => Ok(()),

@@ -1,4 +1,4 @@
-//! Orders for programs that have to wait, because as many run already as may (`CGIMaxProcesses`):
+//! ManagerClient for programs that have to wait, because as many run already as may (`CGIMaxProcesses`):
 //! few of them, and not for long.
 
 use super::room::{Load, is_fair};
@@ -56,13 +56,13 @@ impl Waiting {
         &mut self,
         asked: Asked,
         running: usize,
-        clerks: usize,
+        clients: usize,
         now_ms: u64,
     ) -> Result<Option<Asked>, ()> {
         if self.queue.is_empty() && running < self.most {
             return Ok(Some(asked));
         }
-        if !is_fair(self.most, self.load(asked.owner), clerks) {
+        if !is_fair(self.most, self.load(asked.owner), clients) {
             asked.control.report(Report::Busy);
             return Err(());
         }

@@ -3,7 +3,7 @@
 
 use std::ffi::CString;
 
-/// Bytes of an order at most: what Linux passes to a program at all (a quarter of 8 MiB of stack).
+/// Bytes of a command at most: what Linux passes to a program at all (a quarter of 8 MiB of stack).
 pub const COMMAND_BYTES_MAX: usize = 2 << 20;
 
 /// Arguments and variables at most: more than the fields that a request may have.
@@ -69,12 +69,12 @@ pub struct Command {
     pub environment: Vec<CString>,
 }
 
-/// The bytes are no order.
+/// The bytes are no command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
 impl Command {
-    /// The order as bytes.
+    /// The command as bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(4096);
         let (kind, number) = match self.identity {
@@ -99,10 +99,10 @@ impl Command {
         out
     }
 
-    /// Read an order.
+    /// Read a command.
     ///
     /// # Errors
-    /// When it is cut short, has more than an order can have, or says what no order says.
+    /// When it is cut short, has more than a command can have, or says what no command says.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         if bytes.len() > COMMAND_BYTES_MAX {
             return Err(Malformed);
@@ -183,7 +183,7 @@ impl Rest<'_> {
     }
 }
 
-/// What holds for any bytes: they are no order, or one that is written in just this way.
+/// What holds for any bytes: they are no command, or one that is written in just this way.
 ///
 /// # Panics
 /// When that does not hold.

@@ -2,8 +2,8 @@
 //! says what came of it, and how the manager answers. What goes from the one to the other is the
 //! connection to the process; who gets which is decided elsewhere.
 
+use super::client::ManagerClient;
 use super::counter::{Denial, NO_SLOT, Word};
-use super::desk::Orders;
 use super::process_class::ProcessClass;
 use super::report::Report;
 use crate::backend::Backend;
@@ -34,7 +34,7 @@ impl Tenant {
     }
 }
 
-impl Orders {
+impl ManagerClient {
     /// Wait for a process and a connection to it. Giving up is to drop this.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ fn poll_answer(control: &AsyncFd<OwnedFd>, context: &mut Context<'_>) -> Poll<io
 mod tests {
     use super::super::command::{Command, Malformed};
     use super::super::counter::{Counter, Heard};
-    use super::super::{Asked, Desk};
+    use super::super::{Asked, ClientSocket};
     use super::*;
     use crate::executor::blocking::Blocking;
     use crate::executor::thread::Thread;
@@ -109,17 +109,17 @@ mod tests {
         ProcessClass { host: 3, file: (1, u64::MAX), command }
     }
 
-    fn counter(desk: &Desk) -> (Result<ProcessClass, Malformed>, Counter) {
-        match desk.next() {
+    fn counter(socket: &ClientSocket) -> (Result<ProcessClass, Malformed>, Counter) {
+        match socket.next() {
             Asked::Process { class, counter } => (class, counter),
             _ => panic!("something else was asked for"),
         }
     }
 
     /// Hands over one end of a pair of sockets; the result is the counter and the other end.
-    fn grant(desk: &Desk) -> (Counter, std::os::unix::net::UnixStream) {
-        crate::executor::event_fd::readable(&[desk.as_fd()], std::time::Duration::from_secs(10));
-        let (received, counter) = counter(desk);
+    fn grant(socket: &ClientSocket) -> (Counter, std::os::unix::net::UnixStream) {
+        crate::executor::event_fd::readable(&[socket.as_fd()], std::time::Duration::from_secs(10));
+        let (received, counter) = counter(socket);
         assert_eq!(received, Ok(class()));
         let (ours, mut theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
@@ -131,11 +131,11 @@ mod tests {
     #[test]
     fn a_process_is_asked_for_used_and_given_back() {
         for word in [Some(Word::Answered), Some(Word::Abandoned), None] {
-            let (orders, desk) = Orders::pair().unwrap();
-            let manager = std::thread::spawn(move || grant(&desk));
+            let (client, socket) = ManagerClient::pair().unwrap();
+            let manager = std::thread::spawn(move || grant(&socket));
             let executor = Thread::new(Blocking::Inline).unwrap();
             let tenant = executor.block_on(async {
-                let (tenant, mut backend) = orders.lease(&class()).await.unwrap().ok().unwrap();
+                let (tenant, mut backend) = client.lease(&class()).await.unwrap().ok().unwrap();
                 let mut byte = [0; 1];
                 let read = poll_fn(|context| backend.poll_read(context, &mut byte)).await;
                 assert_eq!((read.unwrap(), byte), (1, *b"x"));
@@ -154,13 +154,13 @@ mod tests {
 
     #[test]
     fn whoever_gives_up_is_noticed() {
-        let (orders, desk) = Orders::pair().unwrap();
+        let (client, socket) = ManagerClient::pair().unwrap();
         let executor = Thread::new(Blocking::Inline).unwrap();
         executor.block_on(async {
             let limit = std::time::Duration::from_millis(5);
-            assert!(crate::executor::timer::timeout(limit, orders.lease(&class())).await.is_none());
+            assert!(crate::executor::timer::timeout(limit, client.lease(&class())).await.is_none());
         });
-        let (_, counter) = counter(&desk);
+        let (_, counter) = counter(&socket);
         assert_eq!(counter.hear(), Some(Heard::Gone));
         let (ours, _theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         assert!(counter.grant(1, ours.as_fd()).is_err());
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_was_granted_to_nobody_was_never_taken() {
-        let (own, control) = super::super::desk::pair().unwrap();
+        let (own, control) = super::super::client::pair().unwrap();
         let counter = Counter::new(control);
         let (ours, _theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         counter.grant(1, ours.as_fd()).unwrap();

@@ -1,7 +1,7 @@
-//! What the parent and a script manager say to each other: the parent tells of the desks of serving
+//! What the parent and a script manager say to each other: the parent tells of the sockets of serving
 //! processes that were forked after the manager, and asks now and then whether it goes on.
 
-use super::desk::{Desk, pair};
+use super::client::{ClientSocket, pair};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recv, recvmsg, send, sendmsg,
@@ -23,15 +23,15 @@ pub struct Line {
 
 /// What the manager hears.
 pub enum Said {
-    /// A process may order at this desk.
-    Desk(i32, Desk),
-    /// Descriptors were used up when such a desk came.
+    /// A process may ask at this socket.
+    ClientSocket(i32, ClientSocket),
+    /// Descriptors were used up when such a socket came.
     Lost(i32),
     /// The parent asks whether the manager goes on.
     Question,
     /// Nothing at present.
     Nothing,
-    /// Nobody is left who could order.
+    /// Nobody is left who could ask.
     Over,
 }
 
@@ -45,12 +45,12 @@ impl Line {
         Ok((Self { socket: one }, Self { socket: other }))
     }
 
-    /// Tell the manager of a desk.
+    /// Tell the manager of a socket.
     ///
     /// # Errors
     /// When it does not listen, or is gone.
-    pub fn tell(&self, pid: i32, desk: &Desk) -> io::Result<()> {
-        let descriptors = [desk.as_fd()];
+    pub fn tell(&self, pid: i32, socket: &ClientSocket) -> io::Result<()> {
+        let descriptors = [socket.as_fd()];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
@@ -69,7 +69,7 @@ impl Line {
         self.say(QUESTION);
     }
 
-    /// Ask for the desk of a process once more.
+    /// Ask for the socket of a process once more.
     pub fn has_lost(&self, pid: i32) {
         self.say(pid);
     }
@@ -80,7 +80,7 @@ impl Line {
     }
 
     /// What the manager has said since this was asked last: `None` if nothing, else the processes
-    /// whose desks it asks for once more.
+    /// whose sockets it asks for once more.
     pub fn answers(&self) -> Option<Vec<i32>> {
         let (mut has_answered, mut lost) = (false, Vec::new());
         let mut word = [0; WORD_BYTES];
@@ -103,13 +103,15 @@ impl Line {
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Said::Nothing,
             Err(_) => return Said::Over,
         };
-        let desk = ancillary.drain().find_map(|message| match message {
+        let socket = ancillary.drain().find_map(|message| match message {
             RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
             _ => None,
         });
-        match (length, desk) {
+        match (length, socket) {
             (0, _) => Said::Over,
-            (_, Some(desk)) => Said::Desk(i32::from_ne_bytes(word), Desk::of(desk)),
+            (_, Some(socket)) => {
+                Said::ClientSocket(i32::from_ne_bytes(word), ClientSocket::of(socket))
+            }
             (_, None) => match i32::from_ne_bytes(word) {
                 QUESTION => Said::Question,
                 pid => Said::Lost(pid),
@@ -126,20 +128,20 @@ impl AsFd for Line {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Asked, Orders};
+    use super::super::{Asked, ManagerClient};
     use super::*;
 
     #[test]
     fn desks_and_questions_arrive_in_turn() {
         let (parent, manager) = Line::pair().unwrap();
-        let (orders, desk) = Orders::pair().unwrap();
+        let (client, socket) = ManagerClient::pair().unwrap();
         assert!(matches!(manager.next(), Said::Nothing));
         parent.ask();
-        parent.tell(77, &desk).unwrap();
-        drop(desk);
+        parent.tell(77, &socket).unwrap();
+        drop(socket);
         assert!(matches!(manager.next(), Said::Question));
-        let Said::Desk(77, desk) = manager.next() else { panic!("no desk") };
-        assert!(matches!(desk.next(), Asked::Nothing));
+        let Said::ClientSocket(77, socket) = manager.next() else { panic!("no desk") };
+        assert!(matches!(socket.next(), Asked::Nothing));
         assert_eq!(parent.answers(), None);
         manager.answer();
         assert_eq!(parent.answers(), Some(Vec::new()));
@@ -147,8 +149,8 @@ mod tests {
         manager.has_lost(77);
         assert_eq!(parent.answers(), Some(vec![77]));
         assert_eq!(parent.answers(), None);
-        drop(orders);
-        assert!(matches!(desk.next(), Asked::Closed));
+        drop(client);
+        assert!(matches!(socket.next(), Asked::Closed));
         drop(parent);
         assert!(matches!(manager.next(), Said::Over));
     }
@@ -156,9 +158,9 @@ mod tests {
     #[test]
     fn a_manager_that_does_not_listen_keeps_nobody_waiting() {
         let (parent, _manager) = Line::pair().unwrap();
-        let (_orders, desk) = Orders::pair().unwrap();
+        let (_orders, socket) = ManagerClient::pair().unwrap();
         (0..10_000).for_each(|_| parent.ask());
-        assert!(parent.tell(1, &desk).is_err());
+        assert!(parent.tell(1, &socket).is_err());
         assert_eq!(parent.answers(), None);
     }
 }

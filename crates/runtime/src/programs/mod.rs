@@ -1,16 +1,16 @@
 //! Starting programs by way of another process, the script manager, which owns them.
 //!
-//! A serving process sends an [`Command`] through [`Orders`], a socket that it has inherited, and
+//! A serving process sends an [`Command`] through [`ManagerClient`], a socket that it has inherited, and
 //! gets a [`Program`]: pipes, and a control socket on which a [`Report`] says how it goes. As long
 //! as that is open the program may run: when it is dropped, the manager ends the program. The
-//! manager takes orders from its [`Desks`], one for each serving process, and carries them out by
-//! [`launch`]. The parent tells it of new ones by a [`Line`]. What it makes of orders is not known
+//! manager takes requests from its [`Sockets`], one for each serving process, and carries them out by
+//! [`launch`]. The parent tells it of new ones by a [`Line`]. What it makes of commands is not known
 //! here, and no HTTP and no configuration may live here.
 
+mod client;
+mod client_sockets;
 mod command;
 mod counter;
-mod desk;
-mod desks;
 mod doorway;
 mod launch;
 mod lease;
@@ -20,10 +20,10 @@ mod program;
 mod report;
 mod trust;
 
+pub use client::{Asked, ClientSocket, Control, DESCRIPTORS_EVER, ManagerClient};
+pub use client_sockets::ClientSockets;
 pub use command::{COMMAND_BYTES_MAX, Command, Identity, Limit, Limits, Malformed, fuzz_command};
 pub use counter::{Counter, Denial, Heard, Word};
-pub use desk::{Asked, Control, DESCRIPTORS_EVER, Desk, Orders};
-pub use desks::Desks;
 pub use doorway::{Doorway, discard, log_pipe, say_no_more};
 pub use launch::{Launch, Whom, end_group, launch};
 pub use lease::Tenant;

@@ -2,7 +2,7 @@
 
 use super::command::{Command, Malformed};
 
-/// What stands before the order: the host, and which file the program was.
+/// What stands before the command: the host, and which file the program was.
 const HEAD_BYTES: usize = 4 + 8 + 8;
 
 /// Bytes of what is wanted at most: the manager keeps it for as long as it knows of such processes.

@@ -1,7 +1,7 @@
-//! A program that was ordered, as the serving process sees it: pipes, and how it goes.
+//! A program that was asked for, as the serving process sees it: pipes, and how it goes.
 
+use super::client::ManagerClient;
 use super::command::Command;
-use super::desk::Orders;
 use super::report::Report;
 use crate::sys;
 use rustix::net::{RecvFlags, recv};
@@ -32,12 +32,12 @@ pub enum Stream {
     Errors,
 }
 
-impl Orders {
+impl ManagerClient {
     /// Command a program. It runs once [`Program::report`] says so. This waits while there are many
-    /// orders before it, for as long as the caller lets it.
+    /// requests before it, for as long as the caller lets it.
     ///
     /// # Errors
-    /// When there is no manager any more, descriptors are used up, or the order is too long.
+    /// When there is no manager any more, descriptors are used up, or the command is too long.
     pub async fn start(&self, command: &Command) -> io::Result<Program> {
         let ends = || pipe_with(PipeFlags::CLOEXEC);
         let ((stdin, input), (output, stdout), (errors, stderr)) = (ends()?, ends()?, ends()?);

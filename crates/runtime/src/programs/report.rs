@@ -9,7 +9,7 @@ pub(super) const REPORT_BYTES: usize = 12;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Step {
-    /// The order cannot be read.
+    /// The command cannot be read.
     Command = 1,
     /// Another process.
     Fork = 2,

@@ -74,7 +74,7 @@ const SAFE_NAMES: &[&str] = &[
     "USER_NAME",
 ];
 
-/// Leave of `order` what suEXEC leaves: a name within the folder, and harmless variables.
+/// Leave of `command` what suEXEC leaves: a name within the folder, and harmless variables.
 ///
 /// # Errors
 /// When the program is not in its folder.

@@ -1,6 +1,6 @@
 //! The script managers as the parent sees them: one for each generation that has asked for one.
 //!
-//! None is there before the first order comes: the parent watches the socket of orders as long as
+//! None is there before the first request comes: the parent watches the socket of requests as long as
 //! no manager reads it. One that has died is replaced in the same way, after a rest.
 
 mod cpu_time;
@@ -36,9 +36,9 @@ struct Keeper {
     since_ms: u64,
     /// Not by its number: that of a restart that failed is used again.
     generation: Weak<Generation>,
-    /// `None` once nobody is left who could order.
+    /// `None` once nobody is left who could ask.
     line: Option<Line>,
-    /// Processes whose desks it could not be told of.
+    /// Processes whose sockets it could not be told of.
     untold: Vec<i32>,
     /// When it is asked next whether it goes on, and how often it has not answered.
     question_ms: u64,
@@ -64,8 +64,8 @@ impl Keeper {
             return;
         };
         let Some(scripts) = &generation.scripts else { return };
-        if let Some(desk) = scripts.desks().get(pid)
-            && line.tell(pid, desk).is_err()
+        if let Some(socket) = scripts.sockets().get(pid)
+            && line.tell(pid, socket).is_err()
         {
             self.untold.push(pid);
         }
@@ -92,7 +92,7 @@ impl Keeper {
 #[derive(Default)]
 pub(crate) struct Keepers {
     live: Vec<Keeper>,
-    /// Generations that have given way to others, and have children still, which may order.
+    /// Generations that have given way to others, and have children still, which may ask.
     draining: Vec<Arc<Generation>>,
     /// No new one is started before.
     rest_ms: u64,

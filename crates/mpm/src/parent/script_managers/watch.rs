@@ -5,7 +5,7 @@ use crate::generation::Generation;
 use crate::parent::{Parent, Stop};
 use crate::programs;
 use runtime::process::{self, Ending, Fork, Order};
-use runtime::programs::{Desk, Line, Orders};
+use runtime::programs::{ClientSocket, Line, ManagerClient};
 use runtime::{clock, event_fd};
 use std::io;
 use std::os::fd::AsFd;
@@ -17,24 +17,24 @@ impl Parent<'_> {
     /// the time is over.
     pub(crate) fn sleep(&self, limit: Duration) {
         let unread = self.unread();
-        let desks: Vec<_> =
-            unread.iter().filter_map(|it| Some(it.scripts.as_ref()?.desks())).collect();
+        let sockets: Vec<_> =
+            unread.iter().filter_map(|it| Some(it.scripts.as_ref()?.sockets())).collect();
         let mut watched = vec![self.signals.as_fd(), self.wakeup.as_fd()];
-        watched.extend(desks.iter().map(|desks| desks.as_fd()));
+        watched.extend(sockets.iter().map(|sockets| sockets.as_fd()));
         event_fd::readable(&watched, limit);
         self.wakeup.clear();
     }
 
-    /// The generations whose orders nobody reads.
+    /// The generations whose requests nobody reads.
     fn unread(&self) -> Vec<&Arc<Generation>> {
         if self.stop == Some(Stop::Now) || clock::monotonic_ms() < self.keepers.rest_ms {
             return Vec::new();
         }
-        self.ordering().filter(|it| !self.keepers.serves(it)).collect()
+        self.asking().filter(|it| !self.keepers.serves(it)).collect()
     }
 
-    /// The generations whose children may order programs.
-    fn ordering(&self) -> impl Iterator<Item = &Arc<Generation>> {
+    /// The generations whose children may ask for programs.
+    fn asking(&self) -> impl Iterator<Item = &Arc<Generation>> {
         self.live().map(|child_pool| &child_pool.generation).chain(&self.keepers.draining)
     }
 
@@ -44,31 +44,33 @@ impl Parent<'_> {
         if clock::monotonic_ms() < self.keepers.rest_ms {
             return;
         }
-        let has_orders = |generation: &&Arc<Generation>| {
-            generation.scripts.as_ref().is_some_and(|scripts| scripts.desks().has_orders())
+        let has_requests = |generation: &&Arc<Generation>| {
+            generation.scripts.as_ref().is_some_and(|scripts| scripts.sockets().has_requests())
         };
-        let waiting = self.ordering().filter(|it| !self.keepers.serves(it));
+        let waiting = self.asking().filter(|it| !self.keepers.serves(it));
         // One at a time: a child inherits what the stack holds.
-        let first = waiting.filter(has_orders).map(Arc::clone).next();
+        let first = waiting.filter(has_requests).map(Arc::clone).next();
         if let Some(generation) = first {
             self.start_script_manager(&generation);
         }
     }
 
     /// A way to order for a child of `generation` that is about to be forked, and its other end.
-    pub(crate) fn way_to_order(generation: &Generation) -> io::Result<Option<(Orders, Desk)>> {
-        generation.scripts.as_ref().map(|_| Orders::pair()).transpose()
+    pub(crate) fn client_pair(
+        generation: &Generation,
+    ) -> io::Result<Option<(ManagerClient, ClientSocket)>> {
+        generation.scripts.as_ref().map(|_| ManagerClient::pair()).transpose()
     }
 
-    /// The child `pid` was forked and may order.
-    pub(crate) fn take_orders_of(
+    /// The child `pid` was forked and may ask.
+    pub(crate) fn take_requests_of(
         &mut self,
         generation: &Arc<Generation>,
         pid: i32,
-        desk: Option<Desk>,
+        socket: Option<ClientSocket>,
     ) {
-        let (Some(scripts), Some(desk)) = (&generation.scripts, desk) else { return };
-        if let Err(error) = scripts.desks().add(pid, desk) {
+        let (Some(scripts), Some(socket)) = (&generation.scripts, socket) else { return };
+        if let Err(error) = scripts.sockets().add(pid, socket) {
             let text = format!("child pid {pid} cannot have scripts started: {error}");
             return self.complain(1242, &text);
         }
@@ -76,10 +78,10 @@ impl Parent<'_> {
         self.keepers.live.iter_mut().filter(is_its).for_each(|keeper| keeper.tell(pid));
     }
 
-    /// A process has ended, which may have been a child that ordered.
-    pub(crate) fn forget_orders_of(&mut self, pid: i32) {
-        for generation in self.ordering() {
-            generation.scripts.as_ref().inspect(|scripts| scripts.desks().remove(pid));
+    /// A process has ended, which may have been a child that asked for programs.
+    pub(crate) fn forget_requests_of(&mut self, pid: i32) {
+        for generation in self.asking() {
+            generation.scripts.as_ref().inspect(|scripts| scripts.sockets().remove(pid));
         }
     }
 
@@ -100,23 +102,23 @@ impl Parent<'_> {
         }
     }
 
-    /// A generation gives way to another, and its children may order programs to the last moment.
-    pub(crate) fn let_order_to_the_end(&mut self, generation: &Arc<Generation>) {
+    /// A generation gives way to another, and its children may ask for programs to the last moment.
+    pub(crate) fn keep_script_manager_of(&mut self, generation: &Arc<Generation>) {
         if generation.scripts.is_some() {
             generation.listeners.close();
             self.keepers.draining.push(generation.clone());
-            // What was wrong with its orders says nothing about those of others.
+            // What was wrong with its requests says nothing about those of others.
             (self.keepers.rest_ms, self.keepers.early_ends) = (0, 0);
         }
     }
 
-    /// Children have ended: a generation that has none left orders nothing. This is found out
+    /// Children have ended: a generation that has none left asks for nothing. This is found out
     /// before its number is used again, as that of a restart that failed is.
-    pub(crate) fn forget_who_orders_no_more(&mut self) {
+    pub(crate) fn forget_who_asks_no_more(&mut self) {
         let children = &self.children;
         self.keepers.draining.retain(|it| children.of(it.number).next().is_some());
-        let ordering: Vec<_> = self.ordering().map(Arc::downgrade).collect();
-        let is_needed = |keeper: &Keeper| ordering.iter().any(|it| it.ptr_eq(&keeper.generation));
+        let asking: Vec<_> = self.asking().map(Arc::downgrade).collect();
+        let is_needed = |keeper: &Keeper| asking.iter().any(|it| it.ptr_eq(&keeper.generation));
         let live = self.keepers.live.iter_mut();
         live.filter(|keeper| !is_needed(keeper)).for_each(|keeper| keeper.line = None);
     }
@@ -146,8 +148,8 @@ impl Parent<'_> {
         let Some(Keeper { since_ms, generation, .. }) = self.keepers.remove(pid) else {
             return false;
         };
-        // It ends by itself only when nobody is left who could order.
-        let is_needed = self.ordering().any(|it| is_same(&generation, it));
+        // It ends by itself only when nobody is left who could ask.
+        let is_needed = self.asking().any(|it| is_same(&generation, it));
         if self.stop.is_none() && is_needed {
             self.keepers.rest(since_ms);
             let text = format!("the process that starts scripts has died: pid {pid} {ending}");

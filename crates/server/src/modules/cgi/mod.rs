@@ -226,8 +226,8 @@ impl Flavor {
     ) -> Result<Program, Stop> {
         let server = lookup.context.server();
         let started = async {
-            let orders = server.orders().ok_or(io::ErrorKind::NotFound)?;
-            let mut program = orders.start(&command).await?;
+            let client = server.client().ok_or(io::ErrorKind::NotFound)?;
+            let mut program = client.start(&command).await?;
             let report = match runtime::timer::timeout(QUEUED, program.report()).await {
                 Some(report) => report?,
                 None => {

@@ -180,9 +180,9 @@ async fn lease(
     terms: &Terms,
 ) -> Result<(Tenant, Backend), Option<Report>> {
     let server = lookup.context.server();
-    let orders = server.orders().ok_or(None)?;
+    let client = server.client().ok_or(None)?;
     let limit = Duration::from_millis(terms.connect_ms.saturating_add(GRACE_MS));
-    match runtime::timer::timeout(limit, orders.lease(class)).await {
+    match runtime::timer::timeout(limit, client.lease(class)).await {
         Some(Ok(Ok(leased))) => Ok(leased),
         Some(Ok(Err(Denial::Report(report)))) => Err(Some(report)),
         Some(Ok(Err(Denial::NoSlot))) | None => Err(None),

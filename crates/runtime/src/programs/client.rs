@@ -1,5 +1,5 @@
-//! The two ends of the socket that orders go through, and the socket that each order brings along.
-//! Nothing here waits, but for [`Orders::send`] while the queue is full.
+//! The two ends of the socket that requests go through, and the socket that each request brings along.
+//! Nothing here waits, but for [`ManagerClient::send`] while the queue is full.
 
 use super::command::{COMMAND_BYTES_MAX, Command, Malformed};
 use super::counter::Counter;
@@ -21,11 +21,11 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Bytes of what is sent through the socket itself: the length of the order, which is in a file in
+/// Bytes of what is sent through the socket itself: the length of the command, which is in a file in
 /// memory, because an environment may be larger than what a socket takes.
 const LENGTH_BYTES: usize = 8;
 
-/// Descriptors that go with an order: the order, its control socket, the standard streams.
+/// Descriptors that go with a command: the command, its control socket, the standard streams.
 const DESCRIPTORS: usize = 5;
 
 /// Descriptors that a packet can bring (SCM_MAX_FD of Linux). The kernel closes those that there is
@@ -40,21 +40,21 @@ pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
 }
 
-/// The end of those who order: each serving process has one of its own, so that none can keep the
+/// The end of clients: each serving process has one of its own, so that none can keep the
 /// others from ordering.
 #[derive(Default)]
-pub struct Orders {
+pub struct ManagerClient {
     socket: Mutex<Option<OwnedFd>>,
 }
 
-impl Orders {
+impl ManagerClient {
     /// Both ends.
     ///
     /// # Errors
     /// When descriptors are used up.
-    pub fn pair() -> io::Result<(Self, Desk)> {
-        let (orders, desk) = pair()?;
-        Ok((Self { socket: Mutex::new(Some(orders)) }, Desk { socket: desk }))
+    pub fn pair() -> io::Result<(Self, ClientSocket)> {
+        let (client, socket) = pair()?;
+        Ok((Self { socket: Mutex::new(Some(client)) }, ClientSocket { socket: socket }))
     }
 
     /// Command through `other` from now on.
@@ -63,7 +63,7 @@ impl Orders {
         *self.lock() = other;
     }
 
-    /// Send an order. This waits while the queue is full, for as long as the caller lets it.
+    /// Send a command. This waits while the queue is full, for as long as the caller lets it.
     ///
     /// # Errors
     /// When there is no manager any more, or descriptors are used up.
@@ -129,13 +129,13 @@ impl Orders {
 }
 
 /// The manager's end of the socket of one serving process.
-pub struct Desk {
+pub struct ClientSocket {
     socket: OwnedFd,
 }
 
 /// What was asked for.
 pub enum Asked {
-    /// A program; `order` is an error if it cannot be read.
+    /// A program; `command` is an error if it cannot be read.
     Program {
         /// What it is.
         command: Result<Command, Malformed>,
@@ -159,12 +159,12 @@ pub enum Asked {
     Closed,
 }
 
-impl Desk {
+impl ClientSocket {
     pub(super) fn of(socket: OwnedFd) -> Self {
         Self { socket }
     }
 
-    /// The next order.
+    /// The next request.
     pub fn next(&self) -> Asked {
         let socket = &self.socket;
         let mut bytes = [0; LENGTH_BYTES];
@@ -212,7 +212,7 @@ impl Desk {
     }
 }
 
-impl AsFd for Desk {
+impl AsFd for ClientSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -238,7 +238,7 @@ fn is_of_network(descriptor: &OwnedFd) -> bool {
     sockopt::socket_domain(descriptor).is_ok_and(|domain| domain != AddressFamily::UNIX)
 }
 
-/// Read an order out of a file in memory. Only such a file has seals; any other might keep the
+/// Read a command out of a file in memory. Only such a file has seals; any other might keep the
 /// reader waiting for as long as its sender likes.
 fn read(file: &File, length: u64) -> Result<Vec<u8>, Malformed> {
     fcntl_get_seals(file).map_err(|_| Malformed)?;
@@ -299,18 +299,18 @@ mod tests {
         File::options().read(true).write(true).open("/dev/null").unwrap()
     }
 
-    fn send(orders: &Orders, command: &Command) -> io::Result<OwnedFd> {
+    fn send(client: &ManagerClient, command: &Command) -> io::Result<OwnedFd> {
         let null = null();
         let streams = [null.as_fd(); 3];
-        Thread::new(Blocking::Inline).unwrap().block_on(orders.send(command, streams))
+        Thread::new(Blocking::Inline).unwrap().block_on(client.send(command, streams))
     }
 
     #[test]
     fn an_order_arrives_with_its_streams_and_a_way_to_answer() {
-        let (orders, desk) = Orders::pair().unwrap();
-        assert!(matches!(desk.next(), Asked::Nothing));
-        let own = send(&orders, &order()).unwrap();
-        let Asked::Program { command: received, control, .. } = desk.next() else { panic!() };
+        let (client, socket) = ManagerClient::pair().unwrap();
+        assert!(matches!(socket.next(), Asked::Nothing));
+        let own = send(&client, &order()).unwrap();
+        let Asked::Program { command: received, control, .. } = socket.next() else { panic!() };
         assert_eq!(received, Ok(order()));
         control.report(Report::Started(7));
         let mut bytes = [0; 64];
@@ -319,61 +319,61 @@ mod tests {
         assert!(!control.is_over());
         drop(own);
         assert!(control.is_over());
-        drop(orders);
-        assert!(matches!(desk.next(), Asked::Closed));
+        drop(client);
+        assert!(matches!(socket.next(), Asked::Closed));
     }
 
     #[test]
     fn a_long_environment_fits_and_one_without_bounds_does_not() {
-        let (orders, desk) = Orders::pair().unwrap();
+        let (client, socket) = ManagerClient::pair().unwrap();
         let with = |bytes: usize| {
             let long = std::ffi::CString::new(vec![b'x'; bytes]).unwrap();
             Command { environment: vec![long], ..order() }
         };
-        let _own = send(&orders, &with(1 << 20)).unwrap();
-        let Asked::Program { command, .. } = desk.next() else { panic!() };
+        let _own = send(&client, &with(1 << 20)).unwrap();
+        let Asked::Program { command, .. } = socket.next() else { panic!() };
         assert_eq!(command.unwrap().environment[0].as_bytes().len(), 1 << 20);
-        let error = send(&orders, &with(COMMAND_BYTES_MAX)).unwrap_err();
+        let error = send(&client, &with(COMMAND_BYTES_MAX)).unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::E2BIG));
     }
 
     #[test]
     fn what_could_keep_the_manager_waiting_is_not_touched() {
-        let (orders, desk) = Orders::pair().unwrap();
+        let (client, socket) = ManagerClient::pair().unwrap();
         let (reader, _writer) = rustix::pipe::pipe().unwrap();
         let (_, control) = pair().unwrap();
         let (null, length) = (null(), 4_u64.to_le_bytes());
         let zero = File::open("/dev/zero").unwrap();
         let fds = |command, control| [command, control, null.as_fd(), null.as_fd(), null.as_fd()];
         for no_memory in [reader.as_fd(), zero.as_fd()] {
-            orders.send_once(&length, &fds(no_memory, control.as_fd())).unwrap();
-            let Asked::Program { command, .. } = desk.next() else { panic!() };
+            client.send_once(&length, &fds(no_memory, control.as_fd())).unwrap();
+            let Asked::Program { command, .. } = socket.next() else { panic!() };
             assert_eq!(command, Err(Malformed));
         }
-        orders.send_once(&length, &fds(null.as_fd(), reader.as_fd())).unwrap();
-        assert!(matches!(desk.next(), Asked::Nonsense));
-        orders.send_nonsense();
-        assert!(matches!(desk.next(), Asked::Nonsense));
+        client.send_once(&length, &fds(null.as_fd(), reader.as_fd())).unwrap();
+        assert!(matches!(socket.next(), Asked::Nonsense));
+        client.send_nonsense();
+        assert!(matches!(socket.next(), Asked::Nonsense));
     }
 
     #[test]
     fn an_empty_packet_is_not_the_end() {
-        let (orders, desk) = Orders::pair().unwrap();
+        let (client, socket) = ManagerClient::pair().unwrap();
         let send = |bytes: &[u8]| {
-            let socket = orders.lock();
+            let socket = client.lock();
             rustix::net::send(socket.as_ref().unwrap(), bytes, SendFlags::empty()).unwrap();
         };
         send(b"");
-        assert!(matches!(desk.next(), Asked::Nonsense));
-        assert!(matches!(desk.next(), Asked::Nothing));
+        assert!(matches!(socket.next(), Asked::Nonsense));
+        assert!(matches!(socket.next(), Asked::Nothing));
         send(b"");
-        drop(orders);
-        assert!(matches!(desk.next(), Asked::Closed));
+        drop(client);
+        assert!(matches!(socket.next(), Asked::Closed));
     }
 
     #[test]
     fn a_stream_that_would_be_waited_for_at_its_end_is_refused() {
-        let (orders, desk) = Orders::pair().unwrap();
+        let (client, socket) = ManagerClient::pair().unwrap();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let slow = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let hour = Duration::from_secs(3600);
@@ -381,8 +381,8 @@ mod tests {
         let file = File::from(memfd_create(c"order", MemfdFlags::CLOEXEC).unwrap());
         let (_own, control) = pair().unwrap();
         let descriptors = [file.as_fd(), control.as_fd(), slow.as_fd(), slow.as_fd(), slow.as_fd()];
-        orders.send_once(&0_u64.to_le_bytes(), &descriptors).unwrap();
-        assert!(matches!(desk.next(), Asked::Nonsense));
+        client.send_once(&0_u64.to_le_bytes(), &descriptors).unwrap();
+        assert!(matches!(socket.next(), Asked::Nonsense));
         assert_eq!(sockopt::socket_linger(&slow), Ok(None));
     }
 }

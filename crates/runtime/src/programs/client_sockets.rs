@@ -1,88 +1,88 @@
-//! The desks of all serving processes, watched as one: by the parent as long as there is no script
+//! The sockets of all serving processes, watched as one: by the parent as long as there is no script
 //! manager, and by the manager, in which no process gets more turns than another.
 
-use super::desk::Desk;
+use super::client::ClientSocket;
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Desks that are looked at in one turn.
+/// Sockets that are looked at in one turn.
 const TURN: usize = 32;
 
-/// Desks by the process ids of those who order.
-pub struct Desks {
+/// Sockets by the process ids of clients.
+pub struct ClientSockets {
     epoll: OwnedFd,
-    desks: BTreeMap<i32, Desk>,
+    sockets: BTreeMap<i32, ClientSocket>,
 }
 
-impl Desks {
+impl ClientSockets {
     /// None yet.
     ///
     /// # Errors
     /// When descriptors are used up.
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        Ok(Self { epoll, desks: BTreeMap::new() })
+        Ok(Self { epoll, sockets: BTreeMap::new() })
     }
 
-    /// In a process that was forked: the same desks, watched by this process. What the other one
+    /// In a process that was forked: the same sockets, watched by this process. What the other one
     /// watches is not touched.
     ///
     /// # Errors
     /// When descriptors or watches are used up.
     pub fn inherit(&mut self) -> io::Result<Self> {
         let mut own = Self::new()?;
-        for (pid, desk) in std::mem::take(&mut self.desks) {
-            own.add(pid, desk)?;
+        for (pid, socket) in std::mem::take(&mut self.sockets) {
+            own.add(pid, socket)?;
         }
         Ok(own)
     }
 
-    /// In a process that was forked, and takes no orders: hold none of them open.
+    /// In a process that was forked, and answers no requests: hold none of them open.
     pub fn close(&mut self) {
-        self.desks.clear();
+        self.sockets.clear();
     }
 
-    /// A process may order.
+    /// A process may ask.
     ///
     /// # Errors
     /// When watches are used up.
-    pub fn add(&mut self, pid: i32, desk: Desk) -> io::Result<()> {
+    pub fn add(&mut self, pid: i32, socket: ClientSocket) -> io::Result<()> {
         self.remove(pid);
         let key = epoll::EventData::new_u64(u64::from(pid.cast_unsigned()));
-        epoll::add(&self.epoll, &desk, key, epoll::EventFlags::IN)?;
-        self.desks.insert(pid, desk);
+        epoll::add(&self.epoll, &socket, key, epoll::EventFlags::IN)?;
+        self.sockets.insert(pid, socket);
         Ok(())
     }
 
     /// A process is gone.
     pub fn remove(&mut self, pid: i32) {
-        if let Some(desk) = self.desks.remove(&pid) {
+        if let Some(socket) = self.sockets.remove(&pid) {
             // Closing is not enough where another process has a copy.
-            let _ = epoll::delete(&self.epoll, &desk);
+            let _ = epoll::delete(&self.epoll, &socket);
         }
     }
 
-    /// The desk of a process.
-    pub fn get(&self, pid: i32) -> Option<&Desk> {
-        self.desks.get(&pid)
+    /// The socket of a process.
+    pub fn get(&self, pid: i32) -> Option<&ClientSocket> {
+        self.sockets.get(&pid)
     }
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.desks.len()
+        self.sockets.len()
     }
 
-    /// Processes that order something, or are gone. The kernel names them in turn.
+    /// Processes that ask for something, or are gone. The kernel names them in turn.
     pub fn ready(&self) -> Vec<i32> {
         self.events().iter().map(|event| event.0).collect()
     }
 
-    /// Whether somebody orders something. Who is gone is forgotten: what he may have ordered is
+    /// Whether somebody asks for something. Who is gone is forgotten: what he may have asked for is
     /// nobody's any more.
-    pub fn has_orders(&mut self) -> bool {
+    pub fn has_requests(&mut self) -> bool {
         let events = self.events();
         events.iter().filter(|event| event.1).for_each(|event| self.remove(event.0));
         events.iter().any(|event| !event.1)
@@ -103,7 +103,7 @@ impl Desks {
     }
 }
 
-impl AsFd for Desks {
+impl AsFd for ClientSockets {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
@@ -111,23 +111,23 @@ impl AsFd for Desks {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Asked, Orders};
+    use super::super::{Asked, ManagerClient};
     use super::*;
 
     #[test]
     fn who_orders_much_does_not_keep_others_waiting() {
-        let mut desks = Desks::new().unwrap();
-        let mut orders = Vec::new();
+        let mut sockets = ClientSockets::new().unwrap();
+        let mut client = Vec::new();
         for pid in 1..=100 {
-            let (own, desk) = Orders::pair().unwrap();
+            let (own, socket) = ManagerClient::pair().unwrap();
             (0..50).for_each(|_| own.send_nonsense());
-            desks.add(pid, desk).unwrap();
-            orders.push(own);
+            sockets.add(pid, socket).unwrap();
+            client.push(own);
         }
         let mut turns = BTreeMap::new();
         for _ in 0..100 {
-            for pid in desks.ready() {
-                assert!(matches!(desks.get(pid).unwrap().next(), Asked::Nonsense));
+            for pid in sockets.ready() {
+                assert!(matches!(sockets.get(pid).unwrap().next(), Asked::Nonsense));
                 *turns.entry(pid).or_insert(0) += 1;
             }
         }
@@ -138,26 +138,26 @@ mod tests {
 
     #[test]
     fn a_forked_process_watches_for_itself() {
-        let mut desks = Desks::new().unwrap();
-        let (one, desk) = Orders::pair().unwrap();
-        desks.add(7, desk).unwrap();
-        let own = desks.inherit().unwrap();
-        assert!(desks.count() == 0 && own.count() == 1);
+        let mut sockets = ClientSockets::new().unwrap();
+        let (one, socket) = ManagerClient::pair().unwrap();
+        sockets.add(7, socket).unwrap();
+        let own = sockets.inherit().unwrap();
+        assert!(sockets.count() == 0 && own.count() == 1);
         one.send_nonsense();
         assert_eq!(own.ready(), [7]);
     }
 
     #[test]
     fn who_is_gone_orders_nothing() {
-        let mut desks = Desks::new().unwrap();
-        let (one, desk) = Orders::pair().unwrap();
-        desks.add(1, desk).unwrap();
-        assert!(!desks.has_orders());
+        let mut sockets = ClientSockets::new().unwrap();
+        let (one, socket) = ManagerClient::pair().unwrap();
+        sockets.add(1, socket).unwrap();
+        assert!(!sockets.has_requests());
         one.send_nonsense();
-        assert!(desks.has_orders());
+        assert!(sockets.has_requests());
         drop(one);
-        assert!(!desks.has_orders());
-        assert_eq!(desks.count(), 0);
-        assert!(desks.ready().is_empty());
+        assert!(!sockets.has_requests());
+        assert_eq!(sockets.count(), 0);
+        assert!(sockets.ready().is_empty());
     }
 }
