@@ -101,7 +101,7 @@ impl Generation {
         Ok(Self { server, listeners, plan, board, number, scripts, _filler: filler })
     }
 
-    /// A child requests programs by a way of its own, and answers no requests.
+    /// A child asks for programs by a socket of its own, and answers no requests.
     pub(crate) fn become_client(&self, own: Option<ManagerClient>) {
         if let (Some(scripts), Some(own)) = (&self.scripts, own) {
             scripts.become_client(own);

@@ -21,7 +21,7 @@ impl Scripts {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// In a child: ask through `own`, and answers no requests.
+    /// In a child: ask through `own`, and answer no requests.
     pub(crate) fn become_client(&self, own: ManagerClient) {
         self.sockets().close();
         self.client.adopt(own);

@@ -32,7 +32,7 @@ use waiting::Waiting;
 /// How it shows among the processes.
 const NAME: &std::ffi::CStr = c"trivet: scripts";
 
-/// ManagerClient that are taken before anything else is looked after.
+/// Requests that are taken before anything else is looked after.
 const REQUESTS_PER_TURN: usize = 32;
 
 /// What a program costs: its control socket, and a pipe until it runs.

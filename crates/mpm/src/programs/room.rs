@@ -1,4 +1,4 @@
-//! How much the script manager takes on, and how that is shared among clients: one process
+//! How much the script manager takes on, and how that is shared among its clients: one process
 //! that asks for more and more must not keep the others from having a program started.
 
 use runtime::clock;
@@ -19,7 +19,7 @@ const SPARE: usize = DESCRIPTORS_EVER + 16;
 /// The log hears of refusals once in so long.
 const SILENCE_MS: u64 = 60_000;
 
-/// What there is of something, and how much of that belongs to one of clients.
+/// What there is of something, and how much of that belongs to one client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     pub(super) all: usize,

@@ -1,5 +1,5 @@
-//! ManagerClient for programs that have to wait, because as many run already as may (`CGIMaxProcesses`):
-//! few of them, and not for long.
+//! Requests for programs that have to wait, because as many run already as may
+//! (`CGIMaxProcesses`): few of them, and not for long.
 
 use super::room::{Load, is_fair};
 use runtime::programs::{Command, Control, Malformed, Report};

@@ -1,4 +1,5 @@
-//! The two ends of the socket that requests go through, and the socket that each request brings along.
+//! The two ends of the socket that requests go through, and the socket that each of them brings
+//! along.
 //! Nothing here waits, but for [`ManagerClient::send`] while the queue is full.
 
 use super::command::{COMMAND_BYTES_MAX, Command, Malformed};
@@ -40,7 +41,7 @@ pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
 }
 
-/// The end of clients: each serving process has one of its own, so that none can keep the
+/// The client's end: each serving process has one of its own, so that none can keep the
 /// others from ordering.
 #[derive(Default)]
 pub struct ManagerClient {
@@ -54,7 +55,7 @@ impl ManagerClient {
     /// When descriptors are used up.
     pub fn pair() -> io::Result<(Self, ClientSocket)> {
         let (client, socket) = pair()?;
-        Ok((Self { socket: Mutex::new(Some(client)) }, ClientSocket { socket: socket }))
+        Ok((Self { socket: Mutex::new(Some(client)) }, ClientSocket { socket }))
     }
 
     /// Command through `other` from now on.
@@ -289,7 +290,7 @@ mod tests {
     use crate::executor::blocking::Blocking;
     use crate::executor::thread::Thread;
 
-    fn order() -> Command {
+    fn command() -> Command {
         let path = c"/bin/true".to_owned();
         let (folder, arguments) = (c"/".to_owned(), vec![path.clone()]);
         Command { folder, program: path, arguments, ..Command::default() }
@@ -309,9 +310,9 @@ mod tests {
     fn an_order_arrives_with_its_streams_and_a_way_to_answer() {
         let (client, socket) = ManagerClient::pair().unwrap();
         assert!(matches!(socket.next(), Asked::Nothing));
-        let own = send(&client, &order()).unwrap();
+        let own = send(&client, &command()).unwrap();
         let Asked::Program { command: received, control, .. } = socket.next() else { panic!() };
-        assert_eq!(received, Ok(order()));
+        assert_eq!(received, Ok(command()));
         control.report(Report::Started(7));
         let mut bytes = [0; 64];
         let (length, _) = recv(&own, &mut bytes[..], RecvFlags::DONTWAIT).unwrap();
@@ -328,7 +329,7 @@ mod tests {
         let (client, socket) = ManagerClient::pair().unwrap();
         let with = |bytes: usize| {
             let long = std::ffi::CString::new(vec![b'x'; bytes]).unwrap();
-            Command { environment: vec![long], ..order() }
+            Command { environment: vec![long], ..command() }
         };
         let _own = send(&client, &with(1 << 20)).unwrap();
         let Asked::Program { command, .. } = socket.next() else { panic!() };

@@ -201,7 +201,7 @@ mod tests {
         CString::new(text).unwrap()
     }
 
-    fn order() -> Command {
+    fn command() -> Command {
         Command {
             identity: Identity::Row(3),
             limits: Limits {
@@ -219,14 +219,14 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for identity in [Identity::Server, Identity::Row(0), Identity::Home(1000)] {
-            let command = Command { identity, ..order() };
+            let command = Command { identity, ..command() };
             assert_eq!(Command::decode(&command.encode()), Ok(command));
         }
     }
 
     #[test]
     fn an_order_that_is_cut_short_or_too_long_is_none() {
-        let bytes = order().encode();
+        let bytes = command().encode();
         for length in 0..bytes.len() {
             assert_eq!(Command::decode(&bytes[..length]), Err(Malformed), "{length}");
         }
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn every_single_byte_may_be_wrong() {
-        let bytes = order().encode();
+        let bytes = command().encode();
         for at in 0..bytes.len() {
             for value in [0, 1, 2, 0x2f, 0x7f, 0x80, 0xff] {
                 let mut bytes = bytes.clone();
@@ -248,9 +248,9 @@ mod tests {
 
     #[test]
     fn paths_are_absolute_and_a_program_has_a_name() {
-        let relative = Command { program: text("x.sh"), ..order() };
-        let elsewhere = Command { folder: text(""), ..order() };
-        let nameless = Command { arguments: Vec::new(), ..order() };
+        let relative = Command { program: text("x.sh"), ..command() };
+        let elsewhere = Command { folder: text(""), ..command() };
+        let nameless = Command { arguments: Vec::new(), ..command() };
         for command in [relative, elsewhere, nameless] {
             assert_eq!(Command::decode(&command.encode()), Err(Malformed));
         }

@@ -252,12 +252,12 @@ mod tests {
             environment: vec![c"PATH=/evil".to_owned(), c"HTTP_HOST=a".to_owned()],
             ..Command::default()
         };
-        let mut tamed = order(c"/srv/x");
+        let mut tamed = command(c"/srv/x");
         assert_eq!(tame(&mut tamed), Ok(()));
         assert_eq!(tamed.program.as_c_str(), c"x");
         assert_eq!(tamed.arguments, [c"x".to_owned(), c"word".to_owned()]);
         assert_eq!(tamed.environment, [SAFE_PATH.to_owned(), c"HTTP_HOST=a".to_owned()]);
-        assert_eq!(tame(&mut order(c"/other/x")), Err(Refusal::NotInFolder));
+        assert_eq!(tame(&mut command(c"/other/x")), Err(Refusal::NotInFolder));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The script managers as the parent sees them: one for each generation that has asked for one.
 //!
-//! None is there before the first request comes: the parent watches the socket of requests as long as
-//! no manager reads it. One that has died is replaced in the same way, after a rest.
+//! None is there before the first request comes: the parent watches the sockets of its children as
+//! long as no manager reads them. One that has died is replaced in the same way, after a rest.
 
 mod cpu_time;
 mod watch;
