@@ -18,8 +18,8 @@ use fcgid::{Concern, Kept};
 use room::{Load, Loads, Room};
 use running::Running;
 use runtime::programs::{
-    Asked, ClientSockets, Command, Denial, Identity, Launch, Line, Malformed, Report, Said, Step,
-    Whom,
+    Asked, ClientSockets, Command, Identity, Launch, LeaseDenial, Line, Malformed, Report, Said,
+    Step, Whom,
 };
 use runtime::signals::{Signal, Signals};
 use runtime::{clock, event_fd, process};
@@ -195,10 +195,10 @@ impl Manager<'_> {
                 self.admit(asked);
             }
             Asked::Program { control, .. } => control.report(Report::Busy),
-            Asked::Process { class, counter } if has_room => {
-                self.kept.ask(class, counter, owner);
+            Asked::Process { class, lease_request } if has_room => {
+                self.kept.ask(class, lease_request, owner);
             }
-            Asked::Process { counter, .. } => counter.deny(Denial::NoSlot),
+            Asked::Process { lease_request, .. } => lease_request.deny(LeaseDenial::NoSlot),
             Asked::Nonsense | Asked::Nothing | Asked::Closed => {}
         }
     }

@@ -3,7 +3,7 @@
 //! Nothing here waits, but for [`ManagerClient::send`] while the queue is full.
 
 use super::command::{COMMAND_BYTES_MAX, Command, Malformed};
-use super::counter::Counter;
+use super::lease_request::LeaseRequest;
 use super::process_class::ProcessClass;
 use super::report::{REPORT_BYTES, Report};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -150,7 +150,7 @@ pub enum Asked {
         /// Of which kind; an error if that cannot be read.
         class: Result<ProcessClass, Malformed>,
         /// Where it is handed over, and comes back.
-        counter: Counter,
+        lease_request: LeaseRequest,
     },
     /// Something that makes no sense: it was dropped.
     Nonsense,
@@ -200,7 +200,7 @@ impl ClientSocket {
         let bytes = read(&File::from(command), length);
         if streams.is_empty() {
             let class = bytes.and_then(|bytes| ProcessClass::decode(&bytes));
-            return Asked::Process { class, counter: Counter::new(control.socket) };
+            return Asked::Process { class, lease_request: LeaseRequest::new(control.socket) };
         }
         let Ok([input, output, error]) = <[OwnedFd; 3]>::try_from(streams) else {
             return Asked::Nonsense;

@@ -3,7 +3,7 @@
 //! connection to the process; who gets which is decided elsewhere.
 
 use super::client::ManagerClient;
-use super::counter::{Denial, NO_SLOT, Word};
+use super::lease_request::{LeaseDenial, LeaseResult, NO_SLOT};
 use super::process_class::ProcessClass;
 use super::report::Report;
 use crate::backend::Backend;
@@ -20,15 +20,15 @@ use tokio::io::unix::AsyncFd;
 const ANSWER_BYTES: usize = 64;
 
 /// A process of one's own, until something is said about it, or it is dropped.
-pub struct Tenant {
+pub struct LeasedProcess {
     control: OwnedFd,
     /// Its number.
     pub pid: i32,
 }
 
-impl Tenant {
+impl LeasedProcess {
     /// Give it back.
-    pub fn leave(self, word: Word) {
+    pub fn leave(self, word: LeaseResult) {
         // Whoever is gone has ended the process already.
         let _ = send(&self.control, &[word as u8], SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
     }
@@ -42,14 +42,14 @@ impl ManagerClient {
     pub async fn lease(
         &self,
         class: &ProcessClass,
-    ) -> io::Result<Result<(Tenant, Backend), Denial>> {
+    ) -> io::Result<Result<(LeasedProcess, Backend), LeaseDenial>> {
         let control = self.send_class(&class.encode()).await?;
         let control = sys::watch(control)?;
         let answer = poll_fn(|context| poll_answer(&control, context)).await?;
         Ok(match answer {
             Ok((pid, socket)) => {
                 let backend = Backend::connected(socket)?;
-                Ok((Tenant { control: control.into_inner(), pid }, backend))
+                Ok((LeasedProcess { control: control.into_inner(), pid }, backend))
             }
             Err(denial) => Err(denial),
         })
@@ -57,7 +57,7 @@ impl ManagerClient {
 }
 
 /// Process id and connection, or why there is none.
-type Answer = Result<(i32, OwnedFd), Denial>;
+type Answer = Result<(i32, OwnedFd), LeaseDenial>;
 
 fn poll_answer(control: &AsyncFd<OwnedFd>, context: &mut Context<'_>) -> Poll<io::Result<Answer>> {
     loop {
@@ -81,10 +81,10 @@ fn poll_answer(control: &AsyncFd<OwnedFd>, context: &mut Context<'_>) -> Poll<io
         });
         let answer = match (&bytes[..length], socket) {
             ([], _) => Err(io::ErrorKind::ConnectionReset.into()),
-            ([NO_SLOT], None) => Ok(Err(Denial::NoSlot)),
+            ([NO_SLOT], None) => Ok(Err(LeaseDenial::NoSlot)),
             (bytes, socket) => match (Report::decode(bytes), socket) {
                 (Some(Report::Started(pid)), Some(socket)) => Ok(Ok((pid, socket))),
-                (Some(report), None) => Ok(Err(Denial::Report(report))),
+                (Some(report), None) => Ok(Err(LeaseDenial::Report(report))),
                 _ => Err(io::ErrorKind::InvalidData.into()),
             },
         };
@@ -95,7 +95,7 @@ fn poll_answer(control: &AsyncFd<OwnedFd>, context: &mut Context<'_>) -> Poll<io
 #[cfg(test)]
 mod tests {
     use super::super::command::{Command, Malformed};
-    use super::super::counter::{Counter, Heard};
+    use super::super::lease_request::{LeaseEvent, LeaseRequest};
     use super::super::{Asked, ClientSocket};
     use super::*;
     use crate::executor::blocking::Blocking;
@@ -109,46 +109,49 @@ mod tests {
         ProcessClass { host: 3, file: (1, u64::MAX), command }
     }
 
-    fn counter(socket: &ClientSocket) -> (Result<ProcessClass, Malformed>, Counter) {
+    fn lease_request(socket: &ClientSocket) -> (Result<ProcessClass, Malformed>, LeaseRequest) {
         match socket.next() {
-            Asked::Process { class, counter } => (class, counter),
+            Asked::Process { class, lease_request } => (class, lease_request),
             _ => panic!("something else was asked for"),
         }
     }
 
-    /// Hands over one end of a pair of sockets; the result is the counter and the other end.
-    fn grant(socket: &ClientSocket) -> (Counter, std::os::unix::net::UnixStream) {
+    /// Hands over one end of a pair of sockets; the result is the request and the other end.
+    fn grant(socket: &ClientSocket) -> (LeaseRequest, std::os::unix::net::UnixStream) {
         crate::executor::event_fd::readable(&[socket.as_fd()], std::time::Duration::from_secs(10));
-        let (received, counter) = counter(socket);
+        let (received, lease_request) = lease_request(socket);
         assert_eq!(received, Ok(class()));
         let (ours, mut theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
-        counter.grant(77, ours.as_fd()).unwrap();
+        lease_request.grant(77, ours.as_fd()).unwrap();
         std::io::Write::write_all(&mut theirs, b"x").unwrap();
-        (counter, theirs)
+        (lease_request, theirs)
     }
 
     #[test]
     fn a_process_is_asked_for_used_and_given_back() {
-        for word in [Some(Word::Answered), Some(Word::Abandoned), None] {
+        for word in [Some(LeaseResult::Answered), Some(LeaseResult::Abandoned), None] {
             let (client, socket) = ManagerClient::pair().unwrap();
             let manager = std::thread::spawn(move || grant(&socket));
             let executor = Thread::new(Blocking::Inline).unwrap();
-            let tenant = executor.block_on(async {
-                let (tenant, mut backend) = client.lease(&class()).await.unwrap().ok().unwrap();
+            let leased = executor.block_on(async {
+                let (leased, mut backend) = client.lease(&class()).await.unwrap().ok().unwrap();
                 let mut byte = [0; 1];
                 let read = poll_fn(|context| backend.poll_read(context, &mut byte)).await;
                 assert_eq!((read.unwrap(), byte), (1, *b"x"));
-                tenant
+                leased
             });
-            assert_eq!(tenant.pid, 77);
-            let (counter, _theirs) = manager.join().unwrap();
-            assert_eq!(counter.hear(), None);
+            assert_eq!(leased.pid, 77);
+            let (lease_request, _theirs) = manager.join().unwrap();
+            assert_eq!(lease_request.hear(), None);
             match word {
-                Some(word) => tenant.leave(word),
-                None => drop(tenant),
+                Some(word) => leased.leave(word),
+                None => drop(leased),
             }
-            assert_eq!(counter.hear(), Some(word.map_or(Heard::Gone, Heard::Word)));
+            assert_eq!(
+                lease_request.hear(),
+                Some(word.map_or(LeaseEvent::Gone, LeaseEvent::LeaseResult))
+            );
         }
     }
 
@@ -160,20 +163,20 @@ mod tests {
             let limit = std::time::Duration::from_millis(5);
             assert!(crate::executor::timer::timeout(limit, client.lease(&class())).await.is_none());
         });
-        let (_, counter) = counter(&socket);
-        assert_eq!(counter.hear(), Some(Heard::Gone));
+        let (_, lease_request) = lease_request(&socket);
+        assert_eq!(lease_request.hear(), Some(LeaseEvent::Gone));
         let (ours, _theirs) = std::os::unix::net::UnixStream::pair().unwrap();
-        assert!(counter.grant(1, ours.as_fd()).is_err());
+        assert!(lease_request.grant(1, ours.as_fd()).is_err());
     }
 
     #[test]
     fn what_was_granted_to_nobody_was_never_taken() {
         let (own, control) = super::super::client::pair().unwrap();
-        let counter = Counter::new(control);
+        let lease_request = LeaseRequest::new(control);
         let (ours, _theirs) = std::os::unix::net::UnixStream::pair().unwrap();
-        counter.grant(1, ours.as_fd()).unwrap();
-        assert_eq!(counter.hear(), None);
+        lease_request.grant(1, ours.as_fd()).unwrap();
+        assert_eq!(lease_request.hear(), None);
         drop(own);
-        assert_eq!(counter.hear(), Some(Heard::NeverTaken));
+        assert_eq!(lease_request.hear(), Some(LeaseEvent::NeverTaken));
     }
 }

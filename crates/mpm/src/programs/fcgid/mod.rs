@@ -13,8 +13,8 @@ use process_manager::{Action, Outcome, ProcessId, ProcessManager, RequestId};
 use runtime::clock;
 use runtime::process::Ending;
 use runtime::programs::{
-    Counter, Denial, Doorway, Heard, Identity, Launch, Malformed, ProcessClass, Report, Step, Whom,
-    Word, log_pipe,
+    Doorway, Identity, Launch, LeaseDenial, LeaseEvent, LeaseRequest, LeaseResult, Malformed,
+    ProcessClass, Report, Step, Whom, log_pipe,
 };
 use server::{KeptMost, Server, Severity};
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ const DESCRIPTORS: usize = 3;
 struct Tenant {
     /// The process that serves it.
     owner: i32,
-    counter: Counter,
+    lease_request: LeaseRequest,
     process: Option<ProcessId>,
 }
 
@@ -94,7 +94,8 @@ impl<'a> Kept<'a> {
     /// What is to be watched, and whom it concerns.
     pub(super) fn watched(&self) -> impl Iterator<Item = (Concern, BorrowedFd<'_>)> {
         let tenants = self.tenants.iter();
-        let tenants = tenants.map(|(id, tenant)| (Concern::Tenant(*id), tenant.counter.as_fd()));
+        let tenants =
+            tenants.map(|(id, tenant)| (Concern::Tenant(*id), tenant.lease_request.as_fd()));
         let processes = self.processes.iter().flat_map(|(id, process)| {
             process.watched().map(|(event, descriptor)| (Concern::Process(*id, event), descriptor))
         });
@@ -116,17 +117,18 @@ impl<'a> Kept<'a> {
     pub(super) fn ask(
         &mut self,
         class: Result<ProcessClass, Malformed>,
-        counter: Counter,
+        lease_request: LeaseRequest,
         owner: i32,
     ) {
         let Ok(class) = class else {
-            return counter.deny(Denial::Report(Report::Failed { step: Step::Command, errno: 0 }));
+            return lease_request
+                .deny(LeaseDenial::Report(Report::Failed { step: Step::Command, errno: 0 }));
         };
         let program = class.command.program.to_string_lossy().into_owned();
         let terms = self.server.kept_terms(class.host, &program);
-        let Some(terms) = terms else { return counter.deny(Denial::NoSlot) };
+        let Some(terms) = terms else { return lease_request.deny(LeaseDenial::NoSlot) };
         self.next_request += 1;
-        self.tenants.insert(self.next_request, Tenant { owner, counter, process: None });
+        self.tenants.insert(self.next_request, Tenant { owner, lease_request, process: None });
         self.process_manager.ask(self.next_request, Rc::new(class), terms, clock::monotonic_ms());
     }
 
@@ -155,13 +157,15 @@ impl<'a> Kept<'a> {
     /// A tenant says something, or is gone.
     fn hear(&mut self, request: RequestId, now_ms: u64) {
         let Some(tenant) = self.tenants.get(&request) else { return };
-        let Some(heard) = tenant.counter.hear() else { return };
+        let Some(heard) = tenant.lease_request.hear() else { return };
         let Some(Tenant { process, .. }) = self.tenants.remove(&request) else { return };
         let Some(id) = process else { return self.process_manager.leave(request) };
         let outcome = match heard {
-            Heard::Word(Word::Answered) => Outcome::Answered,
-            Heard::Word(Word::Abandoned) | Heard::NeverTaken => Outcome::Abandoned,
-            Heard::Gone => Outcome::Suspect,
+            LeaseEvent::LeaseResult(LeaseResult::Answered) => Outcome::Answered,
+            LeaseEvent::LeaseResult(LeaseResult::Abandoned) | LeaseEvent::NeverTaken => {
+                Outcome::Abandoned
+            }
+            LeaseEvent::Gone => Outcome::Suspect,
         };
         if let Some(process) = self.processes.get_mut(&id) {
             process.is_left(outcome);
@@ -205,9 +209,9 @@ impl<'a> Kept<'a> {
                 }
                 Action::Refuse { request, is_hopeless } => {
                     let Some(tenant) = self.tenants.remove(&request) else { continue };
-                    tenant.counter.deny(match is_hopeless {
-                        true => Denial::Report(self.failure),
-                        false => Denial::NoSlot,
+                    tenant.lease_request.deny(match is_hopeless {
+                        true => LeaseDenial::Report(self.failure),
+                        false => LeaseDenial::NoSlot,
                     });
                 }
             }
@@ -300,7 +304,7 @@ impl<'a> Kept<'a> {
         let granted = match self.tenants.get_mut(&request) {
             Some(tenant) => {
                 tenant.process = Some(id);
-                tenant.counter.grant(pid, connection.as_fd()).is_ok()
+                tenant.lease_request.grant(pid, connection.as_fd()).is_ok()
             }
             None => false,
         };

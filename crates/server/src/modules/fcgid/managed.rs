@@ -4,23 +4,23 @@ use crate::modules::proxy_fcgi::relay::{Fault, Relay};
 use crate::response::Source;
 use fastcgi::ScriptHead;
 use runtime::descriptors::HeldDescriptors;
-use runtime::programs::{Tenant, Word};
+use runtime::programs::{LeaseResult, LeasedProcess};
 use std::io;
 use std::task::{self, Poll};
 
 /// One of them. Dropping it gives the process back, in whatever state that is.
 pub(super) struct Managed {
     relay: Option<Relay>,
-    tenant: Option<Tenant>,
+    leased: Option<LeasedProcess>,
     /// The process is not to be trusted with another request.
     is_suspect: bool,
     _descriptors: HeldDescriptors,
 }
 
 impl Managed {
-    pub(super) fn new(relay: Relay, tenant: Tenant, descriptors: HeldDescriptors) -> Self {
-        let (relay, tenant) = (Some(relay), Some(tenant));
-        Self { relay, tenant, is_suspect: false, _descriptors: descriptors }
+    pub(super) fn new(relay: Relay, leased: LeasedProcess, descriptors: HeldDescriptors) -> Self {
+        let (relay, leased) = (Some(relay), Some(leased));
+        Self { relay, leased, is_suspect: false, _descriptors: descriptors }
     }
 
     /// Wait for the head of the answer.
@@ -68,11 +68,11 @@ impl Source for Managed {
 impl Drop for Managed {
     fn drop(&mut self) {
         let has_ended = self.relay.take().is_some_and(|relay| relay.has_ended());
-        let Some(tenant) = self.tenant.take() else { return };
+        let Some(leased) = self.leased.take() else { return };
         match (self.is_suspect, has_ended) {
             (true, _) => {}
-            (false, true) => tenant.leave(Word::Answered),
-            (false, false) => tenant.leave(Word::Abandoned),
+            (false, true) => leased.leave(LeaseResult::Answered),
+            (false, false) => leased.leave(LeaseResult::Abandoned),
         }
     }
 }

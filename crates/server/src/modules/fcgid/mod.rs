@@ -36,7 +36,7 @@ use managed::Managed;
 use message::{BodyLength, Method, Status};
 use runtime::Backend;
 use runtime::file::{Errno, Kind};
-use runtime::programs::{Denial, ProcessClass, Report, Tenant};
+use runtime::programs::{LeaseDenial, LeasedProcess, ProcessClass, Report};
 use scoreboard::Cause;
 use settings::Wrapper;
 use std::io;
@@ -91,7 +91,7 @@ pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         waits.now_for(Some(Cause::BackendConnect));
         let descriptors = lookup.context.server().held.hold(DESCRIPTORS);
         let leased = lease(lookup, &class, &terms).await;
-        let (tenant, backend) =
+        let (leased, backend) =
             leased.map_err(|why| no_process(lookup, wrapper.as_deref(), &class, why))?;
         waits.now_for(None);
         let talk = Talk {
@@ -100,7 +100,7 @@ pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
             log: Log::of(lookup, Voice::Fcgid),
         };
         let relay = Relay::on(backend, &head, talk, waits);
-        let mut managed = Managed::new(relay, tenant, descriptors);
+        let mut managed = Managed::new(relay, leased, descriptors);
         match managed.head().await {
             Ok(head) => return response(lookup, head, managed).await,
             Err(fault) if attempts > 0 && managed.is_untouched(&fault) => {}
@@ -178,14 +178,14 @@ async fn lease(
     lookup: &Lookup<'_>,
     class: &ProcessClass,
     terms: &Terms,
-) -> Result<(Tenant, Backend), Option<Report>> {
+) -> Result<(LeasedProcess, Backend), Option<Report>> {
     let server = lookup.context.server();
     let client = server.client().ok_or(None)?;
     let limit = Duration::from_millis(terms.connect_ms.saturating_add(GRACE_MS));
     match runtime::timer::timeout(limit, client.lease(class)).await {
         Some(Ok(Ok(leased))) => Ok(leased),
-        Some(Ok(Err(Denial::Report(report)))) => Err(Some(report)),
-        Some(Ok(Err(Denial::NoSlot))) | None => Err(None),
+        Some(Ok(Err(LeaseDenial::Report(report)))) => Err(Some(report)),
+        Some(Ok(Err(LeaseDenial::NoSlot))) | None => Err(None),
         Some(Err(error)) => {
             let text = "mod_fcgid: the process that starts applications does not answer";
             let said = Failure::at(Level::Error, NAME, None, text);

@@ -15,7 +15,7 @@ pub(super) const NO_SLOT: u8 = 0;
 /// What whoever has a process says about it. Who is gone without a word says nothing good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Word {
+pub enum LeaseResult {
     /// The request was answered.
     Answered = 1,
     /// Nobody waits for the answer any more.
@@ -24,9 +24,9 @@ pub enum Word {
 
 /// What the manager hears of whoever has a process, or waits for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum LeaseEvent {
     /// It has done with it.
-    Word(Word),
+    LeaseResult(LeaseResult),
     /// It is gone, or says nonsense.
     Gone,
     /// It was gone before it took what it was granted.
@@ -35,7 +35,7 @@ pub enum Heard {
 
 /// Why there is no process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Denial {
+pub enum LeaseDenial {
     /// None became free in time.
     NoSlot,
     /// The command cannot be started.
@@ -43,11 +43,11 @@ pub enum Denial {
 }
 
 /// The manager's end of one request for a process.
-pub struct Counter {
+pub struct LeaseRequest {
     socket: OwnedFd,
 }
 
-impl Counter {
+impl LeaseRequest {
     pub(super) fn new(socket: OwnedFd) -> Self {
         Self { socket }
     }
@@ -68,29 +68,33 @@ impl Counter {
     }
 
     /// There is none.
-    pub fn deny(&self, denial: Denial) {
+    pub fn deny(&self, denial: LeaseDenial) {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
         let _ = match denial {
-            Denial::NoSlot => send(&self.socket, &[NO_SLOT], flags),
-            Denial::Report(report) => send(&self.socket, &report.encode(), flags),
+            LeaseDenial::NoSlot => send(&self.socket, &[NO_SLOT], flags),
+            LeaseDenial::Report(report) => send(&self.socket, &report.encode(), flags),
         };
     }
 
     /// What was said about the process; `None` is nothing yet.
-    pub fn hear(&self) -> Option<Heard> {
+    pub fn hear(&self) -> Option<LeaseEvent> {
         let mut bytes = [0; 2];
         match recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT) {
             Err(rustix::io::Errno::AGAIN) => None,
-            Ok((1, _)) if bytes[0] == Word::Answered as u8 => Some(Heard::Word(Word::Answered)),
-            Ok((1, _)) if bytes[0] == Word::Abandoned as u8 => Some(Heard::Word(Word::Abandoned)),
+            Ok((1, _)) if bytes[0] == LeaseResult::Answered as u8 => {
+                Some(LeaseEvent::LeaseResult(LeaseResult::Answered))
+            }
+            Ok((1, _)) if bytes[0] == LeaseResult::Abandoned as u8 => {
+                Some(LeaseEvent::LeaseResult(LeaseResult::Abandoned))
+            }
             // unix(7): the other end was closed while something was there to be read.
-            Err(rustix::io::Errno::CONNRESET) => Some(Heard::NeverTaken),
-            Ok(_) | Err(_) => Some(Heard::Gone),
+            Err(rustix::io::Errno::CONNRESET) => Some(LeaseEvent::NeverTaken),
+            Ok(_) | Err(_) => Some(LeaseEvent::Gone),
         }
     }
 }
 
-impl AsFd for Counter {
+impl AsFd for LeaseRequest {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
