@@ -235,15 +235,15 @@ impl Manager<'_> {
     fn has_room(&mut self, owner: i32) -> bool {
         let own = self.running.iter().filter(|program| program.is_of(owner)).count();
         let programs = Load { all: self.running.len(), own };
-        let tenants = self.kept.tenants(owner);
+        let requesters = self.kept.requesters(owner);
         let of_programs = |programs: usize| PROGRAM_DESCRIPTORS * programs;
         let kept = self.kept.descriptors() + self.sockets.count();
         let waiting = self.waiting.descriptors(owner);
         let descriptors = Load {
-            all: of_programs(programs.all) + waiting.all + tenants.all + kept,
-            own: of_programs(programs.own) + waiting.own + tenants.own,
+            all: of_programs(programs.all) + waiting.all + requesters.all + kept,
+            own: of_programs(programs.own) + waiting.own + requesters.own,
         };
-        let loads = Loads { programs, tenants, descriptors };
+        let loads = Loads { programs, requesters, descriptors };
         let is_there = self.room.is_there(&loads, self.sockets.count());
         if !is_there {
             self.room.complain(self.server, owner, &loads);

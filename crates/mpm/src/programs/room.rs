@@ -11,7 +11,7 @@ use server::Server;
 const PROGRAMS_MAX: usize = 4096;
 
 /// Requests that have or want a kept process: more than there are slots for.
-const TENANTS_MAX: usize = 1 << 16;
+const REQUESTERS_MAX: usize = 1 << 16;
 
 /// Descriptors for what one request needs for a moment: what it brings along, and pipes.
 const SPARE: usize = DESCRIPTORS_EVER + 16;
@@ -30,7 +30,7 @@ pub(super) struct Load {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loads {
     pub(super) programs: Load,
-    pub(super) tenants: Load,
+    pub(super) requesters: Load,
     pub(super) descriptors: Load,
 }
 
@@ -60,7 +60,7 @@ impl Room {
         let most = limit.saturating_sub(self.base + SPARE.min(limit / 4));
         is_fair(most, loads.descriptors, clients)
             && is_fair(PROGRAMS_MAX, loads.programs, clients)
-            && is_fair(TENANTS_MAX, loads.tenants, clients)
+            && is_fair(REQUESTERS_MAX, loads.requesters, clients)
     }
 
     /// Tell the log that there was none for the process `pid`.
@@ -68,12 +68,12 @@ impl Room {
         if !is_due(&mut self.told_ms) {
             return;
         }
-        let Loads { programs, tenants, descriptors } = loads;
+        let Loads { programs, requesters, descriptors } = loads;
         server.advise(&format!(
             "the process that starts scripts takes no more on: it has {} descriptors for {} \
              programs and {} requests for kept processes, {} of them for child pid {pid}, which is \
              refused another one",
-            descriptors.all, programs.all, tenants.all, descriptors.own
+            descriptors.all, programs.all, requesters.all, descriptors.own
         ));
     }
 

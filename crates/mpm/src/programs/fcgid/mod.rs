@@ -29,7 +29,7 @@ const SIGKILL: i32 = 9;
 const DESCRIPTORS: usize = 3;
 
 /// Somebody who has a process, or wants one.
-struct Tenant {
+struct Requester {
     /// The process that serves it.
     owner: i32,
     lease_request: LeaseRequest,
@@ -39,7 +39,7 @@ struct Tenant {
 /// Whom a descriptor concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Concern {
-    Tenant(RequestId),
+    Requester(RequestId),
     Process(ProcessId, Event),
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Kept<'a> {
     server: &'a Server,
     process_manager: ProcessManager<Rc<ProcessClass>>,
     folder: PathBuf,
-    tenants: BTreeMap<RequestId, Tenant>,
+    requesters: BTreeMap<RequestId, Requester>,
     processes: BTreeMap<ProcessId, Process>,
     next_request: RequestId,
     /// Where the number of processes goes by memory.
@@ -68,7 +68,7 @@ impl<'a> Kept<'a> {
             room,
             process_manager: ProcessManager::new(most, server.kept_scores()),
             folder: server.kept_folder(),
-            tenants: BTreeMap::new(),
+            requesters: BTreeMap::new(),
             processes: BTreeMap::new(),
             next_request: 0,
             failure: Report::Failed { step: Step::Command, errno: 0 },
@@ -81,9 +81,9 @@ impl<'a> Kept<'a> {
     }
 
     /// How many have or want a process, and how many of those one serving process serves.
-    pub(super) fn tenants(&self, owner: i32) -> Load {
-        let own = self.tenants.values().filter(|tenant| tenant.owner == owner).count();
-        Load { all: self.tenants.len(), own }
+    pub(super) fn requesters(&self, owner: i32) -> Load {
+        let own = self.requesters.values().filter(|requester| requester.owner == owner).count();
+        Load { all: self.requesters.len(), own }
     }
 
     /// Descriptors of processes.
@@ -93,13 +93,13 @@ impl<'a> Kept<'a> {
 
     /// What is to be watched, and whom it concerns.
     pub(super) fn watched(&self) -> impl Iterator<Item = (Concern, BorrowedFd<'_>)> {
-        let tenants = self.tenants.iter();
-        let tenants =
-            tenants.map(|(id, tenant)| (Concern::Tenant(*id), tenant.lease_request.as_fd()));
+        let requesters = self.requesters.iter();
+        let requesters = requesters
+            .map(|(id, requester)| (Concern::Requester(*id), requester.lease_request.as_fd()));
         let processes = self.processes.iter().flat_map(|(id, process)| {
             process.watched().map(|(event, descriptor)| (Concern::Process(*id, event), descriptor))
         });
-        tenants.chain(processes)
+        requesters.chain(processes)
     }
 
     /// When [`Self::act`] has something to do although nothing happens.
@@ -128,7 +128,8 @@ impl<'a> Kept<'a> {
         let terms = self.server.kept_terms(class.host, &program);
         let Some(terms) = terms else { return lease_request.deny(LeaseDenial::NoSlot) };
         self.next_request += 1;
-        self.tenants.insert(self.next_request, Tenant { owner, lease_request, process: None });
+        self.requesters
+            .insert(self.next_request, Requester { owner, lease_request, process: None });
         self.process_manager.ask(self.next_request, Rc::new(class), terms, clock::monotonic_ms());
     }
 
@@ -136,7 +137,7 @@ impl<'a> Kept<'a> {
     pub(super) fn look(&mut self, concern: Concern) {
         let now_ms = clock::monotonic_ms();
         match concern {
-            Concern::Tenant(request) => self.hear(request, now_ms),
+            Concern::Requester(request) => self.hear(request, now_ms),
             Concern::Process(id, event) => {
                 let Some(process) = self.processes.get_mut(&id) else { return };
                 match event {
@@ -154,11 +155,11 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// A tenant says something, or is gone.
+    /// A requester says something, or is gone.
     fn hear(&mut self, request: RequestId, now_ms: u64) {
-        let Some(tenant) = self.tenants.get(&request) else { return };
-        let Some(heard) = tenant.lease_request.hear() else { return };
-        let Some(Tenant { process, .. }) = self.tenants.remove(&request) else { return };
+        let Some(requester) = self.requesters.get(&request) else { return };
+        let Some(heard) = requester.lease_request.hear() else { return };
+        let Some(Requester { process, .. }) = self.requesters.remove(&request) else { return };
         let Some(id) = process else { return self.process_manager.leave(request) };
         let outcome = match heard {
             LeaseEvent::LeaseResult(LeaseResult::Answered) => Outcome::Answered,
@@ -208,8 +209,8 @@ impl<'a> Kept<'a> {
                     process.into_iter().for_each(|process| process.end(Some(why), now_ms));
                 }
                 Action::Refuse { request, is_hopeless } => {
-                    let Some(tenant) = self.tenants.remove(&request) else { continue };
-                    tenant.lease_request.deny(match is_hopeless {
+                    let Some(requester) = self.requesters.remove(&request) else { continue };
+                    requester.lease_request.deny(match is_hopeless {
                         true => LeaseDenial::Report(self.failure),
                         false => LeaseDenial::NoSlot,
                     });
@@ -301,15 +302,15 @@ impl<'a> Kept<'a> {
         let Ok(connection) = process.connect() else {
             return self.process_manager.unreachable(id, now_ms);
         };
-        let granted = match self.tenants.get_mut(&request) {
-            Some(tenant) => {
-                tenant.process = Some(id);
-                tenant.lease_request.grant(pid, connection.as_fd()).is_ok()
+        let granted = match self.requesters.get_mut(&request) {
+            Some(requester) => {
+                requester.process = Some(id);
+                requester.lease_request.grant(pid, connection.as_fd()).is_ok()
             }
             None => false,
         };
         if !granted {
-            self.tenants.remove(&request);
+            self.requesters.remove(&request);
             process.is_left(Outcome::Abandoned);
             self.process_manager.done(id, Outcome::Abandoned, now_ms);
         }
@@ -324,9 +325,9 @@ impl<'a> Kept<'a> {
     pub(super) fn end_all(&mut self) {
         let now_ms = clock::monotonic_ms();
         self.processes.values_mut().for_each(|process| process.end(None, now_ms));
-        let waiting: Vec<RequestId> = self.tenants.keys().copied().collect();
+        let waiting: Vec<RequestId> = self.requesters.keys().copied().collect();
         waiting.into_iter().for_each(|request| self.process_manager.leave(request));
-        self.tenants.clear();
+        self.requesters.clear();
         self.process_manager.drain();
     }
 
