@@ -10,7 +10,6 @@
 mod client;
 mod client_sockets;
 mod command;
-mod doorway;
 mod launch;
 mod lease;
 mod lease_request;
@@ -19,11 +18,11 @@ mod process_class;
 mod program;
 mod report;
 mod trust;
+mod unlinked_listener;
 
 pub use client::{Asked, ClientSocket, Control, DESCRIPTORS_EVER, ManagerClient};
 pub use client_sockets::ClientSockets;
 pub use command::{COMMAND_BYTES_MAX, Command, Identity, Limit, Limits, Malformed, fuzz_command};
-pub use doorway::{Doorway, discard, log_pipe, say_no_more};
 pub use launch::{Launch, Whom, end_group, launch};
 pub use lease::LeasedProcess;
 pub use lease_request::{LeaseDenial, LeaseEvent, LeaseRequest, LeaseResult};
@@ -32,3 +31,4 @@ pub use process_class::ProcessClass;
 pub use program::{Program, Stream};
 pub use report::{Refusal, Report, Step};
 pub use trust::tame;
+pub use unlinked_listener::{UnlinkedListener, discard, log_pipe, say_no_more};
