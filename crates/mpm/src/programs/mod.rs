@@ -18,8 +18,8 @@ use fcgid::{Concern, Kept};
 use room::{Load, Loads, Room};
 use running::Running;
 use runtime::programs::{
-    Asked, ClientSockets, Command, Identity, Launch, LeaseDenial, Line, Malformed, Report, Said,
-    Step, Whom,
+    Asked, ClientSockets, Command, Identity, Launch, LeaseDenial, LinkMessage, Malformed,
+    ManagerLink, Report, Step, Whom,
 };
 use runtime::signals::{Signal, Signals};
 use runtime::{clock, event_fd, process};
@@ -42,7 +42,7 @@ const PROGRAM_DESCRIPTORS: usize = 2;
 const TICK: Duration = Duration::from_secs(60);
 
 /// Be the script manager of a generation until nobody needs it; the result is the exit code.
-pub(crate) fn serve(generation: &Generation, parent: i32, line: Line) -> i32 {
+pub(crate) fn serve(generation: &Generation, parent: i32, link: ManagerLink) -> i32 {
     runtime::signals::restore_fatal();
     process::set_name(NAME);
     process::die_with_parent(parent);
@@ -55,7 +55,7 @@ pub(crate) fn serve(generation: &Generation, parent: i32, line: Line) -> i32 {
     let server = &*generation.server;
     let (running, kept, state) = (Vec::new(), Kept::new(server), State::Serves);
     let waiting = Waiting::new(server.scripts_max());
-    Manager { server, line, sockets, signals, running, waiting, kept, room, state }.run();
+    Manager { server, link, sockets, signals, running, waiting, kept, room, state }.run();
     0
 }
 
@@ -73,7 +73,7 @@ enum State {
 struct Manager<'a> {
     server: &'a Server,
     /// To the parent.
-    line: Line,
+    link: ManagerLink,
     sockets: ClientSockets,
     signals: Signals,
     running: Vec<Running>,
@@ -106,7 +106,7 @@ impl Manager<'_> {
         let limit = Duration::from_millis(due_ms.saturating_sub(now_ms)).min(TICK);
         let mut watched = vec![self.signals.as_fd()];
         if self.takes_requests() {
-            watched.extend([self.line.as_fd(), self.sockets.as_fd()]);
+            watched.extend([self.link.as_fd(), self.sockets.as_fd()]);
         }
         watched.extend(self.waiting.watched());
         let mut owners = vec![None; watched.len()];
@@ -150,17 +150,17 @@ impl Manager<'_> {
     /// What the parent says.
     fn listen(&mut self) {
         while self.takes_requests() {
-            match self.line.next() {
-                Said::ClientSocket(pid, socket) => {
+            match self.link.next() {
+                LinkMessage::ClientSocket(pid, socket) => {
                     // Without it the process waits in vain: the parent is asked for it again.
                     if self.sockets.add(pid, socket).is_err() {
-                        self.line.has_lost(pid);
+                        self.link.has_lost(pid);
                     }
                 }
-                Said::Lost(pid) => self.line.has_lost(pid),
-                Said::Question => self.line.answer(),
-                Said::Nothing => return,
-                Said::Over => {
+                LinkMessage::Lost(pid) => self.link.has_lost(pid),
+                LinkMessage::Question => self.link.answer(),
+                LinkMessage::Nothing => return,
+                LinkMessage::Over => {
                     self.state = State::Closes;
                     self.kept.drain();
                 }

@@ -4,7 +4,7 @@
 //! gets a [`Program`]: pipes, and a control socket on which a [`Report`] says how it goes. As long
 //! as that is open the program may run: when it is dropped, the manager ends the program. The
 //! manager takes requests from its [`Sockets`], one for each serving process, and carries them out by
-//! [`launch`]. The parent tells it of new ones by a [`Line`]. What it makes of commands is not known
+//! [`launch`]. The parent tells it of new ones by a [`ManagerLink`]. What it makes of commands is not known
 //! here, and no HTTP and no configuration may live here.
 
 mod client;
@@ -13,7 +13,7 @@ mod command;
 mod launch;
 mod lease;
 mod lease_request;
-mod line;
+mod manager_link;
 mod process_class;
 mod program;
 mod report;
@@ -26,7 +26,7 @@ pub use command::{COMMAND_BYTES_MAX, Command, Identity, Limit, Limits, Malformed
 pub use launch::{Launch, Whom, end_group, launch};
 pub use lease::LeasedProcess;
 pub use lease_request::{LeaseDenial, LeaseEvent, LeaseRequest, LeaseResult};
-pub use line::{Line, Said};
+pub use manager_link::{LinkMessage, ManagerLink};
 pub use process_class::ProcessClass;
 pub use program::{Program, Stream};
 pub use report::{Refusal, Report, Step};

@@ -10,7 +10,7 @@ pub(crate) use cpu_time::add;
 
 use crate::generation::Generation;
 use runtime::clock;
-use runtime::programs::Line;
+use runtime::programs::ManagerLink;
 use std::sync::{Arc, Weak};
 
 /// How long the next one waits after one has died: twice as long each time if it died early.
@@ -37,7 +37,7 @@ struct Keeper {
     /// Not by its number: that of a restart that failed is used again.
     generation: Weak<Generation>,
     /// `None` once nobody is left who could ask.
-    line: Option<Line>,
+    link: Option<ManagerLink>,
     /// Processes whose sockets it could not be told of.
     untold: Vec<i32>,
     /// When it is asked next whether it goes on, and how often it has not answered.
@@ -46,13 +46,13 @@ struct Keeper {
 }
 
 impl Keeper {
-    fn new(pid: i32, generation: Weak<Generation>, line: Line) -> Self {
+    fn new(pid: i32, generation: Weak<Generation>, link: ManagerLink) -> Self {
         let now_ms = clock::monotonic_ms();
         Self {
             pid,
             since_ms: now_ms,
             generation,
-            line: Some(line),
+            link: Some(link),
             untold: Vec::new(),
             question_ms: now_ms + QUESTION_MS,
             unanswered: 0,
@@ -60,12 +60,12 @@ impl Keeper {
     }
 
     fn tell(&mut self, pid: i32) {
-        let (Some(line), Some(generation)) = (&self.line, self.generation.upgrade()) else {
+        let (Some(link), Some(generation)) = (&self.link, self.generation.upgrade()) else {
             return;
         };
         let Some(scripts) = &generation.scripts else { return };
         if let Some(socket) = scripts.sockets().get(pid)
-            && line.tell(pid, socket).is_err()
+            && link.tell(pid, socket).is_err()
         {
             self.untold.push(pid);
         }
@@ -73,15 +73,15 @@ impl Keeper {
 
     /// Ask whether it goes on, if it is time to; says whether it hangs.
     fn hangs(&mut self, now_ms: u64) -> bool {
-        let Some(line) = self.line.as_ref().filter(|_| now_ms >= self.question_ms) else {
+        let Some(link) = self.link.as_ref().filter(|_| now_ms >= self.question_ms) else {
             return false;
         };
         self.question_ms = now_ms + QUESTION_MS;
-        if let Some(lost) = line.answers() {
+        if let Some(lost) = link.answers() {
             self.unanswered = 0;
             self.untold.extend(lost);
         }
-        line.ask();
+        link.ask();
         self.unanswered += 1;
         std::mem::take(&mut self.untold).into_iter().for_each(|pid| self.tell(pid));
         self.unanswered > UNANSWERED_MAX
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn a_manager_hangs_that_has_left_many_questions_without_an_answer() {
-        let (line, manager) = Line::pair().unwrap();
-        let mut keeper = Keeper::new(1, Weak::new(), line);
+        let (link, manager) = ManagerLink::pair().unwrap();
+        let mut keeper = Keeper::new(1, Weak::new(), link);
         let mut now_ms = keeper.question_ms;
         let mut ask = |keeper: &mut Keeper| {
             now_ms += QUESTION_MS;
@@ -163,7 +163,7 @@ mod tests {
         }
         assert!(!(0..UNANSWERED_MAX).any(|_| ask(&mut keeper)));
         assert!(ask(&mut keeper));
-        keeper.line = None;
+        keeper.link = None;
         assert!(!ask(&mut keeper));
     }
 

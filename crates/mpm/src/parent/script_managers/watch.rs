@@ -5,7 +5,7 @@ use crate::generation::Generation;
 use crate::parent::{Parent, Stop};
 use crate::programs;
 use runtime::process::{self, Ending, Fork, Order};
-use runtime::programs::{ClientSocket, Line, ManagerClient};
+use runtime::programs::{ClientSocket, ManagerClient, ManagerLink};
 use runtime::{clock, event_fd};
 use std::io;
 use std::os::fd::AsFd;
@@ -120,20 +120,20 @@ impl Parent<'_> {
         let asking: Vec<_> = self.asking().map(Arc::downgrade).collect();
         let is_needed = |keeper: &Keeper| asking.iter().any(|it| it.ptr_eq(&keeper.generation));
         let live = self.keepers.live.iter_mut();
-        live.filter(|keeper| !is_needed(keeper)).for_each(|keeper| keeper.line = None);
+        live.filter(|keeper| !is_needed(keeper)).for_each(|keeper| keeper.link = None);
     }
 
     fn start_script_manager(&mut self, generation: &Arc<Generation>) {
         let parent = process::id();
-        let forked = Line::pair().and_then(|line| Ok((line, process::fork()?)));
+        let forked = ManagerLink::pair().and_then(|link| Ok((link, process::fork()?)));
         match forked {
-            Ok(((own, line), Fork::Child)) => {
+            Ok(((own, link), Fork::Child)) => {
                 drop(own);
                 self.leave_to_parent(generation);
-                process::exit_now(programs::serve(generation, parent, line))
+                process::exit_now(programs::serve(generation, parent, link))
             }
-            Ok(((line, _), Fork::Parent(pid))) => {
-                self.keepers.live.push(Keeper::new(pid, Arc::downgrade(generation), line));
+            Ok(((link, _), Fork::Parent(pid))) => {
+                self.keepers.live.push(Keeper::new(pid, Arc::downgrade(generation), link));
             }
             Err(error) => {
                 self.keepers.rest(clock::monotonic_ms());

@@ -17,12 +17,12 @@ const WORD_BYTES: usize = 4;
 const QUESTION: i32 = 0;
 
 /// One end. Nothing here waits.
-pub struct Line {
+pub struct ManagerLink {
     socket: OwnedFd,
 }
 
 /// What the manager hears.
-pub enum Said {
+pub enum LinkMessage {
     /// A process may ask at this socket.
     ClientSocket(i32, ClientSocket),
     /// Descriptors were used up when such a socket came.
@@ -35,7 +35,7 @@ pub enum Said {
     Over,
 }
 
-impl Line {
+impl ManagerLink {
     /// The ends of the parent and of the manager.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl Line {
     }
 
     /// What the parent says next.
-    pub fn next(&self) -> Said {
+    pub fn next(&self) -> LinkMessage {
         let mut word = [0; WORD_BYTES];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -100,27 +100,27 @@ impl Line {
         let flags = RecvFlags::CMSG_CLOEXEC;
         let length = match recvmsg(&self.socket, into, &mut ancillary, flags) {
             Ok(received) => received.bytes,
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return Said::Nothing,
-            Err(_) => return Said::Over,
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return LinkMessage::Nothing,
+            Err(_) => return LinkMessage::Over,
         };
         let socket = ancillary.drain().find_map(|message| match message {
             RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
             _ => None,
         });
         match (length, socket) {
-            (0, _) => Said::Over,
+            (0, _) => LinkMessage::Over,
             (_, Some(socket)) => {
-                Said::ClientSocket(i32::from_ne_bytes(word), ClientSocket::of(socket))
+                LinkMessage::ClientSocket(i32::from_ne_bytes(word), ClientSocket::of(socket))
             }
             (_, None) => match i32::from_ne_bytes(word) {
-                QUESTION => Said::Question,
-                pid => Said::Lost(pid),
+                QUESTION => LinkMessage::Question,
+                pid => LinkMessage::Lost(pid),
             },
         }
     }
 }
 
-impl AsFd for Line {
+impl AsFd for ManagerLink {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -133,14 +133,14 @@ mod tests {
 
     #[test]
     fn desks_and_questions_arrive_in_turn() {
-        let (parent, manager) = Line::pair().unwrap();
+        let (parent, manager) = ManagerLink::pair().unwrap();
         let (client, socket) = ManagerClient::pair().unwrap();
-        assert!(matches!(manager.next(), Said::Nothing));
+        assert!(matches!(manager.next(), LinkMessage::Nothing));
         parent.ask();
         parent.tell(77, &socket).unwrap();
         drop(socket);
-        assert!(matches!(manager.next(), Said::Question));
-        let Said::ClientSocket(77, socket) = manager.next() else { panic!("no desk") };
+        assert!(matches!(manager.next(), LinkMessage::Question));
+        let LinkMessage::ClientSocket(77, socket) = manager.next() else { panic!("no desk") };
         assert!(matches!(socket.next(), Asked::Nothing));
         assert_eq!(parent.answers(), None);
         manager.answer();
@@ -152,12 +152,12 @@ mod tests {
         drop(client);
         assert!(matches!(socket.next(), Asked::Closed));
         drop(parent);
-        assert!(matches!(manager.next(), Said::Over));
+        assert!(matches!(manager.next(), LinkMessage::Over));
     }
 
     #[test]
     fn a_manager_that_does_not_listen_keeps_nobody_waiting() {
-        let (parent, _manager) = Line::pair().unwrap();
+        let (parent, _manager) = ManagerLink::pair().unwrap();
         let (_orders, socket) = ManagerClient::pair().unwrap();
         (0..10_000).for_each(|_| parent.ask());
         assert!(parent.tell(1, &socket).is_err());
