@@ -48,7 +48,7 @@ impl Parent<'_> {
         self.current = ChildPool::new(generation.clone(), 1, SpawnRate::new());
         self.starting = None;
         self.children.forget();
-        self.keepers.forget();
+        self.script_managers.forget();
         self.reports.leave_to_parent();
         self.history.leave_to_parent();
     }

@@ -6,7 +6,7 @@ use super::child_pool::idle_maintenance::SpawnRate;
 use super::children::Children;
 use super::crash::{CrashLog, Telling};
 use super::history::HistoryWriter;
-use super::script_managers::Keepers;
+use super::script_managers::ScriptManagers;
 use super::service_manager::Reports;
 use super::{Parent, Stop, command_line, log_programs};
 use crate::generation::layout::Plan;
@@ -77,7 +77,7 @@ pub fn run(
         stop: None,
         reports: Reports::new(notifier),
         history: HistoryWriter::new(),
-        keepers: Keepers::default(),
+        script_managers: ScriptManagers::default(),
         pid_file: None,
     };
     parent.write_pid_file()?;

@@ -44,7 +44,7 @@ use pid_file::PidFile;
 use runtime::EventFd;
 use runtime::process::Order;
 use runtime::signals::Signals;
-use script_managers::Keepers;
+use script_managers::ScriptManagers;
 use server::Occasion;
 use service_manager::Reports;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ struct Parent<'a> {
     stop: Option<Stop>,
     reports: Reports,
     history: HistoryWriter,
-    keepers: Keepers,
+    script_managers: ScriptManagers,
     pid_file: Option<PidFile>,
 }
 

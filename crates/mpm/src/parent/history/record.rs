@@ -97,7 +97,7 @@ impl Parent<'_> {
         let older = self.current.generation.board.history().older();
         let machine = self.history.vitals.read();
         // A child that has ended counts here only once it was reaped, and so does a program.
-        let others_us = add_times(process::ended_cpu_us(), self.keepers.used_us());
+        let others_us = add_times(process::ended_cpu_us(), self.script_managers.used_us());
         for (highest, now) in self.history.others_us.iter_mut().zip(others_us) {
             *highest = now.max(*highest);
         }

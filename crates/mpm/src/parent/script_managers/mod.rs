@@ -31,7 +31,7 @@ const UNANSWERED_MAX: u32 = 10;
 const STOP_PATIENCE_MS: u64 = 4000;
 
 /// A script manager.
-struct Keeper {
+struct ScriptManager {
     pid: i32,
     since_ms: u64,
     /// Not by its number: that of a restart that failed is used again.
@@ -45,7 +45,7 @@ struct Keeper {
     unanswered: u32,
 }
 
-impl Keeper {
+impl ScriptManager {
     fn new(pid: i32, generation: Weak<Generation>, link: ManagerLink) -> Self {
         let now_ms = clock::monotonic_ms();
         Self {
@@ -90,8 +90,8 @@ impl Keeper {
 
 /// All of them.
 #[derive(Default)]
-pub(crate) struct Keepers {
-    live: Vec<Keeper>,
+pub(crate) struct ScriptManagers {
+    live: Vec<ScriptManager>,
     /// Generations that have given way to others, and have children still, which may ask.
     draining: Vec<Arc<Generation>>,
     /// No new one is started before.
@@ -100,7 +100,7 @@ pub(crate) struct Keepers {
     early_ends: u32,
 }
 
-impl Keepers {
+impl ScriptManagers {
     /// A child has none.
     pub(crate) fn forget(&mut self) {
         self.live.clear();
@@ -109,17 +109,18 @@ impl Keepers {
 
     /// User and system time, in microseconds, of all managers there are, and of their programs.
     pub(crate) fn used_us(&self) -> [u64; 2] {
-        let managers = self.live.iter().map(|keeper| cpu_time::used_us(keeper.pid.unsigned_abs()));
+        let managers =
+            self.live.iter().map(|manager| cpu_time::used_us(manager.pid.unsigned_abs()));
         managers.fold([0; 2], add)
     }
 
     fn serves(&self, generation: &Arc<Generation>) -> bool {
-        self.live.iter().any(|keeper| is_same(&keeper.generation, generation))
+        self.live.iter().any(|manager| is_same(&manager.generation, generation))
     }
 
     /// The process has ended: what it was, if it was one of them.
-    fn remove(&mut self, pid: i32) -> Option<Keeper> {
-        let index = self.live.iter().position(|keeper| keeper.pid == pid)?;
+    fn remove(&mut self, pid: i32) -> Option<ScriptManager> {
+        let index = self.live.iter().position(|manager| manager.pid == pid)?;
         Some(self.live.swap_remove(index))
     }
 
@@ -149,22 +150,22 @@ mod tests {
     #[test]
     fn a_manager_hangs_that_has_left_many_questions_without_an_answer() {
         let (link, manager) = ManagerLink::pair().unwrap();
-        let mut keeper = Keeper::new(1, Weak::new(), link);
-        let mut now_ms = keeper.question_ms;
-        let mut ask = |keeper: &mut Keeper| {
+        let mut manager = ScriptManager::new(1, Weak::new(), link);
+        let mut now_ms = manager.question_ms;
+        let mut ask = |manager: &mut ScriptManager| {
             now_ms += QUESTION_MS;
             // Looking more often changes nothing, and neither does a long sleep of the parent.
-            let hangs = keeper.hangs(now_ms);
-            hangs || keeper.hangs(now_ms)
+            let hangs = manager.hangs(now_ms);
+            hangs || manager.hangs(now_ms)
         };
         for _ in 0..5 {
-            assert!(!(0..UNANSWERED_MAX).any(|_| ask(&mut keeper)));
+            assert!(!(0..UNANSWERED_MAX).any(|_| ask(&mut manager)));
             manager.answer();
         }
-        assert!(!(0..UNANSWERED_MAX).any(|_| ask(&mut keeper)));
-        assert!(ask(&mut keeper));
-        keeper.link = None;
-        assert!(!ask(&mut keeper));
+        assert!(!(0..UNANSWERED_MAX).any(|_| ask(&mut manager)));
+        assert!(ask(&mut manager));
+        manager.link = None;
+        assert!(!ask(&mut manager));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The parent starts script managers that are asked for, and sees that they go on.
 
-use super::{Keeper, QUESTION_MS, STOP_PATIENCE_MS, UNANSWERED_MAX, is_same};
+use super::{QUESTION_MS, STOP_PATIENCE_MS, ScriptManager, UNANSWERED_MAX, is_same};
 use crate::generation::Generation;
 use crate::parent::{Parent, Stop};
 use crate::programs;
@@ -27,27 +27,27 @@ impl Parent<'_> {
 
     /// The generations whose requests nobody reads.
     fn unread(&self) -> Vec<&Arc<Generation>> {
-        if self.stop == Some(Stop::Now) || clock::monotonic_ms() < self.keepers.rest_ms {
+        if self.stop == Some(Stop::Now) || clock::monotonic_ms() < self.script_managers.rest_ms {
             return Vec::new();
         }
-        self.asking().filter(|it| !self.keepers.serves(it)).collect()
+        self.asking().filter(|it| !self.script_managers.serves(it)).collect()
     }
 
     /// The generations whose children may ask for programs.
     fn asking(&self) -> impl Iterator<Item = &Arc<Generation>> {
-        self.live().map(|child_pool| &child_pool.generation).chain(&self.keepers.draining)
+        self.live().map(|child_pool| &child_pool.generation).chain(&self.script_managers.draining)
     }
 
     /// Start the managers that are asked for, and see that they go on.
     pub(crate) fn see_to_script_managers(&mut self) {
         self.question_script_managers();
-        if clock::monotonic_ms() < self.keepers.rest_ms {
+        if clock::monotonic_ms() < self.script_managers.rest_ms {
             return;
         }
         let has_requests = |generation: &&Arc<Generation>| {
             generation.scripts.as_ref().is_some_and(|scripts| scripts.sockets().has_requests())
         };
-        let waiting = self.asking().filter(|it| !self.keepers.serves(it));
+        let waiting = self.asking().filter(|it| !self.script_managers.serves(it));
         // One at a time: a child inherits what the stack holds.
         let first = waiting.filter(has_requests).map(Arc::clone).next();
         if let Some(generation) = first {
@@ -74,8 +74,8 @@ impl Parent<'_> {
             let text = format!("child pid {pid} cannot have scripts started: {error}");
             return self.complain(1242, &text);
         }
-        let is_its = |keeper: &&mut Keeper| is_same(&keeper.generation, generation);
-        self.keepers.live.iter_mut().filter(is_its).for_each(|keeper| keeper.tell(pid));
+        let is_its = |manager: &&mut ScriptManager| is_same(&manager.generation, generation);
+        self.script_managers.live.iter_mut().filter(is_its).for_each(|manager| manager.tell(pid));
     }
 
     /// A process has ended, which may have been a child that asked for programs.
@@ -88,9 +88,9 @@ impl Parent<'_> {
     /// Ask the managers whether they go on, and end those that hang: others take their place.
     fn question_script_managers(&mut self) {
         let now_ms = clock::monotonic_ms();
-        let live = self.keepers.live.iter_mut();
+        let live = self.script_managers.live.iter_mut();
         let hanging: Vec<i32> =
-            live.filter_map(|keeper| keeper.hangs(now_ms).then_some(keeper.pid)).collect();
+            live.filter_map(|manager| manager.hangs(now_ms).then_some(manager.pid)).collect();
         for pid in hanging {
             let seconds = u64::from(UNANSWERED_MAX) * QUESTION_MS / 1000;
             let text = format!(
@@ -106,9 +106,9 @@ impl Parent<'_> {
     pub(crate) fn keep_script_manager_of(&mut self, generation: &Arc<Generation>) {
         if generation.scripts.is_some() {
             generation.listeners.close();
-            self.keepers.draining.push(generation.clone());
+            self.script_managers.draining.push(generation.clone());
             // What was wrong with its requests says nothing about those of others.
-            (self.keepers.rest_ms, self.keepers.early_ends) = (0, 0);
+            (self.script_managers.rest_ms, self.script_managers.early_ends) = (0, 0);
         }
     }
 
@@ -116,11 +116,12 @@ impl Parent<'_> {
     /// before its number is used again, as that of a restart that failed is.
     pub(crate) fn forget_who_asks_no_more(&mut self) {
         let children = &self.children;
-        self.keepers.draining.retain(|it| children.of(it.number).next().is_some());
+        self.script_managers.draining.retain(|it| children.of(it.number).next().is_some());
         let asking: Vec<_> = self.asking().map(Arc::downgrade).collect();
-        let is_needed = |keeper: &Keeper| asking.iter().any(|it| it.ptr_eq(&keeper.generation));
-        let live = self.keepers.live.iter_mut();
-        live.filter(|keeper| !is_needed(keeper)).for_each(|keeper| keeper.link = None);
+        let is_needed =
+            |manager: &ScriptManager| asking.iter().any(|it| it.ptr_eq(&manager.generation));
+        let live = self.script_managers.live.iter_mut();
+        live.filter(|manager| !is_needed(manager)).for_each(|manager| manager.link = None);
     }
 
     fn start_script_manager(&mut self, generation: &Arc<Generation>) {
@@ -133,10 +134,14 @@ impl Parent<'_> {
                 process::exit_now(programs::serve(generation, parent, link))
             }
             Ok(((link, _), Fork::Parent(pid))) => {
-                self.keepers.live.push(Keeper::new(pid, Arc::downgrade(generation), link));
+                self.script_managers.live.push(ScriptManager::new(
+                    pid,
+                    Arc::downgrade(generation),
+                    link,
+                ));
             }
             Err(error) => {
-                self.keepers.rest(clock::monotonic_ms());
+                self.script_managers.rest(clock::monotonic_ms());
                 let text = format!("cannot fork the process that starts scripts: {error}");
                 generation.server.complain(1242, &text);
             }
@@ -145,13 +150,14 @@ impl Parent<'_> {
 
     /// A process has ended: says whether it was a script manager.
     pub(crate) fn script_manager_ended(&mut self, pid: i32, ending: Ending) -> bool {
-        let Some(Keeper { since_ms, generation, .. }) = self.keepers.remove(pid) else {
+        let Some(ScriptManager { since_ms, generation, .. }) = self.script_managers.remove(pid)
+        else {
             return false;
         };
         // It ends by itself only when nobody is left who could ask.
         let is_needed = self.asking().any(|it| is_same(&generation, it));
         if self.stop.is_none() && is_needed {
-            self.keepers.rest(since_ms);
+            self.script_managers.rest(since_ms);
             let text = format!("the process that starts scripts has died: pid {pid} {ending}");
             self.complain(1239, &text);
         }
@@ -160,18 +166,19 @@ impl Parent<'_> {
 
     /// End all of them, and the programs with them.
     pub(crate) fn end_script_managers(&mut self) {
-        let pids =
-            |keepers: &super::Keepers| keepers.live.iter().map(|it| it.pid).collect::<Vec<_>>();
-        for pid in pids(&self.keepers) {
+        let pids = |script_managers: &super::ScriptManagers| {
+            script_managers.live.iter().map(|it| it.pid).collect::<Vec<_>>()
+        };
+        for pid in pids(&self.script_managers) {
             process::order(pid, Order::Stop);
         }
         let limit_ms = clock::monotonic_ms() + STOP_PATIENCE_MS;
-        while !self.keepers.live.is_empty() && clock::monotonic_ms() < limit_ms {
+        while !self.script_managers.live.is_empty() && clock::monotonic_ms() < limit_ms {
             self.sleep(Duration::from_millis(50));
             while self.signals.pending().is_some() {}
             self.reap();
         }
-        for pid in pids(&self.keepers) {
+        for pid in pids(&self.script_managers) {
             process::order(pid, Order::Kill);
         }
     }
