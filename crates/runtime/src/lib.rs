@@ -27,7 +27,7 @@ pub use executor::{clock, run_queue};
 pub use net::accept_waiter::{self, AcceptWaiter, Awaited};
 pub use net::{Listener, Stream, backlog, hostname};
 pub use process::channel::{self, Channel};
-pub use process::manager::{self, Manager};
+pub use process::service_manager::{self, ServiceManager};
 pub use process::{cpu_time, daemon, descriptors, signals};
 pub use sys::{Placed, placed};
 pub use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};

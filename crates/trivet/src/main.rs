@@ -9,13 +9,13 @@ mod problem;
 mod serve;
 
 use problem::{Problem, complain, program, say, suggestion};
-use runtime::Manager;
+use runtime::ServiceManager;
 use std::io::Write;
 use std::process::ExitCode;
 
 /// Runs a subcommand with the arguments that follow its name, for whoever has started the program;
 /// the result is the exit code.
-type Command = fn(lexopt::Parser, Manager) -> Result<i32, Problem>;
+type Command = fn(lexopt::Parser, ServiceManager) -> Result<i32, Problem>;
 
 /// Every subcommand.
 const COMMANDS: &[(&str, Command)] =
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<i32, Problem> {
     use lexopt::prelude::{Long, Value};
-    let manager = Manager::of_environment();
+    let manager = ServiceManager::of_environment();
     if let Some((_, command)) = NAMES.iter().find(|row| row.0 == program()) {
         return command(lexopt::Parser::from_env(), manager);
     }
@@ -95,11 +95,11 @@ fn no_command(word: &str) -> Problem {
     Problem::Usage(format!("there is no command '{word}'{hint}"))
 }
 
-fn bench(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
+fn bench(mut parser: lexopt::Parser, _: ServiceManager) -> Result<i32, Problem> {
     Ok(tools::command::bench::main(parser.raw_args()?) as i32)
 }
 
-fn ab(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
+fn ab(mut parser: lexopt::Parser, _: ServiceManager) -> Result<i32, Problem> {
     let called_as = match program().as_str() {
         "ab" => std::env::args_os().next().unwrap_or_default().to_string_lossy().into_owned(),
         program => format!("{program} ab"),
@@ -107,7 +107,7 @@ fn ab(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
     Ok(tools::command::ab::main(&called_as, parser.raw_args()?))
 }
 
-fn siege(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
+fn siege(mut parser: lexopt::Parser, _: ServiceManager) -> Result<i32, Problem> {
     let called_as = match program().as_str() {
         "siege" => std::env::args_os().next().unwrap_or_default().to_string_lossy().into_owned(),
         program => format!("{program} siege"),
@@ -116,7 +116,7 @@ fn siege(mut parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
 }
 
 /// `trivet help`, `trivet help serve`, `trivet help serve Listen`.
-fn help_about(parser: lexopt::Parser, _: Manager) -> Result<i32, Problem> {
+fn help_about(parser: lexopt::Parser, _: ServiceManager) -> Result<i32, Problem> {
     let mut words = topic_words(parser)?.into_iter();
     match words.next().as_deref() {
         None | Some("help") => say(help::OVERVIEW),

@@ -4,7 +4,7 @@ use crate::php;
 use crate::problem::{Problem, complain, say, suggestion};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use mpm::Started;
-use runtime::Manager;
+use runtime::ServiceManager;
 use server::{Machine, MpmKind, MpmSettings, Serve, Server, Warning};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ enum Asked {
 }
 
 /// Serve until a signal ends it; the result is the exit code.
-pub(crate) fn run(parser: lexopt::Parser, manager: Manager) -> Result<i32, Problem> {
+pub(crate) fn run(parser: lexopt::Parser, manager: ServiceManager) -> Result<i32, Problem> {
     let (serve, php) = match parse(parser)? {
         Asked::Serve(serve, php) => (serve, php),
         Asked::Help(topic) => {

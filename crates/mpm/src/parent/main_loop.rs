@@ -14,7 +14,7 @@ use crate::generation::listen::Listeners;
 use crate::generation::{Failure, Generation, Load, Loader};
 use runtime::process::Order;
 use runtime::signals::{Signal, Signals};
-use runtime::{EventFd, Manager, clock};
+use runtime::{EventFd, ServiceManager, clock};
 use server::{Occasion, Server};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -47,13 +47,13 @@ pub fn run(
     first: Server,
     loader: &Loader<'_>,
     attached_to_terminal: bool,
-    manager: Manager,
+    manager: ServiceManager,
     started: impl FnOnce(&Started),
 ) -> Result<i32, Failure> {
     let signals = Signals::take().map_err(|error| format!("cannot watch signals: {error}"))?;
     let wakeup =
         EventFd::new().map_err(|error| format!("cannot make an event descriptor: {error}"))?;
-    let Manager { notifier, sockets, unfit } = manager;
+    let ServiceManager { notifier, sockets, unfit } = manager;
     if unfit > 0 {
         first.advise(&format!(
             "the service manager has passed {unfit} descriptors that are no TCP sockets that \

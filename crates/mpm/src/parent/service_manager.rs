@@ -3,8 +3,8 @@
 //! sd_notify(3); how they are sent is not known here.
 
 use runtime::clock;
-use runtime::manager::Notifier;
 use runtime::process;
+use runtime::service_manager::Notifier;
 use scoreboard::{Board, Snapshot};
 
 /// How often the status is told (httpd: the parent's monitor hook, INTERVAL_OF_WRITABLE_PROBES).

@@ -4,7 +4,7 @@ pub mod channel;
 pub mod cpu_time;
 pub mod daemon;
 pub mod descriptors;
-pub mod manager;
+pub mod service_manager;
 pub mod signals;
 
 pub use crate::sys::{

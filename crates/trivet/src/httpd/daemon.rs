@@ -3,7 +3,7 @@
 use crate::httpd::options::Options;
 use crate::problem::Problem;
 use mpm::Load;
-use runtime::Manager;
+use runtime::ServiceManager;
 use runtime::daemon::{self, Report, Side};
 use runtime::signals::Signals;
 use server::{Configured, Httpd, Server};
@@ -38,7 +38,7 @@ pub(crate) fn start(
     options: &Options,
     httpd: &Httpd,
     configured: Configured,
-    manager: Manager,
+    manager: ServiceManager,
 ) -> Result<i32, Problem> {
     let manner = Manner::of(options);
     if manner.is_in_front {
@@ -61,7 +61,7 @@ pub(crate) fn start(
 
 fn serve(
     httpd: &Httpd,
-    given: (Configured, Manager),
+    given: (Configured, ServiceManager),
     manner: Manner,
     report: Option<Report>,
 ) -> Result<i32, String> {
@@ -76,7 +76,7 @@ fn serve(
 
 fn run(
     httpd: &Httpd,
-    (configured, manager): (Configured, Manager),
+    (configured, manager): (Configured, ServiceManager),
     manner: Manner,
     report: &RefCell<Option<Report>>,
 ) -> Result<i32, String> {

@@ -13,7 +13,7 @@ use crate::problem::{Problem, say};
 use crate::serve::sizes;
 use control::{Control, Next};
 use options::{Early, Options};
-use runtime::Manager;
+use runtime::ServiceManager;
 use server::{Configured, Httpd, Refused};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -33,7 +33,11 @@ pub(crate) fn is_meant(program: &str, words: &[String]) -> bool {
 }
 
 /// Do what the options ask for; the result is the exit code.
-pub(crate) fn run(program: &str, words: &[String], manager: Manager) -> Result<i32, Problem> {
+pub(crate) fn run(
+    program: &str,
+    words: &[String],
+    manager: ServiceManager,
+) -> Result<i32, Problem> {
     let options = match Options::read(words) {
         Ok(options) => options,
         Err(Early::Version) => return Ok(printed(&version::short())),
@@ -94,7 +98,7 @@ fn act(
     options: &Options,
     httpd: &Httpd,
     configured: Configured,
-    manager: Manager,
+    manager: ServiceManager,
 ) -> Result<i32, Problem> {
     // Whatever comes next ends the process or goes on with it: nothing is taken apart in between.
     let configured = ManuallyDrop::new(configured);

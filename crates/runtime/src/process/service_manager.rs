@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a service manager has given to this process; nothing, if none has started it.
 #[derive(Default)]
-pub struct Manager {
+pub struct ServiceManager {
     /// Where to say how the service does.
     pub notifier: Option<Notifier>,
     /// TCP sockets that listen already.
@@ -30,7 +30,7 @@ pub struct Manager {
     pub unfit: usize,
 }
 
-impl Manager {
+impl ServiceManager {
     /// Take what the environment speaks of, and take it out of there: it is for this process, not
     /// for the programs that it starts.
     ///
