@@ -65,7 +65,7 @@ pub use modules::fcgid::{KeptByMemory, KeptMost, Scores, Severity, Terms};
 pub use modules::status::{holders, status_line};
 pub use modules::{Documented, STATIC_MODULES, directives, directives_under};
 pub use mpm_settings::{
-    Count, FIRST_GUESS_BYTES, Machine, MpmKind, MpmSettings, Occasion, SHARE_PERCENT, Sizes,
+    Count, FIRST_GUESS_BYTES, Machine, MpmKind, MpmMessage, MpmSettings, SHARE_PERCENT, Sizes,
     Sizing, Warning,
 };
 pub use server::{Report, Server};

@@ -4,11 +4,11 @@
 
 mod auto;
 mod check;
-mod occasion;
+mod message;
 
 pub use auto::{FIRST_GUESS_BYTES, Machine, SHARE_PERCENT};
 pub use check::{Sizes, Sizing, Warning};
-pub use occasion::Occasion;
+pub use message::MpmMessage;
 
 use std::path::PathBuf;
 

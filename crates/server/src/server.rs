@@ -9,7 +9,7 @@ use crate::log::level::Level;
 use crate::log::program::Program;
 use crate::log::recurring::Recurring;
 use crate::modules;
-use crate::mpm_settings::{MpmKind, MpmSettings, Occasion};
+use crate::mpm_settings::{MpmKind, MpmMessage, MpmSettings};
 use crate::script::room::Usage;
 use crate::site::Site;
 use crate::site::builder::Builder;
@@ -235,7 +235,7 @@ impl Server {
     }
 
     /// Log what the MPM that runs says at an occasion.
-    pub fn tell(&self, occasion: Occasion<'_>) {
+    pub fn tell(&self, occasion: MpmMessage<'_>) {
         let kind = self.mpm().kind;
         let (level, text) = (occasion.level(), occasion.text(kind));
         let message = Message::new(kind.module(), level, kind.id(occasion), text.as_bytes());

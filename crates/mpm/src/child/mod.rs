@@ -16,7 +16,7 @@ use limits::ChildLimits;
 use runtime::signals::Signal;
 use runtime::{Channel, EventFd, process};
 use scoreboard::ProcessState;
-use server::Occasion;
+use server::MpmMessage;
 use std::sync::Arc;
 
 /// Exit codes that the parent understands (httpd's APEXIT_*, mpm_common.h).
@@ -104,7 +104,7 @@ impl Child {
     /// One thread cannot go on: better no child than half a one. The parent starts another.
     pub(crate) fn give_up(&self, reason: &str) -> ! {
         if !self.is_quiet {
-            self.server().tell(Occasion::ChildFailed(reason));
+            self.server().tell(MpmMessage::ChildFailed(reason));
         }
         self.server().flush_logs();
         process::exit_now(exit_code::SICK)

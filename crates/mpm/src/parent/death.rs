@@ -5,7 +5,7 @@ use super::children::{Record, START_PATIENCE_MS, shows_service};
 use crate::child::exit_code;
 use runtime::clock;
 use runtime::process::{self, Ending};
-use server::Occasion;
+use server::MpmMessage;
 
 impl Parent<'_> {
     pub(crate) fn reap(&mut self) {
@@ -77,13 +77,13 @@ impl Parent<'_> {
         }
         match ending {
             Ending::Exit(exit_code::FATAL) if record.generation < self.current.number() => {
-                return self.tell(Occasion::OldChildFailed { pid: record.pid });
+                return self.tell(MpmMessage::OldChildFailed { pid: record.pid });
             }
             Ending::Exit(exit_code::FATAL) => self.crashes.is_hopeless(now_ms),
             _ => self.crashes.died(now_ms, served),
         }
         if self.crashes.slows_down() {
-            self.tell(Occasion::KilledSuccessively);
+            self.tell(MpmMessage::KilledSuccessively);
         }
         // These have said why they failed, better than the code could.
         let said =

@@ -15,7 +15,7 @@ use crate::generation::{Failure, Generation, Load, Loader};
 use runtime::process::Order;
 use runtime::signals::{Signal, Signals};
 use runtime::{EventFd, ServiceManager, clock};
-use server::{Occasion, Server};
+use server::{MpmMessage, Server};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -223,8 +223,8 @@ impl Parent<'_> {
     /// Log that the server serves, as httpd does after each start and restart.
     pub(super) fn announce(&self) {
         self.current.generation.server.note_modules();
-        self.tell(Occasion::Resuming);
-        self.tell(Occasion::Built);
+        self.tell(MpmMessage::Resuming);
+        self.tell(MpmMessage::Built);
         self.current.generation.server.note_command_line(&command_line::logged());
     }
 }

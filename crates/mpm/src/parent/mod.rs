@@ -45,7 +45,7 @@ use runtime::EventFd;
 use runtime::process::Order;
 use runtime::signals::Signals;
 use script_managers::ScriptManagers;
-use server::Occasion;
+use server::MpmMessage;
 use service_manager::Reports;
 use std::sync::Arc;
 
@@ -135,7 +135,7 @@ impl Parent<'_> {
         self.pid_file.take().inspect(PidFile::remove);
     }
 
-    fn tell(&self, occasion: Occasion<'_>) {
+    fn tell(&self, occasion: MpmMessage<'_>) {
         self.current.generation.server.tell(occasion);
     }
 

@@ -9,7 +9,7 @@ use super::{Parent, Starting, Wanted};
 use crate::generation::{Failure, Generation, Load};
 use runtime::clock;
 use runtime::process::Order;
-use server::Occasion;
+use server::MpmMessage;
 use std::sync::Arc;
 
 /// Generations that may drain at once, each with its own children and memory.
@@ -97,8 +97,8 @@ impl Parent<'_> {
             Order::Drain if wanted.load == Load::Logs => {
                 self.current.generation.server.say("SIGUSR2 received.  Opening the logs again");
             }
-            Order::Drain => self.tell(Occasion::GracefulRestart),
-            _ => self.tell(Occasion::Restart),
+            Order::Drain => self.tell(MpmMessage::GracefulRestart),
+            _ => self.tell(MpmMessage::Restart),
         }
         let loaded = (self.loader)(wanted.load).map_err(Failure::from);
         let kept = &self.current.generation.listeners;

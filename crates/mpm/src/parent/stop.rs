@@ -5,7 +5,7 @@ use super::{Parent, Stop};
 use runtime::clock;
 use runtime::process::Order;
 use runtime::signals::Signal;
-use server::Occasion;
+use server::MpmMessage;
 
 impl Parent<'_> {
     pub(super) fn kill_overdue(&mut self) {
@@ -27,7 +27,7 @@ impl Parent<'_> {
     pub(super) fn finish(&mut self) {
         self.reports.stops();
         if self.stop == Some(Stop::Gracefully) {
-            self.tell(Occasion::GracefulStop);
+            self.tell(MpmMessage::GracefulStop);
             let (now_ms, patience_ms) = (clock::monotonic_ms(), self.graceful_patience_ms());
             self.children.order(Order::Drain, now_ms, patience_ms, |_| true);
             // New clients are refused from now on rather than left in the queue of a socket that
@@ -38,7 +38,7 @@ impl Parent<'_> {
             self.wait_for_all(|parent| parent.stop == Some(Stop::Now));
         }
         if !self.children.is_empty() {
-            self.tell(Occasion::Terminated);
+            self.tell(MpmMessage::Terminated);
         }
         self.end_all();
     }

@@ -12,7 +12,7 @@ use crate::parent::Parent;
 use crate::parent::children::Record;
 use runtime::clock;
 use runtime::process::Order;
-use server::{MpmKind, Occasion};
+use server::{MpmKind, MpmMessage};
 use std::io;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl Parent<'_> {
         // Children that are about to end hold what slots there are.
         let is_current = number == self.current.number();
         if missing > 0 && is_current && self.current.may_tell_full(clock::monotonic_ms()) {
-            self.tell(Occasion::NoRoom);
+            self.tell(MpmMessage::NoRoom);
         }
     }
 
@@ -103,7 +103,7 @@ impl Parent<'_> {
         }
         self.crashes.died(now_ms, false);
         if self.telling.tell(now_ms).is_some() {
-            self.tell(Occasion::ForkFailed(error));
+            self.tell(MpmMessage::ForkFailed(error));
         }
     }
 
@@ -228,6 +228,6 @@ impl Parent<'_> {
 
     fn tell_busy(&self, spawning: usize, counts: ChildCounts) {
         let ChildCounts { idle, active, leaving, .. } = counts;
-        self.tell(Occasion::Busy { spawning, idle, total: active + leaving });
+        self.tell(MpmMessage::Busy { spawning, idle, total: active + leaving });
     }
 }

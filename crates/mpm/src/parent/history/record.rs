@@ -8,7 +8,7 @@ use crate::parent::script_managers::add as add_times;
 use runtime::clock;
 use runtime::process::{self, Order};
 use scoreboard::{Board, Older, Second, Snapshot, Sums};
-use server::Occasion;
+use server::MpmMessage;
 use std::sync::Arc;
 
 impl Parent<'_> {
@@ -142,7 +142,7 @@ impl Parent<'_> {
             self.tell_who_holds(true);
         }
         if let Some(lasted_ms) = lasted_ms {
-            self.tell(Occasion::NoLongerFull { lasted_s: lasted_ms / 1000 });
+            self.tell(MpmMessage::NoLongerFull { lasted_s: lasted_ms / 1000 });
         }
     }
 
@@ -151,7 +151,7 @@ impl Parent<'_> {
         let snapshot = Snapshot::take(&self.current.generation.board);
         let waiting = self.current.generation.listeners.waiting();
         let who = server::holders(&snapshot, waiting, clock::monotonic_ms());
-        self.tell(if is_full { Occasion::Full(&who) } else { Occasion::NearlyFull(&who) });
+        self.tell(if is_full { MpmMessage::Full(&who) } else { MpmMessage::NearlyFull(&who) });
         self.history.limit.is_told = true;
     }
 }

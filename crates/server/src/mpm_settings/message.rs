@@ -9,7 +9,7 @@ use std::io;
 
 /// Something that the parent, or a child that cannot begin, has to say.
 #[derive(Clone, Copy, Debug)]
-pub enum Occasion<'a> {
+pub enum MpmMessage<'a> {
     /// The first children have been started.
     Resuming,
     /// When the program was built.
@@ -55,7 +55,7 @@ pub enum Occasion<'a> {
     ChildFailed(&'a str),
 }
 
-impl Occasion<'_> {
+impl MpmMessage<'_> {
     /// How grave it is, and its number under prefork, worker and event; 0 is none.
     #[rustfmt::skip]
     fn row(self) -> (Level, [u32; 3]) {
@@ -148,7 +148,7 @@ fn busy(is_prefork: bool, spawning: usize, idle: usize, total: usize) -> String 
 
 impl MpmKind {
     /// The number of what this MPM logs at an occasion, if it has one.
-    pub fn id(self, occasion: Occasion<'_>) -> Option<u32> {
+    pub fn id(self, occasion: MpmMessage<'_>) -> Option<u32> {
         let id = occasion.row().1[self as usize];
         (id != 0).then_some(id)
     }
@@ -162,13 +162,13 @@ mod tests {
     fn each_has_its_own_numbers_and_words() {
         let kinds = [MpmKind::Prefork, MpmKind::Worker, MpmKind::Event];
         let ids = |occasion| kinds.map(|kind| kind.id(occasion));
-        let texts = |occasion: Occasion<'_>| kinds.map(|kind| occasion.text(kind));
-        assert_eq!(ids(Occasion::Resuming), [Some(163), Some(292), Some(489)]);
-        assert_eq!(ids(Occasion::NearlyFull("")), [None, Some(287), Some(10159)]);
-        let [prefork, worker, event] = texts(Occasion::GracefulRestart);
+        let texts = |occasion: MpmMessage<'_>| kinds.map(|kind| occasion.text(kind));
+        assert_eq!(ids(MpmMessage::Resuming), [Some(163), Some(292), Some(489)]);
+        assert_eq!(ids(MpmMessage::NearlyFull("")), [None, Some(287), Some(10159)]);
+        let [prefork, worker, event] = texts(MpmMessage::GracefulRestart);
         assert_eq!(prefork, "Graceful restart requested, doing restart");
         assert_eq!((&*worker, &*event), ("SIGUSR1 received.  Doing graceful restart", &*worker));
-        let [prefork, worker, _] = texts(Occasion::Busy { spawning: 8, idle: 2, total: 20 });
+        let [prefork, worker, _] = texts(MpmMessage::Busy { spawning: 8, idle: 2, total: 20 });
         assert_eq!(
             prefork,
             "server seems busy, (you may need to increase StartServers, or Min/MaxSpareServers), \
