@@ -18,7 +18,7 @@ mod programs;
 mod sizing;
 
 pub use child::Child;
-pub use generation::layout::{Plan, Spare};
+pub use generation::layout::{ProcessLayout, Spare};
 pub use generation::listen::Listeners;
 pub use generation::{Failure, Generation, Load, Loader};
 pub use parent::main_loop::{Started, run};

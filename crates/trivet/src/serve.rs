@@ -222,18 +222,18 @@ fn banner(folder: &std::path::Path, php: Option<&str>, started: &Started) -> Str
         }));
     }
     let pids: Vec<String> = started.pids.iter().map(ToString::to_string).collect();
-    let plan = started.plan;
+    let layout = started.layout;
     text.push_str(&format!(
         "MPM {}: parent {}, {} child process{} ({}), {} loop thread{} each, {}{} request slots\n",
-        plan.kind.name(),
+        layout.kind.name(),
         std::process::id(),
         pids.len(),
         if pids.len() == 1 { "" } else { "es" },
         pids.join(", "),
-        plan.threads,
-        if plan.threads == 1 { "" } else { "s" },
-        if plan.revised.is_some() { "up to " } else { "" },
-        plan.workers_max(),
+        layout.threads,
+        if layout.threads == 1 { "" } else { "s" },
+        if layout.revised.is_some() { "up to " } else { "" },
+        layout.workers_max(),
     ));
     if let Some(php) = php {
         text.push_str(&format!("{php}\n"));

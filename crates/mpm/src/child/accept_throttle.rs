@@ -101,8 +101,8 @@ fn children(child: &Child) -> usize {
 }
 
 fn patience_ms(child: &Child, children: usize) -> u64 {
-    let plan = &child.generation().plan;
-    match plan.spare.is_some() && children < plan.processes_max {
+    let layout = &child.generation().layout;
+    match layout.spare.is_some() && children < layout.processes_max {
         true => PATIENCE_FOR_CHILDREN_MS,
         false => PATIENCE_MS,
     }

@@ -59,7 +59,7 @@ impl Stages {
 /// Serve until told to drain, and until the last connection has ended.
 pub(crate) fn serve(child: &Arc<Child>) {
     let signals = Signals::take().unwrap_or_else(|error| child.give_up(&error.to_string()));
-    let threads = child.generation().plan.threads;
+    let threads = child.generation().layout.threads;
     let stages = &Stages::new(threads);
     std::thread::scope(|scope| {
         for index in 1..threads {
@@ -95,13 +95,13 @@ fn run_thread(
     let executor = Thread::new(Blocking::Pool { threads: BLOCKING_THREADS })?;
     // The first one obeys: it has nothing under way when it does.
     let _serving = (index > 0).then(|| child.freezer.enter());
-    let plan = child.generation().plan;
+    let layout = child.generation().layout;
     executor.block_on(async {
         let context = Context::new(
             child.server().clone(),
             child.generation().board.clone(),
             child.slot(),
-            share(plan.slots, plan.threads, index),
+            share(layout.slots, layout.threads, index),
             Carries::Many,
         )?;
         let listeners = child.generation().listeners.of_child(child.slot())?;

@@ -43,10 +43,10 @@ impl Child {
         let _ = board.write_only(slot);
         row.open(process::id().cast_unsigned(), child.generation.number);
         // The row keeps its last state: the parent asks it whether a child that died had served.
-        if child.generation.plan.kind != MpmKind::Prefork {
+        if child.generation.layout.kind != MpmKind::Prefork {
             process::give_back_large_pieces();
         }
-        match child.generation.plan.kind {
+        match child.generation.layout.kind {
             MpmKind::Prefork => prefork::serve(&child),
             MpmKind::Worker => worker::serve(&child),
             MpmKind::Event => event::serve(&child),

@@ -87,7 +87,7 @@ impl ConnectionPeak {
 /// Give memory back as connections go.
 pub(crate) async fn give_memory_back(child: Arc<Child>) {
     let Some(row) = child.generation().board.process(child.slot()) else { return };
-    let is_revised = child.generation().plan.revised.is_some();
+    let is_revised = child.generation().layout.revised.is_some();
     let (mut peak, mut unused) = (ConnectionPeak::default(), UnusedMemory::default());
     loop {
         runtime::timer::sleep(if is_revised { SHORT_LOOK } else { LOOK }).await;

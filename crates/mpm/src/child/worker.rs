@@ -66,7 +66,7 @@ pub(crate) fn serve(child: &Arc<Child>) {
 
 fn run(child: &Arc<Child>) -> io::Result<()> {
     let signals = Signals::take()?;
-    let threads = child.generation().plan.threads;
+    let threads = child.generation().layout.threads;
     let stages = &Stages {
         wake: EventFd::new()?,
         news: EventFd::new()?,

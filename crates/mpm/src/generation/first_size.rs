@@ -1,19 +1,19 @@
 //! What the scoreboard says of the number of workers before anybody has measured anything.
 
-use super::layout::Plan;
+use super::layout::ProcessLayout;
 use runtime::memory::Gauge;
 use scoreboard::{Basis, Board, Sizing};
 use server::{FIRST_GUESS_BYTES, MpmKind};
 
 /// Write it on `board`.
-pub(crate) fn show(gauge: &mut Gauge, plan: &Plan, board: &Board) {
+pub(crate) fn show(gauge: &mut Gauge, layout: &ProcessLayout, board: &Board) {
     let memory = gauge.read();
-    let workers = plan.revised.unwrap_or(plan.workers_max());
-    let per_process = plan.slots_for(workers, plan.start);
-    let (is_revised, is_prefork) = (plan.revised.is_some(), plan.kind == MpmKind::Prefork);
+    let workers = layout.revised.unwrap_or(layout.workers_max());
+    let per_process = layout.slots_for(workers, layout.start);
+    let (is_revised, is_prefork) = (layout.revised.is_some(), layout.kind == MpmKind::Prefork);
     board.set_sizing(&Sizing {
         workers: u32::try_from(workers).unwrap_or(u32::MAX),
-        workers_max: u32::try_from(plan.workers_max()).unwrap_or(u32::MAX),
+        workers_max: u32::try_from(layout.workers_max()).unwrap_or(u32::MAX),
         slots_per_process: match is_revised && !is_prefork {
             true => u32::try_from(per_process).unwrap_or(u32::MAX),
             false => 0,

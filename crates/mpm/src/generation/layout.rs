@@ -5,7 +5,7 @@ use server::{Machine, MpmKind, MpmSettings, Sizes, Sizing, Warning};
 
 /// What the supervisor starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct ProcessLayout {
     /// Who runs connections.
     pub kind: MpmKind,
     /// Child processes to begin with.
@@ -35,21 +35,21 @@ pub struct Spare {
     pub max: usize,
 }
 
-impl Plan {
+impl ProcessLayout {
     /// Size the server for a machine, with what had to be changed to make the settings fit.
     pub fn new(settings: &MpmSettings, machine: &Machine) -> (Self, Vec<Warning>) {
         let (sizing, warnings) = settings.sizing(machine);
         let (kind, cores) = (settings.kind, machine.cores);
-        let mut plan = match sizing {
+        let mut layout = match sizing {
             Sizing::Steady { processes, total } => steady(processes, total, cores),
             Sizing::Fixed(sizes) => configured(kind, sizes, cores),
         };
-        plan.buckets = settings.listener_buckets(cores).min(plan.start);
+        layout.buckets = settings.listener_buckets(cores).min(layout.start);
         if settings.limits_itself() {
-            let first = machine.first_workers().max(plan.start);
-            plan.revised = Some(first.min(plan.workers_max()));
+            let first = machine.first_workers().max(layout.start);
+            layout.revised = Some(first.min(layout.workers_max()));
         }
-        (plan, warnings)
+        (layout, warnings)
     }
 
     /// Process rows on the scoreboard: children that finish do not take the place of others.
@@ -78,9 +78,9 @@ impl Plan {
 }
 
 /// Event as it is if nobody says anything: one child for each core, for good.
-fn steady(processes: usize, total: usize, cores: usize) -> Plan {
+fn steady(processes: usize, total: usize, cores: usize) -> ProcessLayout {
     let slots = (total / processes).clamp(1, ROWS_PER_PROCESS_MAX);
-    Plan {
+    ProcessLayout {
         kind: MpmKind::Event,
         start: processes,
         processes_max: processes,
@@ -93,11 +93,11 @@ fn steady(processes: usize, total: usize, cores: usize) -> Plan {
 }
 
 /// As the directives say.
-fn configured(kind: MpmKind, sizes: Sizes, cores: usize) -> Plan {
+fn configured(kind: MpmKind, sizes: Sizes, cores: usize) -> ProcessLayout {
     let processes_max = sizes.processes_max.min(PROCESSES_MAX / 2);
     let slots = sizes.threads_per_child.min(ROWS_PER_PROCESS_MAX);
     let start = sizes.start.min(processes_max);
-    Plan {
+    ProcessLayout {
         kind,
         start,
         processes_max,
@@ -141,12 +141,12 @@ mod tests {
         ] {
             let max_request_workers = total.map(Given).unwrap_or_default();
             let settings = MpmSettings { max_request_workers, ..MpmSettings::default() };
-            let (plan, _) = Plan::new(&settings, &machine(cores));
-            let threads = expected.1.min(plan.slots);
+            let (layout, _) = ProcessLayout::new(&settings, &machine(cores));
+            let threads = expected.1.min(layout.slots);
             let expected = (expected.0, threads, expected.2);
-            let found = (plan.processes_max, plan.threads, plan.slots);
-            assert_eq!((plan.start, found), (expected.0, expected), "{total:?} {cores}");
-            assert_eq!((plan.spare, plan.revised.is_some()), (None, total.is_none()));
+            let found = (layout.processes_max, layout.threads, layout.slots);
+            assert_eq!((layout.start, found), (expected.0, expected), "{total:?} {cores}");
+            assert_eq!((layout.spare, layout.revised.is_some()), (None, total.is_none()));
         }
     }
 
@@ -164,11 +164,11 @@ mod tests {
                 max_request_workers: Given(150),
                 ..MpmSettings::default()
             };
-            let (plan, warnings) = Plan::new(&settings, &machine(4));
-            let Plan { start, processes_max, threads, slots, spare, revised, .. } = plan;
+            let (layout, warnings) = ProcessLayout::new(&settings, &machine(4));
+            let ProcessLayout { start, processes_max, threads, slots, spare, revised, .. } = layout;
             assert_eq!((start, processes_max, threads, slots, spare), expected, "{kind:?}");
             assert_eq!((revised, warnings.is_empty()), (None, true));
-            assert!(scoreboard::Board::create(plan.rows(), slots, 0).is_ok());
+            assert!(scoreboard::Board::create(layout.rows(), slots, 0).is_ok());
         }
     }
 
@@ -178,12 +178,12 @@ mod tests {
             [(MpmKind::Prefork, 102, 102), (MpmKind::Worker, 102, 5), (MpmKind::Event, 102, 4)]
         {
             let settings = MpmSettings { kind, sizes_itself: true, ..MpmSettings::default() };
-            let (plan, _) = Plan::new(&settings, &machine(4));
-            assert_eq!(plan.revised, Some(workers), "{kind:?}");
-            assert_eq!(plan.processes_for(workers), processes, "{kind:?}");
-            assert_eq!(plan.processes_for(usize::MAX), plan.processes_max);
-            assert!(plan.processes_for(0) >= 1);
-            assert!(scoreboard::Board::create(plan.rows(), plan.slots, 0).is_ok());
+            let (layout, _) = ProcessLayout::new(&settings, &machine(4));
+            assert_eq!(layout.revised, Some(workers), "{kind:?}");
+            assert_eq!(layout.processes_for(workers), processes, "{kind:?}");
+            assert_eq!(layout.processes_for(usize::MAX), layout.processes_max);
+            assert!(layout.processes_for(0) >= 1);
+            assert!(scoreboard::Board::create(layout.rows(), layout.slots, 0).is_ok());
         }
     }
 
@@ -195,7 +195,7 @@ mod tests {
             max_request_workers: Given(i32::MAX),
             ..MpmSettings::default()
         };
-        let (plan, _) = Plan::new(&settings, &machine(4));
-        assert!(scoreboard::Board::create(plan.rows(), plan.slots, 0).is_ok());
+        let (layout, _) = ProcessLayout::new(&settings, &machine(4));
+        assert!(scoreboard::Board::create(layout.rows(), layout.slots, 0).is_ok());
     }
 }

@@ -7,7 +7,7 @@ pub(crate) mod listen;
 mod scripts;
 
 use heap_filler::HeapFiller;
-use layout::Plan;
+use layout::ProcessLayout;
 use listen::Listeners;
 use runtime::memory::Gauge;
 use runtime::net::Queueing;
@@ -26,7 +26,7 @@ pub struct Generation {
     /// Its sockets.
     pub listeners: Listeners,
     /// How many children of which size.
-    pub plan: Plan,
+    pub layout: ProcessLayout,
     /// The scoreboard that its children write.
     pub board: Arc<Board>,
     /// 0 for the first.
@@ -64,10 +64,10 @@ impl Generation {
             receive_buffer_bytes: settings.receive_buffer_bytes,
             shares_address: false,
         };
-        let (plan, warnings) = Plan::new(settings, &Machine::here());
-        let listeners = Listeners::bind(server.listen(), queueing, plan.buckets, kept)
+        let (layout, warnings) = ProcessLayout::new(settings, &Machine::here());
+        let listeners = Listeners::bind(server.listen(), queueing, layout.buckets, kept)
             .map_err(|(address, error)| Failure::Bind(address, error))?;
-        let plan = Plan { buckets: listeners.buckets(), ..plan };
+        let layout = ProcessLayout { buckets: listeners.buckets(), ..layout };
         // The first ones stand on standard error.
         for warning in warnings.iter().filter(|_| number > 0) {
             server.warn(warning.id_again, &warning.text_again);
@@ -81,10 +81,10 @@ impl Generation {
             }
         }
         // The counters begin anew, and so does the time that rates are taken over (httpd, too).
-        let board = Board::create(plan.rows(), plan.slots, runtime::clock::unix_s())
+        let board = Board::create(layout.rows(), layout.slots, runtime::clock::unix_s())
             .map_err(|error| format!("cannot create the scoreboard: {error}"))?;
         board.set_generation(number);
-        first_size::show(&mut Gauge::default(), &plan, &board);
+        first_size::show(&mut Gauge::default(), &layout, &board);
         let scripts = match server.may_run_programs() {
             true => Some(Scripts::new().map_err(|error| format!("no socket pair: {error}"))?),
             false => None,
@@ -94,11 +94,11 @@ impl Generation {
         }
         let (server, board) = (Arc::new(server), Arc::new(board));
         // Only where there are many children it gains more than it costs.
-        let filler = match plan.kind {
+        let filler = match layout.kind {
             MpmKind::Prefork => HeapFiller::take(),
             MpmKind::Worker | MpmKind::Event => HeapFiller::default(),
         };
-        Ok(Self { server, listeners, plan, board, number, scripts, _filler: filler })
+        Ok(Self { server, listeners, layout, board, number, scripts, _filler: filler })
     }
 
     /// A child asks for programs by a socket of its own, and answers no requests.

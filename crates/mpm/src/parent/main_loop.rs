@@ -9,7 +9,7 @@ use super::history::HistoryWriter;
 use super::script_managers::ScriptManagers;
 use super::service_manager::Reports;
 use super::{Parent, Stop, command_line, log_programs};
-use crate::generation::layout::Plan;
+use crate::generation::layout::ProcessLayout;
 use crate::generation::listen::Listeners;
 use crate::generation::{Failure, Generation, Load, Loader};
 use runtime::process::Order;
@@ -33,7 +33,7 @@ pub struct Started {
     /// Children.
     pub pids: Vec<i32>,
     /// Their sizes.
-    pub plan: Plan,
+    pub layout: ProcessLayout,
 }
 
 /// Serve `first` until a signal ends it; the result is the exit code of the process.
@@ -61,7 +61,7 @@ pub fn run(
         ));
     }
     let first = Arc::new(Generation::new(first, 0, &Listeners::passed(sockets))?);
-    let children = first.plan.start;
+    let children = first.layout.start;
     let mut parent = Parent {
         loader,
         attached_to_terminal,
@@ -140,7 +140,7 @@ impl Parent<'_> {
         if self.stop.is_none() {
             due_ms = due_ms.min(self.restart_due_ms()).min(self.refill_due_ms());
             due_ms = due_ms.min(self.current.due_ms());
-            due_ms = due_ms.min(self.auto_size.due_ms(&self.current.generation.plan));
+            due_ms = due_ms.min(self.auto_size.due_ms(&self.current.generation.layout));
             due_ms = due_ms.min(self.history.due_ms());
         }
         let wait = Duration::from_millis(due_ms.saturating_sub(clock::monotonic_ms()));
@@ -150,7 +150,7 @@ impl Parent<'_> {
     /// When a child that is missing may be started.
     fn refill_due_ms(&self) -> u64 {
         let missing = self.live().find(|child_pool| {
-            let buckets = child_pool.generation.plan.buckets;
+            let buckets = child_pool.generation.layout.buckets;
             let active = |bucket| self.children.active(child_pool.number(), buckets, bucket);
             (0..buckets).map(active).sum::<usize>() < child_pool.target()
         });
@@ -216,7 +216,7 @@ impl Parent<'_> {
         Started {
             addresses: self.current.generation.listeners.addresses(),
             pids: self.children.of(self.current.number()).map(|record| record.pid).collect(),
-            plan: self.current.generation.plan,
+            layout: self.current.generation.layout,
         }
     }
 

@@ -54,7 +54,7 @@ impl Parent<'_> {
             Order::Drain if !is_first => {
                 (self.children_needed(generation), SpawnRate::after_graceful_restart())
             }
-            _ => (generation.plan.start, SpawnRate::new()),
+            _ => (generation.layout.start, SpawnRate::new()),
         };
         let child_pool = ChildPool::new(generation.clone(), count, rate);
         self.starting = Some(Starting { child_pool, order, failed: None, lost: 0 });

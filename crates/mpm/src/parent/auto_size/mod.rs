@@ -9,7 +9,7 @@ mod revise;
 mod usage;
 
 use crate::generation::first_size;
-use crate::generation::layout::Plan;
+use crate::generation::layout::ProcessLayout;
 use crate::parent::child_pool::ChildPool;
 use crate::sizing::budget::{self, Facts};
 use crate::sizing::cost::{LEAST_BYTES, Measure};
@@ -103,20 +103,20 @@ struct ChildrenUsage {
 
 impl AutoSize {
     /// When there is something to do next.
-    pub(crate) fn due_ms(&self, plan: &Plan) -> u64 {
-        if plan.revised.is_some() { self.due_ms } else { u64::MAX }
+    pub(crate) fn due_ms(&self, layout: &ProcessLayout) -> u64 {
+        if layout.revised.is_some() { self.due_ms } else { u64::MAX }
     }
 
     /// How many of `count` processes may be started now. Where threads wait for their turn a
     /// process takes nothing but what it takes idle.
-    pub(crate) fn allows(&self, plan: &Plan, count: usize) -> usize {
-        if plan.revised.is_none() {
+    pub(crate) fn allows(&self, layout: &ProcessLayout, count: usize) -> usize {
+        if layout.revised.is_none() {
             return count;
         }
         if self.sizing.pressure != Pressure::None {
             return 0;
         }
-        match plan.kind {
+        match layout.kind {
             MpmKind::Prefork => {
                 budget::proven(count, 0, self.growth_bytes, self.worst_bytes()).max(1)
             }
@@ -130,9 +130,9 @@ impl AutoSize {
 
     /// Share the workers that may be in use out to processes that have so many of them in use;
     /// `leaving` of them are in use in processes that finish.
-    fn share_out(&mut self, plan: &Plan, busy: &[usize], leaving: usize) {
+    fn share_out(&mut self, layout: &ProcessLayout, busy: &[usize], leaving: usize) {
         let in_use_max = self.in_use_max.saturating_sub(leaving);
-        let slots = budget::share(in_use_max, busy).min(plan.slots);
+        let slots = budget::share(in_use_max, busy).min(layout.slots);
         self.sizing.slots_per_process = u32::try_from(slots).unwrap_or(u32::MAX);
     }
 
@@ -149,8 +149,8 @@ impl AutoSize {
     }
 
     /// What a worker takes or soon will, and where that is known from.
-    fn worker_cost(&self, plan: &Plan, usage: &ChildrenUsage) -> (u64, Basis, u32) {
-        match self.measured_cost(plan, usage) {
+    fn worker_cost(&self, layout: &ProcessLayout, usage: &ChildrenUsage) -> (u64, Basis, u32) {
+        match self.measured_cost(layout, usage) {
             Some((bytes, basis, samples)) => {
                 (budget::grown_up(bytes, self.tried_ms), basis, samples)
             }
@@ -160,15 +160,19 @@ impl AutoSize {
 
     /// Whether a few workers have to show what others would take: by the first guess there will be
     /// no more. It is believed as long as nothing else is known.
-    fn goes_by_few(&self, plan: &Plan, usage: &ChildrenUsage) -> bool {
+    fn goes_by_few(&self, layout: &ProcessLayout, usage: &ChildrenUsage) -> bool {
         (self.tried_ms >= FEW_MS || usage.accepted >= FEW_CONNECTIONS)
-            && (self.sizing.basis != Basis::Guess || self.workers() <= plan.processes_for(0))
+            && (self.sizing.basis != Basis::Guess || self.workers() <= layout.processes_for(0))
     }
 
-    fn measured_cost(&self, plan: &Plan, usage: &ChildrenUsage) -> Option<(u64, Basis, u32)> {
+    fn measured_cost(
+        &self,
+        layout: &ProcessLayout,
+        usage: &ChildrenUsage,
+    ) -> Option<(u64, Basis, u32)> {
         let slope = self.measure.cost();
-        let goes_by_few = self.goes_by_few(plan, usage);
-        if plan.kind == MpmKind::Prefork {
+        let goes_by_few = self.goes_by_few(layout, usage);
+        if layout.kind == MpmKind::Prefork {
             return match slope {
                 Some((bytes, samples)) if usage.served > 0 => {
                     Some((bytes.max(usage.served_mean), Basis::Slope, samples))
@@ -181,8 +185,8 @@ impl AutoSize {
             };
         }
         // Each worker has its part of a process that goes with it.
-        let part = match plan.spare {
-            Some(_) => self.idle_bytes.unwrap_or(0) / plan.slots.max(1) as u64,
+        let part = match layout.spare {
+            Some(_) => self.idle_bytes.unwrap_or(0) / layout.slots.max(1) as u64,
             None => 0,
         };
         let slope = slope.or_else(|| self.measure.cost_of_few().filter(|_| goes_by_few));
@@ -192,9 +196,9 @@ impl AutoSize {
     }
 
     /// Remember what the children were like.
-    fn learn(&mut self, plan: &Plan, usage: &ChildrenUsage) {
+    fn learn(&mut self, layout: &ProcessLayout, usage: &ChildrenUsage) {
         let idle_bytes = self.idle_bytes.unwrap_or(0);
-        match (plan.kind, plan.spare) {
+        match (layout.kind, layout.spare) {
             // Not by all processes: those that wait for their first request while others begin to
             // serve would make a worker twice as dear as it is.
             (MpmKind::Prefork, _) => self.measure.add(usage.served, usage.bytes),
@@ -212,9 +216,15 @@ impl AutoSize {
     }
 
     /// How many workers there may be, with all figures; and how many memory is enough for.
-    fn size(&mut self, plan: &Plan, memory: Memory, stalled: u64, usage: &ChildrenUsage) -> usize {
-        let (worker_bytes, basis, samples) = self.worker_cost(plan, usage);
-        let base_bytes = match plan.spare {
+    fn size(
+        &mut self,
+        layout: &ProcessLayout,
+        memory: Memory,
+        stalled: u64,
+        usage: &ChildrenUsage,
+    ) -> usize {
+        let (worker_bytes, basis, samples) = self.worker_cost(layout, usage);
+        let base_bytes = match layout.spare {
             Some(_) => 0,
             None => self.idle_bytes.unwrap_or(0).saturating_mul(usage.processes as u64),
         };
@@ -234,10 +244,10 @@ impl AutoSize {
         }
         let workers = enough
             .min(self.bound.unwrap_or(usize::MAX))
-            .clamp(plan.processes_for(0), plan.workers_max());
+            .clamp(layout.processes_for(0), layout.workers_max());
         self.sizing = Sizing {
             workers: u32::try_from(workers).unwrap_or(u32::MAX),
-            workers_max: u32::try_from(plan.workers_max()).unwrap_or(u32::MAX),
+            workers_max: u32::try_from(layout.workers_max()).unwrap_or(u32::MAX),
             slots_per_process: 0,
             worker_bytes,
             basis,
@@ -253,12 +263,12 @@ impl AutoSize {
     }
 
     /// Whether to look again soon: while there is little left, or all that may be used is.
-    fn is_alert(&self, plan: &Plan, memory: Memory, usage: &ChildrenUsage) -> bool {
+    fn is_alert(&self, layout: &ProcessLayout, memory: Memory, usage: &ChildrenUsage) -> bool {
         let in_use_max = match self.sizing.slots_per_process as usize {
             0 => usage.processes,
             slots => usage.processes * slots,
         };
-        let is_used_up = usage.busy * 2 >= in_use_max && in_use_max < plan.workers_max();
+        let is_used_up = usage.busy * 2 >= in_use_max && in_use_max < layout.workers_max();
         memory.available_bytes < memory.total_bytes / 4 || is_used_up
     }
 
@@ -312,7 +322,7 @@ impl AutoSize {
         *self = Self { gauge: std::mem::take(&mut self.gauge), ..Self::default() };
         first_size::show(
             &mut self.gauge,
-            &child_pool.generation.plan,
+            &child_pool.generation.layout,
             &child_pool.generation.board,
         );
     }

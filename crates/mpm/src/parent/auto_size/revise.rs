@@ -9,12 +9,12 @@ impl Parent<'_> {
     /// Look at memory, and let as many workers run as it is enough for.
     pub(crate) fn revise_workers(&mut self) {
         let now_ms = clock::monotonic_ms();
-        let plan = self.current.generation.plan;
+        let layout = self.current.generation.layout;
         let is_start = self
             .starting
             .as_ref()
             .is_some_and(|it| it.child_pool.number() == self.current.number());
-        if plan.revised.is_none() || now_ms < self.auto_size.due_ms {
+        if layout.revised.is_none() || now_ms < self.auto_size.due_ms {
             return;
         }
         if is_start {
@@ -33,24 +33,24 @@ impl Parent<'_> {
         self.count_memory();
         self.see_peaks(now_ms);
         let usage = self.usage();
-        self.auto_size.learn(&plan, &usage);
-        let enough = self.auto_size.size(&plan, memory, stalled, &usage);
-        let is_alert = self.auto_size.is_alert(&plan, memory, &usage);
+        self.auto_size.learn(&layout, &usage);
+        let enough = self.auto_size.size(&layout, memory, stalled, &usage);
+        let is_alert = self.auto_size.is_alert(&layout, memory, &usage);
         let pause_ms = if is_alert { SHORT_LOOK_MS } else { LOOK_MS };
         self.auto_size.due_ms = now_ms.saturating_add(pause_ms);
         self.share_out();
-        let measured = if plan.kind == MpmKind::Prefork { usage.served } else { usage.busy };
+        let measured = if layout.kind == MpmKind::Prefork { usage.served } else { usage.busy };
         if let Some(line) = self.auto_size.news(enough, measured, now_ms) {
             self.current.generation.server.say(&line);
         }
-        if plan.spare.is_some() {
-            self.keep_to(plan.processes_for(self.auto_size.sizing.workers as usize));
+        if layout.spare.is_some() {
+            self.keep_to(layout.processes_for(self.auto_size.sizing.workers as usize));
         }
     }
 
     /// A child of the current generation was killed by signal 9.
     pub(crate) fn see_kill(&mut self) {
-        if self.current.generation.plan.revised.is_none() {
+        if self.current.generation.layout.revised.is_none() {
             return;
         }
         if let Some(bound) = self.auto_size.see_kill(clock::monotonic_ms()) {
@@ -67,7 +67,7 @@ impl Parent<'_> {
     fn share_out(&mut self) {
         let generation = &self.current.generation;
         // A process of prefork has one worker, and nothing to share.
-        if generation.plan.kind != MpmKind::Prefork {
+        if generation.layout.kind != MpmKind::Prefork {
             let (mut busy, mut leaving) = (Vec::new(), 0);
             for record in self.children.of(generation.number) {
                 let in_use = generation.board.busy_slots(record.slot);
@@ -78,14 +78,14 @@ impl Parent<'_> {
             }
             // Those that soon will be there have none.
             busy.resize(busy.len().max(self.current.target()), 0);
-            self.auto_size.share_out(&generation.plan, &busy, leaving);
+            self.auto_size.share_out(&generation.layout, &busy, leaving);
         }
         generation.board.set_sizing(&self.auto_size.sizing);
     }
 
     /// More children are about to be started.
     pub(crate) fn share_with_more(&mut self) {
-        if self.current.generation.plan.revised.is_some() {
+        if self.current.generation.layout.revised.is_some() {
             self.share_out();
         }
     }
@@ -96,7 +96,7 @@ impl Parent<'_> {
             return;
         }
         let generation = &self.current.generation;
-        let workers = generation.plan.revised.unwrap_or(0);
+        let workers = generation.layout.revised.unwrap_or(0);
         generation.server.say(&format!(
             "MaxRequestWorkers auto: {workers} for good, since the system does not tell how much \
              memory there is"

@@ -30,7 +30,7 @@ impl Parent<'_> {
             .auto_size
             .shared_bytes
             .get_or_insert_with(|| memory::anonymous_bytes(process::id()).unwrap_or(0));
-        let threads = self.current.generation.plan.threads as u64;
+        let threads = self.current.generation.layout.threads as u64;
         let kernel_bytes = KERNEL_BYTES + threads * KERNEL_BYTES_OF_THREAD;
         let mut turn = self.auto_size.turn;
         for record in self.children.some_of(number, &mut turn, COUNTERS_PER_LOOK) {
@@ -73,7 +73,7 @@ impl Parent<'_> {
     /// See what the threads of some children have had at most, in turn, where each serves one
     /// connection: slots of event are too many for their peak to say anything.
     pub(super) fn see_peaks(&mut self, now_ms: u64) {
-        if self.current.generation.plan.kind != MpmKind::Worker {
+        if self.current.generation.layout.kind != MpmKind::Worker {
             return;
         }
         let board = &self.current.generation.board;
@@ -106,7 +106,7 @@ impl Parent<'_> {
     /// What the children of the current generation have and do.
     pub(super) fn usage(&mut self) -> ChildrenUsage {
         let generation = self.current.generation.clone();
-        let (board, slots) = (&generation.board, generation.plan.slots);
+        let (board, slots) = (&generation.board, generation.layout.slots);
         let (mut usage, mut served) = (ChildrenUsage::default(), Vec::new());
         for record in self.children.of(generation.number) {
             usage.bytes = usage.bytes.saturating_add(record.bytes);

@@ -20,23 +20,25 @@ impl Parent<'_> {
     /// How many children a generation is to begin with that replaces `self.current`: as many as
     /// those connections need that are there, so that nobody waits for children one by one.
     pub(crate) fn children_needed(&self, next: &Generation) -> usize {
-        let plan = &next.plan;
-        let Some(spare) = plan.spare else { return plan.start };
+        let layout = &next.layout;
+        let Some(spare) = layout.spare else { return layout.start };
         let old = &self.current.generation;
-        let slots = plan.slots.max(1);
+        let slots = layout.slots.max(1);
         let rows = self.children.of(old.number).filter_map(|record| old.board.process(record.slot));
         // What children say is a number to be bounded, no more.
-        let most = plan.processes_max.saturating_mul(slots);
-        let used: usize = match plan.kind.is_one_connection_a_thread() {
+        let most = layout.processes_max.saturating_mul(slots);
+        let used: usize = match layout.kind.is_one_connection_a_thread() {
             true => rows.map(|row| (row.connections() as usize).min(most)).sum(),
             false => {
-                let busy = |slot| old.plan.slots - old.board.free_slots(slot).min(old.plan.slots);
+                let busy =
+                    |slot| old.layout.slots - old.board.free_slots(slot).min(old.layout.slots);
                 self.children.of(old.number).map(|record| busy(record.slot)).sum()
             }
         };
         let wanted = used.saturating_add(spare.min).div_ceil(slots);
-        let most = plan.revised.map_or(plan.processes_max, |workers| plan.processes_for(workers));
-        wanted.clamp(plan.start, most.max(plan.start))
+        let most =
+            layout.revised.map_or(layout.processes_max, |workers| layout.processes_for(workers));
+        wanted.clamp(layout.start, most.max(layout.start))
     }
 
     /// Replace what is missing.
@@ -60,7 +62,7 @@ impl Parent<'_> {
     }
 
     fn fill_bucket(&mut self, generation: &Arc<Generation>, bucket: usize, target: usize) {
-        let (number, count) = (generation.number, generation.plan.buckets);
+        let (number, count) = (generation.number, generation.layout.buckets);
         let mut missing = target.saturating_sub(self.children.active(number, count, bucket));
         let slots = (bucket..generation.board.processes()).step_by(count);
         for slot in slots {
@@ -95,7 +97,7 @@ impl Parent<'_> {
         let (now_ms, there) = (clock::monotonic_ms(), self.children.of(number).count());
         if let Some(starting) = self.starting.as_mut().filter(|it| it.child_pool.number() == number)
         {
-            match there >= starting.child_pool.generation.plan.start {
+            match there >= starting.child_pool.generation.layout.start {
                 true => starting.child_pool.settle_for(there),
                 false => starting.failed = Some(format!("cannot fork a child process: {error}")),
             }
@@ -110,15 +112,15 @@ impl Parent<'_> {
     /// Once a second: more children, or fewer.
     pub(crate) fn maintain(&mut self) {
         let now_ms = clock::monotonic_ms();
-        let plan = self.current.generation.plan;
-        let Some(spare) = plan.spare else { return };
+        let layout = self.current.generation.layout;
+        let Some(spare) = layout.spare else { return };
         if now_ms < self.current.due_ms {
             return;
         }
         self.current.due_ms = now_ms + MAINTENANCE_MS;
-        let spare = Spare { min: share(spare.min, plan.buckets), ..spare };
-        let spare = Spare { max: share(spare.max, plan.buckets), ..spare };
-        for index in 0..plan.buckets {
+        let spare = Spare { min: share(spare.min, layout.buckets), ..spare };
+        let spare = Spare { max: share(spare.max, layout.buckets), ..spare };
+        for index in 0..layout.buckets {
             let counts = self.counts(index);
             if counts.active != self.current.buckets[index].target {
                 continue; // children are missing, or too many: that comes first
@@ -126,7 +128,7 @@ impl Parent<'_> {
             match self.current.buckets[index].rate.decide(spare, counts) {
                 Adjustment::Keep => {}
                 Adjustment::Grow(count) => {
-                    self.grow(index, self.auto_size.allows(&plan, count), counts);
+                    self.grow(index, self.auto_size.allows(&layout, count), counts);
                 }
                 Adjustment::Shrink => self.shrink(index),
                 Adjustment::Full => self.tell_full(counts, now_ms),
@@ -136,11 +138,11 @@ impl Parent<'_> {
 
     fn counts(&self, bucket: usize) -> ChildCounts {
         let generation = &self.current.generation;
-        let plan = &generation.plan;
+        let layout = &generation.layout;
         let limit = self.current.most(bucket);
         let mut counts = ChildCounts { limit, ..ChildCounts::default() };
         let own = self.children.of(generation.number);
-        for record in own.filter(|record| record.slot % plan.buckets == bucket) {
+        for record in own.filter(|record| record.slot % layout.buckets == bucket) {
             if !record.is_active() {
                 counts.leaving += 1;
                 continue;
@@ -148,7 +150,7 @@ impl Parent<'_> {
             counts.active += 1;
             counts.idle += match record.has_served {
                 true => generation.board.free_slots(record.slot),
-                false => plan.slots,
+                false => layout.slots,
             };
         }
         counts
@@ -186,7 +188,7 @@ impl Parent<'_> {
     /// then the one that came last. Says whether there was one.
     fn end_idlest(&mut self, index: usize) -> bool {
         let generation = self.current.generation.clone();
-        let (number, count) = (generation.number, generation.plan.buckets);
+        let (number, count) = (generation.number, generation.layout.buckets);
         let own = self.children.of(number);
         let serving = own.filter(|record| record.slot % count == index && record.is_serving());
         let free = |slot| generation.board.free_slots(slot);
@@ -214,14 +216,14 @@ impl Parent<'_> {
     /// Where the number of workers is revised, that some idle although there should be more of them
     /// says nothing: they may be more than there is memory for.
     fn tell_full(&mut self, counts: ChildCounts, now_ms: u64) {
-        let is_revised = self.current.generation.plan.revised.is_some();
+        let is_revised = self.current.generation.layout.revised.is_some();
         let are_taken = counts.idle == 0;
         if (is_revised && !self.auto_size.is_full())
             || !self.current.told.may_tell(now_ms, are_taken)
         {
             return;
         }
-        let is_prefork = self.current.generation.plan.kind == MpmKind::Prefork;
+        let is_prefork = self.current.generation.layout.kind == MpmKind::Prefork;
         let is_full = is_prefork || is_revised || are_taken;
         self.tell_who_holds(is_full);
     }

@@ -58,12 +58,13 @@ impl FullTold {
 impl ChildPool {
     /// A pool that begins with `children`.
     pub(crate) fn new(generation: Arc<Generation>, children: usize, rate: SpawnRate) -> Self {
-        let count = generation.plan.buckets;
+        let count = generation.layout.buckets;
         let target = |index| part(children, count, index).max(1);
         let buckets = (0..count).map(|index| Bucket { target: target(index), rate }).collect();
         let due_ms = clock::monotonic_ms() + MAINTENANCE_MS;
-        let plan = &generation.plan;
-        let limit = plan.revised.map_or(plan.processes_max, |workers| plan.processes_for(workers));
+        let layout = &generation.layout;
+        let limit =
+            layout.revised.map_or(layout.processes_max, |workers| layout.processes_for(workers));
         Self { generation, limit, buckets, due_ms, told: FullTold::default() }
     }
 
@@ -78,7 +79,7 @@ impl ChildPool {
 
     /// When [`Parent::maintain`] has something to do next.
     pub(crate) fn due_ms(&self) -> u64 {
-        if self.generation.plan.spare.is_some() { self.due_ms } else { u64::MAX }
+        if self.generation.layout.spare.is_some() { self.due_ms } else { u64::MAX }
     }
 
     /// Whether it is time to say that there is no room, all workers being taken.

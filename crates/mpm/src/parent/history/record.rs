@@ -126,11 +126,11 @@ impl Parent<'_> {
     }
 
     fn see_limit(&mut self, sums: &Sums, now_ms: u64) {
-        let plan = &self.current.generation.plan;
+        let layout = &self.current.generation.layout;
         let sizing = self.current.generation.board.sizing();
         let has_all = match sizing.is_automatic() {
             true => sums.busy >= usable(sizing.workers, sizing.slots_per_process, sums.serving),
-            false => sums.idle == 0 && sums.serving >= plan.processes_max as u64,
+            false => sums.idle == 0 && sums.serving >= layout.processes_max as u64,
         };
         // That a thread has a free slot is no relief while requests wait for those of another one.
         let goes_on = sums.queued > 0 && self.history.limit.lasts();
