@@ -61,7 +61,7 @@ const DESCRIPTORS_OF_ONE: u64 = 8;
 
 /// How many connections a thread carries at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carries {
+pub enum ConnectionsPerThread {
     /// One, from its beginning to its end: it occupies the thread's request slot all the time.
     One,
     /// Many: they occupy request slots only while requests are answered.
@@ -112,7 +112,7 @@ pub(crate) struct Scratch {
 
 /// What a thread with `share` of its process's slots may keep. A cgroup may leave less memory than
 /// the machine has; the parent has looked.
-fn cache_bounds(board: &Board, carries: Carries, share: usize) -> cache::Bounds {
+fn cache_bounds(board: &Board, carries: ConnectionsPerThread, share: usize) -> cache::Bounds {
     let memory_bytes = match board.sizing().total_bytes {
         0 => process::memory_bytes(),
         bytes => bytes,
@@ -120,8 +120,8 @@ fn cache_bounds(board: &Board, carries: Carries, share: usize) -> cache::Bounds 
     // Half of the board is for children that finish.
     let rows = board.processes().div_ceil(2) * board.rows_per_process();
     match carries {
-        Carries::One => cache::of_one(memory_bytes, rows),
-        Carries::Many => cache::of_many(memory_bytes, rows / share),
+        ConnectionsPerThread::One => cache::of_one(memory_bytes, rows),
+        ConnectionsPerThread::Many => cache::of_many(memory_bytes, rows / share),
     }
 }
 
@@ -136,13 +136,13 @@ impl Context {
         board: Arc<Board>,
         process: usize,
         rows: Range<usize>,
-        carries: Carries,
+        carries: ConnectionsPerThread,
     ) -> io::Result<Rc<Self>> {
         if board.process(process).is_none() {
             return Err(io::Error::other("no such process on the scoreboard"));
         }
         let pid = process::id().cast_unsigned();
-        let only_row = (carries == Carries::One).then_some(rows.start);
+        let only_row = (carries == ConnectionsPerThread::One).then_some(rows.start);
         // The one connection occupies its row until it ends.
         let after = if only_row.is_some() { RowState::Writing } else { RowState::Ready };
         let slots = Rc::new(Slots::new(board.clone(), process, rows, pid, after));
@@ -160,8 +160,10 @@ impl Context {
         let connections_max = of_thread(descriptors.connections).max(1);
         let connections_max = u32::try_from(connections_max).unwrap_or(u32::MAX);
         let files = match carries {
-            Carries::One => of_thread(descriptors.all).saturating_sub(DESCRIPTORS_OF_ONE),
-            Carries::Many => of_thread(descriptors.all - descriptors.connections),
+            ConnectionsPerThread::One => {
+                of_thread(descriptors.all).saturating_sub(DESCRIPTORS_OF_ONE)
+            }
+            ConnectionsPerThread::Many => of_thread(descriptors.all - descriptors.connections),
         };
         let bounds = cache_bounds(&board, carries, share as usize);
         Ok(Rc::new(Self {

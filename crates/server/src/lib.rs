@@ -57,7 +57,7 @@ mod walk;
 
 pub use configuration::{Configured, Facts, Httpd, Refused};
 pub use connection::serve;
-pub use context::{Carries, Context};
+pub use context::{ConnectionsPerThread, Context};
 pub use defaults::{Php, Serve};
 pub use identity::{IDENTITY, built};
 pub use log::ration::Ration;

@@ -11,7 +11,7 @@ use crate::child::trim_memory;
 use runtime::blocking::Blocking;
 use runtime::signals::{Signals, WatchedSignals};
 use runtime::{Flag, Listener, Stream, Thread, accept_waiter, thread};
-use server::{Carries, Context};
+use server::{ConnectionsPerThread, Context};
 use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -102,7 +102,7 @@ fn run_thread(
             child.generation().board.clone(),
             child.slot(),
             share(layout.slots, layout.threads, index),
-            Carries::Many,
+            ConnectionsPerThread::Many,
         )?;
         let listeners = child.generation().listeners.of_child(child.slot())?;
         let listeners: io::Result<Vec<_>> = listeners.into_iter().map(Listener::watch).collect();

@@ -3,7 +3,7 @@
 use crate::Child;
 use runtime::blocking::Blocking;
 use runtime::{AcceptWaiter, Awaited, Flag, Stream, Thread, thread};
-use server::{Carries, Context};
+use server::{ConnectionsPerThread, Context};
 use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
@@ -54,7 +54,7 @@ impl WorkerThread {
         let generation = child.generation();
         let (server, board) = (child.server().clone(), generation.board.clone());
         let rows = row..row + 1;
-        let context = Context::new(server, board, child.slot(), rows, Carries::One)?;
+        let context = Context::new(server, board, child.slot(), rows, ConnectionsPerThread::One)?;
         let accept_waiter =
             Rc::new(AcceptWaiter::new(generation.listeners.of_child(child.slot())?, wake)?);
         let worker = Self { executor, context, accept_waiter, has_served: Cell::new(true) };
