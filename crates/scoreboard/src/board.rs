@@ -74,7 +74,7 @@ fn block_bytes(rows_per_process: usize) -> usize {
 ///
 /// After the header each process has a block of whole pages: its row, those of its slots, and its
 /// accounts. So a child can be kept from writing anywhere else.
-pub struct Board {
+pub struct Scoreboard {
     memory: NonNull<u8>,
     bytes: usize,
     /// From one block to the next.
@@ -88,9 +88,9 @@ pub struct Board {
 }
 
 // SAFETY: the memory is only read and written through atomics, and is unmapped only on drop.
-unsafe impl Send for Board {}
+unsafe impl Send for Scoreboard {}
 // SAFETY: as above; every access through a shared reference is atomic.
-unsafe impl Sync for Board {}
+unsafe impl Sync for Scoreboard {}
 
 /// A memfd of a size that no process can change any more: a child that made it shorter would kill
 /// the parent by SIGBUS at its next look.
@@ -102,7 +102,7 @@ fn sealed_memory(bytes: u64) -> io::Result<OwnedFd> {
     Ok(descriptor)
 }
 
-impl Board {
+impl Scoreboard {
     /// Shared memory for `processes` processes of `rows_per_process` request slots.
     ///
     /// # Errors
@@ -395,7 +395,7 @@ impl Board {
     }
 }
 
-impl Drop for Board {
+impl Drop for Scoreboard {
     fn drop(&mut self) {
         // SAFETY: the mapping was made with this length, and no row reference outlives `self`.
         let _ = unsafe { munmap(self.memory.as_ptr().cast(), self.bytes) };

@@ -1,6 +1,6 @@
 //! Finding the board of a server from outside, by its parent's process id.
 
-use crate::board::Board;
+use crate::board::Scoreboard;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 /// What the kernel says a descriptor of a board leads to (proc(5)).
 const LINK: &str = "/memfd:trivet-scoreboard (deleted)";
 
-impl Board {
+impl Scoreboard {
     /// The board of the youngest generation of the server whose parent process is `pid`.
     ///
     /// # Errors
@@ -30,7 +30,7 @@ impl Board {
     }
 }
 
-fn younger(one: Option<Board>, other: Board) -> Board {
+fn younger(one: Option<Scoreboard>, other: Scoreboard) -> Scoreboard {
     match one {
         Some(one) if one.generation() > other.generation() => one,
         _ => other,
@@ -43,13 +43,13 @@ mod tests {
 
     #[test]
     fn a_board_is_found_by_the_process_that_has_it() {
-        let older = Board::create(1, 1, 5).unwrap();
-        let board = Board::create(2, 1, 6).unwrap();
+        let older = Scoreboard::create(1, 1, 5).unwrap();
+        let board = Scoreboard::create(2, 1, 6).unwrap();
         board.set_generation(older.generation() + 1);
         let pid = i32::try_from(std::process::id()).unwrap();
         // Other tests of this process have boards, too.
-        let found = Board::of_process(pid).unwrap();
+        let found = Scoreboard::of_process(pid).unwrap();
         assert!(found.generation() > older.generation());
-        assert!(Board::of_process(i32::MAX).is_err());
+        assert!(Scoreboard::of_process(i32::MAX).is_err());
     }
 }

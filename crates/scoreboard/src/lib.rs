@@ -11,7 +11,7 @@ mod header;
 mod rows;
 mod snapshot;
 
-pub use board::{Board, Ledger, PROCESSES_MAX, ROWS_PER_PROCESS_MAX};
+pub use board::{Ledger, PROCESSES_MAX, ROWS_PER_PROCESS_MAX, Scoreboard};
 pub use header::choices::Choices;
 pub use header::history::{AtLimit, History, Older, SECONDS_SHOWN, Second, Sums};
 pub use header::sizing::{Basis, Pressure, Sizing};

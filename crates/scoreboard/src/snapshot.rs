@@ -1,6 +1,6 @@
 //! A copy of the board at one moment, as plain values.
 
-use crate::board::Board;
+use crate::board::Scoreboard;
 use crate::header::history::{AtLimit, Older, Second};
 use crate::header::sizing::Sizing;
 use crate::rows::account::AccountView;
@@ -37,7 +37,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Copy `board`. Rows are copied one after the other while their writers go on.
-    pub fn take(board: &Board) -> Self {
+    pub fn take(board: &Scoreboard) -> Self {
         let (used, rows) = (board.used(), board.rows_per_process());
         let mut processes: Vec<ProcessView> =
             (0..used).filter_map(|index| Some(board.process(index)?.view())).collect();
@@ -76,7 +76,10 @@ impl Snapshot {
 
 /// The accounts of all processes, those of one name together, by wall time; that of all others
 /// comes last. `host` says which host an account counts for; with `None` it is one of all others.
-pub fn accounts(board: &Board, host: impl Fn(&AccountView) -> Option<u32>) -> Vec<AccountView> {
+pub fn accounts(
+    board: &Scoreboard,
+    host: impl Fn(&AccountView) -> Option<u32>,
+) -> Vec<AccountView> {
     let mut known = HashMap::new();
     let mut sums: Vec<AccountView> = Vec::new();
     for (index, account) in places(board) {
@@ -104,7 +107,7 @@ pub fn accounts(board: &Board, host: impl Fn(&AccountView) -> Option<u32>) -> Ve
 
 /// The same for whoever computes rates: none falls, or begins with what that of all others loses,
 /// as long as there is this generation. Those that are there first are shown by themselves.
-pub fn lasting_accounts(board: &Board, host: impl Fn(u32) -> u32) -> Vec<AccountView> {
+pub fn lasting_accounts(board: &Scoreboard, host: impl Fn(u32) -> u32) -> Vec<AccountView> {
     // An account that is shown keeps its place in each process, which needs some for others.
     let (choices, most) = (board.choices(), board.accounts_per_process() / 4 * 3);
     let found = accounts(board, |view| Some(view.host));
@@ -116,7 +119,7 @@ pub fn lasting_accounts(board: &Board, host: impl Fn(u32) -> u32) -> Vec<Account
 
 /// Process and account of all accounts in use. Others are not looked at: a look would give them
 /// memory.
-fn places(board: &Board) -> impl Iterator<Item = (usize, usize)> {
+fn places(board: &Scoreboard) -> impl Iterator<Item = (usize, usize)> {
     let used = |index| board.process(index).map_or(0, |row| row.accounts());
     let most = board.accounts_per_process();
     (0..board.used())
@@ -131,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_a_worker_writes_is_what_a_reader_sees() {
-        let board = Board::create(2, 3, 1_700_000_000).unwrap();
+        let board = Scoreboard::create(2, 3, 1_700_000_000).unwrap();
         let row = board.worker(1, 2).unwrap();
         row.open(77);
         row.begin(IpAddr::V6(Ipv6Addr::LOCALHOST), 4321, b"GET /index.html HTTP/1.1", 5);
@@ -150,7 +153,7 @@ mod tests {
 
     #[test]
     fn rows_that_were_never_used_are_shown_without_a_look_at_them() {
-        let board = Board::create(100, 2, 0).unwrap();
+        let board = Scoreboard::create(100, 2, 0).unwrap();
         board.note_used(1);
         board.worker(1, 0).unwrap().open(5);
         board.worker(50, 0).unwrap().open(6);
@@ -164,7 +167,7 @@ mod tests {
     #[test]
     fn accounts_of_one_name_are_added_up_over_all_processes() {
         use crate::{Ended, OTHER_ACCOUNT, Writers};
-        let board = Board::create(3, 1, 0).unwrap();
+        let board = Scoreboard::create(3, 1, 0).unwrap();
         for index in 0..2 {
             board.process(index).unwrap().set_accounts(if index == 0 { usize::MAX } else { 3 });
             board.account(index, OTHER_ACCOUNT).unwrap().open_other();
@@ -182,10 +185,10 @@ mod tests {
 
     #[test]
     fn indices_beyond_the_end_and_absurd_sizes_are_refused() {
-        let board = Board::create(1, 1, 0).unwrap();
+        let board = Scoreboard::create(1, 1, 0).unwrap();
         assert!(board.process(1).is_none() && board.worker(0, 1).is_none());
-        assert!(Board::create(0, 1, 0).is_err());
-        assert!(Board::create(crate::PROCESSES_MAX + 1, 1, 0).is_err());
+        assert!(Scoreboard::create(0, 1, 0).is_err());
+        assert!(Scoreboard::create(crate::PROCESSES_MAX + 1, 1, 0).is_err());
         assert!(board.write_only(1).is_err());
     }
 

@@ -26,7 +26,7 @@ use http1::HeadParser;
 use runtime::backend::Address;
 use runtime::descriptors::HeldDescriptors;
 use runtime::{clock, process};
-use scoreboard::{AccountRow, Board, OTHER_ACCOUNT, Pressure, ProcessRow, RowState, Writers};
+use scoreboard::{AccountRow, OTHER_ACCOUNT, Pressure, ProcessRow, RowState, Scoreboard, Writers};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -71,7 +71,7 @@ pub enum ConnectionsPerThread {
 /// The state of one serving thread.
 pub struct Context {
     server: Arc<Server>,
-    board: Arc<Board>,
+    board: Arc<Scoreboard>,
     process: usize,
     /// The row that shows what the one connection does.
     only_row: Option<usize>,
@@ -112,7 +112,7 @@ pub(crate) struct Scratch {
 
 /// What a thread with `share` of its process's slots may keep. A cgroup may leave less memory than
 /// the machine has; the parent has looked.
-fn cache_bounds(board: &Board, carries: ConnectionsPerThread, share: usize) -> cache::Bounds {
+fn cache_bounds(board: &Scoreboard, carries: ConnectionsPerThread, share: usize) -> cache::Bounds {
     let memory_bytes = match board.sizing().total_bytes {
         0 => process::memory_bytes(),
         bytes => bytes,
@@ -133,7 +133,7 @@ impl Context {
     /// When the scoreboard has no such process.
     pub fn new(
         server: Arc<Server>,
-        board: Arc<Board>,
+        board: Arc<Scoreboard>,
         process: usize,
         rows: Range<usize>,
         carries: ConnectionsPerThread,
@@ -246,12 +246,12 @@ impl Context {
         &self.server.site.hosts[index]
     }
 
-    pub(crate) fn board(&self) -> &Board {
+    pub(crate) fn board(&self) -> &Scoreboard {
         &self.board
     }
 
     /// The scoreboard, and the number of this process on it.
-    pub(crate) fn place_on_board(&self) -> (Arc<Board>, usize) {
+    pub(crate) fn place_on_board(&self) -> (Arc<Scoreboard>, usize) {
         (self.board.clone(), self.process)
     }
 

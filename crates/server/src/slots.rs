@@ -8,7 +8,7 @@ use crate::request::Request;
 use crate::site::host::Host;
 use crate::site::locate::Matching;
 use message::{BodyLength, Framing, Method, Target};
-use scoreboard::{Board, Cause, RowState, WorkerRow};
+use scoreboard::{Cause, RowState, Scoreboard, WorkerRow};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// The slots of one serving thread.
 pub(crate) struct Slots {
-    board: Arc<Board>,
+    board: Arc<Scoreboard>,
     process: usize,
     first: usize,
     total: usize,
@@ -65,7 +65,7 @@ impl Slots {
     /// The rows `rows` of process `process`, all of them free. A row shows `after` when its request
     /// is answered.
     pub(crate) fn new(
-        board: Arc<Board>,
+        board: Arc<Scoreboard>,
         process: usize,
         rows: Range<usize>,
         pid: u32,
@@ -341,7 +341,7 @@ mod tests {
     use std::pin::pin;
 
     fn slots(rows: usize) -> Rc<Slots> {
-        let board = Arc::new(Board::create(1, rows, 0).unwrap());
+        let board = Arc::new(Scoreboard::create(1, rows, 0).unwrap());
         Rc::new(Slots::new(board, 0, 0..rows, 1, RowState::Ready))
     }
 
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn slots_that_the_parent_withholds_are_free_when_it_allows_them_again() {
-        let board = Arc::new(Board::create(1, 8, 0).unwrap());
+        let board = Arc::new(Scoreboard::create(1, 8, 0).unwrap());
         let allow = |slots_per_process| {
             board.set_sizing(&scoreboard::Sizing { slots_per_process, ..Default::default() });
         };
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn who_waits_gets_what_became_free_while_it_was_withheld() {
-        let board = Arc::new(Board::create(1, 4, 0).unwrap());
+        let board = Arc::new(Scoreboard::create(1, 4, 0).unwrap());
         let allow = |slots_per_process| {
             board.set_sizing(&scoreboard::Sizing { slots_per_process, ..Default::default() });
         };

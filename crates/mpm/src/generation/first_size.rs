@@ -2,11 +2,11 @@
 
 use super::layout::ProcessLayout;
 use runtime::memory::Gauge;
-use scoreboard::{Basis, Board, Sizing};
+use scoreboard::{Basis, Scoreboard, Sizing};
 use server::{FIRST_GUESS_BYTES, MpmKind};
 
 /// Write it on `board`.
-pub(crate) fn show(gauge: &mut Gauge, layout: &ProcessLayout, board: &Board) {
+pub(crate) fn show(gauge: &mut Gauge, layout: &ProcessLayout, board: &Scoreboard) {
     let memory = gauge.read();
     let workers = layout.revised.unwrap_or(layout.workers_max());
     let per_process = layout.slots_for(workers, layout.start);

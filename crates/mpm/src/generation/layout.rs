@@ -168,7 +168,7 @@ mod tests {
             let ProcessLayout { start, processes_max, threads, slots, spare, revised, .. } = layout;
             assert_eq!((start, processes_max, threads, slots, spare), expected, "{kind:?}");
             assert_eq!((revised, warnings.is_empty()), (None, true));
-            assert!(scoreboard::Board::create(layout.rows(), slots, 0).is_ok());
+            assert!(scoreboard::Scoreboard::create(layout.rows(), slots, 0).is_ok());
         }
     }
 
@@ -183,7 +183,7 @@ mod tests {
             assert_eq!(layout.processes_for(workers), processes, "{kind:?}");
             assert_eq!(layout.processes_for(usize::MAX), layout.processes_max);
             assert!(layout.processes_for(0) >= 1);
-            assert!(scoreboard::Board::create(layout.rows(), layout.slots, 0).is_ok());
+            assert!(scoreboard::Scoreboard::create(layout.rows(), layout.slots, 0).is_ok());
         }
     }
 
@@ -196,6 +196,6 @@ mod tests {
             ..MpmSettings::default()
         };
         let (layout, _) = ProcessLayout::new(&settings, &machine(4));
-        assert!(scoreboard::Board::create(layout.rows(), layout.slots, 0).is_ok());
+        assert!(scoreboard::Scoreboard::create(layout.rows(), layout.slots, 0).is_ok());
     }
 }

@@ -12,7 +12,7 @@ use listen::Listeners;
 use runtime::memory::Gauge;
 use runtime::net::Queueing;
 use runtime::programs::ManagerClient;
-use scoreboard::Board;
+use scoreboard::Scoreboard;
 use scripts::Scripts;
 use server::{Machine, MpmKind, Server};
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ pub struct Generation {
     /// How many children of which size.
     pub layout: ProcessLayout,
     /// The scoreboard that its children write.
-    pub board: Arc<Board>,
+    pub board: Arc<Scoreboard>,
     /// 0 for the first.
     pub number: u32,
     /// The way to its script manager, if it may have to run programs.
@@ -81,7 +81,7 @@ impl Generation {
             }
         }
         // The counters begin anew, and so does the time that rates are taken over (httpd, too).
-        let board = Board::create(layout.rows(), layout.slots, runtime::clock::unix_s())
+        let board = Scoreboard::create(layout.rows(), layout.slots, runtime::clock::unix_s())
             .map_err(|error| format!("cannot create the scoreboard: {error}"))?;
         board.set_generation(number);
         first_size::show(&mut Gauge::default(), &layout, &board);

@@ -6,7 +6,7 @@
 
 use runtime::Channel;
 use runtime::process::{self, Order};
-use scoreboard::{Board, ProcessRow, ProcessState};
+use scoreboard::{ProcessRow, ProcessState, Scoreboard};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(crate) struct Record {
     pub(crate) accepted_before: u64,
     /// Where logs are handed over that were opened again.
     logs: Channel,
-    board: Arc<Board>,
+    board: Arc<Scoreboard>,
     /// When it must be ready, or gone if it was told to, on the coarse monotonic clock.
     deadline_ms: u64,
 }
@@ -60,7 +60,7 @@ impl Record {
         pid: i32,
         place: Place,
         is_quiet: bool,
-        (logs, board): (Channel, Arc<Board>),
+        (logs, board): (Channel, Arc<Scoreboard>),
         now_ms: u64,
     ) -> Self {
         let Place { slot, generation } = place;
@@ -188,7 +188,7 @@ impl Children {
 
     /// Note which children of a generation ask to be replaced: of `target` that there are to be one
     /// in eight at a time, and at least one.
-    pub(crate) fn see_who_retires(&mut self, generation: u32, board: &Board, target: usize) {
+    pub(crate) fn see_who_retires(&mut self, generation: u32, board: &Scoreboard, target: usize) {
         let most = (target / 8).max(1);
         let mut retiring = self.of(generation).filter(|record| record.is_retiring()).count();
         for record in &mut self.records {
@@ -217,7 +217,7 @@ impl Children {
     }
 
     /// Note which children of a generation have become ready; says whether there were any.
-    pub(crate) fn see_who_serves(&mut self, generation: u32, board: &Board) -> bool {
+    pub(crate) fn see_who_serves(&mut self, generation: u32, board: &Scoreboard) -> bool {
         let starting = |record: &&mut Record| record.generation == generation && !record.has_served;
         let mut seen = false;
         for record in self.records.iter_mut().filter(starting) {
@@ -272,12 +272,12 @@ impl Children {
 
 /// Whether the child in `slot` is or was ready. The row keeps the last state of a child that died,
 /// so that this can still be asked then.
-pub(crate) fn shows_service(board: &Board, slot: usize) -> bool {
+pub(crate) fn shows_service(board: &Scoreboard, slot: usize) -> bool {
     let states = [ProcessState::Serving, ProcessState::Retiring, ProcessState::Draining];
     states.iter().any(|state| shows(board, slot, *state))
 }
 
-fn shows(board: &Board, slot: usize, state: ProcessState) -> bool {
+fn shows(board: &Scoreboard, slot: usize, state: ProcessState) -> bool {
     board.process(slot).is_some_and(|row| row.state() == state)
 }
 
@@ -288,7 +288,7 @@ mod tests {
     /// Process 0 is nobody: an order to it goes nowhere.
     fn table(generations: &[u32]) -> Children {
         let mut children = Children::default();
-        let board = Arc::new(Board::create(generations.len(), 1, 0).unwrap());
+        let board = Arc::new(Scoreboard::create(generations.len(), 1, 0).unwrap());
         for (slot, generation) in generations.iter().enumerate() {
             let place = Place { slot, generation: *generation };
             let (logs, _) = Channel::pair().unwrap();
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn the_time_to_get_ready_ends_with_readiness_or_an_order() {
-        let board = Board::create(1, 1, 0).unwrap();
+        let board = Scoreboard::create(1, 1, 0).unwrap();
         let mut children = table(&[0]);
         assert_eq!(children.next_deadline_ms(), 31_000);
         assert!(!children.see_who_serves(0, &board));
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn children_that_have_done_enough_are_let_go_one_in_eight_at_a_time() {
-        let board = Board::create(16, 1, 0).unwrap();
+        let board = Scoreboard::create(16, 1, 0).unwrap();
         let mut children = table(&[0; 16]);
         for slot in 0..16 {
             board.process(slot).unwrap().set_state(ProcessState::Retiring);

@@ -5,7 +5,7 @@
 use runtime::clock;
 use runtime::process;
 use runtime::service_manager::Notifier;
-use scoreboard::{Board, Snapshot};
+use scoreboard::{Scoreboard, Snapshot};
 
 /// How often the status is told (httpd: the parent's monitor hook, INTERVAL_OF_WRITABLE_PROBES).
 const STATUS_INTERVAL_MS: u64 = 10_000;
@@ -54,7 +54,7 @@ impl Reports {
     }
 
     /// Tell the manager what has changed since it was told last, or how the server does.
-    pub(crate) fn tell(&mut self, board: &Board) {
+    pub(crate) fn tell(&mut self, board: &Scoreboard) {
         if self.notifier.is_none() {
             return;
         }

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn nobody_can_change_the_size_of_the_memory() {
-    let board = Board::create(1, 1, 0).unwrap();
+    let board = Scoreboard::create(1, 1, 0).unwrap();
     for bytes in [0, 1, board.bytes as u64 - 1, board.bytes as u64 + 1, 1 << 20] {
         assert!(ftruncate(&board._descriptor, bytes).is_err(), "{bytes} bytes");
     }
@@ -14,8 +14,8 @@ fn nobody_can_change_the_size_of_the_memory() {
 
 #[test]
 fn another_process_sees_what_is_written_and_nothing_else_passes_for_a_board() {
-    let board = Board::create(3, 2, 11).unwrap();
-    let opened = Board::open(board._descriptor.try_clone().unwrap()).unwrap();
+    let board = Scoreboard::create(3, 2, 11).unwrap();
+    let opened = Scoreboard::open(board._descriptor.try_clone().unwrap()).unwrap();
     board.worker(1, 1).unwrap().count(10);
     board.note_used(1);
     assert_eq!((opened.processes(), opened.rows_per_process()), (3, 2));
@@ -23,18 +23,19 @@ fn another_process_sees_what_is_written_and_nothing_else_passes_for_a_board() {
     assert_eq!((opened.started_unix_s(), opened.used()), (11, 2));
     board.header().processes.store(4, Relaxed);
     let same = || board._descriptor.try_clone().unwrap();
-    assert!(Board::open(same()).is_err(), "more processes than there is memory for");
+    assert!(Scoreboard::open(same()).is_err(), "more processes than there is memory for");
     board.header().processes.store(3, Relaxed);
     board.header().version.store(VERSION + 1, Relaxed);
-    assert!(Board::open(same()).is_err());
+    assert!(Scoreboard::open(same()).is_err());
     let unsealed = memfd_create(c"other", MemfdFlags::CLOEXEC).unwrap();
-    assert!(Board::open(unsealed).is_err());
-    assert!(Board::open(sealed_memory(1 << 20).unwrap()).is_err());
+    assert!(Scoreboard::open(unsealed).is_err());
+    assert!(Scoreboard::open(sealed_memory(1 << 20).unwrap()).is_err());
 }
 
 #[test]
 fn what_was_shown_once_does_not_go_back() {
-    let (first, mut second) = (Board::create(1, 1, 5).unwrap(), Board::create(1, 1, 7).unwrap());
+    let (first, mut second) =
+        (Scoreboard::create(1, 1, 5).unwrap(), Scoreboard::create(1, 1, 7).unwrap());
     second.continue_from(&first);
     assert_eq!((second.started_unix_s(), second.made_unix_s()), (5, 7));
     let totals = |requests| Totals { requests, ..Totals::default() };
@@ -48,7 +49,7 @@ fn what_was_shown_once_does_not_go_back() {
 
 #[test]
 fn a_child_can_read_the_header_that_it_cannot_write() {
-    let board = Board::create(2, 3, 0).unwrap();
+    let board = Scoreboard::create(2, 3, 0).unwrap();
     board.note_used(0);
     board.write_only(1).unwrap();
     assert!(board.history().seconds().is_empty());

@@ -43,11 +43,11 @@ fn key(host: u32, name: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::Board;
+    use crate::Scoreboard;
 
     #[test]
     fn what_was_chosen_stays_and_there_are_no_more_than_may_be() {
-        let board = Board::create(1, 1, 0).unwrap();
+        let board = Scoreboard::create(1, 1, 0).unwrap();
         let choices = board.choices();
         for _ in 0..2 {
             choices.add(0, b"/a", 2);

@@ -270,11 +270,11 @@ fn take<const N: usize>(places: &[AtomicU64; N]) -> [u64; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Board;
+    use crate::Scoreboard;
 
     #[test]
     fn a_beat_is_read_as_it_was_written() {
-        let board = Board::create(1, 1, 0).unwrap();
+        let board = Scoreboard::create(1, 1, 0).unwrap();
         assert!(board.history().seconds().is_empty());
         let second = Second {
             at_ms: 1,
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn the_last_minute_is_kept_and_no_more() {
-        let board = Board::create(1, 1, 0).unwrap();
+        let board = Scoreboard::create(1, 1, 0).unwrap();
         for at_ms in 0..1000 {
             board.history().publish(&Second { at_ms, ..Second::default() });
             let seconds = board.history().seconds();
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn what_a_reader_sees_is_never_half_of_two_beats() {
-        let board = Board::create(1, 1, 0).unwrap();
+        let board = Scoreboard::create(1, 1, 0).unwrap();
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 for n in 0..200_000 {
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn sums_are_those_of_places_in_use_and_of_children_that_live() {
-        let board = Board::create(4, 2, 0).unwrap();
+        let board = Scoreboard::create(4, 2, 0).unwrap();
         let states = [ProcessState::Serving, ProcessState::Draining, ProcessState::Dead];
         for (index, state) in states.into_iter().enumerate() {
             board.note_used(index);
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn what_else_the_parent_writes_is_what_others_read() {
-        let board = Board::create(1, 1, 0).unwrap();
+        let board = Scoreboard::create(1, 1, 0).unwrap();
         let history = board.history();
         let totals = Totals { requests: 1, bytes: 2, busy_us: 3 };
         let older = Older { totals, processes: 4, busy: 5, connections: 6 };

@@ -133,11 +133,11 @@ impl SharedSizing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Board, Snapshot};
+    use crate::{Scoreboard, Snapshot};
 
     #[test]
     fn what_the_parent_writes_is_what_a_reader_sees() {
-        let board = Board::create(4, 8, 0).unwrap();
+        let board = Scoreboard::create(4, 8, 0).unwrap();
         assert_eq!(board.sizing(), Sizing::default());
         assert_eq!(board.slots_in_use_max(), 8);
         let sizing = Sizing {
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_a_plain_value() {
-        let board = Board::create(1, 1, 0).unwrap();
+        let board = Scoreboard::create(1, 1, 0).unwrap();
         let shared = board.shared_sizing();
         shared.basis.store(99, Relaxed);
         shared.pressure.store(u32::MAX, Relaxed);

@@ -273,13 +273,13 @@ impl AccountView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Board, Cause};
+    use crate::{Cause, Scoreboard};
 
     const OK: Ended = Ended { status: 200, bytes: 10 };
 
     #[test]
     fn what_is_counted_is_what_is_seen() {
-        let board = Board::create(1, 1, 0).unwrap();
+        let board = Scoreboard::create(1, 1, 0).unwrap();
         let row = board.account(0, 3).unwrap();
         assert!(row.view().is_none());
         row.open(77, 2, b"/shop/#");
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn figures_that_are_moved_are_neither_lost_nor_doubled() {
-        let board = Board::create(1, 1, 0).unwrap();
+        let board = Scoreboard::create(1, 1, 0).unwrap();
         let (from, to) = (board.account(0, 1).unwrap(), board.account(0, OTHER_ACCOUNT).unwrap());
         from.open(5, 0, b"/a");
         to.open_other();
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn names_of_any_length_are_kept_as_far_as_there_is_room() {
-        let board = Board::create(1, 1, 0).unwrap();
+        let board = Scoreboard::create(1, 1, 0).unwrap();
         let row = board.account(0, 1).unwrap();
         for length in [0, 7, 8, 95, 96, 200] {
             let name = vec![b'x'; length];

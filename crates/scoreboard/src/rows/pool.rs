@@ -101,7 +101,7 @@ impl PoolSums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Board;
+    use crate::Scoreboard;
 
     #[test]
     fn a_row_says_what_was_written() {
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn sums_are_those_of_one_application() {
-        let board = Board::create(4, 1, 0).unwrap();
+        let board = Scoreboard::create(4, 1, 0).unwrap();
         let set = |process: usize, at: usize, key, wanted, busy, idle| {
             let rows = board.process(process).unwrap().pools();
             rows[at].set(PoolView { key, wanted, busy, fresh: 1, idle });

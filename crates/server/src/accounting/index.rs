@@ -4,7 +4,7 @@
 
 use super::Asked;
 use super::name::{Name, name};
-use scoreboard::{AccountRow, Board, OTHER_ACCOUNT};
+use scoreboard::{AccountRow, OTHER_ACCOUNT, Scoreboard};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Mutex, PoisonError};
 
@@ -45,7 +45,7 @@ impl Default for Accounts {
 impl Accounts {
     /// The account of a request among those of process `process`. A row that has no account of its
     /// own belongs to all others.
-    pub(crate) fn find(&self, board: &Board, process: usize, asked: &Asked<'_>) -> Account {
+    pub(crate) fn find(&self, board: &Scoreboard, process: usize, asked: &Asked<'_>) -> Account {
         let name = name(asked);
         let host = u32::try_from(asked.host).unwrap_or(u32::MAX);
         let key = self.key(host, name.as_bytes());
@@ -69,7 +69,7 @@ impl Accounts {
 /// The rows of one process.
 #[derive(Clone, Copy)]
 struct Rows<'a> {
-    board: &'a Board,
+    board: &'a Scoreboard,
     process: usize,
 }
 
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use scoreboard::{AccountView, Ended, Writers, accounts, lasting_accounts};
 
-    fn ask(accounts: &Accounts, board: &Board, path: &str) {
+    fn ask(accounts: &Accounts, board: &Scoreboard, path: &str) {
         let asked =
             Asked { host: 0, path: path.as_bytes(), is_handled: true, is_file: false, status: 200 };
         let account = accounts.find(board, 0, &asked);
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_million_names_neither_push_out_what_is_used_nor_lose_a_request() {
-        let board = Board::create(1, 1, 0).unwrap();
+        let board = Scoreboard::create(1, 1, 0).unwrap();
         let known = Accounts::default();
         for number in 0..1_000_000 {
             if number % 10 == 0 {
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn no_series_falls_whatever_names_come() {
-        let board = Board::create(2, 1, 0).unwrap();
+        let board = Scoreboard::create(2, 1, 0).unwrap();
         let known = Accounts::default();
         let mut before: Vec<AccountView> = Vec::new();
         for number in 0..20_000 {
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_child_goes_on_with_the_accounts_of_the_one_before() {
-        let board = Board::create(1, 1, 0).unwrap();
+        let board = Scoreboard::create(1, 1, 0).unwrap();
         let known = Accounts::default();
         ask(&known, &board, "/a");
         ask(&known, &board, "/b");

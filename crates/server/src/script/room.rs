@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::{Machine, server::Server};
 use runtime::descriptors::HeldDescriptors;
 use runtime::{clock, file};
-use scoreboard::Board;
+use scoreboard::Scoreboard;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -97,7 +97,7 @@ pub(crate) enum NoRoom {
 /// The part of one body, which is given back with it.
 pub(crate) struct Claim {
     server: Arc<Server>,
-    board: Arc<Board>,
+    board: Arc<Scoreboard>,
     process: usize,
     memory_bytes: u64,
     file_bytes: u64,

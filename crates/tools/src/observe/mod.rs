@@ -8,7 +8,7 @@ mod usage;
 use crate::report::{PerSecond, Server, ServerSecond};
 use load::Window;
 use runtime::{clock, memory, process};
-use scoreboard::{Board, RowState};
+use scoreboard::{RowState, Scoreboard};
 use std::net::SocketAddr;
 use usage::Usage;
 
@@ -45,7 +45,7 @@ struct Sums {
 
 /// What Trivet's scoreboard says about workers.
 struct Busy {
-    board: Board,
+    board: Scoreboard,
     /// Who has it: a generation has one of its own.
     pid: i32,
     /// The most there might be at any moment: a parent that is short of memory allows fewer, while
@@ -175,10 +175,10 @@ fn percent(cpu_ns: u64, elapsed_s: f64, requests: u64) -> f64 {
 
 impl Busy {
     fn of_process(pid: i32) -> Option<Self> {
-        Board::of_process(pid).ok().map(|board| Self::of_board(board, pid))
+        Scoreboard::of_process(pid).ok().map(|board| Self::of_board(board, pid))
     }
 
-    fn of_board(board: Board, pid: i32) -> Self {
+    fn of_board(board: Scoreboard, pid: i32) -> Self {
         let mut busy = Self { board, pid, workers: 0 };
         busy.note_workers();
         busy
@@ -186,7 +186,7 @@ impl Busy {
 
     /// Workers that are with a client now.
     fn look(&mut self) -> u32 {
-        if let Ok(board) = Board::of_process(self.pid)
+        if let Ok(board) = Scoreboard::of_process(self.pid)
             && board.generation() != self.board.generation()
         {
             self.board = board;
@@ -223,8 +223,8 @@ mod tests {
 
     #[test]
     fn no_more_workers_are_busy_than_there_might_be() {
-        let board = Board::create(300, 1, 0).unwrap();
-        let allow = |board: &Board, workers| {
+        let board = Scoreboard::create(300, 1, 0).unwrap();
+        let allow = |board: &Scoreboard, workers| {
             board.set_sizing(&Sizing { workers, ..Sizing::default() });
         };
         allow(&board, 300);

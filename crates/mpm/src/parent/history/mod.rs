@@ -4,7 +4,7 @@
 mod record;
 mod vitals;
 
-use scoreboard::{AtLimit, Board, SECONDS_SHOWN, Second, Totals};
+use scoreboard::{AtLimit, SECONDS_SHOWN, Scoreboard, Second, Totals};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use vitals::Vitals;
@@ -25,7 +25,7 @@ pub(crate) struct HistoryWriter {
     /// Totals of generations that are gone.
     gone: Totals,
     /// Boards of generations that finish what they have.
-    older: Vec<(u32, Arc<Board>)>,
+    older: Vec<(u32, Arc<Scoreboard>)>,
     cpu_us: u64,
     /// User and system time of children that have ended, and of scripts.
     others_us: [u64; 2],

@@ -7,7 +7,7 @@ use crate::parent::Parent;
 use crate::parent::script_managers::add as add_times;
 use runtime::clock;
 use runtime::process::{self, Order};
-use scoreboard::{Board, Older, Second, Snapshot, Sums};
+use scoreboard::{Older, Scoreboard, Second, Snapshot, Sums};
 use server::MpmMessage;
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Parent<'_> {
     }
 
     /// `self.current` has been replaced, or a generation given up that may have served.
-    pub(crate) fn history_of_other(&mut self, number: u32, board: Arc<Board>, order: Order) {
+    pub(crate) fn history_of_other(&mut self, number: u32, board: Arc<Scoreboard>, order: Order) {
         match order {
             Order::Drain => self.history.older.push((number, board)),
             _ => {

@@ -196,12 +196,12 @@ impl Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scoreboard::Board;
+    use scoreboard::Scoreboard;
     use std::net::{IpAddr, Ipv4Addr};
 
     /// Two children of three slots: one that serves and answers one request, and one as told.
-    fn board(state: ProcessState) -> Board {
-        let board = Board::create(2, 3, clock::unix_s()).unwrap();
+    fn board(state: ProcessState) -> Scoreboard {
+        let board = Scoreboard::create(2, 3, clock::unix_s()).unwrap();
         for (index, state) in [ProcessState::Serving, state].into_iter().enumerate() {
             let process = board.process(index).unwrap();
             process.open(0, 0);
@@ -218,7 +218,7 @@ mod tests {
         board
     }
 
-    fn figures(board: &Board, processes_max: usize) -> Figures {
+    fn figures(board: &Scoreboard, processes_max: usize) -> Figures {
         Figures::new(&Snapshot::take(board), MpmKind::Event, processes_max, |seen| seen)
     }
 

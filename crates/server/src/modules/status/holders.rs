@@ -136,11 +136,11 @@ fn shown(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scoreboard::Board;
+    use scoreboard::Scoreboard;
     use std::net::{IpAddr, Ipv4Addr};
 
     fn text(rows: &[(RowState, Option<Cause>, &str, u64)]) -> String {
-        let board = Board::create(1, rows.len().max(1), 0).unwrap();
+        let board = Scoreboard::create(1, rows.len().max(1), 0).unwrap();
         board.process(0).unwrap().set_state(ProcessState::Serving);
         for (index, (state, cause, line, started_ms)) in rows.iter().enumerate() {
             let row = board.worker(0, index).unwrap();

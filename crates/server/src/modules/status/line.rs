@@ -63,12 +63,12 @@ fn trimmed(number: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scoreboard::Board;
+    use scoreboard::Scoreboard;
     use std::net::{IpAddr, Ipv4Addr};
 
     #[test]
     fn the_line_is_that_of_httpd() {
-        let board = Board::create(3, 4, 1000).unwrap();
+        let board = Scoreboard::create(3, 4, 1000).unwrap();
         for index in 0..2 {
             let process = board.process(index).unwrap();
             process.open(0, 0);
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn nobody_and_absurd_numbers_are_no_trouble() {
-        let board = Board::create(1, 2, i64::MIN).unwrap();
+        let board = Scoreboard::create(1, 2, i64::MIN).unwrap();
         assert!(status_line(&Snapshot::take(&board), 0).contains("Idle/Busy workers 0/0;"));
         for index in 0..2 {
             let row = board.worker(0, index).unwrap();

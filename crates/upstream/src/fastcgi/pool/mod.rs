@@ -21,7 +21,7 @@ use runtime::backend::{Address, Kept};
 use runtime::backlog::{Backlog, Queue};
 use runtime::clock;
 use runtime::descriptors::HeldDescriptors;
-use scoreboard::{Board, POOLS, PoolSums, PoolView};
+use scoreboard::{Scoreboard, POOLS, PoolSums, PoolView};
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -75,11 +75,17 @@ impl Pools {
     /// The pool of the application that listens there. `process` is the own place on the board.
     /// One for which there is no row goes by what this process has; beyond those that it remembers
     /// each request has a connection of its own.
-    pub fn of(&self, address: &Address, board: &Arc<Board>, process: usize) -> Arc<Pool> {
+    pub fn of(&self, address: &Address, board: &Arc<Scoreboard>, process: usize) -> Arc<Pool> {
         self.at(clock::monotonic_ms(), address, board, process)
     }
 
-    fn at(&self, now_ms: u64, address: &Address, board: &Arc<Board>, process: usize) -> Arc<Pool> {
+    fn at(
+        &self,
+        now_ms: u64,
+        address: &Address,
+        board: &Arc<Scoreboard>,
+        process: usize,
+    ) -> Arc<Pool> {
         let mut all = lock(&self.all);
         if let Some(found) = all.iter_mut().find(|used| used.pool.address == *address) {
             found.last_ms = now_ms;
@@ -130,7 +136,7 @@ fn give_up(all: &mut Vec<Used>, has_row: bool, before_ms: u64) -> Option<Arc<Poo
 pub struct Pool {
     address: Address,
     key: u32,
-    board: Arc<Board>,
+    board: Arc<Scoreboard>,
     process: usize,
     /// Its row among those of the process.
     at: Option<usize>,
@@ -208,7 +214,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Pool {
-    fn new(address: Address, board: Arc<Board>, process: usize, at: Option<usize>) -> Self {
+    fn new(address: Address, board: Arc<Scoreboard>, process: usize, at: Option<usize>) -> Self {
         let mut hasher = DefaultHasher::new();
         address.hash(&mut hasher);
         let key = PoolView::key_of(hasher.finish());
@@ -439,7 +445,7 @@ mod tests {
 
     #[test]
     fn applications_that_nobody_asks_give_way_to_others() {
-        let board = Arc::new(Board::create(1, 1, 0).unwrap());
+        let board = Arc::new(Scoreboard::create(1, 1, 0).unwrap());
         let pools = Pools::default();
         let of = |number, now_ms| pools.at(now_ms, &address(number), &board, 0);
         let mut asked: Vec<_> = (0..POOLS).map(|number| of(number, 5)).collect();
@@ -464,7 +470,7 @@ mod tests {
 
     #[test]
     fn what_is_in_use_is_not_given_up() {
-        let board = Arc::new(Board::create(1, 1, 0).unwrap());
+        let board = Arc::new(Scoreboard::create(1, 1, 0).unwrap());
         let pools = Pools::default();
         let busy = pools.of(&address(0), &board, 0);
         let kept: Vec<_> = (1..POOLS_MAX + 9).map(|it| pools.of(&address(it), &board, 0)).collect();
