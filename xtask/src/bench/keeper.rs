@@ -102,7 +102,7 @@ pub(super) fn main(folder: &Path) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// ConnectionsPerThread out one order.
+/// Carries out one order.
 fn obey(line: &str, servers: &mut Vec<Child>) -> Result<String, String> {
     match *line.split('\t').collect::<Vec<_>>().as_slice() {
         ["start", output, program, ref args @ ..] => {

@@ -22,8 +22,8 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Bytes of what is sent through the socket itself: the length of the command, which is in a file in
-/// memory, because an environment may be larger than what a socket takes.
+/// Bytes of what is sent through the socket itself: the length of the command, which is in a file
+/// in memory, because an environment may be larger than what a socket takes.
 const LENGTH_BYTES: usize = 8;
 
 /// Descriptors that go with a command: the command, its control socket, the standard streams.

@@ -1,5 +1,5 @@
-//! The sockets of all serving processes, watched as one: by the parent as long as there is no script
-//! manager, and by the manager, in which no process gets more turns than another.
+//! The sockets of all serving processes, watched as one: by the parent as long as there is no
+//! script manager, and by the manager, in which no process gets more turns than another.
 
 use super::client::ClientSocket;
 use rustix::buffer::spare_capacity;

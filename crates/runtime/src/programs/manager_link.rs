@@ -1,5 +1,5 @@
-//! What the parent and a script manager say to each other: the parent tells of the sockets of serving
-//! processes that were forked after the manager, and asks now and then whether it goes on.
+//! What the parent and a script manager say to each other: the parent tells of the sockets of
+//! serving processes that were forked after the manager, and asks now and then whether it goes on.
 
 use super::client::{ClientSocket, pair};
 use rustix::net::{

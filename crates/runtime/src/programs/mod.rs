@@ -1,11 +1,13 @@
 //! Starting programs by way of another process, the script manager, which owns them.
 //!
-//! A serving process sends an [`Command`] through [`ManagerClient`], a socket that it has inherited, and
-//! gets a [`Program`]: pipes, and a control socket on which a [`Report`] says how it goes. As long
-//! as that is open the program may run: when it is dropped, the manager ends the program. The
-//! manager takes requests from its [`Sockets`], one for each serving process, and carries them out by
-//! [`launch`]. The parent tells it of new ones by a [`ManagerLink`]. What it makes of commands is not known
-//! here, and no HTTP and no configuration may live here.
+//! A serving process sends a [`Command`] through its [`ManagerClient`], a socket that it has
+//! inherited, and gets a [`Program`]: pipes, and a control socket on which a [`Report`] says how it
+//! goes. As long as that is open the program may run: when it is dropped, the manager ends the
+//! program. For a FastCGI process that the manager keeps it sends a [`ProcessClass`] and gets a
+//! [`LeasedProcess`]. The manager takes requests from its [`ClientSockets`], one for each serving
+//! process, and starts programs by [`launch`]. The parent tells it of new ones by a
+//! [`ManagerLink`]. What it makes of commands is not known here, and no HTTP and no configuration
+//! may live here.
 
 mod client;
 mod client_sockets;

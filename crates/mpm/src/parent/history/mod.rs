@@ -12,8 +12,8 @@ use vitals::Vitals;
 /// From one second to the next.
 const SECOND_MS: u64 = 1000;
 
-/// A slot must have been free in so many seconds before the log says that the server is no longer at
-/// its limit: at the limit one becomes free for a moment again and again.
+/// A slot must have been free in so many seconds before the log says that the server is no longer
+/// at its limit: at the limit one becomes free for a moment again and again.
 const SECONDS_OF_RELIEF: u32 = 3;
 
 /// What is kept from second to second.

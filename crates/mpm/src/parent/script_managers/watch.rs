@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Parent<'_> {
-    /// Sleep until a signal is there, a child has written to the eventfd, somebody wants a script, or
-    /// the time is over.
+    /// Sleep until a signal is there, a child has written to the eventfd, somebody wants a script,
+    /// or the time is over.
     pub(crate) fn sleep(&self, limit: Duration) {
         let unread = self.unread();
         let sockets: Vec<_> =

@@ -1,5 +1,5 @@
-//! What the process manager knows of a class of processes besides these: its terms, and how often one may
-//! be started.
+//! What the process manager knows of a class of processes besides these: its terms, and how often
+//! one may be started.
 
 use server::{Scores, Terms};
 
