@@ -127,8 +127,8 @@ impl WorkerThread {
         }
     }
 
-    /// Before this worker leaves: whom it was woken for at the moment in which it was told to drain.
-    /// The kernel has told nobody else of that connection.
+    /// Before this worker leaves: serve whom it was woken for at the moment in which it was told to
+    /// drain. The kernel has told nobody else of that connection.
     pub(crate) fn last_turn(&self) {
         if let Ok(Some((stream, peer))) = self.accept_waiter.look() {
             self.serve(stream, peer);

@@ -20,7 +20,7 @@ mod process_class;
 mod program;
 mod report;
 mod trust;
-mod unlinked_listener;
+mod unlinked_socket;
 
 pub use client::{Asked, ClientSocket, Control, DESCRIPTORS_EVER, ManagerClient};
 pub use client_sockets::ClientSockets;
@@ -33,4 +33,4 @@ pub use process_class::ProcessClass;
 pub use program::{Program, Stream};
 pub use report::{Refusal, Report, Step};
 pub use trust::tame;
-pub use unlinked_listener::{UnlinkedListener, discard, log_pipe, say_no_more};
+pub use unlinked_socket::{UnlinkedSocket, discard, log_pipe, say_no_more};

@@ -14,7 +14,7 @@ use runtime::clock;
 use runtime::process::Ending;
 use runtime::programs::{
     Identity, Launch, LeaseDenial, LeaseEvent, LeaseRequest, LeaseResult, Malformed, ProcessClass,
-    Report, Step, UnlinkedListener, Whom, log_pipe,
+    Report, Step, UnlinkedSocket, Whom, log_pipe,
 };
 use server::{KeptMost, Server, Severity};
 use std::collections::BTreeMap;
@@ -256,9 +256,9 @@ impl<'a> Kept<'a> {
         let mut command =
             runtime::programs::Command { environment: Vec::new(), ..class.command.clone() };
         suexec::prepare(&mut command).map_err(Report::Refused)?;
-        let listener = UnlinkedListener::open(&self.folder)
-            .or_else(|_| UnlinkedListener::open(&std::env::temp_dir()));
-        let (listener, socket) = listener.map_err(failed)?;
+        let unlinked = UnlinkedSocket::open(&self.folder)
+            .or_else(|_| UnlinkedSocket::open(&std::env::temp_dir()));
+        let (unlinked, socket) = unlinked.map_err(failed)?;
         let (said, errors) = log_pipe().map_err(failed)?;
         let program = class.command.program.to_string_lossy();
         // What suEXEC drops of variables was said by somebody else than this configuration.
@@ -285,7 +285,7 @@ impl<'a> Kept<'a> {
             self.server.kept_host_name(class.host)
         );
         self.server.tell_of_processes(Severity::Info, text.as_bytes());
-        self.processes.insert(id, Process::new(pid, class.clone(), (launch, listener, said)));
+        self.processes.insert(id, Process::new(pid, class.clone(), (launch, unlinked, said)));
         Ok(())
     }
 

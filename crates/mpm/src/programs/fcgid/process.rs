@@ -4,7 +4,7 @@ use crate::programs::fcgid::process_manager::{Outcome, Why};
 use runtime::clock;
 use runtime::process::{self, Ending};
 use runtime::programs::{
-    Launch, ProcessClass, Report, UnlinkedListener, discard, end_group, say_no_more,
+    Launch, ProcessClass, Report, UnlinkedSocket, discard, end_group, say_no_more,
 };
 use server::{Ration, Server, Severity};
 use std::ffi::CStr;
@@ -47,7 +47,7 @@ pub(super) struct Process {
     pub(super) has_served: bool,
     /// Until it is known whether it runs.
     launch: Option<OwnedFd>,
-    listener: UnlinkedListener,
+    socket: UnlinkedSocket,
     /// What it says, and the beginning of a line.
     said: Option<File>,
     line: Vec<u8>,
@@ -64,14 +64,14 @@ impl Process {
     pub(super) fn new(
         pid: i32,
         class: Rc<ProcessClass>,
-        (launch, listener, said): (OwnedFd, UnlinkedListener, File),
+        (launch, socket, said): (OwnedFd, UnlinkedSocket, File),
     ) -> Self {
         Self {
             pid,
             class,
             has_served: false,
             launch: Some(launch),
-            listener,
+            socket,
             said: Some(said),
             line: Vec::new(),
             speech: Speech::default(),
@@ -99,7 +99,7 @@ impl Process {
     /// A connection for a request, which whoever serves that gets a copy of.
     pub(super) fn connect(&mut self) -> io::Result<&OwnedFd> {
         self.unwanted = None;
-        let connection = self.listener.connect()?;
+        let connection = self.socket.connect()?;
         Ok(self.connection.insert(connection))
     }
 

@@ -21,7 +21,7 @@ use runtime::backend::{Address, Kept};
 use runtime::backlog::{Backlog, Queue};
 use runtime::clock;
 use runtime::descriptors::HeldDescriptors;
-use scoreboard::{Scoreboard, POOLS, PoolSums, PoolView};
+use scoreboard::{POOLS, PoolSums, PoolView, Scoreboard};
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -18,13 +18,13 @@ const QUEUE: i32 = 16;
 const NAME_BYTES: usize = 16;
 
 /// Where a program can be reached.
-pub struct UnlinkedListener {
+pub struct UnlinkedSocket {
     /// The socket in the file system. Its name is gone.
     inode: OwnedFd,
 }
 
-impl UnlinkedListener {
-    /// Such a listener, and the listening socket behind it, which is to be the standard input of a
+impl UnlinkedSocket {
+    /// One, and the listening socket itself, which is to be the standard input of a
     /// program. `folder` holds its name for a moment, in a folder that nobody else may enter.
     ///
     /// # Errors
@@ -123,10 +123,10 @@ mod tests {
         let deep = std::env::temp_dir().join(format!("trivet-doorway-{}", std::process::id()));
         let folder = deep.join("x".repeat(120));
         std::fs::create_dir_all(&folder).unwrap();
-        let (listener, socket) = UnlinkedListener::open(&folder).unwrap();
+        let (unlinked, socket) = UnlinkedSocket::open(&folder).unwrap();
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
         let listener = UnixListener::from(OwnedFd::from(socket));
-        let mut ours = UnixStream::from(listener.connect().unwrap());
+        let mut ours = UnixStream::from(unlinked.connect().unwrap());
         let (mut theirs, _) = listener.accept().unwrap();
         ours.write_all(b"hello").unwrap();
         say_no_more(&ours);
@@ -139,23 +139,23 @@ mod tests {
         drop(theirs);
         assert_eq!(discard(&ours, 100), (0, true));
         drop(listener);
-        let error = listener.connect().unwrap_err();
+        let error = unlinked.connect().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
         std::fs::remove_dir_all(&deep).unwrap();
     }
 
     #[test]
     fn a_queue_that_is_full_keeps_nobody_waiting() {
-        let (listener, _socket) = UnlinkedListener::open(&std::env::temp_dir()).unwrap();
+        let (unlinked, _socket) = UnlinkedSocket::open(&std::env::temp_dir()).unwrap();
         let mut connections = Vec::new();
         let error = loop {
-            match listener.connect() {
+            match unlinked.connect() {
                 Ok(connection) => connections.push(connection),
                 Err(error) => break error,
             }
             assert!(connections.len() < 100);
         };
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
-        assert!(UnlinkedListener::open(Path::new("/nonexistent")).is_err());
+        assert!(UnlinkedSocket::open(Path::new("/nonexistent")).is_err());
     }
 }
