@@ -8,12 +8,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
-use crate::ast::{Line, Node, Position, Section};
-use crate::diagnostic::{Diagnostic, Error, Severity, Stage};
+use crate::ast::{Line, Node, Section};
+use crate::call::{Call, Names, without_arguments};
+use crate::diagnostic::{Diagnostic, Error, Severity, diagnose};
 use crate::directive::{Apply, Args, Directive, SectionArgs};
 use crate::guards::is_host;
 use crate::index::{Found, Index};
-use crate::lexer::{self, Split, Words};
+use crate::lexer::{self, Split};
 use crate::missing::{elsewhere, not_there_yet, unknown};
 use crate::scope::Scope;
 
@@ -58,27 +59,6 @@ pub trait Build {
     }
 }
 
-/// What the function of a row is given.
-pub struct Call<'a> {
-    /// The name of the row: properly spelled whatever the line has.
-    pub name: &'static str,
-    /// The arguments without quotes; empty for [`Args::Raw`]. As many as the row asks for.
-    pub args: &'a [String],
-    /// The arguments as they stand; of a section without the `>`.
-    pub raw: &'a str,
-    /// The line.
-    pub line: &'a Line,
-    /// The section around the line, as `<Directory`.
-    pub section: Option<&'static str>,
-    notes: &'a RefCell<Vec<Diagnostic>>,
-    names: &'a dyn Names,
-}
-
-/// What the names of directives mean, for those that take them as arguments.
-trait Names {
-    fn scope_of(&self, name: &str) -> Option<Scope>;
-}
-
 impl<B> Names for Index<B> {
     fn scope_of(&self, name: &str) -> Option<Scope> {
         match self.find(name) {
@@ -86,56 +66,6 @@ impl<B> Names for Index<B> {
             Found::Elsewhere(_) => Some(Scope::OR_ALL),
             Found::Unloaded(_) | Found::Unknown(_) => None,
         }
-    }
-}
-
-impl Call<'_> {
-    /// Where the line stands.
-    pub fn position(&self) -> Position {
-        self.line.position()
-    }
-
-    /// The argument number `nth`, counted from 0; empty if there is none.
-    pub fn arg(&self, nth: usize) -> &str {
-        self.args.get(nth).map_or("", String::as_str)
-    }
-
-    /// All arguments.
-    pub fn words(&self) -> Vec<&str> {
-        self.args.iter().map(String::as_str).collect()
-    }
-
-    /// Refuses a section without arguments, as [`SectionArgs::Some`] does: for rows of which httpd
-    /// looks at something else first.
-    ///
-    /// # Errors
-    /// httpd's words.
-    pub fn needs_arguments(&self) -> Result<(), Error> {
-        if self.raw.is_empty() { Err(without_arguments(self.name)) } else { Ok(()) }
-    }
-
-    /// The value of an [`Args::Flag`] row.
-    pub fn on(&self) -> bool {
-        !self.arg(0).eq_ignore_ascii_case("off")
-    }
-
-    /// Where the directive called `name` may stand; `None` if there is no such row.
-    pub fn scope_of(&self, name: &str) -> Option<Scope> {
-        self.names.scope_of(name)
-    }
-
-    /// Says something about a line that is accepted nevertheless; `id` is httpd's number for it.
-    pub fn warn(&self, id: Option<&'static str>, warning: impl Into<Error>) {
-        self.say(Severity::Warning, id, warning.into());
-    }
-
-    /// Says what is worth knowing about a line.
-    pub fn note(&self, id: Option<&'static str>, note: impl Into<Error>) {
-        self.say(Severity::Notice, id, note.into());
-    }
-
-    fn say(&self, severity: Severity, id: Option<&'static str>, what: Error) {
-        self.notes.borrow_mut().push(diagnose(self.line, severity, id, what));
     }
 }
 
@@ -297,33 +227,6 @@ impl<B: Build> Walk<'_, B> {
     }
 }
 
-/// Adds to an error what only the walker knows: the position, and where the blamed part stands.
-pub(crate) fn diagnose(
-    line: &Line,
-    severity: Severity,
-    id: Option<&'static str>,
-    error: Error,
-) -> Diagnostic {
-    let argument = error.argument.and_then(|nth| Words::new(line.args()).nth(nth));
-    let in_line =
-        |word: lexer::Word| word.span.start + line.args_at()..word.span.end + line.args_at();
-    Diagnostic {
-        severity,
-        stage: Stage::Apply,
-        id,
-        position: Some(line.position()),
-        included_by: Vec::new(),
-        text: error.text,
-        line_text: line.text.as_str().into(),
-        span: argument.map(in_line).or_else(|| line.name_span()),
-        suggestion: error.suggestion,
-        reason: error.reason,
-        host: None,
-        also: Vec::new(),
-        lacks: None,
-    }
-}
-
 /// Refuses a row that may not stand here, in httpd's words.
 fn check_scope<B>(row: &Directive<B>, here: Scope, around: Around<'_>) -> Result<(), Error> {
     if row.scope.meets(here) {
@@ -364,10 +267,6 @@ fn section_args<'a>(name: &str, args: SectionArgs, line: &'a Line) -> Result<&'a
         }
         _ => Ok(raw),
     }
-}
-
-fn without_arguments(name: &str) -> Error {
-    format!("{name}> directive requires additional arguments").into()
 }
 
 /// `KeepAliveTimeout takes one argument, Keep-Alive timeout duration (sec)`

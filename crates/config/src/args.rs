@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 
-use crate::apply::Call;
+use crate::call::Call;
 use crate::diagnostic::Error;
 use crate::suggest;
 

@@ -9,8 +9,11 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use core::ops::Range;
 
-use crate::ast::Position;
-use crate::parse::COMMAND_LINE;
+use crate::ast::{Line, Position};
+use crate::lexer::{self, Words};
+
+/// The name of the source that holds the `-c` or `-C` lines of a command line; httpd's own name.
+pub const COMMAND_LINE: &str = "-c/-C directives";
 
 /// How grave a diagnostic is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -386,4 +389,31 @@ fn escape(text: &str) -> String {
         }
     }
     out
+}
+
+/// Adds to an error what only the walker knows: the position, and where the blamed part stands.
+pub(crate) fn diagnose(
+    line: &Line,
+    severity: Severity,
+    id: Option<&'static str>,
+    error: Error,
+) -> Diagnostic {
+    let argument = error.argument.and_then(|nth| Words::new(line.args()).nth(nth));
+    let in_line =
+        |word: lexer::Word| word.span.start + line.args_at()..word.span.end + line.args_at();
+    Diagnostic {
+        severity,
+        stage: Stage::Apply,
+        id,
+        position: Some(line.position()),
+        included_by: Vec::new(),
+        text: error.text,
+        line_text: line.text.as_str().into(),
+        span: argument.map(in_line).or_else(|| line.name_span()),
+        suggestion: error.suggestion,
+        reason: error.reason,
+        host: None,
+        also: Vec::new(),
+        lacks: None,
+    }
 }

@@ -6,7 +6,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use crate::apply::Call;
+use crate::call::Call;
 use crate::diagnostic::Error;
 use crate::scope::Scope;
 

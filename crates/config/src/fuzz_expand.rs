@@ -6,10 +6,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::ast::Node;
-use crate::expand::{ModuleName, Start, World, expand};
+use crate::expand::{ModuleName, Start, World, condition, expand, on_read};
 use crate::guards::Guards;
 use crate::parse::parse;
-use crate::{condition, on_read};
 
 /// For the fuzzer: any input is expanded to an end, and what is left has no read-time lines. The
 /// text is split at lines that hold only `%`: the first part includes the others as `/1`, `/2`, ...

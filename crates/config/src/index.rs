@@ -6,6 +6,7 @@ use core::cmp::Ordering;
 
 use crate::directive::{Directive, Module};
 use crate::guards::Guards;
+use crate::known::compare;
 use crate::{owners, suggest};
 
 /// The rows of all modules by name, and the names that are accepted though nobody has a row.
@@ -188,9 +189,4 @@ impl<B> Index<B> {
         suggest::nearest(name, names().filter(|known| is_section(known) == is_section(name)))
             .or_else(|| names().find(|known| bare(known).eq_ignore_ascii_case(wanted)))
     }
-}
-
-/// Directive names are ASCII and have no case.
-pub(crate) fn compare(a: &str, b: &str) -> Ordering {
-    a.bytes().map(|c| c.to_ascii_lowercase()).cmp(b.bytes().map(|c| c.to_ascii_lowercase()))
 }

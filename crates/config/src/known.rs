@@ -4,7 +4,7 @@
 //! names it; any other name is an error. Sections stand with their `<`.
 // tidy: table
 
-use crate::index::compare;
+use core::cmp::Ordering;
 
 /// `name` as the manual spells it, if it is one of [`NAMES`]; otherwise as it is.
 pub fn spelled(name: &str) -> &str {
@@ -743,6 +743,11 @@ pub static NAMES: &[&str] = &[
     "xml2EncDefault",
     "xml2StartParse",
 ];
+
+/// Directive names are ASCII and have no case.
+pub(crate) fn compare(a: &str, b: &str) -> Ordering {
+    a.bytes().map(|c| c.to_ascii_lowercase()).cmp(b.bytes().map(|c| c.to_ascii_lowercase()))
+}
 
 #[cfg(test)]
 mod tests {

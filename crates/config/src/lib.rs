@@ -16,7 +16,7 @@ extern crate alloc;
 pub mod apply;
 pub mod args;
 pub mod ast;
-mod condition;
+mod call;
 pub mod diagnostic;
 pub mod directive;
 mod excerpt;
@@ -29,22 +29,24 @@ pub mod known_modules;
 pub mod lexer;
 mod macros;
 mod missing;
-mod on_read;
 pub mod owners;
 pub mod parse;
 pub mod scope;
 pub mod suggest;
 
-pub use apply::{Build, Call, apply};
+pub use apply::{Build, apply};
 pub use ast::{Line, Node, Position, Section};
-pub use diagnostic::{Diagnostic, Error, Severity};
+pub use call::Call;
+pub use diagnostic::{COMMAND_LINE, Diagnostic, Error, Severity};
 pub use directive::{Args, Directive, Module, SectionArgs};
 pub use excerpt::Excerpt;
-pub use expand::{Expanded, Included, ModuleName, Permits, Start, World, expand};
+pub use expand::{
+    Expanded, Included, ModuleName, Permits, ReadTime, Start, World, expand, read_time_directives,
+    read_time_syntax,
+};
 pub use fuzz_expand::fuzz_expand;
 pub use guards::{GuardRow, Guards};
 pub use index::Index;
 pub use missing::PHP_ADVICE;
-pub use on_read::{ReadTime, read_time_directives, read_time_syntax};
-pub use parse::{COMMAND_LINE, Source, Tree, fuzz_parse, parse, parse_file, parse_sources};
+pub use parse::{Source, Tree, fuzz_parse, parse, parse_file, parse_sources};
 pub use scope::Scope;

@@ -7,9 +7,7 @@ use alloc::vec::Vec;
 
 use crate::ast::{self, Line, Node, Position};
 use crate::diagnostic::Error;
-use crate::expand::Expander;
 use crate::lexer::{LINE_BYTES_MAX, Words, is_blank};
-use crate::parse::{Tree, parse_with};
 
 /// The macros defined so far. Their names have no case.
 #[derive(Debug, Default)]
@@ -43,36 +41,15 @@ pub(crate) struct Macro {
     doubts: Doubts,
 }
 
-impl Expander<'_> {
-    /// `<Macro name $parameter ...>`. A second definition replaces the first, as in httpd.
-    pub(crate) fn define_macro(&mut self, line: &Line, body: &[Node]) -> Result<(), Error> {
-        let made = Macro::new(line, body)?;
-        self.spend(made.text.len())?;
-        let mut doubts = made.doubts.clone();
-        if let Some(known) = self.macros.find(&made.name) {
-            let (name, before, defined) = (&made.name, &known.defined, &made.defined);
-            let text = format!("macro '{name}' multiply defined: {before}, re{defined}");
-            // That comes first, but for what is wrong with the line itself.
-            let at = doubts.first().map_or(0, |first| usize::from(first.1.contains("<Macro")));
-            doubts.insert(at, ("AH02802", text));
-        }
-        let ignored = if self.macros.ignores_bad_nesting { BAD_NESTING } else { &[] };
-        for (id, warning) in doubts {
-            if !ignored.contains(&id) {
-                self.warn(line, Some(id), warning);
-            }
-        }
-        self.macros.begun = true;
-        self.macros.all.retain(|known| known.name != made.name);
-        self.macros.all.push(Arc::new(made));
-        Ok(())
-    }
-}
-
 /// Numbers of the warnings about sections that do not match.
 const BAD_NESTING: &[&str] = &["AH02793", "AH02795"];
 
 impl Macro {
+    /// Bytes of its text.
+    pub(crate) fn len(&self) -> usize {
+        self.text.len()
+    }
+
     /// The macro of a `<Macro>` line and the lines below it, the last of which ends it.
     pub(crate) fn new(line: &Line, body: &[Node]) -> Result<Self, Error> {
         let raw = match line.args() {
@@ -394,6 +371,25 @@ fn numbered(lines: &[Node], above: u32) -> String {
 }
 
 impl Macros {
+    /// Defines a macro; a second definition replaces the first, as in httpd. Gives mod_macro's
+    /// warnings about it.
+    pub(crate) fn define(&mut self, made: Macro) -> Doubts {
+        let mut doubts = made.doubts.clone();
+        if let Some(known) = self.find(&made.name) {
+            let (name, before, defined) = (&made.name, &known.defined, &made.defined);
+            let text = format!("macro '{name}' multiply defined: {before}, re{defined}");
+            // That comes first, but for what is wrong with the line itself.
+            let at = doubts.first().map_or(0, |first| usize::from(first.1.contains("<Macro")));
+            doubts.insert(at, ("AH02802", text));
+        }
+        let ignored = if self.ignores_bad_nesting { BAD_NESTING } else { &[] };
+        doubts.retain(|doubt| !ignored.contains(&doubt.0));
+        self.begun = true;
+        self.all.retain(|known| known.name != made.name);
+        self.all.push(Arc::new(made));
+        doubts
+    }
+
     /// Whether no macro was ever defined; one that was removed counts.
     pub(crate) fn is_empty(&self) -> bool {
         !self.begun
@@ -438,10 +434,5 @@ impl Macros {
         let empty = (1..).zip(values).filter(|(_, value)| value.is_empty());
         let label = found.label(line);
         empty.map(|(nth, _)| format!("{label}: empty argument #{nth}")).collect()
-    }
-
-    /// The body of a macro with `values` for its parameters.
-    pub(crate) fn instance(&self, found: &Macro, values: &[String], line: &Line) -> Tree {
-        parse_with(&found.label(line), found.fill(values).into_bytes(), &self.reaching_out())
     }
 }

@@ -4,9 +4,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::apply::diagnose;
 use crate::ast::{Line, Node};
-use crate::diagnostic::{Diagnostic, Error, Severity};
+use crate::diagnostic::{Diagnostic, Error, Severity, diagnose};
 use crate::guards::Guards;
 use crate::owners;
 

@@ -8,7 +8,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use crate::index::compare;
+use crate::known::compare;
 
 /// The symbol that stands for whichever MPM runs, and the one that runs unasked.
 pub const MPM: &str = "mpm_event_module";

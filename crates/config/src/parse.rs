@@ -11,14 +11,11 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use crate::ast::{self, Line, Name, Node, Position, Section};
-use crate::diagnostic::{Diagnostic, Stage};
+use crate::diagnostic::{COMMAND_LINE, Diagnostic, Stage};
 use crate::excerpt::{Excerpt, Whole};
 use crate::known;
 use crate::lexer::{Flaw, Lines, Logical, Text, Words};
 use crate::macros::{self, Macro};
-
-/// The name of the source that holds the `-c` or `-C` lines of a command line; httpd's own name.
-pub const COMMAND_LINE: &str = "-c/-C directives";
 
 /// Sections nested deeper than this are refused, so that walks of the tree need no care for the
 /// stack. httpd has no such limit; no configuration comes near it.

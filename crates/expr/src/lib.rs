@@ -27,11 +27,13 @@ mod parse;
 mod program;
 pub mod subnet;
 mod token;
+mod uses;
 
 pub use encode::base64;
 pub use error::{EvalError, ParseError};
 pub use facts::{Facts, FileError, FileKind, FileStatus, LocalTime, Variable};
 pub use matches::{MATCH_GROUPS, Matches};
 pub use mode::{Mode, Restrict};
-pub use program::{Expr, StringExpr, Uses, fuzz_expr};
+pub use program::{Expr, StringExpr, fuzz_expr};
 pub use subnet::Subnet;
+pub use uses::Uses;

@@ -1,12 +1,13 @@
 //! The two kinds of compiled expressions, and what a caller may ask about them.
 
-use crate::ast::{Condition, Function, Test, Word};
+use crate::ast::{Condition, Word};
 use crate::error::{EvalError, ParseError};
 use crate::eval;
 use crate::facts::{Facts, Variable};
 use crate::matches::Matches;
 use crate::mode::{Mode, Restrict};
 use crate::parse::{self, Compiled};
+use crate::uses::Uses;
 use alloc::borrow::Cow;
 
 /// A condition: true or false for a request.
@@ -97,74 +98,6 @@ impl StringExpr {
     #[must_use]
     pub fn uses(&self) -> Uses {
         self.uses
-    }
-}
-
-/// What an expression asks about. Where all is false, it is the same for every request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent things to ask about")]
-pub struct Uses {
-    /// The request, the connection or the server's settings.
-    pub request: bool,
-    /// The response: its status, type or fields.
-    pub response: bool,
-    /// The user: who is not known may be asked to log in (`Require expr`).
-    pub user: bool,
-    /// The name of the client, which may have to be looked up.
-    pub client_name: bool,
-    /// The time of day.
-    pub time: bool,
-    /// Files by their path.
-    pub files: bool,
-    /// Subrequests (`-F`, `-U`).
-    pub subrequests: bool,
-    /// The text that `$0` to `$9` stand for, which may come from the caller.
-    pub matches: bool,
-}
-
-impl Uses {
-    fn is_nothing(self) -> bool {
-        self == Self::default()
-    }
-
-    pub(crate) fn note_word(&mut self, word: &Word) {
-        match word {
-            Word::Now(_) => self.time = true,
-            Word::Variable(Variable::RequestStatus | Variable::ContentType) => {
-                self.response = true;
-            }
-            Word::Variable(Variable::RemoteUser) => (self.request, self.user) = (true, true),
-            Word::Variable(Variable::RemoteHost) => {
-                (self.request, self.client_name) = (true, true);
-            }
-            Word::Variable(_) | Word::Field(_) | Word::Ssl(_) => self.request = true,
-            Word::LastModified => self.request = true,
-            Word::Text(_) | Word::Number(_) | Word::Nothing | Word::Backref(_) => {}
-            Word::Call(..) | Word::Concat { .. } => {}
-        }
-    }
-
-    pub(crate) fn note_function(&mut self, function: Function) {
-        match function {
-            Function::ResponseField => self.response = true,
-            Function::File | Function::FileSize => self.files = true,
-            Function::RequestField | Function::RequestFieldUnnoted => self.request = true,
-            Function::Note | Function::RequestEnv | Function::Env => self.request = true,
-            Function::OsEnv | Function::Ssl | Function::HealthCheck => self.request = true,
-            Function::PageVariable => self.request = true,
-            Function::ToLower | Function::ToUpper | Function::Escape => {}
-            Function::Unescape | Function::Base64 | Function::Unbase64 => {}
-            Function::Sha1 | Function::Md5 | Function::Ldap => {}
-        }
-    }
-
-    pub(crate) fn note_test(&mut self, test: Test) {
-        match test {
-            Test::NotEmpty | Test::Empty | Test::Truth => {}
-            Test::Directory | Test::Exists | Test::File => self.files = true,
-            Test::FileNotEmpty | Test::Link | Test::Executable => self.files = true,
-            Test::ReachableFile | Test::ReachableUrl => self.subrequests = true,
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::params::{DoesNotFit, Pairs, Params};
 use crate::record::{EndRequest, Kind};
 use crate::responder::{self, Responder};
 use crate::script_fault::ScriptFault;
-use crate::script_head::{Complete, ScriptHead, ScriptHeadParser, is_text};
+use crate::script_head::{Complete, ScriptHead, ScriptHeadParser};
 use crate::values::{NoValues, Values, ValuesReader};
 use alloc::vec::Vec;
 use message::{Status, limits, scan};
@@ -202,14 +202,14 @@ fn check(head: &ScriptHead, used: usize) {
     assert!(head.status() >= Status::OK);
     let line = head.status.as_ref().map(|status| status.line().into_owned());
     let line = line.unwrap_or(b"200 OK".to_vec());
-    assert!(line.len() >= 4 && line[3] == b' ' && is_text(&line));
+    assert!(line.len() >= 4 && line[3] == b' ' && scan::is_field_content(&line));
     let mut bytes = 0;
     for (name, value) in [&head.lasting, &head.fields, &head.hop_by_hop].into_iter().flatten() {
-        assert!(scan::is_token(name) && is_text(value));
+        assert!(scan::is_token(name) && scan::is_field_content(value));
         assert!(!name.eq_ignore_ascii_case(b"Transfer-Encoding"));
         bytes += name.len() + value.len();
     }
-    assert!(head.content_type.as_ref().is_none_or(|value| is_text(value)));
+    assert!(head.content_type.as_ref().is_none_or(|value| scan::is_field_content(value)));
     // Each line has a colon and an end, which is what joining two of them takes.
     assert!(bytes <= used, "{bytes} of {used}");
     let location = head.fields.iter().find(|field| field.0.eq_ignore_ascii_case(b"Location"));

@@ -1,7 +1,6 @@
 //! Why the head of a script's answer is none: the status for the client, and the words of httpd for
 //! its error log.
 
-use crate::script_head::is_text;
 use alloc::format;
 use alloc::vec::Vec;
 use core::fmt;
@@ -51,7 +50,7 @@ impl ScriptFault {
     pub fn status(&self) -> Status {
         match self {
             Self::TimedOut => Status::GATEWAY_TIMEOUT,
-            Self::BadName(name) if is_text(name) => Status::INTERNAL_SERVER_ERROR,
+            Self::BadName(name) if scan::is_field_content(name) => Status::INTERNAL_SERVER_ERROR,
             Self::NoEnd { .. } | Self::NoColon(_) | Self::EmptyName => {
                 Status::INTERNAL_SERVER_ERROR
             }
@@ -123,7 +122,7 @@ impl ScriptFault {
         if !scan::is_token(name) {
             return Err(Self::BadName(name.to_vec()));
         }
-        if !is_text(value) {
+        if !scan::is_field_content(value) {
             return Err(Self::BadValue(name.to_vec(), value.to_vec()));
         }
         Ok(())

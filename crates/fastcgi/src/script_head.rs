@@ -256,7 +256,9 @@ impl StatusLine {
         let known = self.status().known_line();
         let is_code = self.text.get(..3) == Some(self.code.to_string().as_bytes());
         match self.text.get(3..).filter(|_| is_code) {
-            Some([b' ', phrase @ ..]) if is_text(phrase) => Cow::Borrowed(&self.text),
+            Some([b' ', phrase @ ..]) if scan::is_field_content(phrase) => {
+                Cow::Borrowed(&self.text)
+            }
             // httpd knows no phrase, and is given none.
             Some([]) if known.is_none() => Cow::Owned([&self.text[..], b" "].concat()),
             _ => Cow::Borrowed(known.unwrap_or(Status::INTERNAL_SERVER_ERROR.line()).as_bytes()),
@@ -368,9 +370,4 @@ fn leading_number(value: &[u8]) -> u16 {
     digits.fold(0_u16, |number, digit| {
         number.saturating_mul(10).saturating_add(u16::from(digit - b'0'))
     })
-}
-
-/// What a value or a reason may be made of: RFC 9110 `field-content`.
-pub(crate) fn is_text(value: &[u8]) -> bool {
-    value.iter().all(|byte| *byte == b'\t' || !byte.is_ascii_control())
 }

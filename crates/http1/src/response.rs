@@ -34,8 +34,7 @@ impl<'a> HeadWriter<'a> {
         status: Status,
         line: Option<&[u8]>,
     ) -> Self {
-        let is_text = |byte: &u8| *byte == b'\t' || !byte.is_ascii_control();
-        let line = line.filter(|line| line.iter().all(is_text));
+        let line = line.filter(|line| message::scan::is_field_content(line));
         out.extend_from_slice(version.as_str().as_bytes());
         out.push(b' ');
         out.extend_from_slice(line.unwrap_or(status.line().as_bytes()));

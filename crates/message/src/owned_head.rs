@@ -98,8 +98,7 @@ impl OwnedHead {
 }
 
 fn could_be_sent((name, value): &(&[u8], &[u8])) -> bool {
-    let is_text = |byte: &u8| *byte == b'\t' || !byte.is_ascii_control();
-    scan::is_token(name) && value.iter().all(is_text)
+    scan::is_token(name) && scan::is_field_content(value)
 }
 
 #[cfg(test)]

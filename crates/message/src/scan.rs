@@ -108,6 +108,12 @@ pub fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(trim_ows)
 }
 
+/// Whether a value or a reason phrase has no control character but tabs: `field-content` of
+/// RFC 9110 section 5.5, with spaces anywhere.
+pub fn is_field_content(value: &[u8]) -> bool {
+    value.iter().all(|byte| *byte == b'\t' || !byte.is_ascii_control())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

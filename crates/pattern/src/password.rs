@@ -19,6 +19,9 @@ pub const PASSWORD_MAX_BYTES: usize = 511;
 /// The longest hash, in bytes: libxcrypt's `CRYPT_OUTPUT_SIZE` less the NUL.
 pub const HASH_MAX_BYTES: usize = 383;
 
+/// The digits of crypt(3), from 0 to 63.
+const LETTERS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
 /// Whether the password is the one that was hashed.
 ///
 /// Passwords that are longer than [`PASSWORD_MAX_BYTES`], or have a NUL byte in them, never are.

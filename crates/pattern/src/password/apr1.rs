@@ -72,7 +72,7 @@ fn encode(sum: &Sum, out: &mut Vec<u8>) {
 
 fn letters(mut bits: u32, count: usize, out: &mut Vec<u8>) {
     for _ in 0..count {
-        out.push(super::cost::LETTERS[(bits & 63) as usize]);
+        out.push(super::LETTERS[(bits & 63) as usize]);
         bits >>= 6;
     }
 }

@@ -43,10 +43,6 @@ const DES_ROUNDS_MAX: u32 = 4_000_000;
 /// What a check may occupy; measured: 0.1 s. By default they take a quarter of it.
 const MEMORY_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The digits of crypt(3), from 0 to 63.
-pub(super) const LETTERS: &[u8; 64] =
-    b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
 /// Refuses what would take too long, and what no method writes.
 pub(super) fn check(hash: &[u8], password_bytes: usize) -> Result<(), Unusable> {
     let method = METHODS.iter().find(|(prefix, _)| hash.starts_with(prefix));
@@ -148,7 +144,7 @@ fn number(text: &[u8]) -> Result<u32, Unusable> {
 }
 
 fn digit(letter: u8) -> Option<u32> {
-    (0_u32..).zip(LETTERS).find(|&(_, &known)| known == letter).map(|(value, _)| value)
+    (0_u32..).zip(super::LETTERS).find(|&(_, &known)| known == letter).map(|(value, _)| value)
 }
 
 fn at_most(value: u32, max: u32, limit: &'static str) -> Result<(), Unusable> {

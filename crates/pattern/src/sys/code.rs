@@ -1,6 +1,5 @@
 //! Compiled patterns, and what PCRE2 says about them.
 
-use super::scratch::{self, MatchError};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
@@ -142,21 +141,8 @@ impl Code {
         names
     }
 
-    /// Matches, and hands the offsets (start and end of each group, [`UNSET`] where it took no
-    /// part) to `found`, if the subject matches.
-    ///
-    /// Exceeding any limit is an error. A subject that is no UTF-8, for a pattern that begins with
-    /// `(*UTF)`, matches nothing, as in httpd's `ap_regexec_len`.
-    pub(crate) fn run<T>(
-        &self,
-        subject: &[u8],
-        found: impl FnOnce(&[usize]) -> T,
-    ) -> Result<Option<T>, MatchError> {
-        self.make_machine_code();
-        scratch::run(self, subject, found)
-    }
-
-    fn make_machine_code(&self) {
+    /// Compiles to machine code, once.
+    pub(super) fn make_machine_code(&self) {
         self.machine_code.call_once(|| {
             // SAFETY: the code is valid, and every match of another thread waits for this. When
             // it fails (a system may forbid memory that is writable and executable) the pattern

@@ -42,13 +42,20 @@ const PAIRS_MIN: u32 = 10;
 /// Why a match came to no result.
 pub(crate) struct MatchError;
 
-/// Matches in the thread's own scratch; see [`Code::run`].
-pub(super) fn run<T>(
-    code: &Code,
-    subject: &[u8],
-    found: impl FnOnce(&[usize]) -> T,
-) -> Result<Option<T>, MatchError> {
-    SCRATCH.with_borrow_mut(|scratch| scratch.run(code, subject, found))
+impl Code {
+    /// Matches, and hands the offsets (start and end of each group, [`UNSET`] where it took no
+    /// part) to `found`, if the subject matches.
+    ///
+    /// Exceeding any limit is an error. A subject that is no UTF-8, for a pattern that begins with
+    /// `(*UTF)`, matches nothing, as in httpd's `ap_regexec_len`.
+    pub(crate) fn run<T>(
+        &self,
+        subject: &[u8],
+        found: impl FnOnce(&[usize]) -> T,
+    ) -> Result<Option<T>, MatchError> {
+        self.make_machine_code();
+        SCRATCH.with_borrow_mut(|scratch| scratch.run(self, subject, found))
+    }
 }
 
 thread_local! {

@@ -5,12 +5,13 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::{Expander, INCLUDE_DEPTH_MAX, Included, Outcome};
 use crate::apply;
-use crate::ast::Line;
+use crate::ast::{Line, Node};
 use crate::diagnostic::Error;
 use crate::directive::{self, Args};
-use crate::expand::{Expander, INCLUDE_DEPTH_MAX, Included, Outcome};
 use crate::lexer::Split;
+use crate::macros::Macro;
 use crate::parse::parse_with;
 use crate::scope::Scope;
 use crate::{known, known_modules, owners, suggest};
@@ -378,11 +379,26 @@ fn use_macro(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outco
     for warning in expander.macros.empty_values(&found, values, line) {
         expander.warn(line, Some("AH02798"), warning);
     }
-    let tree = expander.macros.instance(&found, values, line);
+    let text = found.fill(values).into_bytes();
+    let tree = parse_with(&found.label(line), text, &expander.macros.reaching_out());
     expander.using.push(lower);
     let nodes = expander.tree(tree);
     expander.using.pop();
     Ok(nodes)
+}
+
+/// `<Macro name $parameter ...>`
+pub(crate) fn define_macro(
+    expander: &mut Expander<'_>,
+    line: &Line,
+    body: &[Node],
+) -> Result<(), Error> {
+    let made = Macro::new(line, body)?;
+    expander.spend(made.len())?;
+    for (id, warning) in expander.macros.define(made) {
+        expander.warn(line, Some(id), warning);
+    }
+    Ok(())
 }
 
 /// As in httpd without a look at the arguments: `Off` ignores them, too.

@@ -4,11 +4,11 @@ use alloc::format;
 use alloc::string::String;
 use core::cmp::Ordering;
 
-use crate::ast::{self, Line, Node};
+use super::{Expander, ModuleName};
+use crate::ast::{Line, Node};
 use crate::diagnostic::Error;
-use crate::expand::Expander;
+use crate::known_modules;
 use crate::lexer::Words;
-use crate::{ModuleName, known_modules, on_read};
 
 /// Whether the body of a section is to be read.
 pub(crate) type Test = fn(&mut Expander<'_>, &Line) -> Result<bool, Error>;
@@ -26,12 +26,6 @@ const TESTS: &[(&str, Test)] = &[
 /// The test of a section, if it is a condition.
 pub(crate) fn of(name: &str) -> Option<Test> {
     TESTS.iter().find(|row| row.0.eq_ignore_ascii_case(name)).map(|row| row.1)
-}
-
-/// Whether `name`, a directive or a section with its `<`, has a meaning while reading.
-fn is_read_time(expander: &Expander<'_>, name: &str) -> bool {
-    let is_one = on_read::find(name).is_some() || of(name).is_some() || ast::is_macro(name);
-    is_one && expander.knows(name)
 }
 
 /// The first word, and whether a `!` before it negates it; httpd ignores what follows.
@@ -107,7 +101,7 @@ fn if_file(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
 fn if_directive(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
     let (name, negated) = negatable(line, "<IfDirective")?;
     Ok(((expander.start.has_directive)(&name, &expander.out.loaded)
-        || is_read_time(expander, &name))
+        || expander.acts_on_reading(&name))
         != negated)
 }
 
@@ -115,7 +109,7 @@ fn if_section(expander: &mut Expander<'_>, line: &Line) -> Result<bool, Error> {
     let (name, negated) = negatable(line, "<IfSection")?;
     let name = format!("<{name}");
     Ok(((expander.start.has_directive)(&name, &expander.out.loaded)
-        || is_read_time(expander, &name))
+        || expander.acts_on_reading(&name))
         != negated)
 }
 
