@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use crate::root;
+use crate::project::root;
 
 /// Where the manual lies in the project.
 const FOLDER: &str = "docs/reference";

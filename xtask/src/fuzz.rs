@@ -7,7 +7,7 @@
 mod report;
 mod seeds;
 
-use crate::root;
+use crate::project::root;
 use report::Outcome;
 use std::fs;
 use std::io::{Read, Write};

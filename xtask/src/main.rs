@@ -5,11 +5,11 @@ mod bench;
 mod conformance;
 mod docs;
 mod fuzz;
+mod project;
 mod site;
 mod soak;
 mod tidy;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 /// A chore's name, what it does, and the function that does it.
@@ -36,10 +36,4 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     run(&args[1..])
-}
-
-/// The project's folder, wherever the chore was started.
-fn root() -> &'static Path {
-    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
-    xtask.parent().unwrap_or(xtask)
 }

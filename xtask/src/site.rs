@@ -8,7 +8,7 @@ mod palette;
 mod pattern;
 mod picture;
 
-use crate::root;
+use crate::project::root;
 use std::fs;
 use std::io;
 use std::path::Path;

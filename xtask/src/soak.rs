@@ -13,9 +13,9 @@ mod random;
 mod ranges;
 mod server;
 mod site;
+mod visit;
 
-use crate::root;
-use acts::Visit;
+use crate::project::root;
 use chaos::Chaos;
 use health::Sample;
 use ledger::Ledger;
@@ -28,6 +28,7 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{Scope, ScopedJoinHandle, scope, sleep};
 use std::time::{Duration, Instant, SystemTime};
+use visit::Visit;
 
 const USAGE: &str = "\
 usage: cargo xtask soak [--seconds N] [--connections N] [--seed N] [--binary FILE]

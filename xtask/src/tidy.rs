@@ -5,6 +5,7 @@
 mod bans;
 mod fences;
 mod file;
+mod floors;
 mod license;
 mod links;
 mod mask;
@@ -13,7 +14,7 @@ mod text;
 mod tree;
 mod workspace;
 
-use crate::root;
+use crate::project::root;
 use file::{File, Finding};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 fn findings() -> Result<Vec<Finding>, Box<dyn std::error::Error>> {
     let tree = Rc::new(tree::list(root())?);
     let mut findings = Vec::new();
+    let mut sources = Vec::new();
     for path in tree.paths() {
         let bytes = std::fs::read(root().join(path))?;
         // What is not UTF-8 is a picture or the like, and has no lines.
@@ -80,8 +82,10 @@ fn findings() -> Result<Vec<Finding>, Box<dyn std::error::Error>> {
             let file = File::new(path, text, &tree);
             let due = FILE_CHECKS.iter().filter(|check| (check.reads)(path));
             findings.extend(due.flat_map(|check| (check.run)(&file)));
+            sources.extend(rust::is_rust(path).then_some(file));
         }
     }
+    findings.extend(floors::check(&sources));
     let workspace = Workspace::load(root())?;
     findings.extend(WORKSPACE_CHECKS.iter().flat_map(|check| check(&workspace)));
     findings.sort();

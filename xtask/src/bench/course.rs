@@ -10,13 +10,14 @@ use super::crowd::Errand;
 use super::figures::Run;
 use super::lab::{Lab, Running, cores};
 use super::load::Load;
+use super::options::Options;
 use super::peers::Server;
 use super::scenarios::Work::{
     Closing, Computing, Gallery, Generating, GeneratingClosing, Idle, KeepAlive, Logged, Memory,
     Php, PhpWhole, Sections, Stairs, StairsClosing, Start, Waiting, WaitingClosing,
 };
 use super::scenarios::{SECTIONS_CONNECTIONS, Scenario};
-use super::{Options, figures, http, idle, load, mpm, php, procs, stairs, waits};
+use super::{figures, http, idle, load, mpm, php, procs, stairs, waits};
 
 /// Bytes of a megabyte, as memory is shown.
 pub(super) const MEGABYTE: f64 = 1e6;

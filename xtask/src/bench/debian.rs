@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::peers::Site;
+use super::site::Site;
 
 /// The modules that Debian's package enables.
 const MODULES: &[&str] = &[

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 
 use super::http;
 use super::keeper::Keeper;
-use super::mpm::{self, Mpm, Pool};
-use super::peers::{Server, Site};
+use super::mpm;
+use super::peers::Server;
+use super::site::{Mpm, Pool, Site};
 use super::{php, procs, setup};
 
 /// The served files and their sizes. The first is text, the rest is random, so that nothing can

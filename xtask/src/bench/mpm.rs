@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use super::peers::Site;
 use super::procs;
+use super::site::{Mpm, Pool, Site};
 
 /// Workers under prefork and worker: processes of the one, threads of the other.
 pub(super) const WORKERS: u32 = 256;
@@ -20,27 +20,6 @@ const HANDLERS: &[(&str, &str)] = &[("/wait", "trivet-wait"), ("/cpu", "trivet-c
 
 /// Modules besides the MPM. Those for logs and users are built into Debian's apache2.
 const MODULES: &[&str] = &["authz_core", "mime", "dir"];
-
-/// One of the three.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Mpm {
-    Prefork,
-    Worker,
-    Event,
-}
-
-/// How many requests a server may work on at once, and whether it is ready for them beforehand.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) enum Pool {
-    /// As many as there are workers, all of them started beforehand. Under event, which has no
-    /// worker for a request, so many in each process.
-    #[default]
-    Standing,
-    /// As many in the beginning, but most idle ones are ended, as httpd's own settings would.
-    Shrinking,
-    /// Event: so many in each process, since connections need not be spread evenly over them.
-    Slots(u32),
-}
 
 /// The text of the file.
 pub(super) fn config(mpm: Mpm, site: &Site<'_>) -> String {

@@ -10,7 +10,8 @@
 use std::path::Path;
 
 use super::debian;
-use super::mpm::{self, Mpm, Pool};
+use super::mpm;
+use super::site::{Mpm, Site};
 
 /// One server of the comparison.
 #[derive(Debug)]
@@ -31,33 +32,6 @@ pub(super) struct Server {
     pub(super) config: fn(&Site<'_>) -> String,
     /// Its arguments, given the path of that file.
     pub(super) args: fn(&Site<'_>, &str) -> Vec<String>,
-}
-
-/// What a server is to serve, and with what it may work.
-#[derive(Debug)]
-pub(super) struct Site<'a> {
-    pub(super) port: u16,
-    /// The folder that is served.
-    pub(super) docroot: &'a Path,
-    /// A folder for the server's own files.
-    pub(super) home: &'a Path,
-    /// The access log, if one is wanted, in the combined format.
-    pub(super) log: Option<&'a Path>,
-    /// Whether connections must stay open for long without a request.
-    pub(super) idle: bool,
-    pub(super) cores: usize,
-    /// Sections for other requests, and virtual hosts: only httpd's configuration has them.
-    pub(super) sections: u32,
-    pub(super) hosts: u32,
-    /// Only the configurations of an MPM have these: how many requests at once, addresses to
-    /// listen on (each has a queue of its own), and paths at which trivet takes its time.
-    pub(super) pool: Pool,
-    pub(super) addresses: u32,
-    pub(super) handlers: bool,
-    /// Where the PHP-FPM listens that runs scripts; only trivet and nginx know of it.
-    pub(super) fpm: Option<&'a Path>,
-    /// Whether the server can become www-data.
-    pub(super) root: bool,
 }
 
 /// An nginx that one load generator asks.
@@ -355,7 +329,7 @@ pub(super) mod tests {
             cores: 2,
             sections: 0,
             hosts: 0,
-            pool: Pool::Standing,
+            pool: crate::bench::site::Pool::Standing,
             addresses: 1,
             handlers: false,
             fpm: None,

@@ -5,14 +5,15 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use super::Options;
 use super::course::MEGABYTE;
-use super::figures::{self, Run, Spread};
-use super::mpm::Mpm;
+use super::figures::{self, Run};
+use super::options::Options;
 use super::peers::{SERVERS, Server};
 use super::scenarios::Scenario;
 use super::setup::{Machine, project};
-use super::stairs::{Size, Staircase};
+use super::site::Mpm;
+use super::spread::Spread;
+use super::staircase::{Size, Staircase};
 use super::targets::{self, OURS};
 
 /// The file whose part between the two lines below is rewritten.
@@ -201,7 +202,7 @@ fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stairs::Level;
+    use super::super::staircase::Level;
     use super::*;
 
     fn run(server: &'static str, rate: f64, cost: f64) -> Run {

@@ -2,9 +2,10 @@
 //! is `course.rs`.
 
 use super::lab::{GALLERY, Needs};
-use super::mpm::{self, Pool, WORKERS};
+use super::mpm::{self, WORKERS};
 use super::peers::Server;
-use super::stairs;
+use super::site::Pool;
+use super::staircase;
 use super::targets::Target::{
     self, AtLeast, AtMost, Bytes, Cost, Cpu, CpuAmbition, MemoryBack, OnEachCore, Outruns,
     ProcessesBack, Rate, Steady,
@@ -226,10 +227,10 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     row("cpu-256", Computing(256), COMPUTE, EVERY_MPM, COMPUTING,
         "requests that compute for 10 ms, 256 connections"),
     row("stairs-event", Stairs, "/index.html", EVENT,
-        &[Steady("trivet-event", 0.8), MemoryBack("trivet-event", stairs::BACK)],
+        &[Steady("trivet-event", 0.8), MemoryBack("trivet-event", staircase::BACK)],
         "event: a staircase of connections, keep-alive"),
     row("stairs-worker", StairsClosing, "/index.html", &["trivet-worker"],
-        &[Steady("trivet-worker", 0.8), MemoryBack("trivet-worker", stairs::BACK)],
+        &[Steady("trivet-worker", 0.8), MemoryBack("trivet-worker", staircase::BACK)],
         "worker, 256 threads that may end: a staircase of connections, one request each"),
     row("stairs-prefork", StairsClosing, "/index.html", &["trivet-prefork"],
         &[Steady("trivet-prefork", 0.8), ProcessesBack("trivet-prefork", 1.0)],
@@ -265,7 +266,7 @@ impl Scenario {
     pub(super) fn needs(&self) -> Needs {
         let handlers = mpm::is_handled(self.path);
         let usual = Needs { handlers, ..Needs::default() };
-        let (pool, queued) = (Pool::Shrinking, stairs::HIGHEST);
+        let (pool, queued) = (Pool::Shrinking, staircase::HIGHEST);
         match self.work {
             Logged(_) => Needs { logged: true, ..usual },
             Idle(_) => Needs { idle: true, ..usual },
@@ -294,7 +295,7 @@ impl Scenario {
             Sections(_) => SECTIONS_CONNECTIONS,
             // Apache has a descriptor for each log of each host.
             Start(hosts) => 2 * hosts,
-            Stairs | StairsClosing => stairs::HIGHEST,
+            Stairs | StairsClosing => staircase::HIGHEST,
         };
         u64::from(count) + 1000
     }

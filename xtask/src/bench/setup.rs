@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::lab::cores;
+use super::options::Options;
 use super::peers::Server;
-use super::{Options, php};
+use super::php;
 
 /// The load generators, what runs scripts, and their packages.
 const TOOLS: &[(&str, &str)] =

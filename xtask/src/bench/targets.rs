@@ -1,8 +1,9 @@
 //! What trivet has to reach: the kinds of targets, what each of them says, and whether runs meet
 //! it. Which scenario has which targets is the table in `scenarios.rs`.
 
-use super::figures::{self, Run, Spread};
+use super::figures::{self, Run};
 use super::lab;
+use super::spread::Spread;
 
 /// One of a scenario's. The first name is that of the server that has to reach it; where there is
 /// none, it is trivet, and where there is one more, it is the server that it is compared with.

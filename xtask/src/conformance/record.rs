@@ -7,7 +7,7 @@ use std::fs;
 
 use super::modules::Server;
 use super::tap::Outcome;
-use crate::root;
+use crate::project::root;
 
 const PASSES: &str = "xtask/src/conformance/passes.txt";
 const PAGE: &str = "docs/conformance.md";

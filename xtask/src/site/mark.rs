@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn the_svg_shows_the_same_mark() {
-        let path = crate::root().join("examples/site/favicon.svg");
+        let path = crate::project::root().join("examples/site/favicon.svg");
         let svg = std::fs::read_to_string(path).unwrap();
         for (x, y, [red, green, blue, _]) in FEET {
             let foot = format!("cx=\"{x}\" cy=\"{y}\" r=\"{FOOT_RADIUS}\"");

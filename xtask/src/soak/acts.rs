@@ -1,10 +1,11 @@
 //! What a client of the soak does: one act per connection, each of which knows every byte of the
 //! answers it may get.
 
-use super::client::{Connection, Response, Trouble};
+use super::client::Response;
 use super::random::Random;
 use super::ranges;
 use super::site::{BIG, CHANGING, Page, Site};
+use super::visit::{Done, Visit, check, difference, get, wrong};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -14,9 +15,6 @@ pub(super) struct Act {
     weight: usize,
     pub(super) run: fn(&mut Visit<'_>) -> Done,
 }
-
-/// How an act ended.
-pub(super) type Done = Result<(), Trouble>;
 
 const fn act(name: &'static str, weight: usize, run: fn(&mut Visit<'_>) -> Done) -> Act {
     Act { name, weight, run }
@@ -54,66 +52,6 @@ pub(super) fn choose(random: &mut Random) -> &'static Act {
         }
     }
     &ACTS[0]
-}
-
-/// What an act works with.
-pub(super) struct Visit<'a> {
-    pub(super) site: &'a Site,
-    pub(super) random: &'a mut Random,
-    pub(super) port: u16,
-    /// Answers that were complete and right.
-    pub(super) answers: u64,
-}
-
-impl Visit<'_> {
-    pub(super) fn open(&self) -> Result<Connection, Trouble> {
-        Connection::open(self.port)
-    }
-
-    fn file(&mut self) -> &Page {
-        self.random.pick(&self.site.files)
-    }
-
-    /// Sends one request and reads its answer.
-    pub(super) fn ask(
-        &mut self,
-        connection: &mut Connection,
-        request: &str,
-    ) -> Result<Response, Trouble> {
-        connection.send(request.as_bytes())?;
-        let response = connection.read(request.starts_with("HEAD "))?;
-        connection.expect_silence()?;
-        self.answers += 1;
-        Ok(response)
-    }
-}
-
-pub(super) fn get(path: &str, fields: &str) -> String {
-    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n")
-}
-
-/// The answer must be this, byte for byte.
-pub(super) fn check(request: &str, response: &Response, status: u16, body: &[u8]) -> Done {
-    if response.status == status && response.body == body {
-        return Ok(());
-    }
-    Err(wrong(request, &difference(response, status, body)))
-}
-
-pub(super) fn wrong(request: &str, what: &str) -> Trouble {
-    let line = request.lines().next().unwrap_or_default();
-    Trouble::Wrong(format!("{}: {what}", line.chars().take(80).collect::<String>()))
-}
-
-fn difference(response: &Response, status: u16, body: &[u8]) -> String {
-    if response.status != status {
-        return format!("status {} and not {status}", response.status);
-    }
-    let pairs = response.body.iter().zip(body);
-    match pairs.clone().position(|(got, expected)| got != expected) {
-        Some(at) => format!("byte {at} of {} is wrong", body.len()),
-        None => format!("{} bytes and not {}", response.body.len(), body.len()),
-    }
 }
 
 /// Several requests on one connection, with pauses between some.
@@ -428,7 +366,7 @@ fn silent(visit: &mut Visit<'_>) -> Done {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
     #[test]
@@ -444,24 +382,5 @@ pub(super) mod tests {
             let expected = 7000 * act.weight / sum;
             assert!(count > expected / 2 && count < expected * 2, "{}: {count}", act.name);
         }
-    }
-
-    /// Reads what `Response` has no constructor for: an answer as a server sends it.
-    pub(crate) fn response(head: &str, body: &str) -> Response {
-        use std::io::Write;
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut client = Connection::open(listener.local_addr().unwrap().port()).unwrap();
-        let text = format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-        listener.accept().unwrap().0.write_all(text.as_bytes()).unwrap();
-        client.read(false).unwrap()
-    }
-
-    #[test]
-    fn a_difference_says_where() {
-        let got = response("200 OK", "abc");
-        assert_eq!(difference(&got, 404, b"abc"), "status 200 and not 404");
-        assert_eq!(difference(&got, 200, b"abd"), "byte 2 of 3 is wrong");
-        assert_eq!(difference(&got, 200, b"abcd"), "3 bytes and not 4");
-        assert_eq!(check("GET /", &got, 200, b"abc"), Ok(()));
     }
 }

@@ -1,8 +1,8 @@
 //! The acts that ask for parts of the large file.
 
-use super::acts::{Done, Visit, check, get, wrong};
 use super::client::{Response, find};
 use super::site::BIG;
+use super::visit::{Done, Visit, check, get, wrong};
 
 /// One range: from the front, open, from the back, or beyond the end.
 pub(super) fn one(visit: &mut Visit<'_>) -> Done {
@@ -81,7 +81,7 @@ fn check_parts(response: &Response, bounds: &[(usize, usize)], all: &[u8]) -> Re
 
 #[cfg(test)]
 mod tests {
-    use super::super::acts::tests::response;
+    use super::super::visit::tests::response;
     use super::*;
 
     #[test]

@@ -52,7 +52,8 @@ fn is_test_path(path: &str) -> bool {
 fn tests_from(code: &str) -> usize {
     let lines: Vec<&str> = code.lines().map(str::trim).collect();
     let pairs = lines.windows(2);
-    let starts = |pair: &[&str]| pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ");
+    let is_module = |line: &str| line.starts_with("mod ") || line.contains(") mod ");
+    let starts = |pair: &[&str]| pair[0] == "#[cfg(test)]" && is_module(pair[1]);
     (1..).zip(pairs).find(|(_, pair)| starts(pair)).map_or(usize::MAX, |(line, _)| line)
 }
 

@@ -1,0 +1,213 @@
+//! The floors within each crate: what stands above what, and that nothing needs itself by way of
+//! others.
+
+mod graph;
+mod imports;
+
+use super::file::{File, Finding};
+use graph::{Arrow, Graph, Path};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The folders and files in the root of a crate, from top to bottom: each may use what stands
+/// behind it. Crates of few files have no row; that they have no circles is enough.
+const FLOORS: &[(&str, &[&str])] = &[];
+
+/// Where that table stands.
+const TABLE: &str = "xtask/src/tidy/floors/mod.rs";
+
+/// Crates in which something still needs itself by way of others. None may be added.
+const KNOTTED: &[&str] =
+    &["load", "mpm", "runtime", "scoreboard", "server", "trivet", "upstream", "http1", "xtask"];
+
+/// Finds arrows that point up and circles in all crates.
+pub(crate) fn check(files: &[File]) -> Vec<Finding> {
+    let mut crates: BTreeMap<&str, Graph> = BTreeMap::new();
+    for file in files {
+        if let Some((name, below_src)) = place(&file.path) {
+            crates.entry(name).or_default().add(below_src, file);
+        }
+    }
+    let mut findings = Vec::new();
+    for (name, mut graph) in crates {
+        let arrows = graph.arrows();
+        let floors = FLOORS.iter().find(|row| row.0 == name).map(|row| row.1);
+        findings.extend(floors.map(|floors| upwards(floors, &graph, &arrows)).unwrap_or_default());
+        if !KNOTTED.contains(&name) {
+            findings.extend(circles(&graph, &arrows));
+        }
+    }
+    findings
+}
+
+/// The crate of a file, and its path below `src`.
+fn place(path: &str) -> Option<(&str, &str)> {
+    let path = path.strip_prefix("crates/").unwrap_or(path);
+    let (name, below) = path.split_once("/src/")?;
+    (below.ends_with(".rs") && !name.contains('/')).then_some((name, below))
+}
+
+/// Arrows from a floor to a higher one, and what stands on none.
+fn upwards(floors: &[&str], graph: &Graph, arrows: &[Arrow]) -> Vec<Finding> {
+    let floor = |path: &Path| {
+        let first = path.first()?;
+        Some(floors.iter().position(|name| name == first).unwrap_or(usize::MAX))
+    };
+    let mut findings = Vec::new();
+    for arrow in arrows {
+        // The root of a crate is its face: it uses all, and nothing is its own.
+        let (Some(from), Some(to)) = (floor(&arrow.from), floor(&arrow.to)) else { continue };
+        if to < from {
+            let what = format!(
+                "`{}` stands below `{}` and may not use it; see the table in {TABLE}",
+                arrow.from[0], arrow.to[0]
+            );
+            findings.push(Finding { path: arrow.file.clone(), line: arrow.line, what });
+        }
+    }
+    let homeless: BTreeSet<&String> = graph
+        .modules()
+        .filter(|path| floor(path) == Some(usize::MAX))
+        .filter_map(|path| path.first())
+        .collect();
+    findings.extend(homeless.into_iter().map(|name| Finding {
+        path: TABLE.to_owned(),
+        line: 1,
+        what: format!("`{name}` stands on no floor of its crate; add it to the table"),
+    }));
+    findings
+}
+
+/// Circles that are longer than a parent and its child. Each folder is looked at by itself: what
+/// lies in it counts as its folder or file there.
+fn circles(graph: &Graph, arrows: &[Arrow]) -> Vec<Finding> {
+    let parents: BTreeSet<Path> = graph
+        .modules()
+        .filter_map(|path| path.split_last().map(|(_, parent)| parent.to_vec()))
+        .collect();
+    parents.iter().filter_map(|parent| circle_below(parent, arrows)).collect()
+}
+
+/// A file or folder that lies in a folder; `None` is the file of the folder itself.
+type Member = Option<String>;
+
+/// Two members of `parent` that need each other, itself counted among them.
+fn circle_below(parent: &Path, arrows: &[Arrow]) -> Option<Finding> {
+    let member = |path: &Path| -> Option<Member> {
+        Some(path.strip_prefix(parent.as_slice())?.first().cloned())
+    };
+    let between = |arrow| -> Option<(Member, Member, &Arrow)> {
+        let arrow: &Arrow = arrow;
+        Some((member(&arrow.from)?, member(&arrow.to)?, arrow))
+    };
+    let steps: Vec<_> = arrows.iter().filter_map(between).filter(|step| step.0 != step.1).collect();
+    let mut needs: BTreeMap<Member, BTreeSet<Member>> = BTreeMap::new();
+    for (from, to, _) in &steps {
+        needs.entry(from.clone()).or_default().insert(to.clone());
+    }
+    let reach: BTreeMap<&Member, BTreeSet<Member>> =
+        needs.keys().map(|from| (from, reachable(&needs, from))).collect();
+    let leads = |from: &Member, to: &Member| reach.get(from).is_some_and(|all| all.contains(to));
+    // A parent and its child may need each other.
+    let is_circle = |(from, to, _): &&(Member, Member, &Arrow)| {
+        from.is_some() && to.is_some() && leads(to, from)
+    };
+    let (from, to, arrow) = steps.iter().find(is_circle)?;
+    let back =
+        steps.iter().find(|step| step.1 == *from && (step.0 == *to || leads(to, &step.0)))?;
+    let what = format!(
+        "`{}` and `{}` need each other (and back at {}:{}); let one stand below the other",
+        from.as_deref().unwrap_or_default(),
+        to.as_deref().unwrap_or_default(),
+        back.2.file,
+        back.2.line
+    );
+    Some(Finding { path: arrow.file.clone(), line: arrow.line, what })
+}
+
+/// All that can be come to from somewhere.
+fn reachable<T: Ord + Clone>(needs: &BTreeMap<T, BTreeSet<T>>, from: &T) -> BTreeSet<T> {
+    let mut found = BTreeSet::new();
+    let mut next = vec![from.clone()];
+    while let Some(one) = next.pop() {
+        for other in needs.get(&one).into_iter().flatten() {
+            if found.insert(other.clone()) {
+                next.push(other.clone());
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::tree::Tree;
+    use std::rc::Rc;
+
+    fn graph(files: &[(&str, &str)]) -> Graph {
+        let mut graph = Graph::default();
+        let tree = Rc::new(Tree::of(&[]));
+        for (path, text) in files {
+            graph.add(path, &File::new(path, (*text).to_owned(), &tree));
+        }
+        graph
+    }
+
+    fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
+        let mut graph = graph(files);
+        let arrows = graph.arrows();
+        circles(&graph, &arrows).iter().map(Finding::to_string).collect()
+    }
+
+    #[test]
+    fn an_arrow_to_a_higher_floor_is_found() {
+        let files = [("a.rs", "use crate::b::B;"), ("b.rs", "\nuse crate::a::A;"), ("c.rs", "")];
+        let mut graph = graph(&files);
+        let arrows = graph.arrows();
+        let found: Vec<String> =
+            upwards(&["a", "b"], &graph, &arrows).iter().map(Finding::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                format!(
+                    "b.rs:2: `b` stands below `a` and may not use it; see the table in {TABLE}"
+                ),
+                format!("{TABLE}:1: `c` stands on no floor of its crate; add it to the table"),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_parent_and_its_child_may_need_each_other() {
+        let files = [("a/mod.rs", "mod b; use b::B;"), ("a/b.rs", "use super::A;")];
+        assert_eq!(circles_of(&files), [""; 0]);
+    }
+
+    #[test]
+    fn two_files_and_two_folders_may_not() {
+        let files = [("a.rs", "use crate::b::B;"), ("b.rs", "use crate::a::A;")];
+        let end = "; let one stand below the other";
+        let what = |back| format!("`a` and `b` need each other (and back at {back}){end}");
+        assert_eq!(circles_of(&files), [format!("a.rs:1: {}", what("b.rs:1"))]);
+        // Neither `a::x` and `b::y` nor `b::y` and `a::z` do, but their folders.
+        let files = [
+            ("lib.rs", "mod a; mod b;"),
+            ("a/mod.rs", ""),
+            ("a/x.rs", "use crate::b::y::Y;"),
+            ("b/y.rs", "use crate::a::z::Z;"),
+            ("a/z.rs", ""),
+        ];
+        assert_eq!(circles_of(&files), [format!("a/x.rs:1: {}", what("b/y.rs:1"))]);
+    }
+
+    #[test]
+    fn a_circle_by_way_of_the_parent_is_one() {
+        let files = [
+            ("a/mod.rs", "mod b; mod c; use b::B;"),
+            ("a/b.rs", "use super::c::C;"),
+            ("a/c.rs", "use super::A;"),
+        ];
+        let what = "need each other (and back at a/mod.rs:1); let one stand below the other";
+        assert_eq!(circles_of(&files), [format!("a/b.rs:1: `b` and `c` {what}")]);
+    }
+}
