@@ -2,8 +2,8 @@
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::handler::{self, Handler};
-use crate::large_future::{boxed, placed};
+use crate::handler::{self, Handled, Handler};
+use crate::large_future::boxed;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Original, Purpose};
 use crate::modules::Coding;
@@ -87,8 +87,11 @@ pub(crate) async fn exchange(
         let limit = lookup.settings.core.limit_request_body();
         let outcome = match check_body(request.body(), limit) {
             Ok(()) => {
-                ran.handler = Some(handler::PROXY);
-                placed(|| plan.job.respond(&mut lookup)).await
+                ran.handler = Some(plan.answers.name());
+                match plan.answers.clone().respond(&mut lookup) {
+                    Handled::Done(outcome) => outcome,
+                    Handled::Later(outcome) => outcome.await,
+                }
             }
             Err(failure) => Err(failure.into()),
         };
@@ -236,22 +239,20 @@ async fn run(lookup: &mut Lookup<'_>, ran: &mut Ran) -> Result<Response, Stop> {
     ran.handler = Some(handler.name());
     ran.reusable = None;
     // What is limited to some methods is decided for this one alone; others get what GET gets.
-    if let Handler::File(source) = &handler
-        && lookup.method.is_some_and(Method::is_get_or_head)
+    if lookup.method.is_some_and(Method::is_get_or_head)
+        && let Some(source) = handler.clone().file()
         && is_only_choice(lookup, &asked)
     {
-        ran.reusable = Some(source.clone());
+        ran.reusable = Some(source);
     }
-    if let Handler::FastCgi(job) = &handler
-        && is_only_choice(lookup, &asked)
-    {
-        lookup.context.plans.borrow_mut().remember(lookup, job);
+    if handler.may_be_planned() && is_only_choice(lookup, &asked) {
+        lookup.context.plans.borrow_mut().remember(lookup, &handler);
     }
-    handler.run(lookup).await
+    handler::run(handler, lookup).await
 }
 
 /// Look up, and choose a handler.
-fn look_up(lookup: &mut Lookup<'_>) -> Result<Handler, Stop> {
+fn look_up(lookup: &mut Lookup<'_>) -> Result<Rc<dyn Handler>, Stop> {
     if lookup.purpose == Purpose::Redirected {
         // As internal_internal_redirect of http_request.c.
         phase::run(&lookup.site().phases.read, lookup)?;

@@ -1,58 +1,99 @@
-//! Every content handler there is, and the one match that runs them.
+//! Content handlers: what one is to the frame, which is configured for a place, and how it is run.
+//! Each belongs to a module.
 
 use crate::large_future::{boxed, placed};
 use crate::lookup::Lookup;
-use crate::modules::diagnostic::load::Load;
-use crate::modules::{
-    autoindex, cgi, diagnostic, fcgid, files, info, mime, proxy, proxy_fcgi, status,
-};
+use crate::modules::mime;
+use crate::names;
 use crate::phase::Stop;
 use crate::representation::Representation;
-use crate::request::Request;
 use crate::response::Response;
-use crate::{byterange, names};
 use message::{Method, Status};
 use std::borrow::Cow;
-use std::fs::File;
+use std::cell::Cell;
+use std::pin::Pin;
 use std::rc::Rc;
 
-/// What answers a request.
-pub(crate) enum Handler {
-    /// A regular file.
-    File(Rc<Representation>),
-    /// A directory listing of the open folder.
-    Listing(File),
-    /// server-status.
-    Status,
-    /// server-info.
-    Info,
-    /// A module has put the answer together when it was chosen.
-    Made(Box<Made>),
-    /// Waits, burns and faults on request.
-    Diagnostic,
-    /// A script that a FastCGI application runs.
-    FastCgi(Box<proxy_fcgi::Job>),
-    /// The same by one of several.
-    Balanced(Box<proxy::Group>),
-    /// A script for a FastCGI application that this server keeps.
-    Managed,
-    /// A script that is a program of its own.
-    Cgi(&'static cgi::Flavor),
-    /// Takes as long as is asked for.
-    Load(Load),
+/// What answers a request: a module has it, which chose itself for the request.
+pub(crate) trait Handler {
+    /// Its name, for `%R` and messages.
+    fn name(&self) -> &'static str;
+
+    /// Whether it runs a program: that answers OPTIONS itself, and wants to know names.
+    fn is_script(&self) -> bool {
+        false
+    }
+
+    /// The file that it is, if it is nothing but one and whoever may see it may have it.
+    fn file(self: Rc<Self>) -> Option<Rc<Representation>> {
+        None
+    }
+
+    /// Whether what was found out for one request holds for others like it for a moment, so that
+    /// this answers them as well.
+    fn may_be_planned(&self) -> bool {
+        false
+    }
+
+    /// What is told of it when somebody asks for its methods.
+    fn options(&self) -> Response {
+        Response::new(Status::OK)
+    }
+
+    /// Answer. This is asked once for a request.
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l>;
 }
 
-/// An answer, and the handler that it is from.
+/// The answer of a handler.
+pub(crate) enum Handled<'l> {
+    /// It waits for nothing.
+    Done(Result<Response, Stop>),
+    Later(Pin<Box<dyn Future<Output = Result<Response, Stop>> + 'l>>),
+}
+
+impl<'l> Handled<'l> {
+    /// What the future comes to.
+    pub(crate) fn later<F>(make: impl FnOnce() -> F) -> Self
+    where
+        F: Future<Output = Result<Response, Stop>> + 'l,
+    {
+        Self::Later(boxed(make))
+    }
+
+    /// The same, made in memory that the thread keeps: for what answers many requests.
+    pub(crate) fn placed<F>(make: impl FnOnce() -> F) -> Self
+    where
+        F: Future<Output = Result<Response, Stop>> + 'l,
+    {
+        Self::Later(Box::pin(placed(make)))
+    }
+}
+
+/// An answer that was put together when it was chosen, and the handler that it is from.
 pub(crate) struct Made {
-    pub(crate) name: &'static str,
-    pub(crate) response: Response,
+    name: &'static str,
+    response: Cell<Option<Response>>,
+}
+
+impl Made {
+    /// The handler that is called `name` and says this.
+    pub(crate) fn new(name: &'static str, response: Response) -> Rc<Self> {
+        Rc::new(Self { name, response: Cell::new(Some(response)) })
+    }
+}
+
+impl Handler for Made {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn respond<'l>(self: Rc<Self>, _: &'l mut Lookup<'_>) -> Handled<'l> {
+        Handled::Done(Ok(self.response.take().unwrap_or_else(|| Response::new(Status::OK))))
+    }
 }
 
 /// What httpd calls the handler of files.
 pub(crate) const FILE: &str = "default-handler";
-
-/// The same of what is handed on.
-pub(crate) const PROXY: &str = "proxy-server";
 
 /// The handler that is configured for a place: chosen by a module during the look-up, else
 /// `SetHandler`, else `AddHandler` for the name of the file, else that of a `ScriptAlias`. As in
@@ -94,76 +135,22 @@ pub(crate) fn effective<'l>(lookup: &'l Lookup<'_>) -> Result<Option<Cow<'l, str
     Ok(mime.content_type.map(bare))
 }
 
-/// Answer with a file that was found before.
-pub(crate) fn from_file(request: &Request, source: &Rc<Representation>) -> Result<Response, Stop> {
-    let conditions = files::sent_conditions(request);
-    let whole = files::respond(request, request.method(), source, &conditions)?;
-    Ok(byterange::apply(request, &source.settings.core.range_limits(), whole))
-}
-
-impl Handler {
-    /// Answer.
-    pub(crate) async fn run(self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
-        // Applications answer OPTIONS themselves.
-        let is_script =
-            matches!(self, Self::FastCgi(_) | Self::Balanced(_) | Self::Managed | Self::Cgi(_));
-        if lookup.method == Some(Method::Options) && !is_script {
-            return Ok(self.options(lookup));
-        }
-        if is_script && names::are_for_scripts(lookup) {
-            boxed(|| names::find_for_script(lookup)).await;
-        }
-        match self {
-            Self::File(source) => {
-                let conditions = files::conditions(lookup);
-                Ok(files::respond(&lookup.request, lookup.method, &source, &conditions)?)
-            }
-            Self::Listing(folder) => {
-                Ok(boxed(|| autoindex::listing::respond(lookup, folder)).await?)
-            }
-            Self::Made(made) => Ok(made.response),
-            Self::Status => Ok(status::respond(lookup)?),
-            Self::Info => boxed(|| info::respond(lookup)).await,
-            Self::Diagnostic => {
-                let limit = lookup.settings.core.limit_request_body();
-                Ok(boxed(|| diagnostic::respond(&lookup.request, limit)).await?)
-            }
-            Self::FastCgi(job) => placed(|| job.respond(lookup)).await,
-            Self::Balanced(group) => boxed(|| group.respond(lookup)).await,
-            Self::Managed => boxed(|| fcgid::respond(lookup)).await,
-            Self::Cgi(flavor) => boxed(|| flavor.respond(lookup)).await,
-            Self::Load(load) => Ok(boxed(|| load.respond(lookup)).await?),
-        }
-    }
-
-    /// Its methods, and of a file what else is known before it is opened.
-    fn options(self, lookup: &Lookup<'_>) -> Response {
-        let mut response = match self {
-            Self::Made(made) if made.name == "default-handler" => return made.response,
-            Self::File(source) => Response {
-                content_type: source.content_type.clone(),
-                late: files::late_description(&source),
-                ..Response::new(Status::OK)
-            },
-            _ => Response::new(Status::OK),
-        };
+/// Have a handler answer.
+pub(crate) async fn run(
+    handler: Rc<dyn Handler>,
+    lookup: &mut Lookup<'_>,
+) -> Result<Response, Stop> {
+    let is_script = handler.is_script();
+    if lookup.method == Some(Method::Options) && !is_script {
+        let mut response = handler.options();
         response.set("Allow", lookup.host.methods());
-        response
+        return Ok(response);
     }
-
-    /// Its name, for `%R` and messages.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::File(_) => FILE,
-            Self::Listing(_) => "httpd/unix-directory",
-            Self::Made(made) => made.name,
-            Self::Status => "server-status",
-            Self::Info => "server-info",
-            Self::Diagnostic => "trivet-diagnostic",
-            Self::FastCgi(_) | Self::Balanced(_) => PROXY,
-            Self::Managed => fcgid::HANDLER,
-            Self::Cgi(_) => "cgi-script",
-            Self::Load(load) => load.name(),
-        }
+    if is_script && names::are_for_scripts(lookup) {
+        boxed(|| names::find_for_script(lookup)).await;
+    }
+    match handler.respond(lookup) {
+        Handled::Done(outcome) => outcome,
+        Handled::Later(outcome) => outcome.await,
     }
 }

@@ -16,6 +16,7 @@ use message::{Method, RequestHead, Status, Target};
 use runtime::file::{self, Errno, Kind};
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::rc::Rc;
 
 /// Why a request is not answered by a handler.
 #[derive(Debug)]
@@ -53,7 +54,7 @@ pub(crate) enum Decision {
 pub(crate) type Translate = fn(&mut Lookup<'_>) -> Result<Option<Place>, Stop>;
 
 /// A hook that chooses what answers: the first that does decides.
-pub(crate) type Resolve = fn(&mut Lookup<'_>) -> Result<Option<Handler>, Stop>;
+pub(crate) type Resolve = fn(&mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop>;
 
 /// A hook that changes a response before it is sent.
 pub(crate) type Finish = fn(&mut Lookup<'_>, &mut Response) -> Result<(), Failure>;
@@ -201,7 +202,7 @@ fn document_root(lookup: &Lookup<'_>) -> Place {
 }
 
 /// What answers.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Handler, Stop> {
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Rc<dyn Handler>, Stop> {
     for hook in &lookup.site().phases.resolve {
         if let Some(handler) = hook(lookup)? {
             return Ok(handler);

@@ -8,9 +8,9 @@
 
 use crate::admit::Judged;
 use crate::context::Context;
+use crate::handler::Handler;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Mapped, Place, Purpose};
-use crate::modules::proxy_fcgi::Job;
 use crate::names;
 use crate::prepared;
 use crate::request::Request;
@@ -60,7 +60,7 @@ pub(crate) struct Plan {
     always: Vec<Field>,
     judged: Option<Judged>,
     /// What runs the script.
-    pub(crate) job: Job,
+    pub(crate) answers: Rc<dyn Handler>,
     /// `Some(None)`: its variables are none that a template can have.
     template: RefCell<Option<Option<Rc<Template>>>>,
     /// Whether a response passes filters, once somebody has looked.
@@ -69,7 +69,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// What a look-up came to, if it would come to the same for others.
-    fn of(lookup: &Lookup<'_>, job: &Job) -> Option<Self> {
+    fn of(lookup: &Lookup<'_>, handler: &Rc<dyn Handler>) -> Option<Self> {
         let request = &lookup.request;
         let is_plain = lookup.may_be_planned
             && lookup.purpose == Purpose::Main
@@ -106,7 +106,7 @@ impl Plan {
             fields: lookup.fields.clone(),
             always: lookup.always.clone(),
             judged: lookup.judged.clone(),
-            job: job.clone(),
+            answers: handler.clone(),
             template: RefCell::default(),
             has_filters: OnceCell::new(),
         })
@@ -195,7 +195,7 @@ impl Plans {
     }
 
     /// Remember what a look-up has come to, if it was asked for before.
-    pub(crate) fn remember(&mut self, lookup: &Lookup<'_>, job: &Job) {
+    pub(crate) fn remember(&mut self, lookup: &Lookup<'_>, handler: &Rc<dyn Handler>) {
         let context = lookup.context;
         let now_s = context.now_s();
         if self.second != now_s {
@@ -212,7 +212,7 @@ impl Plans {
         let room = PLANS_MAX[usize::from(context.carries_one())];
         let has_room = self.known.len() < room;
         if let Some(known) = self.known.get_mut(self.key.as_slice()) {
-            *known = Plan::of(lookup, job).map(Rc::new);
+            *known = Plan::of(lookup, handler).map(Rc::new);
         } else if has_room {
             self.known.insert(self.key.as_slice().into(), None);
         }

@@ -149,7 +149,7 @@ pub(crate) fn known(
     if !prepared.is_bare || !is_plain(context, host, settings, request.client, &view, framing) {
         return None;
     }
-    let response = crate::handler::from_file(request, &prepared.source).ok()?;
+    let response = files::from_file(request, &prepared.source).ok()?;
     let query = request.query().map(<[u8]>::to_vec);
     let logged = Logged { query, ..prepared.logged.clone() };
     Some(Exchanged { response, reusable: None, settings: None, logged })

@@ -12,6 +12,7 @@ use config::{Args, Call, Directive, Error, Scope};
 use message::Status;
 use message::path::encode;
 use std::borrow::Cow;
+use std::rc::Rc;
 
 /// The module and its table.
 pub(crate) static MODULE: Module = Module::new(
@@ -112,7 +113,7 @@ fn script(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 }
 
 /// Resolve hook, behind all handlers but that of plain files (mod_actions.c, action_handler).
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let settings = lookup.settings.clone();
     let settings = SETTINGS.of(&settings);
     if settings.actions.is_empty() && settings.scripts.is_empty() {

@@ -62,7 +62,7 @@ fn internal_redirect(head: &ScriptHead) -> Option<&[u8]> {
 const OWN_FIELDS: &[&str] = &["Date", "Server"];
 
 /// Resolve hook (mod_asis.c, asis_handler). Other methods get the file as it stands.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let is_get = lookup.method.is_some_and(Method::is_get_or_head);
     let name = handler::effective(lookup)?.map(Cow::into_owned);
     let known = HANDLERS.iter().find(|known| name.as_deref() == Some(**known));
@@ -92,7 +92,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     };
     let source = Rc::new(Representation::new(entry, lookup, origin)?);
     let response = respond(lookup, head, body, source);
-    Ok(Some(Handler::Made(Box::new(Made { name, response }))))
+    Ok(Some(Made::new(name, response)))
 }
 
 fn start_of(lookup: &Lookup<'_>, file: &File, length: usize) -> Result<Vec<u8>, Failure> {

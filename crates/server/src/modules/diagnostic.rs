@@ -11,7 +11,7 @@
 pub(crate) mod load;
 
 use crate::failure::Failure;
-use crate::handler::{self, Handler};
+use crate::handler::{self, Handled, Handler};
 use crate::incoming::Incoming;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
@@ -35,18 +35,35 @@ const MOST_BYTES: u64 = 16 << 20;
 const PIECE_BYTES: u64 = 1024;
 
 /// Resolve hook.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     Ok(match handler::configured(lookup)?.as_deref() {
-        Some("trivet-diagnostic") => Some(Handler::Diagnostic),
-        Some("trivet-wait") => Some(Handler::Load(Load::Wait)),
-        Some("trivet-cpu") => Some(Handler::Load(Load::Cpu)),
-        Some("trivet-memory") => Some(Handler::Load(Load::Memory)),
+        Some(NAME) => Some(Rc::new(Diagnostic)),
+        Some("trivet-wait") => Some(Rc::new(Load::Wait)),
+        Some("trivet-cpu") => Some(Rc::new(Load::Cpu)),
+        Some("trivet-memory") => Some(Rc::new(Load::Memory)),
         _ => None,
     })
 }
 
+/// What the handler is called.
+const NAME: &str = "trivet-diagnostic";
+
+/// Carries out what the query asks for.
+struct Diagnostic;
+
+impl Handler for Diagnostic {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
+        let limit = lookup.settings.core.limit_request_body();
+        Handled::later(move || async move { Ok(respond(&lookup.request, limit).await?) })
+    }
+}
+
 /// Do what the query asks for; `limit` is LimitRequestBody.
-pub(crate) async fn respond(request: &Request, limit: u64) -> Result<Response, Failure> {
+async fn respond(request: &Request, limit: u64) -> Result<Response, Failure> {
     let query = String::from_utf8_lossy(request.query().unwrap_or_default()).into_owned();
     let wait_ms = milliseconds(&query, "wait")?;
     let burn_ms = milliseconds(&query, "burn")?;

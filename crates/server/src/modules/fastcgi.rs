@@ -18,6 +18,7 @@ use config::{Args, Call, Directive, Error, Scope};
 use message::Status;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// The module and its table.
@@ -189,13 +190,13 @@ fn wrapper(builder: &mut Builder, call: &Call<'_>) -> Done {
 
 /// Resolve hook: the name of an application. A file that one would have to be started for is not
 /// sent as it is.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     if let Some(server) = server(lookup) {
         lookup.mark_personal();
         pass_fields(lookup, &server.passed);
         let worker = Some(server.worker.clone());
         let job = Job::new(server.target.clone(), worker, None, true);
-        return Ok(Some(Handler::FastCgi(Box::new(job))));
+        return Ok(Some(Rc::new(job)));
     }
     let is_ours = handler::configured(lookup)?.is_some_and(|name| name == HANDLER);
     if !is_ours || !phase::is_file(lookup) {

@@ -1,8 +1,9 @@
 //! files: the last resort of resolution, and how a file answers: conditions, ranges, content.
 //! (httpd: default_handler of core.c and the byterange filter.)
 
+use crate::byterange;
 use crate::failure::Failure;
-use crate::handler::{Handler, Made};
+use crate::handler::{self, Handled, Handler};
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::core::PathInfo;
@@ -14,6 +15,7 @@ use crate::response::{Body, Field, Piece, Response};
 use message::condition::{Conditions, Outcome, Validators, evaluate};
 use message::{Known, Method, Status};
 use runtime::file::{Errno, Kind};
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// What core does with what no other module answers.
@@ -21,7 +23,7 @@ pub(crate) static MODULE: Module =
     Module::new("core_module", "core.c", &[], Hooks { resolve: Some(answer), ..Hooks::NONE });
 
 /// The default handler, unless it is a script that nobody runs.
-fn answer(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+fn answer(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     match php::resolve(lookup)? {
         Some(handler) => Ok(Some(handler)),
         None => resolve(lookup),
@@ -30,7 +32,7 @@ fn answer(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
 
 /// Take regular files; anything else that is here is a folder that nobody lists, a device, a socket
 /// or a FIFO.
-fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     check_method(lookup)?;
     if lookup.method == Some(Method::Options)
         && let Some(answer) = options(lookup)
@@ -61,7 +63,7 @@ fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
         below: lookup.place.below.clone(),
         links: lookup.links,
     };
-    Ok(Some(Handler::File(Rc::new(Representation::new(entry, lookup, origin)?))))
+    Ok(Some(Rc::new(Representation::new(entry, lookup, origin)?)))
 }
 
 /// Whether a file answers for what stands behind it in the URL.
@@ -78,7 +80,7 @@ pub(crate) fn would_send(lookup: &Lookup<'_>) -> bool {
 /// httpd tells the methods of whatever is no file just the same, whether it is there or not, and of
 /// a file that this process may not read (ap_send_http_options). `None` for one that is open, and
 /// for what must not be looked at.
-fn options(lookup: &Lookup<'_>) -> Option<Handler> {
+fn options(lookup: &Lookup<'_>) -> Option<Rc<dyn Handler>> {
     let is_hidden = phase::is_regular(lookup) && !phase::is_file(lookup);
     let content_type = match &lookup.found {
         Ok(entry) if entry.status.kind == Kind::Directory => {
@@ -97,7 +99,62 @@ fn options(lookup: &Lookup<'_>) -> Option<Handler> {
         response.late = known.collect();
     }
     response.content_type = content_type;
-    Some(Handler::Made(Box::new(Made { name: "default-handler", response })))
+    Some(Rc::new(Described(Cell::new(Some(response)))))
+}
+
+/// What OPTIONS tells of something that is no file.
+struct Described(Cell<Option<Response>>);
+
+impl Described {
+    fn take(&self) -> Response {
+        self.0.take().unwrap_or_else(|| Response::new(Status::OK))
+    }
+}
+
+impl Handler for Described {
+    fn name(&self) -> &'static str {
+        handler::FILE
+    }
+
+    fn options(&self) -> Response {
+        self.take()
+    }
+
+    fn respond<'l>(self: Rc<Self>, _: &'l mut Lookup<'_>) -> Handled<'l> {
+        Handled::Done(Ok(self.take()))
+    }
+}
+
+impl Handler for Representation {
+    fn name(&self) -> &'static str {
+        handler::FILE
+    }
+
+    fn file(self: Rc<Self>) -> Option<Rc<Self>> {
+        Some(self)
+    }
+
+    /// Its methods, and what else is known before it is opened.
+    fn options(&self) -> Response {
+        Response {
+            content_type: self.content_type.clone(),
+            late: late_description(self),
+            ..Response::new(Status::OK)
+        }
+    }
+
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
+        let conditions = conditions(lookup);
+        let response = respond(&lookup.request, lookup.method, &self, &conditions);
+        Handled::Done(response.map_err(Stop::from))
+    }
+}
+
+/// Answer with a file that was found before.
+pub(crate) fn from_file(request: &Request, source: &Rc<Representation>) -> Result<Response, Stop> {
+    let conditions = sent_conditions(request);
+    let whole = respond(request, request.method(), source, &conditions)?;
+    Ok(byterange::apply(request, &source.settings.core.range_limits(), whole))
 }
 
 /// Answer with a whole file, or say why not.

@@ -9,6 +9,7 @@ use crate::lookup::Lookup;
 use crate::modules::{asis, files, mime};
 use crate::phase::{self, Stop};
 use message::Status;
+use std::rc::Rc;
 
 /// Extensions that Debian's php8.2.conf runs or refuses, and older names of the same.
 const EXTENSIONS: &[&str] =
@@ -24,7 +25,7 @@ pub(crate) enum Script {
 }
 
 /// Take PHP files out of the hands of the file handler.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     if !phase::is_file(lookup) || !files::would_send(lookup) {
         return Ok(None);
     }

@@ -3,13 +3,10 @@
 
 use super::Insert;
 use crate::failure::Failure;
-use crate::fields;
-use crate::handler::Handler;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::phase::{self, Stop};
-use crate::question;
-use crate::representation;
+use crate::{fields, question, representation};
 use message::Status;
 use std::fs::File;
 use std::io::Read;
@@ -108,16 +105,14 @@ fn look_up(asking: &Lookup<'_>, name: &str) -> Result<Option<Insertable>, Stop> 
     let Some(is_html) = is_html(&content_type).filter(|_| phase::is_regular(&found)) else {
         return Ok(None);
     };
-    match phase::resolve(&mut found)? {
-        Handler::File(source) => {
-            let length = source.status.size;
-            Ok(source.file.try_clone().ok().map(|file| Insertable { file, length, is_html }))
-        }
-        other => {
-            let text = format!("{name} is not shown in listings: {} answers for it", other.name());
-            Err(Failure::new(Status::FORBIDDEN, "autoindex", text).level(Level::Warn).into())
-        }
-    }
+    let handler = phase::resolve(&mut found)?;
+    let called = handler.name();
+    let Some(source) = handler.file() else {
+        let text = format!("{name} is not shown in listings: {called} answers for it");
+        return Err(Failure::new(Status::FORBIDDEN, "autoindex", text).level(Level::Warn).into());
+    };
+    let length = source.status.size;
+    Ok(source.file.try_clone().ok().map(|file| Insertable { file, length, is_html }))
 }
 
 /// Whether a text is HTML (`response_is_html`); `None` of what is no text.

@@ -4,7 +4,7 @@
 use super::insert::{self, Insertable, Inserted};
 use super::{Entry, Flags, Insert, Page, SETTINGS, render, scan_title};
 use crate::failure::Failure;
-use crate::handler::{self, Handler};
+use crate::handler::{self, Handled, Handler};
 use crate::log::sink::local_time;
 use crate::lookup::Lookup;
 use crate::modules::{mime, trivet};
@@ -17,9 +17,11 @@ use crate::{accounting, admit, error_document, question, representation, walk};
 use message::{Method, Status};
 use runtime::file::{self, Errno, Kind};
 use scoreboard::Cause;
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Names that are looked at before others of the thread get their turn.
@@ -106,7 +108,7 @@ struct Contents {
 const TITLE_BYTES: u64 = 8 * 1024;
 
 /// Resolve hook: let a folder be listed.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     if !lookup.is_folder() || !lookup.path_info.is_empty() {
         return Ok(None);
     }
@@ -121,7 +123,23 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     }
     let entry = std::mem::replace(&mut lookup.found, Err(Errno::NOENT))
         .map_err(|errno| phase::open_failure(lookup, errno))?;
-    Ok(Some(Handler::Listing(entry.file)))
+    Ok(Some(Rc::new(Listing(Cell::new(Some(entry.file))))))
+}
+
+/// The open folder that is to be listed.
+struct Listing(Cell<Option<File>>);
+
+impl Handler for Listing {
+    fn name(&self) -> &'static str {
+        "httpd/unix-directory"
+    }
+
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
+        let Some(folder) = self.0.take() else {
+            return Handled::Done(Err(forbidden(lookup).into()));
+        };
+        Handled::later(|| async move { Ok(respond(lookup, folder).await?) })
+    }
 }
 
 fn forbidden(lookup: &Lookup<'_>) -> Failure {
@@ -136,7 +154,7 @@ fn forbidden(lookup: &Lookup<'_>) -> Failure {
 }
 
 /// The listing of `folder`.
-pub(crate) async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Response, Failure> {
+async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Response, Failure> {
     let settings = lookup.settings.clone();
     let options = SETTINGS.of(&settings);
     lookup.mark_personal();

@@ -5,6 +5,7 @@
 //! `arguments.rs` is their command line, `log.rs` and `script_log.rs` are what logs hear of them.
 
 mod arguments;
+mod flavor;
 mod log;
 mod manage;
 mod relay;
@@ -15,7 +16,7 @@ pub(crate) use settings::{HOST_SETTINGS, SETTINGS};
 
 use crate::accounting::Waits;
 use crate::failure::Failure;
-use crate::handler::{self, Handler};
+
 use crate::log::errors::os_error_text;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
@@ -31,6 +32,7 @@ use crate::script::environment::{environment, tell_body_length};
 use crate::script::{self, answer};
 use crate::table::Table;
 use fastcgi::{Redirect, ScriptFault, ScriptHead};
+use flavor::Flavor;
 use log::Log;
 use message::{Method, Status};
 use relay::{Answer, Fault, Relay, Talk};
@@ -49,7 +51,7 @@ pub(crate) static MODULE: Module = Module::new(
     "cgi_module",
     "mod_cgi.c",
     settings::CGI_DIRECTIVES,
-    Hooks { resolve: Some(resolve), ..Hooks::NONE },
+    Hooks { resolve: Some(flavor::resolve), ..Hooks::NONE },
 );
 
 /// mod_cgid and its table, with what both have.
@@ -57,11 +59,8 @@ pub(crate) static DAEMON_MODULE: Module = Module::new(
     "cgid_module",
     "mod_cgid.c",
     settings::CGID_DIRECTIVES,
-    Hooks { resolve: Some(resolve_by_daemon), ..Hooks::NONE },
+    Hooks { resolve: Some(flavor::resolve_by_daemon), ..Hooks::NONE },
 );
-
-/// The media type that is a handler, too (CGI_MAGIC_TYPE).
-const MAGIC_TYPE: &str = "application/x-httpd-cgi";
 
 /// What this process has open for a script: three pipes and a control socket.
 const DESCRIPTORS: u64 = 4;
@@ -79,62 +78,9 @@ const QUEUED: Duration = Duration::from_millis(50);
 /// How long a script may take to start that makes the page for a 503.
 const PAGE_START_MS: u64 = 500;
 
-/// What the two modules of httpd call things.
-#[derive(Debug)]
-pub(crate) struct Flavor {
-    /// The name in the log.
-    name: &'static str,
-    is_daemon: bool,
-    /// The numbers of their messages.
-    exec_off: u32,
-    missing: u32,
-    folder: u32,
-    path_info: u32,
-    body: u32,
-}
-
-static CGI: Flavor = Flavor {
-    name: "cgi",
-    is_daemon: false,
-    exec_off: 2809,
-    missing: 2811,
-    folder: 2812,
-    path_info: 2813,
-    body: 1225,
-};
-
-static CGID: Flavor = Flavor {
-    name: "cgid",
-    is_daemon: true,
-    exec_off: 1262,
-    missing: 1264,
-    folder: 1265,
-    path_info: 1266,
-    body: 1270,
-};
-
-/// Resolve hook of mod_cgi.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
-    resolve_as(lookup, &CGI)
-}
-
-/// Resolve hook of mod_cgid.
-pub(crate) fn resolve_by_daemon(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
-    resolve_as(lookup, &CGID)
-}
-
-fn resolve_as(lookup: &mut Lookup<'_>, flavor: &'static Flavor) -> Result<Option<Handler>, Stop> {
-    let name = handler::effective(lookup)?;
-    if !name.is_some_and(|name| name == SCRIPT_HANDLER || name == MAGIC_TYPE) {
-        return Ok(None);
-    }
-    lookup.mark_personal();
-    Ok(Some(Handler::Cgi(flavor)))
-}
-
 impl Flavor {
     /// Have the script run, and answer with what it says.
-    pub(crate) async fn respond(&'static self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
+    pub(super) async fn respond(&'static self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         self.check(lookup).await?;
         let is_raw = lookup.file_name().starts_with(b"nph-");
         let body = RequestBody::of(lookup).await.map_err(|refusal| self.bad_body(refusal))?;

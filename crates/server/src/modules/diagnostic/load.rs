@@ -7,12 +7,14 @@
 
 use crate::accounting;
 use crate::failure::Failure;
+use crate::handler::{Handled, Handler};
 use crate::lookup::Lookup;
 use crate::response::Response;
 use message::{Method, Status};
 use runtime::clock;
 use scoreboard::Cause;
 use std::hint::black_box;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -40,8 +42,8 @@ pub(crate) enum Load {
     Memory,
 }
 
-impl Load {
-    pub(crate) fn name(self) -> &'static str {
+impl Handler for Load {
+    fn name(&self) -> &'static str {
         match self {
             Self::Wait => "trivet-wait",
             Self::Cpu => "trivet-cpu",
@@ -49,8 +51,14 @@ impl Load {
         }
     }
 
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
+        Handled::later(|| async move { Ok(self.answer(lookup).await?) })
+    }
+}
+
+impl Load {
     /// Take as long as the query says, and say so.
-    pub(crate) async fn respond(self, lookup: &Lookup<'_>) -> Result<Response, Failure> {
+    async fn answer(self: Rc<Self>, lookup: &Lookup<'_>) -> Result<Response, Failure> {
         if !lookup.method.is_some_and(Method::is_get_or_head) {
             let text = format!("{} answers GET and HEAD only", self.name());
             let failure = Failure::new(Status::METHOD_NOT_ALLOWED, "trivet", text);
@@ -66,7 +74,7 @@ impl Load {
         // hold slots and cores for up to a minute, and nobody would read the answers.
         lookup.request.ends_with_input.set(true);
         let spent = &lookup.request.spent;
-        let done = match self {
+        let done = match *self {
             Self::Wait => {
                 let _waiting = spent.wait(Cause::Handler);
                 runtime::timer::sleep(Duration::from_millis(ms)).await;

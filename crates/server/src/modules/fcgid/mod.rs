@@ -17,7 +17,7 @@ pub use settings::{Scores, Terms};
 
 use crate::accounting::Waits;
 use crate::failure::Failure;
-use crate::handler::{self, Handler};
+use crate::handler::{self, Handled, Handler};
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
@@ -40,6 +40,7 @@ use runtime::programs::{LeaseDenial, LeasedProcess, ProcessClass, Report};
 use scoreboard::Cause;
 use settings::Wrapper;
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,16 +66,33 @@ const DESCRIPTORS: u64 = 2;
 const GRACE_MS: u64 = 5000;
 
 /// Resolve hook.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let is_ours = handler::effective(lookup)?.is_some_and(|name| name == HANDLER);
     if is_ours {
         lookup.mark_personal();
     }
-    Ok(is_ours.then_some(Handler::Managed))
+    Ok(is_ours.then(|| Rc::new(Script) as Rc<dyn Handler>))
+}
+
+/// A script for an application that this server keeps.
+struct Script;
+
+impl Handler for Script {
+    fn name(&self) -> &'static str {
+        HANDLER
+    }
+
+    fn is_script(&self) -> bool {
+        true
+    }
+
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
+        Handled::later(|| respond(lookup))
+    }
 }
 
 /// Have a process of the application answer.
-pub(crate) async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
+async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
     let wrapper = check(lookup)?;
     let mut body = request_body(lookup).await?;
     let head = request::head(lookup, &body);

@@ -10,6 +10,7 @@ use crate::phase::{self, Stop};
 use config::Call;
 use message::{Method, Status};
 use runtime::file::Errno;
+use std::rc::Rc;
 
 /// Filters of httpd without which the content is the same.
 const HARMLESS: &[&str] = &["NONE", "RATE_LIMIT", "CACHE"];
@@ -49,7 +50,7 @@ fn has_content(lookup: &Lookup<'_>) -> Result<bool, Stop> {
 }
 
 /// Resolve hook: refuse what a missing filter is for, before anything is run or sent.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     match lack(lookup) {
         Some(text) if has_content(lookup)? => {
             Err(Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error().into())

@@ -4,7 +4,7 @@
 mod page;
 mod tree;
 
-use crate::handler::{self, Handler};
+use crate::handler::{self, Handled, Handler};
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::phase::Stop;
@@ -14,6 +14,7 @@ use crate::site::settings::HostKey;
 use crate::site::store::Merge;
 use config::{Args, Call, Directive, Error, Scope};
 use message::Method;
+use std::rc::Rc;
 
 /// The module and its table.
 pub(crate) static MODULE: Module = Module::new(
@@ -60,14 +61,27 @@ fn add_module_info(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
 }
 
 /// Resolve hook.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let is_info = lookup.method.is_some_and(Method::is_get_or_head)
         && handler::configured(lookup)?.as_deref() == Some("server-info");
-    Ok(is_info.then_some(Handler::Info))
+    Ok(is_info.then(|| Rc::new(Page) as Rc<dyn Handler>))
+}
+
+/// The page.
+struct Page;
+
+impl Handler for Page {
+    fn name(&self) -> &'static str {
+        "server-info"
+    }
+
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
+        Handled::later(|| respond(lookup))
+    }
 }
 
 /// The page, or the part of it that the query names.
-pub(crate) async fn respond(lookup: &Lookup<'_>) -> Result<Response, Stop> {
+async fn respond(lookup: &Lookup<'_>) -> Result<Response, Stop> {
     let query = lookup.query.as_deref().map(String::from_utf8_lossy);
     let html = page::html(lookup, query.as_deref()).await?;
     Ok(Response::page("text/html; charset=ISO-8859-1", html))

@@ -373,7 +373,7 @@ fn log_stop(map: &Lookup<'_>, path: &str, stop: &type_map::Stop) {
 }
 
 /// Resolve hook: a type map (mod_negotiation.c, handle_map_file).
-pub(crate) fn map(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+pub(crate) fn map(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let name = handler::effective(lookup)?;
     let is_map = name.is_some_and(|name| name == MAP_HANDLER || name == MAP_TYPE);
     if is_map && matches!(lookup.found, Err(Errno::NOENT)) && lookup.forward.is_none() {
@@ -399,7 +399,7 @@ pub(crate) fn map(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
 }
 
 /// The answer with a text that stands in the map itself.
-fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Handler, Stop> {
+fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Rc<dyn Handler>, Stop> {
     let method = files::method_for_file(&lookup.request, lookup.method)?;
     let utf8 = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
     if let Some(content_type) = response::content_type(chosen) {
@@ -436,7 +436,7 @@ fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Handler, Stop> {
         let (offset, length) = body;
         answer.body = Body { pieces: vec![Piece::File { source, offset, length }] };
     }
-    Ok(Handler::Made(Box::new(Made { name: MAP_HANDLER, response: answer })))
+    Ok(Made::new(MAP_HANDLER, answer))
 }
 
 /// Fixup hook: `x-gzip` for clients that know it by that name only, and the other way round

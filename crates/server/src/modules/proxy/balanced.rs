@@ -5,12 +5,14 @@ use super::balancer::Balancer;
 use super::forward;
 use super::worker::Worker;
 use crate::failure::Failure;
+use crate::handler::{Handled, Handler};
 use crate::lookup::Lookup;
 use crate::modules::proxy_fcgi::{Failed, Target, Work};
 use crate::phase::Stop;
 use crate::response::{Body, Piece, Response, Source};
 use message::Status;
 use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::Duration;
@@ -32,6 +34,20 @@ struct Session {
     route: String,
 }
 
+impl Handler for Group {
+    fn name(&self) -> &'static str {
+        super::HANDLER
+    }
+
+    fn is_script(&self) -> bool {
+        true
+    }
+
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
+        Handled::later(|| async move { self.answer(lookup).await })
+    }
+}
+
 impl Group {
     /// One that a handler names: `proxy:balancer://name`.
     pub(crate) fn of_handler(lookup: &Lookup<'_>, url: &str) -> Result<Self, Failure> {
@@ -43,7 +59,7 @@ impl Group {
     }
 
     /// Answer with what one of them says.
-    pub(crate) async fn respond(&self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
+    async fn answer(&self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         let work = Work::of(lookup).await?;
         let session = self.session(lookup);
         let (mut tried, mut last) = (Vec::new(), None);

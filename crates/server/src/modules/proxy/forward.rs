@@ -64,10 +64,10 @@ fn of_fcgi(url: &[u8]) -> Option<&[u8]> {
 }
 
 /// Resolve hook, before all others: nothing but the proxy answers for such a request.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let Some(forward) = lookup.forward.clone() else { return Ok(None) };
     if let Some(job) = &forward.job {
-        return Ok(Some(Handler::FastCgi(Box::new(job.clone()))));
+        return Ok(Some(Rc::new(job.clone())));
     }
     let text = String::from_utf8_lossy(&forward.url).into_owned();
     let Some((scheme, _)) = text.split_once(':') else {
@@ -79,7 +79,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
     };
     let path = path_of(&forward.url).to_vec();
     let group = Group { balancer: balancer.clone(), path, is_raw: forward.is_raw };
-    Ok(Some(Handler::Balanced(Box::new(group))))
+    Ok(Some(Rc::new(group)))
 }
 
 fn is_there(lookup: &Lookup<'_>, symbol: &str) -> bool {

@@ -37,6 +37,9 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// What httpd calls the handler of what is handed on.
+pub(crate) const HANDLER: &str = "proxy-server";
+
 /// The key of what is kept per host.
 pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
 

@@ -7,6 +7,7 @@ use super::tries::Tries;
 use super::{NAME, SETTINGS, Target, answer};
 use crate::accounting::Waits;
 use crate::failure::Failure;
+use crate::handler::{Handled, Handler};
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
 use crate::modules::filter::input::Unpacker;
@@ -25,6 +26,7 @@ use runtime::backend::Address;
 use runtime::clock;
 use runtime::file::Errno;
 use scoreboard::Cause;
+use std::rc::Rc;
 use std::sync::Arc;
 use upstream::fastcgi::{Destination, Lease, Options};
 
@@ -129,6 +131,24 @@ impl Answer {
     }
 }
 
+impl Handler for Job {
+    fn name(&self) -> &'static str {
+        proxy::HANDLER
+    }
+
+    fn is_script(&self) -> bool {
+        true
+    }
+
+    fn may_be_planned(&self) -> bool {
+        true
+    }
+
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
+        Handled::placed(|| async move { self.answer(lookup).await })
+    }
+}
+
 impl Job {
     /// For the script `file`, else that of the look-up.
     pub(crate) fn new(
@@ -151,7 +171,7 @@ impl Job {
     }
 
     /// Have the script run, and answer with what it says.
-    pub(crate) async fn respond(&self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
+    async fn answer(&self, lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
         let work = Work::of(lookup).await?;
         let worker = self.worker.as_ref().filter(|worker| worker.may_fail());
         if worker.is_some_and(|worker| worker.is_left_alone()) {

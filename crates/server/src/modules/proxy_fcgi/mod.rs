@@ -26,6 +26,7 @@ use crate::phase::{self, Stop};
 use crate::script;
 use message::Status;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 use target::Place;
 
@@ -45,7 +46,7 @@ const NAME: &str = "proxy_fcgi";
 
 /// Resolve hook: the handler of a script that is there, or of URLs that an application has for
 /// itself (`SetHandler` in a `<Location>`).
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let Some(name) = handler::configured(lookup)?.filter(|name| name.starts_with(PREFIX)) else {
         return Ok(None);
     };
@@ -71,12 +72,12 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> 
 }
 
 /// What a handler that names a target is to do.
-fn job(lookup: &mut Lookup<'_>, named: &Named) -> Result<Handler, Stop> {
+fn job(lookup: &mut Lookup<'_>, named: &Named) -> Result<Rc<dyn Handler>, Stop> {
     let target = match named.target() {
         Ok(target) => target,
         Err(_) if named.is_group() => {
             let group = Group::of_handler(lookup, named.url())?;
-            return Ok(Handler::Balanced(Box::new(group)));
+            return Ok(Rc::new(group));
         }
         Err(text) => {
             let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "proxy", text);
@@ -90,7 +91,7 @@ fn job(lookup: &mut Lookup<'_>, named: &Named) -> Result<Handler, Stop> {
         let url = [target.url().as_bytes(), &file[..]].concat();
         proxy.worker(&url, target.url().len(), target.socket(), None).cloned()
     });
-    Ok(Handler::FastCgi(Box::new(Job::new(target.clone(), worker.flatten(), None, false))))
+    Ok(Rc::new(Job::new(target.clone(), worker.flatten(), None, false)))
 }
 
 /// php-fpm would take what stands behind a question mark for a query (mod_proxy_fcgi.c,

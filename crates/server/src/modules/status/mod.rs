@@ -21,7 +21,7 @@ mod verdict;
 
 use crate::error_document;
 use crate::failure::Failure;
-use crate::handler::{self, Handler};
+use crate::handler::{self, Handled, Handler};
 use crate::log::sink::local_time;
 use crate::log::time::TimeFormat;
 use crate::lookup::Lookup;
@@ -39,6 +39,7 @@ pub use line::status_line;
 use message::Method;
 use scoreboard::{Snapshot, TallyView};
 use std::net::SocketAddr;
+use std::rc::Rc;
 
 /// The module and its table.
 pub(crate) static MODULE: Module = Module::new(
@@ -116,7 +117,7 @@ struct Shows {
 }
 
 /// The page or the list that the query asks for.
-pub(crate) fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
+fn respond(lookup: &Lookup<'_>) -> Result<Response, Failure> {
     let query = lookup.query.as_deref().unwrap_or_default();
     // httpd looks for the words wherever they stand (strstr in status_handler).
     let has = |word: &[u8]| query.windows(word.len()).any(|part| part == word);
@@ -178,10 +179,23 @@ fn names<'a>(lookup: &'a Lookup<'_>) -> Names<'a> {
 }
 
 /// Resolve hook.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Handler>, Stop> {
+pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let is_status = lookup.method.is_some_and(Method::is_get_or_head)
         && handler::effective(lookup)?.as_deref() == Some("server-status");
-    Ok(is_status.then_some(Handler::Status))
+    Ok(is_status.then(|| Rc::new(Page) as Rc<dyn Handler>))
+}
+
+/// The page.
+struct Page;
+
+impl Handler for Page {
+    fn name(&self) -> &'static str {
+        "server-status"
+    }
+
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
+        Handled::Done(respond(lookup).map_err(Stop::from))
+    }
 }
 
 /// `?refresh=N`; without a number above 0 httpd takes 10 seconds. What follows the digits does not

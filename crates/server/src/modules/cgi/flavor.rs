@@ -1,0 +1,83 @@
+//! The two modules of httpd that run programs, and the handler that both choose.
+
+use crate::handler::{self, Handled, Handler};
+use crate::lookup::Lookup;
+use crate::modules::alias::SCRIPT_HANDLER;
+use crate::phase::Stop;
+use std::rc::Rc;
+
+/// The media type that is a handler, too (CGI_MAGIC_TYPE).
+const MAGIC_TYPE: &str = "application/x-httpd-cgi";
+
+/// What the two modules of httpd call things.
+#[derive(Debug)]
+pub(super) struct Flavor {
+    /// The name in the log.
+    pub(super) name: &'static str,
+    pub(super) is_daemon: bool,
+    /// The numbers of their messages.
+    pub(super) exec_off: u32,
+    pub(super) missing: u32,
+    pub(super) folder: u32,
+    pub(super) path_info: u32,
+    pub(super) body: u32,
+}
+
+static CGI: Flavor = Flavor {
+    name: "cgi",
+    is_daemon: false,
+    exec_off: 2809,
+    missing: 2811,
+    folder: 2812,
+    path_info: 2813,
+    body: 1225,
+};
+
+static CGID: Flavor = Flavor {
+    name: "cgid",
+    is_daemon: true,
+    exec_off: 1262,
+    missing: 1264,
+    folder: 1265,
+    path_info: 1266,
+    body: 1270,
+};
+
+/// Resolve hook of mod_cgi.
+pub(super) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    resolve_as(lookup, &CGI)
+}
+
+/// Resolve hook of mod_cgid.
+pub(super) fn resolve_by_daemon(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    resolve_as(lookup, &CGID)
+}
+
+fn resolve_as(
+    lookup: &mut Lookup<'_>,
+    flavor: &'static Flavor,
+) -> Result<Option<Rc<dyn Handler>>, Stop> {
+    let name = handler::effective(lookup)?;
+    if !name.is_some_and(|name| name == SCRIPT_HANDLER || name == MAGIC_TYPE) {
+        return Ok(None);
+    }
+    lookup.mark_personal();
+    Ok(Some(Rc::new(Script(flavor))))
+}
+
+/// A script that is a program of its own.
+struct Script(&'static Flavor);
+
+impl Handler for Script {
+    fn name(&self) -> &'static str {
+        SCRIPT_HANDLER
+    }
+
+    fn is_script(&self) -> bool {
+        true
+    }
+
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
+        Handled::later(|| self.0.respond(lookup))
+    }
+}
