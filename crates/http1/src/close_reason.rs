@@ -21,6 +21,8 @@ pub enum CloseReason {
     WriteTimeout,
     /// The request was malformed or over a limit.
     Refused,
+    /// Another protocol goes on.
+    HandedOver,
     /// The process is about to end.
     Draining,
     /// More request body is left unread than is worth reading.
@@ -44,6 +46,7 @@ impl CloseReason {
             Self::BodyTimeout => "the request body did not arrive in time",
             Self::WriteTimeout => "the client did not take the response in time",
             Self::Refused => "the request was refused",
+            Self::HandedOver => "the stream was handed over to another protocol",
             Self::Draining => "the server process is stopping",
             Self::UnreadBody => "the rest of the request body is too long to read and drop",
             Self::IoError => "reading or writing the connection failed",

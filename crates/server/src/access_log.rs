@@ -10,7 +10,8 @@ pub(crate) use crate::modules::log_config::{ConnectionEnd, Fields};
 use crate::names::{End, Names};
 use crate::response::Response;
 use crate::site::host::ServerName;
-use message::{RequestHead, Status};
+use message::response::is_sendable;
+use message::{Field, RequestHead, Status};
 use runtime::process;
 use scoreboard::Times;
 use std::net::SocketAddr;
@@ -238,5 +239,36 @@ impl Fields for RequestFields<'_> {
         let Some(head) = &self.0 else { return };
         let wanted = |field: &(&[u8], &[u8])| field.0.eq_ignore_ascii_case(name.as_bytes());
         head.fields().filter(wanted).for_each(|(_, value)| each(value));
+    }
+}
+
+/// The fields of a response as they were sent.
+#[derive(Clone, Copy)]
+pub(crate) struct SentFields<'a>(pub(crate) &'a [Field]);
+
+/// Fields that httpd writes without ever having them among those of the response
+/// (http_filters.c, basic_http_header).
+const UNLISTED: [&str; 2] = ["Date", "Server"];
+
+impl<'a> SentFields<'a> {
+    /// The values of all fields called `name`, in order.
+    pub(crate) fn values(self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        let is_listed = UNLISTED.iter().all(|unlisted| !unlisted.eq_ignore_ascii_case(name));
+        let is_meant = move |field: &&Field| {
+            is_listed
+                && field.0.eq_ignore_ascii_case(name)
+                && is_sendable(field.0.as_bytes(), &field.1)
+        };
+        self.0.iter().filter(is_meant).map(|field| field.1.as_slice())
+    }
+}
+
+impl Fields for SentFields<'_> {
+    fn field(&self, name: &str) -> Option<&[u8]> {
+        self.values(name).next()
+    }
+
+    fn each_field(&self, name: &str, each: &mut dyn FnMut(&[u8])) {
+        self.values(name).for_each(each);
     }
 }

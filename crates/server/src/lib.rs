@@ -53,6 +53,7 @@ mod server;
 mod site;
 mod slots;
 mod table;
+mod transport;
 mod walk;
 
 pub use configuration::{Configured, Facts, Httpd, Refused};

@@ -3,11 +3,13 @@
 
 use crate::failure::Failure;
 use crate::representation::Representation;
+use crate::transport::Transport;
 use http1::PageFacts;
 use message::{ResponseHead, Status, Version};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{self, Poll};
 
@@ -32,8 +34,22 @@ pub(crate) struct Response {
     pub(crate) is_raw: bool,
     /// The second that `Date` tells; that of sending if nobody says.
     pub(crate) date_s: Option<i64>,
+    /// Whoever speaks on the stream when the head was sent, which has no body then.
+    pub(crate) takes_over: Option<TakesOver>,
     /// What filters leave for the access log; of a stream it is complete when that has been sent.
     pub(crate) notes: Option<Notes>,
+}
+
+/// What goes on after a 101, or after a 2xx to CONNECT (RFC 9110 sections 7.8 and 9.3.6): another
+/// protocol than HTTP, until the future ends. It holds no request slot meanwhile. It says how many
+/// bytes it has sent, for the log.
+pub(crate) type TakesOver = Box<dyn FnOnce(Upgraded) -> Pin<Box<dyn Future<Output = u64>>>>;
+
+/// The stream of a request that was upgraded.
+pub(crate) struct Upgraded {
+    pub(crate) transport: Transport,
+    /// What the client has sent behind its request already.
+    pub(crate) input: Vec<u8>,
 }
 
 /// Names and values that belong to a request.
@@ -165,6 +181,7 @@ impl Response {
             is_canned: false,
             is_raw: false,
             date_s: None,
+            takes_over: None,
             notes: None,
         }
     }

@@ -5,10 +5,12 @@
 //! Query: `wait=MS` holds the request slot and no thread, `burn=MS` burns CPU, `panic` panics,
 //! `crash` kills the process, `stream=BYTES` sends that many bytes (at most 16 MiB) as a body
 //! whose length is not said; `pause=MS` waits before each kilobyte of it, and `fail` breaks it off
-//! at the end, `echo` sends the body of the request back as it comes. They are carried out in this
+//! at the end, `upgrade` turns the connection into one that sends back what comes, `echo` sends the
+//! body of the request back as it comes. They are carried out in this
 //! order.
 
 pub(crate) mod load;
+mod upgrade;
 
 use crate::failure::Failure;
 use crate::handler::{self, Handled, Handler};
@@ -87,6 +89,9 @@ async fn respond(request: &Request, limit: u64) -> Result<Response, Failure> {
         response.body =
             Body::stream(Letters { left, pause, nap: None, fails: has(&query, "fail") });
         return Ok(response);
+    }
+    if has(&query, "upgrade") {
+        return Ok(upgrade::respond());
     }
     if has(&query, "echo") {
         return echo(request, limit).await;

@@ -208,7 +208,7 @@ impl Wire {
             }
             while watches && self.input.len() < READ_AHEAD_BYTES {
                 let mut scratch = context.scratch.borrow_mut();
-                match self.stream.poll_read(task, &mut scratch.input) {
+                match self.transport.poll_read(task, &mut scratch.input) {
                     Poll::Ready(Ok(0)) => watches = false,
                     Poll::Ready(Ok(length)) => {
                         self.input.extend_from_slice(&scratch.input[..length]);
@@ -303,13 +303,17 @@ impl Wire {
         &mut self,
         request: &Request,
         wish: KeepAlive,
-        (mut response, logged): (Response, Logged),
+        mut answer: (Response, Logged),
         unread: Unread,
         held: Rc<Held>,
     ) -> Next {
         if let Some(feed) = self.feed.as_mut().filter(|_| self.input.is_empty()) {
             feed.stop_asking();
         }
+        if let Some(takes_over) = answer.0.takes_over.take() {
+            return boxed(|| self.hand_over(request, answer, takes_over, held)).await;
+        }
+        let (mut response, logged) = answer;
         let timing = self.host().timing;
         let is_head = request.is_head();
         let manner = Manner::of(&logged.env, request, wish.named);

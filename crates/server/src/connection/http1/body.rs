@@ -185,7 +185,7 @@ impl Wire {
     ) -> Poll<io::Result<usize>> {
         if std::mem::take(&mut feed.expects_continue) {
             // So little always finds room, or the client reads nothing at all.
-            match self.stream.try_send(CONTINUE, false) {
+            match self.transport.try_send(CONTINUE, false) {
                 Ok(length) if length == CONTINUE.len() => {}
                 Ok(_) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 Err(error) => return Poll::Ready(Err(error)),
@@ -193,7 +193,7 @@ impl Wire {
         }
         let context = self.context.clone();
         let mut scratch = context.scratch.borrow_mut();
-        let read = task::ready!(self.stream.poll_read(task, &mut scratch.input));
+        let read = task::ready!(self.transport.poll_read(task, &mut scratch.input));
         if let Ok(length) = read {
             self.input.extend_from_slice(&scratch.input[..length]);
             if length == scratch.input.len() && length < READ_BYTES {

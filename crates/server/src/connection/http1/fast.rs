@@ -148,7 +148,7 @@ fn put(
 /// Send `bytes` and then `content` bytes of the file now; what the socket does not take is left
 /// for the connection to send when it can.
 fn send(wire: &mut Wire, bytes: &[u8], prepared: &Rc<Prepared>, content: u64) {
-    let sent = match wire.stream.try_send(bytes, content > 0) {
+    let sent = match wire.transport.try_send(bytes, content > 0) {
         Ok(sent) => sent,
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
         Err(_) => {
@@ -173,7 +173,9 @@ fn send_file(wire: &mut Wire, prepared: &Prepared, offset: &mut u64, content: u6
         return; // the sender of the rest knows how to wait for a disk
     }
     // Whatever goes wrong, the sender of the rest meets it again, and knows what to do.
-    let _ = wire.stream.try_send_file(prepared.source.file.as_fd(), offset, count);
+    if let Some(mut sender) = wire.transport.file_sender() {
+        let _ = sender.try_send_file(prepared.source.file.as_fd(), offset, count);
+    }
 }
 
 /// Send what was collected.
@@ -181,7 +183,7 @@ pub(crate) fn flush(wire: &mut Wire, output: &mut Vec<u8>) {
     if output.is_empty() {
         return;
     }
-    match wire.stream.try_send(output, false) {
+    match wire.transport.try_send(output, false) {
         Ok(sent) if sent == output.len() => {}
         Ok(sent) => wire.keep_unsent(&output[sent..]),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => wire.keep_unsent(output),

@@ -29,7 +29,7 @@ impl Wire {
     /// Stop sending, then read and drop what comes until the client closes, too: for as long as
     /// something comes, within bounds.
     pub(crate) async fn linger(&mut self) {
-        self.stream.shutdown_write();
+        self.transport.shutdown_write();
         let context = self.context.clone();
         let row = context.process_row();
         row.inspect(|row| row.lingering_changed(1));
@@ -40,7 +40,7 @@ impl Wire {
         poll_fn(|task| {
             let mut scratch = context.scratch.borrow_mut();
             loop {
-                match self.stream.poll_read(task, &mut scratch.input) {
+                match self.transport.poll_read(task, &mut scratch.input) {
                     Poll::Ready(Ok(length)) if length > 0 && length < left => {
                         left -= length;
                         is_silent = false;

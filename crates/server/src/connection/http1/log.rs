@@ -2,7 +2,7 @@
 
 use super::Wire;
 use super::answer::Written;
-use crate::access_log::{self, ConnectionEnd, Fields, Finished};
+use crate::access_log::{self, ConnectionEnd, Fields, Finished, SentFields};
 use crate::accounting;
 use crate::exchange::Logged;
 use crate::log::id::{LogId, RequestLogId};
@@ -10,7 +10,6 @@ use crate::names::{End, HostnameLookups};
 use crate::request::Request;
 use crate::site::logs::AccessLog;
 use http1::Persist;
-use message::response::is_sendable;
 use message::{Field, RequestHead};
 use runtime::clock;
 use scoreboard::{Ended, Times};
@@ -127,7 +126,7 @@ impl Wire {
             bytes_sent: written.sent_bytes,
             first_byte_us: written.first_byte_us,
             times: asked.times,
-            response_fields: &ResponseFields::new(&written.head.fields, None),
+            response_fields: &SentFields(&written.head.fields),
             names: names.as_deref(),
             host_name: asked.host_name,
             log_ids: asked.log_ids,
@@ -159,33 +158,24 @@ pub(super) struct ResponseFields<'a> {
     appended: OnceCell<Vec<Field>>,
 }
 
-/// Fields that httpd writes without ever having them among those of the response
-/// (http_filters.c, basic_http_header).
-const UNLISTED: [&str; 2] = ["Date", "Server"];
-
 impl<'a> ResponseFields<'a> {
     pub(super) fn new(fields: &'a [Field], persist: Option<(Persist, u64)>) -> Self {
         Self { fields, persist, appended: OnceCell::new() }
     }
 
-    fn values<'s>(&'s self, name: &str) -> impl Iterator<Item = &'s [u8]> {
+    fn appended(&self) -> SentFields<'_> {
         let append = || self.persist.iter().flat_map(|(said, of)| said.fields(*of)).collect();
-        let appended = self.appended.get_or_init(append);
-        let is_listed = UNLISTED.iter().all(|unlisted| !unlisted.eq_ignore_ascii_case(name));
-        let all = self.fields.iter().chain(appended).filter(move |_| is_listed);
-        all.filter(move |field| {
-            field.0.eq_ignore_ascii_case(name) && is_sendable(field.0.as_bytes(), &field.1)
-        })
-        .map(|field| field.1.as_slice())
+        SentFields(self.appended.get_or_init(append))
     }
 }
 
 impl Fields for ResponseFields<'_> {
     fn field(&self, name: &str) -> Option<&[u8]> {
-        self.values(name).next()
+        SentFields(self.fields).values(name).chain(self.appended().values(name)).next()
     }
 
     fn each_field(&self, name: &str, each: &mut dyn FnMut(&[u8])) {
-        self.values(name).for_each(each);
+        SentFields(self.fields).values(name).for_each(&mut *each);
+        self.appended().values(name).for_each(each);
     }
 }

@@ -19,6 +19,7 @@ mod outbox;
 mod proxy_header;
 mod refuse;
 mod slot;
+mod takeover;
 mod transmit;
 
 use crate::accounting::{self};
@@ -31,6 +32,7 @@ use crate::log::id::LogId;
 use crate::names::Names;
 use crate::request::Request;
 use crate::site::host::Host;
+use crate::transport::Transport;
 
 use body::Feed;
 use fast::Fast;
@@ -38,7 +40,7 @@ use http1::{CloseReason, Connection, HeadParser, KeepAlive, Next, Progress};
 use message::limits::LOG_INPUT_BYTES;
 use message::{Framing, OwnedHead, Refusal, Status};
 use proxy_header::Proxy;
-use runtime::{Stream, Timer, clock};
+use runtime::{Timer, clock};
 use scoreboard::RowState;
 use std::future::{Future, poll_fn};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -62,21 +64,20 @@ const FAST_HEAD_MS: u64 = 20;
 /// Turns that one connection may take while more of its requests lie ready.
 const TURNS_IN_A_ROW: u32 = 8;
 
-/// Serve `stream` until it ends. This is all that an MPM calls per connection.
-/// The connection counts from the call on, before the future is first polled.
-pub fn serve(
+/// Serve a client until it ends, or the server ends the connection.
+pub(super) fn serve(
     context: Rc<Context>,
-    stream: Stream,
+    transport: Transport,
     peer: SocketAddr,
 ) -> impl Future<Output = ()> + 'static {
-    let mut wire = Wire::new(context, stream, peer);
+    let mut wire = Wire::new(context, transport, peer);
     async move { wire.run().await }
 }
 
 /// A connection.
 pub(crate) struct Wire {
     pub(crate) context: Rc<Context>,
-    pub(crate) stream: Stream,
+    pub(crate) transport: Transport,
     /// The client: the other end, or whom a proxy there has announced.
     pub(crate) peer: SocketAddr,
     /// Boxed, because few connections have one and waiting ones are many.
@@ -132,20 +133,20 @@ impl Drop for Wire {
 }
 
 impl Wire {
-    fn new(context: Rc<Context>, stream: Stream, peer: SocketAddr) -> Self {
+    fn new(context: Rc<Context>, transport: Transport, peer: SocketAddr) -> Self {
         context.connection_opened();
         let now_ms = clock::monotonic_ms();
         let mut timer = Timer::new();
         let mut local = None;
         let mut host = 0;
         if context.site().has_virtual_hosts() {
-            local = stream.local().ok();
+            local = transport.local().ok();
             host = local.map_or(0, |local| context.site().host_of_connection(local));
         }
         timer.set(now_ms, context.host(host).timing.header.allowance_ms(0));
         let mut wire = Self {
             context,
-            stream,
+            transport,
             peer,
             proxy: None,
             local,
@@ -169,7 +170,7 @@ impl Wire {
     /// Our end of the connection, asked for once.
     pub(crate) fn local(&mut self) -> SocketAddr {
         let unknown = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-        *self.local.get_or_insert_with(|| self.stream.local().unwrap_or(unknown))
+        *self.local.get_or_insert_with(|| self.transport.local().unwrap_or(unknown))
     }
 
     /// What there is to log of a request that nobody answered.
@@ -269,8 +270,8 @@ impl Wire {
         let end_ms = self.now_ms + TURN_MS;
         for _ in 0..READS_PER_TURN {
             let read = match is_alone {
-                true => self.stream.poll_read_patiently(task, input),
-                false => self.stream.poll_read(task, input),
+                true => self.transport.poll_read_patiently(task, input),
+                false => self.transport.poll_read(task, input),
             };
             if is_alone {
                 self.now_ms = clock::monotonic_ms(); // it may have waited

@@ -215,7 +215,7 @@ impl Wire {
         sent: &mut u64,
     ) -> io::Result<()> {
         while !bytes.is_empty() {
-            match self.stream.try_send(bytes, more) {
+            match self.transport.try_send(bytes, more) {
                 Ok(taken) => {
                     *sent += taken as u64;
                     bytes = &bytes[taken..];
@@ -244,7 +244,10 @@ impl Wire {
         while offset < end {
             let count = usize::try_from((end - offset).min(TURN_BYTES)).unwrap_or(usize::MAX);
             load_cold(source, offset, count, held.map(Held::spent)).await?;
-            match self.stream.try_send_file(source.file.as_fd(), &mut offset, count) {
+            let Some(mut sender) = self.transport.file_sender() else {
+                return self.copy_file(source, offset, end - offset, held, sent).await;
+            };
+            match sender.try_send_file(source.file.as_fd(), &mut offset, count) {
                 Ok(0) => return Err(self.truncated(source)),
                 Ok(taken) => {
                     *sent += taken as u64;
@@ -318,7 +321,7 @@ impl Wire {
         let context = self.context.clone();
         let waiting = WritingCount::new(&context);
         let result = poll_fn(|context| {
-            if let Poll::Ready(ready) = self.stream.poll_writable(context) {
+            if let Poll::Ready(ready) = self.transport.poll_writable(context) {
                 return Poll::Ready(ready);
             }
             match self.timer.poll_expired(context) {

@@ -1,0 +1,124 @@
+//! Connections in memory, with contexts as the MPMs make them.
+
+use super::http1;
+use crate::context::{Carries, Context};
+use crate::defaults::Serve;
+use crate::server::Server;
+use crate::transport::memory::{Memory, pair};
+use runtime::Thread;
+use runtime::blocking::Blocking;
+use scoreboard::Board;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// How each MPM carries connections, and how many slots a thread has then.
+pub(super) const MPMS: [(&str, Carries, usize); 3] =
+    [("prefork", Carries::One, 1), ("worker", Carries::One, 1), ("event", Carries::Many, 8)];
+
+/// Where the client of a test seems to be.
+pub(super) const PEER: &str = "192.0.2.7:4711";
+
+/// A folder with a configuration of its own, removed at the end.
+pub(super) struct Site(PathBuf);
+
+impl Site {
+    /// A site with a page of six bytes, a larger file, the diagnostic handler, and a log.
+    pub(super) fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("trivet-{name}-{}", std::process::id()));
+        fs::create_dir_all(folder.join("files")).unwrap();
+        fs::write(folder.join("files/page.html"), "a page").unwrap();
+        fs::write(folder.join("files/large.txt"), [b'x'; 100_000]).unwrap();
+        let text = format!(
+            "ServerName localhost\nListen 127.0.0.1:8080\nTimeout 1\nUser #65534\nGroup #65534\nServerRoot {0}\n\
+             ErrorLog {0}/error.log\nLogFormat \"%a %m %U%q %>s %B %{{Content-Length}}o\" short\n\
+             CustomLog {0}/access.log short\nDocumentRoot {0}/files\n\
+             <Directory {0}/files>\nRequire all granted\n</Directory>\n\
+             <Location /diagnostic>\nSetHandler trivet-diagnostic\n</Location>\n",
+            folder.display()
+        );
+        fs::write(folder.join("site.conf"), text).unwrap();
+        Self(folder)
+    }
+
+    /// What a thread of an MPM shares.
+    pub(super) fn context(&self, carries: Carries, slots: usize) -> Rc<Context> {
+        let file = Some(self.0.join("site.conf"));
+        let (server, _) = Server::serve(&Serve { file, ..Serve::default() }).unwrap();
+        let board = Arc::new(Board::create(1, slots, 0).unwrap());
+        Context::new(Arc::new(server), board, 0, 0..slots, carries).unwrap()
+    }
+
+    /// The lines of the access log since it was asked last.
+    pub(super) fn log(&self) -> Vec<String> {
+        let path = self.0.join("access.log");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(path, "").unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The executor that such a thread has.
+pub(super) fn thread(context: &Context) -> Thread {
+    let blocking = match context.carries_one() {
+        true => Blocking::Inline,
+        false => Blocking::Pool { threads: 1 },
+    };
+    Thread::new(blocking).unwrap()
+}
+
+/// What comes back on a connection of HTTP/1 that was sent `input` and no more.
+fn answered(context: &Rc<Context>, input: &[u8]) -> String {
+    thread(context).block_on(async {
+        let (near, mut far): (_, Memory) = pair(16 * 1024);
+        let peer: SocketAddr = PEER.parse().unwrap();
+        drop(runtime::thread::spawn(http1::serve(context.clone(), near, peer)));
+        assert_eq!(far.try_send(input).unwrap(), input.len());
+        far.shutdown_write();
+        String::from_utf8(far.read_to_end().await).unwrap()
+    })
+}
+
+#[test]
+fn a_transport_without_descriptor_is_served_as_a_socket_is() {
+    let site = Site::new("memory");
+    for (mpm, carries, slots) in MPMS {
+        let context = site.context(carries, slots);
+        for _ in 0..3 {
+            // The third one is answered on the fast path.
+            let text = answered(&context, b"GET /page.html HTTP/1.1\r\nHost: localhost\r\n\r\n");
+            assert!(text.starts_with("HTTP/1.1 200 OK\r\nDate: "), "{mpm}: {text}");
+            assert!(text.ends_with("\r\n\r\na page"), "{mpm}: {text}");
+        }
+        let input = b"GET /large.txt HTTP/1.1\r\nHost: localhost\r\n\r\n";
+        let lengths =
+            [(); 3].map(|()| answered(&context, input).split("\r\n\r\n").nth(1).unwrap().len());
+        assert_eq!(lengths, [100_000; 3], "{mpm}: no sendfile is needed");
+        let page = "192.0.2.7 GET /page.html 200 6 6";
+        let large = "192.0.2.7 GET /large.txt 200 100000 100000";
+        assert_eq!(site.log(), [page, page, page, large, large, large], "{mpm}");
+    }
+}
+
+#[test]
+fn a_handler_takes_the_stream_over() {
+    let site = Site::new("upgrade");
+    for (mpm, carries, slots) in MPMS {
+        let context = site.context(carries, slots);
+        let input = b"GET /diagnostic?upgrade HTTP/1.1\r\nHost: localhost\r\n\r\nGET is no request";
+        let text = answered(&context, input);
+        let (head, rest) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 101 Switching Protocols\r\n"), "{mpm}: {head}");
+        assert!(head.ends_with("Upgrade: echo\r\nConnection: Upgrade"), "{mpm}: {head}");
+        assert_eq!(rest, "GET is no request", "{mpm}");
+        assert_eq!(site.log(), ["192.0.2.7 GET /diagnostic?upgrade 101 17 -"], "{mpm}");
+    }
+}
