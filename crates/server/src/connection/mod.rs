@@ -5,6 +5,8 @@
 mod http1;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod toy_tests;
 
 use crate::context::Context;
 use crate::transport::Transport;

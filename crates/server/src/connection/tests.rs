@@ -1,22 +1,25 @@
-//! Connections in memory, with contexts as the MPMs make them.
+//! Connections in memory, with contexts as the three kinds of serving threads have them.
 
 use super::http1;
-use crate::context::{Carries, Context};
+use crate::context::{ConnectionsPerThread, Context};
 use crate::defaults::Serve;
 use crate::server::Server;
 use crate::transport::memory::{Memory, pair};
 use runtime::Thread;
 use runtime::blocking::Blocking;
-use scoreboard::Board;
+use scoreboard::Scoreboard;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How each MPM carries connections, and how many slots a thread has then.
-pub(super) const MPMS: [(&str, Carries, usize); 3] =
-    [("prefork", Carries::One, 1), ("worker", Carries::One, 1), ("event", Carries::Many, 8)];
+/// The kinds of serving threads: how they carry connections, and how many slots each has.
+pub(super) const THREADS: [(&str, ConnectionsPerThread, usize); 3] = [
+    ("the only thread of a process", ConnectionsPerThread::One, 1),
+    ("one of its threads", ConnectionsPerThread::One, 1),
+    ("a thread of many connections", ConnectionsPerThread::Many, 8),
+];
 
 /// Where the client of a test seems to be.
 pub(super) const PEER: &str = "192.0.2.7:4711";
@@ -32,8 +35,10 @@ impl Site {
         fs::write(folder.join("files/page.html"), "a page").unwrap();
         fs::write(folder.join("files/large.txt"), [b'x'; 100_000]).unwrap();
         let text = format!(
-            "ServerName localhost\nListen 127.0.0.1:8080\nTimeout 1\nUser #65534\nGroup #65534\nServerRoot {0}\n\
-             ErrorLog {0}/error.log\nLogFormat \"%a %m %U%q %>s %B %{{Content-Length}}o\" short\n\
+            "ServerName localhost\nListen 127.0.0.1:8080\nTimeout 1\nUser #65534\nGroup #65534\n\
+             ServerRoot {0}\n\
+             ErrorLog {0}/error.log\n\
+             LogFormat \"%a %m %U%q %>s %B %{{Content-Length}}o\" short\n\
              CustomLog {0}/access.log short\nDocumentRoot {0}/files\n\
              <Directory {0}/files>\nRequire all granted\n</Directory>\n\
              <Location /diagnostic>\nSetHandler trivet-diagnostic\n</Location>\n",
@@ -43,11 +48,11 @@ impl Site {
         Self(folder)
     }
 
-    /// What a thread of an MPM shares.
-    pub(super) fn context(&self, carries: Carries, slots: usize) -> Rc<Context> {
+    /// What the connections of a thread share.
+    pub(super) fn context(&self, carries: ConnectionsPerThread, slots: usize) -> Rc<Context> {
         let file = Some(self.0.join("site.conf"));
         let (server, _) = Server::serve(&Serve { file, ..Serve::default() }).unwrap();
-        let board = Arc::new(Board::create(1, slots, 0).unwrap());
+        let board = Arc::new(Scoreboard::create(1, slots, 0).unwrap());
         Context::new(Arc::new(server), board, 0, 0..slots, carries).unwrap()
     }
 
@@ -90,35 +95,35 @@ fn answered(context: &Rc<Context>, input: &[u8]) -> String {
 #[test]
 fn a_transport_without_descriptor_is_served_as_a_socket_is() {
     let site = Site::new("memory");
-    for (mpm, carries, slots) in MPMS {
+    for (kind, carries, slots) in THREADS {
         let context = site.context(carries, slots);
         for _ in 0..3 {
             // The third one is answered on the fast path.
             let text = answered(&context, b"GET /page.html HTTP/1.1\r\nHost: localhost\r\n\r\n");
-            assert!(text.starts_with("HTTP/1.1 200 OK\r\nDate: "), "{mpm}: {text}");
-            assert!(text.ends_with("\r\n\r\na page"), "{mpm}: {text}");
+            assert!(text.starts_with("HTTP/1.1 200 OK\r\nDate: "), "{kind}: {text}");
+            assert!(text.ends_with("\r\n\r\na page"), "{kind}: {text}");
         }
         let input = b"GET /large.txt HTTP/1.1\r\nHost: localhost\r\n\r\n";
         let lengths =
             [(); 3].map(|()| answered(&context, input).split("\r\n\r\n").nth(1).unwrap().len());
-        assert_eq!(lengths, [100_000; 3], "{mpm}: no sendfile is needed");
+        assert_eq!(lengths, [100_000; 3], "{kind}: no sendfile is needed");
         let page = "192.0.2.7 GET /page.html 200 6 6";
         let large = "192.0.2.7 GET /large.txt 200 100000 100000";
-        assert_eq!(site.log(), [page, page, page, large, large, large], "{mpm}");
+        assert_eq!(site.log(), [page, page, page, large, large, large], "{kind}");
     }
 }
 
 #[test]
 fn a_handler_takes_the_stream_over() {
     let site = Site::new("upgrade");
-    for (mpm, carries, slots) in MPMS {
+    for (kind, carries, slots) in THREADS {
         let context = site.context(carries, slots);
         let input = b"GET /diagnostic?upgrade HTTP/1.1\r\nHost: localhost\r\n\r\nGET is no request";
         let text = answered(&context, input);
         let (head, rest) = text.split_once("\r\n\r\n").unwrap();
-        assert!(head.starts_with("HTTP/1.1 101 Switching Protocols\r\n"), "{mpm}: {head}");
-        assert!(head.ends_with("Upgrade: echo\r\nConnection: Upgrade"), "{mpm}: {head}");
-        assert_eq!(rest, "GET is no request", "{mpm}");
-        assert_eq!(site.log(), ["192.0.2.7 GET /diagnostic?upgrade 101 17 -"], "{mpm}");
+        assert!(head.starts_with("HTTP/1.1 101 Switching Protocols\r\n"), "{kind}: {head}");
+        assert!(head.ends_with("Upgrade: echo\r\nConnection: Upgrade"), "{kind}: {head}");
+        assert_eq!(rest, "GET is no request", "{kind}");
+        assert_eq!(site.log(), ["192.0.2.7 GET /diagnostic?upgrade 101 17 -"], "{kind}");
     }
 }
