@@ -6,8 +6,8 @@
 //! 1. read into a buffer and call [`HeadParser::advance`] until it is `Complete` or a [`Refusal`];
 //! 2. ask [`framing`] what the head means: target, host, body length, persistence;
 //! 3. feed the bytes after the head to a [`BodyDecoder`] until it is `done`;
-//! 4. let [`Connection`] decide what the response says about persistence, write the response with
-//!    [`HeadWriter`], and ask [`Connection::finish`] whether to go on.
+//! 4. let [`Persistence`] decide what the response says about persistence, write the response with
+//!    [`HeadWriter`], and ask [`Persistence::finish`] whether to go on.
 //!
 //! A refusal at any step means: answer with its status, then close. Nothing here knows a socket, a
 //! file, a clock or a thread; timeouts are the caller's.
@@ -16,7 +16,7 @@
 //! use http1::*;
 //!
 //! let input = b"POST /form HTTP/1.1\r\nHost: example.org\r\nContent-Length: 3\r\n\r\na=1";
-//! let mut connection = Connection::new();
+//! let mut persistence = Persistence::new();
 //! let mut parser = HeadParser::new();
 //!
 //! // 1. The head, here all at once; it may as well come byte by byte.
@@ -29,24 +29,24 @@
 //! // 2. What it means.
 //! let (framing, keep_alive) = framing(&request, message::limits::LIMIT_REQUEST_BODY)?;
 //! assert_eq!(framing.body, BodyLength::Length(3));
-//! connection.begin(framing.body, keep_alive);
+//! persistence.begin(framing.body, keep_alive);
 //!
 //! // 3. The body.
 //! let mut body = BodyDecoder::new(framing.body, message::limits::LIMIT_REQUEST_BODY);
 //! let step = body.decode(&input[len..])?;
 //! assert_eq!(&input[len..][step.data], b"a=1");
 //! assert!(step.done);
-//! connection.body_done();
+//! persistence.body_done();
 //!
 //! // 4. The response.
-//! let persist = connection.decide(100, false, false);
+//! let persist = persistence.decide(100, false, false);
 //! let mut out = Vec::new();
 //! HeadWriter::start(&mut out, message::Status::OK)
 //!     .field("Content-Length", b"0")
 //!     .persist(persist, 5)
 //!     .end();
 //! assert_eq!(out, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-//! assert_eq!(connection.finish(), Next::Idle);
+//! assert_eq!(persistence.finish(), Next::Idle);
 //! # Ok::<(), Refusal>(())
 //! ```
 //!
@@ -83,10 +83,10 @@ mod answer_template;
 mod body;
 mod chunked;
 mod close_reason;
-mod connection;
 mod error_page;
 mod framing;
 mod head;
+mod persistence;
 pub mod proxy_protocol;
 mod response;
 
@@ -96,9 +96,9 @@ pub use answer_template::{AnswerTemplate, Repeat};
 pub use body::{BodyDecoder, Step, fuzz_body};
 pub use chunked::{Decoder, fuzz_chunked};
 pub use close_reason::CloseReason;
-pub use connection::{Connection, Next, Persist};
 pub use error_page::{PageFacts, error_page};
 pub use framing::{KeepAlive, framing, fuzz_framing};
 pub use head::{HeadLimits, HeadParser, Progress, fuzz_head};
 pub use message::{BodyLength, Framing, Head, Known, KnownSet, Refusal, RequestHead};
+pub use persistence::{Next, Persist, Persistence};
 pub use response::{CHUNK_END, HeadWriter, LAST_CHUNK, chunk_start, chunked_field};

@@ -1,7 +1,7 @@
 //! Writing the head of a response. The status line says HTTP/1.1, the highest version the server
 //! speaks, whatever the request said (RFC 9110 section 2.5), unless somebody is known to need less.
 
-use crate::connection::Persist;
+use crate::persistence::Persist;
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::vec::Vec;

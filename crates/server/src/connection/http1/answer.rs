@@ -1,6 +1,6 @@
 //! The long way of a request: a slot, the exchange, its body, the response, the log line.
 
-use super::Wire;
+use super::Connection;
 use super::body::{Fed, Feed};
 use super::transmit::Sent;
 use crate::compat::{self, Manner};
@@ -69,12 +69,12 @@ pub(crate) struct Kind {
     pub(crate) persist: Persist,
 }
 
-impl Wire {
+impl Connection {
     /// The long way: everything that a request may need.
     pub(crate) async fn answer(&mut self, request: Rc<Request>, wish: KeepAlive) -> Next {
         if self.send_unsent().await.is_err() {
             self.is_broken = true;
-            return self.state.close(CloseReason::ClientGone);
+            return self.persistence.close(CloseReason::ClientGone);
         }
         let framing = match request.framing() {
             Ok(framing) => framing,
@@ -82,7 +82,7 @@ impl Wire {
                 return boxed(|| self.refuse_request(refusal, request.clone())).await;
             }
         };
-        self.state.begin(framing.body, wish);
+        self.persistence.begin(framing.body, wish);
         self.feed = request.incoming.clone().map(|it| Box::new(Feed::new(&framing, it)));
         let Some(held) = self.hold_slot(&request, &framing).await else {
             return self.abandoned(&framing, &request).await;
@@ -122,7 +122,7 @@ impl Wire {
 
     /// The client has left while its request was being answered.
     async fn abandoned(&mut self, framing: &Framing<'_>, request: &Request) -> Next {
-        let next = self.state.close(CloseReason::ClientGone);
+        let next = self.persistence.close(CloseReason::ClientGone);
         let head = ResponseHead::new(CLIENT_GONE.unwrap_or(Status::BAD_REQUEST));
         let mut path = Vec::new();
         let decoded = framing.target.path().map(|raw| message::path::decode(raw, &mut path, true));
@@ -246,7 +246,7 @@ impl Wire {
         answer: &mut (Response, Logged),
         held: &Held,
     ) -> io::Result<Unread> {
-        if !self.state.body_pending() {
+        if !self.persistence.body_pending() {
             return Ok(Unread::None);
         }
         let is_silent = self.input.is_empty();
@@ -255,7 +255,7 @@ impl Wire {
         let left = feed.map(|feed| left_by_handler(feed, is_silent, goes_on));
         if let Some(unread) = left {
             if unread == Unread::None {
-                self.state.body_done();
+                self.persistence.body_done();
             }
             return Ok(unread);
         }
@@ -282,7 +282,7 @@ impl Wire {
         let limit = settings.as_ref().map(|settings| settings.core.limit_request_body());
         match self.drain(limit.unwrap_or(DRAIN_BYTES), &request.spent).await? {
             Ok(()) => {
-                self.state.body_done();
+                self.persistence.body_done();
                 Ok(Unread::None)
             }
             Err(refusal) => {
@@ -325,20 +325,20 @@ impl Wire {
             || delimiter == Delimiter::Close
             || response.status.drops_connection();
         let (max, draining) = (timing.max_keep_alive_requests, self.context.is_draining());
-        let persist = self.state.decide(max, draining, must_close);
+        let persist = self.persistence.decide(max, draining, must_close);
         let kind = Kind { is_head, told: manner.told, delimiter, persist };
         let written = self.send_response(response, logged, kind, &held).await;
         held.end();
         let drains = matches!(unread, Unread::DrainLater) && written.result.is_ok();
         let drained = drains && matches!(self.drain(DRAIN_BYTES, &request.spent).await, Ok(Ok(())));
         if drained {
-            self.state.body_done();
+            self.persistence.body_done();
         }
         let next = match written.result {
-            Ok(()) => self.state.finish(),
+            Ok(()) => self.persistence.finish(),
             Err(_) => {
                 self.is_broken = true;
-                self.state.close(CloseReason::ClientGone)
+                self.persistence.close(CloseReason::ClientGone)
             }
         };
         let view = request.view();

@@ -1,12 +1,12 @@
 //! A request leaves the fast path: its head is owned, and its time is accounted for.
 
-use super::Wire;
+use super::Connection;
 use crate::accounting::{Begin, Meter, Spent};
 use crate::request::Request;
 use message::{BodyLength, FramingSpans, OwnedHead, Refusal, RequestHead};
 use std::rc::Rc;
 
-impl Wire {
+impl Connection {
     /// A request that is for the long way.
     pub(super) fn request(
         &mut self,
@@ -19,7 +19,7 @@ impl Wire {
         let mut request = Request::new(head, framing, self.peer, local, start_ns, spent);
         request.incoming = (request.body() != BodyLength::None).then(Rc::default);
         request.proxy = self.proxy_address();
-        request.ids.keepalives = self.state.requests();
+        request.ids.keepalives = self.persistence.requests();
         request.ids.connection.set(self.log_id);
         request.names = self.names.clone().unwrap_or_default();
         request

@@ -1,7 +1,7 @@
 //! Reading a request body: for the handler that wants it, while that is at work and never more than
 //! it asks for, so that a slow handler slows its client; or for nobody.
 
-use super::Wire;
+use super::Connection;
 use crate::accounting::Spent;
 use crate::context::READ_BYTES;
 use crate::incoming::Incoming;
@@ -131,7 +131,7 @@ impl Feed {
     }
 }
 
-impl Wire {
+impl Connection {
     /// Bytes of the present request's body as received, framing included.
     pub(crate) fn body_received(&self) -> u64 {
         self.feed.as_ref().map_or(0, |feed| feed.used)

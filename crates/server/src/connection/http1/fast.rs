@@ -6,7 +6,7 @@
 //! is compared with the file system at most once a second. Everything else returns `None` and
 //! takes the long way, with the same result.
 
-use super::Wire;
+use super::Connection;
 use super::log::ResponseFields;
 use super::transmit::{Late, TURN_BYTES, Unsent};
 use crate::access_log::{self, Finished};
@@ -36,48 +36,49 @@ pub(crate) enum Fast {
 
 /// Try to answer. `is_alone` says that nothing else is waiting to be sent or read.
 pub(crate) fn answer(
-    wire: &mut Wire,
+    connection: &mut Connection,
     (head, framing, keep_alive): (&RequestHead<'_>, &Framing<'_>, KeepAlive),
     is_alone: bool,
     output: &mut Vec<u8>,
 ) -> Fast {
-    let found = prepared::find(&wire.context, wire.host(), wire.peer, head, framing);
+    let found =
+        prepared::find(&connection.context, connection.host(), connection.peer, head, framing);
     let Some(asked) = found else { return Fast::Declined };
     let Asked { prepared, is_head, .. } = &asked;
     let is_head = *is_head;
-    let logs = !wire.host().logs.is_empty();
+    let logs = !connection.host().logs.is_empty();
     if !prepared.is_whole && !is_head && (logs || !is_alone) {
         return Fast::Declined; // a long transfer is logged when it ends
     }
-    let Some(slot) = wire.context.slots.try_acquire() else { return Fast::Declined };
-    wire.begin(&slot, head.request_line());
+    let Some(slot) = connection.context.slots.try_acquire() else { return Fast::Declined };
+    connection.begin(&slot, head.request_line());
     let start = logs.then(|| (clock::unix_us(), clock::monotonic_ns()));
-    wire.state.begin(framing.body, keep_alive);
-    let timing = wire.host().timing;
-    let persist = wire.state.decide(
+    connection.persistence.begin(framing.body, keep_alive);
+    let timing = connection.host().timing;
+    let persist = connection.persistence.decide(
         timing.max_keep_alive_requests,
-        wire.context.is_draining(),
+        connection.context.is_draining(),
         !timing.keep_alive,
     );
     let timeout_s = timing.keep_alive_timeout_ms / 1000;
-    let sent = put(wire, prepared, persist, timeout_s, is_head, is_alone, output);
-    let taken = match &wire.unsent {
-        _ if wire.is_broken => 0,
+    let sent = put(connection, prepared, persist, timeout_s, is_head, is_alone, output);
+    let taken = match &connection.unsent {
+        _ if connection.is_broken => 0,
         Some(unsent) => sent.saturating_sub(unsent.len()),
         None => sent,
     };
-    let next = wire.state.finish();
+    let next = connection.persistence.finish();
     if let Some(start) = start {
-        log(wire, head, &asked, (sent, persist), start);
+        log(connection, head, &asked, (sent, persist), start);
     }
-    if let Some(unsent) = &mut wire.unsent {
+    if let Some(unsent) = &mut connection.unsent {
         unsent.late = Some(Late { place: slot.place(), bytes: taken, spent: None });
     }
-    if wire.context.meter.is_on() {
-        account(wire, &asked.prepared, taken);
+    if connection.context.meter.is_on() {
+        account(connection, &asked.prepared, taken);
     }
-    let busy_ns = wire.context.meter.fast_wall_ns();
-    match wire.unsent {
+    let busy_ns = connection.context.meter.fast_wall_ns();
+    match connection.unsent {
         Some(_) => slot.leave(busy_ns),
         None => slot.end(taken, busy_ns),
     }
@@ -88,8 +89,8 @@ pub(crate) fn answer(
 }
 
 /// Count a request that was answered, as far as its client has taken the answer.
-fn account(wire: &mut Wire, prepared: &Prepared, bytes: u64) {
-    let context = &wire.context;
+fn account(connection: &mut Connection, prepared: &Prepared, bytes: u64) {
+    let context = &connection.context;
     let mut account = prepared.account.get();
     let is_known = |account: Account| {
         account.row != OTHER_ACCOUNT
@@ -97,7 +98,7 @@ fn account(wire: &mut Wire, prepared: &Prepared, bytes: u64) {
     };
     if !is_known(account) {
         account = context.find_account(&accounting::Asked {
-            host: wire.host_index(),
+            host: connection.host_index(),
             path: &prepared.logged.path,
             is_handled: true,
             is_file: true,
@@ -106,7 +107,7 @@ fn account(wire: &mut Wire, prepared: &Prepared, bytes: u64) {
         prepared.account.set(account);
     }
     let ended = Ended { status: Status::OK.code(), bytes };
-    match wire.unsent.as_mut().and_then(|unsent| unsent.late.as_mut()) {
+    match connection.unsent.as_mut().and_then(|unsent| unsent.late.as_mut()) {
         Some(late) => late.spent = Some(Rc::new(accounting::begin_slow(account, ended))),
         None => accounting::end_fast(context, account, ended),
     }
@@ -114,7 +115,7 @@ fn account(wire: &mut Wire, prepared: &Prepared, bytes: u64) {
 
 /// Send the response or append it to `output`; the result is its length.
 fn put(
-    wire: &mut Wire,
+    connection: &mut Connection,
     prepared: &Rc<Prepared>,
     persist: Persist,
     timeout_s: u64,
@@ -126,7 +127,7 @@ fn put(
     let says_nothing = matches!(persist, Persist::Keep { named: false, .. });
     if is_alone && says_nothing && !is_head {
         let content = if prepared.is_whole { 0 } else { prepared.content };
-        send(wire, &bytes, prepared, content);
+        send(connection, &bytes, prepared, content);
         return bytes.len() as u64 + content;
     }
     let start = output.len();
@@ -141,53 +142,53 @@ fn put(
         return (output.len() - start) as u64;
     }
     let head = std::mem::take(output);
-    send(wire, &head, prepared, prepared.content);
+    send(connection, &head, prepared, prepared.content);
     head.len() as u64 + prepared.content
 }
 
 /// Send `bytes` and then `content` bytes of the file now; what the socket does not take is left
 /// for the connection to send when it can.
-fn send(wire: &mut Wire, bytes: &[u8], prepared: &Rc<Prepared>, content: u64) {
-    let sent = match wire.transport.try_send(bytes, content > 0) {
+fn send(connection: &mut Connection, bytes: &[u8], prepared: &Rc<Prepared>, content: u64) {
+    let sent = match connection.transport.try_send(bytes, content > 0) {
         Ok(sent) => sent,
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
         Err(_) => {
-            wire.is_broken = true;
+            connection.is_broken = true;
             return;
         }
     };
     let mut offset = 0;
     if sent == bytes.len() && content > 0 {
-        send_file(wire, prepared, &mut offset, content);
+        send_file(connection, prepared, &mut offset, content);
     }
     if sent < bytes.len() || offset < content {
         let file = (offset < content).then(|| (prepared.source.clone(), offset, content - offset));
         let bytes = bytes[sent..].to_vec();
-        wire.unsent = Some(Box::new(Unsent { bytes, file, late: None }));
+        connection.unsent = Some(Box::new(Unsent { bytes, file, late: None }));
     }
 }
 
-fn send_file(wire: &mut Wire, prepared: &Prepared, offset: &mut u64, content: u64) {
+fn send_file(connection: &mut Connection, prepared: &Prepared, offset: &mut u64, content: u64) {
     let count = usize::try_from(content.min(TURN_BYTES)).unwrap_or(usize::MAX);
     if !file::is_cached(&prepared.source.file, count as u64 - 1) {
         return; // the sender of the rest knows how to wait for a disk
     }
     // Whatever goes wrong, the sender of the rest meets it again, and knows what to do.
-    if let Some(mut sender) = wire.transport.file_sender() {
+    if let Some(mut sender) = connection.transport.file_sender() {
         let _ = sender.try_send_file(prepared.source.file.as_fd(), offset, count);
     }
 }
 
 /// Send what was collected.
-pub(crate) fn flush(wire: &mut Wire, output: &mut Vec<u8>) {
+pub(crate) fn flush(connection: &mut Connection, output: &mut Vec<u8>) {
     if output.is_empty() {
         return;
     }
-    match wire.transport.try_send(output, false) {
+    match connection.transport.try_send(output, false) {
         Ok(sent) if sent == output.len() => {}
-        Ok(sent) => wire.keep_unsent(&output[sent..]),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => wire.keep_unsent(output),
-        Err(_) => wire.is_broken = true,
+        Ok(sent) => connection.keep_unsent(&output[sent..]),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => connection.keep_unsent(output),
+        Err(_) => connection.is_broken = true,
     }
     output.clear();
 }
@@ -198,7 +199,7 @@ pub(crate) fn is_full(output: &[u8]) -> bool {
 }
 
 fn log(
-    wire: &mut Wire,
+    connection: &mut Connection,
     head: &RequestHead<'_>,
     asked: &Asked<'_>,
     (sent, persist): (u64, Persist),
@@ -206,11 +207,11 @@ fn log(
 ) {
     let Asked { prepared, is_head, query, host_name } = asked;
     let duration_us = i64::try_from((clock::monotonic_ns() - start_ns) / 1000).unwrap_or(0);
-    let appended = (persist, wire.keep_alive_timeout_s());
+    let appended = (persist, connection.keep_alive_timeout_s());
     let finished = Finished {
-        client: wire.peer,
-        peer: wire.other_end(),
-        local: wire.local(),
+        client: connection.peer,
+        peer: connection.other_end(),
+        local: connection.local(),
         request: Some(*head),
         method: Some(head.method()),
         protocol: Some(head.protocol()),
@@ -225,13 +226,13 @@ fn log(
         bytes_sent: sent,
         response_fields: &ResponseFields::new(&prepared.fields, Some(appended)),
         // All of it was sent at once.
-        times: wire.context.meter.so_far(),
+        times: connection.context.meter.so_far(),
         first_byte_us: prepared.logged.tracks_first_byte.then_some(duration_us),
-        names: wire.names.as_deref(),
+        names: connection.names.as_deref(),
         host_name: *host_name,
-        log_ids: (None, wire.log_id),
-        keepalives: wire.state.keepalives().saturating_sub(1),
-        end: wire.connection_end(),
+        log_ids: (None, connection.log_id),
+        keepalives: connection.persistence.keepalives().saturating_sub(1),
+        end: connection.connection_end(),
     };
-    access_log::write(&wire.context, &finished);
+    access_log::write(&connection.context, &finished);
 }

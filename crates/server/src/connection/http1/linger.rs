@@ -1,7 +1,7 @@
 //! The end of a connection whose client may still be sending: nothing more is said, and what comes
 //! is read and dropped for a while.
 
-use super::Wire;
+use super::Connection;
 use http1::CloseReason;
 use runtime::clock;
 use scoreboard::RowState;
@@ -16,7 +16,7 @@ const LINGER_SILENCE_MS: u64 = 2000;
 /// What an ended connection may still send before it is cut: more than any browser has under way.
 const LINGER_BYTES: usize = 64 << 20;
 
-impl Wire {
+impl Connection {
     /// Whether the client may still be sending: closing now would reset the connection and
     /// destroy a response that it has not read yet.
     pub(crate) fn must_linger(&self, reason: CloseReason) -> bool {

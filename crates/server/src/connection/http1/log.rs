@@ -1,6 +1,6 @@
 //! From a response that was sent to the lines of the access logs.
 
-use super::Wire;
+use super::Connection;
 use super::answer::Written;
 use crate::access_log::{self, ConnectionEnd, Fields, Finished, SentFields};
 use crate::accounting;
@@ -27,7 +27,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) times: Option<Times>,
 }
 
-impl Wire {
+impl Connection {
     /// Log a request that was answered. The names of clients are waited for here, behind the
     /// response, so that nobody gets it later because of a log.
     pub(crate) async fn log(
@@ -130,7 +130,7 @@ impl Wire {
             names: names.as_deref(),
             host_name: asked.host_name,
             log_ids: asked.log_ids,
-            keepalives: self.state.keepalives().saturating_sub(1),
+            keepalives: self.persistence.keepalives().saturating_sub(1),
             end: match written.result {
                 Err(_) => ConnectionEnd::Aborted,
                 Ok(()) => self.connection_end(),
@@ -143,8 +143,8 @@ impl Wire {
     /// `%X` of a response that was sent (mod_log_config.c, log_connection_status).
     pub(crate) fn connection_end(&self) -> ConnectionEnd {
         let max = self.host().timing.max_keep_alive_requests;
-        match self.state.close_reason() {
-            None if max == 0 || self.state.keepalives() < max => ConnectionEnd::KeepAlive,
+        match self.persistence.close_reason() {
+            None if max == 0 || self.persistence.keepalives() < max => ConnectionEnd::KeepAlive,
             _ => ConnectionEnd::Close,
         }
     }

@@ -36,7 +36,7 @@ use crate::transport::Transport;
 
 use body::Feed;
 use fast::Fast;
-use http1::{CloseReason, Connection, HeadParser, KeepAlive, Next, Progress};
+use http1::{CloseReason, HeadParser, KeepAlive, Next, Persistence, Progress};
 use message::limits::LOG_INPUT_BYTES;
 use message::{Framing, OwnedHead, Refusal, Status};
 use proxy_header::Proxy;
@@ -70,12 +70,12 @@ pub(super) fn serve(
     transport: Transport,
     peer: SocketAddr,
 ) -> impl Future<Output = ()> + 'static {
-    let mut wire = Wire::new(context, transport, peer);
-    async move { wire.run().await }
+    let mut connection = Connection::new(context, transport, peer);
+    async move { connection.run().await }
 }
 
 /// A connection.
-pub(crate) struct Wire {
+pub(crate) struct Connection {
     pub(crate) context: Rc<Context>,
     pub(crate) transport: Transport,
     /// The client: the other end, or whom a proxy there has announced.
@@ -86,7 +86,7 @@ pub(crate) struct Wire {
     /// The host of the last request; before the first, the default one of the address.
     host: usize,
     pub(crate) timer: Timer,
-    pub(crate) state: Connection,
+    pub(crate) persistence: Persistence,
     /// When the turn began, on the coarse monotonic clock.
     pub(crate) now_ms: u64,
     /// When the first byte of the head that is arriving came, or the connection itself.
@@ -124,15 +124,15 @@ enum Turn {
 }
 
 /// One lies in memory per waiting connection: whatever few of them have is boxed.
-const _: () = assert!(size_of::<Wire>() <= 256);
+const _: () = assert!(size_of::<Connection>() <= 256);
 
-impl Drop for Wire {
+impl Drop for Connection {
     fn drop(&mut self) {
         self.context.connection_closed();
     }
 }
 
-impl Wire {
+impl Connection {
     fn new(context: Rc<Context>, transport: Transport, peer: SocketAddr) -> Self {
         context.connection_opened();
         let now_ms = clock::monotonic_ms();
@@ -144,7 +144,7 @@ impl Wire {
             host = local.map_or(0, |local| context.site().host_of_connection(local));
         }
         timer.set(now_ms, context.host(host).timing.header.allowance_ms(0));
-        let mut wire = Self {
+        let mut connection = Self {
             context,
             transport,
             peer,
@@ -152,7 +152,7 @@ impl Wire {
             local,
             host,
             timer,
-            state: Connection::new(),
+            persistence: Persistence::new(),
             now_ms,
             head_since_ms: now_ms,
             input: Vec::new(),
@@ -163,8 +163,8 @@ impl Wire {
             log_id: None,
             names: None,
         };
-        wire.expect_proxy();
-        wire
+        connection.expect_proxy();
+        connection
     }
 
     /// Our end of the connection, asked for once.
@@ -221,7 +221,7 @@ impl Wire {
                 Turn::Refused(refusal, head) => boxed(|| self.refuse(refusal, &head)).await,
                 Turn::TimedOut => boxed(|| self.timed_out()).await,
                 Turn::Unsent { is_last } => boxed(|| self.send_rest(is_last)).await,
-                Turn::Last => self.state.close(CloseReason::ServerChose),
+                Turn::Last => self.persistence.close(CloseReason::ServerChose),
                 Turn::Gone => self.gone(),
             };
             if let Next::Close(reason) = next {
@@ -316,7 +316,7 @@ impl Wire {
         output: &mut Vec<u8>,
     ) -> Option<Turn> {
         let Some(mut own) = self.parser.take() else {
-            if self.state.is_idle() {
+            if self.persistence.is_idle() {
                 self.head_since_ms = self.now_ms;
             }
             let (turn, used) = self.consume(bytes, parser, output);
@@ -452,9 +452,13 @@ impl Wire {
     async fn send_rest(&mut self, is_last: bool) -> Next {
         if self.send_unsent().await.is_err() {
             self.is_broken = true;
-            return self.state.close(CloseReason::ClientGone);
+            return self.persistence.close(CloseReason::ClientGone);
         }
-        if is_last { self.state.close(CloseReason::ServerChose) } else { self.wait_for_next() }
+        if is_last {
+            self.persistence.close(CloseReason::ServerChose)
+        } else {
+            self.wait_for_next()
+        }
     }
 
     pub(crate) fn wait_for_next(&mut self) -> Next {
@@ -467,7 +471,7 @@ impl Wire {
 
     fn gone(&mut self) -> Next {
         self.proxy_is_gone();
-        self.state.close(CloseReason::ClientGone)
+        self.persistence.close(CloseReason::ClientGone)
     }
 
     /// Silence between requests ends a connection without a word; within a head it is a fault.
@@ -475,7 +479,7 @@ impl Wire {
         self.proxy_is_late();
         let is_within_head = self.parser.as_ref().is_some_and(|parser| !parser.is_blank());
         if !is_within_head {
-            return self.state.close(CloseReason::KeepAliveTimeout);
+            return self.persistence.close(CloseReason::KeepAliveTimeout);
         }
         let arrived = std::mem::take(&mut self.input);
         let refusal = Refusal::new(Status::REQUEST_TIMEOUT, "the head did not come in time");

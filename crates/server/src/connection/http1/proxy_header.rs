@@ -1,7 +1,7 @@
 //! A connection that begins with a header of the PROXY protocol: what the header changes, and what
 //! is logged of it. Which connections do is `proxy_protocol.rs`; its bytes are read by `http1`.
 
-use super::Wire;
+use super::Connection;
 use crate::failure::Failure;
 use crate::log::level::Level;
 use http1::proxy_protocol::{Fault, LINE_BYTES_MAX, Parsed, SHORTEST_BYTES, parse};
@@ -15,7 +15,7 @@ pub(crate) struct Proxy {
     is_header_due: bool,
 }
 
-impl Wire {
+impl Connection {
     /// Before the first byte: whether there has to be a header.
     pub(crate) fn expect_proxy(&mut self) {
         if !self.context.site().proxy_protocol.is_used() {

@@ -1,6 +1,6 @@
 //! Saying no before there is a request, and ending the connection.
 
-use super::Wire;
+use super::Connection;
 use super::answer::{Kind, Written, take_head, write_head};
 use super::log::Asked;
 use crate::accounting;
@@ -20,12 +20,12 @@ use std::io;
 use std::pin::pin;
 use std::rc::Rc;
 
-impl Wire {
+impl Connection {
     /// A head that parsed, whose meaning breaks a rule.
     pub(crate) async fn refuse_request(&mut self, refusal: Refusal, request: Rc<Request>) -> Next {
         let line = request.view().request_line();
         let written = self.say_no(refusal, &request, raw_path(line).to_vec()).await;
-        let next = self.state.close(CloseReason::Refused);
+        let next = self.persistence.close(CloseReason::Refused);
         self.log(Some(request.view()), Some(line), &written, &request).await;
         next
     }
@@ -43,12 +43,12 @@ impl Wire {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let mut request = Request::refused(refusal, line, self.peer, self.local());
         request.proxy = self.proxy_address();
-        request.ids.keepalives = self.state.requests();
+        request.ids.keepalives = self.persistence.requests();
         request.ids.connection.set(self.log_id);
         request.names = self.names.clone().unwrap_or_default();
         let request = Rc::new(request);
         let written = self.say_no(refusal, &request, raw_path(line).to_vec()).await;
-        let next = self.state.close(CloseReason::Refused);
+        let next = self.persistence.close(CloseReason::Refused);
         self.log_id = request.ids.connection.get();
         self.account(&written, &request);
         if !self.host().logs.is_empty() {

@@ -1,6 +1,6 @@
 //! The request slot of a request on a connection.
 
-use super::Wire;
+use super::Connection;
 use crate::held::Held;
 use crate::request::Request;
 use crate::slots::{Slot, asks_for_status};
@@ -9,7 +9,7 @@ use scoreboard::Cause;
 use std::pin::pin;
 use std::rc::Rc;
 
-impl Wire {
+impl Connection {
     /// A request slot; `None` if the client went away before there was one.
     pub(crate) async fn hold_slot(
         &mut self,

@@ -1,6 +1,6 @@
 //! A request after which the connection speaks another protocol: 101, or a 2xx to CONNECT.
 
-use super::Wire;
+use super::Connection;
 use super::answer::{Written, write_head};
 use crate::exchange::Logged;
 use crate::held::Held;
@@ -10,7 +10,7 @@ use http1::{CloseReason, Next};
 use message::Version;
 use std::rc::Rc;
 
-impl Wire {
+impl Connection {
     /// Send the head, hand the stream over, and log when it is given up. A connection that was
     /// handed over never comes back to HTTP.
     pub(super) async fn hand_over(
@@ -20,7 +20,7 @@ impl Wire {
         takes_over: TakesOver,
         held: Rc<Held>,
     ) -> Next {
-        let next = self.state.close(CloseReason::HandedOver);
+        let next = self.persistence.close(CloseReason::HandedOver);
         let head = response.take_head(None, []);
         let mut bytes = Vec::with_capacity(512);
         write_head(&self.context, &head, Version::Http11, response.date_s, &mut bytes);

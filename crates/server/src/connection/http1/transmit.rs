@@ -1,7 +1,7 @@
 //! Sending a response to a peer that may read slowly: partial writes, bounded turns of sendfile,
 //! and a limit on how long nothing may move.
 
-use super::Wire;
+use super::Connection;
 use super::outbox::Outbox;
 use crate::accounting::{self, Spent};
 use crate::held::Held;
@@ -69,7 +69,7 @@ impl Sent {
     }
 }
 
-impl Wire {
+impl Connection {
     /// Send what the fast path could not.
     pub(crate) async fn send_unsent(&mut self) -> io::Result<()> {
         let Some(unsent) = self.unsent.take() else { return Ok(()) };

@@ -60,7 +60,7 @@ pub enum Next {
 
 /// The state of one connection. It lies in memory once per idle connection, so it is small.
 #[derive(Clone, Copy, Debug)]
-pub struct Connection {
+pub struct Persistence {
     /// Requests begun.
     requests: u32,
     /// Responses that kept the connection; httpd's `keepalives`.
@@ -71,15 +71,15 @@ pub struct Connection {
     verdict: Verdict,
 }
 
-const _: () = assert!(size_of::<Connection>() <= 16);
+const _: () = assert!(size_of::<Persistence>() <= 16);
 
-impl Default for Connection {
+impl Default for Persistence {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Connection {
+impl Persistence {
     /// A connection that was just accepted.
     pub const fn new() -> Self {
         Self {
