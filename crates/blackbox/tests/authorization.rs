@@ -96,8 +96,34 @@ fn hidden_names_stay_hidden_whatever_satisfies(mpm: Mpm) {
     assert_eq!(status(&mut server.connect(), "/a.txt", AS_ALICE), 403);
 }
 
+/// Two things have to be waited for, DNS and a password: what comes before the second is not done
+/// again when it is known.
+fn no_step_is_taken_twice_however_often_a_request_waits(mpm: Mpm) {
+    let users = Scratch::new();
+    let lines =
+        ["LogLevel debug", "<RequireAll>", "Require forward-dns localhost", "Require valid-user"];
+    let server = members(mpm, &users, &[&lines[..], &["</RequireAll>"]].concat()).start();
+    assert_eq!(status(&mut server.connect(), "/a.txt", AS_ALICE), 200);
+    let text = server.error_text();
+    let times = |what: &str| text.lines().filter(|line| line.contains(what)).count();
+    for (what, expected) in [
+        // Once before there is a user, and once with one.
+        ("access check for 127.0.0.1 as 'localhost': yes", 2),
+        ("authorization result of Require forward-dns localhost: granted", 2),
+        ("authorization result of Require valid-user : denied (no authenticated user yet)", 1),
+        ("authorization result of <RequireAll>: denied (no authenticated user yet)", 1),
+        ("authorization result of Require valid-user : granted", 1),
+        ("authorization result of <RequireAll>: granted", 1),
+    ] {
+        assert_eq!(times(what), expected, "{what} in {text}");
+    }
+    let first = |what: &str| text.lines().position(|line| line.contains(what));
+    assert!(first("valid-user : denied") < first("valid-user : granted"), "{text}");
+}
+
 each_mpm!(
     an_answer_for_one_user_is_for_nobody_else,
+    no_step_is_taken_twice_however_often_a_request_waits,
     a_changed_file_of_users_holds_with_the_next_request,
     the_log_says_who_was_turned_away_and_why,
     any_way_in_is_enough_where_the_configuration_says_so,

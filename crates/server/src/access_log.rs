@@ -141,7 +141,7 @@ fn holding(lookup: &Lookup<'_>, response: &Response) -> Vec<usize> {
         let Some(Condition::Expression(expression)) = &log.condition else { continue };
         // Another request for the same file may have another status.
         lookup.mark_personal();
-        match expression.holds(lookup, Some(response)) {
+        match expression.holds_here(lookup, Some(response)) {
             Ok(true) => chosen.push(nth),
             Ok(false) => {}
             Err(text) => {

@@ -47,14 +47,14 @@ fn folder(lookup: &Lookup<'_>) -> Vec<u8> {
 }
 
 /// Every module must agree.
-pub(crate) fn admit(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    phase::run(&lookup.site().phases.guard, lookup)?;
+pub(crate) async fn admit(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    phase::run(&lookup.site().phases.guard, lookup).await?;
     // For the request that this one comes from.
     if lookup.judged.as_ref().is_some_and(|judged| judged.covers(lookup)) {
         return Ok(());
     }
     (lookup.user, lookup.auth_type) = (None, None);
-    let outcome = judge(lookup);
+    let outcome = judge(lookup).await;
     lookup.judged = Some(Judged::new(lookup));
     outcome
 }
@@ -62,13 +62,15 @@ pub(crate) fn admit(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 /// One question after the other, until the request is let in or refused: access by where it comes
 /// from (access_checker), whether that is enough or a user is needed (access_checker_ex), who that
 /// is (check_user_id), and whether that user may (auth_checker).
-fn judge(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+async fn judge(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let phases = &lookup.site().phases;
-    if is_satisfied(lookup)? || phase::decide(&phases.grant, lookup)? == Decision::Accepted {
+    if is_satisfied(lookup).await?
+        || phase::decide(&phases.grant, lookup).await? == Decision::Accepted
+    {
         return Ok(());
     }
-    identify(lookup)?;
-    match phase::decide(&phases.authorize, lookup)? {
+    identify(lookup).await?;
+    match phase::decide(&phases.authorize, lookup).await? {
         Decision::Accepted => Ok(()),
         Decision::Declined => Err(undecided(lookup, "check authorization")),
     }
@@ -79,9 +81,9 @@ fn satisfies_any(lookup: &Lookup<'_>) -> bool {
 }
 
 /// With `Satisfy Any` it is enough to come from the right place; without it, it is needed.
-fn is_satisfied(lookup: &mut Lookup<'_>) -> Result<bool, Stop> {
+async fn is_satisfied(lookup: &mut Lookup<'_>) -> Result<bool, Stop> {
     let any = satisfies_any(lookup);
-    match phase::run(&lookup.site().phases.access, lookup) {
+    match phase::run(&lookup.site().phases.access, lookup).await {
         Ok(()) => Ok(any),
         Err(Stop::Failure(failure)) if any => {
             lookup.context.log_failure(&failure, lookup);
@@ -91,8 +93,8 @@ fn is_satisfied(lookup: &mut Lookup<'_>) -> Result<bool, Stop> {
     }
 }
 
-fn identify(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    if phase::decide(&lookup.site().phases.identify, lookup)? == Decision::Declined {
+async fn identify(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    if phase::decide(&lookup.site().phases.identify, lookup).await? == Decision::Declined {
         return Err(undecided(lookup, "check user"));
     }
     if lookup.user.is_some() {
@@ -116,7 +118,7 @@ fn undecided(lookup: &Lookup<'_>, phase: &str) -> Stop {
 }
 
 /// Whether something in the folder of `lookup` would be shown to this client, for a listing.
-pub(crate) fn would_admit(lookup: &Lookup<'_>, beside: &Beside) -> bool {
+pub(crate) async fn would_admit(lookup: &Lookup<'_>, beside: &Beside) -> bool {
     let Beside { settings, below, url } = beside;
     let opinions = &lookup.site().phases.open_to;
     if opinions.iter().find_map(|open_to| open_to(settings, Method::Get)).unwrap_or(true) {
@@ -126,7 +128,7 @@ pub(crate) fn would_admit(lookup: &Lookup<'_>, beside: &Beside) -> bool {
     sub.settings = settings.clone();
     sub.folder_layers.clone_from(&lookup.folder_layers);
     sub.place = Place { root: lookup.place.root.clone(), below: below.clone() };
-    let outcome = admit(&mut sub);
+    let outcome = admit(&mut sub).await;
     if sub.is_personal() {
         lookup.mark_personal();
     }

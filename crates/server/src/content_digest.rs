@@ -1,8 +1,8 @@
 //! Digests of the content of files, for `ContentDigest` and `FileETag Digest`.
 
 use crate::lookup::Lookup;
-use crate::phase::Stop;
 use crate::question;
+use crate::waiting::{NowOrLater, Waiting};
 use md5::Md5;
 use runtime::file::Status;
 use sha1::{Digest, Sha1};
@@ -21,43 +21,43 @@ const STEP_BYTES: usize = 64 * 1024;
 /// The value of `Content-MD5` (RFC 1864), which httpd sends for all of a file.
 ///
 /// # Errors
-/// [`Stop::Wait`] if the file is long.
-pub(crate) fn md5(
-    lookup: &Lookup<'_>,
+/// As [`question::elsewhere`] for a long file.
+pub(crate) fn md5<'l>(
+    lookup: &'l Lookup<'_>,
     file: &File,
     status: &Status,
-) -> Result<Option<Vec<u8>>, Stop> {
+) -> Waiting<'l, Option<Vec<u8>>> {
     of_file(lookup, file, status, "md5", digest::<Md5>)
 }
 
 /// What stands in an entity tag (http_etag.c, make_digest_etag).
 ///
 /// # Errors
-/// [`Stop::Wait`] if the file is long.
-pub(crate) fn sha1(
-    lookup: &Lookup<'_>,
+/// As [`question::elsewhere`] for a long file.
+pub(crate) fn sha1<'l>(
+    lookup: &'l Lookup<'_>,
     file: &File,
     status: &Status,
-) -> Result<Option<Vec<u8>>, Stop> {
+) -> Waiting<'l, Option<Vec<u8>>> {
     of_file(lookup, file, status, "sha1", digest::<Sha1>)
 }
 
 /// A digest of a file that may be long.
-fn of_file(
-    lookup: &Lookup<'_>,
+fn of_file<'l>(
+    lookup: &'l Lookup<'_>,
     file: &File,
     status: &Status,
     name: &str,
     digest: fn(&File, u64) -> Option<Vec<u8>>,
-) -> Result<Option<Vec<u8>>, Stop> {
+) -> Waiting<'l, Option<Vec<u8>>> {
     let length = status.size;
     if length <= INLINE_BYTES_MAX {
-        return Ok(digest(file, length));
+        return NowOrLater::Now(Ok(digest(file, length)));
     }
-    let Ok(file) = file.try_clone() else { return Ok(None) };
+    let Ok(file) = file.try_clone() else { return NowOrLater::Now(Ok(None)) };
     let about = (name, status.identity, length, status.modified_ns, status.changed_ns);
-    let found = question::elsewhere(lookup, &about, move || digest(&file, length))?;
-    Ok((*found).clone())
+    let found = question::elsewhere(lookup, &about, move || digest(&file, length));
+    found.map(|found| Ok((*found?).clone()))
 }
 
 /// The digest in base64; `None` for a file that is too long, or that changes under our hands.

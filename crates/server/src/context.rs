@@ -14,7 +14,7 @@ use crate::lookup::Lookup;
 use crate::modules::auth_text::Texts;
 use crate::modules::log_config::TimeCache;
 use crate::plan::Plans;
-use crate::question::{self, Known};
+use crate::question::Known;
 use crate::representation::http_date;
 use crate::server::Server;
 use crate::site::Site;
@@ -445,10 +445,6 @@ impl Context {
         let Lookup { request, settings, host, .. } = lookup;
         // Asked first: the rest costs more than most messages are worth.
         if !host.error_log.allows(settings.core.levels(), failure.module, failure.level) {
-            return;
-        }
-        let said = (failure.module, failure.id, &failure.text);
-        if !question::is_news(lookup, &said) {
             return;
         }
         let Some(text) = self.text_of(failure, host.index) else { return };

@@ -8,7 +8,7 @@ use crate::log::level::Level;
 use crate::lookup::{Lookup, Original, Purpose};
 use crate::modules::Coding;
 use crate::names::{self, HostnameLookups};
-use crate::phase::{self, Filtered, Stop};
+use crate::phase::{self, Stop};
 use crate::plan::Plan;
 use crate::representation::Representation;
 use crate::request::Request;
@@ -16,7 +16,7 @@ use crate::response::Response;
 use crate::site::host::{Host, Trace, UseCanonicalName};
 use crate::site::settings::Settings;
 use crate::table::Table;
-use crate::{access_log, byterange, compat, error_document, fields, question};
+use crate::{access_log, byterange, compat, error_document, fields};
 use message::path::EncodedSlashes;
 use message::{BodyLength, Method, Status, Target};
 use std::borrow::Cow;
@@ -98,7 +98,7 @@ pub(crate) async fn exchange(
         return conclude(lookup, outcome, ran, &request).await;
     }
     let mut lookup = Box::new(Lookup::new(context, host, request.clone()));
-    let outcome = match question::take(&mut lookup, begin).await {
+    let outcome = match begin(&mut lookup).await {
         Ok(None) => run(&mut lookup, &mut ran).await,
         Ok(Some(response)) => Ok(response),
         Err(stop) => Err(stop),
@@ -141,12 +141,9 @@ async fn conclude(
     };
     let content = context.site().phases.content;
     let codings = content.map_or(Ok(Vec::new()), |it| (it.codings)(&lookup, &response));
-    let mut response = match content.map(|it| it.filter) {
+    let mut response = match content {
+        Some(content) => (content.filter)(&lookup, response).await,
         None => response,
-        Some(filter) => match filter(&lookup, response) {
-            Filtered::Done(response) => response,
-            Filtered::Later(response) => response.await,
-        },
     };
     if let Err(failure) = finish(&mut lookup, &mut response) {
         context.log_failure(&failure, &lookup);
@@ -178,15 +175,15 @@ struct Ran {
 }
 
 /// From the request line to a path; what needs no path is answered at once.
-fn begin(lookup: &mut Lookup<'_>) -> Result<Option<Response>, Stop> {
-    names::prepare(lookup)?;
+async fn begin(lookup: &mut Lookup<'_>) -> Result<Option<Response>, Stop> {
+    names::prepare(lookup).await?;
     let request = lookup.request.clone();
     let framing = request.framing().map_err(Failure::from)?;
     check_host(lookup)?;
     take_host_of_target(lookup, &framing.target);
     // Until it is decoded, the path is the one that was sent.
     lookup.path = framing.target.path().unwrap_or(b"*").to_vec();
-    phase::run(&lookup.site().phases.read, lookup)?;
+    phase::run(&lookup.site().phases.read, lookup).await?;
     let raw_path = match framing.target {
         Target::Origin { path, .. } | Target::Absolute { path, .. } => path,
         Target::Asterisk => {
@@ -216,7 +213,7 @@ fn begin(lookup: &mut Lookup<'_>) -> Result<Option<Response>, Stop> {
     }
     if lookup.method == Some(Method::Trace) {
         // Before access is checked, as in httpd (http_core.c, map_to_storage).
-        phase::translate(lookup)?;
+        phase::translate(lookup).await?;
         return trace(lookup, &request).map(Some).map_err(Stop::from);
     }
     Ok(None)
@@ -235,7 +232,7 @@ fn bad_path(status: Status, raw: &[u8]) -> Failure {
 /// Find a handler, and run it.
 async fn run(lookup: &mut Lookup<'_>, ran: &mut Ran) -> Result<Response, Stop> {
     let asked = lookup.path.clone();
-    let handler = question::take(lookup, look_up).await?;
+    let handler = look_up(lookup).await?;
     ran.handler = Some(handler.name());
     ran.reusable = None;
     // What is limited to some methods is decided for this one alone; others get what GET gets.
@@ -252,14 +249,14 @@ async fn run(lookup: &mut Lookup<'_>, ran: &mut Ran) -> Result<Response, Stop> {
 }
 
 /// Look up, and choose a handler.
-fn look_up(lookup: &mut Lookup<'_>) -> Result<Rc<dyn Handler>, Stop> {
+async fn look_up(lookup: &mut Lookup<'_>) -> Result<Rc<dyn Handler>, Stop> {
     if lookup.purpose == Purpose::Redirected {
         // As internal_internal_redirect of http_request.c.
-        phase::run(&lookup.site().phases.read, lookup)?;
+        phase::run(&lookup.site().phases.read, lookup).await?;
     }
-    phase::process(lookup)?;
+    phase::process(lookup).await?;
     check_body(lookup.body(), lookup.settings.core.limit_request_body())?;
-    phase::resolve(lookup)
+    phase::resolve(lookup).await
 }
 
 /// Follow internal redirects, and find a page for a failure.
@@ -279,8 +276,6 @@ async fn settle(lookup: &mut Lookup<'_>, stop: Stop, ran: &mut Ran) -> Response 
                 let status = failed.as_ref().map_or(200, |failure| failure.status.code());
                 Ok(lookup.redirected(path, query, status, lookup.method))
             }
-            // Nothing is to be waited for outside of a step.
-            Err(Stop::Wait) => Err(unanswered(lookup)),
             Err(Stop::Failure(mut failure)) => {
                 lookup.context.log_failure(&failure, lookup);
                 if let Some(always) = failure.always.take() {
@@ -309,13 +304,6 @@ async fn settle(lookup: &mut Lookup<'_>, stop: Stop, ran: &mut Ran) -> Response 
         };
         outcome = Box::pin(run(lookup, ran)).await;
     }
-}
-
-fn unanswered(lookup: &Lookup<'_>) -> Box<Response> {
-    let text = "a handler asked for something that takes long";
-    let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error();
-    lookup.context.log_failure(&failure, lookup);
-    Box::new(error_document::page(lookup, &failure, None))
 }
 
 fn too_many_redirects(limit: u32) -> Failure {

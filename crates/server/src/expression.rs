@@ -1,12 +1,15 @@
 //! Expressions of the configuration (ap_expr) as the server uses them: compiled once, evaluated
 //! for a request. The language is the crate `expr`; what it asks about is answered here.
 
+use crate::large_future::boxed;
 use crate::log::sink::local_time;
 use crate::lookup::{Lookup, Purpose};
 use crate::names;
 use crate::phase;
+use crate::question;
 use crate::representation::parse_http_date;
 use crate::response::Response;
+use crate::waiting::NowOrLater;
 pub(crate) use expr::Mode;
 use expr::{
     Expr, Facts, FileError, FileKind, FileStatus, LocalTime, Matches, StringExpr, Variable,
@@ -14,7 +17,7 @@ use expr::{
 use message::{Method, Status};
 use runtime::file::{self, Kind};
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::Read;
 use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
@@ -26,6 +29,9 @@ fn note(uses: expr::Uses) {
         names::will_be_looked_at();
     }
 }
+
+/// What is said of a condition that waits for something that nobody has heard of.
+const HAS_WAITED: &str = "something had to be waited for";
 
 /// A condition.
 #[derive(Clone, Debug)]
@@ -47,27 +53,121 @@ impl Expression {
         self.0.uses().user
     }
 
+    /// Whether it may have to wait: only for URLs that it looks up.
+    pub(crate) fn may_wait(&self) -> bool {
+        self.0.uses().subrequests
+    }
+
     /// Whether it holds. Fields of the request that it looks at are named in `Vary`.
-    pub(crate) fn holds(
+    pub(crate) fn holds<'l>(
+        &'l self,
+        lookup: &'l Lookup<'_>,
+        response: Option<&'l Response>,
+    ) -> NowOrLater<'l, Result<bool, String>> {
+        if self.may_wait() {
+            return NowOrLater::later(async move {
+                self.holds_with(lookup, response, &mut Matches::default()).await
+            });
+        }
+        let looked_up = LookedUp::default();
+        NowOrLater::Now(self.eval(lookup, response, &looked_up, &mut Matches::default()))
+    }
+
+    /// The same for whoever cannot wait: the thread itself does (`question::here`).
+    pub(crate) fn holds_here(
         &self,
         lookup: &Lookup<'_>,
         response: Option<&Response>,
     ) -> Result<bool, String> {
-        self.holds_with(lookup, response, &mut Matches::default())
+        let mut matches = Matches::default();
+        let holds = self.holds_with(lookup, response, &mut matches);
+        question::here(lookup, holds).unwrap_or_else(|| Err(HAS_WAITED.into()))
     }
 
     /// The same; what `$1` and the like stand for stays in `matches`.
-    pub(crate) fn holds_with(
+    pub(crate) fn holds_with_here(
+        &self,
+        lookup: &Lookup<'_>,
+        matches: &mut Matches,
+    ) -> Result<bool, String> {
+        let holds = self.holds_with(lookup, None, matches);
+        question::here(lookup, holds).unwrap_or_else(|| Err(HAS_WAITED.into()))
+    }
+
+    /// Whether it holds; what `$1` and the like stand for stays in `matches`.
+    ///
+    /// An expression is evaluated in one go, and knows nothing of waiting. One that looks a URL up
+    /// of which nobody knows yet where it leads is evaluated again when that is known: this has no
+    /// effect that could be seen, and its URLs are looked up once each.
+    pub(crate) async fn holds_with(
         &self,
         lookup: &Lookup<'_>,
         response: Option<&Response>,
         matches: &mut Matches,
     ) -> Result<bool, String> {
-        let asked = Asked::new(lookup, response, true);
+        let mut looked_up = LookedUp::default();
+        loop {
+            let holds = self.eval(lookup, response, &looked_up, matches);
+            let Some(url) = looked_up.wanted.take() else { return holds };
+            let is_there = boxed(|| is_there(lookup, &url)).await;
+            looked_up.found.push(is_there);
+            *matches = Matches::default();
+        }
+    }
+
+    /// Whether it holds, if all URLs that it looks up are known.
+    fn eval(
+        &self,
+        lookup: &Lookup<'_>,
+        response: Option<&Response>,
+        looked_up: &LookedUp,
+        matches: &mut Matches,
+    ) -> Result<bool, String> {
         if !self.0.is_constant() {
             lookup.mark_personal();
         }
-        self.0.eval(&asked, matches).map_err(|error| error.to_string())
+        let asked = Asked::new(lookup, response, looked_up);
+        let holds = self.0.eval(&asked, matches);
+        if !looked_up.is_wanting() {
+            asked.keep_vary();
+        }
+        holds.map_err(|error| error.to_string())
+    }
+}
+
+/// Whether a URL leads to something.
+async fn is_there(lookup: &Lookup<'_>, url: &[u8]) -> bool {
+    phase::look_up(lookup, url, None).await.is_ok_and(|found| {
+        found.found.is_ok() || matches!(crate::handler::configured(&found), Ok(Some(_)))
+    })
+}
+
+/// The URLs that one evaluation of an expression looks up, in the order in which it comes to them,
+/// which is the same each time.
+#[derive(Default)]
+struct LookedUp {
+    /// Whether there is anything, as far as it is known.
+    found: Vec<bool>,
+    /// How many were asked for so far.
+    asked: Cell<usize>,
+    /// The first of which that is not known.
+    wanted: RefCell<Option<Vec<u8>>>,
+}
+
+impl LookedUp {
+    /// Whether the next URL leads to something; what comes of an answer that is not known does not
+    /// count.
+    fn next(&self, url: &[u8]) -> bool {
+        let nth = self.asked.replace(self.asked.get() + 1);
+        let found = self.found.get(nth).copied();
+        if found.is_none() {
+            self.wanted.borrow_mut().get_or_insert_with(|| url.to_vec());
+        }
+        found.unwrap_or(false)
+    }
+
+    fn is_wanting(&self) -> bool {
+        self.wanted.borrow().is_some()
     }
 }
 
@@ -121,7 +221,9 @@ impl Text {
         if !self.0.is_constant() {
             lookup.mark_personal();
         }
-        let asked = Asked::new(lookup, response, false);
+        // Texts look no URLs up, and name no fields for `Vary`.
+        let looked_up = LookedUp::default();
+        let asked = Asked::new(lookup, response, &looked_up);
         let value = self.0.eval(&asked, matches);
         value.map(Cow::into_owned).map_err(|error| error.to_string())
     }
@@ -131,14 +233,19 @@ impl Text {
 struct Asked<'e, 'a> {
     lookup: &'e Lookup<'a>,
     response: Option<&'e Response>,
-    varies: bool,
+    looked_up: &'e LookedUp,
     /// Fields that were looked at, for `Vary`.
     vary: RefCell<Vec<String>>,
 }
 
 impl<'e, 'a> Asked<'e, 'a> {
-    fn new(lookup: &'e Lookup<'a>, response: Option<&'e Response>, varies: bool) -> Self {
-        Self { lookup, response, varies, vary: RefCell::default() }
+    fn new(
+        lookup: &'e Lookup<'a>,
+        response: Option<&'e Response>,
+        looked_up: &'e LookedUp,
+    ) -> Self {
+        looked_up.asked.set(0);
+        Self { lookup, response, looked_up, vary: RefCell::default() }
     }
 
     /// The names that were looked at go to the request, from where they get into the response.
@@ -146,14 +253,6 @@ impl<'e, 'a> Asked<'e, 'a> {
         let names = self.vary.take();
         if !names.is_empty() {
             self.lookup.vary.borrow_mut().extend(names);
-        }
-    }
-}
-
-impl Drop for Asked<'_, '_> {
-    fn drop(&mut self) {
-        if self.varies {
-            self.keep_vary();
         }
     }
 }
@@ -288,10 +387,7 @@ impl Facts for Asked<'_, '_> {
 
     fn is_reachable_url(&self, url: &[u8]) -> bool {
         let is_own = self.lookup.purpose == Purpose::Sub && self.lookup.path == url;
-        let is_there = |found: Lookup<'_>| {
-            found.found.is_ok() || matches!(crate::handler::configured(&found), Ok(Some(_)))
-        };
-        !is_own && phase::look_up(self.lookup, url, None).is_ok_and(is_there)
+        !is_own && self.looked_up.next(url)
     }
 
     fn is_reachable_file(&self, path: &[u8]) -> bool {

@@ -54,6 +54,7 @@ mod site;
 mod slots;
 mod table;
 mod transport;
+mod waiting;
 mod walk;
 
 pub use configuration::{Configured, Facts, Httpd, Refused};

@@ -249,54 +249,6 @@ impl<'a> Lookup<'a> {
         sub
     }
 
-    /// The request as it is before anything was looked up for it; what is there has not been
-    /// opened. All fields are named, so that one that is added is not forgotten.
-    pub(crate) fn copy(&self) -> Self {
-        Self {
-            context: self.context,
-            host: self.host,
-            request: self.request.clone(),
-            purpose: self.purpose,
-            method: self.method,
-            path: self.path.clone(),
-            query: self.query.clone(),
-            place: self.place.clone(),
-            mapped: self.mapped.clone(),
-            forward: self.forward.clone(),
-            path_info: self.path_info.clone(),
-            found: Err(Errno::NOENT),
-            status: self.status,
-            links: self.links,
-            settings: self.settings.clone(),
-            folder_layers: self.folder_layers.clone(),
-            handler: self.handler.clone(),
-            content_type: self.content_type.clone(),
-            content_language: self.content_language.clone(),
-            content_encoding: self.content_encoding.clone(),
-            list_tag: self.list_tag.clone(),
-            no_cache: self.no_cache,
-            env: self.env.clone(),
-            notes: self.notes.clone(),
-            notes_before: self.notes_before.clone(),
-            user: self.user.clone(),
-            auth_type: self.auth_type,
-            fields: self.fields.clone(),
-            always: self.always.clone(),
-            vary: self.vary.clone(),
-            client_ip: self.client_ip,
-            original: self.original.clone(),
-            redirects: self.redirects,
-            depth: self.depth,
-            answers: self.answers.clone(),
-            judged: self.judged.clone(),
-            may_be_planned: self.may_be_planned,
-            plan: self.plan.clone(),
-            is_error_document: self.is_error_document,
-            is_personal: self.is_personal.clone(),
-            is_momentary: self.is_momentary.clone(),
-        }
-    }
-
     /// Go on with what a look-up found, as if the client had asked for that
     /// (ap_internal_fast_redirect).
     pub(crate) fn adopt(&mut self, mut sub: Self) {

@@ -96,10 +96,15 @@ impl Names {
         }
     }
 
-    /// Have it looked up in a step of a request.
-    fn ask(&self, lookup: &Lookup<'_>, end: End, lookups: HostnameLookups) -> Result<(), Stop> {
+    /// Have it looked up before the hooks of a request.
+    async fn ask(
+        &self,
+        lookup: &Lookup<'_>,
+        end: End,
+        lookups: HostnameLookups,
+    ) -> Result<(), Stop> {
         if let Some(question) = self.question(end, lookups) {
-            self.keep_answer(end, &question::ask_for_all(lookup, question)?);
+            self.keep_answer(end, &question::ask_for_all(lookup, question).await?);
         }
         Ok(())
     }
@@ -129,17 +134,17 @@ pub(crate) async fn find_for_script(lookup: &Lookup<'_>) {
 ///
 /// # Errors
 /// As [`question::elsewhere`].
-pub(crate) fn prepare(lookup: &Lookup<'_>) -> Result<(), Stop> {
+pub(crate) async fn prepare(lookup: &Lookup<'_>) -> Result<(), Stop> {
     let core = &lookup.settings.core;
     let (lookups, canonical) = (core.hostname_lookups(), core.use_canonical_name());
     let names = &lookup.request.names;
     if canonical == UseCanonicalName::Dns {
         lookup.mark_personal();
         let local = End::Local(lookup.request.local_ip());
-        names.ask(lookup, local, HostnameLookups::On)?;
+        names.ask(lookup, local, HostnameLookups::On).await?;
     }
     if lookups != HostnameLookups::Off && LOOKED_AT.load(Ordering::Relaxed) {
-        names.ask(lookup, End::Client(lookup.client()), lookups)?;
+        names.ask(lookup, End::Client(lookup.client()), lookups).await?;
     }
     Ok(())
 }

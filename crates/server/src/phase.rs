@@ -7,15 +7,16 @@ use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::lookup::{Lookup, Place, Purpose};
 use crate::modules::{Coding, Uncertain};
+use crate::question;
 use crate::response::Response;
 use crate::site::host::Host;
 use crate::site::lexical;
 use crate::site::settings::Settings;
+use crate::waiting::{NowOrLater, Waiting};
 use crate::{admit, walk};
 use message::{Method, RequestHead, Status, Target};
 use runtime::file::{self, Errno, Kind};
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::rc::Rc;
 
 /// Why a request is not answered by a handler.
@@ -25,8 +26,6 @@ pub(crate) enum Stop {
     Failure(Failure),
     /// Another local URL answers instead: path and query.
     Internal(Vec<u8>, Option<Vec<u8>>),
-    /// Something has to be waited for; then the whole step is taken again (`question.rs`).
-    Wait,
 }
 
 impl From<Failure> for Stop {
@@ -35,11 +34,37 @@ impl From<Failure> for Stop {
     }
 }
 
-/// A hook that looks at the request and may change it.
-pub(crate) type Hook = fn(&mut Lookup<'_>) -> Result<(), Stop>;
+/// A hook: a function of a module that looks at the request and may change it. Which kind it is
+/// stands in the list of its phase.
+pub(crate) enum Hook<T = ()> {
+    /// It has all it needs.
+    Now(fn(&mut Lookup<'_>) -> Result<T, Stop>),
+    /// It may have to wait (for a password, for DNS, for another look-up): a future that borrows
+    /// the request, or the result where there is nothing to wait for, which then costs no more
+    /// than that of the other kind.
+    Waits(for<'l, 'a> fn(&'l mut Lookup<'a>) -> Waiting<'l, T>),
+}
+
+/// A list of hooks is copied for each configuration.
+impl<T> Clone for Hook<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Hook<T> {}
+
+impl<T> Hook<T> {
+    fn call<'l>(self, lookup: &'l mut Lookup<'_>) -> Waiting<'l, T> {
+        match self {
+            Self::Now(hook) => NowOrLater::Now(hook(lookup)),
+            Self::Waits(hook) => hook(lookup),
+        }
+    }
+}
 
 /// A hook of a question that the first module decides that has an opinion.
-pub(crate) type Decide = fn(&mut Lookup<'_>) -> Result<Decision, Stop>;
+pub(crate) type Decide = Hook<Decision>;
 
 /// What such a hook says, if it does not refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,22 +76,17 @@ pub(crate) enum Decision {
 }
 
 /// A hook of the translate phase: the first that knows the place decides.
-pub(crate) type Translate = fn(&mut Lookup<'_>) -> Result<Option<Place>, Stop>;
+pub(crate) type Translate = Hook<Option<Place>>;
 
 /// A hook that chooses what answers: the first that does decides.
-pub(crate) type Resolve = fn(&mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop>;
+pub(crate) type Resolve = Hook<Option<Rc<dyn Handler>>>;
 
-/// A hook that changes a response before it is sent.
+/// A hook that changes a response before it is sent. None of them waits: a condition that looks a
+/// URL up has the thread itself wait (`question::here`), for what is nearly always known by then.
 pub(crate) type Finish = fn(&mut Lookup<'_>, &mut Response) -> Result<(), Failure>;
 
 /// What changes the content of a response, and may wait for it.
-pub(crate) type Filter = for<'l, 'a> fn(&'l Lookup<'a>, Response) -> Filtered<'l>;
-
-/// A response that has passed the filters, or soon will have.
-pub(crate) enum Filtered<'l> {
-    Done(Response),
-    Later(Pin<Box<dyn Future<Output = Response> + 'l>>),
-}
+pub(crate) type Filter = for<'l, 'a> fn(&'l Lookup<'a>, Response) -> NowOrLater<'l, Response>;
 
 /// Whether a prepared response may answer a request, as far as a module goes.
 pub(crate) type Plain = fn(&Seen<'_>) -> bool;
@@ -126,20 +146,18 @@ pub(crate) struct Phases {
 }
 
 /// Everything that is to be known before something can answer. For a look-up this is all there is.
-pub(crate) fn process(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    translate(lookup)?;
-    walk::walk(lookup)?;
-    after_walk(lookup)
+pub(crate) async fn process(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    translate(lookup).await?;
+    walk::walk(lookup).await?;
+    after_walk(lookup).await
 }
 
 /// From the URL path to a place.
-pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let phases = &lookup.site().phases;
+pub(crate) async fn translate(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     if lookup.host.sections.has_locations() {
-        walk::locations_only(lookup)?;
+        walk::locations_only(lookup).await?;
     }
-    let place = phases.translate.iter().find_map(|hook| hook(lookup).transpose());
-    lookup.place = match place.transpose()? {
+    lookup.place = match first(&lookup.site().phases.translate, lookup).await? {
         Some(place) => place,
         None => document_root(lookup),
     };
@@ -147,29 +165,42 @@ pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 }
 
 /// What comes behind the walk: all there is for a look-up whose place and settings are known.
-pub(crate) fn after_walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+pub(crate) async fn after_walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let phases = &lookup.site().phases;
     if lookup.purpose != Purpose::Sub {
-        run(&phases.header, lookup)?;
+        run(&phases.header, lookup).await?;
     }
-    admit::admit(lookup)?;
-    run(&phases.kind, lookup)?;
-    run(&phases.fixup, lookup)
+    admit::admit(lookup).await?;
+    run(&phases.kind, lookup).await?;
+    run(&phases.fixup, lookup).await
 }
 
 /// Hooks one after the other, until one stops the request.
-pub(crate) fn run(hooks: &[Hook], lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    hooks.iter().try_for_each(|hook| hook(lookup))
+pub(crate) async fn run(hooks: &[Hook], lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    for hook in hooks {
+        hook.call(lookup).await?;
+    }
+    Ok(())
 }
 
 /// Hooks one after the other, until one decides.
-pub(crate) fn decide(hooks: &[Decide], lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
+pub(crate) async fn decide(hooks: &[Decide], lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
     for hook in hooks {
-        if hook(lookup)? == Decision::Accepted {
+        if hook.call(lookup).await? == Decision::Accepted {
             return Ok(Decision::Accepted);
         }
     }
     Ok(Decision::Declined)
+}
+
+/// Hooks one after the other, until one finds something.
+async fn first<T>(hooks: &[Hook<Option<T>>], lookup: &mut Lookup<'_>) -> Result<Option<T>, Stop> {
+    for hook in hooks {
+        if let found @ Some(_) = hook.call(lookup).await? {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 /// Whatever made the place: from here on nothing in it leads up or elsewhere, since the path below
@@ -202,11 +233,9 @@ fn document_root(lookup: &Lookup<'_>) -> Place {
 }
 
 /// What answers.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Rc<dyn Handler>, Stop> {
-    for hook in &lookup.site().phases.resolve {
-        if let Some(handler) = hook(lookup)? {
-            return Ok(handler);
-        }
+pub(crate) async fn resolve(lookup: &mut Lookup<'_>) -> Result<Rc<dyn Handler>, Stop> {
+    if let Some(handler) = first(&lookup.site().phases.resolve, lookup).await? {
+        return Ok(handler);
     }
     let text = format!("nothing answers for {}", lookup.display_path());
     Err(Failure::new(Status::NOT_FOUND, "core", text).id(128).into())
@@ -215,25 +244,26 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Rc<dyn Handler>, Stop> 
 /// Look another URL up on behalf of a request: `name` in its folder, or an absolute path, as it
 /// would stand in a link (ap_sub_req_lookup_uri): it may lead up, and be escaped. What it may lead
 /// to is decided by the rules there.
-pub(crate) fn look_up<'a>(
+pub(crate) async fn look_up<'a>(
     lookup: &Lookup<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
 ) -> Result<Lookup<'a>, Stop> {
-    let mut sub = looked_up(lookup, name, query)?;
-    process(&mut sub)?;
+    let mut sub = sub_request(lookup, name, query)?;
+    process(&mut sub).await?;
     Ok(sub)
 }
 
-/// Where a URL would lead, whoever may see that, if it is one at all.
+/// Where a URL would lead, whoever may see that, if it is one at all. The thread itself waits for
+/// what has to be waited for (`question::here`).
 pub(crate) fn lead<'a>(lookup: &Lookup<'a>, url: &[u8]) -> Option<Lookup<'a>> {
-    let mut sub = looked_up(lookup, url, None).ok()?;
-    let _ = process(&mut sub);
+    let mut sub = sub_request(lookup, url, None).ok()?;
+    let _ = question::here(lookup, process(&mut sub));
     Some(sub)
 }
 
 /// The look-up of another URL before anything is known about it.
-fn looked_up<'a>(
+pub(crate) fn sub_request<'a>(
     lookup: &Lookup<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
@@ -274,24 +304,24 @@ fn check_depth(sub: &Lookup<'_>) -> Result<(), Stop> {
 
 /// A name beside the file of `lookup`, or in it if it is a folder: no module maps its URL, since
 /// it is known where the name stands (ap_sub_req_lookup_dirent).
-pub(crate) fn look_up_beside<'a>(
+pub(crate) async fn look_up_beside<'a>(
     lookup: &Lookup<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
 ) -> Result<Lookup<'a>, Stop> {
-    look_up_in_folder(lookup, name, query, &lookup.path_info)
+    look_up_in_folder(lookup, name, query, &lookup.path_info).await
 }
 
 /// The same without what follows the file in the URL path (ap_sub_req_lookup_file).
-pub(crate) fn look_up_file<'a>(
+pub(crate) async fn look_up_file<'a>(
     lookup: &Lookup<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
 ) -> Result<Lookup<'a>, Stop> {
-    look_up_in_folder(lookup, name, query, b"")
+    look_up_in_folder(lookup, name, query, b"").await
 }
 
-fn look_up_in_folder<'a>(
+async fn look_up_in_folder<'a>(
     lookup: &Lookup<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
@@ -307,11 +337,11 @@ fn look_up_in_folder<'a>(
     below.extend_from_slice(name);
     let mut sub = lookup.sub(path, query);
     sub.place.below = below;
-    look_up_at(lookup, sub, path_info)
+    look_up_at(lookup, sub, path_info).await
 }
 
 /// A look-up whose URL and place below the root of `lookup` are known.
-pub(crate) fn look_up_at<'a>(
+pub(crate) async fn look_up_at<'a>(
     lookup: &Lookup<'a>,
     mut sub: Lookup<'a>,
     path_info: &[u8],
@@ -320,11 +350,11 @@ pub(crate) fn look_up_at<'a>(
     sub.place.root = lookup.place.root.clone();
     sub.mapped = lookup.mapped.clone();
     check_place(&mut sub)?;
-    walk::walk(&mut sub)?;
+    walk::walk(&mut sub).await?;
     if sub.path_info.is_empty() {
         sub.path_info = path_info.to_vec();
     }
-    after_walk(&mut sub)?;
+    after_walk(&mut sub).await?;
     Ok(sub)
 }
 

@@ -1,14 +1,14 @@
-//! What a request has to wait for: whether a password fits a hash, what DNS knows, and whatever
-//! takes long to read or to compute. A thread that carries many connections must not wait, and
-//! phases and their hooks cannot. So a step that meets such a thing stops, is answered on another
-//! thread, and is taken again from its beginning, with the answer at hand. What a step is, and what
-//! the answers mean, is not known here.
+//! What takes long to find out on behalf of a request: whether a password fits a hash, what DNS
+//! knows, and whatever takes long to read or to compute. A thread that carries many connections has
+//! it found out by a helper, and waits for that as for anything else; what was found is known to
+//! all look-ups of the request, and what others may ask as well to all requests of the thread for
+//! some seconds. What the answers mean is not known here.
 
 use crate::accounting;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::lookup::Lookup;
-use crate::phase::Stop;
+use crate::waiting::{NowOrLater, Waiting, ended};
 use message::Status;
 use pattern::password;
 use scoreboard::Cause;
@@ -92,20 +92,9 @@ const WAITS_MAX: u32 = 128;
 #[derive(Default)]
 pub(crate) struct Answers {
     rows: Vec<(Key, Rc<dyn Any>)>,
-    /// Whether a step is being taken, which can be taken again.
-    in_step: bool,
-    /// What the step has to wait for.
-    open: Option<Work>,
     waits: u32,
-    /// What this step has logged, and what it had logged when it was taken before.
-    said: Vec<Key>,
-    said_before: Vec<Key>,
-}
-
-/// What another thread does.
-struct Work {
-    key: Key,
-    run: Box<dyn FnOnce() -> Box<dyn Any + Send> + Send>,
+    /// The thread itself waits, as [`here`] says.
+    is_here: bool,
 }
 
 impl Answers {
@@ -119,7 +108,7 @@ impl Answers {
 ///
 /// # Errors
 /// As [`elsewhere`].
-pub(crate) fn ask(lookup: &Lookup<'_>, question: Question) -> Result<Answer, Stop> {
+pub(crate) fn ask<'l>(lookup: &'l Lookup<'_>, question: Question) -> Waiting<'l, Answer> {
     lookup.mark_personal();
     ask_for_all(lookup, question)
 }
@@ -128,54 +117,69 @@ pub(crate) fn ask(lookup: &Lookup<'_>, question: Question) -> Result<Answer, Sto
 ///
 /// # Errors
 /// As [`elsewhere`].
-pub(crate) fn ask_for_all(lookup: &Lookup<'_>, question: Question) -> Result<Answer, Stop> {
-    let (known, now_s) = (&lookup.context.known, lookup.context.now_s());
+pub(crate) fn ask_for_all<'l>(lookup: &'l Lookup<'_>, question: Question) -> Waiting<'l, Answer> {
+    let known = &lookup.context.known;
     let key = known.key(&question);
-    if let Some(answer) = known.get(key, now_s) {
-        return Ok(answer);
+    if let Some(answer) = known.get(key, lookup.context.now_s()) {
+        return NowOrLater::Now(Ok(answer));
     }
     let is_password = question.is_password();
-    let answer = elsewhere(lookup, &key, move || question.answer())?;
-    known.keep(key, is_password, &answer, now_s);
-    Ok((*answer).clone())
+    elsewhere(lookup, &key, move || question.answer()).map(move |answer| {
+        let answer = answer?;
+        known.keep(key, is_password, &answer, lookup.context.now_s());
+        Ok((*answer).clone())
+    })
 }
 
 /// What `work` finds out, which takes too long for a thread that others wait for. `about` says what
 /// it is, and no two things of one type `T` may be the same.
 ///
-/// Where there is no step to take again (when fields of a response or a log line are made), the
-/// thread itself waits; nothing but a condition that looks a URL up asks there, and it has nearly
-/// always been answered for the request already.
-///
 /// # Errors
-/// [`Stop::Wait`] if it is not known yet; whatever is made of that will be dropped. 500 if the
-/// request has waited for too much.
-pub(crate) fn elsewhere<T: Send + 'static>(
-    lookup: &Lookup<'_>,
+/// 500 if the request has waited for too much, or if there is no thread to find it out.
+pub(crate) fn elsewhere<'l, T: Send + 'static>(
+    lookup: &'l Lookup<'_>,
     about: &impl Hash,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<Rc<T>, Stop> {
+) -> Waiting<'l, Rc<T>> {
     let key = lookup.context.known.key(&(TypeId::of::<T>(), about));
     let mut answers = lookup.answers.borrow_mut();
     if let Some(answer) = answers.find(key) {
-        return Ok(answer);
-    }
-    if answers.open.is_some() {
-        return Err(Stop::Wait);
+        return NowOrLater::Now(Ok(answer));
     }
     if answers.waits >= WAITS_MAX {
-        return Err(too_many().into());
+        return NowOrLater::Now(Err(too_many().into()));
     }
     answers.waits += 1;
-    if answers.in_step {
-        let run = Box::new(move || Box::new(work()) as Box<dyn Any + Send>);
-        answers.open = Some(Work { key, run });
-        return Err(Stop::Wait);
-    }
+    let is_here = answers.is_here;
     drop(answers);
-    let answer = Rc::new(work());
+    if is_here {
+        return NowOrLater::Now(Ok(keep(lookup, key, work())));
+    }
+    NowOrLater::later(async move {
+        let found = accounting::blocking(&lookup.request.spent, Cause::Helper, work).await;
+        Ok(keep(lookup, key, found.map_err(|error| no_thread(&error))?))
+    })
+}
+
+/// What was found out, for all look-ups of the request.
+fn keep<T: 'static>(lookup: &Lookup<'_>, key: Key, answer: T) -> Rc<T> {
+    let answer = Rc::new(answer);
     lookup.answers.borrow_mut().rows.push((key, answer.clone()));
-    Ok(answer)
+    answer
+}
+
+/// What comes of a future that looks something up for `lookup`, for whoever cannot wait for it: if
+/// there is something to be found out the thread itself does that, and others of it have to wait.
+/// So it is where fields of a response and log lines are made, and the variables of a script:
+/// nothing but a condition that looks a URL up asks there, and `PATH_TRANSLATED`, and what they ask
+/// has nearly always been answered for the request already. `None` for a future that waits for
+/// anything else.
+pub(crate) fn here<T>(lookup: &Lookup<'_>, future: impl Future<Output = T>) -> Option<T> {
+    let answers = lookup.answers.clone();
+    let before = std::mem::replace(&mut answers.borrow_mut().is_here, true);
+    let outcome = ended(future);
+    answers.borrow_mut().is_here = before;
+    outcome
 }
 
 fn too_many() -> Failure {
@@ -183,67 +187,9 @@ fn too_many() -> Failure {
     Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error()
 }
 
-/// Take a step of a request, as often as it has to wait for something. It begins anew each time
-/// with `lookup` as it was, so that it does not matter what it made of what it did not know.
-///
-/// # Errors
-/// What the step returns; 500 if there is no thread to find something out.
-pub(crate) async fn take<T>(
-    lookup: &mut Lookup<'_>,
-    step: fn(&mut Lookup<'_>) -> Result<T, Stop>,
-) -> Result<T, Stop> {
-    // Boxed, as it is in the memory of each request that waits.
-    let start = Box::new(lookup.copy());
-    loop {
-        let answers = lookup.answers.clone();
-        begin(&answers);
-        let outcome = step(lookup);
-        let Some(work) = end(&answers) else { return outcome };
-        wait(lookup, work).await?;
-        *lookup = start.copy();
-    }
-}
-
-/// The same for a step that changes nothing.
-///
-/// # Errors
-/// 500 if there is no thread to find something out.
-pub(crate) async fn look<T>(lookup: &Lookup<'_>, mut step: impl FnMut() -> T) -> Result<T, Stop> {
-    loop {
-        begin(&lookup.answers);
-        let outcome = step();
-        let Some(work) = end(&lookup.answers) else { return Ok(outcome) };
-        wait(lookup, work).await?;
-    }
-}
-
-fn begin(answers: &RefCell<Answers>) {
-    answers.borrow_mut().in_step = true;
-}
-
-/// What has to be waited for before the step that has ended is taken again, if anything.
-fn end(answers: &RefCell<Answers>) -> Option<Work> {
-    let mut answers = answers.borrow_mut();
-    answers.in_step = false;
-    let said = std::mem::take(&mut answers.said);
-    let open = answers.open.take();
-    match open {
-        Some(_) => answers.said_before.extend(said),
-        None => answers.said_before.clear(),
-    }
-    open
-}
-
-async fn wait(lookup: &Lookup<'_>, work: Work) -> Result<(), Stop> {
-    let Work { key, run } = work;
-    let answer =
-        accounting::blocking(&lookup.request.spent, Cause::Helper, run).await.map_err(|error| {
-            let text = format!("no thread to find out what takes long: {error}");
-            Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error()
-        })?;
-    let answer: Box<dyn Any> = answer;
-    lookup.answers.borrow_mut().rows.push((key, Rc::from(answer)));
-    Ok(())
+fn no_thread(error: &io::Error) -> Failure {
+    let text = format!("no thread to find out what takes long: {error}");
+    Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error()
 }
 
 /// The answer for somebody who can wait, request or not.
@@ -260,26 +206,6 @@ pub(crate) async fn answer(context: &Context, question: Question) -> io::Result<
     let answer = runtime::blocking(move || question.answer()).await?;
     known.keep(key, is_password, &answer, now_s);
     Ok(answer)
-}
-
-/// Whether a message is for the log now: a step that is taken again says nothing twice, and what it
-/// says of something that it does not know is no truth yet.
-pub(crate) fn is_news(lookup: &Lookup<'_>, message: &(impl Hash + ?Sized)) -> bool {
-    let mut answers = lookup.answers.borrow_mut();
-    if !answers.in_step {
-        return true;
-    }
-    if answers.open.is_some() {
-        return false;
-    }
-    let key = lookup.context.known.key(message);
-    if let Some(at) = answers.said_before.iter().position(|said| *said == key) {
-        answers.said_before.swap_remove(at);
-        answers.said.push(key);
-        return false;
-    }
-    answers.said.push(key);
-    true
 }
 
 /// Stands for a question without holding it: two keyed hashes, so that no password is kept and a

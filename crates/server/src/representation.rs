@@ -69,19 +69,28 @@ pub(crate) fn codings(lookup: &Lookup<'_>) -> [(&'static str, Option<String>); 2
 }
 
 impl Representation {
+    /// Whether a description may have to be waited for: only for digests.
+    pub(crate) fn may_wait(lookup: &Lookup<'_>) -> bool {
+        lookup.settings.core.content_digest() || lookup.settings.core.file_etag().digest
+    }
+
     /// Describe what was found.
     ///
     /// # Errors
-    /// [`Stop::Wait`] for the digest of a long file; 503 if too many files are open.
-    pub(crate) fn new(entry: Entry, lookup: &Lookup<'_>, origin: Origin) -> Result<Self, Stop> {
+    /// 503 if too many files are open; as [`content_digest::md5`].
+    pub(crate) async fn new(
+        entry: Entry,
+        lookup: &Lookup<'_>,
+        origin: Origin,
+    ) -> Result<Self, Stop> {
         let held = lookup.context.hold_file();
         let held = held.ok_or_else(|| phase::open_failure(lookup, Errno::MFILE))?;
         let Entry { file, status } = entry;
         let (settings, now_us) = (&lookup.settings, lookup.request.start_us);
         let [(_, content_encoding), (_, content_language)] = codings(lookup);
-        let etag = file_tag(lookup, &file, &status)?;
+        let etag = file_tag(lookup, &file, &status).await?;
         let content_md5 = match settings.core.content_digest() {
-            true => content_digest::md5(lookup, &file, &status)?,
+            true => content_digest::md5(lookup, &file, &status).await?,
             false => None,
         };
         // RFC 9110 section 8.8.2.1: a date in the future is replaced by the current one.
@@ -129,15 +138,15 @@ pub(crate) fn time_tag(modified_us: i64, now_us: i64) -> Vec<u8> {
 /// The entity tag of a file, as `FileETag` has it.
 ///
 /// # Errors
-/// [`Stop::Wait`] for the digest of a long file.
-pub(crate) fn file_tag(
+/// As [`content_digest::sha1`].
+pub(crate) async fn file_tag(
     lookup: &Lookup<'_>,
     file: &File,
     status: &Status,
 ) -> Result<Option<Vec<u8>>, Stop> {
     let facts = lookup.settings.core.file_etag();
     let digest = match facts.digest {
-        true => content_digest::sha1(lookup, file, status)?,
+        true => content_digest::sha1(lookup, file, status).await?,
         false => None,
     };
     Ok(match digest {

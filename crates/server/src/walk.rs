@@ -2,6 +2,7 @@
 //! directory, file, location and if walks of httpd (server/request.c).
 
 use crate::failure::Failure;
+use crate::large_future::boxed;
 use crate::lookup::{Entry, Lookup};
 use crate::modules::proxy::{self, Forward};
 use crate::names;
@@ -9,6 +10,7 @@ use crate::phase::{self, Stop};
 use crate::resolve::{self, LinkPolicy, Policies};
 use crate::site::builder::Overrides;
 use crate::site::condition;
+use crate::site::htaccess::{Long, NotRead};
 use crate::site::locate::{Layers, Matching, of_file};
 use crate::site::section::Section;
 use crate::site::settings::Settings;
@@ -20,15 +22,15 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 /// Find the file or folder, and what holds for it.
-pub(crate) fn walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+pub(crate) async fn walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let layers = match lookup.forward.clone() {
         Some(forward) => backend(lookup, &forward)?,
-        None => place(lookup)?,
+        None => place(lookup).await?,
     };
     // Conditions may look at names, and say which names there are.
-    names::prepare(lookup)?;
-    condition::walk(lookup, layers)?;
-    names::prepare(lookup)
+    names::prepare(lookup).await?;
+    condition::walk(lookup, layers).await?;
+    names::prepare(lookup).await
 }
 
 /// What holds for a URL of a backend, of which no file is known (proxy_walk of mod_proxy.c).
@@ -45,15 +47,19 @@ fn backend(lookup: &mut Lookup<'_>, forward: &Forward) -> Result<Layers, Stop> {
 }
 
 /// The same but for `<If>`: its conditions come last, and over these layers.
-fn place(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
+async fn place(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
     let trail = RefCell::new(Trail::new(lookup));
-    let found = find(lookup, &trail);
+    let found = reading(lookup, &trail, |trail| {
+        let found = find(lookup, trail);
+        let end = if found.seen.is_folder() { found.path.len() } else { parent_end(&found.path) };
+        trail.borrow_mut().extend(lookup, end);
+        found
+    });
+    let found = found.await;
     let mut trail = trail.into_inner();
-    let end = if found.seen.is_folder() { found.path.len() } else { parent_end(&found.path) };
-    trail.extend(lookup, end);
     // What was found was reached, whatever has become of its folder since.
     if let Some((folder, failure)) = trail.failure.take()
-        && (found.seen.at.is_ok() || is_reached(lookup, folder))
+        && (found.seen.at.is_ok() || is_reached(lookup, folder).await)
     {
         return Err(failure);
     }
@@ -85,14 +91,32 @@ fn place(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
     finish(lookup, layers, matching)
 }
 
+/// What `look` finds on a way down. Where it meets a long `.htaccess` file that nobody has read yet
+/// that is read, and then it looks again: nothing but files was opened, and `trail` goes on where
+/// it was.
+async fn reading<T>(
+    lookup: &Lookup<'_>,
+    trail: &RefCell<Trail>,
+    look: impl Fn(&RefCell<Trail>) -> T,
+) -> T {
+    loop {
+        let found = look(trail);
+        let Some((end, long)) = trail.borrow_mut().long.take() else { return found };
+        if let Err(stop) = boxed(|| lookup.context.htaccess.read(lookup, *long)).await {
+            trail.borrow_mut().failure = Some((end, stop));
+        }
+    }
+}
+
 /// Whether a request comes as far as the folder that ends at `end` of its path: what stands in the
 /// way of that comes before what is wrong with its `.htaccess` file.
-fn is_reached(lookup: &Lookup<'_>, end: usize) -> bool {
+async fn is_reached(lookup: &Lookup<'_>, end: usize) -> bool {
     let start = lookup.place.path().len() - lookup.place.below.len();
     let Some(length) = end.checked_sub(start).filter(|length| *length > 0) else { return true };
     let below = &lookup.place.below[..length];
     let trail = RefCell::new(Trail::new(lookup));
-    resolved(lookup, &trail, below, resolve::status_of).is_ok()
+    let look = |trail: &RefCell<Trail>| resolved(lookup, trail, below, resolve::status_of).is_ok();
+    reading(lookup, &trail, look).await
 }
 
 /// `<Files>` and `<Location>` over what holds for the folder.
@@ -121,15 +145,16 @@ fn finish(
 pub(crate) const FEW_NAMES: usize = 1000;
 
 /// The folder that the file of a request is in, or should be in.
-pub(crate) fn folder(lookup: &Lookup<'_>) -> Result<Entry, Errno> {
+pub(crate) async fn folder(lookup: &Lookup<'_>) -> Result<Entry, Errno> {
     let below = &lookup.place.below;
     let end = below.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
-    open(lookup, &RefCell::new(Trail::new(lookup)), &below[..end])
+    let trail = RefCell::new(Trail::new(lookup));
+    reading(lookup, &trail, |trail| open(lookup, trail, &below[..end])).await
 }
 
 /// What holds for the URL path alone, for the translate phase (httpd walks the locations before
 /// it as well).
-pub(crate) fn locations_only(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+pub(crate) async fn locations_only(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let mut matching = Matching::default();
     let found = lookup.host.sections.of_location(&lookup.path, &mut matching);
     found.map_err(|_| limit(lookup))?;
@@ -139,7 +164,7 @@ pub(crate) fn locations_only(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     for (name, value) in matching.captured {
         lookup.env.set(&name, value);
     }
-    condition::walk(lookup, layers)
+    condition::walk(lookup, layers).await
 }
 
 /// A name in a folder that was walked, and what holds for it.
@@ -155,7 +180,7 @@ pub(crate) struct Beside {
 ///
 /// # Errors
 /// What a request for it would get.
-pub(crate) fn beside(lookup: &Lookup<'_>, name: &[u8]) -> Result<Beside, Stop> {
+pub(crate) async fn beside(lookup: &Lookup<'_>, name: &[u8]) -> Result<Beside, Stop> {
     let joined = |folder: &[u8]| {
         let slash: &[u8] = if folder.is_empty() || folder.ends_with(b"/") { b"" } else { b"/" };
         [folder, slash, name].concat()
@@ -166,7 +191,7 @@ pub(crate) fn beside(lookup: &Lookup<'_>, name: &[u8]) -> Result<Beside, Stop> {
     let mut layers = lookup.folder_layers.clone().unwrap_or_else(|| sections.start());
     let merged = &lookup.context.merged;
     let mut own: Vec<Arc<Section>> = sections.of_folder(&path).cloned().collect();
-    own.extend(htaccess_of(lookup, &layers.settings, &own, &path)?);
+    own.extend(htaccess_of(lookup, &layers.settings, &own, &path).await?);
     merged.lay(&mut layers, &own);
     let mut matching = Matching::default();
     of_file(&layers.settings, name, &mut matching).map_err(|_| limit(lookup))?;
@@ -179,7 +204,7 @@ pub(crate) fn beside(lookup: &Lookup<'_>, name: &[u8]) -> Result<Beside, Stop> {
 
 /// The `.htaccess` file of `folder`, with sections for it over what holds outside of it; `None` if
 /// it is no folder, too.
-fn htaccess_of(
+async fn htaccess_of(
     lookup: &Lookup<'_>,
     outer: &Settings,
     own: &[Arc<Section>],
@@ -196,7 +221,14 @@ fn htaccess_of(
         return Ok(None);
     }
     lookup.mark_personal();
-    lookup.context.htaccess.section(lookup, folder, &overrides)
+    let files = &lookup.context.htaccess;
+    loop {
+        match files.section(lookup, folder, &overrides) {
+            Ok(section) => return Ok(section),
+            Err(NotRead::Failed(failure)) => return Err((*failure).into()),
+            Err(NotRead::Long(long)) => files.read(lookup, *long).await?,
+        }
+    }
 }
 
 /// A regular expression went on for too long: the administrator's pattern, a hostile subject, or
@@ -244,6 +276,10 @@ struct Trail {
     asked_htaccess: bool,
     /// What is wrong with the file of the folder that ends there.
     failure: Option<(usize, Stop)>,
+    /// The file of the folder that ends there has to be read before the trail can go on.
+    long: Option<(usize, Box<Long>)>,
+    /// Of the folder behind `done` everything is known but that file.
+    is_inside: bool,
 }
 
 impl Trail {
@@ -258,12 +294,14 @@ impl Trail {
             core: sections.base.core.outline(),
             asked_htaccess: false,
             failure: None,
+            long: None,
+            is_inside: false,
         }
     }
 
     /// Take in all folders up to `end`, which is where a component of the path ends.
     fn extend(&mut self, lookup: &Lookup<'_>, end: usize) {
-        while self.done < end && self.failure.is_none() {
+        while self.done < end && self.failure.is_none() && self.long.is_none() {
             let next = match self.done {
                 0 => 1, // the folder `/`
                 done => {
@@ -278,7 +316,6 @@ impl Trail {
                 return;
             }
             self.folder(lookup, next);
-            self.done = next;
         }
     }
 
@@ -286,10 +323,12 @@ impl Trail {
     fn folder(&mut self, lookup: &Lookup<'_>, end: usize) {
         let sections = &lookup.host.sections;
         let folder = &self.path[..end];
-        let before = self.sections.len();
-        self.sections.extend(sections.of_folder(folder).cloned());
-        for section in &self.sections[before..] {
-            self.core = section.settings.core.outline().over(&self.core);
+        if !self.is_inside {
+            let before = self.sections.len();
+            self.sections.extend(sections.of_folder(folder).cloned());
+            for section in &self.sections[before..] {
+                self.core = section.settings.core.outline().over(&self.core);
+            }
         }
         if sections.reads_htaccess {
             let overrides = self.core.overrides();
@@ -297,7 +336,12 @@ impl Trail {
                 self.htaccess(lookup, end, &overrides);
             }
         }
+        self.is_inside = self.long.is_some();
+        if self.is_inside {
+            return;
+        }
         self.links.push((end, self.core.links()));
+        self.done = end;
     }
 
     /// The policy for links in the folder that ends at `end`: those further down may have others.
@@ -314,7 +358,8 @@ impl Trail {
                 self.core = section.settings.core.outline().over(&self.core);
                 self.sections.push(section);
             }
-            Err(failure) => self.failure = Some((end, failure)),
+            Err(NotRead::Failed(failure)) => self.failure = Some((end, (*failure).into())),
+            Err(NotRead::Long(long)) => self.long = Some((end, long)),
         }
     }
 }

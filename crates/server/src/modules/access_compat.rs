@@ -5,14 +5,16 @@ use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::authz_core::Methods;
 use crate::modules::authz_host::{self, BadNetwork};
-use crate::phase::Stop;
+use crate::phase::{Hook, Stop};
 use crate::site::builder::Builder;
 use crate::site::settings as site;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
+use crate::waiting::{self, NowOrLater, Waiting};
 use config::{Args, Call, Directive, Error, Scope, args};
 use expr::Subnet;
 use message::{Method, Status};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The module and its table.
@@ -21,7 +23,7 @@ pub(crate) static MODULE: Module = Module::new(
     "mod_access_compat.c",
     DIRECTIVES,
     Hooks {
-        access: Some(access),
+        access: Some(Hook::Waits(access)),
         satisfies_any: Some(satisfies_any),
         open_to: Some(open_to),
         ..Hooks::NONE
@@ -116,25 +118,36 @@ fn open_to(settings: &site::Settings, _: Method) -> Option<bool> {
 }
 
 /// Refuse whom the lists do not let in (check_dir_access).
-pub(crate) fn access(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let Some(lists) = SETTINGS.of(&lookup.settings).lists.clone() else { return Ok(()) };
-    let method = lookup.method;
-    let is_let_in = if lists.allow_deny.has(method) {
-        find(lookup, &lists.allows)? && !find(lookup, &lists.denies)?
-    } else {
-        !find(lookup, &lists.denies)? || find(lookup, &lists.allows)?
+pub(crate) fn access<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
+    let lookup = &*lookup;
+    let Some(lists) = &SETTINGS.of(&lookup.settings).lists else { return NowOrLater::Now(Ok(())) };
+    // Who is in the first list and not in the second, or not in the first or in the second.
+    let is_allow_deny = lists.allow_deny.has(lookup.method);
+    let (first, second) = match is_allow_deny {
+        true => (&lists.allows, &lists.denies),
+        false => (&lists.denies, &lists.allows),
     };
-    if is_let_in {
-        return Ok(());
-    }
+    let is_let_in = find(lookup, first).and_then(move |is_in_first| match is_in_first {
+        true => find(lookup, second).map(move |found| Ok(found? != is_allow_deny)),
+        false => NowOrLater::Now(Ok(!is_allow_deny)),
+    });
+    is_let_in.map(|is_let_in| if is_let_in? { Ok(()) } else { Err(denied(lookup)) })
+}
+
+fn denied(lookup: &Lookup<'_>) -> Stop {
     let text = format!("client denied by server configuration: {}", lookup.display_path());
-    Err(Failure::new(Status::FORBIDDEN, "access_compat", text).id(1797).at_error().into())
+    Failure::new(Status::FORBIDDEN, "access_compat", text).id(1797).at_error().into()
 }
 
 /// Whether any entry is about this request (find_allowdeny).
-fn find(lookup: &Lookup<'_>, entries: &[Entry]) -> Result<bool, Stop> {
-    for entry in entries.iter().filter(|entry| entry.methods.has(lookup.method)) {
-        let matches = match &entry.who {
+fn find<'l>(lookup: &'l Lookup<'_>, entries: &'l [Entry]) -> Waiting<'l, bool> {
+    let meant = entries.iter().filter(|entry| entry.methods.has(lookup.method));
+    let found = waiting::first(meant, |entry| {
+        let is_about = |matches| match matches {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        NowOrLater::Now(Ok(is_about(match &entry.who {
             Who::All => true,
             Who::Env { name, is_set } => {
                 lookup.mark_personal();
@@ -142,15 +155,15 @@ fn find(lookup: &Lookup<'_>, entries: &[Entry]) -> Result<bool, Stop> {
             }
             Who::Network(network) => network.contains(lookup.client()),
             Who::Domain(domain) => {
-                let name = authz_host::client_name(lookup)?;
-                name.is_some_and(|name| authz_host::in_domain(domain.as_bytes(), name.as_bytes()))
+                return authz_host::client_name(lookup).map(move |name| {
+                    let is_in =
+                        |name: String| authz_host::in_domain(domain.as_bytes(), name.as_bytes());
+                    Ok(is_about(name?.is_some_and(is_in)))
+                });
             }
-        };
-        if matches {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+        })))
+    });
+    found.map(|found| Ok(found?.is_some()))
 }
 
 /// What the section that is open says so far.

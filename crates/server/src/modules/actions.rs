@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
-use crate::phase::{self, Stop};
+use crate::phase::{self, Hook, Stop};
 use crate::site::builder::Builder;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
@@ -19,7 +19,7 @@ pub(crate) static MODULE: Module = Module::new(
     "actions_module",
     "mod_actions.c",
     DIRECTIVES,
-    Hooks { resolve: Some(resolve), ..Hooks::NONE },
+    Hooks { resolve: Some(Hook::Now(resolve)), ..Hooks::NONE },
 );
 
 static DIRECTIVES: &[Directive<Builder>] = &[

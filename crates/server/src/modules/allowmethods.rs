@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
-use crate::phase::Stop;
+use crate::phase::{Hook, Stop};
 use crate::site::builder::Builder;
 use crate::site::settings as site;
 use crate::site::settings::DirectoryKey;
@@ -16,7 +16,7 @@ pub(crate) static MODULE: Module = Module::new(
     "allowmethods_module",
     "mod_allowmethods.c",
     DIRECTIVES,
-    Hooks { access: Some(access), open_to: Some(open_to), ..Hooks::NONE },
+    Hooks { access: Some(Hook::Now(access)), open_to: Some(open_to), ..Hooks::NONE },
 );
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {

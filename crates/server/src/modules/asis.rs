@@ -7,10 +7,11 @@ use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::files;
-use crate::phase::{self, Stop};
+use crate::phase::{self, Hook, Stop};
 use crate::representation::{Origin, Representation, parse_http_date};
 use crate::response::{Body, Piece, Response};
 use crate::script::answer;
+use crate::waiting::Waiting;
 use fastcgi::{Complete, ScriptFault, ScriptHead, ScriptHeadParser};
 use message::{Method, Status, limits};
 use runtime::file::{self, Errno};
@@ -19,8 +20,12 @@ use std::fs::File;
 use std::rc::Rc;
 
 /// The module; it has no directives, only handlers.
-pub(crate) static MODULE: Module =
-    Module::new("asis_module", "mod_asis.c", &[], Hooks { resolve: Some(resolve), ..Hooks::NONE });
+pub(crate) static MODULE: Module = Module::new(
+    "asis_module",
+    "mod_asis.c",
+    &[],
+    Hooks { resolve: Some(Hook::Waits(resolve)), ..Hooks::NONE },
+);
 
 /// Handlers of `SetHandler`, `AddHandler` and `AddType` that mean such a file. It is sent for GET
 /// and HEAD; other methods go to the handler of plain files.
@@ -62,7 +67,11 @@ fn internal_redirect(head: &ScriptHead) -> Option<&[u8]> {
 const OWN_FIELDS: &[&str] = &["Date", "Server"];
 
 /// Resolve hook (mod_asis.c, asis_handler). Other methods get the file as it stands.
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+pub(crate) fn resolve<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Option<Rc<dyn Handler>>> {
+    Waiting::only_if(Representation::may_wait(lookup), as_it_is(lookup))
+}
+
+async fn as_it_is(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     let is_get = lookup.method.is_some_and(Method::is_get_or_head);
     let name = handler::effective(lookup)?.map(Cow::into_owned);
     let known = HANDLERS.iter().find(|known| name.as_deref() == Some(**known));
@@ -90,7 +99,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>
         below: lookup.place.below.clone(),
         links: lookup.links,
     };
-    let source = Rc::new(Representation::new(entry, lookup, origin)?);
+    let source = Rc::new(Representation::new(entry, lookup, origin).await?);
     let response = respond(lookup, head, body, source);
     Ok(Some(Made::new(name, response)))
 }

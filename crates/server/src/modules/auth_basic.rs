@@ -14,7 +14,9 @@ use crate::phase::{Decision, Stop};
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
+use crate::waiting::{self, NowOrLater, Waiting};
 use message::Status;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -63,11 +65,31 @@ impl Merge for Settings {
 }
 
 /// Find out who the client is, and whether that is true (authenticate_basic_user).
-pub(crate) fn identify(lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
+pub(crate) fn identify<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Decision> {
     let is_basic = |kind: Vec<u8>| kind.eq_ignore_ascii_case(b"Basic");
     if !authn_core::auth_type(lookup).is_some_and(is_basic) {
-        return Ok(Decision::Declined);
+        return NowOrLater::Now(Ok(Decision::Declined));
     }
+    let proof = match proof(lookup) {
+        Ok(proof) => proof,
+        Err(stop) => return NowOrLater::Now(Err(stop)),
+    };
+    let lookup = &*lookup;
+    ask(lookup, proof).map(|verdict| decide(lookup, verdict?))
+}
+
+/// What a client that names a user shows for it.
+enum Proof {
+    Password(Vec<u8>),
+    /// `AuthBasicUseDigestAlgorithm`: the digest of it, as the file of a realm has it.
+    Digest {
+        realm: Vec<u8>,
+        digest: Vec<u8>,
+    },
+}
+
+/// That of the request, which from now on has the user that the client claims to be.
+fn proof(lookup: &mut Lookup<'_>) -> Result<Proof, Stop> {
     let Some(realm) = authn_core::auth_name(lookup) else {
         let text = format!("need AuthName: {}", uri(lookup));
         let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "auth_basic", text);
@@ -75,23 +97,33 @@ pub(crate) fn identify(lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
     };
     lookup.auth_type = Some("Basic");
     let (user, password) = credentials(lookup)?;
+    let proof = match SETTINGS.of(&lookup.settings).uses_digest {
+        Some(true) => {
+            let text = [&user[..], b":", &realm, b":", &password].concat();
+            Proof::Digest { realm, digest: pattern::password::md5_hex(&text) }
+        }
+        _ => Proof::Password(password),
+    };
     // The log names whoever it claims to be.
-    lookup.user = Some(user.clone());
-    let settings = lookup.settings.clone();
-    let verdict = ask(lookup, &realm, &user, &password)?;
-    let is_authoritative = SETTINGS.of(&settings).is_authoritative.unwrap_or(true);
+    lookup.user = Some(user);
+    Ok(proof)
+}
+
+/// What follows from what the providers say.
+fn decide(lookup: &Lookup<'_>, verdict: Verdict) -> Result<Decision, Stop> {
+    let is_authoritative = SETTINGS.of(&lookup.settings).is_authoritative.unwrap_or(true);
+    let user = || String::from_utf8_lossy(lookup.user.as_deref().unwrap_or_default());
     match verdict {
         Verdict::Granted => Ok(Decision::Accepted),
         Verdict::UserNotFound | Verdict::Error if !is_authoritative => Ok(Decision::Declined),
         Verdict::Denied => {
-            let (user, uri) = (String::from_utf8_lossy(&user), uri(lookup));
+            let (user, uri) = (user(), uri(lookup));
             let text =
                 format!("user {user}: authentication failure for \"{uri}\": Password Mismatch");
             Err(unauthorized(lookup, 1617, text))
         }
         Verdict::UserNotFound => {
-            let text =
-                format!("user {} not found: {}", String::from_utf8_lossy(&user), uri(lookup));
+            let text = format!("user {} not found: {}", user(), uri(lookup));
             Err(unauthorized(lookup, 1618, text))
         }
         // The provider has said why.
@@ -177,36 +209,36 @@ fn base64_encode(bytes: &[u8]) -> Vec<u8> {
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Ask one provider after the other until one knows the user.
-fn ask(lookup: &Lookup<'_>, realm: &[u8], user: &[u8], password: &[u8]) -> Result<Verdict, Stop> {
-    let settings = lookup.settings.clone();
-    let digest = SETTINGS
-        .of(&settings)
-        .uses_digest
-        .unwrap_or(false)
-        .then(|| pattern::password::md5_hex(&[user, b":", realm, b":", password].concat()));
-    let default = [Arc::new(Provider::default())];
-    let providers = match &SETTINGS.of(&settings).providers {
-        Some(providers) => providers.as_slice(),
-        None if has_file(lookup) => &default,
-        None => {
-            let text = "No Authn provider configured";
-            lookup.log_recurring(Level::Error, "auth_basic", Some(1616), text);
-            return Ok(Verdict::Error);
-        }
-    };
-    let mut verdict = Verdict::UserNotFound;
-    for provider in providers {
-        let own = provider.user_file.as_ref().or(authn_file::SETTINGS.of(&settings).user_file());
-        let file = own.map(|path| path.as_path());
-        verdict = match &digest {
-            Some(digest) => authn_file::check_digest(lookup, file, user, realm, digest)?,
-            None => authn_file::check_password(lookup, file, user, password)?,
-        };
-        if verdict != Verdict::UserNotFound {
-            break;
-        }
+fn ask<'l>(lookup: &'l Lookup<'_>, proof: Proof) -> Waiting<'l, Verdict> {
+    let providers = SETTINGS.of(&lookup.settings).providers.as_ref();
+    let default_file = authn_file::SETTINGS.of(&lookup.settings).user_file();
+    if providers.is_none() && !has_file(lookup) {
+        let text = "No Authn provider configured";
+        lookup.log_recurring(Level::Error, "auth_basic", Some(1616), text);
+        return NowOrLater::Now(Ok(Verdict::Error));
     }
-    Ok(verdict)
+    let user = lookup.user.as_deref().unwrap_or_default();
+    let default = providers.is_none().then_some(None);
+    let named = providers.into_iter().flat_map(|all| all.iter());
+    let files = named.map(|provider| provider.user_file.as_ref()).chain(default);
+    let verdict = waiting::first(files, move |file| {
+        let file = file.or(default_file).map(|path| path.as_path());
+        let verdict = match &proof {
+            Proof::Password(password) => {
+                authn_file::check_password(lookup, file, user, password.clone())
+            }
+            Proof::Digest { realm, digest } => {
+                authn_file::check_digest(lookup, file, user, realm, digest.clone())
+            }
+        };
+        verdict.map(|verdict| {
+            Ok(match verdict? {
+                Verdict::UserNotFound => ControlFlow::Continue(()),
+                known => ControlFlow::Break(known),
+            })
+        })
+    });
+    verdict.map(|verdict| Ok(verdict?.unwrap_or(Verdict::UserNotFound)))
 }
 
 /// Whether the provider is there that is asked where none is named.

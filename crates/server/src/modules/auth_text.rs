@@ -3,8 +3,8 @@
 //! (server/util.c). What the words mean is the business of the modules that ask.
 
 use crate::lookup::Lookup;
-use crate::phase::Stop;
 use crate::question;
+use crate::waiting::{NowOrLater, Waiting};
 use runtime::file::{self, Errno, Kind, Links, Purpose, Status};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -79,18 +79,18 @@ impl Text {
     /// for, and where.
     ///
     /// # Errors
-    /// [`Stop::Wait`] for a long file.
-    pub(crate) fn search<T: Clone + Send + 'static>(
+    /// As [`question::elsewhere`] for a long file.
+    pub(crate) fn search<'l, T: Clone + Send + 'static>(
         self,
-        lookup: &Lookup<'_>,
+        lookup: &'l Lookup<'_>,
         about: &impl Hash,
         search: impl FnOnce(&mut dyn BufRead) -> T + Send + 'static,
-    ) -> Result<T, Stop> {
+    ) -> Waiting<'l, T> {
         match self {
-            Self::Kept(text) => Ok(search(&mut &*text)),
+            Self::Kept(text) => NowOrLater::Now(Ok(search(&mut &*text))),
             Self::Long(file) => {
                 let work = move || search(&mut BufReader::new(file));
-                Ok((*question::elsewhere(lookup, about, work)?).clone())
+                question::elsewhere(lookup, about, work).map(|found| Ok((*found?).clone()))
             }
         }
     }

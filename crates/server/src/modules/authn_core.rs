@@ -6,7 +6,7 @@ use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::{auth_basic, authn_file};
-use crate::phase::{Decision, Stop};
+use crate::phase::{Decision, Hook, Stop};
 use crate::site::builder::Builder;
 use crate::site::settings as site;
 use crate::site::settings::{DirectoryKey, either};
@@ -20,7 +20,7 @@ pub(crate) static MODULE: Module = Module::new(
     "authn_core_module",
     "mod_authn_core.c",
     DIRECTIVES,
-    Hooks { identify: Some(identify), open_to: Some(open_to), ..Hooks::NONE },
+    Hooks { identify: Some(Hook::Now(identify)), open_to: Some(open_to), ..Hooks::NONE },
 );
 
 static DIRECTIVES: &[Directive<Builder>] = &[

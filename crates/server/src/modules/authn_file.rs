@@ -4,11 +4,11 @@ use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::auth_text;
-use crate::phase::Stop;
 use crate::question::{self, Answer, Question};
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
+use crate::waiting::{NowOrLater, Waiting};
 use config::{Args, Call, Directive, Error, Scope};
 use std::hash::Hash;
 use std::io::BufRead;
@@ -70,48 +70,62 @@ pub(crate) enum Verdict {
 const LINE_BYTES_MAX: usize = 8191;
 
 /// Whether the password is that of the user.
-pub(crate) fn check_password(
-    lookup: &Lookup<'_>,
+pub(crate) fn check_password<'l>(
+    lookup: &'l Lookup<'_>,
     file: Option<&Path>,
-    user: &[u8],
-    password: &[u8],
-) -> Result<Verdict, Stop> {
+    user: &'l [u8],
+    password: Vec<u8>,
+) -> Waiting<'l, Verdict> {
     let ids = Ids { unset: 1619, unreadable: 1620 };
     let asked = user.to_vec();
     let about = ("user", user);
-    let hash = match entry(lookup, file, &ids, &about, move |line| of_user(line, &asked))? {
-        Ok(Some(hash)) => hash,
-        Ok(None) => return Ok(Verdict::UserNotFound),
-        Err(Unreadable) => return Ok(Verdict::Error),
-    };
-    let question = Question::Password { hash, password: password.to_vec() };
-    let text = match question::ask(lookup, question)? {
-        Answer::Fits(Ok(true)) => return Ok(Verdict::Granted),
-        Answer::Fits(Err(unusable)) => unusable.to_string(),
-        _ => return Ok(Verdict::Denied),
-    };
-    // httpd's crypt(3) says nothing but no; the administrator should know why.
-    let text = format!("user {}: {text}", String::from_utf8_lossy(user));
-    lookup.log(Level::Warn, "authn_file", None, &text);
-    Ok(Verdict::Denied)
+    let entry = entry(lookup, file, &ids, &about, move |line| of_user(line, &asked));
+    entry.and_then(move |entry| match entry {
+        Ok(Some(hash)) => check_hash(lookup, user, password, hash),
+        Ok(None) => NowOrLater::Now(Ok(Verdict::UserNotFound)),
+        Err(Unreadable) => NowOrLater::Now(Ok(Verdict::Error)),
+    })
+}
+
+/// Whether the password is the one that was hashed.
+fn check_hash<'l>(
+    lookup: &'l Lookup<'_>,
+    user: &'l [u8],
+    password: Vec<u8>,
+    hash: Vec<u8>,
+) -> Waiting<'l, Verdict> {
+    let question = Question::Password { hash, password };
+    question::ask(lookup, question).map(move |answer| {
+        let text = match answer? {
+            Answer::Fits(Ok(true)) => return Ok(Verdict::Granted),
+            Answer::Fits(Err(unusable)) => unusable.to_string(),
+            _ => return Ok(Verdict::Denied),
+        };
+        // httpd's crypt(3) says nothing but no; the administrator should know why.
+        let text = format!("user {}: {text}", String::from_utf8_lossy(user));
+        lookup.log(Level::Warn, "authn_file", None, &text);
+        Ok(Verdict::Denied)
+    })
 }
 
 /// Whether `digest` is the one that the file has for a user of a realm, as `htdigest` writes it.
-pub(crate) fn check_digest(
-    lookup: &Lookup<'_>,
+pub(crate) fn check_digest<'l>(
+    lookup: &'l Lookup<'_>,
     file: Option<&Path>,
     user: &[u8],
     realm: &[u8],
-    digest: &[u8],
-) -> Result<Verdict, Stop> {
+    digest: Vec<u8>,
+) -> Waiting<'l, Verdict> {
     let ids = Ids { unset: 1621, unreadable: 1622 };
     let asked = (user.to_vec(), realm.to_vec());
     let look = move |line: &[u8]| of_realm(line, &asked.0, &asked.1);
-    Ok(match entry(lookup, file, &ids, &("realm", user, realm), look)? {
-        Ok(Some(known)) if known == digest => Verdict::Granted,
-        Ok(Some(_)) => Verdict::Denied,
-        Ok(None) => Verdict::UserNotFound,
-        Err(Unreadable) => Verdict::Error,
+    entry(lookup, file, &ids, &("realm", user, realm), look).map(move |entry| {
+        Ok(match entry? {
+            Ok(Some(known)) if known == digest => Verdict::Granted,
+            Ok(Some(_)) => Verdict::Denied,
+            Ok(None) => Verdict::UserNotFound,
+            Err(Unreadable) => Verdict::Error,
+        })
     })
 }
 
@@ -135,28 +149,28 @@ struct Ids {
 /// The log has the reason.
 struct Unreadable;
 
-fn entry(
-    lookup: &Lookup<'_>,
+fn entry<'l>(
+    lookup: &'l Lookup<'_>,
     file: Option<&Path>,
     ids: &Ids,
     about: &impl Hash,
     look: impl FnMut(&[u8]) -> Option<Vec<u8>> + Send + 'static,
-) -> Result<Result<Option<Vec<u8>>, Unreadable>, Stop> {
+) -> Waiting<'l, Result<Option<Vec<u8>>, Unreadable>> {
     lookup.mark_personal();
     let Some(path) = file else {
         let text = "AuthUserFile not specified in the configuration";
         lookup.log_recurring(Level::Error, "authn_file", Some(ids.unset), text);
-        return Ok(Err(Unreadable));
+        return NowOrLater::Now(Ok(Err(Unreadable)));
     };
     match lookup.context.auth_texts.open(path) {
         Ok(text) => {
             let search = |lines: &mut dyn BufRead| auth_text::find(lines, LINE_BYTES_MAX, look);
-            text.search(lookup, &(path, about), search).map(Ok)
+            text.search(lookup, &(path, about), search).map(|found| found.map(Ok))
         }
         Err(errno) => {
             let text = format!("Could not open password file: {}", path.display());
             lookup.log_errno(errno, "authn_file", ids.unreadable, &text);
-            Ok(Err(Unreadable))
+            NowOrLater::Now(Ok(Err(Unreadable)))
         }
     }
 }

@@ -7,10 +7,10 @@ use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::authz_core::{Verdict, words};
 use crate::modules::{auth_text, authz_owner};
-use crate::phase::Stop;
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
+use crate::waiting::{NowOrLater, Waiting};
 use config::{Args, Call, Directive, Error, Scope};
 use std::io::BufRead;
 use std::path::PathBuf;
@@ -61,39 +61,43 @@ fn auth_group_file(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
 const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// `Require group`
-pub(crate) fn check_group(
-    lookup: &Lookup<'_>,
-    file: Option<&Arc<PathBuf>>,
-    text: &Text,
-) -> Result<Verdict, Stop> {
-    let Some(user) = &lookup.user else { return Ok(Verdict::DeniedNoUser) };
+pub(crate) fn check_group<'l>(
+    lookup: &'l Lookup<'_>,
+    file: Option<&'l Arc<PathBuf>>,
+    text: &'l Text,
+) -> Waiting<'l, Verdict> {
+    let Some(user) = &lookup.user else { return NowOrLater::Now(Ok(Verdict::DeniedNoUser)) };
     let ids = Ids { unset: 1664, unreadable: 1665, unknown: (1666, Level::Info) };
-    let Some(groups) = groups_of(lookup, file, user, &ids)? else { return Ok(Verdict::Denied) };
-    let what = "authz_groupfile authorize: require group";
-    let Some(wanted) = words(lookup, text, "authz_groupfile", 2592, what) else {
-        return Ok(Verdict::Denied);
-    };
-    if wanted.iter().any(|wanted| has(&groups, wanted)) {
-        return Ok(Verdict::Granted);
-    }
-    say_denied(lookup, user, 1667, "group(s)");
-    Ok(Verdict::Denied)
+    groups_of(lookup, file, user, ids).map(|groups| {
+        let Some(groups) = groups? else { return Ok(Verdict::Denied) };
+        let what = "authz_groupfile authorize: require group";
+        let Some(wanted) = words(lookup, text, "authz_groupfile", 2592, what) else {
+            return Ok(Verdict::Denied);
+        };
+        if wanted.iter().any(|wanted| has(&groups, wanted)) {
+            return Ok(Verdict::Granted);
+        }
+        say_denied(lookup, user, 1667, "group(s)");
+        Ok(Verdict::Denied)
+    })
 }
 
 /// `Require file-group`
-pub(crate) fn check_file_group(
-    lookup: &Lookup<'_>,
-    file: Option<&Arc<PathBuf>>,
-) -> Result<Verdict, Stop> {
-    let Some(user) = &lookup.user else { return Ok(Verdict::DeniedNoUser) };
+pub(crate) fn check_file_group<'l>(
+    lookup: &'l Lookup<'_>,
+    file: Option<&'l Arc<PathBuf>>,
+) -> Waiting<'l, Verdict> {
+    let Some(user) = &lookup.user else { return NowOrLater::Now(Ok(Verdict::DeniedNoUser)) };
     let ids = Ids { unset: 1668, unreadable: 1669, unknown: (1670, Level::Error) };
-    let Some(groups) = groups_of(lookup, file, user, &ids)? else { return Ok(Verdict::Denied) };
-    match authz_owner::file_group(lookup) {
-        Some(group) if has(&groups, group.as_bytes()) => return Ok(Verdict::Granted),
-        Some(_) => say_denied(lookup, user, 1671, "file group"),
-        None => {}
-    }
-    Ok(Verdict::Denied)
+    groups_of(lookup, file, user, ids).map(|groups| {
+        let Some(groups) = groups? else { return Ok(Verdict::Denied) };
+        match authz_owner::file_group(lookup) {
+            Some(group) if has(&groups, group.as_bytes()) => return Ok(Verdict::Granted),
+            Some(_) => say_denied(lookup, user, 1671, "file group"),
+            None => {}
+        }
+        Ok(Verdict::Denied)
+    })
 }
 
 /// Names of groups compare without regard to case, as those of every apr_table.
@@ -112,6 +116,7 @@ fn say_denied(lookup: &Lookup<'_>, user: &[u8], id: u32, what: &str) {
 }
 
 /// httpd's numbers for what may be wrong with a file.
+#[derive(Clone, Copy)]
 struct Ids {
     unset: u32,
     unreadable: u32,
@@ -119,25 +124,24 @@ struct Ids {
 }
 
 /// The groups that a user is in; `None` if there are none, which the log knows.
-fn groups_of(
-    lookup: &Lookup<'_>,
-    file: Option<&Arc<PathBuf>>,
-    user: &[u8],
-    ids: &Ids,
-) -> Result<Option<Vec<Vec<u8>>>, Stop> {
-    let say = |level, id, text: &str| lookup.log(level, "authz_groupfile", Some(id), text);
+fn groups_of<'l>(
+    lookup: &'l Lookup<'_>,
+    file: Option<&'l Arc<PathBuf>>,
+    user: &'l [u8],
+    ids: Ids,
+) -> Waiting<'l, Option<Vec<Vec<u8>>>> {
     let Some(path) = file.or(SETTINGS.of(&lookup.settings).group_file()) else {
         let text = "No group file was specified in the configuration";
         let id = Some(ids.unset);
         lookup.log_recurring(Level::Error, "authz_groupfile", id, text);
-        return Ok(None);
+        return NowOrLater::Now(Ok(None));
     };
     let text = match lookup.context.auth_texts.open(path) {
         Ok(text) => text,
         Err(errno) => {
             let text = format!("Could not open group file: {}", path.display());
             lookup.log_errno(errno, "authz_groupfile", ids.unreadable, &text);
-            return Ok(None);
+            return NowOrLater::Now(Ok(None));
         }
     };
     let member = user.to_vec();
@@ -148,19 +152,23 @@ fn groups_of(
             None
         });
         groups
-    })?;
-    if groups.is_empty() {
-        let text = format!(
-            "Authorization of user {} to access {} failed, reason: user doesn't appear in group \
-             file ({}).",
-            String::from_utf8_lossy(user),
-            String::from_utf8_lossy(&lookup.path),
-            path.display()
-        );
-        say(ids.unknown.1, ids.unknown.0, &text);
-        return Ok(None);
-    }
-    Ok(Some(groups))
+    });
+    groups.map(move |groups| {
+        let groups = groups?;
+        if groups.is_empty() {
+            let text = format!(
+                "Authorization of user {} to access {} failed, reason: user doesn't appear in \
+                 group file ({}).",
+                String::from_utf8_lossy(user),
+                String::from_utf8_lossy(&lookup.path),
+                path.display()
+            );
+            let (id, level) = ids.unknown;
+            lookup.log(level, "authz_groupfile", Some(id), &text);
+            return Ok(None);
+        }
+        Ok(Some(groups))
+    })
 }
 
 /// The group of a line, if the user is in it.

@@ -7,11 +7,12 @@ use crate::module::{Hooks, Module};
 use crate::modules::auth_text;
 use crate::modules::authz_core::{Verdict, words};
 use crate::names::End;
-use crate::phase::Stop;
 use crate::question::{self, Answer, Question};
+use crate::waiting::{self, NowOrLater, Waiting};
 use config::lexer::Words;
 use expr::Subnet;
 use std::net::IpAddr;
+use std::ops::ControlFlow;
 
 /// The module; it brings providers of `Require` only.
 pub(crate) static MODULE: Module =
@@ -87,9 +88,9 @@ pub(crate) fn is_local(lookup: &Lookup<'_>) -> bool {
 }
 
 /// The client's name, if it is one that can be trusted.
-pub(crate) fn client_name(lookup: &Lookup<'_>) -> Result<Option<String>, Stop> {
+pub(crate) fn client_name<'l>(lookup: &'l Lookup<'_>) -> Waiting<'l, Option<String>> {
     let question = Question::NameOf(lookup.client().to_canonical());
-    match question::ask(lookup, question)? {
+    question::ask(lookup, question).map(|answer| match answer? {
         Answer::Name(name) => {
             if name.is_some() {
                 let client = End::Client(lookup.client());
@@ -98,7 +99,7 @@ pub(crate) fn client_name(lookup: &Lookup<'_>) -> Result<Option<String>, Stop> {
             Ok(name)
         }
         _ => Ok(None),
-    }
+    })
 }
 
 /// Whether `name` is `domain` or below it. `.org` names what is below `org` only.
@@ -111,16 +112,24 @@ pub(crate) fn in_domain(domain: &[u8], name: &[u8]) -> bool {
 }
 
 /// `Require host`
-pub(crate) fn check_host(lookup: &Lookup<'_>, text: &Text, written: &str) -> Result<Verdict, Stop> {
+pub(crate) fn check_host<'l>(
+    lookup: &'l Lookup<'_>,
+    text: &'l Text,
+    written: &'l str,
+) -> Waiting<'l, Verdict> {
+    client_name(lookup).map(move |name| Ok(check_name(lookup, text, written, name?)))
+}
+
+fn check_name(lookup: &Lookup<'_>, text: &Text, written: &str, name: Option<String>) -> Verdict {
     let say = |level, id, text: &str| lookup.log(level, "authz_host", Some(id), text);
-    let Some(name) = client_name(lookup)? else {
+    let Some(name) = name else {
         let uri = String::from_utf8_lossy(&lookup.path);
         let text = format!(
             "access check of '{written}' to {uri} failed, reason: unable to get the remote host \
              name"
         );
         say(Level::Error, 1753, &text);
-        return Ok(Verdict::Denied);
+        return Verdict::Denied;
     };
     let mut domains = match text.value(lookup, None) {
         Ok(domains) => domains,
@@ -129,7 +138,7 @@ pub(crate) fn check_host(lookup: &Lookup<'_>, text: &Text, written: &str) -> Res
                 "authz_host authorize: require host: Can't evaluate require expression: {error}"
             );
             say(Level::Error, 2593, &text);
-            return Ok(Verdict::Denied);
+            return Verdict::Denied;
         }
     };
     if let Some(comment) = domains.iter().position(|byte| *byte == b'#') {
@@ -138,40 +147,45 @@ pub(crate) fn check_host(lookup: &Lookup<'_>, text: &Text, written: &str) -> Res
             let what = "authz_host authorize: dubious empty";
             let text = format!("{what} 'Require host {shown}' with only comment");
             say(Level::Error, 10120, &text);
-            return Ok(Verdict::Denied);
+            return Verdict::Denied;
         }
         let text = format!("authz_host authorize: ignoring comment in 'Require host {shown}'");
         say(Level::Warn, 10121, &text);
         domains.truncate(comment);
     }
     let mut domains = auth_text::words(&domains);
-    Ok(Verdict::granted(domains.any(|domain| in_domain(&domain, name.as_bytes()))))
+    Verdict::granted(domains.any(|domain| in_domain(&domain, name.as_bytes())))
 }
 
 /// `Require forward-dns`
-pub(crate) fn check_forward_dns(lookup: &Lookup<'_>, text: &Text) -> Result<Verdict, Stop> {
+pub(crate) fn check_forward_dns<'l>(lookup: &'l Lookup<'_>, text: &Text) -> Waiting<'l, Verdict> {
     let what = "authz_host authorize: require forward-dns";
     let Some(names) = words(lookup, text, "authz_host", 3354, what) else {
-        return Ok(Verdict::Denied);
+        return NowOrLater::Now(Ok(Verdict::Denied));
     };
+    // What follows a `#` is a comment.
+    let is_whole = |word: &Vec<u8>| !word.contains(&b'#');
+    let end = names.iter().position(|word| !is_whole(word)).map_or(names.len(), |last| last + 1);
     let client = lookup.client().to_canonical();
-    for word in names {
+    let granted = waiting::first(names.into_iter().take(end), move |word| {
         let name = word.split(|byte| *byte == b'#').next().unwrap_or_default();
-        if !name.is_empty() {
-            let name = String::from_utf8_lossy(name).into_owned();
-            if is_address_of(lookup, client, &name)? {
-                return Ok(Verdict::Granted);
-            }
+        if name.is_empty() {
+            return NowOrLater::Now(Ok(ControlFlow::Continue(())));
         }
-        if word.contains(&b'#') {
-            break;
-        }
-    }
-    Ok(Verdict::Denied)
+        let name = String::from_utf8_lossy(name).into_owned();
+        question::ask(lookup, Question::AddressesOf(name.clone())).map(move |answer| {
+            Ok(match is_among(lookup, client, &name, answer?) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+        })
+    });
+    granted.map(|granted| Ok(Verdict::granted(granted?.is_some())))
 }
 
-fn is_address_of(lookup: &Lookup<'_>, client: IpAddr, name: &str) -> Result<bool, Stop> {
-    let addresses = match question::ask(lookup, Question::AddressesOf(name.to_owned()))? {
+/// Whether a client has one of the addresses of a name.
+fn is_among(lookup: &Lookup<'_>, client: IpAddr, name: &str, answer: Answer) -> bool {
+    let addresses = match answer {
         Answer::Addresses(addresses) => addresses,
         _ => Vec::new(),
     };
@@ -184,10 +198,10 @@ fn is_address_of(lookup: &Lookup<'_>, client: IpAddr, name: &str) -> Result<bool
         let text = format!("access check for {client} as '{name}': {matches}");
         lookup.log(Level::Debug, "authz_host", Some(3355), &text);
         if address == client {
-            return Ok(true);
+            return true;
         }
     }
-    Ok(false)
+    false
 }
 
 #[cfg(test)]

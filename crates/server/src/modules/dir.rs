@@ -5,10 +5,11 @@ use crate::failure::Failure;
 use crate::handler;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
-use crate::phase::{self, Stop};
+use crate::phase::{self, Hook, Stop};
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
+use crate::waiting::{NowOrLater, Waiting};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 use message::{Method, Status};
@@ -19,7 +20,7 @@ pub(crate) static MODULE: Module = Module::new(
     "dir_module",
     "mod_dir.c",
     DIRECTIVES,
-    Hooks { fixup: Some(fixup), only_choice: Some(is_only_choice), ..Hooks::NONE },
+    Hooks { fixup: Some(Hook::Waits(fixup)), only_choice: Some(is_only_choice), ..Hooks::NONE },
 );
 
 #[rustfmt::skip]
@@ -137,10 +138,18 @@ fn fallback_resource(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error
 }
 
 /// Fixup hook: the slash of a folder, its index file, and what answers for what is not there.
-pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    if !lookup.is_folder() {
-        return fallback(lookup);
+pub(crate) fn fixup<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
+    if lookup.is_folder() {
+        return NowOrLater::later(folder(lookup));
     }
+    match wants_fallback(lookup) {
+        Ok(true) => NowOrLater::later(fallback(lookup)),
+        Ok(false) => NowOrLater::Now(Ok(())),
+        Err(stop) => NowOrLater::Now(Err(stop)),
+    }
+}
+
+async fn folder(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     if !lookup.path.ends_with(b"/") {
         // Clients such as those with `redirect-carefully` lose the method of other requests.
         let is_get = lookup.method.is_some_and(Method::is_get_or_head);
@@ -159,7 +168,7 @@ pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     }
     let mut refused = None;
     for name in SETTINGS.of(&settings).index() {
-        match phase::look_up(lookup, name.as_bytes(), lookup.query.clone()) {
+        match phase::look_up(lookup, name.as_bytes(), lookup.query.clone()).await {
             Ok(found) if is_answer(&found) => {
                 if let Some(status) = SETTINGS.of(&settings).index_redirect() {
                     return Err(index_redirect(lookup, status, &found).into());
@@ -182,7 +191,10 @@ pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     // For whoever says that there is none.
     let tried: Vec<&str> = SETTINGS.of(&settings).index().collect();
     lookup.notes.set("dir-index-names", tried.join(","));
-    fallback(lookup)
+    match wants_fallback(lookup)? {
+        true => fallback(lookup).await,
+        false => Ok(()),
+    }
 }
 
 /// Whether an index file is there, or something that needs none. As in httpd one that may not be
@@ -191,19 +203,23 @@ fn is_answer(found: &Lookup<'_>) -> bool {
     phase::is_regular(found) || found.forward.is_some()
 }
 
-/// `FallbackResource`: a local URL for everything that is not there (mod_dir.c, fixup_dflt).
-fn fallback(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let Some(url) = SETTINGS.of(&lookup.settings).fallback() else { return Ok(()) };
+/// Whether `FallbackResource` answers: nothing else is there (mod_dir.c, fixup_dflt).
+fn wants_fallback(lookup: &Lookup<'_>) -> Result<bool, Stop> {
+    let Some(url) = SETTINGS.of(&lookup.settings).fallback() else { return Ok(false) };
     let is_there = match lookup.kind() {
         Some(Kind::Directory) => !lookup.path.ends_with(b"/"),
         Some(_) => true,
         None => !matches!(lookup.found, Err(Errno::NOENT | Errno::NOTDIR)),
     };
-    if is_there || lookup.path == url.as_bytes() || handler::configured(lookup)?.is_some() {
+    Ok(!is_there && lookup.path != url.as_bytes() && handler::configured(lookup)?.is_none())
+}
+
+/// `FallbackResource`: a local URL for everything that is not there.
+async fn fallback(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let Some(url) = SETTINGS.of(&lookup.settings).fallback().map(str::to_owned) else {
         return Ok(());
-    }
-    let url = url.to_owned();
-    let found = phase::look_up(lookup, url.as_bytes(), lookup.query.clone())?;
+    };
+    let found = phase::look_up(lookup, url.as_bytes(), lookup.query.clone()).await?;
     if is_answer(&found) {
         lookup.adopt(found);
     }

@@ -3,7 +3,7 @@
 
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
-use crate::phase::Stop;
+use crate::phase::{Hook, Stop};
 use crate::site::builder::Builder;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
@@ -13,8 +13,12 @@ use config::{Args, Call, Directive, Error, Scope};
 use std::os::unix::ffi::OsStrExt;
 
 /// The module and its table.
-pub(crate) static MODULE: Module =
-    Module::new("env_module", "mod_env.c", DIRECTIVES, Hooks { fixup: Some(fixup), ..Hooks::NONE });
+pub(crate) static MODULE: Module = Module::new(
+    "env_module",
+    "mod_env.c",
+    DIRECTIVES,
+    Hooks { fixup: Some(Hook::Now(fixup)), ..Hooks::NONE },
+);
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[

@@ -8,7 +8,7 @@ use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::proxy::Worker;
 use crate::modules::proxy_fcgi::{Job, Target};
-use crate::phase::{self, Stop};
+use crate::phase::{self, Hook, Stop};
 use crate::site::builder::Builder;
 use crate::site::lexical;
 use crate::site::settings::HostKey;
@@ -26,7 +26,7 @@ pub(crate) static MODULE: Module = Module::new(
     "fastcgi_module",
     "mod_fastcgi.c",
     DIRECTIVES,
-    Hooks { resolve: Some(resolve), ..Hooks::NONE },
+    Hooks { resolve: Some(Hook::Now(resolve)), ..Hooks::NONE },
 );
 
 #[rustfmt::skip]

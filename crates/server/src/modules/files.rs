@@ -8,10 +8,11 @@ use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::core::PathInfo;
 use crate::modules::{mime, php};
-use crate::phase::{self, Stop};
+use crate::phase::{self, Hook, Stop};
 use crate::representation::{self, Origin, Representation, parse_http_date};
 use crate::request::Request;
 use crate::response::{Body, Field, Piece, Response};
+use crate::waiting::{NowOrLater, Waiting};
 use message::condition::{Conditions, Outcome, Validators, evaluate};
 use message::{Known, Method, Status};
 use runtime::file::{Errno, Kind};
@@ -19,20 +20,24 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 /// What core does with what no other module answers.
-pub(crate) static MODULE: Module =
-    Module::new("core_module", "core.c", &[], Hooks { resolve: Some(answer), ..Hooks::NONE });
+pub(crate) static MODULE: Module = Module::new(
+    "core_module",
+    "core.c",
+    &[],
+    Hooks { resolve: Some(Hook::Waits(answer)), ..Hooks::NONE },
+);
 
 /// The default handler, unless it is a script that nobody runs.
-fn answer(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    match php::resolve(lookup)? {
-        Some(handler) => Ok(Some(handler)),
-        None => resolve(lookup),
+fn answer<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Option<Rc<dyn Handler>>> {
+    match php::resolve(lookup) {
+        Ok(None) => Waiting::only_if(Representation::may_wait(lookup), resolve(lookup)),
+        known => NowOrLater::Now(known),
     }
 }
 
 /// Take regular files; anything else that is here is a folder that nobody lists, a device, a socket
 /// or a FIFO.
-fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+async fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     check_method(lookup)?;
     if lookup.method == Some(Method::Options)
         && let Some(answer) = options(lookup)
@@ -63,7 +68,7 @@ fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
         below: lookup.place.below.clone(),
         links: lookup.links,
     };
-    Ok(Some(Rc::new(Representation::new(entry, lookup, origin)?)))
+    Ok(Some(Rc::new(Representation::new(entry, lookup, origin).await?)))
 }
 
 /// Whether a file answers for what stands behind it in the URL.

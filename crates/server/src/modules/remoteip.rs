@@ -8,7 +8,7 @@ use crate::fields;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
-use crate::phase::{Seen, Stop};
+use crate::phase::{Hook, Seen, Stop};
 use crate::proxy_protocol::ProxyProtocol;
 use crate::site::builder::Builder;
 use crate::site::settings::{HostKey, either};
@@ -26,7 +26,7 @@ pub(crate) static MODULE: Module = Module::new(
     "remoteip_module",
     "mod_remoteip.c",
     DIRECTIVES,
-    Hooks { read: Some(read), plain: Some(is_plain), ..Hooks::NONE },
+    Hooks { read: Some(Hook::Now(read)), plain: Some(is_plain), ..Hooks::NONE },
 );
 
 #[rustfmt::skip]

@@ -5,10 +5,11 @@ use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
 use crate::module::{Hooks, Module};
-use crate::phase::Stop;
+use crate::phase::{Hook, Stop};
 use crate::site::builder::Builder;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
+use crate::waiting::{NowOrLater, Waiting};
 use crate::{question, walk};
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
@@ -23,7 +24,7 @@ pub(crate) static MODULE: Module = Module::new(
     "speling_module",
     "mod_speling.c",
     DIRECTIVES,
-    Hooks { fixup: Some(fixup), ..Hooks::NONE },
+    Hooks { fixup: Some(Hook::Waits(fixup)), ..Hooks::NONE },
 );
 
 #[rustfmt::skip]
@@ -292,15 +293,20 @@ fn variants(asked: &Asked<'_>, folder: &[u8], candidates: &[Candidate<'_>]) -> V
 }
 
 /// Fixup hook, behind all others (mod_speling.c, check_speling).
-pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let settings = lookup.settings.clone();
+pub(crate) fn fixup<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
     let is_missing = matches!(lookup.found, Err(Errno::NOENT | Errno::NOTDIR));
     let is_get = lookup.method.is_some_and(message::Method::is_get_or_head);
-    if !SETTINGS.of(&settings).is_on() || !is_missing || !is_get || lookup.purpose == Purpose::Sub {
-        return Ok(());
+    let is_on = SETTINGS.of(&lookup.settings).is_on();
+    if !is_on || !is_missing || !is_get || lookup.purpose == Purpose::Sub {
+        return NowOrLater::Now(Ok(()));
     }
+    NowOrLater::later(correct(lookup))
+}
+
+async fn correct(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     lookup.mark_personal();
-    let Ok(folder) = walk::folder(lookup) else { return Ok(()) };
+    let settings = *SETTINGS.of(&lookup.settings);
+    let Ok(folder) = walk::folder(lookup).await else { return Ok(()) };
     let request = lookup.request.clone();
     let (path, path_info, query) =
         (lookup.path.clone(), lookup.path_info.clone(), lookup.query.clone());
@@ -315,7 +321,7 @@ pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     if asked.folder().is_none() {
         return Ok(());
     }
-    let Ok(found) = in_folder(lookup, *SETTINGS.of(&settings), &wrong, folder.file)? else {
+    let Ok(found) = in_folder(lookup, settings, &wrong, folder.file).await? else {
         return Ok(());
     };
     let found: Vec<Candidate<'_>> =
@@ -330,7 +336,7 @@ pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 type Names = Result<Vec<(Vec<u8>, Reason)>, Errno>;
 
 /// The candidates of an open folder. A large one is read and compared on another thread.
-fn in_folder(
+async fn in_folder(
     lookup: &Lookup<'_>,
     settings: Settings,
     wrong: &[u8],
@@ -350,7 +356,7 @@ fn in_folder(
             let about = ("speling", lookup.place.path());
             let wrong = wrong.to_vec();
             let work = move || file::names(&folder).map(|names| named(&wrong, &names));
-            Ok((*question::elsewhere::<Names>(lookup, &about, work)?).clone())
+            Ok((*question::elsewhere::<Names>(lookup, &about, work).await?).clone())
         }
     }
 }

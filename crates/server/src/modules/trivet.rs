@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::diagnostic;
-use crate::phase::Stop;
+use crate::phase::{Hook, Stop};
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
@@ -17,7 +17,11 @@ pub(crate) static MODULE: Module = Module::new(
     "trivet_module",
     "mod_trivet.c",
     DIRECTIVES,
-    Hooks { guard: Some(access), resolve: Some(diagnostic::resolve), ..Hooks::NONE },
+    Hooks {
+        guard: Some(Hook::Now(access)),
+        resolve: Some(Hook::Now(diagnostic::resolve)),
+        ..Hooks::NONE
+    },
 );
 
 #[rustfmt::skip]

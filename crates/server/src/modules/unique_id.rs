@@ -4,7 +4,7 @@
 use crate::log::id::UniqueId;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
-use crate::phase::Stop;
+use crate::phase::{Hook, Stop};
 use std::hash::{BuildHasher, RandomState};
 
 /// The module; it has no directives.
@@ -12,7 +12,7 @@ pub(crate) static MODULE: Module = Module::new(
     "unique_id_module",
     "mod_unique_id.c",
     &[],
-    Hooks { read: Some(read), ..Hooks::NONE },
+    Hooks { read: Some(Hook::Now(read)), ..Hooks::NONE },
 );
 
 /// Post-read-request hook (set_unique_id). A request that was redirected within the server keeps

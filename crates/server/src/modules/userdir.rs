@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::lookup::{Lookup, Mapped, Place};
 use crate::module::{Hooks, Module};
 use crate::modules::{alias, suexec};
-use crate::phase::Stop;
+use crate::phase::{Hook, Stop};
 use crate::site::builder::Builder;
 use crate::site::settings::HostKey;
 use crate::site::store::Merge;
@@ -21,7 +21,7 @@ pub(crate) static MODULE: Module = Module::new(
     "userdir_module",
     "mod_userdir.c",
     DIRECTIVES,
-    Hooks { translate: Some(translate), ..Hooks::NONE },
+    Hooks { translate: Some(Hook::Now(translate)), ..Hooks::NONE },
 );
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::lookup::{Lookup, Mapped, Place};
 use crate::module::{Hooks, Module};
 use crate::modules::alias::{self, SCRIPT_HANDLER};
-use crate::phase::Stop;
+use crate::phase::{Hook, Stop};
 use crate::site::builder::Builder;
 use crate::site::settings::HostKey;
 use crate::site::store::Merge;
@@ -18,7 +18,7 @@ pub(crate) static MODULE: Module = Module::new(
     "vhost_alias_module",
     "mod_vhost_alias.c",
     DIRECTIVES,
-    Hooks { translate: Some(translate), ..Hooks::NONE },
+    Hooks { translate: Some(Hook::Now(translate)), ..Hooks::NONE },
 );
 
 const SCRIPTS: &str = "how to create a ScriptAlias based on the host";

@@ -20,18 +20,21 @@ use message::Status;
 /// `<LocationMatch "\.php$">` holds for `/a.jpg/x.php` as well. Where a file is found, it is run
 /// only if its own URL has the same handler: otherwise whoever may upload pictures could have them
 /// run.
-pub(crate) fn check_own_url(
+///
+/// # Errors
+/// 404 if it has not; what the look-up of it says.
+pub(crate) async fn check_own_url(
     lookup: &Lookup<'_>,
     handler: &str,
     module: &'static str,
 ) -> Result<(), Stop> {
-    if lookup.path_info.is_empty() || !phase::is_regular(lookup) {
+    if !has_own_url(lookup) {
         return Ok(());
     }
     let own = lookup.path.strip_suffix(lookup.path_info.as_slice()).unwrap_or(&lookup.path);
     let mut url = Vec::new();
     message::path::encode(own, &mut url);
-    let found = phase::look_up(lookup, &url, None)?;
+    let found = phase::look_up(lookup, &url, None).await?;
     if handler::effective(&found)?.is_some_and(|own| own == handler) {
         return Ok(());
     }
@@ -42,4 +45,9 @@ pub(crate) fn check_own_url(
         String::from_utf8_lossy(&url)
     );
     Err(Failure::new(Status::NOT_FOUND, module, text).at_error().into())
+}
+
+/// Whether the file has a URL of its own, which has to be looked up.
+pub(crate) fn has_own_url(lookup: &Lookup<'_>) -> bool {
+    !lookup.path_info.is_empty() && phase::is_regular(lookup)
 }

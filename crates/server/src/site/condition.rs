@@ -12,13 +12,13 @@ use std::sync::Arc;
 const DEPTH_MAX: usize = 20;
 
 /// Lay the sections whose conditions hold over `layers`, and so on for those inside of them.
-pub(crate) fn walk(lookup: &mut Lookup<'_>, mut layers: Layers) -> Result<(), Stop> {
+pub(crate) async fn walk(lookup: &mut Lookup<'_>, mut layers: Layers) -> Result<(), Stop> {
     let mut conditions = layers.settings.core.ifs.clone();
     for _ in 0..DEPTH_MAX {
         if conditions.is_empty() {
             break;
         }
-        let matching = matching(lookup, &conditions)?;
+        let matching = matching(lookup, &conditions).await?;
         conditions =
             matching.iter().flat_map(|section| section.settings.core.ifs.clone()).collect();
         lookup.context.merged.lay(&mut layers, &matching);
@@ -28,8 +28,8 @@ pub(crate) fn walk(lookup: &mut Lookup<'_>, mut layers: Layers) -> Result<(), St
 }
 
 /// The sections whose conditions hold, of each chain at most one.
-fn matching(
-    lookup: &mut Lookup<'_>,
+async fn matching(
+    lookup: &Lookup<'_>,
     conditions: &[Arc<Section>],
 ) -> Result<Vec<Arc<Section>>, Stop> {
     let mut found = Vec::new();
@@ -43,7 +43,7 @@ fn matching(
             continue;
         }
         let holds = match &condition.expression {
-            Some(expression) => expression.holds(lookup, None).map_err(|text| {
+            Some(expression) => expression.holds(lookup, None).await.map_err(|text| {
                 let text = format!("Failed to evaluate <If > condition: {text}");
                 let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text.clone());
                 failure.id(1357).at_error().recurring(text)

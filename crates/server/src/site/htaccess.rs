@@ -51,6 +51,30 @@ struct Known {
     section: Result<Arc<Section>, Arc<str>>,
 }
 
+/// Why there are no settings of a file.
+pub(crate) enum NotRead {
+    /// There never will be: the request fails.
+    Failed(Box<Failure>),
+    /// The file is long, and new.
+    Long(Box<Long>),
+}
+
+impl From<Failure> for NotRead {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(Box::new(failure))
+    }
+}
+
+/// A file that another thread has to read, with as much of its text as was read to see that.
+pub(crate) struct Long {
+    path: Vec<u8>,
+    folder: Vec<u8>,
+    status: file::Status,
+    overrides: Overrides,
+    file: File,
+    text: Vec<u8>,
+}
+
 /// What came of a text.
 #[derive(Clone)]
 struct Parsed {
@@ -67,14 +91,14 @@ impl Htaccess {
     /// What the file of `folder` (absolute, without a final slash) says; `None` without a file.
     ///
     /// # Errors
-    /// 500 for a file with an error, 403 for one that cannot be read; [`Stop::Wait`] for a long one
-    /// that is new.
+    /// 500 for a file with an error, 403 for one that cannot be read; a long one that is new has to
+    /// be waited for first.
     pub(crate) fn section(
         &self,
         lookup: &Lookup<'_>,
         folder: &[u8],
         overrides: &Overrides,
-    ) -> Result<Option<Arc<Section>>, Stop> {
+    ) -> Result<Option<Arc<Section>>, NotRead> {
         for name in lookup.host.access_file_names.iter() {
             let path =
                 [folder.strip_suffix(b"/").unwrap_or(folder), b"/", name.as_bytes()].concat();
@@ -108,33 +132,60 @@ impl Htaccess {
         path: Vec<u8>,
         status: file::Status,
         overrides: &Overrides,
-    ) -> Result<Arc<Section>, Stop> {
+    ) -> Result<Arc<Section>, NotRead> {
         let name = String::from_utf8_lossy(&path).into_owned();
         let is_current = |known: &&Known| known.status == status && known.overrides == *overrides;
         if let Some(known) = self.known.borrow().get(&path).filter(is_current) {
             return known.section.clone().map_err(|text| refused(&name, &text).into());
         }
-        let error = |error: String| -> Stop { unreadable(&path, folder, &error).into() };
+        let error = |error: String| unreadable(&path, folder, &error);
         let file = open(lookup, &path).map_err(|errno| error(errno.to_string()))?;
-        let mut text = read(&file, INLINE_BYTES_MAX).map_err(&error)?;
-        let folder = String::from_utf8_lossy(folder).into_owned();
-        let Parsed { section, warnings } = if text.len() <= INLINE_BYTES_MAX {
-            parse(&lookup.site().language, &name, &folder, &text, overrides.clone())
-        } else {
-            let about = (&path, status.identity, status.modified_ns, status.changed_ns, overrides);
-            let (server, name) = (lookup.context.server(), name.clone());
-            let overrides = overrides.clone();
-            let parsed = question::elsewhere(lookup, &about, move || {
-                text.extend(read(&file, FILE_BYTES_MAX - INLINE_BYTES_MAX)?);
-                if text.len() > FILE_BYTES_MAX {
-                    return Err(format!("it is longer than {FILE_BYTES_MAX} bytes"));
-                }
-                Ok(pattern::ahead(|| {
-                    parse(&server.site.language, &name, &folder, &text, overrides)
-                }))
-            })?;
-            (*parsed).clone().map_err(&error)?
-        };
+        let text = read(&file, INLINE_BYTES_MAX).map_err(&error)?;
+        let overrides = overrides.clone();
+        if text.len() > INLINE_BYTES_MAX {
+            let folder = folder.to_vec();
+            let long = Long { path, folder, status, overrides, file, text };
+            return Err(NotRead::Long(Box::new(long)));
+        }
+        let folder = String::from_utf8_lossy(folder);
+        let parsed = parse(&lookup.site().language, &name, &folder, &text, overrides.clone());
+        let section = self.keep(lookup, path, status, overrides, parsed);
+        section.map_err(|text| refused(&name, &text).into())
+    }
+
+    /// Read a long file, for whoever asks for its settings next.
+    ///
+    /// # Errors
+    /// 403 if it cannot be read, or is too long; what [`question::elsewhere`] says.
+    pub(crate) async fn read(&self, lookup: &Lookup<'_>, long: Long) -> Result<(), Stop> {
+        let Long { path, folder, status, overrides, file, mut text } = long;
+        let about = (&path, status.identity, status.modified_ns, status.changed_ns, &overrides);
+        let server = lookup.context.server();
+        let [name, in_folder] = [&path, &folder].map(|it| String::from_utf8_lossy(it).into_owned());
+        let allowed = overrides.clone();
+        let parsed = question::elsewhere(lookup, &about, move || {
+            text.extend(read(&file, FILE_BYTES_MAX - INLINE_BYTES_MAX)?);
+            if text.len() > FILE_BYTES_MAX {
+                return Err(format!("it is longer than {FILE_BYTES_MAX} bytes"));
+            }
+            Ok(pattern::ahead(|| parse(&server.site.language, &name, &in_folder, &text, allowed)))
+        });
+        let parsed = (*parsed.await?).clone();
+        let parsed = parsed.map_err(|error| unreadable(&path, &folder, &error))?;
+        let _ = self.keep(lookup, path, status, overrides, parsed);
+        Ok(())
+    }
+
+    /// Keep what came of a text, and tell the log of it.
+    fn keep(
+        &self,
+        lookup: &Lookup<'_>,
+        path: Vec<u8>,
+        status: file::Status,
+        overrides: Overrides,
+        parsed: Parsed,
+    ) -> Result<Arc<Section>, Arc<str>> {
+        let Parsed { section, warnings } = parsed;
         warnings.iter().for_each(|(id, text)| warn(lookup, id, text));
         let mut known = self.known.borrow_mut();
         let own_bytes = section.as_ref().map_or(0, |section| section.text_bytes);
@@ -144,9 +195,8 @@ impl Htaccess {
             text_bytes = own_bytes;
         }
         self.text_bytes.set(text_bytes);
-        let result = section.clone().map_err(|text| refused(&name, &text).into());
-        known.insert(path, Known { status, overrides: overrides.clone(), section });
-        result
+        known.insert(path, Known { status, overrides, section: section.clone() });
+        section
     }
 }
 

@@ -7,6 +7,7 @@ use super::{HOST_SETTINGS, SETTINGS};
 use crate::expression::Text;
 use crate::module::{Hooks, Module};
 use crate::modules::core;
+use crate::phase::Hook;
 use crate::site::builder::Builder;
 use crate::site::lexical;
 use crate::site::section::regex;
@@ -22,7 +23,11 @@ pub(crate) static MODULE: Module = Module::new(
     "alias_module",
     "mod_alias.c",
     DIRECTIVES,
-    Hooks { translate: Some(super::translate), fixup: Some(super::fixup), ..Hooks::NONE },
+    Hooks {
+        translate: Some(Hook::Now(super::translate)),
+        fixup: Some(Hook::Now(super::fixup)),
+        ..Hooks::NONE
+    },
 );
 
 const NAMES: &str = "a fakename and a realname, or a realname in a Location";

@@ -4,6 +4,7 @@ use super::{SETTINGS, find};
 use crate::expression::Text;
 use crate::module::{Hooks, Module};
 use crate::modules::authn_core;
+use crate::phase::Hook;
 use crate::site::builder::Builder;
 use config::{Args, Call, Directive, Error, Scope, args};
 
@@ -12,7 +13,11 @@ pub(crate) static MODULE: Module = Module::new(
     "auth_basic_module",
     "mod_auth_basic.c",
     DIRECTIVES,
-    Hooks { identify: Some(super::identify), fixup: Some(super::fake), ..Hooks::NONE },
+    Hooks {
+        identify: Some(Hook::Waits(super::identify)),
+        fixup: Some(Hook::Now(super::fake)),
+        ..Hooks::NONE
+    },
 );
 
 static DIRECTIVES: &[Directive<Builder>] = &[

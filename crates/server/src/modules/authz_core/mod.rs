@@ -18,6 +18,7 @@ use crate::phase::{Decision, Stop};
 use crate::site::settings as site;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
+use crate::waiting::{NowOrLater, Waiting};
 use message::{Method, Status};
 use rules::{Logic, Rule};
 use std::sync::Arc;
@@ -72,40 +73,44 @@ pub(crate) fn open_to(settings: &site::Settings, _: Method) -> Option<bool> {
 }
 
 /// Before there is a user: whether one is needed (authorize_userless).
-pub(crate) fn grant(lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
+pub(crate) fn grant<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Decision> {
     decide(lookup, false)
 }
 
 /// With a user (authorize_user).
-pub(crate) fn authorize(lookup: &mut Lookup<'_>) -> Result<Decision, Stop> {
+pub(crate) fn authorize<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Decision> {
     decide(lookup, true)
 }
 
-fn decide(lookup: &mut Lookup<'_>, after_authn: bool) -> Result<Decision, Stop> {
-    let settings = lookup.settings.clone();
-    let Some(rule) = &SETTINGS.of(&settings).rule else { return no_rules(lookup) };
-    let denied = match rule.verdict(lookup, Logic::And)? {
-        Verdict::Granted => return Ok(Decision::Accepted),
-        Verdict::DeniedNoUser if !after_authn => return Ok(Decision::Declined),
-        verdict => verdict,
+fn decide<'l>(lookup: &'l Lookup<'_>, after_authn: bool) -> Waiting<'l, Decision> {
+    let Some(rule) = &SETTINGS.of(&lookup.settings).rule else {
+        return NowOrLater::Now(no_rules(lookup));
     };
+    rule.verdict(lookup, Logic::And).map(move |verdict| match verdict? {
+        Verdict::Granted => Ok(Decision::Accepted),
+        Verdict::DeniedNoUser if !after_authn => Ok(Decision::Declined),
+        denied => Err(refuse(lookup, after_authn, denied)),
+    })
+}
+
+fn refuse(lookup: &Lookup<'_>, after_authn: bool, denied: Verdict) -> Stop {
     let uri = String::from_utf8_lossy(&lookup.path).into_owned();
     if denied == Verdict::DeniedNoUser {
         let text = format!("authorization failure (no authenticated user): {uri}");
-        return Err(unauthorized(lookup, 1629, text));
+        return unauthorized(lookup, 1629, text);
     }
     if !after_authn || authn_core::auth_type(lookup).is_none() {
         let text = format!("client denied by server configuration: {}", lookup.display_path());
         let failure = Failure::new(Status::FORBIDDEN, "authz_core", text);
-        return Err(failure.id(1630).at_error().into());
+        return failure.id(1630).at_error().into();
     }
     let user = String::from_utf8_lossy(lookup.user.as_deref().unwrap_or_default());
     let text = format!("user {user}: authorization failure for \"{uri}\": ");
-    if SETTINGS.of(&settings).forbids == Some(true) {
+    if SETTINGS.of(&lookup.settings).forbids == Some(true) {
         let failure = Failure::new(Status::FORBIDDEN, "authz_core", text);
-        return Err(failure.id(1631).at_error().into());
+        return failure.id(1631).at_error().into();
     }
-    Err(unauthorized(lookup, 1631, text))
+    unauthorized(lookup, 1631, text)
 }
 
 /// Another user might be let in: the client may try again.

@@ -7,8 +7,8 @@ use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::modules::{auth_text, authn_core, authz_groupfile, authz_host, authz_owner, authz_user};
-use crate::phase::Stop;
 use crate::site::builder::Builder;
+use crate::waiting::{NowOrLater, Waiting};
 use config::{Error, lexer::Words};
 use expr::Subnet;
 use message::{Method, Status};
@@ -142,46 +142,47 @@ fn expression(builder: &Builder, text: &str) -> Result<Provider, String> {
 
 impl Provider {
     /// What it says about a request. `group_file` goes before that of the settings.
-    pub(super) fn check(
-        &self,
-        lookup: &Lookup<'_>,
-        group_file: Option<&Arc<PathBuf>>,
-    ) -> Result<Verdict, Stop> {
+    pub(super) fn check<'l>(
+        &'l self,
+        lookup: &'l Lookup<'_>,
+        group_file: Option<&'l Arc<PathBuf>>,
+    ) -> Waiting<'l, Verdict> {
         if !matches!(self, Self::All(_) | Self::Method(_)) {
             lookup.mark_personal();
         }
-        Ok(match self {
+        NowOrLater::Now(Ok(match self {
             Self::All(granted) => Verdict::granted(*granted),
             Self::Env(names) => {
                 Verdict::granted(names.iter().any(|name| lookup.env.get(name).is_some()))
             }
             Self::Method(methods) => Verdict::granted(methods.has(lookup.method)),
             Self::Expr { expression, asks_for_user } => {
-                check_expression(lookup, expression, *asks_for_user)?
+                return check_expression(lookup, expression, *asks_for_user);
             }
             Self::Ip(networks) => Verdict::granted(authz_host::is_in(networks, lookup.client())),
-            Self::Host { text, written } => authz_host::check_host(lookup, text, written)?,
-            Self::ForwardDns(text) => authz_host::check_forward_dns(lookup, text)?,
+            Self::Host { text, written } => return authz_host::check_host(lookup, text, written),
+            Self::ForwardDns(text) => return authz_host::check_forward_dns(lookup, text),
             Self::Local => Verdict::granted(authz_host::is_local(lookup)),
             Self::User(text) => authz_user::check(lookup, text),
             Self::ValidUser if lookup.user.is_none() => Verdict::DeniedNoUser,
             Self::ValidUser => Verdict::Granted,
-            Self::Group(text) => authz_groupfile::check_group(lookup, group_file, text)?,
-            Self::FileGroup => authz_groupfile::check_file_group(lookup, group_file)?,
+            Self::Group(text) => return authz_groupfile::check_group(lookup, group_file, text),
+            Self::FileGroup => return authz_groupfile::check_file_group(lookup, group_file),
             Self::FileOwner => authz_owner::check(lookup),
             Self::Alias(alias) => {
-                alias.provider.check(lookup, alias.group_file.as_ref().or(group_file))?
+                let group_file = alias.group_file.as_ref().or(group_file);
+                return alias.provider.check(lookup, group_file);
             }
-        })
+        }))
     }
 }
 
-fn check_expression(
-    lookup: &Lookup<'_>,
-    expression: &Expression,
+fn check_expression<'l>(
+    lookup: &'l Lookup<'_>,
+    expression: &'l Expression,
     asks_for_user: bool,
-) -> Result<Verdict, Stop> {
-    match expression.holds(lookup, None) {
+) -> Waiting<'l, Verdict> {
+    expression.holds(lookup, None).map(move |holds| match holds {
         Ok(true) => Ok(Verdict::Granted),
         Ok(false) if asks_for_user => Ok(Verdict::DeniedNoUser),
         Ok(false) => Ok(Verdict::Denied),
@@ -190,7 +191,7 @@ fn check_expression(
             let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "authz_core", text.clone());
             Err(failure.id(2320).at_error().recurring(text).into())
         }
-    }
+    })
 }
 
 /// The words of a text for this request; `None`, told to the log, if it has no value.

@@ -4,6 +4,7 @@ use super::rules::{Logic, Rule, Test};
 use super::{Alias, Methods, SETTINGS, provider};
 use crate::module::{Hooks, Module};
 use crate::modules::{authn_core, authz_groupfile};
+use crate::phase::Hook;
 use crate::site::builder::Builder;
 use crate::site::settings::Settings;
 use config::lexer::Words;
@@ -16,8 +17,8 @@ pub(crate) static MODULE: Module = Module::new(
     "mod_authz_core.c",
     DIRECTIVES,
     Hooks {
-        grant: Some(super::grant),
-        authorize: Some(super::authorize),
+        grant: Some(Hook::Waits(super::grant)),
+        authorize: Some(Hook::Waits(super::authorize)),
         open_to: Some(super::open_to),
         check: Some(check),
         ..Hooks::NONE

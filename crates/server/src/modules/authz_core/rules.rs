@@ -4,7 +4,8 @@
 use super::{Methods, Provider, Verdict};
 use crate::log::level::Level;
 use crate::lookup::Lookup;
-use crate::phase::Stop;
+use crate::waiting::{self, NowOrLater, Waiting};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// A line or a container.
@@ -127,27 +128,33 @@ impl Rule {
 
     /// What it says. A line that is limited to other methods counts for nothing in a container of
     /// the kind `parent`.
-    pub(super) fn verdict(&self, lookup: &Lookup<'_>, parent: Logic) -> Result<Verdict, Stop> {
+    pub(super) fn verdict<'l>(
+        &'l self,
+        lookup: &'l Lookup<'_>,
+        parent: Logic,
+    ) -> Waiting<'l, Verdict> {
         if !self.methods.has(lookup.method) {
             let verdict = match parent {
                 Logic::And => Verdict::Granted,
                 Logic::Or => Verdict::Neutral,
             };
             self.tell(lookup, 1625, verdict, " (directive limited to other methods)");
-            return Ok(verdict);
+            return NowOrLater::Now(Ok(verdict));
         }
         let verdict = match &self.test {
-            Test::Provider { provider, .. } => provider.check(lookup, None)?,
-            Test::Group { logic, rules, .. } => together(lookup, *logic, rules)?,
+            Test::Provider { provider, .. } => provider.check(lookup, None),
+            Test::Group { logic, rules, .. } => together(lookup, *logic, rules),
         };
-        // Access is not granted just because it was not rejected.
-        let verdict = match (self.negate, verdict) {
-            (false, verdict) => verdict,
-            (true, Verdict::Granted) => Verdict::Denied,
-            (true, _) => Verdict::Neutral,
-        };
-        self.tell(lookup, 1626, verdict, "");
-        Ok(verdict)
+        verdict.map(|verdict| {
+            // Access is not granted just because it was not rejected.
+            let verdict = match (self.negate, verdict?) {
+                (false, verdict) => verdict,
+                (true, Verdict::Granted) => Verdict::Denied,
+                (true, _) => Verdict::Neutral,
+            };
+            self.tell(lookup, 1626, verdict, "");
+            Ok(verdict)
+        })
     }
 
     fn tell(&self, lookup: &Lookup<'_>, id: u32, verdict: Verdict, more: &str) {
@@ -168,20 +175,26 @@ impl Rule {
 
 /// What the rules of a container say together: of `And` the first that denies decides, of `Or` the
 /// first that grants. `DeniedNoUser` is left only where a user may still change the result.
-fn together(lookup: &Lookup<'_>, logic: Logic, rules: &[Arc<Rule>]) -> Result<Verdict, Stop> {
-    let mut result = Verdict::Neutral;
-    for rule in rules {
-        let verdict = rule.verdict(lookup, logic)?;
-        match (logic, verdict, result) {
-            (_, Verdict::Neutral, _) => {}
-            (Logic::And, Verdict::Denied, _) | (Logic::Or, Verdict::Granted, _) => {
-                return Ok(verdict);
-            }
-            (_, _, Verdict::Neutral)
-            | (Logic::And, Verdict::DeniedNoUser, _)
-            | (Logic::Or, Verdict::DeniedNoUser, Verdict::Denied) => result = verdict,
-            _ => {}
-        }
-    }
-    Ok(result)
+fn together<'l>(
+    lookup: &'l Lookup<'_>,
+    logic: Logic,
+    rules: &'l [Arc<Rule>],
+) -> Waiting<'l, Verdict> {
+    waiting::fold(rules.iter(), Verdict::Neutral, move |rule, result| {
+        rule.verdict(lookup, logic).map(move |verdict| {
+            let verdict = verdict?;
+            Ok(match (logic, verdict, result) {
+                (_, Verdict::Neutral, _) => ControlFlow::Continue(result),
+                (Logic::And, Verdict::Denied, _) | (Logic::Or, Verdict::Granted, _) => {
+                    ControlFlow::Break(verdict)
+                }
+                (_, _, Verdict::Neutral)
+                | (Logic::And, Verdict::DeniedNoUser, _)
+                | (Logic::Or, Verdict::DeniedNoUser, Verdict::Denied) => {
+                    ControlFlow::Continue(verdict)
+                }
+                _ => ControlFlow::Continue(result),
+            })
+        })
+    })
 }

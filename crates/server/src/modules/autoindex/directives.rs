@@ -2,6 +2,7 @@
 
 use super::{By, SETTINGS};
 use crate::module::{Hooks, Module};
+use crate::phase::Hook;
 use crate::site::builder::Builder;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
@@ -12,7 +13,7 @@ pub(crate) static MODULE: Module = Module::new(
     "mod_autoindex.c",
     DIRECTIVES,
     Hooks {
-        resolve: Some(super::listing::resolve),
+        resolve: Some(Hook::Now(super::listing::resolve)),
         complete: Some(super::complete),
         ..Hooks::NONE
     },

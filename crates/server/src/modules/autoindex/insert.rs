@@ -6,7 +6,8 @@ use crate::failure::Failure;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::phase::{self, Stop};
-use crate::{fields, question, representation};
+use crate::request::Request;
+use crate::{fields, representation};
 use message::Status;
 use std::fs::File;
 use std::io::Read;
@@ -56,18 +57,18 @@ pub(super) async fn find(
     if names.iter().all(|name| name.is_none()) {
         return found;
     }
-    let asking = asking(lookup);
+    let request = asking(lookup);
     for (name, found) in names.iter().zip(&mut found) {
         if let Some(name) = name {
-            *found = find_one(lookup, &asking, name).await;
+            *found = find_one(lookup, &request, name).await;
         }
     }
     found
 }
 
 /// The same for one of them; if there is something that cannot be inserted the log says why.
-async fn find_one(lookup: &Lookup<'_>, asking: &Lookup<'_>, name: &str) -> Option<Insertable> {
-    match question::look(lookup, || look_up(asking, name)).await.and_then(|found| found) {
+async fn find_one(lookup: &Lookup<'_>, request: &Rc<Request>, name: &str) -> Option<Insertable> {
+    match look_up(lookup, request, name).await {
         Ok(found) => found.inspect(|found| {
             if found.length > BYTES_MAX {
                 let text = format!("{name} is cut off after {BYTES_MAX} bytes in listings");
@@ -83,29 +84,31 @@ async fn find_one(lookup: &Lookup<'_>, asking: &Lookup<'_>, name: &str) -> Optio
 }
 
 /// The request with the wish for a text without a coding: what it accepts is about the page.
-fn asking<'a>(lookup: &Lookup<'a>) -> Lookup<'a> {
-    let mut asking = lookup.copy();
+fn asking(lookup: &Lookup<'_>) -> Rc<Request> {
     let mut fields = fields::of_request(&lookup.request);
     let is_own = |name: &str| {
         name.eq_ignore_ascii_case("Accept") || name.eq_ignore_ascii_case("Accept-Encoding")
     };
     fields.retain(|field| !is_own(&field.0));
     fields.push(("Accept".into(), b"text/html, text/plain".to_vec()));
-    if let Some(request) = lookup.request.with_fields(&fields) {
-        asking.request = Rc::new(request);
-    }
-    asking
+    lookup.request.with_fields(&fields).map_or_else(|| lookup.request.clone(), Rc::new)
 }
 
 /// Look a name up as a URL. Only a file is inserted: httpd runs a script whose type is HTML, and
 /// shows the source of one whose type is another text.
-fn look_up(asking: &Lookup<'_>, name: &str) -> Result<Option<Insertable>, Stop> {
-    let mut found = phase::look_up(asking, name.as_bytes(), asking.query.clone())?;
+async fn look_up(
+    lookup: &Lookup<'_>,
+    request: &Rc<Request>,
+    name: &str,
+) -> Result<Option<Insertable>, Stop> {
+    let mut found = phase::sub_request(lookup, name.as_bytes(), lookup.query.clone())?;
+    found.request = request.clone();
+    phase::process(&mut found).await?;
     let content_type = representation::content_type(&found).unwrap_or_default();
     let Some(is_html) = is_html(&content_type).filter(|_| phase::is_regular(&found)) else {
         return Ok(None);
     };
-    let handler = phase::resolve(&mut found)?;
+    let handler = phase::resolve(&mut found).await?;
     let called = handler.name();
     let Some(source) = handler.file() else {
         let text = format!("{name} is not shown in listings: {called} answers for it");

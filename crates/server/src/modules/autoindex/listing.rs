@@ -13,7 +13,7 @@ use crate::resolve::{self, LinkPolicy, Policies};
 use crate::response::Response;
 use crate::server::Server;
 use crate::site::settings::Settings;
-use crate::{accounting, admit, error_document, question, representation, walk};
+use crate::{accounting, admit, error_document, representation, walk};
 use message::{Method, Status};
 use runtime::file::{self, Errno, Kind};
 use scoreboard::Cause;
@@ -52,37 +52,31 @@ enum Access {
 
 /// What a request of its own would meet. What conditions say needs a whole look-up; so does a
 /// folder, whose index file may be refused (mod_autoindex.c, make_autoindex_entry).
-fn access_now(lookup: &Lookup<'_>, name: &[u8], is_dir: bool) -> Access {
-    let Ok(beside) = walk::beside(lookup, name) else { return Access::Denied };
+async fn access(lookup: &Lookup<'_>, folder: &File, name: &[u8]) -> Access {
+    let policies = Policies::Uniform(lookup.settings.core.links());
+    let status = resolve::status_of(folder.as_fd(), name, &policies);
+    let is_dir = status.is_ok_and(|status| status.kind == Kind::Directory);
+    let Ok(beside) = walk::beside(lookup, name).await else { return Access::Denied };
     let walk::Beside { settings, below, url } = &beside;
     if trivet::SETTINGS.of(settings).hides(url) || trivet::SETTINGS.of(settings).hides(below) {
         return Access::Hidden;
     }
     let is_admitted = match is_dir || !settings.core.ifs.is_empty() {
-        true => is_found(lookup, &beside, is_dir),
-        false => admit::would_admit(lookup, &beside),
+        true => is_found(lookup, &beside, is_dir).await,
+        false => admit::would_admit(lookup, &beside).await,
     };
     if is_admitted { Access::Granted } else { Access::Denied }
 }
 
 /// Whether a look-up of the name, of a folder with its slash, comes to anything but an error.
-fn is_found(lookup: &Lookup<'_>, beside: &walk::Beside, is_dir: bool) -> bool {
+async fn is_found(lookup: &Lookup<'_>, beside: &walk::Beside, is_dir: bool) -> bool {
     let slash: &[u8] = if is_dir { b"/" } else { b"" };
     let mut sub = lookup.sub([&beside.url, slash].concat(), None);
     sub.place.below = [&beside.below, slash].concat();
-    match phase::look_up_at(lookup, sub, b"") {
+    match phase::look_up_at(lookup, sub, b"").await {
         Ok(_) | Err(Stop::Internal(..)) => true,
         Err(Stop::Failure(failure)) => !failure.status.is_error(),
-        Err(Stop::Wait) => false,
     }
-}
-
-/// The same, when everything is known that has to be waited for.
-async fn access(lookup: &Lookup<'_>, folder: &File, name: &[u8]) -> Access {
-    let policies = Policies::Uniform(lookup.settings.core.links());
-    let status = resolve::status_of(folder.as_fd(), name, &policies);
-    let is_dir = status.is_ok_and(|status| status.kind == Kind::Directory);
-    question::look(lookup, || access_now(lookup, name, is_dir)).await.unwrap_or(Access::Denied)
 }
 
 /// What to make a page of, on whichever thread.

@@ -24,7 +24,7 @@ use crate::module::{Hooks, Module};
 use crate::modules::alias::SCRIPT_HANDLER;
 use crate::modules::core::PathInfo;
 use crate::modules::suexec;
-use crate::phase::{self, Stop};
+use crate::phase::{self, Hook, Stop};
 use crate::representation;
 use crate::response::{Body, Response};
 use crate::script::body::Body as RequestBody;
@@ -51,7 +51,7 @@ pub(crate) static MODULE: Module = Module::new(
     "cgi_module",
     "mod_cgi.c",
     settings::CGI_DIRECTIVES,
-    Hooks { resolve: Some(flavor::resolve), ..Hooks::NONE },
+    Hooks { resolve: Some(Hook::Now(flavor::resolve)), ..Hooks::NONE },
 );
 
 /// mod_cgid and its table, with what both have.
@@ -59,7 +59,7 @@ pub(crate) static DAEMON_MODULE: Module = Module::new(
     "cgid_module",
     "mod_cgid.c",
     settings::CGID_DIRECTIVES,
-    Hooks { resolve: Some(flavor::resolve_by_daemon), ..Hooks::NONE },
+    Hooks { resolve: Some(Hook::Now(flavor::resolve_by_daemon)), ..Hooks::NONE },
 );
 
 /// What this process has open for a script: three pipes and a control socket.

@@ -26,7 +26,7 @@ use crate::modules::cgi;
 use crate::modules::core::PathInfo;
 use crate::modules::proxy_fcgi::answer::{Log, Voice};
 use crate::modules::proxy_fcgi::relay::{Fault, Relay, Talk};
-use crate::phase::{self, Stop};
+use crate::phase::{self, Hook, Stop};
 use crate::representation;
 use crate::response::{Body, Response};
 use crate::script::body::Body as RequestBody;
@@ -49,7 +49,7 @@ pub(crate) static MODULE: Module = Module::new(
     "fcgid_module",
     "mod_fcgid.c",
     directives::DIRECTIVES,
-    Hooks { resolve: Some(resolve), ..Hooks::NONE },
+    Hooks { resolve: Some(Hook::Now(resolve)), ..Hooks::NONE },
 );
 
 /// The name of the module in the log.
@@ -93,7 +93,7 @@ impl Handler for Script {
 
 /// Have a process of the application answer.
 async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
-    let wrapper = check(lookup)?;
+    let wrapper = check(lookup).await?;
     let mut body = request_body(lookup).await?;
     let head = request::head(lookup, &body);
     let class = request::class(lookup, wrapper.as_deref());
@@ -128,7 +128,7 @@ async fn respond(lookup: &mut Lookup<'_>) -> Result<Response, Stop> {
 }
 
 /// What has to hold before anything runs, in mod_fcgid's order (fcgid_handler).
-fn check(lookup: &mut Lookup<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
+async fn check(lookup: &mut Lookup<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
     let path = lookup.display_path();
     let refuse = |status, text: &str| Failure::new(status, NAME, format!("{text}: {path}"));
     let is_script_alias = lookup.mapped.handler == Some(SCRIPT_HANDLER);
@@ -145,7 +145,7 @@ fn check(lookup: &mut Lookup<'_>) -> Result<Option<Arc<Wrapper>>, Stop> {
     if wrapper.as_ref().is_some_and(|wrapper| wrapper.is_virtual) {
         return Ok(wrapper);
     }
-    script::check_own_url(lookup, HANDLER, NAME)?;
+    script::check_own_url(lookup, HANDLER, NAME).await?;
     match &lookup.found {
         Err(Errno::ACCESS) if phase::is_regular(lookup) => Ok(wrapper),
         Err(errno) => Err(phase::open_failure(lookup, *errno).into()),

@@ -16,12 +16,13 @@ use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
 use crate::module::{Hooks, Module};
 use crate::modules::{brotli, deflate, mime};
-use crate::phase::{Content, Filtered};
+use crate::phase::{Content, Hook};
 use crate::response::{Notes, Response};
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
 use crate::table::Table;
+use crate::waiting::NowOrLater;
 use coding::{Coding, choose};
 use config::{Call, Error};
 use message::{Known, Status};
@@ -36,7 +37,7 @@ pub(crate) static MODULE: Module = Module::new(
     "core.c",
     &[],
     Hooks {
-        resolve: Some(missing::resolve),
+        resolve: Some(Hook::Now(missing::resolve)),
         content: Some(Content { codings: codings_of, filter: pass }),
         ..Hooks::NONE
     },
@@ -191,11 +192,11 @@ fn line_up<'a>(
 }
 
 /// Pass the response to a request through the filters of its place and of its file's extensions.
-pub(crate) fn pass<'l>(lookup: &'l Lookup<'_>, response: Response) -> Filtered<'l> {
+pub(crate) fn pass<'l>(lookup: &'l Lookup<'_>, response: Response) -> NowOrLater<'l, Response> {
     if response.is_canned || !has_any(lookup) {
-        return Filtered::Done(response);
+        return NowOrLater::Now(response);
     }
-    Filtered::Later(Box::pin(pass_all(lookup, response)))
+    NowOrLater::later(pass_all(lookup, response))
 }
 
 /// Whether a response here passes any filter.
@@ -224,7 +225,7 @@ async fn pass_all(lookup: &Lookup<'_>, mut response: Response) -> Response {
         by_extension,
         env: &lookup.env,
         holds: &|condition, response| {
-            condition.holds(lookup, Some(response)).unwrap_or_else(|text| {
+            condition.holds_here(lookup, Some(response)).unwrap_or_else(|text| {
                 let text = format!("Error evaluating filter dispatch condition: {text}");
                 lookup.log_recurring(Level::Error, "filter", Some(1379), &text);
                 false

@@ -9,6 +9,7 @@ use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::prepared;
 use crate::response::{Field, Response};
+use crate::waiting::{self, Waiting};
 use message::{Known, Method, Status, Target, scan};
 use pattern::{EXPANSION_MAX_BYTES, Regex, Template};
 use std::rc::Rc;
@@ -18,10 +19,11 @@ use std::sync::Arc;
 pub(crate) fn early(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let settings = lookup.settings.clone();
     let rules = SETTINGS.of(&settings);
-    let mut done = change_request(lookup, &rules.request, true);
+    // None of these has a condition that could be waited for.
+    let mut done = ended(change_request(lookup, &rules.request, true));
     for (rules, list) in [(&rules.always, List::Always), (&rules.success, List::Success)] {
-        let run = || Work { lookup, response: None, list }.run(rules, true);
-        done = done.and_then(|()| run());
+        let mut work = Work { lookup, response: None, list, may_wait: false };
+        done = done.and_then(|()| ended(work.run(rules, true)));
     }
     done.map_err(|TooLong| {
         let text = "Regular expression replacement failed (replacement too long?)";
@@ -31,11 +33,14 @@ pub(crate) fn early(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 }
 
 /// Fixup hook: `RequestHeader`.
-pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+pub(crate) fn fixup<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
     let settings = lookup.settings.clone();
-    // As in httpd a replacement that is too long ends the work without an error.
-    let _ = change_request(lookup, &SETTINGS.of(&settings).request, false);
-    Ok(())
+    let may_wait = SETTINGS.of(&settings).request.iter().any(|rule| rule.condition.may_wait());
+    Waiting::only_if(may_wait, async move {
+        // As in httpd a replacement that is too long ends the work without an error.
+        let _ = change_request(lookup, &SETTINGS.of(&settings).request, false).await;
+        Ok(())
+    })
 }
 
 /// Finish hook: `Header`.
@@ -98,7 +103,8 @@ fn on_success(
 
 fn run_on(lookup: &mut Lookup<'_>, response: &mut Response, list: List, rules: &[Arc<Rule>]) {
     // A replacement that is too long ends the work here as in httpd, without an error.
-    let _ = Work { lookup, response: Some(response), list }.run(rules, false);
+    let mut work = Work { lookup, response: Some(response), list, may_wait: false };
+    let _ = ended(work.run(rules, false));
 }
 
 /// check_headers of http_filters.c: what no client could read is an error of the server.
@@ -127,7 +133,7 @@ fn check(fields: &[Field]) -> Result<(), Failure> {
 
 /// The fields of the request, as later phases, handlers and logs see them. How the bytes on the
 /// connection are read has been decided, and stays.
-fn change_request(
+async fn change_request(
     lookup: &mut Lookup<'_>,
     rules: &[Arc<Rule>],
     is_early: bool,
@@ -147,8 +153,9 @@ fn change_request(
         lookup.mark_personal();
     }
     let before = fields::of_request(&lookup.request);
-    let mut work = Work { lookup, response: None, list: List::Request(before.clone()) };
-    let done = work.run(rules, is_early);
+    let list = List::Request(before.clone());
+    let mut work = Work { lookup, response: None, list, may_wait: true };
+    let done = work.run(rules, is_early).await;
     let List::Request(list) = work.list else { return done };
     if list != before {
         // Logs show the changed fields, and everybody's are others.
@@ -158,6 +165,11 @@ fn change_request(
         }
     }
     done
+}
+
+/// What comes of work that waits for nothing.
+fn ended(work: impl Future<Output = Result<(), TooLong>>) -> Result<(), TooLong> {
+    waiting::ended(work).unwrap_or(Ok(()))
 }
 
 /// A replacement has become longer than httpd allows.
@@ -179,6 +191,8 @@ struct Work<'w, 'a> {
     lookup: &'w mut Lookup<'a>,
     response: Option<&'w mut Response>,
     list: List,
+    /// Whether conditions may be waited for; else the thread itself does.
+    may_wait: bool,
 }
 
 impl Work<'_, '_> {
@@ -191,16 +205,16 @@ impl Work<'_, '_> {
         }
     }
 
-    fn run(&mut self, rules: &[Arc<Rule>], is_early: bool) -> Result<(), TooLong> {
+    async fn run(&mut self, rules: &[Arc<Rule>], is_early: bool) -> Result<(), TooLong> {
         for rule in rules {
-            if self.counts(&rule.condition, is_early) {
+            if self.counts(&rule.condition, is_early).await {
                 self.act(rule)?;
             }
         }
         Ok(())
     }
 
-    fn counts(&mut self, condition: &Condition, is_early: bool) -> bool {
+    async fn counts(&mut self, condition: &Condition, is_early: bool) -> bool {
         match condition {
             Condition::Early => is_early,
             _ if is_early => false,
@@ -211,7 +225,11 @@ impl Work<'_, '_> {
             }
             // As in httpd a condition without a value is none.
             Condition::Expression(expression) => {
-                let holds = expression.holds(self.lookup, self.response.as_deref());
+                let response = self.response.as_deref();
+                let holds = match self.may_wait {
+                    true => expression.holds(self.lookup, response).await,
+                    false => expression.holds_here(self.lookup, response),
+                };
                 if let Some(response) = &mut self.response {
                     for name in self.lookup.vary.take() {
                         response.merge("Vary", &name);

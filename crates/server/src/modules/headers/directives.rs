@@ -4,6 +4,7 @@ use super::format::Value;
 use super::{Action, Condition, Edit, Rule, SETTINGS};
 use crate::expression::{Expression, Mode};
 use crate::module::{Hooks, Module};
+use crate::phase::Hook;
 use crate::site::builder::Builder;
 use config::directive::row;
 use config::lexer::Words;
@@ -17,8 +18,8 @@ pub(crate) static MODULE: Module = Module::new(
     "mod_headers.c",
     DIRECTIVES,
     Hooks {
-        read: Some(super::early),
-        fixup: Some(super::fixup),
+        read: Some(Hook::Now(super::early)),
+        fixup: Some(Hook::Waits(super::fixup)),
         finish: Some(super::finish),
         plain: Some(super::is_plain),
         adds_always: Some(super::adds_always),

@@ -106,3 +106,9 @@ enum Condition {
     },
     Expression(Expression),
 }
+
+impl Condition {
+    fn may_wait(&self) -> bool {
+        matches!(self, Self::Expression(expression) if expression.may_wait())
+    }
+}

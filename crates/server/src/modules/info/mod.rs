@@ -7,7 +7,7 @@ mod tree;
 use crate::handler::{self, Handled, Handler};
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
-use crate::phase::Stop;
+use crate::phase::{Hook, Stop};
 use crate::response::Response;
 use crate::site::builder::Builder;
 use crate::site::settings::HostKey;
@@ -21,7 +21,7 @@ pub(crate) static MODULE: Module = Module::new(
     "info_module",
     "mod_info.c",
     DIRECTIVES,
-    Hooks { resolve: Some(resolve), ..Hooks::NONE },
+    Hooks { resolve: Some(Hook::Now(resolve)), ..Hooks::NONE },
 );
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {

@@ -1,6 +1,7 @@
 //! The directives of negotiation, and their settings.
 
 use crate::module::{Hooks, Module};
+use crate::phase::Hook;
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
@@ -12,9 +13,9 @@ pub(crate) static MODULE: Module = Module::new(
     "mod_negotiation.c",
     DIRECTIVES,
     Hooks {
-        kind: Some(super::hooks::multiviews),
-        fixup: Some(super::hooks::fix_encoding),
-        resolve: Some(super::hooks::map),
+        kind: Some(Hook::Waits(super::hooks::multiviews)),
+        fixup: Some(Hook::Now(super::hooks::fix_encoding)),
+        resolve: Some(Hook::Waits(super::hooks::map)),
         finish: Some(super::hooks::expires),
         ..Hooks::NONE
     },

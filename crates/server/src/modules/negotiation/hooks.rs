@@ -4,55 +4,82 @@
 use super::SETTINGS;
 use super::accept::client_encoding;
 use super::choose::{self, Choice, Outcome};
+use super::folder;
 use super::response::{self, Fields};
 use super::type_map::{self, BadMap, TypeMap};
 use super::variant::{self, Candidate, MAP_HANDLER, MAP_TYPE, VARIANTS_MAX, Variant};
 use crate::failure::Failure;
 use crate::handler::{self, Handler, Made};
 use crate::log::level::Level;
-use crate::lookup::{Entry, Lookup};
+use crate::lookup::Lookup;
 use crate::modules::{files, mime};
 use crate::phase::{self, Stop};
 use crate::representation::{self, Origin, Representation};
 use crate::response::{Body, Piece, Response};
 use crate::site::lexical;
 use crate::site::settings::Settings;
-use crate::{question, walk};
+use crate::waiting::{NowOrLater, Waiting};
 use message::condition::{Outcome as Condition, Validators, evaluate};
 use message::{Method, Status, Version};
-use runtime::file::{self, Errno, Kind};
+use runtime::file::Errno;
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::Read;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// Kind hook: a file that is not there, but with other extensions (mod_negotiation.c,
 /// handle_multi).
-pub(crate) fn multiviews(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+pub(crate) fn multiviews<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
     let is_missing = matches!(lookup.found, Err(Errno::NOENT | Errno::NOTDIR));
-    let base = lookup.file_name().to_vec();
-    if !is_missing || base.is_empty() || !lookup.settings.core.has_multi_views() {
-        return Ok(());
+    let is_named = !lookup.file_name().is_empty();
+    if !is_missing || !is_named || !lookup.settings.core.has_multi_views() {
+        return NowOrLater::Now(Ok(()));
     }
+    NowOrLater::later(negotiate(lookup))
+}
+
+async fn negotiate(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let base = lookup.file_name().to_vec();
     // Which files there are, and what the client accepts, decides from now on.
     lookup.mark_personal();
-    let Some(Found { variants, files, by_name }) = find(lookup, &base)? else { return Ok(()) };
+    let Some(Found { variants, files, by_name }) = find(lookup, &base).await? else {
+        return Ok(());
+    };
     let prefers_scripts = lookup.method.is_none_or(|method| !method.is_get_or_head())
         || lookup.query.is_some()
         || !lookup.path_info.is_empty();
     let contest = Contest { variants: &variants, prefers_scripts, files, by_name };
-    let chosen = contest.run(lookup)?;
+    let chosen = contest.run(lookup).await?;
     let sub = match chosen.sub {
         Some(sub) => *sub,
-        None => by_name(lookup, &variants[chosen.index].name, lookup.query.clone())?,
+        None => by_name.look_up(lookup, &variants[chosen.index].name, lookup.query.clone()).await?,
     };
     lookup.adopt(sub);
     Ok(())
 }
 
 /// How a variant is looked up by its name.
-type ByName = for<'a> fn(&Lookup<'a>, &[u8], Option<Vec<u8>>) -> Result<Lookup<'a>, Stop>;
+#[derive(Clone, Copy)]
+enum ByName {
+    /// MultiViews found it beside the others.
+    Beside,
+    /// A type map names it.
+    InMap,
+}
+
+impl ByName {
+    async fn look_up<'a>(
+        self,
+        lookup: &Lookup<'a>,
+        name: &[u8],
+        query: Option<Vec<u8>>,
+    ) -> Result<Lookup<'a>, Stop> {
+        match self {
+            Self::Beside => phase::look_up_beside(lookup, name, query).await,
+            Self::InMap => look_up(lookup, name, query).await,
+        }
+    }
+}
 
 /// The variants of a name.
 struct Found {
@@ -64,10 +91,12 @@ struct Found {
 }
 
 /// The variants of `base`; `None` if there are none, and nothing that looks like one.
-fn find(lookup: &mut Lookup<'_>, base: &[u8]) -> Result<Option<Found>, Stop> {
-    let (names, folder_us) = names(lookup, base)?;
-    let gathered: Vec<Gathered> =
-        names.into_iter().take(VARIANTS_MAX).map(|name| gather(lookup, name)).collect();
+async fn find(lookup: &mut Lookup<'_>, base: &[u8]) -> Result<Option<Found>, Stop> {
+    let (names, folder_us) = folder::names(lookup, base).await?;
+    let mut gathered = Vec::new();
+    for name in names.into_iter().take(VARIANTS_MAX) {
+        gathered.push(gather(lookup, name).await);
+    }
     let accept_encoding = joined(lookup, "Accept-Encoding");
     let candidates: Vec<Candidate<'_>> = gathered.iter().map(|one| one.candidate(lookup)).collect();
     let found = variant::variants(base, &candidates, accept_encoding.as_deref());
@@ -75,50 +104,19 @@ fn find(lookup: &mut Lookup<'_>, base: &[u8]) -> Result<Option<Found>, Stop> {
         variant::Found::Nothing => None,
         variant::Found::NoneFits => return Err(none_fits(lookup).into()),
         variant::Found::Map(name) => {
-            let map = phase::look_up_beside(lookup, &name, None)?;
-            lookup.list_tag = map_tag(&map)?;
-            let variants = variants_of(&map)?;
-            (!variants.is_empty()).then_some(Found { variants, files: 0, by_name: look_up })
+            let map = phase::look_up_beside(lookup, &name, None).await?;
+            lookup.list_tag = map_tag(&map).await?;
+            let variants = variants_of(&map).await?;
+            let by_name = ByName::InMap;
+            (!variants.is_empty()).then_some(Found { variants, files: 0, by_name })
         }
         variant::Found::Variants(variants) => {
             let now_us = lookup.request.start_us;
             lookup.list_tag = Some(representation::time_tag(folder_us, now_us));
             let files = variants.len();
-            Some(Found { variants, files, by_name: phase::look_up_beside })
+            Some(Found { variants, files, by_name: ByName::Beside })
         }
     })
-}
-
-/// What in the folder of the file begins with its name, without folders; and the folder's time.
-fn names(lookup: &Lookup<'_>, base: &[u8]) -> Result<(Vec<Vec<u8>>, i64), Stop> {
-    let unreadable = |errno: Errno| -> Stop {
-        let path = lookup.display_path();
-        let text = format!("cannot read directory for multi: {path}: {errno}");
-        Failure::new(Status::FORBIDDEN, "negotiation", text).id(686).at_error().into()
-    };
-    let Entry { file, status } = walk::folder(lookup).map_err(unreadable)?;
-    let few = file::few_names(&file, walk::FEW_NAMES).map_err(unreadable)?;
-    let names = match few {
-        Some(names) => fitting(&file, names, base),
-        None => {
-            let about = ("negotiation", lookup.place.path());
-            let base = base.to_vec();
-            let work = move || file::names(&file).map(|names| fitting(&file, names, &base));
-            let names = question::elsewhere::<Result<Vec<Vec<u8>>, Errno>>(lookup, &about, work)?;
-            (*names).clone().map_err(unreadable)?
-        }
-    };
-    Ok((names, status.modified_us()))
-}
-
-/// Those of the names that may be variants of `base`.
-fn fitting(folder: &File, mut names: Vec<Vec<u8>>, base: &[u8]) -> Vec<Vec<u8>> {
-    let is_folder = |name: &[u8]| {
-        file::status_at(folder, name).is_ok_and(|status| status.kind == Kind::Directory)
-    };
-    let is_one = |name: &Vec<u8>| variant::is_candidate(name, base) && !is_folder(name);
-    names.retain(is_one);
-    names
 }
 
 fn none_fits(lookup: &Lookup<'_>) -> Failure {
@@ -153,8 +151,8 @@ impl Gathered {
 }
 
 /// Look at a name as a request of its own would.
-fn gather(lookup: &Lookup<'_>, name: Vec<u8>) -> Gathered {
-    let Ok(sub) = phase::look_up_beside(lookup, &name, None) else {
+async fn gather(lookup: &Lookup<'_>, name: Vec<u8>) -> Gathered {
+    let Ok(sub) = phase::look_up_beside(lookup, &name, None).await else {
         let settings = lookup.settings.clone();
         return Gathered { name, settings, handler: None, length: 0, is_servable: false };
     };
@@ -165,20 +163,20 @@ fn gather(lookup: &Lookup<'_>, name: Vec<u8>) -> Gathered {
 }
 
 /// What a type map names: a file beside it, or a path from there.
-fn look_up<'a>(
+async fn look_up<'a>(
     lookup: &Lookup<'a>,
     name: &[u8],
     query: Option<Vec<u8>>,
 ) -> Result<Lookup<'a>, Stop> {
     if !name.contains(&b'/') {
-        return phase::look_up_file(lookup, name, query);
+        return phase::look_up_file(lookup, name, query).await;
     }
     let mut joined = Vec::new();
     if !name.starts_with(b"/") {
         message::path::encode(folder_url(lookup), &mut joined);
     }
     joined.extend_from_slice(name);
-    phase::look_up(lookup, &[b"/", &lexical::below_root(&joined)[..]].concat(), query)
+    phase::look_up(lookup, &[b"/", &lexical::below_root(&joined)[..]].concat(), query).await
 }
 
 /// The URL path of the folder, with its slash.
@@ -216,7 +214,7 @@ struct Contest<'v> {
 impl Contest<'_> {
     /// Choose, and note in `lookup` what the answer says about it (mod_negotiation.c,
     /// do_negotiation).
-    fn run<'a>(&self, lookup: &mut Lookup<'a>) -> Result<Chosen<'a>, Stop> {
+    async fn run<'a>(&self, lookup: &mut Lookup<'a>) -> Result<Chosen<'a>, Stop> {
         let outcome = choose(lookup, self.variants, self.prefers_scripts);
         let Outcome { choice, fields, is_transparent } = outcome;
         let index = match choice {
@@ -235,7 +233,7 @@ impl Contest<'_> {
             }
         };
         let sub = match is_transparent {
-            true => Some(Box::new(self.final_variant(lookup, index)?)),
+            true => Some(Box::new(self.final_variant(lookup, index).await?)),
             false => None,
         };
         set_fields(lookup, &fields);
@@ -247,9 +245,13 @@ impl Contest<'_> {
 
     /// The look-up of a variant that must not be negotiated in its turn (RFC 2295 section 8.1;
     /// mod_negotiation.c, setup_choice_response).
-    fn final_variant<'a>(&self, lookup: &mut Lookup<'a>, index: usize) -> Result<Lookup<'a>, Stop> {
+    async fn final_variant<'a>(
+        &self,
+        lookup: &mut Lookup<'a>,
+        index: usize,
+    ) -> Result<Lookup<'a>, Stop> {
         let name = &self.variants[index].name;
-        let mut sub = (self.by_name)(lookup, name, lookup.query.clone())?;
+        let mut sub = self.by_name.look_up(lookup, name, lookup.query.clone()).await?;
         let has = |name: &str| sub.always.iter().any(|field| field.0.eq_ignore_ascii_case(name));
         if has("TCN") || handler::configured(&sub)?.as_deref() == Some(MAP_HANDLER) {
             let text = format!("{} is itself negotiated", sub.display_path());
@@ -303,13 +305,13 @@ fn set_fields(lookup: &mut Lookup<'_>, fields: &Fields) {
 }
 
 /// The entity tag of a type map, which is that of the list of variants.
-fn map_tag(map: &Lookup<'_>) -> Result<Option<Vec<u8>>, Stop> {
+async fn map_tag(map: &Lookup<'_>) -> Result<Option<Vec<u8>>, Stop> {
     let Ok(entry) = map.found.as_ref() else { return Ok(None) };
-    representation::file_tag(map, &entry.file, &entry.status)
+    representation::file_tag(map, &entry.file, &entry.status).await
 }
 
 /// The variants that a type map lists, with the sizes of their files.
-fn variants_of(map: &Lookup<'_>) -> Result<Vec<Variant>, Stop> {
+async fn variants_of(map: &Lookup<'_>) -> Result<Vec<Variant>, Stop> {
     let path = map.display_path();
     let unreadable = |reason: String| -> Stop {
         let text = format!("cannot access type map file: {path}: {reason}");
@@ -328,7 +330,7 @@ fn variants_of(map: &Lookup<'_>) -> Result<Vec<Variant>, Stop> {
     for variant in &mut variants {
         if variant.length.is_none()
             && variant.body.is_none()
-            && let Ok(found) = look_up(map, &variant.name, None)
+            && let Ok(found) = look_up(map, &variant.name, None).await
         {
             variant.length = found.found.as_ref().ok().map(|entry| entry.status.size);
         }
@@ -373,25 +375,34 @@ fn log_stop(map: &Lookup<'_>, path: &str, stop: &type_map::Stop) {
 }
 
 /// Resolve hook: a type map (mod_negotiation.c, handle_map_file).
-pub(crate) fn map(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+pub(crate) fn map<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Option<Rc<dyn Handler>>> {
+    match is_map(lookup) {
+        Ok(true) => NowOrLater::later(answer_map(lookup)),
+        Ok(false) => NowOrLater::Now(Ok(None)),
+        Err(stop) => NowOrLater::Now(Err(stop)),
+    }
+}
+
+fn is_map(lookup: &Lookup<'_>) -> Result<bool, Stop> {
     let name = handler::effective(lookup)?;
     let is_map = name.is_some_and(|name| name == MAP_HANDLER || name == MAP_TYPE);
     if is_map && matches!(lookup.found, Err(Errno::NOENT)) && lookup.forward.is_none() {
         // Whatever the method is, a list that is not there has no variants.
         return Err(phase::open_failure(lookup, Errno::NOENT).into());
     }
-    if !is_map || !phase::is_file(lookup) {
-        return Ok(None);
-    }
+    Ok(is_map && phase::is_file(lookup))
+}
+
+async fn answer_map(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     lookup.mark_personal();
-    lookup.list_tag = map_tag(lookup)?;
-    let variants = variants_of(lookup)?;
-    let contest =
-        Contest { variants: &variants, prefers_scripts: false, files: 0, by_name: look_up };
-    let index = contest.run(lookup)?.index;
+    lookup.list_tag = map_tag(lookup).await?;
+    let variants = variants_of(lookup).await?;
+    let by_name = ByName::InMap;
+    let contest = Contest { variants: &variants, prefers_scripts: false, files: 0, by_name };
+    let index = contest.run(lookup).await?.index;
     let chosen = &variants[index];
     if chosen.body.is_some() {
-        return text_of(lookup, chosen).map(Some);
+        return text_of(lookup, chosen).await.map(Some);
     }
     let (folder, query) = (folder_url(lookup), lookup.query.as_deref());
     let target = response::map_target(folder, chosen, &lookup.path_info, query);
@@ -399,7 +410,7 @@ pub(crate) fn map(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, St
 }
 
 /// The answer with a text that stands in the map itself.
-fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Rc<dyn Handler>, Stop> {
+async fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Rc<dyn Handler>, Stop> {
     let method = files::method_for_file(&lookup.request, lookup.method)?;
     let utf8 = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
     if let Some(content_type) = response::content_type(chosen) {
@@ -418,7 +429,7 @@ fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Rc<dyn Handler>,
         below: lookup.place.below.clone(),
         links: lookup.links,
     };
-    let source = Rc::new(Representation::new(entry, lookup, origin)?);
+    let source = Rc::new(Representation::new(entry, lookup, origin).await?);
     let validators = Validators { etag: None, last_modified_s: Some(source.last_modified_s) };
     let mut answer = match evaluate(&files::conditions(lookup), &validators, method != Method::Post)
     {

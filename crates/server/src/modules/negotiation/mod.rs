@@ -7,6 +7,7 @@
 mod accept;
 mod choose;
 mod directives;
+mod folder;
 pub(crate) mod hooks;
 mod quality;
 mod response;

@@ -171,7 +171,7 @@ impl Group {
         })?;
         let path = [base.as_bytes(), &self.path[..]].concat();
         let job = forward::member_job(lookup, (member, target), &path, self.is_raw);
-        let job = job.map_err(Asked::Stop)?;
+        let job = job.await.map_err(Asked::Stop)?;
         let answer = job.attempt(lookup, work).await.map_err(Asked::Failed)?;
         member.recover();
         self.fail_on_status(lookup, member, answer.status().code());

@@ -14,6 +14,7 @@ use crate::lookup::Lookup;
 use crate::modules::proxy_fcgi::{Job, Target};
 use crate::modules::{alias, proxy_fcgi};
 use crate::phase::{self, Stop};
+use crate::waiting::{NowOrLater, Waiting};
 use crate::walk;
 use message::Status;
 use message::path::EncodedSlashes;
@@ -40,7 +41,14 @@ impl Forward {
 }
 
 /// Fixup hook, before all others: the URL becomes what the application is told.
-pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+pub(crate) fn fixup<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
+    if lookup.forward.is_none() {
+        return NowOrLater::Now(Ok(()));
+    }
+    Waiting::only_if(is_found_here(lookup), canonical(lookup))
+}
+
+async fn canonical(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let Some(forward) = lookup.forward.clone() else { return Ok(()) };
     let Some(rest) = of_fcgi(&forward.url).filter(|_| is_there(lookup, "proxy_fcgi_module")) else {
         return Ok(());
@@ -51,7 +59,7 @@ pub(crate) fn fixup(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     };
     let target = Target::new(forward.pass.socket.clone(), authority)
         .map_err(|text| bad_url(&shown, &text))?;
-    let job = job(lookup, target, path_of(&forward.url), forward.is_raw)?;
+    let job = job(lookup, target, path_of(&forward.url), forward.is_raw).await?;
     if let Some(forward) = &mut lookup.forward {
         Rc::make_mut(forward).job = Some(job);
     }
@@ -118,8 +126,13 @@ pub(crate) fn no_protocol(lookup: &Lookup<'_>, scheme: &str) -> Failure {
 }
 
 /// What the backend of a URL is asked for: `path` stands behind the host and the slash.
-fn job(lookup: &mut Lookup<'_>, target: Target, path: &[u8], is_raw: bool) -> Result<Job, Stop> {
-    let (file, is_on_disk) = script(lookup, path, is_raw)?;
+async fn job(
+    lookup: &mut Lookup<'_>,
+    target: Target,
+    path: &[u8],
+    is_raw: bool,
+) -> Result<Job, Stop> {
+    let (file, is_on_disk) = script(lookup, path, is_raw).await?;
     let url = [target.url().as_bytes(), &file[..]].concat();
     let host_end = target.url().len();
     let pass = lookup.forward.as_ref().map(|forward| forward.pass.clone());
@@ -131,13 +144,13 @@ fn job(lookup: &mut Lookup<'_>, target: Target, path: &[u8], is_raw: bool) -> Re
 }
 
 /// The same of a member of a group.
-pub(super) fn member_job(
+pub(super) async fn member_job(
     lookup: &mut Lookup<'_>,
     (member, target): (&Arc<Worker>, Target),
     path: &[u8],
     is_raw: bool,
 ) -> Result<Job, Stop> {
-    let (file, is_on_disk) = script(lookup, path, is_raw)?;
+    let (file, is_on_disk) = script(lookup, path, is_raw).await?;
     show(lookup, [target.url().as_bytes(), &file[..]].concat());
     let job = Job::new(Arc::new(target), Some(member.clone()), Some(file), is_on_disk);
     Ok(job.of_member())
@@ -151,7 +164,11 @@ fn show(lookup: &mut Lookup<'_>, url: Vec<u8>) {
 }
 
 /// The name of the script behind the host, and whether it is that of a file that was found here.
-fn script(lookup: &mut Lookup<'_>, path: &[u8], is_raw: bool) -> Result<(Vec<u8>, bool), Stop> {
+async fn script(
+    lookup: &mut Lookup<'_>,
+    path: &[u8],
+    is_raw: bool,
+) -> Result<(Vec<u8>, bool), Stop> {
     let encoded = match is_raw {
         true => {
             check_raw(lookup, path)?;
@@ -165,12 +182,16 @@ fn script(lookup: &mut Lookup<'_>, path: &[u8], is_raw: bool) -> Result<(Vec<u8>
         }
     };
     let file = [b"/", &encoded[..]].concat();
-    let is_full = env(lookup).as_deref() == Some("full");
-    let on_disk = if is_full { on_disk(lookup, path)? } else { None };
+    let on_disk = if is_found_here(lookup) { on_disk(lookup, path).await? } else { None };
     find_path_info(lookup, &file);
     let Some(found) = on_disk else { return Ok((file, false)) };
     lookup.path_info = found.info;
     Ok((found.file, true))
+}
+
+/// Whether the file of the script is looked for on this machine.
+fn is_found_here(lookup: &Lookup<'_>) -> bool {
+    env(lookup).as_deref() == Some("full")
 }
 
 /// How `PATH_INFO` is to be found (`proxy-fcgi-pathinfo`).
@@ -206,13 +227,13 @@ struct OnDisk {
 }
 
 /// The file that is there, by its whole name or below the document root, and what follows it.
-fn on_disk(lookup: &Lookup<'_>, path: &[u8]) -> Result<Option<OnDisk>, Stop> {
+async fn on_disk(lookup: &Lookup<'_>, path: &[u8]) -> Result<Option<OnDisk>, Stop> {
     let path = [b"/", path].concat();
     let below_root = [lookup.host.root.path_bytes(), &path[..]].concat();
     for name in [path, below_root] {
         let mut sub = lookup.sub(name.clone(), None);
         sub.place = alias::place_of(lookup, &name, 0)?;
-        if walk::walk(&mut sub).is_ok() && phase::is_regular(&sub) {
+        if walk::walk(&mut sub).await.is_ok() && phase::is_regular(&sub) {
             return Ok(Some(OnDisk { file: sub.place.path(), info: sub.path_info }));
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{HOST_SETTINGS, SETTINGS, lines, section, unused};
 use crate::module::{Hooks, Module};
+use crate::phase::Hook;
 use crate::site::builder::Builder;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope, SectionArgs, args};
@@ -12,9 +13,9 @@ pub(crate) static MODULE: Module = Module::new(
     "mod_proxy.c",
     DIRECTIVES,
     Hooks {
-        translate: Some(super::translate),
-        fixup: Some(super::fixup),
-        resolve: Some(super::resolve),
+        translate: Some(Hook::Now(super::translate)),
+        fixup: Some(Hook::Waits(super::fixup)),
+        resolve: Some(Hook::Now(super::resolve)),
         ..Hooks::NONE
     },
 );

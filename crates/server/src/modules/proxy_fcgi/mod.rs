@@ -22,8 +22,9 @@ use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::proxy::{self, Group};
-use crate::phase::{self, Stop};
+use crate::phase::{self, Hook, Stop};
 use crate::script;
+use crate::waiting::{NowOrLater, Waiting};
 use message::Status;
 use std::path::Path;
 use std::rc::Rc;
@@ -35,7 +36,7 @@ pub(crate) static MODULE: Module = Module::new(
     "proxy_fcgi_module",
     "mod_proxy_fcgi.c",
     settings::DIRECTIVES,
-    Hooks { resolve: Some(resolve), ..Hooks::NONE },
+    Hooks { resolve: Some(Hook::Waits(resolve)), ..Hooks::NONE },
 );
 
 /// What the name of a handler begins with that hands requests on.
@@ -46,7 +47,30 @@ const NAME: &str = "proxy_fcgi";
 
 /// Resolve hook: the handler of a script that is there, or of URLs that an application has for
 /// itself (`SetHandler` in a `<Location>`).
-pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
+pub(crate) fn resolve<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Option<Rc<dyn Handler>>> {
+    let target = match target(lookup) {
+        Ok(Some(target)) => target,
+        Ok(None) => return NowOrLater::Now(Ok(None)),
+        Err(stop) => return NowOrLater::Now(Err(stop)),
+    };
+    // What answers is known from here on; what it answers is for this request only.
+    let depends_on_path = !lookup.is_personal();
+    lookup.mark_personal();
+    let checks_url = target.owns_urls && script::has_own_url(lookup);
+    Waiting::only_if(checks_url, async move {
+        check_name(lookup)?;
+        if checks_url {
+            let name = handler::configured(lookup)?.unwrap_or_default().into_owned();
+            script::check_own_url(lookup, &name, NAME).await?;
+        }
+        let handler = job(lookup, &target)?;
+        lookup.may_be_planned = depends_on_path;
+        Ok(Some(handler))
+    })
+}
+
+/// Whom the configuration names for the request; `None` if there is nothing to be run.
+fn target(lookup: &Lookup<'_>) -> Result<Option<Arc<Named>>, Stop> {
     let Some(name) = handler::configured(lookup)?.filter(|name| name.starts_with(PREFIX)) else {
         return Ok(None);
     };
@@ -57,18 +81,9 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>
     // What `Action ... virtual` leads to need not be there: the script is what follows it.
     let may_be_missing = target.owns_urls || lookup.notes_before.has("virtual_script");
     if !phase::is_regular(lookup) && !may_be_missing {
-        return Ok(None); // nothing to be run: the answer is the same as without a handler
+        return Ok(None); // the answer is the same as without a handler
     }
-    // What answers is known from here on; what it answers is for this request only.
-    let depends_on_path = !lookup.is_personal();
-    lookup.mark_personal();
-    check_name(lookup)?;
-    if target.owns_urls {
-        script::check_own_url(lookup, &name, NAME)?;
-    }
-    let handler = job(lookup, &target)?;
-    lookup.may_be_planned = depends_on_path;
-    Ok(Some(handler))
+    Ok(Some(target))
 }
 
 /// What a handler that names a target is to do.

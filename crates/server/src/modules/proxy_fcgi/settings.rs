@@ -78,7 +78,7 @@ impl Settings {
     pub(super) fn fix(&self, lookup: &mut Lookup<'_>) {
         for rule in &self.rules {
             let mut matches = Matches::default();
-            let value = match rule.condition.holds_with(lookup, None, &mut matches) {
+            let value = match rule.condition.holds_with_here(lookup, &mut matches) {
                 Ok(false) => continue,
                 Ok(true) => {
                     let text = rule.value.as_ref();

@@ -5,6 +5,7 @@ use super::{HOST_SETTINGS, SETTINGS};
 use crate::expression::Expression;
 use crate::module::{Hooks, Module};
 use crate::names;
+use crate::phase::Hook;
 use crate::site::builder::Builder;
 use config::directive::row;
 use config::lexer::Words;
@@ -18,8 +19,8 @@ pub(crate) static MODULE: Module = Module::new(
     "mod_setenvif.c",
     DIRECTIVES,
     Hooks {
-        read: Some(super::read),
-        header: Some(super::header),
+        read: Some(Hook::Waits(super::read)),
+        header: Some(Hook::Waits(super::header)),
         plain: Some(super::is_plain),
         ..Hooks::NONE
     },

@@ -21,6 +21,7 @@ use crate::site::host::Host;
 use crate::site::settings::{DirectoryKey, HostKey};
 use crate::site::store::Merge;
 use crate::table::Table;
+use crate::waiting::{self, NowOrLater, Waiting};
 use message::{Status, Target};
 use rule::{Rule, Subject};
 use std::rc::Rc;
@@ -72,7 +73,8 @@ pub(crate) fn class(context: &Context, host: &Host, subject: &Subject<'_>) -> Cl
         Some(known) => known,
         None => {
             let mut table = Table::default();
-            if rule::apply(rules, subject, None, &mut table).is_err() {
+            let applied = waiting::ended(rule::apply(rules, subject, None, &mut table));
+            if !matches!(applied, Some(Ok(()))) {
                 return Class::Open;
             }
             memo.put(table)
@@ -95,11 +97,16 @@ pub(crate) fn is_plain(seen: &Seen<'_>) -> bool {
 }
 
 /// Post-read-request hook: the rules of the host. The path is still the one of the request line.
-pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let host = lookup.host;
-    if HOST_SETTINGS.of(&host.modules).rules.is_empty() {
-        return Ok(());
+pub(crate) fn read<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
+    let rules = &HOST_SETTINGS.of(&lookup.host.modules).rules;
+    if rules.is_empty() {
+        return NowOrLater::Now(Ok(()));
     }
+    Waiting::only_if(rules.iter().any(|rule| rule.may_wait()), of_host(lookup))
+}
+
+async fn of_host(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+    let host = lookup.host;
     let request = lookup.request.clone();
     // A page for a request that was refused is looked up, too.
     let path = request.framing().ok().and_then(|framing| framing.target.path());
@@ -117,7 +124,7 @@ pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
         }
         Class::Open => {
             let rules = &HOST_SETTINGS.of(&host.modules).rules;
-            run(lookup, rules, &subject)
+            run(lookup, rules, &subject).await
         }
     }
 }
@@ -125,27 +132,41 @@ pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 /// Header-parser hook: the rules of the place. For a request that was redirected within the server
 /// httpd has the host's rules run a second time instead, since it forgets that it was there
 /// (match_headers).
-pub(crate) fn header(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
+pub(crate) fn header<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
+    let rules = match lookup.purpose {
+        Purpose::Redirected => &HOST_SETTINGS.of(&lookup.host.modules).rules,
+        _ => &SETTINGS.of(&lookup.settings).rules,
+    };
+    if rules.is_empty() {
+        return NowOrLater::Now(Ok(()));
+    }
+    let may_wait = rules.iter().any(|rule| rule.may_wait());
+    Waiting::only_if(may_wait, of_place(lookup))
+}
+
+async fn of_place(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     let settings = lookup.settings.clone();
     let rules = match lookup.purpose {
         Purpose::Redirected => &HOST_SETTINGS.of(&lookup.host.modules).rules,
         _ => &SETTINGS.of(&settings).rules,
     };
-    if rules.is_empty() {
-        return Ok(());
-    }
     let request = lookup.request.clone();
     let path = lookup.path.clone();
     let server = Some(request.local.ip().to_canonical());
     let client = lookup.client();
     let names = Some(&*request.names);
-    run(lookup, rules, &Subject { head: request.view(), path: &path, client, names, server })
+    let subject = Subject { head: request.view(), path: &path, client, names, server };
+    run(lookup, rules, &subject).await
 }
 
-fn run(lookup: &mut Lookup<'_>, rules: &[Arc<Rule>], subject: &Subject<'_>) -> Result<(), Stop> {
+async fn run(
+    lookup: &mut Lookup<'_>,
+    rules: &[Arc<Rule>],
+    subject: &Subject<'_>,
+) -> Result<(), Stop> {
     lookup.mark_personal();
     let mut env = std::mem::take(&mut lookup.env);
-    let done = rule::apply(rules, subject, Some(lookup), &mut env);
+    let done = rule::apply(rules, subject, Some(lookup), &mut env).await;
     lookup.env = env;
     done.map_err(|rule::TooLong(name)| {
         let text = format!("Regular expression replacement failed for '{name}', value too long?");

@@ -119,6 +119,13 @@ impl Rule {
     }
 }
 
+impl Rule {
+    /// Whether it may have to wait for something.
+    pub(super) fn may_wait(&self) -> bool {
+        matches!(&self.pattern, Pattern::Expression(expression) if expression.may_wait())
+    }
+}
+
 impl Pattern {
     /// `None` if it does not compile. To a text without metacharacters `RegexDefaultOptions` does
     /// not apply.
@@ -173,7 +180,7 @@ enum Found<'v> {
 
 /// Let the rules act on `env`, one after the other. `lookup` is for expressions; without it there
 /// must be none.
-pub(super) fn apply(
+pub(super) async fn apply(
     rules: &[Arc<Rule>],
     subject: &Subject<'_>,
     lookup: Option<&mut Lookup<'_>>,
@@ -198,9 +205,10 @@ pub(super) fn apply(
                 let captures = regex.captures(&value).ok().flatten();
                 captures.map(|captures| Found::Groups(&value, captures))
             }
-            Pattern::Expression(expression) => {
-                lookup.as_deref_mut().and_then(|lookup| holds(expression, lookup, env))
-            }
+            Pattern::Expression(expression) => match lookup.as_deref_mut() {
+                Some(lookup) => holds(expression, lookup, env).await,
+                None => None,
+            },
         };
         if let Some(found) = found {
             set(&rule.variables, &found, env)?;
@@ -210,14 +218,14 @@ pub(super) fn apply(
 }
 
 /// An expression sees the variables that earlier rules have set.
-fn holds<'v>(
+async fn holds<'v>(
     expression: &Expression,
     lookup: &mut Lookup<'_>,
     env: &mut Table,
 ) -> Option<Found<'v>> {
     std::mem::swap(&mut lookup.env, env);
     let mut matches = Box::<expr::Matches>::default();
-    let holds = expression.holds_with(lookup, None, &mut matches);
+    let holds = expression.holds_with(lookup, None, &mut matches).await;
     std::mem::swap(&mut lookup.env, env);
     (holds == Ok(true)).then_some(Found::Matches(matches))
 }

@@ -26,7 +26,7 @@ use crate::log::sink::local_time;
 use crate::log::time::TimeFormat;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
-use crate::phase::Stop;
+use crate::phase::{Hook, Stop};
 use crate::response::Response;
 use crate::site::builder::Builder;
 use crate::site::host::Host;
@@ -46,7 +46,7 @@ pub(crate) static MODULE: Module = Module::new(
     "status_module",
     "mod_status.c",
     DIRECTIVES,
-    Hooks { resolve: Some(resolve), ..Hooks::NONE },
+    Hooks { resolve: Some(Hook::Now(resolve)), ..Hooks::NONE },
 );
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {
