@@ -6,14 +6,14 @@
 //!   observe    the server, if it runs on this machine, seen from outside while it is under load
 //!   live       the run on a terminal, second by second
 //!   report     every form of report, from one record
-//!   threshold  conditions that a run has to meet; saturation: the search for the limit
+//!   threshold  conditions that a run has to meet; capacity: the search for the limit
 //! ```
 //!
 //! Nothing here may depend on the server: a load generator must not share the faults that it looks
 //! for.
 
+pub mod capacity;
 pub mod command;
-pub mod knee;
 mod live;
 pub mod observe;
 pub mod report;

@@ -1,53 +1,76 @@
-//! Requests and their answers on one connection of HTTP/1.
+//! Requests and what comes of them, whatever version of HTTP carries them.
 
-use crate::answer::{Fed, Frame, Reader};
-use crate::{Answer, Capture, ErrorKind, Tools, Transport};
+use crate::ErrorKind;
 use http1::Asked;
-use runtime::{Timer, clock};
-use std::future::poll_fn;
-use std::io;
-use std::task::{Context, Poll, ready};
 
-/// Bodies longer than this are thrown away in the kernel where nobody looks at them.
-const DISCARD_MIN_BYTES: u64 = 64 * 1024;
-
-/// What is asked: one request, or several that are sent at once.
-pub struct Asking<'a> {
+/// One request, or several that are sent at once (pipelining, RFC 9112 section 9.3.2).
+pub struct Batch<'a> {
     /// All bytes of all of them.
     pub bytes: &'a [u8],
     /// How many there are.
     pub count: u32,
-    /// Which entry of the plan they are.
-    pub entry: usize,
+    /// A number of the caller's for requests that have the same head in answer as a rule, which is
+    /// then recognised and not parsed; `usize::MAX` for requests that are like no others.
+    pub template: usize,
     /// What their method says about the answer's body.
     pub asked: Asked,
 }
 
-/// A connection of HTTP/1.
-pub struct Link {
-    transport: Transport,
-    reader: Reader,
-    /// The server has said that it does nothing more here.
-    is_closing: bool,
+/// The measures of one answer: what came of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The status of the final answer.
+    pub status: u16,
+    /// The length of its head.
+    pub head_bytes: u64,
+    /// Bytes of the content, without the framing of the chunked coding.
+    pub body_bytes: u64,
+    /// All bytes that came, interim answers and framing included.
+    pub received_bytes: u64,
+    /// When its first byte came, on the monotonic clock; 0 if none has.
+    pub first_byte_ns: u64,
+    /// When its last byte came.
+    pub end_ns: u64,
+    /// Whether the connection may be used again.
+    pub keeps_alive: bool,
 }
 
-/// What a failed exchange came to.
-pub struct Broken {
+/// The text of an answer, kept for somebody who looks at it.
+#[derive(Debug, Default)]
+pub struct Capture {
+    /// The head of the final answer, as HTTP/1 has it.
+    pub head: Vec<u8>,
+    /// The beginning of the content.
+    pub body: Vec<u8>,
+    /// Content beyond this is counted and not kept.
+    pub body_limit: usize,
+}
+
+impl Capture {
+    /// Keeps what there is room for.
+    pub(crate) fn keep(&mut self, content: &[u8]) {
+        let room = self.body_limit.saturating_sub(self.body.len());
+        self.body.extend_from_slice(&content[..content.len().min(room)]);
+    }
+}
+
+/// Why requests have no complete answer, and what a caller may do about it.
+pub struct ExchangeError {
     /// What a caller decides by.
     pub kind: ErrorKind,
     /// What the other end says, where it says something.
     pub text: String,
-    /// Whether the server has looked at the request.
-    pub unseen: Unseen,
+    /// Whether the server has not processed it.
+    pub unprocessed: Unprocessed,
     /// Whether the connection is of use still: where streams share one.
     pub keeps_connection: bool,
     /// What there is of the answer.
     pub part: Answer,
 }
 
-/// Whether a request that failed has been looked at by the server.
+/// Whether the server has surely not processed a request that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unseen {
+pub enum Unprocessed {
     /// It may have been.
     No,
     /// The server closed the connection without a word: if that idled, it has not.
@@ -58,29 +81,29 @@ pub enum Unseen {
     Unsent,
 }
 
-impl Broken {
+impl ExchangeError {
     pub(crate) fn of(kind: ErrorKind, text: String, begun: bool) -> Self {
-        let unseen = match kind {
-            ErrorKind::Closed | ErrorKind::Reset if !begun => Unseen::Perhaps,
-            _ => Unseen::No,
+        let unprocessed = match kind {
+            ErrorKind::Closed | ErrorKind::Reset if !begun => Unprocessed::Perhaps,
+            _ => Unprocessed::No,
         };
-        Self { kind, text, unseen, keeps_connection: false, part: Answer::default() }
+        Self { kind, text, unprocessed, keeps_connection: false, part: Answer::default() }
     }
 
     /// Whether the requests that have no answer may be sent once more (RFC 9110 section 9.2.2).
-    pub const fn may_repeat(&self, sent: &Sent) -> bool {
-        match self.unseen {
-            Unseen::No => false,
+    pub const fn may_retry(&self, failed: &PriorAttempt) -> bool {
+        match self.unprocessed {
+            Unprocessed::No => false,
             // RFC 9112 section 9.3.2: the server may have been at work on what came next.
-            Unseen::Perhaps if sent.answers > 0 => sent.is_idempotent,
-            Unseen::Perhaps => !sent.is_new_connection,
-            Unseen::Surely | Unseen::Unsent => true,
+            Unprocessed::Perhaps if failed.answers > 0 => failed.is_idempotent,
+            Unprocessed::Perhaps => !failed.is_new_connection,
+            Unprocessed::Surely | Unprocessed::Unsent => true,
         }
     }
 }
 
-/// What went before a failure.
-pub struct Sent {
+/// What is known of the attempt that failed, to decide on another one.
+pub struct PriorAttempt {
     /// The connection was made for these requests.
     pub is_new_connection: bool,
     /// Answers to requests that were sent at once with those that have none.
@@ -89,172 +112,9 @@ pub struct Sent {
     pub is_idempotent: bool,
 }
 
-impl Sent {
+impl PriorAttempt {
     /// Of a request that was sent alone.
     pub const fn alone(is_new_connection: bool) -> Self {
         Self { is_new_connection, answers: 0, is_idempotent: true }
-    }
-}
-
-impl Link {
-    /// A connection on which nothing has been sent yet.
-    pub fn new(transport: Transport) -> Self {
-        Self { transport, reader: Reader::default(), is_closing: false }
-    }
-
-    /// Send what is asked and read the answers; `answered` hears of each as it ends. The timer
-    /// limits the whole.
-    ///
-    /// # Errors
-    /// When an answer is missing; the connection is of no use then.
-    pub async fn exchange(
-        &mut self,
-        asking: &Asking<'_>,
-        tools: &Tools,
-        timer: &mut Timer,
-        mut capture: Option<&mut Capture>,
-        mut answered: impl FnMut(Answer),
-    ) -> Result<(), Broken> {
-        let (mut sent, mut missing) = (0, asking.count);
-        let result = poll_fn(|context| {
-            self.poll_send(context, asking.bytes, &mut sent);
-            let capture = capture.as_deref_mut();
-            let polled =
-                self.poll_answers(context, asking, tools, capture, &mut missing, &mut answered);
-            match polled {
-                Poll::Pending if timer.poll_expired(context).is_ready() => {
-                    Poll::Ready(Err(ErrorKind::Timeout))
-                }
-                polled => polled,
-            }
-        });
-        let result = result.await;
-        result.map_err(|kind| {
-            let text = self.transport.reason().unwrap_or_default();
-            let mut broken = Broken::of(kind, text, !self.reader.is_blank());
-            if self.is_closing {
-                broken.unseen = Unseen::Surely;
-            }
-            Broken { part: self.reader.take(), ..broken }
-        })
-    }
-
-    /// Sends what can be sent. An error is left to reading, which finds what the server has said
-    /// before it closed.
-    fn poll_send(&mut self, context: &mut Context<'_>, bytes: &[u8], sent: &mut usize) {
-        while *sent < bytes.len() {
-            match self.transport.poll_send(context, &bytes[*sent..]) {
-                Poll::Ready(Ok(count)) if count > 0 => *sent += count,
-                Poll::Ready(_) => *sent = bytes.len(),
-                Poll::Pending => return,
-            }
-        }
-    }
-
-    fn poll_answers(
-        &mut self,
-        context: &mut Context<'_>,
-        asking: &Asking<'_>,
-        tools: &Tools,
-        mut capture: Option<&mut Capture>,
-        missing: &mut u32,
-        answered: &mut impl FnMut(Answer),
-    ) -> Poll<Result<(), ErrorKind>> {
-        let mut scratch = tools.scratch.borrow_mut();
-        loop {
-            let looks = capture.as_ref().is_some_and(|capture| capture.body_limit > 0);
-            if !looks && self.reader.skippable() >= DISCARD_MIN_BYTES {
-                ready!(self.poll_skip(context, &mut scratch, missing, answered))?;
-            } else {
-                let read = ready!(self.transport.poll_read(context, &mut scratch));
-                let now_ns = clock::monotonic_ns();
-                let count = match read {
-                    Ok(0) => return Poll::Ready(self.close(now_ns, missing, answered)),
-                    Ok(count) => count,
-                    Err(error) => return Poll::Ready(Err(self.broken(&error))),
-                };
-                let frame = Frame { tools, entry: asking.entry, asked: asking.asked, now_ns };
-                let input = &scratch[..count];
-                self.take_in(input, &frame, capture.as_deref_mut(), missing, answered)?;
-            }
-            if *missing == 0 {
-                return Poll::Ready(Ok(()));
-            }
-        }
-    }
-
-    /// Bytes have come: perhaps the end of one answer and the beginning of another.
-    fn take_in(
-        &mut self,
-        input: &[u8],
-        frame: &Frame<'_>,
-        mut capture: Option<&mut Capture>,
-        missing: &mut u32,
-        answered: &mut impl FnMut(Answer),
-    ) -> Result<(), ErrorKind> {
-        let mut rest = input;
-        while !rest.is_empty() {
-            match self.reader.feed(rest, frame, capture.as_deref_mut())? {
-                Fed::More => return Ok(()),
-                Fed::End(used) => {
-                    rest = &rest[used..];
-                    self.end_answer(rest.is_empty(), missing, answered)?;
-                    if *missing == 0 {
-                        return Ok(());
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// An answer has ended; fails if that was the connection's last one and more were wanted.
-    fn end_answer(
-        &mut self,
-        is_all: bool,
-        missing: &mut u32,
-        answered: &mut impl FnMut(Answer),
-    ) -> Result<(), ErrorKind> {
-        let mut answer = self.reader.take();
-        *missing -= 1;
-        // More than was asked for: what follows cannot be trusted.
-        answer.keeps_alive &= *missing > 0 || is_all;
-        // RFC 9112 section 9.6: behind such an answer the server processes nothing.
-        self.is_closing = *missing > 0 && !answer.keeps_alive;
-        answered(answer);
-        if self.is_closing { Err(ErrorKind::Closed) } else { Ok(()) }
-    }
-
-    fn poll_skip(
-        &mut self,
-        context: &mut Context<'_>,
-        scratch: &mut [u8],
-        missing: &mut u32,
-        answered: &mut impl FnMut(Answer),
-    ) -> Poll<Result<(), ErrorKind>> {
-        let most = usize::try_from(self.reader.skippable()).unwrap_or(usize::MAX);
-        let most = most.min(scratch.len());
-        match ready!(self.transport.poll_discard(context, &mut scratch[..most])) {
-            Ok(0) => Poll::Ready(Err(ErrorKind::Truncated)),
-            Ok(count) => Poll::Ready(match self.reader.skip(count as u64, clock::monotonic_ns()) {
-                true => self.end_answer(true, missing, answered),
-                false => Ok(()),
-            }),
-            Err(error) => Poll::Ready(Err(self.broken(&error))),
-        }
-    }
-
-    fn close(
-        &mut self,
-        now_ns: u64,
-        missing: &mut u32,
-        answered: &mut impl FnMut(Answer),
-    ) -> Result<(), ErrorKind> {
-        self.reader.close(now_ns)?;
-        self.end_answer(true, missing, answered)
-    }
-
-    fn broken(&self, error: &io::Error) -> ErrorKind {
-        ErrorKind::of_exchange(error, !self.reader.is_blank())
     }
 }

@@ -44,7 +44,11 @@ impl Route {
     ///
     /// # Errors
     /// What went wrong with the last of them.
-    pub async fn connect(&self, turn: usize, buffers: &Rc<Buffers>) -> Result<Transport, Error> {
+    pub(crate) async fn connect(
+        &self,
+        turn: usize,
+        buffers: &Rc<Buffers>,
+    ) -> Result<Transport, Error> {
         let mut stream = self.dial(turn).await.map_err(|error| Error::of_connect(&error))?;
         if let Some(request) = &self.tunnel {
             tunnel::open(&mut stream, request).await?;
@@ -67,10 +71,11 @@ impl Route {
         }
         let (count, preferred) = (self.addresses.len(), self.preferred.load(Ordering::Relaxed));
         let places = (0..count).map(|step| (preferred + step) % count);
-        let connect = |place: usize| runtime::dial::connect(self.addresses[place], &dial);
-        let (place, stream) = race::first_of(places, connect).await?;
-        if place != preferred {
-            self.preferred.store(place, Ordering::Relaxed);
+        let connect =
+            |reservation: usize| runtime::dial::connect(self.addresses[reservation], &dial);
+        let (reservation, stream) = race::first_of(places, connect).await?;
+        if reservation != preferred {
+            self.preferred.store(reservation, Ordering::Relaxed);
         }
         Ok(stream)
     }

@@ -47,7 +47,7 @@ pub struct Step {
     /// The head of the answer.
     pub head: Vec<u8>,
     /// Bytes of the answer, framing included.
-    pub wire_bytes: u64,
+    pub received_bytes: u64,
     /// Bytes of content as they came.
     pub body_bytes: u64,
 }
@@ -162,7 +162,7 @@ fn response(step: &Step) -> Value {
         "content": { "size": step.body_bytes, "mimeType": field(b"content-type") },
         "redirectURL": field(b"location"),
         "headersSize": step.head.len(),
-        "bodySize": step.wire_bytes.saturating_sub(step.head.len() as u64),
+        "bodySize": step.received_bytes.saturating_sub(step.head.len() as u64),
     })
 }
 
@@ -226,7 +226,7 @@ mod tests {
             connection: 3,
             request: b"GET /b?c=d&e HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(),
             head: b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n".to_vec(),
-            wire_bytes: 144,
+            received_bytes: 144,
             body_bytes: 100,
         };
         let broken = Step { head: Vec::new(), ..step.clone() };

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Connections of one browser to one server. This is what browsers have for HTTP/1.
-pub(crate) const LANES_MAX: usize = 6;
+pub(crate) const FETCHERS_MAX: usize = 6;
 
 /// Requests of one page at most.
 const ITEMS_MAX: usize = 20_000;
@@ -114,9 +114,9 @@ impl Loader {
     }
 
     /// A connection that may be opened for what waits, with the first thing to fetch on it.
-    pub(crate) fn open_lane(&mut self, server: usize) -> Option<Item> {
+    pub(crate) fn start_fetcher(&mut self, server: usize) -> Option<Item> {
         let lanes = self.servers.get(server)?.lanes;
-        let item = if lanes < LANES_MAX { self.next(server) } else { None };
+        let item = if lanes < FETCHERS_MAX { self.next(server) } else { None };
         if item.is_some() {
             self.servers[server].lanes += 1;
         }
@@ -129,7 +129,7 @@ impl Loader {
     }
 
     /// A connection is not needed any more.
-    pub(crate) fn close_lane(&mut self, server: usize) {
+    pub(crate) fn end_fetcher(&mut self, server: usize) {
         if let Some(server) = self.servers.get_mut(server) {
             server.lanes -= 1;
         }
@@ -221,13 +221,13 @@ mod tests {
         for number in 0..20 {
             loader.add(resource(&format!("a/{number}"), Kind::Image), 0);
         }
-        assert_eq!(std::iter::from_fn(|| loader.open_lane(0)).count(), 6);
-        loader.close_lane(0);
-        assert!(loader.open_lane(0).is_some() && loader.open_lane(0).is_none());
+        assert_eq!(std::iter::from_fn(|| loader.start_fetcher(0)).count(), 6);
+        loader.end_fetcher(0);
+        assert!(loader.start_fetcher(0).is_some() && loader.start_fetcher(0).is_none());
         assert_eq!(std::iter::from_fn(|| loader.next(0)).count(), 13);
-        loader.close_lane(0);
-        assert!(loader.open_lane(0).is_none(), "nothing waits");
-        assert!(loader.open_lane(7).is_none() && loader.next(7).is_none());
+        loader.end_fetcher(0);
+        assert!(loader.start_fetcher(0).is_none(), "nothing waits");
+        assert!(loader.start_fetcher(7).is_none() && loader.next(7).is_none());
     }
     #[test]
     fn what_a_page_needs_is_bounded_in_number_and_bytes() {

@@ -18,7 +18,7 @@ pub mod srcset;
 
 pub(crate) use document::{Document, Resource};
 pub(crate) use inflate::{CONTENT_BYTES_MAX, decoded};
-pub(crate) use loader::{Added, Item, LANES_MAX, Loader};
+pub(crate) use loader::{Added, FETCHERS_MAX, Item, Loader};
 
 /// What a reference is for, in the order in which browsers want it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -38,9 +38,9 @@ impl Mix {
     }
 }
 
-/// The visit number n of a request with w of W places must be within places floor(n W / w) and
+/// Turn number n of a request with w of W places must be within places floor(n W / w) and
 /// ceil((n + 1) W / w). Taking the most urgent one that may come, of two the one that waits longer,
-/// keeps all of these promises; so over any first part each is less than one visit off (Tijdeman's
+/// keeps all of these promises; so over any first part each is less than one turn off (Tijdeman's
 /// chairman assignment).
 fn turn(places: &[u64]) -> Vec<u32> {
     let total: u64 = places.iter().sum();
@@ -74,7 +74,7 @@ fn turn(places: &[u64]) -> Vec<u32> {
 }
 
 /// The first number from the golden section of `len` on that has no divisor in common with it: its
-/// multiples visit every place, and are apart from each other at any time.
+/// multiples reach every place, and are apart from each other at any time.
 fn stride(len: u64) -> u64 {
     let wanted = (len as f64 * 0.618_033_988_749_895) as u64;
     (wanted.max(1)..).find(|stride| gcd(*stride, len) == 1).unwrap_or(1)

@@ -43,7 +43,7 @@ impl Sample {
     }
 }
 
-/// The books of one thread.
+/// The counters of one thread.
 pub(crate) struct Recorder {
     window: Window,
     /// For each entry of the plan the row that it is counted in, if that is another number.
@@ -81,7 +81,7 @@ impl Recorder {
             window.rows.push(sample.row());
         }
         window.kept += u64::from(answer.keeps_alive);
-        window.received_bytes += answer.wire_bytes;
+        window.received_bytes += answer.received_bytes;
         window.body_bytes += answer.body_bytes;
         window.sent_bytes += sample.sent_bytes;
         window.count_status(answer.status);
@@ -111,7 +111,7 @@ impl Recorder {
     pub(crate) fn in_vain(&mut self, sent_bytes: u64, part: &Answer) {
         let window = &mut self.window;
         window.sent_bytes += sent_bytes;
-        window.received_bytes += part.wire_bytes;
+        window.received_bytes += part.received_bytes;
         window.body_bytes += part.body_bytes;
     }
 
@@ -120,7 +120,7 @@ impl Recorder {
         self.window.remember(first);
     }
 
-    /// The books, to note what is not about one request.
+    /// The counts of this second, to note what is not about one request.
     pub(crate) fn window(&mut self) -> &mut Window {
         &mut self.window
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 const KINDS: usize = Failure::ALL.len();
 
-/// The books of one thread over one second, or of all threads over a run.
+/// The counts of one thread over one second, or of all threads over a run.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     /// Requests that were answered, wrongly or not.

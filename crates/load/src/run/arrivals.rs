@@ -72,7 +72,7 @@ impl Worker {
         }
     }
 
-    /// The first that count must not stand in the books of the warm-up, which are closed at the
+    /// The first that count must not be counted in the warm-up, which are closed at the
     /// same moment.
     async fn let_books_close(&self, alarm: &Alarm, origin_ns: u64) {
         if self.is_warming_up.get() && self.wait_for(alarm, origin_ns).await {
@@ -185,7 +185,7 @@ impl Worker {
             self.note_late(arrival, now_ns);
             let text = "no connection was free in time".to_owned();
             self.write_off(entry, arrival.due_ns, Failed { failure: Failure::Timeout, text });
-            if shared.options.visits.is_some() {
+            if shared.options.pages.is_some() {
                 let mut recorder = self.recorder.borrow_mut();
                 recorder.window().pages.get_or_insert_default().failed += 1;
             }

@@ -1,8 +1,8 @@
 //! One user who loads whole pages: a browser with its cache, its cookies and its connections. What
-//! happens while one page is loaded is in `visit`.
+//! happens while one page is loaded is in `page_load`.
 
-use super::lane::Connection;
-use super::visit::{Visit, Visited};
+use super::fetcher::KeptConnection;
+use super::page_load::{PageEnd, PageLoad};
 use super::worker::{Turn, Worker};
 use crate::page::cache::Cache;
 use crate::page::{Document, Kind, Resource};
@@ -27,7 +27,7 @@ pub(crate) struct Browser {
     /// Icons that it has.
     pub(crate) icons: RefCell<HashSet<Rc<str>>>,
     /// Connections that nothing goes over at the moment.
-    pub(crate) idle: RefCell<Vec<Connection>>,
+    pub(crate) idle: RefCell<Vec<KeptConnection>>,
     /// Connections that there have been.
     pub(crate) connections: Cell<u64>,
     /// Failed attempts to connect in a row.
@@ -60,7 +60,7 @@ impl Browser {
             let index = recorded.unwrap_or_else(|| shared.plan.next(&mut cursor));
             let entry = &shared.plan.entries()[index];
             self.worker.begin_visit(self.id, turn.intended_ns);
-            self.visit(&turn, index, &mut cursor).await;
+            self.load(&turn, index, &mut cursor).await;
             self.worker.rest();
             if let Some(think) = entry.think.or(shared.options.think) {
                 timer::sleep(Duration::from_nanos(cursor.think_ns(think))).await;
@@ -69,37 +69,37 @@ impl Browser {
     }
 
     /// A connection that nothing goes over.
-    pub(crate) fn take_idle(&self, route: usize) -> Option<Connection> {
+    pub(crate) fn take_idle(&self, route: usize) -> Option<KeptConnection> {
         let mut idle = self.idle.borrow_mut();
         let place = idle.iter().position(|one| one.route == route)?;
         Some(idle.swap_remove(place))
     }
 
-    async fn visit(self: &Rc<Self>, turn: &Turn, index: usize, cursor: &mut Cursor) {
+    async fn load(self: &Rc<Self>, turn: &Turn, index: usize, cursor: &mut Cursor) {
         let options = &self.worker.shared.options;
-        if !options.visits.as_ref().is_some_and(|visits| visits.keeps_cache) {
+        if !options.pages.as_ref().is_some_and(|pages| pages.keeps_cache) {
             self.cache.borrow_mut().clear();
             self.icons.borrow_mut().clear();
         }
         let (page, bytes) = self.page(index, cursor);
-        let visit = Visit::new(self.clone(), index, turn.intended_ns, bytes);
-        visit.begin(page);
-        visit.done().await;
-        let visited = visit.close();
+        let load = PageLoad::new(self.clone(), index, turn.intended_ns, bytes);
+        load.begin(page);
+        load.done().await;
+        let end = load.close();
         self.worker.end_visit(self.id);
-        if let Some(pause_ms) = self.pause_ms(&visited) {
+        if let Some(pause_ms) = self.pause_ms(&end) {
             timer::sleep(Duration::from_millis(pause_ms)).await;
         }
     }
 
     /// How long to pause after a page, if at all.
-    fn pause_ms(&self, visited: &Visited) -> Option<u64> {
+    fn pause_ms(&self, end: &PageEnd) -> Option<u64> {
         let count = |cell: &Cell<u32>, is_more: bool| {
             cell.set(if is_more { cell.get().saturating_add(1) } else { 0 });
             cell.get()
         };
-        let refusals = count(&self.refusals, matches!(visited, Visited::Unconnected));
-        let unasked = count(&self.unasked, matches!(visited, Visited::Unasked));
+        let refusals = count(&self.refusals, matches!(end, PageEnd::Unconnected));
+        let unasked = count(&self.unasked, matches!(end, PageEnd::Unasked));
         if refusals > 0 {
             return Some((PAUSE_MS.0 << (refusals - 1).min(16)).min(PAUSE_MS.1));
         }
@@ -112,7 +112,7 @@ impl Browser {
     fn page(&self, index: usize, cursor: &mut Cursor) -> (Rc<Resource>, Option<Vec<u8>>) {
         let entry = &self.worker.shared.plan.entries()[index];
         if entry.fixed().is_some() {
-            return (self.worker.shelf.page(&self.worker.shared.plan, index), None);
+            return (self.worker.parsed_pages.page(&self.worker.shared.plan, index), None);
         }
         let mut bytes = Vec::new();
         self.write(entry, cursor, &mut bytes);

@@ -1,36 +1,35 @@
-//! Joins the four: starts the threads, collects their books, ends them.
+//! A run: starts the threads, collects what they count, ends them.
 
-mod act;
 mod arrivals;
-mod books;
 mod browser;
-mod lane;
-mod ledger;
-mod lines;
+mod connections;
+mod fetcher;
 mod options;
+mod page_load;
+mod page_record;
+mod parsed_pages;
 mod reach;
 mod routes;
 mod script;
+mod scripted;
 mod sending;
 mod shared;
-mod shelf;
+mod timeline;
 mod under_way;
 mod user;
-mod visit;
 mod worker;
 
-pub use options::{Hears, Options, Proxy, REDIRECTS_MAX, Visits};
+pub use options::{Inspect, Options, PageOptions, Proxy, REDIRECTS_MAX};
 pub use routes::Unresolved;
-pub use script::{Actor, Ask, Script, Seen, Step, Trouble};
+pub use script::{Ask, NoAnswer, Script, ScriptedUser, Seen, Step};
 
 use crate::machine::Ticks;
 use crate::pacer::Pacer;
-use crate::page::LANES_MAX;
+use crate::page::FETCHERS_MAX;
 use crate::page::har::Waterfall;
 use crate::pattern::Kind;
 use crate::plan::Plan;
 use crate::recorder::Window;
-use ledger::Ledger;
 use runtime::signals::Interrupts;
 use runtime::{clock, process};
 use shared::Shared;
@@ -39,6 +38,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
+use timeline::Timeline;
 use worker::Report;
 
 /// Descriptors that are needed beside those of the connections.
@@ -70,8 +70,8 @@ impl Job {
             Kind::Rate => self.options.connections_max,
             Kind::Users => self.pacer.users_max(),
         };
-        match self.options.visits {
-            Some(_) => users.saturating_mul(LANES_MAX as u32),
+        match self.options.pages {
+            Some(_) => users.saturating_mul(FETCHERS_MAX as u32),
             None => users,
         }
     }
@@ -187,11 +187,11 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
     let before = Ticks::now();
     let reports = start_threads(&shared);
     witness.begins();
-    let mut ledger = Ledger::new(&shared);
-    let was_interrupted = collect(&shared, &reports, interrupts, &mut ledger, witness);
+    let mut timeline = Timeline::new(&shared);
+    let was_interrupted = collect(&shared, &reports, interrupts, &mut timeline, witness);
     Ok(Outcome {
-        elapsed_ns: ledger.elapsed_ns(),
-        total: ledger.total,
+        elapsed_ns: timeline.elapsed_ns(),
+        total: timeline.total,
         begun_unix_us,
         begun_ns,
         was_interrupted,
@@ -236,11 +236,11 @@ fn collect(
     shared: &Shared,
     reports: &Receiver<(usize, io::Result<Report>)>,
     mut interrupts: Interrupts,
-    ledger: &mut Ledger,
+    timeline: &mut Timeline,
     witness: &mut dyn Witness,
 ) -> bool {
     let mut was_interrupted = false;
-    while ledger.is_open() {
+    while timeline.is_open() {
         if interrupts.came() {
             if was_interrupted {
                 return true;
@@ -249,8 +249,8 @@ fn collect(
             shared.stop();
         }
         match reports.recv_timeout(SIGNAL_CHECK) {
-            Ok((index, Ok(report))) => ledger.enter(index, &report),
-            Ok((index, Err(_))) => ledger.lose(index),
+            Ok((index, Ok(report))) => timeline.enter(index, &report),
+            Ok((index, Err(_))) => timeline.lose(index),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return was_interrupted,
         }
@@ -258,8 +258,8 @@ fn collect(
         if shared.has_given_up() {
             witness.gives_up();
         }
-        while let Some(second) = ledger.close_second() {
-            witness.second(&second, &ledger.total);
+        while let Some(second) = timeline.close_second() {
+            witness.second(&second, &timeline.total);
         }
     }
     was_interrupted

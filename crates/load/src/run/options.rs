@@ -11,7 +11,7 @@ pub const REDIRECTS_MAX: u32 = 20;
 
 /// What is looked at of answers besides counting them.
 #[derive(Clone, Copy, Debug, Default)]
-pub enum Hears {
+pub enum Inspect {
     /// Nothing.
     #[default]
     Nothing,
@@ -24,7 +24,7 @@ pub enum Hears {
 
 /// How whole pages are loaded.
 #[derive(Clone, Debug, Default)]
-pub struct Visits {
+pub struct PageOptions {
     /// Users keep what they have from one page to the next.
     pub keeps_cache: bool,
     /// Load from hosts that the plan does not name, too.
@@ -95,7 +95,7 @@ pub struct Options {
     /// Keep a row for each request: takes memory with each of them.
     pub keeps_rows: bool,
     /// What is looked at of answers besides counting them.
-    pub hears: Hears,
+    pub inspect: Inspect,
     /// Whether a failure of this kind, of which there have been so many with it, ends the run.
     pub is_fatal: Option<fn(Failure, u64) -> bool>,
     /// End the run when nobody listens at any of the servers of its plan.
@@ -103,7 +103,7 @@ pub struct Options {
     /// End the run after so many failures.
     pub failures_max: Option<u64>,
     /// Load whole pages, as browsers do.
-    pub visits: Option<Visits>,
+    pub pages: Option<PageOptions>,
     /// Seed of everything that is left to chance.
     pub seed: u64,
     /// Users act by this instead of the plan's order, and only their number is the pacer's.
@@ -135,12 +135,12 @@ impl Default for Options {
             resets: false,
             keeps_service: false,
             keeps_rows: false,
-            hears: Hears::Nothing,
+            inspect: Inspect::Nothing,
             is_fatal: None,
             gives_up: false,
             buffer_bytes: 0,
             failures_max: None,
-            visits: None,
+            pages: None,
             seed: 0,
             script: None,
         }

@@ -1,18 +1,19 @@
-//! Users who act by a script instead of the plan's order: what comes next depends on the answer
-//! before. The script is pure; connections, clocks and books are the engine's.
+//! Scripted users, instead of the plan's order: what comes next depends on the answer before. The
+//! script is pure; connections, clocks and counts are the engine's.
 
 use crate::failure::Failure;
 use crate::url::Url;
 use std::fmt;
 
-/// Makes the actors of a run.
+/// A source of scripted users: one for each user of a run.
 pub trait Script: fmt::Debug + Send + Sync {
     /// The user of this number.
-    fn actor(&self, user: u32) -> Box<dyn Actor>;
+    fn user(&self, user: u32) -> Box<dyn ScriptedUser>;
 }
 
-/// One user of a script. Each [`Step::Ask`] is followed by `answered` or `failed`.
-pub trait Actor {
+/// A user who decides by answers what to ask next. Each [`Step::Ask`] is followed by `answered` or
+/// `failed`.
+pub trait ScriptedUser {
     /// What to do now; the bytes of a request are appended to `request`.
     fn next(&mut self, request: &mut Vec<u8>) -> Step;
 
@@ -20,7 +21,7 @@ pub trait Actor {
     fn answered(&mut self, seen: &Seen<'_>);
 
     /// There was none.
-    fn failed(&mut self, trouble: &Trouble);
+    fn failed(&mut self, trouble: &NoAnswer);
 }
 
 /// What a user does.
@@ -30,20 +31,20 @@ pub enum Step {
     Ask(Ask),
     /// Waits for so many nanoseconds.
     Pause(u64),
-    /// Goes home.
+    /// Ends.
     End,
 }
 
 /// How a request is sent.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// The entry of the plan in whose books it stands.
+    /// The entry of the plan that it is counted under.
     pub entry: usize,
     /// The server to connect to.
     pub server: Url,
     /// Whether the answer has no body, as it is asked by HEAD.
     pub is_head: bool,
-    /// Bytes of the answer's body that are kept for the actor.
+    /// Bytes of the answer's body that are kept for the user.
     pub body_limit: usize,
 }
 
@@ -64,7 +65,7 @@ pub struct Seen<'a> {
 
 /// Why there is no answer.
 #[derive(Clone, Debug)]
-pub struct Trouble {
+pub struct NoAnswer {
     /// The kind.
     pub failure: Failure,
     /// The words of the system, if it had some.

@@ -1,7 +1,7 @@
 //! Sending and what comes of it: a request or a batch of them, over as many connections as it takes
 //! for each to be answered once.
 
-use super::lines::Line;
+use super::connections::UserConnection;
 use super::under_way::Pending;
 use super::user::User;
 use super::worker::Worker;
@@ -10,7 +10,7 @@ use crate::plan::Entry;
 use crate::recorder::Sample;
 use http1::Asked;
 use runtime::{Timer, clock};
-use upstream::{Answer, Asking, Broken, Capture, Sent, Unseen};
+use upstream::{Answer, Batch, Capture, ExchangeError, PriorAttempt, Unprocessed};
 
 /// A request that is due.
 pub(super) struct Turn<'a> {
@@ -63,7 +63,7 @@ struct Composed<'a>(&'a [u8], &'a [usize]);
 
 /// What came of sending once.
 struct Attempt {
-    result: Result<(), Broken>,
+    result: Result<(), ExchangeError>,
     answers: u32,
     last: Answer,
     is_new_connection: bool,
@@ -71,7 +71,7 @@ struct Attempt {
 }
 
 /// Writes down the answers to one sending.
-struct Ledger<'a> {
+struct AttemptRecorder<'a> {
     worker: &'a Worker,
     turn: &'a Turn<'a>,
     user: u32,
@@ -86,23 +86,23 @@ struct Ledger<'a> {
     last: Answer,
 }
 
-impl Ledger<'_> {
+impl AttemptRecorder<'_> {
     /// Sends on a connection, and writes down what is answered.
     async fn exchange(
         &mut self,
-        line: &mut Line,
-        asking: &Asking<'_>,
+        connection: &mut UserConnection,
+        batch: &Batch<'_>,
         timer: &mut Timer,
         capture: Option<&mut Capture>,
-    ) -> Result<(), Broken> {
-        let tools = &self.worker.tools;
-        match line {
-            Line::Own(link) => {
-                link.exchange(asking, tools, timer, capture, |answer| self.add(answer)).await
+    ) -> Result<(), ExchangeError> {
+        let client = &self.worker.client;
+        match connection {
+            UserConnection::Own(link) => {
+                link.exchange(batch, client, timer, capture, |answer| self.add(answer)).await
             }
-            Line::Shared(seat) => {
+            UserConnection::Shared(share) => {
                 // It is large while it lasts, and users of HTTP/1 shall not pay for that.
-                let exchange = seat.exchange(asking, &tools.translations, timer, capture);
+                let exchange = share.exchange(batch, &client.translated_requests, timer, capture);
                 let (answer, sent_bytes) = Box::pin(exchange).await?;
                 self.sent_bytes = sent_bytes;
                 self.add(answer);
@@ -181,7 +181,7 @@ impl User {
                 }
                 Err(broken) => broken,
             };
-            let sent = Sent {
+            let sent = PriorAttempt {
                 is_new_connection: attempt.is_new_connection,
                 answers: attempt.answers,
                 is_idempotent: is_idempotent(sending.entry),
@@ -189,8 +189,8 @@ impl User {
             // The server may close a connection that idles at any time (RFC 9112 section 9.3.1):
             // that says nothing about the request.
             let has_hope = !was_in_vain || attempt.answers > 0;
-            if !has_hope || !broken.may_repeat(&sent) {
-                let Broken { kind, text, part, .. } = broken;
+            if !has_hope || !broken.may_retry(&sent) {
+                let ExchangeError { kind, text, part, .. } = broken;
                 if self.worker.counts(turn.came_ns) {
                     let mut recorder = self.worker.recorder.borrow_mut();
                     recorder.in_vain(attempt.unanswered_bytes, &part);
@@ -198,12 +198,12 @@ impl User {
                 let failed = Failed { failure: kind.into(), text };
                 return Err(self.lose(turn, missing, failed));
             }
-            if broken.unseen != Unseen::Unsent {
+            if broken.unprocessed != Unprocessed::Unsent {
                 let repeated = u64::from(at_once - attempt.answers);
                 self.worker.recorder.borrow_mut().window().repeated += repeated;
             }
             // Section 9.3.2: what has broken one batch shall not break another.
-            at_once = if broken.unseen == Unseen::Perhaps { 1 } else { missing };
+            at_once = if broken.unprocessed == Unprocessed::Perhaps { 1 } else { missing };
             was_in_vain = attempt.answers == 0;
         }
     }
@@ -223,13 +223,13 @@ impl User {
         let worker = self.worker.clone();
         let turn_from = self.id as usize;
         let (place, connect_ns) =
-            self.lines.find(&worker, sending.route, turn_from, &mut self.timer).await?;
+            self.connections.find(&worker, sending.route, turn_from, &mut self.timer).await?;
         let composed = Composed(&self.request, &self.ends);
         let bytes = sending.part(&composed, missing, at_once);
         let Sending { known, asked, .. } = *sending;
-        let asking = Asking { bytes, count: at_once, entry: known, asked };
+        let batch = Batch { bytes, count: at_once, template: known, asked };
         let is_first = connect_ns.is_none() && missing == sending.count;
-        let mut ledger = Ledger {
+        let mut recorder = AttemptRecorder {
             worker: &worker,
             turn,
             user: self.id,
@@ -248,15 +248,15 @@ impl User {
         if let Some(capture) = &mut capture {
             capture.body.clear(); // of an attempt before
         }
-        let line = self.lines.at(place);
-        let result = ledger.exchange(line, &asking, &mut self.timer, capture).await;
-        let Ledger { answers, last, sent_bytes: unanswered_bytes, .. } = ledger;
+        let connection = self.connections.at(place);
+        let result = recorder.exchange(connection, &batch, &mut self.timer, capture).await;
+        let AttemptRecorder { answers, last, sent_bytes: unanswered_bytes, .. } = recorder;
         let is_kept = match &result {
             Ok(()) => worker.shared.options.keeps_alive && last.keeps_alive,
             Err(broken) => broken.keeps_connection,
         };
         if !is_kept {
-            self.lines.drop_at(place);
+            self.connections.drop_at(place);
         }
         let is_new_connection = connect_ns.is_some();
         Ok(Attempt { result, answers, last, is_new_connection, unanswered_bytes })

@@ -157,7 +157,7 @@ impl Shared {
 
     /// Whether the next page's waterfall would be kept.
     pub(crate) fn wants_waterfall(&self) -> bool {
-        let keeps = self.options.visits.as_ref().is_some_and(|visits| visits.keeps_waterfall);
+        let keeps = self.options.pages.as_ref().is_some_and(|pages| pages.keeps_waterfall);
         keeps
             && !self.has_waterfall.load(Ordering::Relaxed)
             && clock::monotonic_ns() >= self.origin_ns()
@@ -259,8 +259,8 @@ impl Shared {
 /// A load test is for servers that somebody named: pages name others, whose owners were not asked.
 fn hosts(plan: &Plan, options: &Options) -> Arc<[String]> {
     let named: BTreeSet<&String> = plan.entries().iter().map(|entry| &entry.url.host).collect();
-    match &options.visits {
-        Some(visits) if !visits.goes_elsewhere => named.into_iter().cloned().collect(),
+    match &options.pages {
+        Some(pages) if !pages.goes_elsewhere => named.into_iter().cloned().collect(),
         _ => Arc::default(),
     }
 }

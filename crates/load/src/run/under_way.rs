@@ -37,7 +37,7 @@ pub(super) struct UnderWay {
     /// For each of the thread's users, whether anything has come of what they asked for.
     heard: Vec<bool>,
     /// For each user with a page under way when that should have been asked for.
-    visits: HashMap<u32, u64>,
+    pages: HashMap<u32, u64>,
 }
 
 /// How the run has ended.
@@ -61,7 +61,7 @@ enum Fate {
 }
 
 impl UnderWay {
-    fn hear(&mut self, place: usize) {
+    fn inspect(&mut self, place: usize) {
         if self.heard.len() <= place {
             self.heard.resize(place + 1, false);
         }
@@ -96,7 +96,7 @@ impl Worker {
     pub(super) fn wait_on(&self, user: u32, intended_ns: u64) {
         let (place, mut under_way) = (self.place_of(user), self.under_way.borrow_mut());
         under_way.row(place).pending.intended_ns = intended_ns;
-        under_way.hear(place);
+        under_way.inspect(place);
     }
 
     /// So many are missing of what the user has sent at once.
@@ -104,7 +104,7 @@ impl Worker {
         let (place, mut under_way) = (self.place_of(user), self.under_way.borrow_mut());
         let before = std::mem::replace(&mut under_way.row(place).count, count);
         if count < before {
-            under_way.hear(place);
+            under_way.inspect(place);
         }
     }
 
@@ -112,7 +112,7 @@ impl Worker {
     pub(super) fn wait_no_more(&self, user: u32) {
         let (place, mut under_way) = (self.place_of(user), self.under_way.borrow_mut());
         under_way.row(place).count = 0;
-        under_way.hear(place);
+        under_way.inspect(place);
     }
 
     /// One of several requests of a user is under way; gives the place to leave when it is not.
@@ -128,16 +128,16 @@ impl Worker {
         let mut under_way = self.under_way.borrow_mut();
         let row = std::mem::take(under_way.row(place));
         under_way.free.push(place);
-        under_way.hear(self.place_of(row.pending.user));
+        under_way.inspect(self.place_of(row.pending.user));
     }
 
     /// A user loads a page, since this moment.
     pub(super) fn begin_visit(&self, user: u32, intended_ns: u64) {
-        self.under_way.borrow_mut().visits.insert(user, intended_ns);
+        self.under_way.borrow_mut().pages.insert(user, intended_ns);
     }
 
     pub(super) fn end_visit(&self, user: u32) {
-        self.under_way.borrow_mut().visits.remove(&user);
+        self.under_way.borrow_mut().pages.remove(&user);
     }
 
     /// Writes down what is under way at the end of the run.
@@ -150,12 +150,12 @@ impl Worker {
             }
             let fate = self.fate(&pending, under_way, end);
             if fate != Fate::Aborted && pending.is_page {
-                under_way.visits.remove(&pending.user);
+                under_way.pages.remove(&pending.user);
             }
             self.settle_one(&pending, count, fate, end.at_ns);
         }
         let mut recorder = self.recorder.borrow_mut();
-        for came_ns in under_way.visits.values().filter(|came_ns| self.counts(**came_ns)) {
+        for came_ns in under_way.pages.values().filter(|came_ns| self.counts(**came_ns)) {
             let pages = recorder.window().pages.get_or_insert_default();
             pages.waiting.record(end.at_ns.saturating_sub(*came_ns));
         }

@@ -1,10 +1,10 @@
 //! One user: asks, waits for the answer, thinks, asks again. Has connections, cookies and values of
 //! its own, as a browser has.
 
-use super::lines::Lines;
+use super::connections::UserConnections;
 use super::sending::{Sending, Turn, asked, is_redirect};
 use super::worker::Worker;
-use super::{Hears, REDIRECTS_MAX};
+use super::{Inspect, REDIRECTS_MAX};
 use crate::failure::{Failed, Failure};
 use crate::plan::cookies::{Cookies, Jar};
 use crate::plan::expect::{SEEN_BYTES_MAX, Seen};
@@ -25,7 +25,7 @@ const ROW: u32 = 8;
 
 /// Heads are kept where somebody looks at them, of contents as much as ab shows.
 const CAPTURE: Capture = Capture { head: Vec::new(), body: Vec::new(), body_limit: 0 };
-const HEARD_BYTES: usize = 8191;
+const INSPECTED_BYTES: usize = 8191;
 
 /// Room for a body that a user keeps from one answer to the next.
 const KEPT_BYTES_MAX: usize = 64 << 10;
@@ -35,7 +35,7 @@ pub(crate) struct User {
     pub(super) id: u32,
     cursor: Cursor,
     jar: Option<Jar>,
-    pub(super) lines: Lines,
+    pub(super) connections: UserConnections,
     pub(super) timer: Timer,
     /// A request that is put together anew each time.
     pub(super) request: Vec<u8>,
@@ -49,19 +49,19 @@ pub(crate) struct User {
 impl User {
     pub(crate) fn new(worker: &Rc<Worker>, id: u32) -> Self {
         let options = &worker.shared.options;
-        let hears = !matches!(options.hears, Hears::Nothing);
-        let hears_all = matches!(options.hears, Hears::Every(_));
-        let body_limit = if hears_all { HEARD_BYTES } else { 0 };
+        let inspect = !matches!(options.inspect, Inspect::Nothing);
+        let inspects_all = matches!(options.inspect, Inspect::Every(_));
+        let body_limit = if inspects_all { INSPECTED_BYTES } else { 0 };
         let looks_inside = worker.shared.plan_looks.inside;
         let body_limit =
             if worker.shared.plan_looks.at_bodies { SEEN_BYTES_MAX } else { body_limit };
-        let looks = options.follows || options.keeps_cookies || hears || looks_inside;
+        let looks = options.follows || options.keeps_cookies || inspect || looks_inside;
         Self {
             cursor: Cursor::new(options.seed, id),
             worker: worker.clone(),
             id,
             jar: options.keeps_cookies.then(Jar::default),
-            lines: Lines::default(),
+            connections: UserConnections::default(),
             timer: Timer::new(),
             request: Vec::new(),
             ends: Vec::new(),
@@ -95,7 +95,7 @@ impl User {
         }
     }
 
-    /// One request, from composing it to its books.
+    /// One request, from composing it to its counts.
     async fn ask(&mut self, mut turn: Turn<'_>) {
         let worker = self.worker.clone();
         let left_ms = worker.time_left_ms(turn.begun_ns.saturating_sub(turn.intended_ns));
@@ -104,7 +104,7 @@ impl User {
         if let Ok(answer) = asked
             && self.capture.is_some()
         {
-            self.hear(&answer);
+            self.inspect(&answer);
             asked = self.look_at(&mut turn, answer).await;
             asked = asked.and_then(|answer| self.judge(turn.entry, answer));
         }
@@ -115,15 +115,15 @@ impl User {
     }
 
     /// Says what has come to whoever wants to hear it.
-    fn hear(&mut self, answer: &Answer) {
+    fn inspect(&mut self, answer: &Answer) {
         let shared = &self.worker.shared;
         let Some(capture) = &mut self.capture else { return };
-        match shared.options.hears {
-            Hears::Nothing => {}
-            Hears::FirstHead => {
+        match shared.options.inspect {
+            Inspect::Nothing => {}
+            Inspect::FirstHead => {
                 let _ = shared.first_head.set(capture.head.clone());
             }
-            Hears::Every(tell) => {
+            Inspect::Every(tell) => {
                 let _ = shared.first_head.set(capture.head.clone());
                 tell(answer.status, &capture.head, &capture.body);
                 capture.body.clear();
@@ -131,7 +131,7 @@ impl User {
         }
         let options = &shared.options;
         let looks_on = options.follows || options.keeps_cookies || shared.plan_looks.inside;
-        if matches!(options.hears, Hears::FirstHead) && !looks_on {
+        if matches!(options.inspect, Inspect::FirstHead) && !looks_on {
             self.capture = None;
         }
     }

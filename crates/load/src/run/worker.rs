@@ -1,9 +1,9 @@
-//! One thread of a run: its users, its share of the schedule, its books.
+//! One thread of a run: its users, its share of the schedule, its counts.
 
 use super::arrivals::Arrival;
 use super::browser::Browser;
+use super::parsed_pages::ParsedPages;
 use super::shared::Shared;
-use super::shelf::Shelf;
 use super::under_way::{End, UnderWay};
 use super::user::User;
 use crate::plan::Cursor;
@@ -18,9 +18,9 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
-use upstream::{Route, Tools};
+use upstream::{Client, Route};
 
-/// Books are handed over this often.
+/// ReportedSeconds are handed over this often.
 pub(crate) const WINDOW_NS: u64 = 1_000_000_000;
 
 /// A second at whose end a schedule ends is so much longer: answers that come a moment later make
@@ -30,7 +30,7 @@ const GRACE_NS: u64 = 100_000_000;
 /// How soon a thread hears that the run is to end.
 const STOP_CHECK_NS: u64 = 50_000_000;
 
-/// Books of one thread over one second.
+/// ReportedSeconds of one thread over one second.
 pub(crate) struct Report {
     /// Which second of the run.
     pub(crate) second: usize,
@@ -59,7 +59,7 @@ pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     /// Which of the threads this is.
     pub(super) index: usize,
-    pub(crate) tools: Tools,
+    pub(crate) client: Client,
     pub(crate) recorder: RefCell<Recorder>,
     /// Arrivals that nobody has taken yet.
     pub(super) arrivals: RefCell<VecDeque<Arrival>>,
@@ -73,15 +73,15 @@ pub(crate) struct Worker {
     wanted: Cell<u32>,
     pub(super) live: Cell<u32>,
     /// Those of them who have a turn and neither wait for the next one nor think.
-    asking: Cell<u32>,
-    /// The most there were at once since the books were closed last.
+    batch: Cell<u32>,
+    /// The most there were at once since counts were handed over last.
     live_max: Cell<u32>,
     pub(super) under_way: RefCell<UnderWay>,
     /// Requests that this thread may still begin without asking.
     tickets: Cell<u64>,
     /// Nothing more will be begun.
     pub(super) is_spent: Cell<bool>,
-    /// The books of the warm-up are not closed yet.
+    /// The counts of the warm-up are not handed over yet.
     pub(super) is_warming_up: Cell<bool>,
     /// What should have been sent before is in no book.
     counts_from_ns: Cell<u64>,
@@ -92,10 +92,10 @@ pub(crate) struct Worker {
     /// Ways to servers that redirects have led to.
     pub(super) more_routes: RefCell<Vec<(Url, Rc<Route>)>>,
     /// What was found in pages.
-    pub(crate) shelf: Shelf,
+    pub(crate) parsed_pages: ParsedPages,
 }
 
-/// Runs until the end of the run; the books go out as they are closed.
+/// Runs until the end of the run; counts go out second by second.
 ///
 /// # Errors
 /// When the executor cannot be made.
@@ -108,7 +108,7 @@ pub(crate) fn run(
     shared.options.connector.iter().for_each(tls::Connector::prepare);
     executor.block_on(async {
         let worker = Rc::new(Worker::new(shared, index));
-        let books = Books::open(Alarm::new()?);
+        let books = ReportedSeconds::open(Alarm::new()?);
         let pace = Alarm::new()?;
         let host = worker.clone();
         let pacing = thread::spawn(async move { host.keep_pace(&pace).await });
@@ -118,8 +118,8 @@ pub(crate) fn run(
     })
 }
 
-/// The state of the books of a thread.
-struct Books {
+/// How far a thread has handed its counts over.
+struct ReportedSeconds {
     alarm: Alarm,
     second: usize,
     /// What the thread had taken until they were closed last, and when that was.
@@ -128,7 +128,7 @@ struct Books {
     closed_ns: u64,
 }
 
-impl Books {
+impl ReportedSeconds {
     fn open(alarm: Alarm) -> Self {
         Self {
             alarm,
@@ -146,7 +146,7 @@ impl Worker {
         let keeps_service = shared.is_open_loop() || shared.options.keeps_service;
         let keeps_rows = shared.options.keeps_rows;
         Self {
-            tools: Tools::new(entries),
+            client: Client::new(entries),
             recorder: RefCell::new(Recorder::new(shared.plan.rows(), keeps_service, keeps_rows)),
             index,
             arrivals: RefCell::default(),
@@ -155,7 +155,7 @@ impl Worker {
             present: RefCell::default(),
             wanted: Cell::new(0),
             live: Cell::new(0),
-            asking: Cell::new(0),
+            batch: Cell::new(0),
             live_max: Cell::new(0),
             under_way: RefCell::default(),
             tickets: Cell::new(0),
@@ -165,7 +165,7 @@ impl Worker {
             waker: RefCell::default(),
             last_end_ns: Cell::new(0),
             more_routes: RefCell::default(),
-            shelf: Shelf::default(),
+            parsed_pages: ParsedPages::default(),
             shared,
         }
     }
@@ -240,9 +240,9 @@ impl Worker {
         let worker = self.clone();
         thread::spawn(async move {
             let options = &worker.shared.options;
-            let actor = options.script.as_ref().map(|script| script.actor(id));
-            match (actor, &options.visits) {
-                (Some(mut actor), _) => User::new(&worker, id).act(&mut *actor).await,
+            let user = options.script.as_ref().map(|script| script.user(id));
+            match (user, &options.pages) {
+                (Some(mut user), _) => User::new(&worker, id).run_script(&mut *user).await,
                 (None, None) => User::new(&worker, id).live().await,
                 (None, Some(_)) => Browser::new(&worker, id).live().await,
             }
@@ -272,13 +272,13 @@ impl Worker {
         } else {
             return None;
         };
-        self.asking.set(self.asking.get() + 1);
+        self.batch.set(self.batch.get() + 1);
         Some(turn)
     }
 
     /// A user's turn has ended.
     pub(crate) fn rest(&self) {
-        self.asking.set(self.asking.get() - 1);
+        self.batch.set(self.batch.get() - 1);
         if self.is_done() {
             self.wake_main();
         }
@@ -307,7 +307,7 @@ impl Worker {
         }
     }
 
-    /// Whether a request is to stand in the books that should have been sent at this moment.
+    /// Whether a request counts that should have been sent at this moment.
     pub(crate) fn counts(&self, intended_ns: u64) -> bool {
         intended_ns >= self.counts_from_ns.get()
     }
@@ -335,7 +335,7 @@ impl Worker {
     pub(super) fn is_done(&self) -> bool {
         let is_idle = match self.shared.options.script {
             Some(_) => self.live.get() == 0,
-            None => self.asking.get() == 0,
+            None => self.batch.get() == 0,
         };
         is_idle && self.will_begin_nothing() && self.arrivals.borrow().is_empty()
     }
@@ -349,8 +349,12 @@ impl Worker {
         self.is_spent.get() || is_sold_out()
     }
 
-    /// Hands the books over each second until the run is over.
-    async fn keep_books(&self, mut books: Books, out: &dyn Fn(Report) -> bool) -> io::Result<()> {
+    /// Hands the counts over each second until the run is over.
+    async fn keep_books(
+        &self,
+        mut books: ReportedSeconds,
+        out: &dyn Fn(Report) -> bool,
+    ) -> io::Result<()> {
         let shared = &self.shared;
         let end_ns = shared.end_ns().unwrap_or(u64::MAX);
         // Seconds are counted from the end of the warm-up, which may be no whole number of them.
@@ -409,7 +413,7 @@ impl Worker {
         }
     }
 
-    fn close_books(&self, books: &mut Books) -> Window {
+    fn close_books(&self, books: &mut ReportedSeconds) -> Window {
         let mut window = self.recorder.borrow_mut().take();
         let (cpu_ns, run_queue_ns) = (clock::thread_cpu_ns(), run_queue::run_queue_ns());
         let run_queue_ns = run_queue_ns.unwrap_or(books.run_queue_ns);

@@ -3,8 +3,8 @@
 pub mod ab;
 pub mod bench;
 mod exit;
-mod kept;
 mod option;
+mod output_file;
 pub mod siege;
 
 pub use exit::Exit;

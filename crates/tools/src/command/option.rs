@@ -27,7 +27,7 @@ pub(super) struct Group<T: 'static> {
 }
 
 /// What stands on a command line besides options.
-pub(super) enum Asked {
+pub(super) enum CommandLine {
     /// `--help`.
     Help,
     /// These words.
@@ -42,13 +42,13 @@ pub(super) fn read<T>(
     groups: &[Group<T>],
     args: impl IntoIterator<Item = OsString>,
     into: &mut T,
-) -> Result<Asked, String> {
+) -> Result<CommandLine, String> {
     let mut parser = lexopt::Parser::from_args(args);
     let mut words = Vec::new();
     while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
         let rows = || groups.iter().flat_map(|group| group.rows);
         let (row, name) = match argument {
-            Long("help") | Short('h') => return Ok(Asked::Help),
+            Long("help") | Short('h') => return Ok(CommandLine::Help),
             Value(word) => {
                 words.push(utf8(word)?);
                 continue;
@@ -76,7 +76,7 @@ pub(super) fn read<T>(
         };
         (row.apply)(into, &value).map_err(|error| format!("{name}: {error}"))?;
     }
-    Ok(Asked::Words(words))
+    Ok(CommandLine::Words(words))
 }
 
 fn utf8(word: OsString) -> Result<String, String> {

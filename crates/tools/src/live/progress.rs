@@ -24,7 +24,7 @@ impl Goal {
         let mut goal = Self {
             wanted: options.requests,
             end_s: times.min().map(|ns| ns as f64 / SECOND_NS),
-            is_of_pages: options.visits.is_some(),
+            is_of_pages: options.pages.is_some(),
         };
         if pacer.kind() == Kind::Rate {
             goal.follow_schedule(job);
@@ -86,7 +86,7 @@ mod tests {
     use load::pacer::Pacer;
     use load::pattern::Pattern;
     use load::plan::{Draft, Entry, Options as Fields, Order, Plan, Variables};
-    use load::run::{Options, Visits};
+    use load::run::{Options, PageOptions};
 
     fn goal(pattern: Pattern, options: Options) -> Goal {
         let draft = Draft { url: "http://a/", ..Draft::default() };
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn pages_are_counted_where_pages_are_loaded() {
         let users = Pattern::constant(Kind::Users, 4.0, None).unwrap();
-        let visits = Some(Visits::default());
-        let goal = goal(users, Options { requests: Some(40), visits, ..Options::default() });
+        let pages = Some(PageOptions::default());
+        let goal = goal(users, Options { requests: Some(40), pages, ..Options::default() });
         let pages = Pages { loaded: 7, unasked: 2, failed: 1, ..Pages::default() };
         let so_far = Window { answers: 900, pages: Some(Box::new(pages)), ..Window::default() };
         assert_eq!(goal.text(&so_far, 2.0), "10 of 40 pages, about 6.0 s left");

@@ -2,7 +2,7 @@
 //! as every tool here writes them). Columns may be added at the right; none changes its name, unit
 //! or meaning.
 
-use super::knee::KneeTry;
+use super::capacity::CapacityRun;
 use super::level::{HeldLevel, Level, LevelServer};
 use super::record::{PerSecond, Record, ServerSecond};
 
@@ -63,8 +63,10 @@ const LOADS: &[LoadColumn] = &[
 /// One line for each level of a run, each run of a search, or, where a pattern holds no level, for
 /// all seconds of about the same load.
 pub fn levels_csv(record: &Record) -> String {
-    let loads: Vec<Load<'_>> = match (&record.knee, record.levels.as_slice()) {
-        (Some(knee), _) => knee.tries.iter().map(|one| Load::tried(one, &knee.unit)).collect(),
+    let loads: Vec<Load<'_>> = match (&record.capacity, record.levels.as_slice()) {
+        (Some(capacity), _) => {
+            capacity.tries.iter().map(|one| Load::tried(one, &capacity.unit)).collect()
+        }
         (None, []) => {
             let load = |figures| Load::of(figures, &record.figures.unit);
             record.ramp.iter().map(load).collect()
@@ -89,7 +91,7 @@ impl<'a> Load<'a> {
         Self { span: Some((row.from_s, row.to_s)), ..Self::of(&row.figures, unit) }
     }
 
-    const fn tried(one: &'a KneeTry, unit: &'a str) -> Self {
+    const fn tried(one: &'a CapacityRun, unit: &'a str) -> Self {
         Self { holds: Some(one.holds), ..Self::of(&one.figures, unit) }
     }
 }
@@ -174,8 +176,9 @@ mod tests {
         record.levels = vec![HeldLevel { from_s: 10.0, to_s: 20.5, figures: figures.clone() }];
         assert_eq!(second_line(&record), "25,users,10,20.5,9,90,0,10,1.5,,,,75.5,4096,\n");
         let figures = Level { server: None, ..figures };
-        let tries = vec![KneeTry { figures, holds: true, ..KneeTry::default() }];
-        record.knee = Some(super::super::Knee { unit: "pages/s".into(), tries, ..<_>::default() });
+        let tries = vec![CapacityRun { figures, holds: true, ..CapacityRun::default() }];
+        record.capacity =
+            Some(super::super::Capacity { unit: "pages/s".into(), tries, ..<_>::default() });
         assert_eq!(second_line(&record), "25,pages/s,,,9,90,0,10,1.5,,,,,,true\n");
     }
 }

@@ -1,11 +1,11 @@
 //! What a run found, in one sentence that whoever reads nothing else is told no untruth by. What
 //! it says depends on the situation: `headline_tests.rs` has all of them in a table.
 
-use super::doubt::UNANSWERED_MAX;
 use super::level::{HeldLevel, Level, level};
 use super::record::{Record, Server};
 use super::rows::error_percent;
 use super::units::{count, figure, seconds, time_us};
+use super::warning::UNANSWERED_MAX;
 
 /// A rate was reached if so much of it was.
 const REACHED_MIN: f64 = 0.95;
@@ -15,20 +15,20 @@ const KINDS_MAX: usize = 3;
 
 /// The sentence.
 pub(super) fn headline(record: &Record) -> String {
-    let mut parts = match &record.knee {
-        Some(knee) => vec![knee.sentence()],
+    let mut parts = match &record.capacity {
+        Some(capacity) => vec![capacity.sentence()],
         None if record.summary.requests == 0 => nothing(record),
         None if has_good(record) => good(record),
         None => all_failed(record),
     };
     // A search says itself what ended it.
-    if record.interrupted && record.knee.is_none() {
+    if record.interrupted && record.capacity.is_none() {
         parts.push("the run was interrupted".to_owned());
     }
-    parts.extend(match record.doubts.len() {
+    parts.extend(match record.warnings.len() {
         0 => None,
         1 => Some("there is a doubt about these figures".to_owned()),
-        doubts => Some(format!("there are {doubts} doubts about these figures")),
+        warnings => Some(format!("there are {warnings} doubts about these figures")),
     });
     parts.join("; ") + "."
 }

@@ -1,7 +1,7 @@
 //! The sentence in every situation.
 
 use super::*;
-use crate::report::{Figures, Knee, KneeTry, Level, PageSummary, Summary, Times};
+use crate::report::{Capacity, CapacityRun, Figures, Level, PageSummary, Summary, Times};
 
 /// A run that nothing is wrong with.
 fn run() -> Record {
@@ -61,14 +61,14 @@ fn levels(record: &mut Record, unit: &str, rows: &[(f64, f64)]) {
 }
 
 fn search(record: &mut Record, holds_at: Option<f64>, fails_at: Option<f64>) {
-    record.knee = Some(Knee {
+    record.capacity = Some(Capacity {
         unit: "requests/s".to_owned(),
         condition: "p99<200ms".to_owned(),
         holds_at,
         fails_at,
         confirmed: holds_at.is_some(),
-        tries: vec![KneeTry::default()],
-        ..Knee::default()
+        tries: vec![CapacityRun::default()],
+        ..Capacity::default()
     });
 }
 
@@ -166,13 +166,13 @@ fn what_went_wrong_in_part_is_said_beside_what_went_well() {
             still waited, the oldest for 6.00 s.",
         ),
         (
-            |it| (it.doubts, it.summary.server) = (vec!["busy".to_owned()], None),
+            |it| (it.warnings, it.summary.server) = (vec!["busy".to_owned()], None),
             "1,234 requests/s \
             for 30.0 s with 64 users; p99 12.0 ms; no failures; there is a doubt about these \
             figures.",
         ),
         (
-            |it| (it.doubts, it.summary.server) = (vec!["busy".to_owned(); 3], None),
+            |it| (it.warnings, it.summary.server) = (vec!["busy".to_owned(); 3], None),
             "1,234 \
             requests/s for 30.0 s with 64 users; p99 12.0 ms; no failures; there are 3 doubts \
             about these figures.",
@@ -355,9 +355,9 @@ fn a_search_says_what_it_found_or_that_it_found_nothing() {
         (
             |it| {
                 search(it, Some(40.0), Some(42.0));
-                it.doubts = vec!["much".to_owned()];
-                let knee = it.knee.as_mut().unwrap();
-                (knee.confirmed, knee.stopped) = (false, Some("interrupted".to_owned()));
+                it.warnings = vec!["much".to_owned()];
+                let capacity = it.capacity.as_mut().unwrap();
+                (capacity.confirmed, capacity.stopped) = (false, Some("interrupted".to_owned()));
             },
             "p99<200ms holds up to 40.0 requests/s and fails at 42.0; not confirmed; it went no \
             further: interrupted; there is a doubt about these figures.",

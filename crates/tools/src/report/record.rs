@@ -6,7 +6,7 @@
 
 use super::times::{self, Times, us};
 use super::urls::{self, OtherUrls, PerUrl};
-use super::{Doubt, HeldLevel, Knee, Level, PageSecond, PageSummary};
+use super::{Capacity, HeldLevel, Level, PageSecond, PageSummary, Warning};
 use load::run::{Outcome, Second};
 use load::{First, Histogram, Window};
 use serde::{Deserialize, Serialize};
@@ -52,9 +52,11 @@ pub struct Record {
     /// The same of requests under way when the run ended: how long they had been.
     pub waiting_us: Vec<(f64, u64)>,
     /// What makes these figures doubtful.
-    pub doubts: Vec<String>,
+    #[serde(rename = "doubts")]
+    pub warnings: Vec<String>,
     /// The search that this run was the result of (`--find-max`).
-    pub knee: Option<Knee>,
+    #[serde(rename = "knee")]
+    pub capacity: Option<Capacity>,
 }
 
 /// What was to be done.
@@ -414,11 +416,11 @@ impl Record {
             ramp: Vec::new(),
             histogram_us: buckets_us(&total.latency),
             waiting_us: buckets_us(&total.waiting),
-            doubts: Vec::new(),
-            knee: None,
+            warnings: Vec::new(),
+            capacity: None,
         };
         record.summary.stolen_percent = outcome.stolen_percent;
-        record.doubts = Doubt::all(&record).iter().map(Doubt::text).collect();
+        record.warnings = Warning::all(&record).iter().map(Warning::text).collect();
         record
     }
 }

@@ -2,7 +2,7 @@
 
 use super::record::Record;
 use super::units::seconds;
-use super::{knee, level, pages, rows, urls};
+use super::{capacity, level, pages, rows, urls};
 use std::fmt::{self, Write as _};
 
 /// The report as text.
@@ -14,8 +14,8 @@ pub fn text(record: &Record) -> String {
 }
 
 fn write_all(out: &mut String, record: &Record) -> fmt::Result {
-    if let Some(knee) = &record.knee {
-        knee::write(out, knee)?;
+    if let Some(capacity) = &record.capacity {
+        capacity::write(out, capacity)?;
     }
     let interrupted = if record.interrupted { ", interrupted" } else { "" };
     let elapsed = seconds(record.summary.elapsed_s);
@@ -45,10 +45,10 @@ fn write_all(out: &mut String, record: &Record) -> fmt::Result {
     if let Some(server) = &record.summary.server {
         writeln!(out, "{}", rows::server(server))?;
     }
-    if !record.doubts.is_empty() {
+    if !record.warnings.is_empty() {
         writeln!(out, "\ndoubtful:")?;
     }
-    record.doubts.iter().try_for_each(|doubt| writeln!(out, "  - {doubt}"))
+    record.warnings.iter().try_for_each(|warning| writeln!(out, "  - {warning}"))
 }
 
 fn write_counts(out: &mut String, counts: Vec<rows::Count>) -> fmt::Result {

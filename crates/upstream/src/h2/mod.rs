@@ -1,16 +1,15 @@
 //! HTTP/2: connections that several users share, a stream for each request (RFC 9113). What the
 //! libraries `h2` and `http` have for it stays in this folder.
 
-mod pool;
+mod connections;
+mod counted;
 mod request;
 #[cfg(test)]
 mod tests;
-mod wire;
 
-pub use pool::{Joined, Pool, Seat};
+pub use connections::{Connections, Found, Share};
 
-use crate::exchange::{Broken, Unseen};
-use crate::{Answer, Asking, Capture, ErrorKind};
+use crate::{Answer, Batch, Capture, ErrorKind, ExchangeError, Unprocessed};
 use bytes::Bytes;
 use h2::client::ResponseFuture;
 use h2::{Reason, RecvStream};
@@ -32,25 +31,25 @@ const HEAD_BYTES_MAX: u32 = 64 * 1024;
 /// (RFC 9113 section 6.5.2).
 const STREAMS_AT_FIRST: usize = 100;
 
-/// For each entry of a plan, the request that was made of it last.
+/// Requests as HTTP/2 has them: for each [`Batch::template`] the one that was made of it last.
 #[derive(Default)]
-pub struct Translations(RefCell<Vec<Option<Rc<Translated>>>>);
+pub struct TranslatedRequests(RefCell<Vec<Option<Rc<Translated>>>>);
 
-impl Translations {
-    fn of(&self, asking: &Asking<'_>, is_secured: bool) -> Option<Rc<Translated>> {
+impl TranslatedRequests {
+    fn of(&self, batch: &Batch<'_>, is_secured: bool) -> Option<Rc<Translated>> {
         let mut all = self.0.borrow_mut();
-        if let Some(Some(known)) = all.get(asking.entry)
-            && known.is_of(asking.bytes)
+        if let Some(Some(known)) = all.get(batch.template)
+            && known.is_of(batch.bytes)
         {
             return Some(known.clone());
         }
-        let made = Rc::new(Translated::new(asking.bytes, is_secured)?);
+        let made = Rc::new(Translated::new(batch.bytes, is_secured)?);
         // Requests that are in no plan have a number beyond all.
-        if asking.entry != usize::MAX {
-            if all.len() <= asking.entry {
-                all.resize(asking.entry + 1, None);
+        if batch.template != usize::MAX {
+            if all.len() <= batch.template {
+                all.resize(batch.template + 1, None);
             }
-            all[asking.entry] = Some(made.clone());
+            all[batch.template] = Some(made.clone());
         }
         Some(made)
     }
@@ -63,7 +62,7 @@ struct Progress {
     answer: Answer,
 }
 
-impl Seat {
+impl Share {
     /// Sends a request and reads the answer; gives back how many bytes went for it. The timer
     /// limits the whole.
     ///
@@ -71,17 +70,17 @@ impl Seat {
     /// When there is no complete answer.
     pub async fn exchange(
         &mut self,
-        asking: &Asking<'_>,
-        translations: &Translations,
+        batch: &Batch<'_>,
+        translated: &TranslatedRequests,
         timer: &mut Timer,
         capture: Option<&mut Capture>,
-    ) -> Result<(Answer, u64), Broken> {
-        let Some(translated) = translations.of(asking, self.is_secured()) else {
+    ) -> Result<(Answer, u64), ExchangeError> {
+        let Some(translated) = translated.of(batch, self.is_secured()) else {
             let text = "HTTP/2 has no form for this request".to_owned();
-            return Err(Broken::of(ErrorKind::Other, text, false));
+            return Err(ExchangeError::of(ErrorKind::Other, text, false));
         };
         let mut progress = Progress::default();
-        let came = self.meter().total();
+        let came = self.counts().total();
         let result = {
             let mut exchanging =
                 std::pin::pin!(self.exchange_on(&translated, &mut progress, capture));
@@ -93,18 +92,18 @@ impl Seat {
         };
         match result {
             Some(Ok(())) => {
-                let (wire_bytes, sent_bytes) = self.meter().take();
-                Ok((Answer { wire_bytes, ..progress.answer }, sent_bytes))
+                let (received_bytes, sent_bytes) = self.counts().take();
+                Ok((Answer { received_bytes, ..progress.answer }, sent_bytes))
             }
             Some(Err(error)) => Err(self.broken(&error, &progress)),
             None => {
                 // A server that says nothing at all will not answer the next one either.
-                if self.meter().total() == came {
+                if self.counts().total() == came {
                     self.retire();
                 }
                 let begun = progress.answer.status > 0;
-                let broken = Broken::of(ErrorKind::Timeout, String::new(), begun);
-                Err(Broken { keeps_connection: self.is_open(), ..broken })
+                let broken = ExchangeError::of(ErrorKind::Timeout, String::new(), begun);
+                Err(ExchangeError { keeps_connection: self.is_open(), ..broken })
             }
         }
     }
@@ -128,7 +127,7 @@ impl Seat {
         read(answer, &mut progress.answer, capture).await
     }
 
-    fn broken(&mut self, error: &h2::Error, progress: &Progress) -> Broken {
+    fn broken(&mut self, error: &h2::Error, progress: &Progress) -> ExchangeError {
         let begun = progress.answer.status > 0;
         let is_refused = error.is_remote()
             && match error.reason() {
@@ -142,14 +141,14 @@ impl Seat {
             self.retire();
         }
         let is_lost = matches!(kind, ErrorKind::Closed | ErrorKind::Reset) && error.is_io();
-        Broken {
+        ExchangeError {
             kind,
             text: error.to_string(),
-            unseen: match begun {
-                _ if !progress.is_sent => Unseen::Unsent,
-                _ if is_refused => Unseen::Surely,
-                false if is_lost => Unseen::Perhaps,
-                _ => Unseen::No,
+            unprocessed: match begun {
+                _ if !progress.is_sent => Unprocessed::Unsent,
+                _ if is_refused => Unprocessed::Surely,
+                false if is_lost => Unprocessed::Perhaps,
+                _ => Unprocessed::No,
             },
             keeps_connection: error.is_reset(),
             part: Answer::default(),

@@ -1,7 +1,7 @@
 //! Shares of connections against a server that refuses, resets, falls silent or goes away.
 
-use super::{Joined, Pool, Seat, Translations};
-use crate::{Asking, Error, ErrorKind, Transport, Unseen};
+use super::{Connections, Found, Share, TranslatedRequests};
+use crate::{Batch, Error, ErrorKind, Transport, Unprocessed};
 use bytes::Bytes;
 use h2::Reason;
 use h2::server::{Connection, SendResponse};
@@ -47,9 +47,9 @@ impl Server {
         stream.map(Transport::Plain).map_err(|error| Error::of_connect(&error))
     }
 
-    async fn join(&self, pool: &Pool, streams: u32) -> Seat {
-        match pool.join(0, streams, async || self.connect().await).await {
-            Ok(Joined::Seat(seat, _)) => seat,
+    async fn join(&self, connections: &Connections, streams: u32) -> Share {
+        match connections.join(0, streams, async || self.connect().await).await {
+            Ok(Found::Share(share, _)) => share,
             _ => panic!("there is a server of HTTP/2"),
         }
     }
@@ -68,16 +68,19 @@ fn fine(mut respond: SendResponse<Bytes>) {
 }
 
 /// What a request came to: status and length, or why not.
-async fn ask(seat: &mut Seat, timeout_ms: u64) -> Result<(u16, u64), (ErrorKind, Unseen, bool)> {
+async fn ask(
+    share: &mut Share,
+    timeout_ms: u64,
+) -> Result<(u16, u64), (ErrorKind, Unprocessed, bool)> {
     let bytes = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
-    let asking = Asking { bytes, count: 1, entry: 0, asked: Asked::Other };
+    let batch = Batch { bytes, count: 1, template: 0, asked: Asked::Other };
     let mut timer = Timer::new();
     timer.set(clock::monotonic_ms(), timeout_ms);
-    let translations = Translations::default();
-    let result = seat.exchange(&asking, &translations, &mut timer, None).await;
+    let translated = TranslatedRequests::default();
+    let result = share.exchange(&batch, &translated, &mut timer, None).await;
     let (answer, sent_bytes) =
-        result.map_err(|broken| (broken.kind, broken.unseen, broken.keeps_connection))?;
-    assert!(sent_bytes > 0 && answer.wire_bytes > answer.body_bytes, "{answer:?}");
+        result.map_err(|broken| (broken.kind, broken.unprocessed, broken.keeps_connection))?;
+    assert!(sent_bytes > 0 && answer.received_bytes > answer.body_bytes, "{answer:?}");
     assert!(answer.first_byte_ns > 0 && answer.end_ns >= answer.first_byte_ns, "{answer:?}");
     Ok((answer.status, answer.body_bytes))
 }
@@ -93,21 +96,21 @@ const PATIENT_MS: u64 = 20_000;
 fn users_share_connections_as_they_were_told() {
     run(async || {
         let server = Server::start(|_, respond| fine(respond));
-        let pool = Pool::default();
-        let mut seats = Vec::new();
+        let connections = Connections::default();
+        let mut users = Vec::new();
         for expected in [1, 1, 1, 2] {
-            seats.push(server.join(&pool, 3).await);
-            assert_eq!(ask(seats.last_mut().unwrap(), PATIENT_MS).await, Ok((200, 4)));
+            users.push(server.join(&connections, 3).await);
+            assert_eq!(ask(users.last_mut().unwrap(), PATIENT_MS).await, Ok((200, 4)));
             assert_eq!(server.connections.get(), expected);
         }
         // A place that is given back is taken again; a connection without users is closed.
-        seats.remove(0);
-        seats.pop();
-        seats.push(server.join(&pool, 3).await);
-        assert_eq!(ask(&mut seats[2], PATIENT_MS).await, Ok((200, 4)));
+        users.remove(0);
+        users.pop();
+        users.push(server.join(&connections, 3).await);
+        assert_eq!(ask(&mut users[2], PATIENT_MS).await, Ok((200, 4)));
         assert_eq!(server.connections.get(), 2);
-        seats.push(server.join(&pool, 3).await);
-        assert_eq!(ask(&mut seats[3], PATIENT_MS).await, Ok((200, 4)));
+        users.push(server.join(&connections, 3).await);
+        assert_eq!(ask(&mut users[3], PATIENT_MS).await, Ok((200, 4)));
         assert_eq!(server.connections.get(), 3);
     });
 }
@@ -116,18 +119,18 @@ fn users_share_connections_as_they_were_told() {
 fn who_waits_for_a_connection_makes_it_when_the_maker_gives_up() {
     run(async || {
         let server = Rc::new(Server::start(|_, respond| fine(respond)));
-        let pool = Rc::new(Pool::default());
-        let made = pool.clone();
+        let connections = Rc::new(Connections::default());
+        let made = connections.clone();
         let maker = thread::spawn(async move {
             let never = async || std::future::pending::<Result<Transport, Error>>().await;
             let _ = made.join(0, 2, never).await;
         });
         thread::yield_now().await;
         let waits = Rc::new(Cell::new(true));
-        let (flag, waiting, second) = (waits.clone(), pool.clone(), server.clone());
+        let (flag, waiting, second) = (waits.clone(), connections.clone(), server.clone());
         thread::spawn(async move {
-            let mut seat = second.join(&waiting, 2).await;
-            assert_eq!(ask(&mut seat, PATIENT_MS).await, Ok((200, 4)));
+            let mut share = second.join(&waiting, 2).await;
+            assert_eq!(ask(&mut share, PATIENT_MS).await, Ok((200, 4)));
             flag.set(false);
         });
         thread::yield_now().await;
@@ -148,11 +151,14 @@ fn streams_that_are_refused_or_reset_leave_the_connection() {
             102 => respond.send_reset(Reason::INTERNAL_ERROR),
             _ => fine(respond),
         });
-        let mut seat = server.join(&Pool::default(), 1).await;
-        let refused = Err((ErrorKind::Reset, Unseen::Surely, true));
-        assert_eq!(ask(&mut seat, PATIENT_MS).await, refused);
-        assert_eq!(ask(&mut seat, PATIENT_MS).await, Err((ErrorKind::Reset, Unseen::No, true)));
-        assert_eq!(ask(&mut seat, PATIENT_MS).await, Ok((200, 4)));
+        let mut share = server.join(&Connections::default(), 1).await;
+        let refused = Err((ErrorKind::Reset, Unprocessed::Surely, true));
+        assert_eq!(ask(&mut share, PATIENT_MS).await, refused);
+        assert_eq!(
+            ask(&mut share, PATIENT_MS).await,
+            Err((ErrorKind::Reset, Unprocessed::No, true))
+        );
+        assert_eq!(ask(&mut share, PATIENT_MS).await, Ok((200, 4)));
     });
 }
 
@@ -176,12 +182,12 @@ fn all_but_the_second(number: u32, respond: SendResponse<Bytes>) {
 fn a_connection_on_which_nothing_comes_any_more_is_given_up() {
     run(async || {
         let server = Server::start(all_but_the_second);
-        let pool = Pool::default();
-        let mut seat = server.join(&pool, 1).await;
-        assert_eq!(ask(&mut seat, PATIENT_MS).await, Ok((200, 4)));
-        assert_eq!(ask(&mut seat, 50).await, Err((ErrorKind::Timeout, Unseen::No, false)));
-        assert!(!seat.is_open());
-        let mut other = server.join(&pool, 1).await;
+        let connections = Connections::default();
+        let mut share = server.join(&connections, 1).await;
+        assert_eq!(ask(&mut share, PATIENT_MS).await, Ok((200, 4)));
+        assert_eq!(ask(&mut share, 50).await, Err((ErrorKind::Timeout, Unprocessed::No, false)));
+        assert!(!share.is_open());
+        let mut other = server.join(&connections, 1).await;
         assert_eq!(ask(&mut other, PATIENT_MS).await, Ok((200, 4)));
         assert_eq!(server.connections.get(), 2);
         HELD.take();
@@ -192,9 +198,9 @@ fn a_connection_on_which_nothing_comes_any_more_is_given_up() {
 fn one_slow_answer_is_no_reason_to_give_a_connection_up() {
     run(async || {
         let server = Server::start(all_but_the_second);
-        let pool = Pool::default();
-        let mut slow = server.join(&pool, 2).await;
-        let mut other = server.join(&pool, 2).await;
+        let connections = Connections::default();
+        let mut slow = server.join(&connections, 2).await;
+        let mut other = server.join(&connections, 2).await;
         assert_eq!(ask(&mut slow, PATIENT_MS).await, Ok((200, 4)));
         let ended = Rc::new(Cell::new(None));
         let flag = ended.clone();
@@ -209,7 +215,7 @@ fn one_slow_answer_is_no_reason_to_give_a_connection_up() {
                 break result;
             }
         };
-        assert_eq!(result, (Err((ErrorKind::Timeout, Unseen::No, true)), true));
+        assert_eq!(result, (Err((ErrorKind::Timeout, Unprocessed::No, true)), true));
         assert_eq!(server.connections.get(), 1);
         HELD.take();
     });

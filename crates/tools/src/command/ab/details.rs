@@ -54,5 +54,5 @@ fn write(out: &mut String, record: &Record) -> fmt::Result {
             figure(server.cpu_percent),
         )?;
     }
-    record.doubts.iter().try_for_each(|doubt| writeln!(out, "  doubtful: {doubt}"))
+    record.warnings.iter().try_for_each(|warning| writeln!(out, "  doubtful: {warning}"))
 }

@@ -1,7 +1,7 @@
 //! The files of `-e` and `-g`: opened before the run, written after it. Those of httpd's ab are
 //! opened after it (`output_results` in support/ab.c); both leave a file alone without a report.
 
-use super::super::kept::Kept;
+use super::super::output_file::OutputFile;
 use super::draft::Draft;
 use super::stop::{self, Stop};
 use super::tally::ms;
@@ -13,8 +13,8 @@ use std::io::{self, BufWriter, Write as _};
 
 /// Files that are open.
 pub(super) struct Files {
-    percentiles: Option<Kept>,
-    gnuplot: Option<Kept>,
+    percentiles: Option<OutputFile>,
+    gnuplot: Option<OutputFile>,
 }
 
 impl Files {
@@ -27,7 +27,7 @@ impl Files {
             let fault = |error| {
                 Stop::failed(&format!("Cannot open {what} output file: {}", stop::in_words(&error)))
             };
-            name.as_ref().map(|name| Kept::open(name).map_err(fault)).transpose()
+            name.as_ref().map(|name| OutputFile::open(name).map_err(fault)).transpose()
         };
         Ok(Self {
             percentiles: open(&draft.percentiles_csv, "CSV")?,
@@ -49,12 +49,12 @@ impl Files {
             }
         };
         let all = &outcome.total.latency;
-        if let Some(mut kept) = self.percentiles {
-            let written = kept.emptied().and_then(|file| write_percentiles(file, all));
+        if let Some(mut output_file) = self.percentiles {
+            let written = output_file.emptied().and_then(|file| write_percentiles(file, all));
             written.map_err(fault("CSV"))?;
         }
-        if let Some(mut kept) = self.gnuplot {
-            let written = kept.emptied().and_then(|file| write_rows(file, outcome));
+        if let Some(mut output_file) = self.gnuplot {
+            let written = output_file.emptied().and_then(|file| write_rows(file, outcome));
             written.map_err(fault("gnuplot"))?;
         }
         Ok(())

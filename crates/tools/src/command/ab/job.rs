@@ -7,7 +7,7 @@ use super::{request, verdict};
 use load::pacer::Pacer;
 use load::pattern::Pattern;
 use load::plan::{Entry, Order, Plan};
-use load::run::{Hears, Job, Options, Proxy};
+use load::run::{Inspect, Job, Options, Proxy};
 use load::url::{Scheme, Url};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 use tls::Connector;
@@ -76,10 +76,10 @@ fn options(draft: &Draft, from: Option<IpAddr>) -> Options {
         from: from.into_iter().collect(),
         keeps_service: true,
         keeps_rows: draft.gnuplot.is_some(),
-        hears: match draft.verbosity {
-            ..=1 => Hears::FirstHead,
-            2 => Hears::Every(|status, head, body| log(2, status, head, body)),
-            3.. => Hears::Every(|status, head, body| log(3, status, head, body)),
+        inspect: match draft.verbosity {
+            ..=1 => Inspect::FirstHead,
+            2 => Inspect::Every(|status, head, body| log(2, status, head, body)),
+            3.. => Inspect::Every(|status, head, body| log(3, status, head, body)),
         },
         is_fatal: Some(verdict::is_fatal(draft.goes_on)),
         buffer_bytes: draft.buffer_bytes,

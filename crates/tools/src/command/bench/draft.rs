@@ -2,14 +2,14 @@
 
 use super::super::Exit;
 use super::files::{Files, Form};
-use super::knee::Wish;
-use super::what::What;
+use super::find_max::FindMax;
+use super::requests::RequestOptions;
 use crate::report::units;
 use crate::report::{Figures, Levels};
 use crate::threshold::Condition;
 use load::pacer::Pacer;
 use load::pattern::{Kind, Pattern};
-use load::run::{Job, Options, Visits};
+use load::run::{Job, Options, PageOptions};
 
 /// Users, if nobody says how many.
 const USERS: u32 = 10;
@@ -23,7 +23,7 @@ const SEARCH_RUN_NS: u64 = 3_000_000_000;
 /// The words of the command line, one by one.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
-    pub(super) what: What,
+    pub(super) what: RequestOptions,
     pub(super) users: Option<u32>,
     pub(super) rate: Option<f64>,
     /// Patterns, one after the other.
@@ -40,7 +40,7 @@ pub(super) struct Draft {
     pub(super) pids: Vec<i32>,
     /// Whole pages are loaded.
     pub(super) loads_pages: bool,
-    pub(super) visits: Visits,
+    pub(super) pages: PageOptions,
     /// What load is searched for.
     pub(super) find: Option<(Kind, String)>,
     /// What is to be written, and to which file.
@@ -62,14 +62,14 @@ pub(super) struct Output {
     /// What is counted for each load, where that changes.
     pub(super) levels: Option<Levels>,
     /// What load is searched for, and from where.
-    pub(super) wish: Option<(Wish, Option<f64>)>,
+    pub(super) find_max: Option<(FindMax, Option<f64>)>,
     pub(super) files: Files,
     pub(super) fail_if: Vec<(String, Condition)>,
 }
 
 /// What a level counts.
 pub(super) const fn unit(kind: Kind, options: &Options) -> &'static str {
-    match (kind, options.visits.is_some()) {
+    match (kind, options.pages.is_some()) {
         (Kind::Users, _) => "users",
         (Kind::Rate, false) => "requests/s",
         (Kind::Rate, true) => "pages/s",
@@ -106,13 +106,14 @@ impl Draft {
             of_one_run("--fail-if", text, condition)?;
         }
         let (plan, recorded) = self.what.plan(words, self.options.keeps_alive)?;
-        if plan.looks_inside() && (self.options.pipeline > 1 || self.options.visits.is_some()) {
+        if plan.looks_inside() && (self.options.pipeline > 1 || self.options.pages.is_some()) {
             let text = "--pipeline and --page look at statuses only: nothing else can be expected \
                         of answers, nor taken from them";
             return Err(usage(text));
         }
-        let wish = self.wish(recorded.is_some())?;
-        if self.files.iter().any(|row| row.0.is_of_levels()) && !(wish.is_some() || self.changes())
+        let find_max = self.find_max(recorded.is_some())?;
+        if self.files.iter().any(|row| row.0.is_of_levels())
+            && !(find_max.is_some() || self.changes())
         {
             return Err(usage("--levels needs a load that changes: --steps, -p or --find-max"));
         }
@@ -128,7 +129,7 @@ impl Draft {
             is_quiet: self.is_quiet,
             says_all: true,
             pids: std::mem::take(&mut self.pids),
-            wish,
+            find_max,
             figures: self.figures(&pattern),
             levels: self.levels(&pattern),
             files: Files::open(&self.files)?,
@@ -144,7 +145,7 @@ impl Draft {
     }
 
     /// What is searched for: `--rate` or `-c` then say where to begin.
-    fn wish(&mut self, is_replay: bool) -> Result<Option<(Wish, Option<f64>)>, Fault> {
+    fn find_max(&mut self, is_replay: bool) -> Result<Option<(FindMax, Option<f64>)>, Fault> {
         let Some((kind, text)) = self.find.take() else { return Ok(None) };
         let has_pace = self.changes() || is_replay;
         let is_sized = self.options.requests.is_some() || self.options.pipeline > 1;
@@ -167,7 +168,7 @@ impl Draft {
         // The pace of the draft only stands for those of the runs.
         self.users = Some(self.users.unwrap_or(self.options.connections_max));
         self.options.duration_ns = Some(self.options.duration_ns.unwrap_or(SEARCH_RUN_NS));
-        Ok(Some((Wish::new(kind, &text)?, first)))
+        Ok(Some((FindMax::new(kind, &text)?, first)))
     }
 
     fn wants_waterfall(&self) -> bool {
@@ -176,13 +177,13 @@ impl Draft {
 
     /// Whether users load pages, and what goes with that.
     fn choose_pages(&mut self) -> Result<(), Fault> {
-        self.visits.keeps_waterfall = self.wants_waterfall();
-        let visits = std::mem::take(&mut self.visits);
+        self.pages.keeps_waterfall = self.wants_waterfall();
+        let pages = std::mem::take(&mut self.pages);
         if self.loads_pages {
             // Browsers say so, and servers have more to do then.
             self.what.accepts_gzip = true;
-            self.options.visits = Some(visits);
-        } else if visits.keeps_waterfall || visits.keeps_cache || visits.goes_elsewhere {
+            self.options.pages = Some(pages);
+        } else if pages.keeps_waterfall || pages.keeps_cache || pages.goes_elsewhere {
             return Err(usage("--har, --cache and --elsewhere need --page"));
         }
         Ok(())
@@ -216,7 +217,7 @@ impl Draft {
         if options.pipeline > 1 && (is_open || !options.keeps_alive || options.follows) {
             return Err(usage("--pipeline needs users and kept connections, and follows nothing"));
         }
-        if options.pipeline > 1 && options.visits.is_some() {
+        if options.pipeline > 1 && options.pages.is_some() {
             return Err(usage("--pipeline and --page exclude each other: browsers do not do that"));
         }
         if options.http2 && (options.pipeline > 1 || self.what.http10) {
@@ -272,7 +273,7 @@ impl Draft {
         let last_ns = || Pacer::new(pattern.clone()).due(options.requests?.saturating_sub(1));
         let ends_ns = [options.duration_ns, last_ns().map(|due_ns| due_ns + 1)];
         let end_ns = ends_ns.into_iter().flatten().min();
-        self.changes().then(|| Levels::of(pattern.clone(), end_ns, options.visits.is_some()))
+        self.changes().then(|| Levels::of(pattern.clone(), end_ns, options.pages.is_some()))
     }
 
     /// One thread for each two cores, as the server needs them too; more users than threads.

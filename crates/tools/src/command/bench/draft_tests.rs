@@ -1,6 +1,6 @@
 //! Tests of what a command line comes to.
 
-use super::super::super::option::{self, Asked};
+use super::super::super::option::{self, CommandLine};
 use super::super::options::GROUPS;
 use super::*;
 use load::plan::{Body, Cursor, Values};
@@ -10,8 +10,8 @@ use std::path::PathBuf;
 fn job(words: &[&str]) -> Result<(Job, Output), Fault> {
     let mut draft = Draft::default();
     match option::read(GROUPS, words.iter().map(Into::into), &mut draft) {
-        Ok(Asked::Words(words)) => draft.finish(&words),
-        Ok(Asked::Help) => panic!("help"),
+        Ok(CommandLine::Words(words)) => draft.finish(&words),
+        Ok(CommandLine::Help) => panic!("help"),
         Err(error) => Err((Exit::Usage, error)),
     }
 }
@@ -103,7 +103,7 @@ fn levels_are_counted_where_there_are_any() {
         assert!(output.levels.is_some(), "{more:?}");
     }
     let (_, output) = job(&[&words[..], &["--find-max", "p99<1s"]].concat()).unwrap();
-    assert!(output.levels.is_none() && output.wish.is_some());
+    assert!(output.levels.is_none() && output.find_max.is_some());
     let unit = |words: &[&str]| {
         let (_, output) = job(&[words, &["http://a/"]].concat()).unwrap();
         (output.figures.unit, output.figures.constant_rate)

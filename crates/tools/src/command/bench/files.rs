@@ -1,7 +1,7 @@
 //! The files that a run is written to, and what each is to have.
 
 use super::super::Exit;
-use super::super::kept::Kept;
+use super::super::output_file::OutputFile;
 use super::draft::Fault;
 use crate::report::{self, Record};
 use load::page::har::{self, Waterfall};
@@ -53,7 +53,7 @@ const NO_DASH: &str =
 
 /// Files that can be written.
 #[derive(Debug, Default)]
-pub(super) struct Files(Vec<(Form, Kept)>);
+pub(super) struct Files(Vec<(Form, OutputFile)>);
 
 impl Files {
     /// Opens all of them.
@@ -70,8 +70,8 @@ impl Files {
                 let text = format!("{} and {}: both are {path}", other.option, form.option);
                 return Err((Exit::Usage, text));
             }
-            let kept = Kept::open(path).map_err(|error| fault(*form, path, &error))?;
-            files.0.push((*form, kept));
+            let output_file = OutputFile::open(path).map_err(|error| fault(*form, path, &error))?;
+            files.0.push((*form, output_file));
         }
         Ok(files)
     }
@@ -102,11 +102,11 @@ impl Files {
 
     fn write_each(&mut self, text: impl Fn(&Form) -> Option<String>) -> Result<(), Fault> {
         let mut result = Ok(());
-        for (form, kept) in &mut self.0 {
+        for (form, output_file) in &mut self.0 {
             let Some(text) = text(form) else { continue };
-            let written = kept.emptied().and_then(|file| file.write_all(text.as_bytes()));
+            let written = output_file.emptied().and_then(|file| file.write_all(text.as_bytes()));
             if let Err(error) = written {
-                result = result.and(Err(fault(*form, kept.path(), &error)));
+                result = result.and(Err(fault(*form, output_file.path(), &error)));
             }
         }
         result

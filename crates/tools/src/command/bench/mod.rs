@@ -3,16 +3,16 @@
 mod diff;
 mod draft;
 mod files;
-mod knee;
+mod find_max;
 mod options;
+mod requests;
 mod security;
-mod what;
 
 use super::Exit;
-use super::option::{self, Asked};
+use super::option::{self, CommandLine};
 use crate::live::{Goal, Live};
 use crate::observe::Observer;
-use crate::report::{self, Doubt, Figures, Levels, PerSecond, Record};
+use crate::report::{self, Figures, Levels, PerSecond, Record, Warning};
 use crate::threshold::{Condition, Metrics};
 use draft::{Draft, Fault, Output};
 use load::Failure;
@@ -50,12 +50,12 @@ examples:
 pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
     let mut draft = Draft::default();
     let words = match option::read(options::GROUPS, args, &mut draft) {
-        Ok(Asked::Help) => {
+        Ok(CommandLine::Help) => {
             let options = option::help(options::GROUPS);
             say(&format!("{USAGE}\n{options}\n{EXIT_CODES}\n{EXAMPLES}"));
             return Exit::Done;
         }
-        Ok(Asked::Words(words)) => words,
+        Ok(CommandLine::Words(words)) => words,
         Err(error) => return fail(Exit::Usage, &format!("{error}\ntry: trivet bench --help")),
     };
     if draft.is_diff {
@@ -68,8 +68,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
 }
 
 fn bench(job: run::Job, mut output: Output) -> Exit {
-    if let Some((wish, first)) = output.wish.take() {
-        return knee::find(job, output, wish, first);
+    if let Some((find_max, first)) = output.find_max.take() {
+        return find_max::find(job, output, find_max, first);
     }
     let servers = servers(&job);
     let live = Live::new(output.is_quiet, &output.figures.pace);
@@ -191,7 +191,7 @@ fn measure(
     record.summary.server = seconds.observer.as_ref().and_then(|seen| seen.total(&outcome.total));
     let by_load = seconds.levels.map(Levels::end).unwrap_or_default();
     (record.levels, record.ramp) = (by_load.levels, by_load.ramp);
-    record.doubts.extend(Doubt::of_levels(&record.levels).as_ref().map(Doubt::text));
+    record.warnings.extend(Warning::of_levels(&record.levels).as_ref().map(Warning::text));
     Ok(Ran { record, outcome })
 }
 

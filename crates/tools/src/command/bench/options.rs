@@ -129,7 +129,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 value: "cold|warm",
                 help: "of --page: each page as at a first visit (default), or as at the next",
                 apply: |draft, value| {
-                    draft.visits.keeps_cache = match value {
+                    draft.pages.keeps_cache = match value {
                         "warm" => true,
                         "cold" => false,
                         _ => return Err("cold or warm was expected".to_owned()),
@@ -143,7 +143,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 value: "",
                 help: "of --page: load from hosts that are not named here, too",
                 apply: |draft, _| {
-                    draft.visits.goes_elsewhere = true;
+                    draft.pages.goes_elsewhere = true;
                     Ok(())
                 },
             },

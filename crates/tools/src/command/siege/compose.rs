@@ -1,10 +1,10 @@
 //! A request as siege puts it: which fields, in which order, in which letters.
 
 use super::config::Config;
-use super::urls::Errand;
+use super::urls::Task;
 use load::plan::{Body, Values};
 
-/// What a request is told beside its errand.
+/// What a request is told beside its task.
 #[derive(Debug, Default)]
 pub(super) struct Extras {
     pub(super) authorization: Option<String>,
@@ -17,27 +17,27 @@ pub(super) struct Extras {
 
 /// Appends the bytes. The order is that of http.c `http_get` and `http_post` in siege 4.0.7.
 pub(super) fn request(
-    errand: &Errand,
+    task: &Task,
     extras: &Extras,
     config: &Config,
     values: &Values,
     out: &mut Vec<u8>,
 ) {
-    out.extend(errand.method.as_bytes());
+    out.extend(task.method.as_bytes());
     out.push(b' ');
     if config.proxy_host.is_some() {
         // siege's proxies are told the port whatever it is.
-        let url = &errand.url;
+        let url = &task.url;
         let (scheme, host) = (url.scheme.as_str(), url.authority());
         let suffix = format!(":{}", url.port);
         let host = host.strip_suffix(&suffix).unwrap_or(&host);
         out.extend(format!("{scheme}://{host}{suffix}").as_bytes());
     }
-    errand.target.write(values, out);
+    task.target.write(values, out);
     let is_newer = config.http11 && !config.gets && !config.prints;
     out.extend(if is_newer { b" HTTP/1.1\r\n" } else { b" HTTP/1.0\r\n" });
     if !config.headers.iter().any(|line| begins(line, "host:")) {
-        field(out, "Host", errand.url.authority().as_bytes());
+        field(out, "Host", task.url.authority().as_bytes());
     }
     let mut optional = |name: &str, value: Option<&[u8]>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -59,17 +59,17 @@ pub(super) fn request(
         out.extend(b"\r\n");
     }
     field(out, "Connection", if config.keep_alive { b"keep-alive" } else { b"close" });
-    body(errand, config, values, out);
+    body(task, config, values, out);
 }
 
 /// The end of the head, and the body of a method that has one.
-fn body(errand: &Errand, config: &Config, values: &Values, out: &mut Vec<u8>) {
-    if matches!(errand.method.as_str(), "GET" | "HEAD") {
+fn body(task: &Task, config: &Config, values: &Values, out: &mut Vec<u8>) {
+    if matches!(task.method.as_str(), "GET" | "HEAD") {
         out.extend(b"\r\n");
         return;
     }
     let mut bytes = Vec::new();
-    match &errand.body {
+    match &task.body {
         Body::None => {}
         Body::Text(text) => text.write(values, &mut bytes),
         Body::Bytes(file) => bytes.extend(&file[..]),
@@ -99,9 +99,9 @@ mod tests {
     fn text(line: &str, config: Config) -> String {
         let mut config = Config { url: Some(line.to_owned()), ..config };
         config.settle();
-        let errand = urls::load(&config).unwrap().errands.remove(0);
+        let task = urls::load(&config).unwrap().tasks.remove(0);
         let mut out = Vec::new();
-        request(&errand, &Extras::default(), &config, &Values::new(0, 0), &mut out);
+        request(&task, &Extras::default(), &config, &Values::new(0, 0), &mut out);
         String::from_utf8(out).unwrap()
     }
 

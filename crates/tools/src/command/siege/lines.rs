@@ -2,7 +2,7 @@
 //! error, heads and pages as they are.
 
 use super::config::Config;
-use super::urls::Errand;
+use super::urls::Task;
 use runtime::clock;
 use runtime::sys::local_time;
 use std::fmt::Write as _;
@@ -74,32 +74,32 @@ pub(super) struct Told<'a> {
     pub(super) is_cached: bool,
     pub(super) took_s: f64,
     pub(super) bytes: u64,
-    pub(super) errand: &'a Errand,
+    pub(super) task: &'a Task,
 }
 
 /// The line for an answer: browser.c `__display_result`.
 pub(super) fn line(told: &Told<'_>, config: &Config) -> String {
-    let Told { user, protocol, status, took_s, bytes, errand, .. } = *told;
-    let url = errand.shown(config.full_url);
+    let Told { user, protocol, status, took_s, bytes, task, .. } = *told;
+    let url = task.shown(config.full_url);
     let stamp = if config.timestamp { stamp() } else { String::new() };
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = if config.csv {
         let mark = config.mark.as_ref().map_or(String::new(), |mark| format!("{mark},"));
         let id = if config.display_id { format!("{user:4},") } else { String::new() };
-        let (entry, now) = (errand.entry, date());
+        let (entry, now) = (task.entry, date());
         write!(
             text,
             "{stamp}{mark}{id}{protocol},{status},{took_s:6.2},{bytes:7},{url},{entry},{now}"
         )
     } else if config.display_id {
-        let method = &errand.method;
+        let method = &task.method;
         write!(
             text,
             "{user:4}) {protocol} {status} {took_s:6.2} secs: {bytes:7} bytes ==> {method:<4} {url}"
         )
     } else {
-        let (method, cached) = (&errand.method, if told.is_cached { "(C)" } else { "   " });
+        let (method, cached) = (&task.method, if told.is_cached { "(C)" } else { "   " });
         write!(
             text,
             "{stamp}{protocol} {status}{cached} {took_s:5.2} secs: {bytes:7} bytes ==> \
@@ -145,7 +145,7 @@ mod tests {
 
     fn told(config: Config, status: u16) -> String {
         let config = Config { url: Some("http://a/x".to_owned()), ..config };
-        let errand = urls::load(&config).unwrap().errands.remove(0);
+        let task = urls::load(&config).unwrap().tasks.remove(0);
         let told = Told {
             user: 3,
             protocol: "HTTP/1.1",
@@ -153,7 +153,7 @@ mod tests {
             is_cached: false,
             took_s: 0.25,
             bytes: 12,
-            errand: &errand,
+            task: &task,
         };
         line(&told, &config)
     }

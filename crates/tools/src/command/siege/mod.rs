@@ -5,7 +5,6 @@ mod auth;
 mod cache;
 mod compose;
 mod config;
-mod house;
 mod html;
 mod inflate;
 mod lines;
@@ -14,14 +13,14 @@ mod options;
 mod rc;
 mod report;
 mod show;
+mod state;
 mod urls;
-mod visitor;
+mod user;
 
 use super::Exit;
 use crate::observe::Observer;
 use crate::report::{Figures as Shape, PerSecond, Record};
 use config::Config;
-use house::{Besiegers, House, Tally};
 use lines::{Level, Screen, complain, notice};
 use load::Window;
 use load::pacer::Pacer;
@@ -31,11 +30,13 @@ use load::run::{self, Job, Options, Outcome, Problem, Second, Witness};
 use load::url::Url;
 use log::Log;
 use report::Figures;
+use state::{SiegeState, Tally};
 use std::ffi::OsString;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 use tls::Connector;
-use urls::{Errand, Fault};
+use urls::{Fault, Task};
+use user::SiegeScript;
 
 /// Users at most: what a count on the command line may ask for.
 const USERS_MAX: i64 = 1_000_000;
@@ -91,7 +92,7 @@ fn prepare(config: Config, has_complaints: bool) -> Exit {
             return help(&config, Exit::File);
         }
     };
-    if urls.errands.is_empty() {
+    if urls.tasks.is_empty() {
         return help(&config, if has_complaints { Exit::Usage } else { Exit::Done });
     }
     let logins = config
@@ -116,16 +117,16 @@ fn prepare(config: Config, has_complaints: bool) -> Exit {
         }
     };
     let screen = Screen::new();
-    let (tally, errands) = (Tally::default(), urls.errands);
-    let house = Arc::new(House { config, errands, logins, proxy, screen, tally });
-    besiege(&house, urls.entries, log)
+    let (tally, tasks) = (Tally::default(), urls.tasks);
+    let state = Arc::new(SiegeState { config, tasks, logins, proxy, screen, tally });
+    besiege(&state, urls.entries, log)
 }
 
-fn besiege(house: &Arc<House>, entries: Vec<Entry>, log: Option<Log>) -> Exit {
-    let config = &house.config;
+fn besiege(state: &Arc<SiegeState>, entries: Vec<Entry>, log: Option<Log>) -> Exit {
+    let config = &state.config;
     let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
     let options = match connector(config) {
-        Ok(connector) => Options { connector: Some(connector), ..options_of(house) },
+        Ok(connector) => Options { connector: Some(connector), ..options_of(state) },
         Err(text) => return fatal(Exit::File, &text),
     };
     let users = f64::from(u32::try_from(config.users).unwrap_or(u32::MAX));
@@ -138,7 +139,7 @@ fn besiege(house: &Arc<House>, entries: Vec<Entry>, log: Option<Log>) -> Exit {
     let shape = shape_of(config, options.threads);
     let job = Job { plan, pacer: Pacer::new(pattern), which: None, options };
     let wants_more = !config.quiet && !config.json;
-    let observer = if wants_more { observer(house) } else { None };
+    let observer = if wants_more { observer(state) } else { None };
     let mut seconds = Seconds { all: Vec::new(), observer };
     if !config.gets && !config.quiet {
         complain(&format!(
@@ -153,21 +154,21 @@ fn besiege(house: &Arc<House>, entries: Vec<Entry>, log: Option<Log>) -> Exit {
         Ok(outcome) => outcome,
         Err(problem) => return fatal(exit_of(&problem), &problem.to_string()),
     };
-    house.screen.flush();
+    state.screen.flush();
     let mut record = Record::new(&outcome, shape, &names, seconds.all);
     record.summary.server = seconds.observer.as_ref().and_then(|seen| seen.total(&outcome.total));
-    finish(house, &outcome, &record, log)
+    finish(state, &outcome, &record, log)
 }
 
 /// Prints and logs what the run came to.
-fn finish(house: &House, outcome: &Outcome, record: &Record, log: Option<Log>) -> Exit {
-    let config = &house.config;
-    let figures = Figures::new(&house.tally, &outcome.total, outcome.elapsed_ns);
+fn finish(state: &SiegeState, outcome: &Outcome, record: &Record, log: Option<Log>) -> Exit {
+    let config = &state.config;
+    let figures = Figures::new(&state.tally, &outcome.total, outcome.elapsed_ns);
     let is_over = config.seconds > 0 && outcome.elapsed_ns >= nanoseconds(config);
     if (outcome.was_interrupted || is_over) && !config.quiet {
         complain("\nLifting the server siege...");
     }
-    if house.has_failed_enough() && !config.quiet {
+    if state.has_failed_enough() && !config.quiet {
         complain(
             "siege aborted due to excessive socket failure; you\n\
              can change the failure threshold in $HOME/.siegerc\n",
@@ -180,7 +181,7 @@ fn finish(house: &House, outcome: &Outcome, record: &Record, log: Option<Log>) -
         complain(&format!("\n{}{}", report::text(&figures, config), report::more(record)));
     }
     if let Some(mut log) = log
-        && let Err(error) = write_log(house, &mut log, &figures)
+        && let Err(error) = write_log(state, &mut log, &figures)
     {
         let (file, why) = (config.logfile.display(), plain(&error));
         notice(Level::Error, &format!("unable to write to log file: {file}: {why}"));
@@ -188,14 +189,14 @@ fn finish(house: &House, outcome: &Outcome, record: &Record, log: Option<Log>) -
     }
     match Exit::of(&record.summary) {
         Exit::Done if record.summary.answers == 0 && figures.failed > 0 => Exit::Other,
-        Exit::Done if figures.hits == 0 && house.tally.loops() > 0 => Exit::Redirects,
-        Exit::Unreachable if house.tally.unresolved() > 0 => Exit::Unresolved,
+        Exit::Done if figures.hits == 0 && state.tally.loops() > 0 => Exit::Redirects,
+        Exit::Unreachable if state.tally.unresolved() > 0 => Exit::Unresolved,
         exit => exit,
     }
 }
 
-fn write_log(house: &House, log: &mut Log, figures: &Figures) -> std::io::Result<()> {
-    let config = &house.config;
+fn write_log(state: &SiegeState, log: &mut Log, figures: &Figures) -> std::io::Result<()> {
+    let config = &state.config;
     if let Some(mark) = &config.mark {
         log.mark(mark)?;
     }
@@ -208,7 +209,7 @@ fn write_log(house: &House, log: &mut Log, figures: &Figures) -> std::io::Result
         ));
     }
     log.row(figures)?;
-    match house.has_failed_enough() {
+    match state.has_failed_enough() {
         true => log.mark("siege aborted due to excessive socket failure."),
         false => Ok(()),
     }
@@ -234,8 +235,8 @@ fn connector(config: &Config) -> Result<Connector, String> {
     Connector::new(&options).map_err(|problem| problem.to_string())
 }
 
-fn options_of(house: &Arc<House>) -> Options {
-    let config = &house.config;
+fn options_of(state: &Arc<SiegeState>) -> Options {
+    let config = &state.config;
     let users = usize::try_from(config.users).unwrap_or(1);
     Options {
         threads: (runtime::process::cores() / 2).clamp(1, users.max(1)),
@@ -243,7 +244,7 @@ fn options_of(house: &Arc<House>) -> Options {
         timeout_ms: config.timeout.unsigned_abs() * 1000,
         keeps_alive: config.keep_alive,
         faults_statuses: false,
-        script: Some(Arc::new(Besiegers(house.clone()))),
+        script: Some(Arc::new(SiegeScript(state.clone()))),
         ..Options::default()
     }
 }
@@ -290,9 +291,9 @@ const fn exit_of(problem: &Problem) -> Exit {
 }
 
 /// The server that is to be looked at, if it is on this machine.
-fn observer(house: &House) -> Option<Observer> {
-    let own = house.errands.iter().map(|errand: &Errand| &errand.url);
-    let urls: Vec<&Url> = house.proxy.as_ref().map_or_else(|| own.collect(), |url| vec![url]);
+fn observer(state: &SiegeState) -> Option<Observer> {
+    let own = state.tasks.iter().map(|task: &Task| &task.url);
+    let urls: Vec<&Url> = state.proxy.as_ref().map_or_else(|| own.collect(), |url| vec![url]);
     let mut hosts: Vec<(&str, u16)> =
         urls.iter().map(|url| (url.host.as_str(), url.port)).collect();
     hosts.dedup();

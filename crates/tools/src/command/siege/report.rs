@@ -1,7 +1,7 @@
 //! The report in the forms of siege, and what this program adds to it.
 
 use super::config::{Config, Style};
-use super::house::Tally;
+use super::state::Tally;
 use crate::report::{Record, units};
 use load::Window;
 use std::fmt::Write as _;
@@ -170,8 +170,8 @@ pub(super) fn more(record: &Record) -> String {
             server.program,
         );
     }
-    for doubt in &record.doubts {
-        let _ = writeln!(out, "Doubtful:\t\t{doubt}");
+    for warning in &record.warnings {
+        let _ = writeln!(out, "Doubtful:\t\t{warning}");
     }
     out
 }

@@ -27,7 +27,7 @@ const BYTE_FOR_BYTE: &str = "ai aif aifc aiff au avi bcpio bin ccad cdf class cp
 
 /// A request before its cookies and credentials.
 #[derive(Clone, Debug)]
-pub(super) struct Errand {
+pub(super) struct Task {
     pub(super) url: Url,
     pub(super) target: Text,
     pub(super) method: String,
@@ -38,8 +38,8 @@ pub(super) struct Errand {
     pub(super) is_unsupported: bool,
 }
 
-impl Errand {
-    /// A GET of this URL, for the books of `entry`.
+impl Task {
+    /// A GET of this URL, counted under `entry`.
     pub(super) fn get(url: Url, entry: usize) -> Self {
         Self {
             target: Text::fixed(&url.target),
@@ -72,7 +72,7 @@ pub(super) enum Fault {
 /// The URLs and the entries of a plan for them.
 #[derive(Debug)]
 pub(super) struct Urls {
-    pub(super) errands: Vec<Errand>,
+    pub(super) tasks: Vec<Task>,
     pub(super) entries: Vec<Entry>,
 }
 
@@ -81,14 +81,14 @@ pub(super) struct Urls {
 /// # Errors
 /// When a file or a line cannot be read.
 pub(super) fn load(config: &Config) -> Result<Urls, Fault> {
-    let mut urls = Urls { errands: Vec::new(), entries: Vec::new() };
+    let mut urls = Urls { tasks: Vec::new(), entries: Vec::new() };
     let mut variables = Variables::default();
     if let Some(url) = &config.url {
         urls.add(url, config, &variables)
             .map_err(|error| Fault::Line(format!("{url}: {error}")))?;
         if let Some(method) = config.get_method.as_ref().filter(|_| config.gets) {
-            let without_body = urls.errands.iter_mut().filter(|errand| errand.body == Body::None);
-            without_body.for_each(|errand| errand.method.clone_from(method));
+            let without_body = urls.tasks.iter_mut().filter(|task| task.body == Body::None);
+            without_body.for_each(|task| task.method.clone_from(method));
         }
         return Ok(urls);
     }
@@ -122,14 +122,14 @@ pub(super) fn load(config: &Config) -> Result<Urls, Fault> {
     Ok(urls)
 }
 
-/// A login URL, for the books of the first entry.
+/// A login URL, counted under the first entry.
 ///
 /// # Errors
 /// When it cannot be understood.
-pub(super) fn login(text: &str, config: &Config) -> Result<Errand, String> {
-    let mut urls = Urls { errands: Vec::new(), entries: Vec::new() };
+pub(super) fn login(text: &str, config: &Config) -> Result<Task, String> {
+    let mut urls = Urls { tasks: Vec::new(), entries: Vec::new() };
     urls.add(text, config, &Variables::default())?;
-    urls.errands.pop().map(|errand| Errand { entry: 0, ..errand }).ok_or_else(String::new)
+    urls.tasks.pop().map(|task| Task { entry: 0, ..task }).ok_or_else(String::new)
 }
 
 impl Urls {
@@ -158,7 +158,7 @@ impl Urls {
         };
         let made = Entry::new(&draft, variables, &plan::Options::default());
         let made = made.map_err(|fault| fault.to_string())?;
-        self.errands.push(Errand {
+        self.tasks.push(Task {
             url: made.url.clone(),
             target: made.request().target.clone(),
             method: made.request().method.clone(),
@@ -227,9 +227,9 @@ fn read(path: &std::path::Path) -> std::io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn one(line: &str) -> Errand {
+    fn one(line: &str) -> Task {
         let config = Config { url: Some(line.to_owned()), ..Config::default() };
-        load(&config).unwrap().errands.remove(0)
+        load(&config).unwrap().tasks.remove(0)
     }
 
     #[test]
@@ -255,9 +255,9 @@ mod tests {
         std::fs::write(&folder, text).unwrap();
         let urls = load(&Config { file: folder.clone(), ..Config::default() }).unwrap();
         std::fs::remove_file(&folder).unwrap();
-        assert_eq!(urls.errands[0].url.to_string(), "http://a.example/?q=x%20y");
+        assert_eq!(urls.tasks[0].url.to_string(), "http://a.example/?q=x%20y");
         let mut out = Vec::new();
-        urls.errands[1].target.write(&plan::Values::new(0, 0), &mut out);
+        urls.tasks[1].target.write(&plan::Values::new(0, 0), &mut out);
         assert_eq!(out, b"/i?7");
     }
 

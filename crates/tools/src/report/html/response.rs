@@ -53,7 +53,7 @@ pub(super) fn write(out: &mut String, record: &Record) {
     if loads.first() == loads.last() {
         return;
     }
-    let unit = record.knee.as_ref().map_or(&record.figures.unit, |knee| &knee.unit);
+    let unit = record.capacity.as_ref().map_or(&record.figures.unit, |capacity| &capacity.unit);
     let is_rate = unit != "users";
     let across = Axis::spread(&loads);
     let has = |line: &&Line| tried.iter().any(|one| (line.value)(one.figures) > Some(0.0));
@@ -71,11 +71,11 @@ pub(super) fn write(out: &mut String, record: &Record) {
 /// Every load with its last word, the lowest first: a run of a search that was repeated at the same
 /// level, or for longer, is a better one.
 fn tried(record: &Record) -> Vec<Tried<'_>> {
-    let mut all: Vec<Tried<'_>> = match &record.knee {
-        Some(knee) => {
-            let tries = knee.tries.iter().enumerate();
-            let is_last = |(number, one): &(usize, &crate::report::KneeTry)| {
-                let later = &knee.tries[number + 1..];
+    let mut all: Vec<Tried<'_>> = match &record.capacity {
+        Some(capacity) => {
+            let tries = capacity.tries.iter().enumerate();
+            let is_last = |(number, one): &(usize, &crate::report::CapacityRun)| {
+                let later = &capacity.tries[number + 1..];
                 later.iter().all(|other| other.figures.level != one.figures.level)
             };
             let last = tries.filter(is_last).map(|(_, one)| one);
@@ -184,7 +184,7 @@ impl Plots<'_> {
 mod tests {
     use super::*;
     use crate::report::html;
-    use crate::report::{Figures, HeldLevel, Knee, KneeTry};
+    use crate::report::{Capacity, CapacityRun, Figures, HeldLevel};
 
     fn figures(level: f64, rate: f64, ms: f64) -> Level {
         let [p50_us, p95_us, p99_us] = [ms, ms * 2.0, ms * 5.0].map(|ms| ms * 1000.0);
@@ -242,14 +242,14 @@ mod tests {
 
     #[test]
     fn a_search_has_its_runs_and_what_did_not_hold_is_hollow() {
-        let run = |level, holds| KneeTry {
+        let run = |level, holds| CapacityRun {
             figures: figures(level, level, if holds { 3.0 } else { 400.0 }),
             holds,
-            ..KneeTry::default()
+            ..CapacityRun::default()
         };
         let tries = vec![run(20.0, true), run(40.0, false), run(40.0, true), run(80.0, false)];
-        let knee = Knee { unit: "requests/s".to_owned(), tries, ..Knee::default() };
-        let record = Record { knee: Some(knee), ..Record::default() };
+        let capacity = Capacity { unit: "requests/s".to_owned(), tries, ..Capacity::default() };
+        let record = Record { capacity: Some(capacity), ..Record::default() };
         let plots = section(&record);
         // Three of the latency and one of the rate, at 80; what was first said of 40 is forgotten.
         assert_eq!(plots.matches(" hollow\"").count(), 4, "{plots}");

@@ -3,7 +3,7 @@
 use super::unit::{escaped, pretty};
 use super::{begun, title};
 use crate::report::headline::headline;
-use crate::report::{Record, knee, level, pages, rows, units, urls};
+use crate::report::{Record, capacity, level, pages, rows, units, urls};
 use std::fmt::Write as _;
 
 /// URLs that have a row; the saved run has all.
@@ -29,10 +29,10 @@ pub(super) fn write_top(out: &mut String, record: &Record) {
         escaped(&about),
     );
     write_tiles(out, record);
-    if !record.doubts.is_empty() {
+    if !record.warnings.is_empty() {
         out.push_str("<section class=\"doubts\">\n<h2>Doubtful</h2>\n<ul>\n");
-        record.doubts.iter().for_each(|doubt| {
-            let _ = writeln!(out, "<li>{}</li>", escaped(doubt));
+        record.warnings.iter().for_each(|warning| {
+            let _ = writeln!(out, "<li>{}</li>", escaped(warning));
         });
         out.push_str("</ul>\n</section>\n");
     }
@@ -141,25 +141,25 @@ fn write_failures(out: &mut String, record: &Record) {
 
 /// The levels of the run, or the runs of a search.
 fn write_levels(out: &mut String, record: &Record) {
-    let (unit, own) = match &record.knee {
-        Some(knee) => (&knee.unit, &[knee::ANSWERED][..]),
+    let (unit, own) = match &record.capacity {
+        Some(capacity) => (&capacity.unit, &[capacity::ANSWERED][..]),
         None => (&record.figures.unit, &level::HELD[..]),
     };
-    if record.knee.is_none() && record.levels.is_empty() {
+    if record.capacity.is_none() && record.levels.is_empty() {
         return;
     }
-    let title = if record.knee.is_some() { "Runs of the search" } else { "Levels" };
+    let title = if record.capacity.is_some() { "Runs of the search" } else { "Levels" };
     let _ = write!(out, "<div class=\"table wide\"><h2>{title}</h2><table class=\"levels\">\n<tr>");
     for name in [unit.as_str()].iter().chain(own).chain(&level::CELLS) {
         let _ = write!(out, "<th>{}</th>", escaped(name));
     }
     out.push_str("</tr>\n");
-    for one in record.knee.iter().flat_map(|knee| &knee.tries) {
+    for one in record.capacity.iter().flat_map(|capacity| &capacity.tries) {
         let mut values = vec![units::figure(one.answered)];
         values.extend(level::cells(&one.figures));
         write_row(out, &units::figure(one.figures.level), &values, &one.verdict());
     }
-    for row in record.levels.iter().filter(|_| record.knee.is_none()) {
+    for row in record.levels.iter().filter(|_| record.capacity.is_none()) {
         let values = [&level::held(row)[..], &level::cells(&row.figures)].concat();
         write_row(out, &level::level(row.figures.level), &values, "");
     }

@@ -4,7 +4,7 @@
 use super::html;
 use super::series::PLOTS;
 use crate::report::{
-    Figures, HeldLevel, Knee, KneeTry, Level, Moment, PerSecond, PerUrl, Record, Server,
+    Capacity, CapacityRun, Figures, HeldLevel, Level, Moment, PerSecond, PerUrl, Record, Server,
     ServerSecond, Summary, Times, rows, text,
 };
 
@@ -57,7 +57,7 @@ fn run() -> Record {
         urls: vec![url(&format!("GET http://a/{hostile}")), url("GET http://a/b")],
         seconds: (1..=10).map(second).collect(),
         histogram_us: vec![(300.0, 4000), (400.0, 5000), (900.0, 900), (4321.0, 99), (61_234.0, 1)],
-        doubts: vec![format!("much of it {hostile}")],
+        warnings: vec![format!("much of it {hostile}")],
         firsts: vec![Moment { kind: "timeout".into(), at_s: 5.25, users: 6, text: hostile.into() }],
         ..Record::default()
     };
@@ -128,8 +128,8 @@ fn each_level_and_each_run_of_a_search_is_a_row() {
     assert!(page.contains("<h2>Levels</h2>") && page.contains("<th>25</th><td>10-11.5</td>"));
     assert!(page.contains("<td>777 \u{b5}s</td>") && page.contains("0.5 s of 1.5 s are left out"));
     let why = "p99 is 3s, not < 1s".to_owned();
-    let tries = vec![KneeTry { figures, why, ..KneeTry::default() }];
-    record.knee = Some(Knee { unit: "pages/s".to_owned(), tries, ..Knee::default() });
+    let tries = vec![CapacityRun { figures, why, ..CapacityRun::default() }];
+    record.capacity = Some(Capacity { unit: "pages/s".to_owned(), tries, ..Capacity::default() });
     let page = html(&record);
     assert!(page.contains("<h2>Runs of the search</h2>") && page.contains("<th>pages/s</th>"));
     assert!(page.contains("<th>25.0</th>") && page.contains("fails: p99 is 3s, not &lt; 1s</td>"));

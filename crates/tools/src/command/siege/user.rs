@@ -5,15 +5,15 @@ use super::auth::{Challenge, Credentials, login_for};
 use super::cache::Cache;
 use super::compose::{self, Extras};
 use super::config::{Login, WITHOUT_END};
-use super::house::House;
 use super::html;
 use super::inflate::inflate;
 use super::lines::{Level, Told, line, notice};
-use super::urls::Errand;
+use super::state::SiegeState;
+use super::urls::Task;
 use http1::{AnswerHead, AnswerParser, HeadLimits, Progress};
 use load::plan::cookies::Jar;
 use load::plan::{Body, Random, Text, Values};
-use load::run::{Actor, Ask, REDIRECTS_MAX, Seen, Step, Trouble};
+use load::run::{Ask, NoAnswer, REDIRECTS_MAX, Script, ScriptedUser, Seen, Step};
 use load::url::Url;
 use runtime::clock;
 use std::sync::Arc;
@@ -43,8 +43,19 @@ struct Chain {
     is_part: bool,
 }
 
-pub(super) struct Visitor {
-    house: Arc<House>,
+/// The script of siege's users.
+#[derive(Debug)]
+pub(super) struct SiegeScript(pub(super) Arc<SiegeState>);
+
+impl Script for SiegeScript {
+    fn user(&self, user: u32) -> Box<dyn ScriptedUser> {
+        Box::new(SiegeUser::new(self.0.clone(), user))
+    }
+}
+
+/// One simulated user: a state machine over the URLs, asked by the engine what comes next.
+pub(super) struct SiegeUser {
+    state: Arc<SiegeState>,
     id: u32,
     values: Values,
     random: Random,
@@ -53,25 +64,25 @@ pub(super) struct Visitor {
     /// The URL that comes next.
     place: usize,
     /// What is asked next, or was asked and has no answer yet.
-    errand: Option<Errand>,
+    task: Option<Task>,
     chain: Chain,
     /// Of the page, the last one first.
-    parts: Vec<Errand>,
+    parts: Vec<Task>,
     jar: Jar,
     cache: Cache,
     credentials: Vec<(Url, Credentials)>,
     proxy_credentials: Option<Credentials>,
 }
 
-impl Actor for Visitor {
+impl ScriptedUser for SiegeUser {
     fn next(&mut self, request: &mut Vec<u8>) -> Step {
         loop {
-            if let Some(errand) = &self.errand {
-                match self.house.obstacle(errand) {
+            if let Some(task) = &self.task {
+                match self.state.obstacle(task) {
                     None => return self.ask(request),
                     Some(obstacle) => {
                         notice(Level::Error, &obstacle);
-                        self.errand = None;
+                        self.task = None;
                         self.fail();
                         return Step::Pause(IDLE_NS);
                     }
@@ -84,13 +95,13 @@ impl Actor for Visitor {
             match self.stage {
                 Stage::LogIn => {
                     self.stage = Stage::Begin;
-                    self.begin(self.house.login(self.id));
+                    self.begin(self.state.login(self.id));
                 }
                 Stage::Begin if self.is_at_end() => return Step::End,
                 Stage::Begin => {
                     self.stage = Stage::Page;
-                    let errand = self.choose();
-                    self.begin(Some(errand));
+                    let task = self.choose();
+                    self.begin(Some(task));
                 }
                 Stage::Page => {
                     self.stage = Stage::Begin;
@@ -104,7 +115,7 @@ impl Actor for Visitor {
     }
 
     fn answered(&mut self, seen: &Seen<'_>) {
-        let Some(errand) = self.errand.take() else { return };
+        let Some(task) = self.task.take() else { return };
         let mut parser = AnswerParser::new();
         // The engine has read the head before, with greater limits.
         let is_read = matches!(
@@ -112,21 +123,21 @@ impl Actor for Visitor {
             Ok(Progress::Complete { .. })
         );
         let answer = is_read.then(|| parser.answer(seen.head));
-        self.look_at(errand, seen, answer.as_ref());
+        self.look_at(task, seen, answer.as_ref());
     }
 
-    fn failed(&mut self, trouble: &Trouble) {
-        self.errand = None;
-        self.house.tell_trouble(trouble);
+    fn failed(&mut self, error: &NoAnswer) {
+        self.task = None;
+        self.state.tell_error(error);
         self.fail();
     }
 }
 
-impl Visitor {
-    pub(super) fn new(house: Arc<House>, id: u32) -> Self {
-        let config = &house.config;
+impl SiegeUser {
+    pub(super) fn new(state: Arc<SiegeState>, id: u32) -> Self {
+        let config = &state.config;
         // browser.c start(): users begin evenly spread over the file, or all at its first line.
-        let share = house.errands.len() as u64 / config.users.unsigned_abs().max(1);
+        let share = state.tasks.len() as u64 / config.users.unsigned_abs().max(1);
         let start = if config.reps == -1 { 0 } else { u64::from(id) * share };
         let seed = clock::monotonic_ns() ^ (u64::from(id) << 32);
         Self {
@@ -136,31 +147,31 @@ impl Visitor {
             stage: Stage::LogIn,
             rounds: 0,
             place: usize::try_from(start).unwrap_or(0),
-            errand: None,
+            task: None,
             chain: Chain::default(),
             parts: Vec::new(),
             jar: Jar::default(),
             cache: Cache::default(),
             credentials: Vec::new(),
             proxy_credentials: None,
-            house,
+            state,
         }
     }
 
     // --- what comes next ------------------------------------------------------------------------
 
     fn is_at_end(&self) -> bool {
-        let config = &self.house.config;
+        let config = &self.state.config;
         let rounds = match config.reps {
             reps if config.seconds > 0 && (reps <= 0 || reps == WITHOUT_END) => WITHOUT_END,
-            -1 => self.house.errands.len() as i64,
+            -1 => self.state.tasks.len() as i64,
             reps => reps,
         };
-        self.rounds >= rounds || self.house.has_failed_enough()
+        self.rounds >= rounds || self.state.has_failed_enough()
     }
 
-    fn choose(&mut self) -> Errand {
-        let (config, count) = (&self.house.config, self.house.errands.len());
+    fn choose(&mut self) -> Task {
+        let (config, count) = (&self.state.config, self.state.tasks.len());
         if config.internet {
             self.place = self.random.below(count as u64) as usize;
         } else if self.place >= count {
@@ -169,19 +180,19 @@ impl Visitor {
                 self.jar.clear();
             }
         }
-        let errand = self.house.errands[self.place].clone();
+        let task = self.state.tasks[self.place].clone();
         self.place += 1;
         self.values.advance();
-        errand
+        task
     }
 
-    fn begin(&mut self, errand: Option<Errand>) {
+    fn begin(&mut self, task: Option<Task>) {
         self.chain = Chain::default();
-        self.errand = errand;
+        self.task = task;
     }
 
-    fn visit_part(&mut self, part: Errand) {
-        if self.house.config.cache && self.cache.is_fresh(&part.url, clock::unix_s()) {
+    fn visit_part(&mut self, part: Task) {
+        if self.state.config.cache && self.cache.is_fresh(&part.url, clock::unix_s()) {
             let told = Told {
                 user: self.id,
                 protocol: "HTTP/1.1",
@@ -189,9 +200,9 @@ impl Visitor {
                 is_cached: true,
                 took_s: 0.0,
                 bytes: 0,
-                errand: &part,
+                task: &part,
             };
-            self.house.tell(|config| line(&told, config));
+            self.state.tell(|config| line(&told, config));
             return;
         }
         self.begin(Some(part));
@@ -199,73 +210,73 @@ impl Visitor {
     }
 
     fn pause(&mut self) -> Option<Step> {
-        let delay_ns = (self.house.config.delay * 1e9) as u64;
+        let delay_ns = (self.state.config.delay * 1e9) as u64;
         (delay_ns > 0).then(|| Step::Pause(self.random.below(delay_ns.saturating_add(1))))
     }
 
     // --- asking ---------------------------------------------------------------------------------
 
     fn ask(&mut self, request: &mut Vec<u8>) -> Step {
-        let Some(errand) = self.errand.take() else { return Step::Pause(IDLE_NS) };
-        let extras = self.extras(&errand);
-        let config = &self.house.config;
-        compose::request(&errand, &extras, config, &self.values, request);
-        let server = self.house.proxy.as_ref().unwrap_or(&errand.url).clone();
-        self.house.show_request(&server, &errand, request);
+        let Some(task) = self.task.take() else { return Step::Pause(IDLE_NS) };
+        let extras = self.extras(&task);
+        let config = &self.state.config;
+        compose::request(&task, &extras, config, &self.values, request);
+        let server = self.state.proxy.as_ref().unwrap_or(&task.url).clone();
+        self.state.show_request(&server, &task, request);
         let reads = config.prints || (config.parser && !self.chain.is_part);
         let ask = Ask {
-            entry: errand.entry,
+            entry: task.entry,
             server,
-            is_head: errand.method == "HEAD",
+            is_head: task.method == "HEAD",
             body_limit: if reads { PAGE_BYTES_MAX } else { 0 },
         };
-        self.errand = Some(errand);
+        self.task = Some(task);
         Step::Ask(ask)
     }
 
-    fn extras(&mut self, errand: &Errand) -> Extras {
-        let config = &self.house.config;
+    fn extras(&mut self, task: &Task) -> Extras {
+        let config = &self.state.config;
         let mut extras = Extras::default();
         let mut target = Vec::new();
-        errand.target.write(&self.values, &mut target);
+        task.target.write(&self.values, &mut target);
         let target = String::from_utf8_lossy(&target);
-        let own = self.credentials.iter_mut().find(|row| row.0.is_same_server(&errand.url));
-        extras.authorization = own.map(|(_, own)| own.value(&errand.method, &target));
+        let own = self.credentials.iter_mut().find(|row| row.0.is_same_server(&task.url));
+        extras.authorization = own.map(|(_, own)| own.value(&task.method, &target));
         let proxy = self.proxy_credentials.as_mut();
-        extras.proxy_authorization = proxy.map(|own| own.value(&errand.method, &target));
+        extras.proxy_authorization = proxy.map(|own| own.value(&task.method, &target));
         if config.cookies {
             let now_s = clock::unix_s().max(0).cast_unsigned();
-            self.jar.write_value(&errand.url, now_s, &mut extras.cookies);
+            self.jar.write_value(&task.url, now_s, &mut extras.cookies);
         }
-        if config.cache && errand.body == Body::None {
-            self.cache.conditions(&errand.url, &mut extras);
+        if config.cache && task.body == Body::None {
+            self.cache.conditions(&task.url, &mut extras);
         }
         extras
     }
 
     // --- answers --------------------------------------------------------------------------------
 
-    fn look_at(&mut self, errand: Errand, seen: &Seen<'_>, answer: Option<&AnswerHead<'_>>) {
-        let house = self.house.clone();
-        let config = &house.config;
+    fn look_at(&mut self, task: Task, seen: &Seen<'_>, answer: Option<&AnswerHead<'_>>) {
+        let state = self.state.clone();
+        let config = &state.config;
         let field = |name: &[u8]| answer.and_then(|answer| answer.get_by_name(name));
-        house.show_head(seen.head);
-        self.remember(&errand, answer, seen.status);
+        state.show_head(seen.head);
+        self.remember(&task, answer, seen.status);
         let is_html = field(b"content-type").is_some_and(|value| value.starts_with(b"text/html"));
         let reads = config.parser && is_html && seen.status < 300 && !self.chain.is_part;
         let page = (config.prints || reads).then(|| {
             inflate(seen.body, field(b"content-encoding").unwrap_or_default(), PAGE_BYTES_MAX)
         });
         if let Some(page) = page.as_ref().filter(|_| config.prints) {
-            house.show_page(page);
+            state.show_page(page);
         }
         if !config.zero_data_ok && seen.body_bytes == 0 {
             return self.fail();
         }
-        let page = page.filter(|_| reads).map(|page| html::read(&errand.url, &page));
+        let page = page.filter(|_| reads).map(|page| html::read(&task.url, &page));
         let page = page.unwrap_or_default();
-        self.keep_parts(&errand, page.parts);
-        house.tally.answered(seen.status, seen.took_ns);
+        self.keep_parts(&task, page.parts);
+        state.tally.answered(seen.status, seen.took_ns);
         let told = Told {
             user: self.id,
             protocol: std::str::from_utf8(seen.head.get(..8).unwrap_or_default()).unwrap_or(""),
@@ -273,89 +284,89 @@ impl Visitor {
             is_cached: false,
             took_s: seen.took_ns as f64 / 1e9,
             bytes: seen.body_bytes,
-            errand: &errand,
+            task: &task,
         };
-        house.tell(|config| line(&told, config));
+        state.tell(|config| line(&told, config));
         self.chain.hits += 1;
         match seen.status {
-            200 if page.refresh.as_ref().is_some_and(|url| *url != errand.url) => {
-                self.go_on(page.refresh.map(|url| Errand::get(url, errand.entry)));
+            200 if page.refresh.as_ref().is_some_and(|url| *url != task.url) => {
+                self.go_on(page.refresh.map(|url| Task::get(url, task.entry)));
             }
             301..=303 | 307 if config.follow => {
-                self.redirect(&errand, seen.status, field(b"location"))
+                self.redirect(&task, seen.status, field(b"location"))
             }
-            401 | 407 => self.challenge(errand, seen.status, answer),
+            401 | 407 => self.challenge(task, seen.status, answer),
             408 | 500..=509 => self.fail(),
             _ => self.succeed(),
         }
     }
 
-    fn remember(&mut self, errand: &Errand, answer: Option<&AnswerHead<'_>>, status: u16) {
+    fn remember(&mut self, task: &Task, answer: Option<&AnswerHead<'_>>, status: u16) {
         let Some(answer) = answer else { return };
         let now_s = clock::unix_s().max(0);
-        if self.house.config.cookies {
+        if self.state.config.cookies {
             let is_cookie = |name: &[u8]| name.eq_ignore_ascii_case(b"set-cookie");
             for (_, value) in answer.fields().filter(|field| is_cookie(field.0)) {
-                self.jar.store(&errand.url, value, now_s.cast_unsigned());
+                self.jar.store(&task.url, value, now_s.cast_unsigned());
             }
         }
-        if self.house.config.cache && status == 200 {
-            self.cache.store(&errand.url, answer.fields(), now_s);
+        if self.state.config.cache && status == 200 {
+            self.cache.store(&task.url, answer.fields(), now_s);
         }
     }
 
-    fn keep_parts(&mut self, errand: &Errand, parts: Vec<Url>) {
-        let config = &self.house.config;
+    fn keep_parts(&mut self, task: &Task, parts: Vec<Url>) {
+        let config = &self.state.config;
         let is_wanted = |url: &Url| {
             !config.no_follow.iter().any(|host| url.host.contains(&host.to_lowercase()))
         };
         let parts = parts.into_iter().filter(is_wanted);
-        self.parts.extend(parts.map(|url| Errand::get(url, errand.entry)));
+        self.parts.extend(parts.map(|url| Task::get(url, task.entry)));
     }
 
-    fn redirect(&mut self, errand: &Errand, status: u16, location: Option<&[u8]>) {
+    fn redirect(&mut self, task: &Task, status: u16, location: Option<&[u8]>) {
         let Some(location) = location else { return self.succeed() };
         let location = String::from_utf8_lossy(location);
-        let url = errand.url.join(&location);
+        let url = task.url.join(&location);
         self.go_on(url.map(|url| match status {
-            307 => Errand { target: Text::fixed(&url.target), url, ..errand.clone() },
-            _ => Errand::get(url, errand.entry),
+            307 => Task { target: Text::fixed(&url.target), url, ..task.clone() },
+            _ => Task::get(url, task.entry),
         }));
     }
 
     /// The next request of the chain, if it leads anywhere.
-    fn go_on(&mut self, errand: Option<Errand>) {
+    fn go_on(&mut self, task: Option<Task>) {
         self.chain.redirects += 1;
         if self.chain.redirects > REDIRECTS_MAX {
             notice(Level::Error, &format!("redirected more than {REDIRECTS_MAX} times"));
             self.chain.hits = 0;
-            return self.house.tally.fail_in_loop();
+            return self.state.tally.fail_in_loop();
         }
-        match errand {
-            Some(errand) => self.errand = Some(errand),
+        match task {
+            Some(task) => self.task = Some(task),
             None => {
-                notice(Level::Error, super::house::UNSUPPORTED);
+                notice(Level::Error, super::state::UNSUPPORTED);
                 self.fail();
             }
         }
     }
 
     /// Asks again with the login for the realm, as often as `attempts` says.
-    fn challenge(&mut self, errand: Errand, status: u16, answer: Option<&AnswerHead<'_>>) {
-        let house = self.house.clone();
+    fn challenge(&mut self, task: Task, status: u16, answer: Option<&AnswerHead<'_>>) {
+        let state = self.state.clone();
         let is_proxy = status == 407;
         let (name, logins) = match is_proxy {
-            true => (&b"proxy-authenticate"[..], &house.config.proxy_logins),
-            false => (&b"www-authenticate"[..], &house.config.logins),
+            true => (&b"proxy-authenticate"[..], &state.config.proxy_logins),
+            false => (&b"www-authenticate"[..], &state.config.logins),
         };
         let values = answer.into_iter().flat_map(|answer| answer.fields());
         let values = values.filter(|field| field.0.eq_ignore_ascii_case(name)).map(|field| field.1);
         let challenge = Challenge::of(values);
         self.chain.challenges += 1;
-        let has_tries = self.chain.challenges < house.config.attempts;
+        let has_tries = self.chain.challenges < state.config.attempts;
         let Some(challenge) = challenge.filter(|_| has_tries) else { return self.succeed() };
         let of_url =
-            || errand.url.credentials().map(|own| Login::parse(&String::from_utf8_lossy(&own)));
+            || task.url.credentials().map(|own| Login::parse(&String::from_utf8_lossy(&own)));
         let login = login_for(logins, &challenge.realm).cloned();
         let login = login.or_else(|| of_url().filter(|_| !is_proxy));
         match login {
@@ -364,13 +375,13 @@ impl Visitor {
                 if is_proxy {
                     self.proxy_credentials = Some(own);
                 } else {
-                    self.credentials.retain(|row| !row.0.is_same_server(&errand.url));
-                    self.credentials.push((errand.url.clone(), own));
+                    self.credentials.retain(|row| !row.0.is_same_server(&task.url));
+                    self.credentials.push((task.url.clone(), own));
                 }
-                self.errand = Some(errand);
+                self.task = Some(task);
             }
             None if challenge.is_digest() => {
-                super::house::tell_no_login(&challenge.realm, is_proxy);
+                super::state::tell_no_login(&challenge.realm, is_proxy);
                 self.fail();
             }
             None => self.succeed(),
@@ -380,12 +391,12 @@ impl Visitor {
     // --- how a chain ends -----------------------------------------------------------------------
 
     fn succeed(&mut self) {
-        self.house.tally.hit(std::mem::take(&mut self.chain.hits));
+        self.state.tally.hit(std::mem::take(&mut self.chain.hits));
     }
 
     /// browser.c counts none of the answers of a chain that fails in the end.
     fn fail(&mut self) {
         self.chain.hits = 0;
-        self.house.tally.fail();
+        self.state.tally.fail();
     }
 }

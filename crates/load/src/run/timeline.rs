@@ -1,5 +1,5 @@
-//! The books of all threads, second by second. Threads report when they can, a second is closed
-//! when all of them have.
+//! What all threads have counted, second by second. Threads report when they can; a second is
+//! closed when all of them have.
 
 use super::Second;
 use super::shared::Shared;
@@ -8,7 +8,7 @@ use crate::recorder::Window;
 use std::collections::VecDeque;
 
 /// What the threads have reported.
-pub(super) struct Ledger {
+pub(super) struct Timeline {
     pub(super) total: Window,
     /// Seconds that not all threads have reported yet.
     pending: VecDeque<Pending>,
@@ -29,7 +29,7 @@ struct Pending {
     window: Window,
 }
 
-impl Ledger {
+impl Timeline {
     pub(super) fn new(shared: &Shared) -> Self {
         Self {
             total: Window::default(),
@@ -111,14 +111,15 @@ mod tests {
         let total = Window::default();
         let (closed, closed_ns, warm_up_ns) = (0, 0, 100);
         let done_ns = Some(0);
-        let mut ledger = Ledger { total, pending, next, closed, closed_ns, done_ns, warm_up_ns };
+        let mut timeline =
+            Timeline { total, pending, next, closed, closed_ns, done_ns, warm_up_ns };
         // The last request ends at 950; the other thread, without any, has closed a second by then.
-        ledger.enter(0, &report(0, 950, Some(950)));
-        ledger.enter(1, &report(0, 1000, None));
-        assert_eq!(ledger.close_second().map(|second| second.length_ns), Some(1000));
-        ledger.enter(1, &report(1, 1000, Some(0)));
-        assert!(ledger.close_second().is_none(), "nothing has happened since");
-        assert!(!ledger.is_open());
-        assert_eq!(ledger.elapsed_ns(), 850);
+        timeline.enter(0, &report(0, 950, Some(950)));
+        timeline.enter(1, &report(0, 1000, None));
+        assert_eq!(timeline.close_second().map(|second| second.length_ns), Some(1000));
+        timeline.enter(1, &report(1, 1000, Some(0)));
+        assert!(timeline.close_second().is_none(), "nothing has happened since");
+        assert!(!timeline.is_open());
+        assert_eq!(timeline.elapsed_ns(), 850);
     }
 }

@@ -11,14 +11,14 @@ use std::task::{Context, Poll, ready};
 /// How many bytes have come and gone. Answers share a connection, so that each is given what has
 /// come since the one before: together that is what came.
 #[derive(Default)]
-pub(super) struct Meter {
+pub(super) struct ByteCounts {
     came: Cell<u64>,
     went: Cell<u64>,
     /// All that ever came.
     total: Cell<u64>,
 }
 
-impl Meter {
+impl ByteCounts {
     /// Bytes that came and went since this was last asked.
     pub(super) fn take(&self) -> (u64, u64) {
         (self.came.take(), self.went.take())
@@ -31,12 +31,12 @@ impl Meter {
 }
 
 /// A connection as the library for HTTP/2 sees it.
-pub(super) struct Wire {
+pub(super) struct CountedTransport {
     pub(super) transport: Transport,
-    pub(super) meter: Rc<Meter>,
+    pub(super) counts: Rc<ByteCounts>,
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for CountedTransport {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -45,21 +45,21 @@ impl AsyncRead for Wire {
         let room = buffer.initialize_unfilled();
         let count = ready!(self.transport.poll_read(context, room))?;
         buffer.advance(count);
-        let meter = &self.meter;
-        meter.came.set(meter.came.get() + count as u64);
-        meter.total.set(meter.total.get() + count as u64);
+        let counts = &self.counts;
+        counts.came.set(counts.came.get() + count as u64);
+        counts.total.set(counts.total.get() + count as u64);
         Poll::Ready(Ok(()))
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for CountedTransport {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let count = ready!(self.transport.poll_send(context, bytes))?;
-        self.meter.went.set(self.meter.went.get() + count as u64);
+        self.counts.went.set(self.counts.went.get() + count as u64);
         Poll::Ready(Ok(count))
     }
 

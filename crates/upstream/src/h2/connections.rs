@@ -1,6 +1,6 @@
 //! Which users share a connection. The first of them makes it, the others wait for that.
 
-use super::wire::{Meter, Wire};
+use super::counted::{ByteCounts, CountedTransport};
 use super::{HEAD_BYTES_MAX, STREAMS_AT_FIRST, WINDOW_BYTES, kind};
 use crate::{Error, Transport};
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use std::task::{Poll, Waker};
 
 /// The connections of HTTP/2 of a thread.
 #[derive(Default)]
-pub struct Pool {
+pub struct Connections {
     shared: RefCell<Vec<Rc<Shared>>>,
     /// Routes whose servers do not know HTTP/2.
     without: RefCell<Vec<usize>>,
@@ -23,11 +23,11 @@ pub struct Pool {
 struct Shared {
     route: usize,
     /// Users who have or wait for it.
-    seats: Cell<u32>,
+    users: Cell<u32>,
     state: RefCell<State>,
     /// Users who wait until it is made.
     waiting: RefCell<Vec<Waker>>,
-    meter: Rc<Meter>,
+    counts: Rc<ByteCounts>,
     is_secured: Cell<bool>,
 }
 
@@ -39,22 +39,22 @@ enum State {
 }
 
 /// A user's share of a connection.
-pub struct Seat {
-    place: Place,
+pub struct Share {
+    reservation: Reservation,
     sender: SendRequest<Bytes>,
 }
 
 /// What came of looking for a connection.
-pub enum Joined {
+pub enum Found {
     /// A share of one; whether it is new.
-    Seat(Seat, bool),
+    Share(Share, bool),
     /// The server has chosen HTTP/1.1: a connection for this user alone.
     Alone(Transport),
     /// As another user was told before: there is no connection yet.
     Without,
 }
 
-impl Pool {
+impl Connections {
     /// A share of a connection to `route` for at most `streams` users; `connect` makes a new one.
     ///
     /// # Errors
@@ -64,60 +64,60 @@ impl Pool {
         route: usize,
         streams: u32,
         connect: impl AsyncFn() -> Result<Transport, Error>,
-    ) -> Result<Joined, Error> {
+    ) -> Result<Found, Error> {
         loop {
             if self.without.borrow().contains(&route) {
-                return Ok(Joined::Without);
+                return Ok(Found::Without);
             }
-            let (place, is_new) = self.place(route, streams);
+            let (reservation, is_new) = self.reservation(route, streams);
             if is_new {
-                return self.make(place, connect).await;
+                return self.make(reservation, connect).await;
             }
-            if let Some(sender) = place.0.made().await {
-                return Ok(Joined::Seat(Seat { place, sender }, false));
+            if let Some(sender) = reservation.0.made().await {
+                return Ok(Found::Share(Share { reservation, sender }, false));
             }
         }
     }
 
     async fn make(
         &self,
-        place: Place,
+        reservation: Reservation,
         connect: impl AsyncFn() -> Result<Transport, Error>,
-    ) -> Result<Joined, Error> {
-        let making = Making(&place.0);
+    ) -> Result<Found, Error> {
+        let making = Making(&reservation.0);
         let transport = connect().await?;
         if transport.is_secured() && !transport.is_http2() {
-            self.without.borrow_mut().push(place.0.route);
-            return Ok(Joined::Alone(transport));
+            self.without.borrow_mut().push(reservation.0.route);
+            return Ok(Found::Alone(transport));
         }
-        place.0.is_secured.set(transport.is_secured());
-        let sender = open(&place.0, transport).await.map_err(|error| failed(&error))?;
+        reservation.0.is_secured.set(transport.is_secured());
+        let sender = open(&reservation.0, transport).await.map_err(|error| failed(&error))?;
         drop(making);
-        Ok(Joined::Seat(Seat { place, sender }, true))
+        Ok(Found::Share(Share { reservation, sender }, true))
     }
 
     /// Room on a connection, or the task to make one.
-    fn place(&self, route: usize, streams: u32) -> (Place, bool) {
+    fn reservation(&self, route: usize, streams: u32) -> (Reservation, bool) {
         let mut all = self.shared.borrow_mut();
         all.retain(|shared| !shared.is_retired());
-        let has_room = |shared: &&Rc<Shared>| shared.route == route && shared.seats.get() < streams;
+        let has_room = |shared: &&Rc<Shared>| shared.route == route && shared.users.get() < streams;
         let (shared, is_new) = match all.iter().find(has_room) {
             Some(shared) => (shared.clone(), false),
             None => {
                 let shared = Rc::new(Shared {
                     route,
-                    seats: Cell::new(0),
+                    users: Cell::new(0),
                     state: RefCell::new(State::Connecting),
                     waiting: RefCell::default(),
-                    meter: Rc::default(),
+                    counts: Rc::default(),
                     is_secured: Cell::new(false),
                 });
                 all.push(shared.clone());
                 (shared, true)
             }
         };
-        shared.seats.set(shared.seats.get() + 1);
-        (Place(shared), is_new)
+        shared.users.set(shared.users.get() + 1);
+        (Reservation(shared), is_new)
     }
 }
 
@@ -130,8 +130,8 @@ async fn open(shared: &Rc<Shared>, transport: Transport) -> Result<SendRequest<B
         .max_header_list_size(HEAD_BYTES_MAX)
         .initial_max_send_streams(STREAMS_AT_FIRST)
         .enable_push(false);
-    let wire = Wire { transport, meter: shared.meter.clone() };
-    let (sender, connection) = builder.handshake::<_, Bytes>(wire).await?;
+    let counted = CountedTransport { transport, counts: shared.counts.clone() };
+    let (sender, connection) = builder.handshake::<_, Bytes>(counted).await?;
     let driven = Rc::downgrade(shared);
     thread::spawn(async move {
         // Those who wait for an answer hear of an error themselves.
@@ -180,12 +180,12 @@ impl Shared {
 }
 
 /// The right to a share of a connection, given back when it is dropped.
-struct Place(Rc<Shared>);
+struct Reservation(Rc<Shared>);
 
-impl Drop for Place {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        self.0.seats.set(self.0.seats.get() - 1);
-        if self.0.seats.get() == 0 {
+        self.0.users.set(self.0.users.get() - 1);
+        if self.0.users.get() == 0 {
             self.0.retire();
         }
     }
@@ -202,26 +202,26 @@ impl Drop for Making<'_> {
     }
 }
 
-impl Seat {
+impl Share {
     pub(super) fn sender(&mut self) -> &mut SendRequest<Bytes> {
         &mut self.sender
     }
 
-    pub(super) fn meter(&self) -> &Meter {
-        &self.place.0.meter
+    pub(super) fn counts(&self) -> &ByteCounts {
+        &self.reservation.0.counts
     }
 
     pub(super) fn is_secured(&self) -> bool {
-        self.place.0.is_secured.get()
+        self.reservation.0.is_secured.get()
     }
 
     /// Whether the connection takes requests.
     pub fn is_open(&self) -> bool {
-        matches!(*self.place.0.state.borrow(), State::Open(_))
+        matches!(*self.reservation.0.state.borrow(), State::Open(_))
     }
 
     /// Nobody else shall take a share of it.
     pub(super) fn retire(&self) {
-        self.place.0.retire();
+        self.reservation.0.retire();
     }
 }

@@ -18,7 +18,7 @@ const FILE_BYTES_MAX: u64 = 64 << 20;
 
 /// What is asked, word by word.
 #[derive(Debug, Default)]
-pub(super) struct What {
+pub(super) struct RequestOptions {
     pub(super) method: String,
     /// Fields, in their order.
     pub(super) fields: Vec<(String, String)>,
@@ -44,7 +44,7 @@ pub(super) struct What {
 /// A recorded schedule: when, and which entry.
 pub(super) type Recorded = (Pacer, Vec<u32>);
 
-impl What {
+impl RequestOptions {
     /// The plan of the words, and the schedule if a log has one.
     ///
     /// # Errors

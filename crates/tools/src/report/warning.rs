@@ -6,9 +6,9 @@ use super::record::Record;
 use super::units::{count, figure};
 use load::Failure;
 
-/// A reason to doubt, and the figures that it is seen by.
+/// A reason to doubt the figures of a run, and those that it is seen by.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Doubt {
+pub enum Warning {
     /// Threads of the generator were busy for this share of the time, in percent.
     GeneratorBusy(f64),
     /// They waited for a processor for this share.
@@ -67,7 +67,7 @@ const ABOVE_MIN: f64 = 10.0;
 /// Seconds that a comparison of halves takes.
 const DRIFT_SECONDS_MIN: usize = 6;
 
-impl Doubt {
+impl Warning {
     /// What it says to whoever reads the figures, and what to do.
     pub fn text(&self) -> String {
         match *self {
@@ -128,7 +128,7 @@ impl Doubt {
         }
     }
 
-    /// The doubt about the levels of a run, which are known after the run as a whole.
+    /// The warning about the levels of a run, which are known after the run as a whole.
     pub fn of_levels(levels: &[HeldLevel]) -> Option<Self> {
         let answered = levels.iter().filter(|row| row.figures.p99_us > 0.0);
         let is_few = |row: &&HeldLevel| few_samples(row.figures.requests).is_some();
@@ -136,51 +136,51 @@ impl Doubt {
         (few > 0).then_some(Self::FewInLevels { few, levels: levels.len() })
     }
 
-    /// Every doubt about a run.
+    /// Every warning about a run.
     pub fn all(record: &Record) -> Vec<Self> {
         let own = &record.summary.generator;
-        let mut doubts = Vec::new();
+        let mut warnings = Vec::new();
         if record.fell_back {
-            doubts.push(Self::FellBack);
+            warnings.push(Self::FellBack);
         }
         let is_long = record.summary.elapsed_s >= BUSY_SECONDS_MIN;
         if is_long && own.cpu_percent > BUSY_PERCENT {
-            doubts.push(Self::GeneratorBusy(own.cpu_percent));
+            warnings.push(Self::GeneratorBusy(own.cpu_percent));
         }
         if is_long && own.run_queue_percent > STARVED_PERCENT {
-            doubts.push(Self::GeneratorStarved(own.run_queue_percent));
+            warnings.push(Self::GeneratorStarved(own.run_queue_percent));
         }
-        doubts.extend(few_samples(record.summary.latency_us.count));
-        doubts.extend(drift(record));
-        doubts.extend(little(record));
+        warnings.extend(few_samples(record.summary.latency_us.count));
+        warnings.extend(drift(record));
+        warnings.extend(little(record));
         let is_much = |percent: &f64| *percent > STOLEN_PERCENT;
         let share = |count: u64| count as f64 / record.summary.requests.max(1) as f64 * 100.0;
         let (late, slipped) = (share(record.summary.late), share(record.summary.slipped));
         if record.summary.aborted_slow > UNANSWERED_MAX {
-            doubts.push(Self::Unanswered(record.summary.aborted_slow));
+            warnings.push(Self::Unanswered(record.summary.aborted_slow));
         }
         if late > LATE_PERCENT {
-            doubts.push(Self::Late(late));
+            warnings.push(Self::Late(late));
         }
         if slipped > LATE_PERCENT {
-            doubts.push(Self::Slipped(slipped));
+            warnings.push(Self::Slipped(slipped));
         }
-        doubts.extend(record.summary.stolen_percent.filter(is_much).map(Self::Stolen));
+        warnings.extend(record.summary.stolen_percent.filter(is_much).map(Self::Stolen));
         let ports = record.summary.errors_by_kind.get(Failure::NoPort.name());
-        doubts.extend(ports.copied().map(Self::Ports));
-        doubts
+        warnings.extend(ports.copied().map(Self::Ports));
+        warnings
     }
 }
 
 /// The lowest of the printed percentiles that too few requests stand above.
-fn few_samples(count: u64) -> Option<Doubt> {
+fn few_samples(count: u64) -> Option<Warning> {
     let above = |percentile: &f64| count as f64 * (100.0 - percentile) / 100.0;
     let percentile = [90.0, 99.0].into_iter().find(|percentile| above(percentile) < ABOVE_MIN)?;
-    (count > 0).then_some(Doubt::FewSamples { percentile, count })
+    (count > 0).then_some(Warning::FewSamples { percentile, count })
 }
 
 /// Only where the load is meant to be the same all the time.
-fn drift(record: &Record) -> Option<Doubt> {
+fn drift(record: &Record) -> Option<Warning> {
     let whole: Vec<_> = record
         .seconds
         .iter()
@@ -195,15 +195,15 @@ fn drift(record: &Record) -> Option<Doubt> {
     };
     let (first, second) = whole.split_at(whole.len() / 2);
     if mean(first) == 0.0 {
-        return (mean(second) > 0.0).then_some(Doubt::SilentAtFirst);
+        return (mean(second) > 0.0).then_some(Warning::SilentAtFirst);
     }
     let percent = (mean(second) / mean(first) - 1.0) * 100.0;
-    (percent.abs() > DRIFT_PERCENT).then_some(Doubt::Drift(percent))
+    (percent.abs() > DRIFT_PERCENT).then_some(Warning::Drift(percent))
 }
 
 /// In a closed loop without pauses every user waits for an answer all the time: for one at least,
 /// and for as many as were sent at once at most.
-fn little(record: &Record) -> Option<Doubt> {
+fn little(record: &Record) -> Option<Warning> {
     let (figures, summary) = (&record.figures, &record.summary);
     let users = f64::from(figures.constant_users?);
     // Whoever loads a page waits for several answers at once.
@@ -215,7 +215,7 @@ fn little(record: &Record) -> Option<Doubt> {
     let waiting = busy_s / summary.elapsed_s;
     let most = users * f64::from(figures.pipeline.max(1));
     let percent = (waiting / waiting.clamp(users, most) - 1.0).abs() * 100.0;
-    (percent > LITTLE_PERCENT).then_some(Doubt::Little(percent))
+    (percent > LITTLE_PERCENT).then_some(Warning::Little(percent))
 }
 
 #[cfg(test)]
@@ -244,29 +244,29 @@ mod tests {
     }
 
     #[track_caller]
-    fn doubts(change: impl FnOnce(&mut Record)) -> Vec<Doubt> {
+    fn warnings(change: impl FnOnce(&mut Record)) -> Vec<Warning> {
         let mut record = sound();
         change(&mut record);
-        Doubt::all(&record)
+        Warning::all(&record)
     }
 
     #[test]
     fn a_sound_run_leaves_no_doubt() {
-        assert_eq!(doubts(|_| {}), []);
+        assert_eq!(warnings(|_| {}), []);
     }
 
     #[test]
     fn a_generator_at_its_limit_says_so() {
         let busy = |own: f64, waiting: f64| {
-            doubts(|record| {
+            warnings(|record| {
                 record.summary.generator.cpu_percent = own;
                 record.summary.generator.run_queue_percent = waiting;
             })
         };
-        assert_eq!(busy(90.0, 1.0), [Doubt::GeneratorBusy(90.0)]);
-        assert_eq!(busy(50.0, 8.0), [Doubt::GeneratorStarved(8.0)]);
+        assert_eq!(busy(90.0, 1.0), [Warning::GeneratorBusy(90.0)]);
+        assert_eq!(busy(50.0, 8.0), [Warning::GeneratorStarved(8.0)]);
         assert_eq!(busy(85.0, 5.0), []);
-        let short = doubts(|record| {
+        let short = warnings(|record| {
             record.summary.elapsed_s = 0.05;
             record.summary.generator.cpu_percent = 90.0;
             record.summary.generator.run_queue_percent = 50.0;
@@ -276,15 +276,15 @@ mod tests {
 
     #[test]
     fn stolen_time_and_missing_ports_are_told() {
-        let stolen = |percent| doubts(|record| record.summary.stolen_percent = Some(percent));
+        let stolen = |percent| warnings(|record| record.summary.stolen_percent = Some(percent));
         assert_eq!(stolen(0.9), []);
-        assert_eq!(stolen(4.0), [Doubt::Stolen(4.0)]);
-        let ports = doubts(|record| {
+        assert_eq!(stolen(4.0), [Warning::Stolen(4.0)]);
+        let ports = warnings(|record| {
             // Errors make Little's law say nothing, and nothing else is doubtful.
             record.summary.errors = 12;
             record.summary.errors_by_kind.insert("no_port".to_owned(), 12);
         });
-        assert_eq!(ports, [Doubt::Ports(12)]);
+        assert_eq!(ports, [Warning::Ports(12)]);
         assert!(ports[0].text().starts_with("12 requests found no free port"));
     }
 
@@ -293,9 +293,11 @@ mod tests {
         let slower = |record: &mut Record| {
             record.seconds.iter_mut().skip(5).for_each(|second| second.rate = 800.0);
         };
-        let [Doubt::Drift(percent)] = doubts(slower)[..] else { panic!("{:?}", doubts(slower)) };
+        let [Warning::Drift(percent)] = warnings(slower)[..] else {
+            panic!("{:?}", warnings(slower))
+        };
         assert!((percent + 20.0).abs() < 1e-9, "{percent}");
-        let ramp = doubts(|record| {
+        let ramp = warnings(|record| {
             slower(record);
             record.seconds[3].users = 11;
         });
@@ -305,29 +307,31 @@ mod tests {
     #[test]
     fn a_server_that_came_late_makes_no_percentage() {
         let rates = |rates: [f64; 2]| {
-            doubts(|record| {
+            warnings(|record| {
                 let (first, second) = record.seconds.split_at_mut(5);
                 first.iter_mut().for_each(|one| one.rate = rates[0]);
                 second.iter_mut().for_each(|one| one.rate = rates[1]);
             })
         };
-        assert_eq!(rates([0.0, 500.0]), [Doubt::SilentAtFirst]);
-        assert!(Doubt::SilentAtFirst.text().starts_with("nothing was answered in the first half"));
+        assert_eq!(rates([0.0, 500.0]), [Warning::SilentAtFirst]);
+        assert!(
+            Warning::SilentAtFirst.text().starts_with("nothing was answered in the first half")
+        );
         assert_eq!(rates([0.0, 0.0]), []);
-        assert_eq!(rates([100.0, 0.0]), [Doubt::Drift(-100.0)]);
+        assert_eq!(rates([100.0, 0.0]), [Warning::Drift(-100.0)]);
     }
 
     #[test]
     fn few_requests_make_no_percentile() {
         let few = |count| {
-            doubts(|record| {
+            warnings(|record| {
                 record.figures.constant_users = None;
                 record.summary.latency_us.count = count;
             })
         };
         assert_eq!(few(1000), []);
-        assert_eq!(few(999), [Doubt::FewSamples { percentile: 99.0, count: 999 }]);
-        assert_eq!(few(99), [Doubt::FewSamples { percentile: 90.0, count: 99 }]);
+        assert_eq!(few(999), [Warning::FewSamples { percentile: 99.0, count: 999 }]);
+        assert_eq!(few(99), [Warning::FewSamples { percentile: 90.0, count: 99 }]);
         assert_eq!(few(0), []);
     }
 
@@ -337,31 +341,35 @@ mod tests {
             figures: Level { requests, p99_us, ..Level::default() },
             ..HeldLevel::default()
         };
-        assert_eq!(Doubt::of_levels(&[]), None);
+        assert_eq!(Warning::of_levels(&[]), None);
         // What nothing was answered in claims no percentile.
-        assert_eq!(Doubt::of_levels(&[row(1000, 5.0), row(3, 0.0)]), None);
-        let doubt = Doubt::of_levels(&[row(999, 5.0), row(3, 5.0), row(5000, 5.0)]).unwrap();
-        assert_eq!(doubt, Doubt::FewInLevels { few: 2, levels: 3 });
-        assert!(doubt.text().starts_with("p99 in 2 of 3 levels is one of "), "{}", doubt.text());
+        assert_eq!(Warning::of_levels(&[row(1000, 5.0), row(3, 0.0)]), None);
+        let warning = Warning::of_levels(&[row(999, 5.0), row(3, 5.0), row(5000, 5.0)]).unwrap();
+        assert_eq!(warning, Warning::FewInLevels { few: 2, levels: 3 });
+        assert!(
+            warning.text().starts_with("p99 in 2 of 3 levels is one of "),
+            "{}",
+            warning.text()
+        );
     }
 
     #[test]
     fn users_rate_and_latency_must_fit_together() {
-        let [Doubt::Little(percent)] =
-            doubts(|record| record.summary.latency_us.mean = 9_000.0)[..]
+        let [Warning::Little(percent)] =
+            warnings(|record| record.summary.latency_us.mean = 9_000.0)[..]
         else {
             panic!("no doubt")
         };
         assert!((percent - 10.0).abs() < 1e-9, "{percent}");
-        let [Doubt::Little(percent)] =
-            doubts(|record| record.summary.latency_us.mean = 11_000.0)[..]
+        let [Warning::Little(percent)] =
+            warnings(|record| record.summary.latency_us.mean = 11_000.0)[..]
         else {
             panic!("no doubt")
         };
         assert!((percent - 10.0).abs() < 1e-9, "{percent}");
         // The first of four at once has its answer early, the last one late.
         let pipelined = |mean| {
-            doubts(|record| {
+            warnings(|record| {
                 record.figures.pipeline = 4;
                 record.summary.latency_us.mean = mean;
             })
@@ -371,7 +379,7 @@ mod tests {
         assert_eq!(pipelined(40_000.0), []);
         assert_eq!(pipelined(9_000.0).len(), 1);
         assert_eq!(pipelined(44_000.0).len(), 1);
-        let thinking = doubts(|record| {
+        let thinking = warnings(|record| {
             record.figures.thinks = true;
             record.summary.latency_us.mean = 9_000.0;
         });
@@ -380,10 +388,10 @@ mod tests {
 
     #[test]
     fn arrivals_that_came_late_are_told_by_whose_fault_it_was() {
-        let all = doubts(|record| {
+        let all = warnings(|record| {
             record.summary.late = 200;
             record.summary.slipped = 300;
         });
-        assert_eq!(all, [Doubt::Late(2.0), Doubt::Slipped(3.0)]);
+        assert_eq!(all, [Warning::Late(2.0), Warning::Slipped(3.0)]);
     }
 }

@@ -1,10 +1,10 @@
 //! One page being loaded: as many connections as a browser has, each fetching what comes next.
 
 use super::REDIRECTS_MAX;
-use super::books::Books;
 use super::browser::{Browser, now_s};
-use super::lane::{Connection, Got, Lane, step};
-use super::lines;
+use super::connections;
+use super::fetcher::{Fetched, Fetcher, KeptConnection, step};
+use super::page_record::PageRecord;
 use super::sending::{asked, is_redirect};
 use super::under_way::Pending;
 use crate::failure::{Failed, Failure};
@@ -19,25 +19,25 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
-use upstream::{Asking, Broken, Capture, Sent, Unseen};
+use upstream::{Batch, Capture, ExchangeError, PriorAttempt, Unprocessed};
 
 /// Icons that a browser remembers; when there are more, all are forgotten.
 const ICONS_MAX: usize = 1000;
 
 /// One page being loaded.
-pub(crate) struct Visit {
+pub(crate) struct PageLoad {
     browser: Rc<Browser>,
     entry_index: usize,
     intended_ns: u64,
     /// The request for the page, if it is not that of the entry.
     bytes: RefCell<Option<Vec<u8>>>,
     loader: RefCell<Loader>,
-    books: RefCell<Books>,
+    record: RefCell<PageRecord>,
     waker: RefCell<Option<Waker>>,
 }
 
 /// What came of a page.
-pub(crate) enum Visited {
+pub(crate) enum PageEnd {
     /// No connection could be made for it.
     Unconnected,
     /// Its user had all of it.
@@ -46,7 +46,7 @@ pub(crate) enum Visited {
     Asked,
 }
 
-impl Visit {
+impl PageLoad {
     pub(crate) fn new(
         browser: Rc<Browser>,
         entry_index: usize,
@@ -54,21 +54,21 @@ impl Visit {
         bytes: Option<Vec<u8>>,
     ) -> Rc<Self> {
         let shared = &browser.worker.shared;
-        let books = Books::new(intended_ns, shared.wants_waterfall());
+        let record = PageRecord::new(intended_ns, shared.wants_waterfall());
         let loader = Loader::new(shared.hosts.clone());
         Rc::new(Self {
             entry_index,
             intended_ns,
             bytes: RefCell::new(bytes),
             loader: RefCell::new(loader),
-            books: RefCell::new(books),
+            record: RefCell::new(record),
             waker: RefCell::default(),
             browser,
         })
     }
 
     pub(crate) fn begin(self: &Rc<Self>, page: Rc<Resource>) {
-        self.books.borrow_mut().url = page.url.to_string();
+        self.record.borrow_mut().url = page.url.to_string();
         self.want(page);
     }
 
@@ -85,21 +85,21 @@ impl Visit {
     }
 
     /// Writes the page down, and says what came of it.
-    pub(crate) fn close(&self) -> Visited {
+    pub(crate) fn close(&self) -> PageEnd {
         let worker = &self.browser.worker;
-        let books = self.books.replace(Books::new(0, false));
+        let record = self.record.replace(PageRecord::new(0, false));
         if worker.counts(self.intended_ns) {
-            books.enter(worker.recorder.borrow_mut().window());
+            record.enter(worker.recorder.borrow_mut().window());
         }
-        let visited = match (books.is_unconnected, books.is_unasked()) {
-            (true, _) => Visited::Unconnected,
-            (_, true) => Visited::Unasked,
-            _ => Visited::Asked,
+        let end = match (record.is_unconnected, record.is_unasked()) {
+            (true, _) => PageEnd::Unconnected,
+            (_, true) => PageEnd::Unasked,
+            _ => PageEnd::Asked,
         };
-        if let Some(waterfall) = books.waterfall() {
+        if let Some(waterfall) = record.waterfall() {
             worker.shared.keep_waterfall(waterfall);
         }
-        visited
+        end
     }
 
     /// Something is needed.
@@ -110,12 +110,12 @@ impl Visit {
         }
         let server = match loader.add(resource, clock::monotonic_ns()) {
             Added::Waits(server) => server,
-            Added::Elsewhere => return self.books.borrow_mut().elsewhere += 1,
+            Added::Elsewhere => return self.record.borrow_mut().elsewhere += 1,
             Added::Known | Added::Later => return,
         };
-        if let Some(item) = loader.open_lane(server) {
-            let visit = self.clone();
-            thread::spawn(async move { visit.go_along(server, item).await });
+        if let Some(item) = loader.start_fetcher(server) {
+            let load = self.clone();
+            thread::spawn(async move { load.go_along(server, item).await });
         }
     }
 
@@ -128,12 +128,12 @@ impl Visit {
         }
         match icons.insert(icon.url.clone()) {
             true => self.want(icon),
-            false => self.books.borrow_mut().found_in_cache(&icon, clock::monotonic_ns()),
+            false => self.record.borrow_mut().found_in_cache(&icon, clock::monotonic_ns()),
         }
     }
 
     async fn go_along(self: Rc<Self>, server: usize, first: Item) {
-        let mut lane = Lane {
+        let mut fetcher = Fetcher {
             route: usize::MAX,
             connection: None,
             timer: Timer::new(),
@@ -142,14 +142,14 @@ impl Visit {
         };
         let mut item = Some(first);
         while let Some(one) = item {
-            self.fetch(&mut lane, &one).await;
+            self.fetch(&mut fetcher, &one).await;
             let mut loader = self.loader.borrow_mut();
             loader.ended();
             item = loader.next(server);
         }
         let mut loader = self.loader.borrow_mut();
-        loader.close_lane(server);
-        self.browser.idle.borrow_mut().extend(lane.connection);
+        loader.end_fetcher(server);
+        self.browser.idle.borrow_mut().extend(fetcher.connection);
         let icons = loader.take_icons();
         drop(loader);
         icons.into_iter().for_each(|icon| self.want_icon(icon));
@@ -161,27 +161,27 @@ impl Visit {
     }
 
     /// Fetches one thing, from the cache or from its server.
-    async fn fetch(self: &Rc<Self>, lane: &mut Lane, item: &Item) {
+    async fn fetch(self: &Rc<Self>, fetcher: &mut Fetcher, item: &Item) {
         let resource = &item.resource;
         let is_get = resource.entry.request().method == "GET";
         let known = self.browser.cache.borrow().look(&resource.url, now_s());
         let conditions = match known {
             Use::Fresh(document) if is_get => {
                 let now_ns = clock::monotonic_ns();
-                self.books.borrow_mut().found_in_cache(resource, now_ns);
+                self.record.borrow_mut().found_in_cache(resource, now_ns);
                 return self.want_all(&document);
             }
             Use::Validate(conditions) if is_get => conditions,
             _ => Vec::new(),
         };
-        self.compose(lane, resource, &conditions);
+        self.compose(fetcher, resource, &conditions);
         let worker = &self.browser.worker;
         let begun_ns = clock::monotonic_ns();
         let place = worker.take_place(self.pending(resource, begun_ns));
-        let asked = self.ask(lane, resource, begun_ns).await;
+        let asked = self.ask(fetcher, resource, begun_ns).await;
         worker.leave_place(place);
         match asked {
-            Ok(got) => self.answered(lane, item, &got, !conditions.is_empty()),
+            Ok(got) => self.answered(fetcher, item, &got, !conditions.is_empty()),
             Err(failed) => self.failed(resource, failed, self.due_ns(resource, begun_ns)),
         }
     }
@@ -191,21 +191,25 @@ impl Visit {
     }
 
     /// Puts the request together: that of the entry, with cookies and what else is to be said.
-    fn compose(&self, lane: &mut Lane, resource: &Resource, conditions: &[u8]) {
-        lane.request.clear();
+    fn compose(&self, fetcher: &mut Fetcher, resource: &Resource, conditions: &[u8]) {
+        fetcher.request.clear();
         if let Some(bytes) = self.bytes.take().filter(|_| resource.is_page) {
-            lane.request = bytes;
+            fetcher.request = bytes;
         } else {
             let jar = self.browser.jar.as_ref().map(RefCell::borrow);
             let cookies = jar.as_deref().map(|jar| Cookies { jar, now_s: now_s() });
-            resource.entry.write(&mut Values::new(0, self.browser.id), cookies, &mut lane.request);
+            resource.entry.write(
+                &mut Values::new(0, self.browser.id),
+                cookies,
+                &mut fetcher.request,
+            );
         }
         // Only requests without a body have more fields: they end with an empty line.
         for fields in [resource.more_fields(), conditions] {
-            if !fields.is_empty() && lane.request.ends_with(b"\r\n\r\n") {
-                lane.request.truncate(lane.request.len() - 2);
-                lane.request.extend_from_slice(fields);
-                lane.request.extend_from_slice(b"\r\n");
+            if !fields.is_empty() && fetcher.request.ends_with(b"\r\n\r\n") {
+                fetcher.request.truncate(fetcher.request.len() - 2);
+                fetcher.request.extend_from_slice(fields);
+                fetcher.request.extend_from_slice(b"\r\n");
             }
         }
     }
@@ -213,53 +217,54 @@ impl Visit {
     /// Asks and reads the answer, on a connection that there is or a new one.
     async fn ask(
         &self,
-        lane: &mut Lane,
+        fetcher: &mut Fetcher,
         resource: &Resource,
         begun_ns: u64,
-    ) -> Result<Got, Failed> {
+    ) -> Result<Fetched, Failed> {
         let worker = &self.browser.worker;
         let waited_ns = begun_ns.saturating_sub(self.due_ns(resource, begun_ns));
-        lane.timer.set(clock::monotonic_ms(), worker.time_left_ms(waited_ns));
+        fetcher.timer.set(clock::monotonic_ms(), worker.time_left_ms(waited_ns));
         for is_second in [false, true] {
             if is_second {
                 // Whatever has idled as long as the one that was closed is of no use, either.
-                self.browser.idle.borrow_mut().retain(|idle| idle.route != lane.route);
+                self.browser.idle.borrow_mut().retain(|idle| idle.route != fetcher.route);
             }
-            let (mut connection, connect_ns) = self.connection(lane, resource).await?;
-            let request = std::mem::take(&mut lane.request);
-            let asking = Asking {
+            let (mut connection, connect_ns) = self.connection(fetcher, resource).await?;
+            let request = std::mem::take(&mut fetcher.request);
+            let batch = Batch {
                 bytes: &request,
                 count: 1,
-                entry: if resource.is_page { self.entry_index } else { usize::MAX },
+                template: if resource.is_page { self.entry_index } else { usize::MAX },
                 asked: asked(&resource.entry.request().method),
             };
-            lane.capture.head.clear();
-            lane.capture.body.clear();
-            lane.capture.body_limit =
+            fetcher.capture.head.clear();
+            fetcher.capture.body.clear();
+            fetcher.capture.body_limit =
                 if resource.kind.is_looked_into() { CONTENT_BYTES_MAX } else { 0 };
             let sent_ns = if connect_ns.is_some() { clock::monotonic_ns() } else { begun_ns };
-            let result = connection.exchange(worker, &asking, lane).await;
-            lane.request = request;
+            let result = connection.exchange(worker, &batch, fetcher).await;
+            fetcher.request = request;
             let is_kept = match &result {
                 Ok((answer, _)) => worker.shared.options.keeps_alive && answer.keeps_alive,
                 Err(broken) => broken.keeps_connection,
             };
             if is_kept {
-                lane.connection = Some(connection);
+                fetcher.connection = Some(connection);
             }
             match result {
                 Ok((answer, sent_bytes)) => {
-                    return Ok(Got { answer, sent_bytes, begun_ns, sent_ns, connect_ns });
+                    return Ok(Fetched { answer, sent_bytes, begun_ns, sent_ns, connect_ns });
                 }
                 // The server may close a connection that idles at any time (RFC 9112 section
                 // 9.3.1): that says nothing about the request.
                 Err(broken)
-                    if !is_second && broken.may_repeat(&Sent::alone(connect_ns.is_some())) =>
+                    if !is_second
+                        && broken.may_retry(&PriorAttempt::alone(connect_ns.is_some())) =>
                 {
-                    let is_repeated = u64::from(broken.unseen != Unseen::Unsent);
+                    let is_repeated = u64::from(broken.unprocessed != Unprocessed::Unsent);
                     worker.recorder.borrow_mut().window().repeated += is_repeated;
                 }
-                Err(Broken { kind, text, .. }) => {
+                Err(ExchangeError { kind, text, .. }) => {
                     return Err(Failed { failure: kind.into(), text });
                 }
             }
@@ -270,22 +275,23 @@ impl Visit {
     /// A connection, and how long it took to make if it is new.
     async fn connection(
         &self,
-        lane: &mut Lane,
+        fetcher: &mut Fetcher,
         resource: &Resource,
-    ) -> Result<(Connection, Option<u64>), Failed> {
-        if lane.route == usize::MAX {
-            lane.route = self.route(resource).await?;
+    ) -> Result<(KeptConnection, Option<u64>), Failed> {
+        if fetcher.route == usize::MAX {
+            fetcher.route = self.route(resource).await?;
         }
-        let idle = lane.connection.take().or_else(|| self.browser.take_idle(lane.route));
-        if let Some(connection) = idle.filter(Connection::is_open) {
+        let idle = fetcher.connection.take().or_else(|| self.browser.take_idle(fetcher.route));
+        if let Some(connection) = idle.filter(KeptConnection::is_open) {
             return Ok((connection, None));
         }
-        let (browser, route) = (&self.browser, lane.route);
+        let (browser, route) = (&self.browser, fetcher.route);
         let turn = browser.id as usize;
-        let (line, connect_ns) = lines::made(&browser.worker, route, turn, &mut lane.timer).await?;
+        let (connection, connect_ns) =
+            connections::made(&browser.worker, route, turn, &mut fetcher.timer).await?;
         let number = browser.connections.get();
         browser.connections.set(number + 1);
-        Ok((Connection { route, line, number }, connect_ns))
+        Ok((KeptConnection { route, connection, number }, connect_ns))
     }
 
     async fn route(&self, resource: &Resource) -> Result<usize, Failed> {
@@ -299,7 +305,13 @@ impl Visit {
         })
     }
 
-    fn answered(self: &Rc<Self>, lane: &mut Lane, item: &Item, got: &Got, is_conditional: bool) {
+    fn answered(
+        self: &Rc<Self>,
+        fetcher: &mut Fetcher,
+        item: &Item,
+        got: &Fetched,
+        is_conditional: bool,
+    ) {
         let (resource, answer) = (&item.resource, &got.answer);
         let worker = &self.browser.worker;
         let is_not_modified = is_conditional && answer.status == 304;
@@ -320,31 +332,31 @@ impl Visit {
                 fault,
             });
         }
-        let mut books = self.books.borrow_mut();
-        books.answered(resource, answer, fault.is_some());
-        if let Some(steps) = &mut books.steps {
-            steps.push(step(lane, item, got, self.browser.connections.get()));
+        let mut record = self.record.borrow_mut();
+        record.answered(resource, answer, fault.is_some());
+        if let Some(steps) = &mut record.steps {
+            steps.push(step(fetcher, item, got, self.browser.connections.get()));
         }
-        drop(books);
+        drop(record);
         if fault.is_some() && counts {
             let text = format!("status {} for {}", answer.status, resource.url);
             worker.remember(Failed { failure: Failure::Status, text }, answer.end_ns);
             worker.shared.count_failure(Failure::Status);
         }
-        self.look_at(lane, resource, answer.status);
+        self.look_at(fetcher, resource, answer.status);
     }
 
     /// Does what a browser does with an answer: keeps its cookies, goes where it says, looks for
     /// what else is needed.
-    fn look_at(self: &Rc<Self>, lane: &mut Lane, resource: &Resource, status: u16) {
+    fn look_at(self: &Rc<Self>, fetcher: &mut Fetcher, resource: &Resource, status: u16) {
         let mut parser = AnswerParser::new();
         let limits = HeadLimits { fields: 1000, ..HeadLimits::default() };
-        let parsed = parser.advance(&lane.capture.head, &limits);
+        let parsed = parser.advance(&fetcher.capture.head, &limits);
         if !matches!(parsed, Ok(Progress::Complete { .. })) {
             return;
         }
-        let body = std::mem::take(&mut lane.capture.body);
-        let head = parser.answer(&lane.capture.head);
+        let body = std::mem::take(&mut fetcher.capture.body);
+        let head = parser.answer(&fetcher.capture.head);
         if let Some(jar) = &self.browser.jar {
             let set = head.fields().filter(|field| field.0.eq_ignore_ascii_case(b"set-cookie"));
             set.for_each(|(_, value)| {
@@ -357,7 +369,7 @@ impl Visit {
                 let mut cache = self.browser.cache.borrow_mut();
                 let document = cache.renew(&resource.url, &mut head.fields(), now_s());
                 drop(cache);
-                self.books.borrow_mut().renewed += 1;
+                self.record.borrow_mut().renewed += 1;
                 document.iter().for_each(|document| self.want_all(document));
             }
             _ => {
@@ -380,7 +392,7 @@ impl Visit {
             return Rc::default();
         }
         match decoded(body, head.get_by_name(b"content-encoding")) {
-            Some(content) => self.browser.worker.shelf.document(&content, of),
+            Some(content) => self.browser.worker.parsed_pages.document(&content, of),
             None => {
                 let failed = Failed {
                     failure: Failure::Other,
@@ -413,7 +425,7 @@ impl Visit {
     /// The answer came, and is of no use.
     fn failed_after_answer(&self, resource: &Resource, failed: Failed) {
         let (worker, now_ns) = (&self.browser.worker, clock::monotonic_ns());
-        self.books.borrow_mut().failed(resource, failed.failure, now_ns);
+        self.record.borrow_mut().failed(resource, failed.failure, now_ns);
         if worker.counts(self.intended_ns) {
             worker.fault_answer(self.entry_index, now_ns, failed);
         }
@@ -422,7 +434,7 @@ impl Visit {
     /// There was no answer, which should have been asked for then.
     fn failed(&self, resource: &Resource, failed: Failed, from_ns: u64) {
         let worker = &self.browser.worker;
-        self.books.borrow_mut().failed(resource, failed.failure, clock::monotonic_ns());
+        self.record.borrow_mut().failed(resource, failed.failure, clock::monotonic_ns());
         if worker.counts(self.intended_ns) {
             worker.write_off(self.entry_index, from_ns, failed);
         }

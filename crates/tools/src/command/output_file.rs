@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// A file that can be written.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct OutputFile {
     path: String,
     file: File,
     /// What it has already stays: it is the end of something else.
@@ -18,7 +18,7 @@ pub(super) struct Kept {
     is_written: bool,
 }
 
-impl Kept {
+impl OutputFile {
     /// Finds out that it can be written.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for OutputFile {
     fn drop(&mut self) {
         if self.is_new && !self.is_written {
             // If it cannot be removed it is empty, which does no harm.
@@ -74,16 +74,16 @@ mod tests {
     fn a_file_keeps_what_it_has_until_it_is_written() {
         let path = std::env::temp_dir().join(format!("load-kept-{}", std::process::id()));
         let name = path.display().to_string();
-        drop(Kept::open(&name).unwrap());
+        drop(OutputFile::open(&name).unwrap());
         assert!(!path.exists(), "made for a run that never was");
         fs::write(&path, "earlier, and longer").unwrap();
-        drop(Kept::open(&name).unwrap());
+        drop(OutputFile::open(&name).unwrap());
         assert_eq!(fs::read_to_string(&path).unwrap(), "earlier, and longer");
-        let mut kept = Kept::open(&name).unwrap();
-        kept.emptied().unwrap().write_all(b"new").unwrap();
-        drop(kept);
+        let mut output_file = OutputFile::open(&name).unwrap();
+        output_file.emptied().unwrap().write_all(b"new").unwrap();
+        drop(output_file);
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         fs::remove_file(&path).unwrap();
-        assert!(Kept::open(&format!("{name}/below")).is_err());
+        assert!(OutputFile::open(&format!("{name}/below")).is_err());
     }
 }

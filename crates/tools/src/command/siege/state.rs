@@ -2,12 +2,10 @@
 
 use super::config::Config;
 use super::lines::{Level, Screen, complain, notice};
-use super::urls::Errand;
-use super::visitor::Visitor;
+use super::urls::Task;
 use load::Failure;
-use load::run::{Actor, Script, Trouble};
+use load::run::NoAnswer;
 use load::url::{Scheme, Url};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The words for a URL of another protocol: browser.c `__http`.
@@ -16,10 +14,10 @@ pub(super) const UNSUPPORTED: &str =
 
 /// What all users share.
 #[derive(Debug)]
-pub(super) struct House {
+pub(super) struct SiegeState {
     pub(super) config: Config,
-    pub(super) errands: Vec<Errand>,
-    pub(super) logins: Vec<Errand>,
+    pub(super) tasks: Vec<Task>,
+    pub(super) logins: Vec<Task>,
     pub(super) proxy: Option<Url>,
     pub(super) screen: Screen,
     pub(super) tally: Tally,
@@ -104,19 +102,9 @@ impl Tally {
     }
 }
 
-/// The script of siege's users.
-#[derive(Debug)]
-pub(super) struct Besiegers(pub(super) Arc<House>);
-
-impl Script for Besiegers {
-    fn actor(&self, user: u32) -> Box<dyn Actor> {
-        Box::new(Visitor::new(self.0.clone(), user))
-    }
-}
-
-impl House {
+impl SiegeState {
     /// The login URL of a user: they are handed round.
-    pub(super) fn login(&self, user: u32) -> Option<Errand> {
+    pub(super) fn login(&self, user: u32) -> Option<Task> {
         self.logins.get(user as usize % self.logins.len().max(1)).cloned()
     }
 
@@ -125,12 +113,12 @@ impl House {
         most > 0 && self.tally.failed() >= most.unsigned_abs()
     }
 
-    /// Why an errand cannot be run, if so.
-    pub(super) fn obstacle(&self, errand: &Errand) -> Option<String> {
-        match errand {
-            Errand { is_unsupported: true, .. } => Some(UNSUPPORTED.to_owned()),
-            Errand { url: Url { scheme: Scheme::Https, .. }, .. } if self.proxy.is_some() => {
-                Some(format!("{}: https is not spoken through a proxy", errand.url))
+    /// Why a task cannot be done, if so.
+    pub(super) fn obstacle(&self, task: &Task) -> Option<String> {
+        match task {
+            Task { is_unsupported: true, .. } => Some(UNSUPPORTED.to_owned()),
+            Task { url: Url { scheme: Scheme::Https, .. }, .. } if self.proxy.is_some() => {
+                Some(format!("{}: https is not spoken through a proxy", task.url))
             }
             _ => None,
         }
@@ -146,13 +134,13 @@ impl House {
         }
     }
 
-    pub(super) fn show_request(&self, server: &Url, errand: &Errand, request: &[u8]) {
+    pub(super) fn show_request(&self, server: &Url, task: &Task, request: &[u8]) {
         if self.config.debug {
             let address = format!("{}:{}", server.host, server.port);
             notice(Level::Debug, &format!("attempting connection to {address}"));
         }
         if self.config.shows_exchanges() || (self.config.prints && !self.config.quiet) {
-            let has_body = !matches!(errand.method.as_str(), "GET" | "HEAD");
+            let has_body = !matches!(task.method.as_str(), "GET" | "HEAD");
             let end: &[u8] = if has_body { b"\n\n" } else { b"\n" };
             self.screen.write(&[request, end].concat());
         }
@@ -170,18 +158,18 @@ impl House {
 
     /// The words of siege 4.0.7 for a connection that was not made, with the places of its source
     /// in them: scripts look for these lines. About all else it is silent, and the report speaks.
-    pub(super) fn tell_trouble(&self, trouble: &Trouble) {
-        let text = trouble.text.split(" (os error").next().unwrap_or_default();
+    pub(super) fn tell_error(&self, error: &NoAnswer) {
+        let text = error.text.split(" (os error").next().unwrap_or_default();
         let text = text.strip_prefix(RESOLVER).unwrap_or(text);
-        if trouble.is_unresolved {
+        if error.is_unresolved {
             self.tally.unresolved.fetch_add(1, Ordering::Relaxed);
             let words = "Address resolution failed at sock.c:158 with the following error:";
             notice(Level::Error, words);
             notice(Level::Error, text);
-        } else if trouble.failure == Failure::Timeout {
+        } else if error.failure == Failure::Timeout {
             let seconds = self.config.timeout;
             notice(Level::Error, &format!("socket: no complete answer within {seconds} seconds"));
-        } else if trouble.failure.is_of_connect() {
+        } else if error.failure.is_of_connect() {
             notice(Level::Error, &format!("socket: unable to connect sock.c:282: {text}"));
         }
     }

@@ -19,14 +19,14 @@ type Contents = (u64, usize, Rc<str>);
 
 /// The documents and pages of a thread.
 #[derive(Default)]
-pub(crate) struct Shelf {
+pub(crate) struct ParsedPages {
     documents: RefCell<Memo<Contents, Document>>,
     hasher: RandomState,
     /// By entry of the plan, where its request is always the same.
     pages: RefCell<Memo<usize, Resource>>,
 }
 
-impl Shelf {
+impl ParsedPages {
     /// What is found in this content: looked for once for each content.
     pub(crate) fn document(&self, content: &[u8], of: &Resource) -> Rc<Document> {
         let key = (self.hasher.hash_one(content), content.len(), of.url.clone());
@@ -114,29 +114,29 @@ mod tests {
 
     #[test]
     fn what_is_known_is_not_looked_for_again() {
-        let (shelf, page) = (Shelf::default(), page());
-        let first = shelf.document(&content(1, 3), &page);
+        let (parsed_pages, page) = (ParsedPages::default(), page());
+        let first = parsed_pages.document(&content(1, 3), &page);
         assert_eq!(first.resources.len(), 3);
-        assert!(Rc::ptr_eq(&first, &shelf.document(&content(1, 3), &page)));
-        assert!(!Rc::ptr_eq(&first, &shelf.document(&content(2, 3), &page)));
+        assert!(Rc::ptr_eq(&first, &parsed_pages.document(&content(1, 3), &page)));
+        assert!(!Rc::ptr_eq(&first, &parsed_pages.document(&content(2, 3), &page)));
     }
 
     #[test]
     fn pages_that_differ_each_time_take_bounded_memory_and_the_oldest_go() {
-        let (shelf, page) = (Shelf::default(), page());
-        let held = shelf.document(&content(0, 1000), &page);
-        let old = Rc::downgrade(&shelf.document(&content(1, 1000), &page));
+        let (parsed_pages, page) = (ParsedPages::default(), page());
+        let held = parsed_pages.document(&content(0, 1000), &page);
+        let old = Rc::downgrade(&parsed_pages.document(&content(1, 1000), &page));
         assert!(held.bytes > 500_000, "{}", held.bytes);
         for number in 2..100 {
-            shelf.document(&content(number, 1000), &page);
-            let documents = shelf.documents.borrow();
+            parsed_pages.document(&content(number, 1000), &page);
+            let documents = parsed_pages.documents.borrow();
             assert!(documents.kept_bytes <= BYTES_MAX);
             let bytes: usize = documents.kept.iter().map(|row| row.0.bytes).sum();
             assert_eq!(bytes, documents.kept_bytes);
         }
         assert_eq!(old.strong_count(), 0, "the oldest is gone");
-        assert!(shelf.documents.borrow().kept.len() > 5, "the others are not");
-        let again = shelf.document(&content(0, 1000), &page);
+        assert!(parsed_pages.documents.borrow().kept.len() > 5, "the others are not");
+        let again = parsed_pages.document(&content(0, 1000), &page);
         assert!(Rc::ptr_eq(&held, &again), "who holds it shares it");
     }
 

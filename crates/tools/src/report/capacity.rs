@@ -8,7 +8,7 @@ use std::fmt::{self, Write as _};
 /// The search for the highest load at which a condition holds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Knee {
+pub struct Capacity {
     /// What a level counts: `requests/s`, `pages/s` or `users`.
     pub unit: String,
     /// The condition.
@@ -22,13 +22,13 @@ pub struct Knee {
     /// Why the search went no further, where a run could not be made.
     pub stopped: Option<String>,
     /// Every run, in order.
-    pub tries: Vec<KneeTry>,
+    pub tries: Vec<CapacityRun>,
 }
 
 /// One run of a search.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct KneeTry {
+pub struct CapacityRun {
     /// The load and what came of it; times as conditions have them, with those waiting.
     #[serde(flatten)]
     pub figures: Level,
@@ -42,7 +42,7 @@ pub struct KneeTry {
     pub why: String,
 }
 
-impl Knee {
+impl Capacity {
     /// The result in one sentence.
     pub fn sentence(&self) -> String {
         let Self { unit, condition, .. } = self;
@@ -83,7 +83,7 @@ impl Knee {
     }
 }
 
-impl KneeTry {
+impl CapacityRun {
     /// The run as one line.
     pub fn line(&self) -> String {
         let (level, answered) = (figure(self.figures.level), figure(self.answered));
@@ -110,9 +110,9 @@ pub fn heading(unit: &str) -> String {
 pub(super) const ANSWERED: &str = "answered/s";
 
 /// The search as it stands above the report of its last run.
-pub(super) fn write(out: &mut String, knee: &Knee) -> fmt::Result {
-    writeln!(out, "{}\n\n{}", knee.sentence(), heading(&knee.unit))?;
-    knee.tries.iter().try_for_each(|one| writeln!(out, "{}", one.line()))?;
+pub(super) fn write(out: &mut String, capacity: &Capacity) -> fmt::Result {
+    writeln!(out, "{}\n\n{}", capacity.sentence(), heading(&capacity.unit))?;
+    capacity.tries.iter().try_for_each(|one| writeln!(out, "{}", one.line()))?;
     writeln!(out)
 }
 
@@ -124,19 +124,19 @@ mod tests {
     fn results_that_contradict_each_other_are_said_to() {
         let one = |level, confirms, holds| {
             let figures = Level { level, ..Level::default() };
-            KneeTry { figures, confirms, holds, ..KneeTry::default() }
+            CapacityRun { figures, confirms, holds, ..CapacityRun::default() }
         };
-        let knee = |tries| Knee {
+        let capacity = |tries| Capacity {
             unit: "requests/s".to_owned(),
             condition: "p99<1s".to_owned(),
             fails_at: Some(7.18),
             tries,
-            ..Knee::default()
+            ..Capacity::default()
         };
-        let sentence = knee(vec![one(9.85, false, true), one(7.18, true, false)]).sentence();
+        let sentence = capacity(vec![one(9.85, false, true), one(7.18, true, false)]).sentence();
         let shall = "p99<1s fails at 7.18 requests/s in a longer run, and held at 9.85 in a";
         assert!(sentence.starts_with(shall), "{sentence}");
-        let sentence = knee(vec![one(9.85, false, false), one(7.18, true, false)]).sentence();
+        let sentence = capacity(vec![one(9.85, false, false), one(7.18, true, false)]).sentence();
         assert_eq!(sentence, "p99<1s fails at 7.18 requests/s already");
     }
 }

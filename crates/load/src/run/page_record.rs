@@ -1,4 +1,4 @@
-//! What is written down of one page while it is loaded.
+//! The record of one page while it is loaded.
 
 use crate::failure::Failure;
 use crate::page::har::{Step, Waterfall};
@@ -7,9 +7,9 @@ use crate::recorder::Window;
 use runtime::clock;
 use upstream::Answer;
 
-/// The books of one page.
+/// The record of one page: its times, what it took, what is missing.
 #[derive(Default)]
-pub(super) struct Books {
+pub(super) struct PageRecord {
     pub(super) url: String,
     intended_ns: u64,
     begun_unix_us: i64,
@@ -33,7 +33,7 @@ pub(super) struct Books {
     pub(super) steps: Option<Vec<Step>>,
 }
 
-impl Books {
+impl PageRecord {
     pub(super) fn new(intended_ns: u64, keeps_steps: bool) -> Self {
         Self {
             intended_ns,
@@ -45,7 +45,7 @@ impl Books {
 
     pub(super) fn answered(&mut self, resource: &Resource, answer: &Answer, is_fault: bool) {
         self.requests += 1;
-        self.bytes += answer.wire_bytes;
+        self.bytes += answer.received_bytes;
         self.moved(resource, answer.end_ns);
         if resource.is_page {
             // After a redirect this is said again.

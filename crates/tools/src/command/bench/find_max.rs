@@ -3,10 +3,10 @@
 use super::super::Exit;
 use super::draft::{Fault, Output, of_one_run, unit, usage};
 use super::{Ran, complain, fail, measure};
-use crate::knee::{Search, Try};
+use crate::capacity::{Search, Try};
 use crate::live::Live;
 use crate::report::units::{count, figure, seconds};
-use crate::report::{self, Figures, Knee, KneeTry, Level, LevelServer, Record};
+use crate::report::{self, Capacity, CapacityRun, Figures, Level, LevelServer, Record};
 use crate::threshold::{Condition, Metrics as _};
 use load::pacer::Pacer;
 use load::pattern::{Kind, Pattern};
@@ -37,13 +37,13 @@ const NOT_ONE_RUN: &str =
 
 /// What is searched for.
 #[derive(Clone, Debug)]
-pub(super) struct Wish {
+pub(super) struct FindMax {
     pub(super) kind: Kind,
     pub(super) text: String,
     condition: Condition,
 }
 
-impl Wish {
+impl FindMax {
     /// The highest load of this kind at which the condition holds.
     ///
     /// # Errors
@@ -57,11 +57,11 @@ impl Wish {
 
 /// A search that goes on.
 struct Finder {
-    wish: Wish,
+    find_max: FindMax,
     job: Job,
     figures: Figures,
     pids: Vec<i32>,
-    knee: Knee,
+    capacity: Capacity,
 }
 
 /// What came per second, well or not: pages, or answers in the end.
@@ -81,19 +81,20 @@ enum Ended {
 }
 
 /// Searches, starting at `first` if somebody said where.
-pub(super) fn find(mut job: Job, output: Output, wish: Wish, first: Option<f64>) -> Exit {
+pub(super) fn find(mut job: Job, output: Output, find_max: FindMax, first: Option<f64>) -> Exit {
     if job.options.warm_up_ns == 0 {
         job.options.warm_up_ns = WARM_UP_NS;
     }
-    let unit = unit(wish.kind, &job.options);
-    let knee = Knee { unit: unit.to_owned(), condition: wish.text.clone(), ..Knee::default() };
+    let unit = unit(find_max.kind, &job.options);
+    let capacity =
+        Capacity { unit: unit.to_owned(), condition: find_max.text.clone(), ..Capacity::default() };
     let (figures, pids) = (output.figures.clone(), output.pids.clone());
-    let mut finder = Finder { wish, job, figures, pids, knee };
+    let mut finder = Finder { find_max, job, figures, pids, capacity };
     let first = match first.map_or_else(|| finder.first(), Ok) {
         Ok(first) => first,
         Err(ended) => return finder.report(output, None, Err(ended)),
     };
-    let is_users = finder.wish.kind == Kind::Users;
+    let is_users = finder.find_max.kind == Kind::Users;
     let mut search = Search::new(first, if is_users { USERS } else { RATES }, is_users);
     if !output.is_quiet {
         finder.announce(&search);
@@ -101,8 +102,8 @@ pub(super) fn find(mut job: Job, output: Output, wish: Wish, first: Option<f64>)
     let mut last = None;
     let ended = finder.search(&mut search, output.is_quiet, &mut last);
     let found = search.bracket();
-    let knee = &mut finder.knee;
-    (knee.holds_at, knee.fails_at, knee.confirmed) =
+    let capacity = &mut finder.capacity;
+    (capacity.holds_at, capacity.fails_at, capacity.confirmed) =
         (found.holds_at, found.fails_at, found.is_confirmed);
     finder.report(output, last, ended)
 }
@@ -110,7 +111,7 @@ pub(super) fn find(mut job: Job, output: Output, wish: Wish, first: Option<f64>)
 impl Finder {
     /// Where to begin: at half of what one user gets, who never has to wait for others.
     fn first(&self) -> Result<f64, Ended> {
-        if self.wish.kind == Kind::Users {
+        if self.find_max.kind == Kind::Users {
             return Ok(1.0);
         }
         let options = Options { warm_up_ns: 0, ..self.job.options.clone() };
@@ -145,11 +146,11 @@ impl Finder {
         let most_s = (u64::from(short + 2 * long) * each_ns) as f64 / 1e9;
         complain(&format!(
             "the highest number of {} at which {} holds: {} runs at most, {}\n{}",
-            self.knee.unit,
-            self.wish.text,
+            self.capacity.unit,
+            self.find_max.text,
             short + long,
             seconds(most_s),
-            report::knee_heading(&self.knee.unit),
+            report::capacity_heading(&self.capacity.unit),
         ));
     }
 
@@ -165,13 +166,13 @@ impl Finder {
             if attempt.confirms {
                 options.duration_ns = options.duration_ns.map(|ns| ns.saturating_mul(2));
             }
-            let ran = self.run(self.wish.kind, attempt.level, options)?;
+            let ran = self.run(self.find_max.kind, attempt.level, options)?;
             let judged = self.judge(attempt, &ran.record);
             let holds = judged.holds;
             if !is_quiet {
                 super::note(&judged.line());
             }
-            self.knee.tries.push(judged);
+            self.capacity.tries.push(judged);
             if holds || last.is_none() {
                 *last = Some(ran.record);
             }
@@ -183,9 +184,9 @@ impl Finder {
         Ok(())
     }
 
-    fn judge(&self, attempt: Try, record: &Record) -> KneeTry {
+    fn judge(&self, attempt: Try, record: &Record) -> CapacityRun {
         let value = |name: &str| record.get(name).unwrap_or(0.0);
-        let condition = &self.wish.condition;
+        let condition = &self.find_max.condition;
         let left_behind =
             self.left_behind(attempt.level, record).or_else(|| self.too_many_errors(record));
         let holds = left_behind.is_none() && condition.holds(record);
@@ -201,7 +202,7 @@ impl Finder {
             p99_us: value("p99") / 1000.0,
             server: summary.server.as_ref().map(LevelServer::from),
         };
-        KneeTry {
+        CapacityRun {
             figures,
             confirms: attempt.confirms,
             answered: answered(record),
@@ -212,12 +213,12 @@ impl Finder {
 
     /// Says how far a run fell short of its level, if it did.
     fn left_behind(&self, level: f64, record: &Record) -> Option<String> {
-        if self.wish.kind == Kind::Rate {
+        if self.find_max.kind == Kind::Rate {
             let answered = answered(record);
             let is_short = answered < level * ANSWERED_MIN;
             return is_short.then(|| format!("only {} per second came", figure(answered)));
         }
-        let (served, users) = record.users_served(self.wish.condition.longest_latency_ns())?;
+        let (served, users) = record.users_served(self.find_max.condition.longest_latency_ns())?;
         let is_short = (served as f64) < users as f64 * ANSWERED_MIN;
         is_short.then(|| {
             let elapsed = seconds(record.summary.elapsed_s);
@@ -228,7 +229,7 @@ impl Finder {
     /// Says how many failed, if that were many and nobody has said how many may.
     fn too_many_errors(&self, record: &Record) -> Option<String> {
         let percent = report::error_percent(&record.summary);
-        let is_allowed = self.wish.condition.metrics().contains(&"errors");
+        let is_allowed = self.find_max.condition.metrics().contains(&"errors");
         (!is_allowed && percent > ERRORS_MAX_PERCENT).then(|| {
             let percent = figure(percent);
             format!("{percent} % were errors, and the condition does not say how many may be")
@@ -259,12 +260,12 @@ impl Finder {
         let is_users = kind == Kind::Users;
         let pace = match kind {
             Kind::Users => format!("{} users", count(level as u64)),
-            Kind::Rate => format!("{} {}", figure(level), self.knee.unit),
+            Kind::Rate => format!("{} {}", figure(level), self.capacity.unit),
         };
         let figures = Figures {
             pace,
             users_max,
-            unit: self.knee.unit.clone(),
+            unit: self.capacity.unit.clone(),
             constant_users: is_users.then_some(users_max),
             constant_rate: (!is_users).then_some(level),
             threads: options.threads,
@@ -306,11 +307,11 @@ impl Finder {
                 stopped => stopped.map_or(Exit::Threshold, |stopped| stopped.0),
             };
         };
-        let is_found = self.knee.holds_at.is_some();
+        let is_found = self.capacity.holds_at.is_some();
         let failed = stopped.as_ref().map(|stopped| stopped.0);
         record.interrupted |= failed == Some(Exit::Interrupted);
-        self.knee.stopped = stopped.map(|stopped| stopped.1);
-        record.knee = Some(self.knee);
+        self.capacity.stopped = stopped.map(|stopped| stopped.1);
+        record.capacity = Some(self.capacity);
         match (super::conclude(&mut output, &record), failed) {
             (Exit::Done | Exit::Threshold, Some(exit)) => exit,
             (Exit::Done, None) if !is_found => Exit::Threshold,
@@ -320,5 +321,5 @@ impl Finder {
 }
 
 #[cfg(test)]
-#[path = "knee_tests.rs"]
+#[path = "find_max_tests.rs"]
 mod tests;

@@ -35,7 +35,7 @@ pub struct Bracket {
 /// A search.
 ///
 /// ```
-/// use tools::knee::Search;
+/// use tools::capacity::Search;
 ///
 /// let mut search = Search::new(5.0, (1.0, 1000.0), false);
 /// while let Some(attempt) = search.next() {
@@ -226,16 +226,16 @@ mod tests {
     proptest! {
         #[test]
         fn every_knee_is_found_in_time(
-            knee in 1.0..1e6_f64, first in 0.5..1e5_f64, is_whole: bool,
+            capacity in 1.0..1e6_f64, first in 0.5..1e5_f64, is_whole: bool,
         ) {
             let start = Search::new(first, (0.5, 1e6), is_whole);
             let (short, long) = start.runs_max();
-            let (found, tried) = search(start, |one, _| one.level <= knee);
+            let (found, tried) = search(start, |one, _| one.level <= capacity);
             let confirming = tried.iter().filter(|one| one.confirms).count() as u32;
             prop_assert!(tried.len() as u32 - confirming <= short, "{} of {short}", tried.len());
             prop_assert!(confirming <= long);
             let (good, bad) = (found.holds_at.unwrap(), found.fails_at.unwrap_or(1e6));
-            prop_assert!(good <= knee && (knee < bad || bad == 1e6));
+            prop_assert!(good <= capacity && (capacity < bad || bad == 1e6));
             prop_assert!(bad / good <= PRECISION * 1.02 || bad - good <= 1.0, "{good} {bad}");
         }
     }

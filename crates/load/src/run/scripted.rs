@@ -1,6 +1,6 @@
 //! A user who acts by a script: asks what it says, and tells it what came.
 
-use super::script::{Actor, Ask, Seen, Step, Trouble};
+use super::script::{Ask, NoAnswer, ScriptedUser, Seen, Step};
 use super::sending::{Sending, Turn};
 use super::user::User;
 use crate::failure::Failed;
@@ -16,17 +16,17 @@ const FAILURE_PAUSE: Duration = Duration::from_millis(1);
 
 impl User {
     /// Goes on until the script or the run ends.
-    pub(super) async fn act(&mut self, actor: &mut dyn Actor) {
+    pub(super) async fn run_script(&mut self, user: &mut dyn ScriptedUser) {
         let worker = self.worker.clone();
         let empty = Capture { head: Vec::new(), body: Vec::new(), body_limit: 0 };
         self.capture = Some(Box::new(empty));
         while !worker.shared.is_stopping() {
             self.request.clear();
-            match actor.next(&mut self.request) {
+            match user.next(&mut self.request) {
                 Step::End => break,
                 Step::Pause(ns) => timer::sleep(Duration::from_nanos(ns)).await,
                 Step::Ask(ask) => {
-                    self.put(&ask, actor).await;
+                    self.ask_once(&ask, user).await;
                     worker.wait_no_more(self.id);
                 }
             }
@@ -34,8 +34,8 @@ impl User {
         worker.retire();
     }
 
-    /// One request of the script, from its connection to its books.
-    async fn put(&mut self, ask: &Ask, actor: &mut dyn Actor) {
+    /// One request of the script, from its connection to its counts.
+    async fn ask_once(&mut self, ask: &Ask, user: &mut dyn ScriptedUser) {
         let worker = self.worker.clone();
         let now_ns = clock::monotonic_ns();
         let entry = &worker.shared.plan.entries()[ask.entry];
@@ -64,10 +64,10 @@ impl User {
             }
         };
         match answered {
-            Ok(answer) => self.tell(&turn, answer, actor),
+            Ok(answer) => self.tell(&turn, answer, user),
             Err(failed) => {
                 let Failed { failure, ref text } = failed;
-                actor.failed(&Trouble { failure, text: text.clone(), is_unresolved });
+                user.failed(&NoAnswer { failure, text: text.clone(), is_unresolved });
                 self.write_off(&turn, failed);
                 worker.wait_no_more(self.id);
                 timer::sleep(FAILURE_PAUSE).await;
@@ -75,9 +75,9 @@ impl User {
         }
     }
 
-    fn tell(&self, turn: &Turn<'_>, answer: Answer, actor: &mut dyn Actor) {
+    fn tell(&self, turn: &Turn<'_>, answer: Answer, user: &mut dyn ScriptedUser) {
         let Some(capture) = &self.capture else { return };
-        actor.answered(&Seen {
+        user.answered(&Seen {
             status: answer.status,
             head: &capture.head,
             body: &capture.body,

@@ -1,31 +1,31 @@
 //! What a browser sends over one connection, one thing after the other.
 
-use super::lines::Line;
+use super::connections::UserConnection;
 use super::worker::Worker;
 use crate::page::Item;
 use crate::page::har::Step;
 use runtime::Timer;
-use upstream::{Answer, Asking, Broken, Capture};
+use upstream::{Answer, Batch, Capture, ExchangeError};
 
 /// A connection that a browser keeps.
-pub(crate) struct Connection {
+pub(crate) struct KeptConnection {
     pub(super) route: usize,
-    pub(super) line: Line,
+    pub(super) connection: UserConnection,
     /// Which of the browser's this is.
     pub(super) number: u64,
 }
 
 /// One after the other over one connection.
-pub(super) struct Lane {
+pub(super) struct Fetcher {
     pub(super) route: usize,
-    pub(super) connection: Option<Connection>,
+    pub(super) connection: Option<KeptConnection>,
     pub(super) timer: Timer,
     pub(super) request: Vec<u8>,
     pub(super) capture: Capture,
 }
 
 /// An answered request.
-pub(super) struct Got {
+pub(super) struct Fetched {
     pub(super) answer: Answer,
     pub(super) sent_bytes: u64,
     pub(super) begun_ns: u64,
@@ -33,12 +33,12 @@ pub(super) struct Got {
     pub(super) connect_ns: Option<u64>,
 }
 
-impl Connection {
+impl KeptConnection {
     /// Whether it may be used: a shared one may have ended while nobody asked.
     pub(super) fn is_open(&self) -> bool {
-        match &self.line {
-            Line::Own(_) => true,
-            Line::Shared(seat) => seat.is_open(),
+        match &self.connection {
+            UserConnection::Own(_) => true,
+            UserConnection::Shared(share) => share.is_open(),
         }
     }
 
@@ -46,28 +46,28 @@ impl Connection {
     pub(super) async fn exchange(
         &mut self,
         worker: &Worker,
-        asking: &Asking<'_>,
-        lane: &mut Lane,
-    ) -> Result<(Answer, u64), Broken> {
-        let (tools, capture) = (&worker.tools, Some(&mut lane.capture));
-        match &mut self.line {
-            Line::Own(link) => {
+        batch: &Batch<'_>,
+        fetcher: &mut Fetcher,
+    ) -> Result<(Answer, u64), ExchangeError> {
+        let (client, capture) = (&worker.client, Some(&mut fetcher.capture));
+        match &mut self.connection {
+            UserConnection::Own(link) => {
                 let mut answer = Answer::default();
                 let answered = |got| answer = got;
-                link.exchange(asking, tools, &mut lane.timer, capture, answered).await?;
-                Ok((answer, asking.bytes.len() as u64))
+                link.exchange(batch, client, &mut fetcher.timer, capture, answered).await?;
+                Ok((answer, batch.bytes.len() as u64))
             }
-            Line::Shared(seat) => {
-                let timer = &mut lane.timer;
-                Box::pin(seat.exchange(asking, &tools.translations, timer, capture)).await
+            UserConnection::Shared(share) => {
+                let timer = &mut fetcher.timer;
+                Box::pin(share.exchange(batch, &client.translated_requests, timer, capture)).await
             }
         }
     }
 }
 
 /// How an answer came, for the waterfall of its page.
-pub(super) fn step(lane: &Lane, item: &Item, got: &Got, connections: u64) -> Step {
-    let number = lane.connection.as_ref().map(|connection| connection.number);
+pub(super) fn step(fetcher: &Fetcher, item: &Item, got: &Fetched, connections: u64) -> Step {
+    let number = fetcher.connection.as_ref().map(|connection| connection.number);
     Step {
         url: item.resource.url.to_string(),
         kind: item.resource.kind,
@@ -78,9 +78,9 @@ pub(super) fn step(lane: &Lane, item: &Item, got: &Got, connections: u64) -> Ste
         first_byte_ns: got.answer.first_byte_ns,
         end_ns: got.answer.end_ns,
         connection: number.unwrap_or(connections),
-        request: lane.request.clone(),
-        head: lane.capture.head.clone(),
-        wire_bytes: got.answer.wire_bytes,
+        request: fetcher.request.clone(),
+        head: fetcher.capture.head.clone(),
+        received_bytes: got.answer.received_bytes,
         body_bytes: got.answer.body_bytes,
     }
 }

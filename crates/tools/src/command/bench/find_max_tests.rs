@@ -1,6 +1,6 @@
 //! Tests of what a search says and leaves, without any load.
 
-use super::super::super::option::{self, Asked};
+use super::super::super::option::{self, CommandLine};
 use super::super::draft::Draft;
 use super::super::options::GROUPS;
 use super::*;
@@ -11,11 +11,11 @@ use std::fs;
 fn search(words: &[&str]) -> (Finder, Output) {
     let mut draft = Draft::default();
     let asked = option::read(GROUPS, words.iter().map(Into::into), &mut draft);
-    let Ok(Asked::Words(urls)) = asked else { panic!("{words:?}") };
+    let Ok(CommandLine::Words(urls)) = asked else { panic!("{words:?}") };
     let (job, mut output) = draft.finish(&urls).unwrap();
-    let (wish, _) = output.wish.take().unwrap();
+    let (find_max, _) = output.find_max.take().unwrap();
     let (figures, pids) = (output.figures.clone(), output.pids.clone());
-    (Finder { wish, job, figures, pids, knee: Knee::default() }, output)
+    (Finder { find_max, job, figures, pids, capacity: Capacity::default() }, output)
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn an_interrupted_search_writes_its_last_run_or_nothing() {
     let saved = report::parse(&fs::read_to_string(&path).unwrap()).unwrap();
     fs::remove_file(&path).unwrap();
     assert_eq!((exit, saved.summary.requests, saved.interrupted), (Exit::Interrupted, 7, true));
-    assert_eq!(saved.knee.unwrap().stopped.as_deref(), Some("interrupted"));
+    assert_eq!(saved.capacity.unwrap().stopped.as_deref(), Some("interrupted"));
 }
 
 #[test]

@@ -2,26 +2,26 @@
 
 use super::worker::Worker;
 use crate::failure::Failed;
-use crate::page::LANES_MAX;
+use crate::page::FETCHERS_MAX;
 use runtime::{Timer, clock};
 use std::future::poll_fn;
 use std::task::Poll;
-use upstream::{Error, ErrorKind, Joined, Link, Seat, Transport};
+use upstream::{Error, ErrorKind, Transport, h1, h2};
 
 /// A connection to send requests on.
-pub(super) enum Line {
+pub(super) enum UserConnection {
     /// HTTP/1: this user's alone.
-    Own(Link),
+    Own(h1::Connection),
     /// HTTP/2: a stream beside those of other users.
-    Shared(Seat),
+    Shared(h2::Share),
 }
 
 /// The connections of a user, each with the number of its route.
 #[derive(Default)]
-pub(super) struct Lines(Vec<(usize, Line)>);
+pub(super) struct UserConnections(Vec<(usize, UserConnection)>);
 
-impl Lines {
-    pub(super) fn at(&mut self, place: usize) -> &mut Line {
+impl UserConnections {
+    pub(super) fn at(&mut self, place: usize) -> &mut UserConnection {
         &mut self.0[place].1
     }
 
@@ -38,15 +38,15 @@ impl Lines {
         turn: usize,
         timer: &mut Timer,
     ) -> Result<(usize, Option<u64>), Failed> {
-        if let Some(place) = self.0.iter().position(|line| line.0 == route) {
+        if let Some(place) = self.0.iter().position(|connection| connection.0 == route) {
             match &self.0[place].1 {
                 // It may have ended while nobody asked.
-                Line::Shared(seat) if !seat.is_open() => self.drop_at(place),
+                UserConnection::Shared(share) if !share.is_open() => self.drop_at(place),
                 _ => return Ok((place, None)),
             }
         }
-        let (line, connect_ns) = made(worker, route, turn, timer).await?;
-        self.0.push((route, line));
+        let (connection, connect_ns) = made(worker, route, turn, timer).await?;
+        self.0.push((route, connection));
         Ok((self.0.len() - 1, connect_ns))
     }
 }
@@ -57,7 +57,7 @@ pub(super) async fn made(
     route: usize,
     turn: usize,
     timer: &mut Timer,
-) -> Result<(Line, Option<u64>), Failed> {
+) -> Result<(UserConnection, Option<u64>), Failed> {
     let begun_ns = clock::monotonic_ns();
     // It is large while it lasts: within the user it would be so all the time, and there may be
     // ten thousand of them.
@@ -71,33 +71,37 @@ pub(super) async fn made(
     });
     let connected = connected.await;
     worker.shared.note_reach(route, connected.as_ref().err().map(|error| error.kind));
-    let (line, is_new) = connected?;
-    Ok((line, is_new.then(|| clock::monotonic_ns() - begun_ns)))
+    let (connection, is_new) = connected?;
+    Ok((connection, is_new.then(|| clock::monotonic_ns() - begun_ns)))
 }
 
 /// A connection, and whether it is new.
-async fn connect(worker: &Worker, route: usize, turn: usize) -> Result<(Line, bool), Error> {
+async fn connect(
+    worker: &Worker,
+    route: usize,
+    turn: usize,
+) -> Result<(UserConnection, bool), Error> {
     let options = &worker.shared.options;
     let route_to = worker.route(route);
     let connect = async || {
-        let transport = route_to.connect(turn, &worker.tools.tls).await?;
+        let transport = worker.client.connect(&route_to, turn).await?;
         worker.shared.note_agreed(&transport);
         Ok(transport)
     };
-    let own = |transport: Transport| (Line::Own(Link::new(transport)), true);
+    let own = |transport: Transport| (UserConnection::Own(h1::Connection::new(transport)), true);
     if !options.http2 {
         return connect().await.map(own);
     }
     // A connection that is made anew each time is nobody else's.
-    let streams = match (options.keeps_alive, &options.visits) {
+    let streams = match (options.keeps_alive, &options.pages) {
         (false, _) => 1,
         (true, None) => options.streams,
         // As many as a browser sends at once, over the one connection that it has.
-        (true, Some(_)) => LANES_MAX as u32,
+        (true, Some(_)) => FETCHERS_MAX as u32,
     };
-    match worker.tools.pool.join(route, streams, &connect).await? {
-        Joined::Seat(seat, is_new) => Ok((Line::Shared(seat), is_new)),
-        Joined::Alone(transport) => Ok(own(transport)),
-        Joined::Without => connect().await.map(own),
+    match worker.client.h2.join(route, streams, &connect).await? {
+        h2::Found::Share(share, is_new) => Ok((UserConnection::Shared(share), is_new)),
+        h2::Found::Alone(transport) => Ok(own(transport)),
+        h2::Found::Without => connect().await.map(own),
     }
 }
