@@ -3,8 +3,12 @@
 //!
 //! A process has one [`Pool`] for each application, which its threads share; what all processes
 //! have is seen in the rows of the scoreboard. `share.rs` decides, `fpm.rs` reads how many children
-//! there are, `lease.rs` is what a request holds,
-//! `watch.rs` what a thread does meanwhile. What is said on a connection is not known here.
+//! there are, `lease.rs` is what a request holds, `watch.rs` what a thread does meanwhile. What is
+//! said on a connection is not known here.
+//!
+//! No process waits for another: each computes its share from all rows, so that one that dies takes
+//! nothing with it but its row. What two of them get wrong at the same moment is one connection too
+//! many, which waits in the application's own queue.
 
 mod fpm;
 mod fresh;
@@ -149,6 +153,12 @@ impl std::fmt::Debug for Pool {
     }
 }
 
+/// What the threads of this process know of an application, under one lock.
+///
+/// Each request that has or is given a connection counts once in `busy`, from `grant` to `end`: a
+/// waiter counts as soon as it is granted something, so that a place is not given twice before it
+/// wakes. Whoever gives up meanwhile has to give it back (`Waiting::drop`). Every change ends with
+/// `show`, or the other processes would go by what was.
 #[derive(Default)]
 struct State {
     options: Options,
