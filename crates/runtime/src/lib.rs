@@ -11,6 +11,7 @@ mod executor;
 pub mod file;
 pub mod memory;
 pub mod net;
+pub mod os_error;
 pub mod process;
 pub mod programs;
 pub mod sys;

@@ -4,7 +4,7 @@ use crate::php;
 use crate::problem::{Problem, complain, say, suggestion};
 use lexopt::prelude::{Long, Short, Value, ValueExt};
 use mpm::Started;
-use runtime::ServiceManager;
+use runtime::{ServiceManager, os_error};
 use server::{Machine, MpmKind, MpmSettings, Serve, Server, Warning};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -144,20 +144,14 @@ fn folder_problem(folder: &std::path::Path, error: &std::io::Error) -> Problem {
     let advice = match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such folder".into(),
         std::io::ErrorKind::PermissionDenied => "you may not enter it".into(),
-        _ => reason(error),
+        _ => os_error::text(error),
     };
     Problem::Failed(format!("cannot serve {}: {advice}", folder.display()))
 }
 
-/// What the system says, without its number.
-fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
-}
-
 /// In httpd's words.
 fn file_problem(file: &std::path::Path, error: &std::io::Error) -> Problem {
-    let reason = reason(error);
+    let reason = os_error::text(error);
     Problem::Failed(format!("Could not open configuration file {}: {reason}", file.display()))
 }
 

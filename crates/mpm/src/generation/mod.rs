@@ -11,6 +11,7 @@ use layout::ProcessLayout;
 use listen::Listeners;
 use runtime::memory::Gauge;
 use runtime::net::Queueing;
+use runtime::os_error;
 use runtime::programs::ManagerClient;
 use scoreboard::Scoreboard;
 use scripts::Scripts;
@@ -141,8 +142,7 @@ impl fmt::Display for Failure {
             _ => "choose another address with --listen",
         };
         // httpd's id and text first, so that existing alerts match (listen.c).
-        let reason = error.to_string();
-        let reason = reason.split(" (os error").next().unwrap_or_default();
+        let reason = os_error::text(error);
         write!(f, "AH00072: make_sock: could not bind to address {address}: {reason} ({advice})")
     }
 }
@@ -151,12 +151,10 @@ impl Failure {
     /// The same as httpd writes it when it starts: the error of the system comes first.
     pub fn httpd_text(&self) -> String {
         let Self::Bind(address, error) = self else { return self.to_string() };
-        let reason = error.to_string();
-        let reason = reason.split(" (os error").next().unwrap_or_default();
+        let reason = os_error::numbered(error);
         format!(
-            "({}){reason}: AH00072: make_sock: could not bind to address {address}\n\
-             no listening sockets available, shutting down\nAH00015: Unable to open logs",
-            error.raw_os_error().unwrap_or(0)
+            "{reason}: AH00072: make_sock: could not bind to address {address}\n\
+             no listening sockets available, shutting down\nAH00015: Unable to open logs"
         )
     }
 }

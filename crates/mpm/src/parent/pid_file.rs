@@ -1,6 +1,6 @@
 //! The file that tells scripts and `-k` which process the server is (httpd's ap_log_pid).
 
-use runtime::process;
+use runtime::{os_error, process};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -41,13 +41,8 @@ impl PidFile {
             )
         });
         replace(path, &format!("{}\n", process::id())).map_err(|error| {
-            let reason = error.to_string();
-            let reason = reason.split(" (os error").next().unwrap_or_default();
-            format!(
-                "({}){reason}: AH00099: could not create {}",
-                error.raw_os_error().unwrap_or(0),
-                path.display()
-            )
+            let reason = os_error::numbered(&error);
+            format!("{reason}: AH00099: could not create {}", path.display())
         })?;
         Ok((Self { path: path.to_owned() }, stale))
     }

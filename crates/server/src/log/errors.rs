@@ -95,8 +95,7 @@ impl Moment<'_> {
 
 /// The kernel's words.
 pub(crate) fn os_error_text(number: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(number).to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
+    runtime::os_error::text(&std::io::Error::from_raw_os_error(number))
 }
 
 /// The error log of a host.

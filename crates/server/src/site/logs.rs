@@ -172,10 +172,8 @@ fn format_text<'a>(text: &'a str, owner: &'a HostDraft, main: &'a HostDraft) -> 
 
 /// `(13)Permission denied`, as httpd's messages begin when it starts.
 fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
     match error.raw_os_error() {
-        Some(number) => format!("({number}){text}"),
-        None => text.to_owned(),
+        Some(_) => runtime::os_error::numbered(error),
+        None => runtime::os_error::text(error),
     }
 }

@@ -110,11 +110,10 @@ pub(crate) fn cannot_open(path: &str, error: &io::Error) -> String {
 
 /// The kernel's words without its number.
 pub(crate) fn reason(error: &io::Error) -> String {
-    let text = match error.kind() {
-        io::ErrorKind::NotFound => return "No such file or directory".into(),
-        _ => error.to_string(),
-    };
-    text.split(" (os error").next().unwrap_or_default().into()
+    match error.kind() {
+        io::ErrorKind::NotFound => "No such file or directory".into(),
+        _ => runtime::os_error::text(error),
+    }
 }
 
 /// Files behind the path of an `Include`, in the order in which they are read.

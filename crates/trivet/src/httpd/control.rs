@@ -1,6 +1,7 @@
 //! `-k`: what a running server is asked to do, by the signals that its parent understands
 //! (ap_signal_server of httpd's mpm_unix.c).
 
+use runtime::os_error;
 use runtime::process::{self, Request};
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -81,7 +82,7 @@ pub(crate) fn run(control: Control, path: &Path) -> Result<Next, String> {
         (Some(_), Owner::Other(text)) => Err(text.clone()),
         (Some(request), Owner::Server(pid)) => {
             process::ask(*pid, request).map_err(|error| {
-                format!("{}: AH00028: sending signal to server", numbered(&error))
+                format!("{}: AH00028: sending signal to server", os_error::numbered(&error))
             })?;
             Ok(Next::End(String::new()))
         }
@@ -102,7 +103,7 @@ fn owner(path: &Path) -> Result<Owner, String> {
                 ErrorKind::InvalidData => {
                     "(20014)Internal error (specific information not available)".into()
                 }
-                _ => numbered(&error),
+                _ => os_error::numbered(&error),
             };
             return Err(format!(
                 "{reason}: AH00058: Error retrieving pid file {}\nAH00059: Remove it before \
@@ -126,13 +127,6 @@ fn owner(path: &Path) -> Result<Owner, String> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Owner::Gone(pid)),
         Err(error) => Err(format!("cannot tell what process {pid} is: {error}")),
     }
-}
-
-/// `(2)No such file or directory`, as httpd writes it.
-pub(crate) fn numbered(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    format!("({}){text}", error.raw_os_error().unwrap_or(0))
 }
 
 fn exe(process: &str) -> String {

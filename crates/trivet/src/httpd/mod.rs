@@ -55,7 +55,7 @@ pub(crate) fn run(
             // It goes where it went before then (log.c, ap_replace_stderr_log).
             Err(error) => complain(&format!(
                 "{}: AH00086: {program}: could not open error log file {path}.\n",
-                control::numbered(&error)
+                runtime::os_error::numbered(&error)
             )),
         }
     }

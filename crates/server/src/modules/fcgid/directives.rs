@@ -9,7 +9,7 @@ use config::args::{leading_int, read_number};
 use config::directive::row;
 use config::lexer::Words;
 use config::{Args, Call, Directive, Error, Scope};
-use runtime::file;
+use runtime::{file, os_error};
 use std::sync::Arc;
 
 type Done = Result<(), Error>;
@@ -268,11 +268,8 @@ fn wrapper(builder: &mut Builder, call: &Call<'_>) -> Done {
 /// missing_file_msg
 fn exists(what: &str, program: &str) -> Done {
     file::facts(program.as_bytes(), true).map(drop).map_err(|errno| {
-        let error = std::io::Error::from(errno);
-        let text = error.to_string();
-        let reason = text.split(" (os error").next().unwrap_or_default();
-        let number = error.raw_os_error().unwrap_or(0);
-        Error::argument(0, format!("{what} {program} cannot be accessed: ({number}){reason}"))
+        let reason = os_error::numbered(&errno.into());
+        Error::argument(0, format!("{what} {program} cannot be accessed: {reason}"))
     })
 }
 

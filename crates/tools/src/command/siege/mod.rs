@@ -354,5 +354,5 @@ fn fatal(exit: Exit, text: &str) -> Exit {
 
 /// The words of the system without its number.
 fn plain(error: &std::io::Error) -> String {
-    error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
+    runtime::os_error::without_number(&error.to_string()).to_owned()
 }

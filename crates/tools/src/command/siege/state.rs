@@ -159,7 +159,7 @@ impl SiegeState {
     /// The words of siege 4.0.7 for a connection that was not made, with the places of its source
     /// in them: scripts look for these lines. About all else it is silent, and the report speaks.
     pub(super) fn tell_error(&self, error: &NoAnswer) {
-        let text = error.text.split(" (os error").next().unwrap_or_default();
+        let text = runtime::os_error::without_number(&error.text);
         let text = text.strip_prefix(RESOLVER).unwrap_or(text);
         if error.is_unresolved {
             self.tally.unresolved.fetch_add(1, Ordering::Relaxed);
