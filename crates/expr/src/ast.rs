@@ -8,6 +8,7 @@ use crate::token::Comparison;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use pattern::Regex;
+use pattern::fnmatch::Fnmatch;
 
 /// What is true or false.
 #[derive(Debug)]
@@ -118,4 +119,12 @@ pub(crate) enum Glob {
     Path,
     Text,
     TextAnyCase,
+}
+
+impl Glob {
+    /// Whether the whole text is as the pattern says.
+    pub(crate) fn matches(self, pattern: &[u8], text: &[u8]) -> bool {
+        let (is_path, any_case) = (self == Self::Path, self == Self::TextAnyCase);
+        Fnmatch { is_path, any_case, no_escape: false }.matches(pattern, text)
+    }
 }

@@ -79,9 +79,10 @@ pub fn base64(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// `unbase64()`: up to the first byte that does not belong there, and a rest of one letter is
-/// nothing (`apr_base64_decode`).
-pub(crate) fn unbase64(text: &[u8]) -> Vec<u8> {
+/// The bytes of a base64 text, up to the first byte that does not belong there; a rest of one
+/// letter is nothing (`apr_base64_decode`). Crates for base64 refuse such a text, or all of it.
+#[must_use]
+pub fn unbase64(text: &[u8]) -> Vec<u8> {
     let letters: Vec<u32> = text.iter().map_while(|byte| base64_value(*byte)).collect();
     let mut out = Vec::with_capacity(letters.len() / 4 * 3);
     for four in letters.chunks(4) {
@@ -132,4 +133,34 @@ pub(crate) fn number(text: &[u8]) -> i64 {
         value = value.saturating_mul(10).saturating_add(if negative { -digit } else { digit });
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_read_up_to_what_is_none() {
+        for (text, expected) in [
+            ("", ""),
+            ("YTpi", "a:b"),
+            ("YQ==", "a"),
+            ("YWI=", "ab"),
+            ("YWI", "ab"),
+            ("YTpi, YTpj", "a:b"),
+            ("Y", ""),
+            ("*", ""),
+        ] {
+            assert_eq!(unbase64(text.as_bytes()), expected.as_bytes(), "{text}");
+        }
+    }
+
+    #[test]
+    fn base64_goes_both_ways() {
+        for text in ["", "a", "ab", "abc", "user:pass"] {
+            let encoded = base64(text.as_bytes());
+            assert_eq!(encoded.len() % 4, 0);
+            assert_eq!(unbase64(&encoded), text.as_bytes());
+        }
+    }
 }

@@ -7,7 +7,6 @@ use crate::ast::{Condition, Function, Glob, List, Test, Word};
 use crate::encode;
 use crate::error::EvalError;
 use crate::facts::{Facts, FileError, FileKind, FileStatus, TEXT_MAX_BYTES, TimePart, Variable};
-use crate::fnmatch;
 use crate::matches::Matches;
 use crate::names;
 use crate::token::{Comparison, Relation};
@@ -163,7 +162,7 @@ impl<'e> Evaluation<'e, '_> {
 
     fn glob(&mut self, glob: Glob, word: &'e Word, pattern: &'e Word) -> Truth {
         let (word, pattern) = self.pair(word, pattern)?;
-        Ok(fnmatch::matches(glob, &pattern, &word))
+        Ok(glob.matches(&pattern, &word))
     }
 
     /// A test of one word. `-x` asks about a link itself, not about

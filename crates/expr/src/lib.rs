@@ -17,7 +17,6 @@ mod encode;
 mod error;
 mod eval;
 pub mod facts;
-mod fnmatch;
 mod lexer;
 mod matches;
 pub mod mode;
@@ -29,7 +28,7 @@ pub mod subnet;
 mod token;
 mod uses;
 
-pub use encode::base64;
+pub use encode::{base64, unbase64};
 pub use error::{EvalError, ParseError};
 pub use facts::{Facts, FileError, FileKind, FileStatus, LocalTime, Variable};
 pub use matches::{MATCH_GROUPS, Matches};

@@ -1,4 +1,5 @@
-//! What httpd leaves to C libraries: Perl's regular expressions (PCRE2) and crypt(3).
+//! What httpd leaves to C libraries: Perl's regular expressions (PCRE2), crypt(3), and APR's
+//! `fnmatch`.
 //!
 //! [`Regex`] compiles and matches as httpd's `ap_regex` does, within limits that no subject can
 //! exceed. [`Template`] is the text with `$1` that belongs to a match. [`password`] compares with
@@ -6,6 +7,7 @@
 //! opened here and no directive is known.
 
 mod budget;
+pub mod fnmatch;
 pub mod password;
 mod regex;
 mod replace;

@@ -168,7 +168,7 @@ fn credentials(lookup: &mut Lookup<'_>) -> Result<(Vec<u8>, Vec<u8>), Stop> {
         return Err(unauthorized(lookup, 1614, text));
     }
     let encoded = value[end..].trim_ascii_start();
-    let mut decoded = base64_decode(encoded);
+    let mut decoded = expr::unbase64(encoded);
     // To httpd a NUL ends a text.
     decoded.truncate(decoded.iter().position(|byte| *byte == 0).unwrap_or(decoded.len()));
     match decoded.iter().position(|byte| *byte == b':') {
@@ -176,37 +176,6 @@ fn credentials(lookup: &mut Lookup<'_>) -> Result<(Vec<u8>, Vec<u8>), Stop> {
         None => Ok((decoded, Vec::new())),
     }
 }
-
-/// As `apr_base64_decode`: what is no letter of the alphabet ends the text.
-fn base64_decode(text: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut held) = (0u32, 0);
-    for letter in text {
-        let Some(value) = BASE64.iter().position(|known| known == letter) else { break };
-        bits = bits << 6 | value as u32;
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            bytes.push((bits >> held) as u8);
-        }
-    }
-    bytes
-}
-
-fn base64_encode(bytes: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        let letters = [18, 12, 6, 0].map(|shift| BASE64[(bits >> shift & 63) as usize]);
-        text.extend_from_slice(&letters[..=three.len()]);
-        text.extend(std::iter::repeat_n(b'=', 3 - three.len()));
-    }
-    text
-}
-
-/// RFC 4648, section 4.
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Ask one provider after the other until one knows the user.
 fn ask<'l>(lookup: &'l Lookup<'_>, proof: Proof) -> Waiting<'l, Verdict> {
@@ -271,7 +240,7 @@ pub(crate) fn fake(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
         }
         parts.push(value);
     }
-    let value = [b"Basic ", base64_encode(&parts.join(&b':')).as_slice()].concat();
+    let value = [b"Basic ", expr::base64(&parts.join(&b':')).as_slice()].concat();
     let shown = String::from_utf8_lossy(&value);
     let text = format!("AuthBasicFake: \"Authorization: {shown}\"");
     lookup.log(Level::Info, "auth_basic", Some(2457), &text);
@@ -290,35 +259,5 @@ fn set_authorization(lookup: &mut Lookup<'_>, value: Option<Vec<u8>>) {
     fields.extend(value.map(|value| ("Authorization".into(), value)));
     if let Some(request) = lookup.request.with_fields(&fields) {
         lookup.request = Rc::new(request);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_is_read_up_to_what_is_none() {
-        for (text, expected) in [
-            ("", ""),
-            ("YTpi", "a:b"),
-            ("YQ==", "a"),
-            ("YWI=", "ab"),
-            ("YWI", "ab"),
-            ("YTpi, YTpj", "a:b"),
-            ("Y", ""),
-            ("*", ""),
-        ] {
-            assert_eq!(base64_decode(text.as_bytes()), expected.as_bytes(), "{text}");
-        }
-    }
-
-    #[test]
-    fn base64_goes_both_ways() {
-        for text in ["", "a", "ab", "abc", "user:pass"] {
-            let encoded = base64_encode(text.as_bytes());
-            assert_eq!(encoded.len() % 4, 0);
-            assert_eq!(base64_decode(&encoded), text.as_bytes());
-        }
     }
 }

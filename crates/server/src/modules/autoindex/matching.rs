@@ -2,6 +2,8 @@
 //! shell's (`fnmatch`), used by AddDescription and the query argument `P`.
 //! Both take time in proportion to the product of the lengths at worst.
 
+use pattern::fnmatch::{Fnmatch, with_stars};
+
 /// Whether httpd's own matching would treat `text` as a pattern (`ap_is_matchexp`).
 pub(super) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?'])
@@ -15,24 +17,30 @@ pub(super) fn is_shell_pattern(text: &str) -> bool {
 
 /// `ap_strcmp_match`: `*` is any text, `?` any byte.
 pub(super) fn matches(pattern: &[u8], text: &[u8]) -> bool {
-    backtrack(pattern, text, |pattern, &byte| {
-        (pattern[0] == b'?' || pattern[0] == byte).then_some(1)
-    })
+    with_stars(
+        pattern,
+        text,
+        |_| true,
+        |rest, byte| rest.first().is_some_and(|&one| one == b'?' || one == byte).then_some(1),
+    )
 }
 
 /// `ap_strcasecmp_match`: the same without regard to case.
 pub(super) fn matches_any_case(pattern: &[u8], text: &[u8]) -> bool {
-    backtrack(pattern, text, |pattern, byte| {
-        (pattern[0] == b'?' || pattern[0].eq_ignore_ascii_case(byte)).then_some(1)
-    })
+    with_stars(
+        pattern,
+        text,
+        |_| true,
+        |rest, byte| {
+            let is_it = |one: &u8| *one == b'?' || one.eq_ignore_ascii_case(&byte);
+            rest.first().is_some_and(is_it).then_some(1)
+        },
+    )
 }
 
 /// `apr_fnmatch` without flags: also `[a-z]`, `[!a-z]` and `\` before a byte that means itself.
 pub(super) fn matches_shell(pattern: &[u8], text: &[u8]) -> bool {
-    backtrack(pattern, text, |pattern, &byte| match pattern {
-        [b'\\', escaped, ..] => (*escaped == byte).then_some(2),
-        _ => shell_byte(pattern, byte),
-    })
+    Fnmatch::default().matches(pattern, text)
 }
 
 /// `apr_fnmatch` with NOESCAPE and PERIOD: a backslash means itself, and a leading dot is only
@@ -42,68 +50,7 @@ pub(super) fn matches_client_pattern(pattern: &[u8], text: &[u8]) -> bool {
     if is_hidden && pattern.first() != Some(&b'.') {
         return false;
     }
-    backtrack(pattern, text, |pattern, &byte| shell_byte(pattern, byte))
-}
-
-/// Matches with stars. `one` matches the first element of a pattern, which is not a star, with
-/// one byte and returns the length of that element.
-///
-/// Only the last star is ever retried: an earlier star that took more bytes could not make a
-/// match possible that the last one cannot.
-fn backtrack(pattern: &[u8], text: &[u8], one: impl Fn(&[u8], &u8) -> Option<usize>) -> bool {
-    let (mut at_pattern, mut at_text) = (0, 0);
-    let mut star: Option<(usize, usize)> = None; // after the star; where its text ends
-    while let Some(byte) = text.get(at_text) {
-        if pattern.get(at_pattern) == Some(&b'*') {
-            at_pattern += 1;
-            star = Some((at_pattern, at_text));
-            continue;
-        }
-        let rest = &pattern[at_pattern..];
-        if let Some(length) = if rest.is_empty() { None } else { one(rest, byte) } {
-            at_pattern += length;
-            at_text += 1;
-        } else if let Some((after_star, text_end)) = star {
-            at_pattern = after_star;
-            at_text = text_end + 1;
-            star = Some((after_star, at_text));
-        } else {
-            return false;
-        }
-    }
-    pattern[at_pattern..].iter().all(|&byte| byte == b'*')
-}
-
-/// Matches one element of a shell pattern, escapes apart.
-fn shell_byte(pattern: &[u8], byte: u8) -> Option<usize> {
-    match pattern[0] {
-        b'?' => Some(1),
-        b'[' => match bracket(pattern, byte) {
-            Some((length, is_in)) => is_in.then_some(length),
-            None => (byte == b'[').then_some(1), // never closed: it means itself
-        },
-        plain => (plain == byte).then_some(1),
-    }
-}
-
-/// The length of a bracket expression at the start of `pattern`, and whether `byte` is in it.
-fn bracket(pattern: &[u8], byte: u8) -> Option<(usize, bool)> {
-    let negated = matches!(pattern.get(1), Some(b'!' | b'^'));
-    let start = 1 + usize::from(negated);
-    // A closing bracket in the first place is a member.
-    let end = start + 1 + pattern.get(start + 1..)?.iter().position(|&byte| byte == b']')?;
-    let members = &pattern[start..end];
-    let (mut at, mut is_in) = (0, false);
-    while at < members.len() {
-        if at + 2 < members.len() && members[at + 1] == b'-' {
-            is_in |= (members[at]..=members[at + 2]).contains(&byte);
-            at += 3;
-        } else {
-            is_in |= members[at] == byte;
-            at += 1;
-        }
-    }
-    Some((end + 1, is_in != negated))
+    Fnmatch { no_escape: true, ..Fnmatch::default() }.matches(pattern, text)
 }
 
 #[cfg(test)]
