@@ -11,7 +11,6 @@ use crate::log::level::Level;
 use crate::log::recurring::{Said, Verdict};
 use crate::log::sink::local_time;
 use crate::lookup::Lookup;
-use crate::modules::auth_text::Texts;
 use crate::modules::log_config::TimeCache;
 use crate::plan::Plans;
 use crate::question::Known;
@@ -22,6 +21,7 @@ use crate::site::host::Host;
 use crate::site::htaccess::Htaccess;
 use crate::site::locate::Merged;
 use crate::slots::Slots;
+use crate::thread_state::ThreadState;
 use http1::HeadParser;
 use runtime::backend::Address;
 use runtime::descriptors::HeldDescriptors;
@@ -81,16 +81,12 @@ pub struct Context {
     pub(crate) merged: Merged,
     pub(crate) htaccess: Htaccess,
     pub(crate) known: Known,
-    /// Files of passwords and groups.
-    pub(crate) auth_texts: Texts,
+    /// What modules keep on this thread.
+    pub(crate) modules: ThreadState,
     pub(crate) scratch: RefCell<Scratch>,
     /// Where keys of the cache are put together.
     pub(crate) key: RefCell<Vec<u8>>,
     pub(crate) access: RefCell<access_log::Writer>,
-    /// Coders of content at work.
-    pub(crate) coders: crate::modules::filter::recode::Budget,
-    pub(crate) setenvif: RefCell<crate::modules::setenvif::Memo>,
-    pub(crate) unique_ids: RefCell<crate::modules::unique_id::Source>,
     pools: Watch,
     /// What look-ups of scripts have come to.
     pub(crate) plans: RefCell<Plans>,
@@ -172,16 +168,13 @@ impl Context {
             merged: Merged::default(),
             htaccess: Htaccess::default(),
             known: Known::default(),
-            auth_texts: Texts::default(),
+            modules: ThreadState::default(),
             scratch: RefCell::new(Scratch {
                 input: vec![0; if only_row.is_some() { READ_BYTES_OF_ONE } else { READ_BYTES }],
                 output: Vec::new(),
                 parser: HeadParser::new(),
             }),
             key: RefCell::default(),
-            coders: crate::modules::filter::recode::Budget::default(),
-            setenvif: RefCell::default(),
-            unique_ids: RefCell::new(crate::modules::unique_id::Source::new()),
             pools: Watch::new(server.pools.clone(), server.held.clone()),
             plans: RefCell::default(),
             going_on: GoingOn::default(),

@@ -53,6 +53,7 @@ mod server;
 mod site;
 mod slots;
 mod table;
+mod thread_state;
 mod transport;
 mod waiting;
 mod walk;

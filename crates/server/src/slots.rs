@@ -18,6 +18,9 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+/// Bytes of a request line that the scoreboard keeps.
+const LINE_BYTES: usize = 63;
+
 /// The slots of one serving thread.
 pub(crate) struct Slots {
     board: Arc<Scoreboard>,
@@ -275,7 +278,12 @@ impl Slot {
         now_ms: u64,
     ) {
         let Some(row) = self.row() else { return };
-        let shown = context.site().status.shown(request_line);
+        // The part that the scoreboard keeps (copy_request of scoreboard.c).
+        let hidden = match context.site().sees_request_tail {
+            true => request_line.len().saturating_sub(LINE_BYTES),
+            false => 0,
+        };
+        let shown = &request_line[hidden..];
         row.set_host(u32::try_from(host).unwrap_or(0), port);
         row.begin(client.ip(), client.port(), shown, now_ms);
     }

@@ -12,7 +12,7 @@ use crate::modules::authn_core;
 use crate::modules::authn_file::{self, Verdict};
 use crate::phase::{Decision, Stop};
 use crate::site::builder::Builder;
-use crate::site::settings::{DirectoryKey, either};
+use crate::site::settings::{DirectoryKey, ServerKey, either};
 use crate::site::store::Merge;
 use crate::waiting::{self, NowOrLater, Waiting};
 use message::Status;
@@ -29,12 +29,21 @@ pub(crate) struct Provider {
     pub(crate) user_file: Option<Arc<PathBuf>>,
 }
 
+/// The key of the aliases of all the server.
+pub(crate) static ALIASES: ServerKey<Aliases> = ServerKey::new();
+
+/// Providers with settings of their own, by name (`<AuthnProviderAlias>`).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Aliases(pub(crate) Vec<(String, Arc<Provider>)>);
+
+impl Merge for Aliases {}
+
 /// The provider of this name, if its module is there.
 pub(crate) fn find(builder: &Builder, name: &str) -> Option<Arc<Provider>> {
     if name == FILE && builder.has_module(authn_file::MODULE.table.name) {
         return Some(Arc::default());
     }
-    let aliases = &builder.server.aliases.authn;
+    let aliases = &ALIASES.of(&builder.server.modules).0;
     aliases.iter().find(|row| row.0 == name).map(|row| row.1.clone())
 }
 

@@ -4,6 +4,7 @@
 
 use crate::lookup::Lookup;
 use crate::question;
+use crate::thread_state::ThreadKey;
 use crate::waiting::{NowOrLater, Waiting};
 use runtime::file::{self, Errno, Kind, Links, Purpose, Status};
 use std::cell::RefCell;
@@ -14,6 +15,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+
+/// The key of the files that a thread has read.
+pub(crate) static TEXTS: ThreadKey<Texts> = ThreadKey::new();
 
 /// Files of one serving thread.
 #[derive(Default)]

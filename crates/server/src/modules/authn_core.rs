@@ -184,6 +184,6 @@ fn end_alias(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     // adds to that.
     let file = authn_file::SETTINGS.of(&settings).user_file().cloned();
     let own = auth_basic::Provider { user_file: file.or(provider.user_file.clone()) };
-    builder.server.aliases.authn.push((alias, Arc::new(own)));
+    auth_basic::ALIASES.change(&mut builder.server.modules).0.push((alias, Arc::new(own)));
     Ok(())
 }

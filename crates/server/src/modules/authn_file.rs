@@ -162,7 +162,7 @@ fn entry<'l>(
         lookup.log_recurring(Level::Error, "authn_file", Some(ids.unset), text);
         return NowOrLater::Now(Ok(Err(Unreadable)));
     };
-    match lookup.context.auth_texts.open(path) {
+    match auth_text::TEXTS.of(&lookup.context.modules).open(path) {
         Ok(text) => {
             let search = |lines: &mut dyn BufRead| auth_text::find(lines, LINE_BYTES_MAX, look);
             text.search(lookup, &(path, about), search).map(|found| found.map(Ok))

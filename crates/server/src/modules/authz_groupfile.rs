@@ -136,7 +136,7 @@ fn groups_of<'l>(
         lookup.log_recurring(Level::Error, "authz_groupfile", id, text);
         return NowOrLater::Now(Ok(None));
     };
-    let text = match lookup.context.auth_texts.open(path) {
+    let text = match auth_text::TEXTS.of(&lookup.context.modules).open(path) {
         Ok(text) => text,
         Err(errno) => {
             let text = format!("Could not open group file: {}", path.display());

@@ -5,6 +5,8 @@ use crate::log::id::UniqueId;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::phase::{Hook, Stop};
+use crate::thread_state::ThreadKey;
+use std::cell::RefCell;
 use std::hash::{BuildHasher, RandomState};
 
 /// The module; it has no directives.
@@ -14,6 +16,9 @@ pub(crate) static MODULE: Module = Module::new(
     &[],
     Hooks { read: Some(Hook::Now(read)), ..Hooks::NONE },
 );
+
+/// The key of what gives identifiers on a thread.
+static SOURCE: ThreadKey<RefCell<Source>> = ThreadKey::new();
 
 /// Post-read-request hook (set_unique_id). A request that was redirected within the server keeps
 /// its identifier, and so does one that is looked at again after it had to wait. It is what the
@@ -26,7 +31,7 @@ pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
         // httpd numbers the connections of a child; here threads share one, and the port of the
         // client tells them apart as well.
         let connection = u32::from(lookup.request.other_end().port());
-        lookup.context.unique_ids.borrow_mut().next(time_s, connection)
+        SOURCE.of(&lookup.context.modules).borrow_mut().next(time_s, connection)
     });
     unique.set(Some(id));
     lookup.env.set("UNIQUE_ID", id);
@@ -48,6 +53,12 @@ const ID_BYTES: usize = 4 + ROOT_BYTES + 2 + 4;
 pub(crate) struct Source {
     root: [u8; ROOT_BYTES],
     counter: u32,
+}
+
+impl Default for Source {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Source {

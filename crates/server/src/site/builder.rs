@@ -7,7 +7,7 @@ use crate::modules::{authz_core, proxy};
 use crate::resolve::{Root, Roots};
 use crate::site::host::HostDraft;
 use crate::site::section::{Condition, Matcher, Section, SectionKind};
-use crate::site::settings::Settings;
+use crate::site::settings::{ServerSettings, Settings};
 use crate::site::{startup, wildcard};
 use config::{Build, Call, Diagnostic, Directive, Error, Node, Position, Scope};
 use message::Method;
@@ -143,26 +143,18 @@ pub(crate) struct ServerDraft {
     pub(crate) runtime_dir: PathBuf,
     /// Variables, for `.htaccess` files.
     pub(crate) defines: Vec<(String, Option<String>)>,
-    pub(crate) aliases: Aliases,
+    /// What modules keep for the whole server.
+    pub(crate) modules: ServerSettings,
     /// `RegexDefaultOptions`, as of the line that is read.
     pub(crate) regex: pattern::Flags,
     /// `RemoteIPProxyProtocol`
     pub(crate) proxy_protocol: crate::proxy_protocol::ProxyProtocol,
-    pub(crate) status: crate::modules::status::Settings,
-    /// Processes that are managed.
-    pub(crate) fcgid: crate::modules::fcgid::ServerSettings,
+    /// `SeeRequestTail`
+    pub(crate) sees_request_tail: bool,
     /// `CGIMaxProcesses`; `None` is `auto`.
     pub(crate) scripts_max: Option<usize>,
     /// Request bodies that are kept.
     pub(crate) spool: crate::script::room::Limits,
-}
-
-/// Providers with settings of their own, by name (`<AuthnProviderAlias>`,
-/// `<AuthzProviderAlias>`).
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Aliases {
-    pub(crate) authn: Vec<(String, Arc<crate::modules::auth_basic::Provider>)>,
-    pub(crate) authz: Vec<(String, Arc<crate::modules::authz_core::Alias>)>,
 }
 
 impl Default for Builder {

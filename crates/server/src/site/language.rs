@@ -1,11 +1,11 @@
 //! What is needed to read more lines of configuration while serving: which directives and modules
 //! there are, and which variables are defined.
 
-use crate::identity;
-use crate::modules;
 use crate::mpm_settings::MpmKind;
-use crate::site::builder::{Aliases, Builder, Overrides, ServerDraft};
+use crate::site::builder::{Builder, Overrides, ServerDraft};
+use crate::site::settings::ServerSettings;
 use crate::site::world::System;
+use crate::{identity, modules};
 use config::index::Found;
 use config::{Expanded, Index, ModuleName, Permits, Scope, Start, Tree};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) struct Language {
     missing: Vec<&'static str>,
     /// The MPM that runs.
     mpm: &'static str,
-    aliases: Aliases,
+    of_modules: ServerSettings,
     /// `RegexDefaultOptions`, as the last line left it.
     regex: pattern::Flags,
 }
@@ -39,14 +39,15 @@ impl Language {
         mpm: MpmKind,
         server_root: String,
     ) -> Self {
-        let ServerDraft { loaded, missing, defines, aliases, regex, .. } = server.clone();
+        let ServerDraft { loaded, missing, defines, modules: of_modules, regex, .. } =
+            server.clone();
         let loaded = loaded.as_deref();
         let is_loaded = |name: &ModuleName| loaded.is_none_or(|all| all.contains(&name.symbol));
         let modules = modules::names().into_iter().filter(is_loaded);
         let modules = modules.map(|name| ModuleName { is_static: true, ..name }).collect();
         let loaded = loaded.map(<[_]>::to_vec);
         let mpm = mpm.symbol();
-        Self { index, modules, missing, mpm, defines, server_root, loaded, aliases, regex }
+        Self { index, modules, missing, mpm, defines, server_root, loaded, of_modules, regex }
     }
 
     /// Whether a module is there.
@@ -58,7 +59,7 @@ impl Language {
     pub(crate) fn introduce(&self, builder: &mut Builder) {
         builder.server.root = self.server_root.clone().into();
         builder.server.loaded.clone_from(&self.loaded);
-        builder.server.aliases = self.aliases.clone();
+        builder.server.modules = self.of_modules.clone();
         builder.server.regex = self.regex;
     }
 

@@ -36,7 +36,7 @@ use locate::Sections;
 use logs::{AccessLog, Logs};
 use message::Framing;
 use runtime::process::{self, User};
-use settings::{HostSettings, Settings};
+use settings::{HostSettings, ServerSettings, Settings};
 use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -79,9 +79,10 @@ pub(crate) struct Site {
     /// Whether a log shows where the time of requests goes.
     pub(crate) logs_times: bool,
     pub(crate) proxy_protocol: ProxyProtocol,
-    pub(crate) status: modules::status::Settings,
-    /// Processes that are managed.
-    pub(crate) fcgid: modules::fcgid::ServerSettings,
+    /// `SeeRequestTail`
+    pub(crate) sees_request_tail: bool,
+    /// What modules keep for the whole server.
+    pub(crate) modules: ServerSettings,
     pub(crate) scripts_max: Option<usize>,
     pub(crate) spool: crate::script::room::Limits,
 }
@@ -131,8 +132,8 @@ impl Site {
             extended_status: server.extended_status.unwrap_or(has_status),
             logs_times: hosts.iter().flat_map(|host| host.logs.iter()).any(shows_times),
             proxy_protocol: server.proxy_protocol.clone(),
-            status: server.status,
-            fcgid: server.fcgid.clone(),
+            sees_request_tail: server.sees_request_tail,
+            modules: server.modules.clone(),
             scripts_max: server.scripts_max,
             spool: server.spool.clone(),
             hosts,

@@ -16,6 +16,9 @@ pub(crate) type DirectoryKey<T> = Key<Settings, T>;
 /// Finds what a module keeps per (virtual) host.
 pub(crate) type HostKey<T> = Key<HostSettings, T>;
 
+/// Finds what a module keeps for the whole server.
+pub(crate) type ServerKey<T> = Key<ServerSettings, T>;
+
 /// The per-directory settings of all modules.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -60,6 +63,25 @@ impl HostSettings {
 }
 
 impl Owner for HostSettings {
+    fn taken() -> &'static AtomicUsize {
+        static TAKEN: AtomicUsize = AtomicUsize::new(0);
+        &TAKEN
+    }
+
+    fn store(&self) -> &Store {
+        &self.0
+    }
+
+    fn store_mut(&mut self) -> &mut Store {
+        &mut self.0
+    }
+}
+
+/// What modules keep for the whole server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ServerSettings(Store);
+
+impl Owner for ServerSettings {
     fn taken() -> &'static AtomicUsize {
         static TAKEN: AtomicUsize = AtomicUsize::new(0);
         &TAKEN

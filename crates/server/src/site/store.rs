@@ -17,7 +17,11 @@ pub(crate) trait Merge: Clone + Debug + Default + Send + Sync + 'static {
 
     /// `self` over `outer`. It is not asked where there is no `self`: what says nothing leaves the
     /// outer as it is (ap_merge_per_dir_configs of httpd's config.c).
-    fn over(&self, outer: &Self) -> Self;
+    /// Without a rule of its own the inner one replaces the outer, as where there is one only.
+    fn over(&self, outer: &Self) -> Self {
+        let _ = outer;
+        self.clone()
+    }
 }
 
 /// What owns a store, as the settings of a section or of a host do.

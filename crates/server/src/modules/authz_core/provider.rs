@@ -8,6 +8,8 @@ use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::modules::{auth_text, authn_core, authz_groupfile, authz_host, authz_owner, authz_user};
 use crate::site::builder::Builder;
+use crate::site::settings::ServerKey;
+use crate::site::store::Merge;
 use crate::waiting::{NowOrLater, Waiting};
 use config::{Error, lexer::Words};
 use expr::Subnet;
@@ -51,6 +53,15 @@ pub(crate) enum Provider {
     FileOwner,
     Alias(Arc<Alias>),
 }
+
+/// The key of the aliases of all the server.
+pub(super) static ALIASES: ServerKey<Aliases> = ServerKey::new();
+
+/// Providers with settings of their own, by name (`<AuthzProviderAlias>`).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Aliases(pub(super) Vec<(String, Arc<Alias>)>);
+
+impl Merge for Aliases {}
 
 /// A provider with settings of its own (`<AuthzProviderAlias>`).
 #[derive(Clone, Debug)]
@@ -98,7 +109,7 @@ pub(super) fn parse(builder: &Builder, name: &str, text: &str) -> Result<Provide
         return row.2(builder, text).map_err(Error::from);
     }
     // The last one of a name counts.
-    let alias = builder.server.aliases.authz.iter().rev().find(|row| row.0 == name);
+    let alias = ALIASES.of(&builder.server.modules).0.iter().rev().find(|row| row.0 == name);
     match alias {
         Some((_, alias)) => Ok(Provider::Alias(alias.clone())),
         None => Err(Error::argument(0, format!("Unknown Authz provider: {name}"))),

@@ -1,5 +1,6 @@
 //! The directives of authz_core. What they mean for a request is not known here.
 
+use super::provider::ALIASES;
 use super::rules::{Logic, Rule, Test};
 use super::{Alias, Methods, SETTINGS, provider};
 use crate::module::{Hooks, Module};
@@ -236,6 +237,7 @@ fn end_alias(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
         error.reworded(text)
     })?;
     let group_file = authz_groupfile::SETTINGS.of(&settings).group_file().cloned();
-    builder.server.aliases.authz.push((alias, Arc::new(Alias { provider, group_file })));
+    let row = (alias, Arc::new(Alias { provider, group_file }));
+    ALIASES.change(&mut builder.server.modules).0.push(row);
     Ok(())
 }

@@ -120,11 +120,16 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("RLimitNPROC", Args::OneOrTwo, Scope::OR_ALL, "", "soft/hard limits for max number of processes per uid", rlimit::processes),
     row("Mutex", Args::Any, SERVER, "default", "mutex (or \"default\") and mechanism", unused::mutex),
     row("RegexDefaultOptions", Args::Raw, SERVER, "DOTALL DOLLAR_ENDONLY", "default options for regexes (prefixed by '+' to add, '-' to del)", regex_default_options),
-    row("SeeRequestTail", Args::Flag, SERVER, "Off", "For extended status, \"On\" to see the last 63 chars of the request line, \"Off\" (default) to see the first 63", super::status::see_request_tail),
+    row("SeeRequestTail", Args::Flag, SERVER, "Off", "For extended status, \"On\" to see the last 63 chars of the request line, \"Off\" (default) to see the first 63", see_request_tail),
     row("Error", Args::Raw, Scope::OR_ALL, "", "Generate error message from within configuration", error),
 ];
 
 type Done = Result<(), Error>;
+
+fn see_request_tail(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
+    builder.server.sees_request_tail = call.on();
+    Ok(())
+}
 
 /// Finish hook: the charset of texts that have none. Files have theirs already, so that it is the
 /// same in each part of them that a client asks for.

@@ -2,7 +2,7 @@
 //! line means (fcgid_conf.c). What comes of all lines together is in `settings.rs`.
 
 use super::settings::{HostSettings, Options, Wrapper};
-use super::{HOST_SETTINGS, SETTINGS};
+use super::{HOST_SETTINGS, SERVER_SETTINGS, SETTINGS};
 use crate::log::target;
 use crate::site::builder::Builder;
 use config::args::{leading_int, read_number};
@@ -191,37 +191,38 @@ fn pass_header(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 fn processes_max(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.fcgid.processes_max = Some(read_number(call, 0));
+    SERVER_SETTINGS.change(&mut builder.server.modules).processes_max = Some(read_number(call, 0));
     Ok(())
 }
 
 fn fix_pathinfo(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.fcgid.fixes_path_info = read_number(call, 0) != 0;
+    SERVER_SETTINGS.change(&mut builder.server.modules).fixes_path_info = read_number(call, 0) != 0;
     Ok(())
 }
 
 fn ipc_dir(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.fcgid.socket_folder = Some(builder.server_path(call.arg(0)));
+    let folder = builder.server_path(call.arg(0));
+    SERVER_SETTINGS.change(&mut builder.server.modules).socket_folder = Some(folder);
     Ok(())
 }
 
 fn spawn_score(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.fcgid.scores.spawn = read_number(call, 0);
+    SERVER_SETTINGS.change(&mut builder.server.modules).scores.spawn = read_number(call, 0);
     Ok(())
 }
 
 fn termination_score(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.fcgid.scores.termination = read_number(call, 0);
+    SERVER_SETTINGS.change(&mut builder.server.modules).scores.termination = read_number(call, 0);
     Ok(())
 }
 
 fn time_score(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.fcgid.scores.second = read_number(call, 0);
+    SERVER_SETTINGS.change(&mut builder.server.modules).scores.second = read_number(call, 0);
     Ok(())
 }
 
 fn score_limit(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.fcgid.scores.limit = read_number(call, 0);
+    SERVER_SETTINGS.change(&mut builder.server.modules).scores.limit = read_number(call, 0);
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! What the process that keeps FastCGI processes has to know of the configuration, and how it
 //! speaks in the log.
 
-use super::HOST_SETTINGS;
 use super::settings::{Scores, Terms};
+use super::{HOST_SETTINGS, SERVER_SETTINGS};
 use crate::log::level::Level;
 use crate::script::environment;
 use crate::server::Server;
@@ -67,7 +67,7 @@ impl KeptByMemory {
 impl Server {
     /// `FcgidMaxProcesses`, or what this machine is good for.
     pub fn kept_most(&self) -> KeptMost {
-        match self.site.fcgid.processes_max() {
+        match SERVER_SETTINGS.of(&self.site.modules).processes_max() {
             Some(most) => KeptMost::Given(most),
             None => KeptMost::ByMemory(KeptByMemory::of(&Machine::here())),
         }
@@ -75,12 +75,16 @@ impl Server {
 
     /// What starting processes costs.
     pub fn kept_scores(&self) -> Scores {
-        self.site.fcgid.scores()
+        SERVER_SETTINGS.of(&self.site.modules).scores()
     }
 
     /// Where the sockets of processes have a name for a moment.
     pub fn kept_folder(&self) -> PathBuf {
-        self.site.fcgid.socket_folder().cloned().unwrap_or_else(std::env::temp_dir)
+        SERVER_SETTINGS
+            .of(&self.site.modules)
+            .socket_folder()
+            .cloned()
+            .unwrap_or_else(std::env::temp_dir)
     }
 
     /// What holds for processes of `program` on a host; `None` if there is no such host.

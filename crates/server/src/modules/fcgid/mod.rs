@@ -12,7 +12,7 @@ mod request;
 mod settings;
 
 pub use manage::{KeptByMemory, KeptMost, Severity};
-pub(crate) use settings::{HOST_SETTINGS, SETTINGS, ServerSettings};
+pub(crate) use settings::{HOST_SETTINGS, SERVER_SETTINGS, SETTINGS};
 pub use settings::{Scores, Terms};
 
 use crate::accounting::Waits;

@@ -1,7 +1,7 @@
 //! What an application is told about a request, and what kind of process it needs.
 
 use super::settings::Wrapper;
-use super::{HOST_SETTINGS, NAME};
+use super::{HOST_SETTINGS, NAME, SERVER_SETTINGS};
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::modules::suexec;
@@ -30,7 +30,7 @@ pub(super) fn head(lookup: &mut Lookup<'_>, body: &Body) -> Arc<(Vec<u8>, Exchan
     };
     env.set("CONTENT_LENGTH", length.to_string());
     pass_headers(lookup, &mut env);
-    if lookup.site().fcgid.fixes_path_info() {
+    if SERVER_SETTINGS.of(&lookup.site().modules).fixes_path_info() {
         fix_path_info(&mut env);
     }
     HOP_BY_HOP.iter().for_each(|name| env.unset(name));

@@ -1,7 +1,7 @@
 //! What a configuration says about managed processes: for the whole server, for a host, for a
 //! command and for a place; and what follows from all of it for one class of processes.
 
-use crate::site::settings::{DirectoryKey, HostKey};
+use crate::site::settings::{DirectoryKey, HostKey, ServerKey};
 use crate::site::store::Merge;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,6 +13,9 @@ const PATIENCE_S: i64 = 64;
 /// The largest number that a time or a count may have.
 const LARGEST: i64 = i32::MAX as i64;
 
+/// The key of what holds for the whole server.
+pub(crate) static SERVER_SETTINGS: ServerKey<ServerSettings> = ServerKey::new();
+
 /// What holds for the whole server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ServerSettings {
@@ -22,6 +25,8 @@ pub(crate) struct ServerSettings {
     pub(super) socket_folder: Option<PathBuf>,
     pub(super) scores: Scores,
 }
+
+impl Merge for ServerSettings {}
 
 impl ServerSettings {
     /// `FcgidMaxProcesses`; `None` is for the machine to decide.

@@ -22,6 +22,7 @@ use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
 use crate::table::Table;
+use crate::thread_state::ThreadKey;
 use crate::waiting::NowOrLater;
 use coding::{Coding, choose};
 use config::{Call, Error};
@@ -42,6 +43,9 @@ pub(crate) static MODULE: Module = Module::new(
         ..Hooks::NONE
     },
 );
+
+/// The key of the coders of content at work on a thread.
+static CODERS: ThreadKey<recode::Budget> = ThreadKey::new();
 
 /// The key of the per-directory settings.
 pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
@@ -231,7 +235,7 @@ async fn pass_all(lookup: &Lookup<'_>, mut response: Response) -> Response {
                 false
             })
         },
-        coders: &lookup.context.coders,
+        coders: &CODERS.of(&lookup.context.modules),
         notes: &notes,
         spent: &lookup.request.spent,
         log: &|level, module, id, text| lookup.log_recurring(level, module, Some(id), text),

@@ -21,14 +21,19 @@ use crate::site::host::Host;
 use crate::site::settings::{DirectoryKey, HostKey};
 use crate::site::store::Merge;
 use crate::table::Table;
+use crate::thread_state::ThreadKey;
 use crate::waiting::{self, NowOrLater, Waiting};
 use message::{Status, Target};
 use rule::{Rule, Subject};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// The key of the per-directory settings.
 pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
+
+/// The key of what rules have come to on a thread.
+static MEMO: ThreadKey<RefCell<Memo>> = ThreadKey::new();
 
 /// The key of what is kept per host.
 pub(crate) static HOST_SETTINGS: HostKey<Settings> = HostKey::new();
@@ -65,7 +70,8 @@ pub(crate) fn class(context: &Context, host: &Host, subject: &Subject<'_>) -> Cl
     if rules.is_empty() {
         return Class::Empty;
     }
-    let mut memo = context.setenvif.borrow_mut();
+    let memo = MEMO.of(&context.modules);
+    let mut memo = memo.borrow_mut();
     if !memo.key(host.index, rules, subject) {
         return Class::Open;
     }

@@ -58,32 +58,8 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
     apply: extended_status,
 }];
 
-/// What is shown of requests.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Settings {
-    /// `SeeRequestTail`
-    tail: bool,
-}
-
-impl Settings {
-    /// The part of a request line that the scoreboard keeps (copy_request of scoreboard.c).
-    pub(crate) fn shown<'l>(&self, line: &'l [u8]) -> &'l [u8] {
-        let hidden = line.len().saturating_sub(LINE_BYTES);
-        if self.tail { &line[hidden..] } else { line }
-    }
-}
-
-/// Bytes of a request line that the scoreboard keeps.
-const LINE_BYTES: usize = 63;
-
 fn extended_status(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     builder.server.extended_status = Some(call.on());
-    Ok(())
-}
-
-/// The row stands among those of core.
-pub(super) fn see_request_tail(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.server.status.tail = call.on();
     Ok(())
 }
 

@@ -1,0 +1,63 @@
+//! State that modules keep per serving thread: a key finds that of one module, with its type. It is
+//! made when it is first asked for, in the process that uses it.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Finds the state `T` of one module in that of a thread. A module has one in a static.
+pub(crate) struct ThreadKey<T> {
+    number: OnceLock<usize>,
+    state: PhantomData<fn() -> T>,
+}
+
+/// The numbers that keys have taken so far.
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+impl<T: Default + 'static> ThreadKey<T> {
+    /// A key without a number.
+    pub(crate) const fn new() -> Self {
+        Self { number: OnceLock::new(), state: PhantomData }
+    }
+
+    /// The state in that of a thread.
+    pub(crate) fn of(&self, thread: &ThreadState) -> Rc<T> {
+        let number = *self.number.get_or_init(|| TAKEN.fetch_add(1, Relaxed));
+        let mut all = thread.0.borrow_mut();
+        if all.len() <= number {
+            all.resize(number + 1, None);
+        }
+        let state = all[number].get_or_insert_with(|| Rc::new(T::default())).clone();
+        match state.downcast() {
+            Ok(state) => state,
+            // A number is given to one key only, whose states have one type.
+            Err(_) => unreachable!("state of another module at {number}"),
+        }
+    }
+}
+
+/// What modules keep on a thread, each at the number of its key.
+#[derive(Default)]
+pub(crate) struct ThreadState(RefCell<Vec<Option<Rc<dyn Any>>>>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    static COUNT: ThreadKey<Cell<u32>> = ThreadKey::new();
+    static NAME: ThreadKey<RefCell<String>> = ThreadKey::new();
+
+    #[test]
+    fn each_module_keeps_its_own_on_each_thread() {
+        let (one, two) = (ThreadState::default(), ThreadState::default());
+        NAME.of(&one).borrow_mut().push('a');
+        COUNT.of(&one).set(1);
+        COUNT.of(&two).set(2);
+        assert_eq!((COUNT.of(&one).get(), COUNT.of(&two).get()), (1, 2));
+        assert_eq!((NAME.of(&one).borrow().as_str(), NAME.of(&two).borrow().as_str()), ("a", ""));
+    }
+}
