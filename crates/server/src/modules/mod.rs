@@ -25,6 +25,8 @@ pub(crate) mod deflate;
 pub(crate) mod diagnostic;
 pub(crate) mod dir;
 pub(crate) mod env;
+#[cfg(test)]
+mod example;
 pub(crate) mod expires;
 pub(crate) mod fastcgi;
 pub(crate) mod fcgid;
