@@ -222,7 +222,7 @@ fn an_empty_file_and_a_special_file_are_no_trouble(mpm: Mpm) {
 fn a_file_that_is_not_in_memory_is_sent_exactly(mpm: Mpm) {
     let content: Vec<u8> = (0..LARGE / 8).flat_map(|n| format!("{n:08x}").into_bytes()).collect();
     let server = plain_site(mpm).file("large.bin", &content).start();
-    // The first is found cold by the long way, the others by a response that lies prepared.
+    // The first is found cold by the slow path, the others by a response that lies prepared.
     for _ in 0..3 {
         server.root().make_cold("large.bin");
         assert!(server.get("/large.bin").body == content, "another byte");

@@ -245,7 +245,7 @@ fn a_client_that_pipelines_without_pause_does_not_keep_others_waiting(mpm: Mpm) 
     let server = plain_site(mpm).start();
     let mut others: Vec<_> = (0..16).map(|_| server.connect()).collect();
     others.iter_mut().for_each(|client| assert_eq!(client.get("/a.txt").status, 200));
-    // A flood of requests for the long way, and of their answers.
+    // A flood of requests for the slow path, and of their answers.
     let flood = TcpStream::connect(server.address()).unwrap();
     let (mut sender, mut reader) = (flood.try_clone().unwrap(), flood.try_clone().unwrap());
     let requests = "GET /none HTTP/1.1\r\nHost: a\r\n\r\n".repeat(1000);

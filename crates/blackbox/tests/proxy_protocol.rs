@@ -110,7 +110,7 @@ fn a_header_may_come_byte_by_byte(mpm: Mpm) {
 fn the_header_stands_for_all_requests_of_a_connection(mpm: Mpm) {
     let server = proxied(mpm);
     let mut client = server.connect();
-    // Pipelined in one segment, then one by one, prepared answers and the long way.
+    // Pipelined in one segment, then one by one, prepared answers and the slow path.
     client.send(then(LINE.as_bytes(), &[GET, GET, GET].concat()));
     for _ in 0..3 {
         assert_eq!(client.response().status, 200);

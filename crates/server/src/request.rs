@@ -2,10 +2,10 @@
 
 use crate::accounting::Spent;
 use crate::held::Held;
-use crate::incoming::Incoming;
 use crate::log::id::LogIds;
 use crate::modules::log_config::Fields;
 use crate::names::Names;
+use crate::request_body::RequestBody;
 use crate::response::Field;
 use http1::{HeadLimits, HeadParser};
 use message::{
@@ -44,7 +44,7 @@ pub(crate) struct Request {
     /// clients close their side as soon as they have asked.
     pub(crate) ends_with_input: Rc<Cell<bool>>,
     /// Its body, if it has one.
-    pub(crate) incoming: Option<Rc<Incoming>>,
+    pub(crate) incoming: Option<Rc<RequestBody>>,
     /// The slot that it has, once it has one: it may be given back while somebody is waited for.
     pub(crate) held: RefCell<Weak<Held>>,
     /// Where its time goes.

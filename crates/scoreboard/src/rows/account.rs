@@ -57,7 +57,7 @@ pub struct AccountRow {
     /// Of the fast path.
     cpu_ns: AtomicU64,
     run_queue_ns: AtomicU64,
-    /// Of the long way.
+    /// Of the slow path.
     long: Long,
     waits_ns: [AtomicU64; CAUSES],
     histogram: [AtomicU64; WALL_CLASSES],
@@ -131,7 +131,7 @@ impl AccountRow {
         writers.add(&self.run_queue_ns, (wall_ns - cpu_ns).saturating_mul(count));
     }
 
-    /// Add a request that took the long way. The processor time of a sample is known, and stands
+    /// Add a request that took the slow path. The processor time of a sample is known, and stands
     /// for that of `weight` requests; 0 is no sample.
     pub fn add_long(&self, writers: Writers, times: &Times, weight: u32) {
         self.add_times(writers, times);

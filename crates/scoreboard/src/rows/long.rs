@@ -1,4 +1,4 @@
-//! What requests that took the long way have used of the processors. Their wall time and their
+//! What requests that took the slow path have used of the processors. Their wall time and their
 //! waits are known, the rest of a sample only: here it becomes an estimate for all of them.
 //!
 //! An estimate never falls, since rates are computed of it, and processor time and run queue

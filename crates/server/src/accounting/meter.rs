@@ -8,7 +8,7 @@ use std::cell::Cell;
 /// Of requests on the fast path, one in so many is measured.
 const FAST_GAP: u32 = 16;
 
-/// Of quick requests that take the long way. (bench: php-32, with 8 a twentieth of the CPU)
+/// Of quick requests that take the slow path. (bench: php-32, with 8 a twentieth of the CPU)
 const LONG_GAP: u32 = 32;
 
 /// Of slow ones that come in a crowd.
@@ -52,7 +52,7 @@ pub(crate) struct Meter {
     fast_wall_ns: Cell<u64>,
     /// The turn that is measured.
     turn: Cell<Option<Start>>,
-    /// What a turn had used when it turned out to be for the long way, the last time that was
+    /// What a turn had used when it turned out to be for the slow path, the last time that was
     /// measured.
     turn_cpu_ns: Cell<u64>,
     seed: Cell<u64>,
@@ -123,7 +123,7 @@ impl Meter {
     }
 
     /// How long a request on the fast path takes, as the last sample there says; before the first
-    /// one, as long as it takes to find out that a request is for the long way.
+    /// one, as long as it takes to find out that a request is for the slow path.
     pub(crate) fn fast_wall_ns(&self) -> u64 {
         match self.fast_wall_ns.get() {
             0 => self.turn_cpu_ns.get(),
@@ -141,7 +141,7 @@ impl Meter {
         Some(Times { wall_ns, cpu_ns, run_queue_ns, ..Times::default() })
     }
 
-    /// A request takes the long way: what it has used of the processor so far. Measured now and
+    /// A request takes the slow path: what it has used of the processor so far. Measured now and
     /// then, since one is about as long as the other.
     pub(crate) fn leave_fast(&self) -> u64 {
         if let Some(start) = self.turn.take() {
@@ -161,9 +161,9 @@ impl Meter {
         (hash >> 24).to_le_bytes()[0]
     }
 
-    /// How many requests one for a path of this hash stands for, which takes the long way, if it is
-    /// to be measured: as many as its chance was one of; 0 if it is not. `now_ms` is of the coarse
-    /// monotonic clock.
+    /// How many requests one for a path of this hash stands for, which takes the slow path, if it
+    /// is to be measured: as many as its chance was one of; 0 if it is not. `now_ms` is of the
+    /// coarse monotonic clock.
     pub(crate) fn weigh(&self, path_hash: u8, now_ms: u64) -> u32 {
         if self.is_always {
             return 1;

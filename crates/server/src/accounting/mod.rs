@@ -1,9 +1,9 @@
 //! Where the time of requests goes: wall = processor + run queue + waits, by kind of URL.
 //!
-//! A request that takes the long way carries a [`Spent`], to which everybody adds who lets it wait;
-//! one in several is measured with the clocks of the processor as well. On the fast path nothing is
-//! measured but a sample of whole turns. Both end here, in the accounts of this process on the
-//! scoreboard. What a page makes of the accounts is not known here.
+//! A request that takes the slow path carries a [`Spent`], to which everybody adds who lets it
+//! wait; one in several is measured with the clocks of the processor as well. On the fast path
+//! nothing is measured but a sample of whole turns. Both end here, in the accounts of this process
+//! on the scoreboard. What a page makes of the accounts is not known here.
 
 mod index;
 mod meter;
@@ -66,7 +66,7 @@ pub(crate) fn end_slow(context: &Context, spent: &Spent, bytes: u64) {
     }
 }
 
-/// A request that took the long way has ended, with its log line.
+/// A request that took the slow path has ended, with its log line.
 pub(crate) fn end_long(context: &Context, spent: &Spent) {
     let Some((account, ended)) = spent.take_end() else { return };
     let meter = &context.meter;

@@ -54,7 +54,7 @@ impl Used {
     }
 }
 
-/// How a request begins that takes the long way.
+/// How a request begins that takes the slow path.
 pub(crate) struct Begin {
     /// When its head was complete, on the precise monotonic clock.
     pub(crate) complete_ns: u64,

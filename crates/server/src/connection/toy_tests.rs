@@ -12,8 +12,8 @@ use crate::context::Context;
 use crate::exchange::{Exchanged, exchange};
 use crate::guarded::guarded;
 use crate::held::Held;
-use crate::incoming::Incoming;
 use crate::request::Request;
+use crate::request_body::RequestBody;
 use crate::response::Piece;
 use crate::transport::Transport;
 use crate::transport::memory::{Memory, pair};
@@ -46,7 +46,7 @@ struct Toy {
 /// A request under way.
 struct Stream {
     id: u32,
-    body: Option<Rc<Incoming>>,
+    body: Option<Rc<RequestBody>>,
     /// Bytes of the body that have not come.
     left: u64,
     timer: Timer,
@@ -123,7 +123,7 @@ impl Toy {
     fn begin(&mut self, id: u32, method: &str, target: &str, length: u64) {
         let fields: [(&[u8], &[u8]); 1] = [(b"host", b"localhost")];
         let head = OwnedHead::of(method.as_bytes(), target.as_bytes(), Version::Http11, fields);
-        let body = (length > 0).then(Rc::<Incoming>::default);
+        let body = (length > 0).then(Rc::<RequestBody>::default);
         let (context, output) = (self.context.clone(), self.output.clone());
         let request = request(head.unwrap(), length, self.peer, body.clone());
         let mut timer = Timer::new();
@@ -154,7 +154,12 @@ impl Stream {
 }
 
 /// A request is made of what a protocol knows of it; nothing is printed and parsed.
-fn request(head: OwnedHead, length: u64, peer: SocketAddr, body: Option<Rc<Incoming>>) -> Request {
+fn request(
+    head: OwnedHead,
+    length: u64,
+    peer: SocketAddr,
+    body: Option<Rc<RequestBody>>,
+) -> Request {
     let view = head.view();
     let target = Target::parse(view.known_method(), view.target()).unwrap();
     let host = view.get_name(b"host").map(|name| Host::parse(name).unwrap());

@@ -14,10 +14,10 @@ mod upgrade;
 
 use crate::failure::Failure;
 use crate::handler::{self, Handled, Handler};
-use crate::incoming::Incoming;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::request::Request;
+use crate::request_body::RequestBody;
 use crate::response::{Body, Response, Source};
 use load::Load;
 use message::Status;
@@ -114,7 +114,7 @@ async fn echo(request: &Request, limit: u64) -> Result<Response, Failure> {
 
 struct Echo {
     first: Option<Vec<u8>>,
-    rest: Rc<Incoming>,
+    rest: Rc<RequestBody>,
 }
 
 impl Source for Echo {

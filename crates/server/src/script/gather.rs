@@ -4,10 +4,10 @@
 
 use super::room::NoRoom;
 use super::spool::{Growing, Spool};
-use crate::incoming::Incoming;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::modules::filter::input::Unpacker;
+use crate::request_body::RequestBody;
 use message::{Refusal, Status};
 use runtime::clock;
 use scoreboard::Cause;
@@ -28,7 +28,7 @@ pub(crate) struct Gathered {
     /// What has come.
     pub(crate) spool: Spool,
     /// What is still to come, and soon.
-    pub(crate) rest: Option<Rc<Incoming>>,
+    pub(crate) rest: Option<Rc<RequestBody>>,
 }
 
 /// Gather the body of a request: all of it, unless its `length` is known, `enough` bytes of it are
@@ -38,7 +38,7 @@ pub(crate) struct Gathered {
 /// The refusal that it ends in; 503 where there is no room for it.
 pub(crate) async fn gather(
     lookup: &Lookup<'_>,
-    incoming: &Rc<Incoming>,
+    incoming: &Rc<RequestBody>,
     (length, enough): (Option<u64>, u64),
     unpacker: Option<Unpacker>,
 ) -> Result<Gathered, Refusal> {
@@ -54,7 +54,7 @@ pub(crate) async fn gather(
 
 async fn fill(
     lookup: &Lookup<'_>,
-    incoming: &Rc<Incoming>,
+    incoming: &Rc<RequestBody>,
     progress: Progress,
     mut unpacker: Option<Unpacker>,
 ) -> Result<Gathered, Refusal> {

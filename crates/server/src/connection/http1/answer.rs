@@ -1,7 +1,7 @@
-//! The long way of a request: a slot, the exchange, its body, the response, the log line.
+//! The slow path of a request: a slot, the exchange, its body, the response, the log line.
 
 use super::Connection;
-use super::body::{Fed, Feed};
+use super::body::{BodyReceiver, Received};
 use super::transmit::Sent;
 use crate::compat::{self, Manner};
 use crate::context::Context;
@@ -34,7 +34,7 @@ const CLIENT_GONE: Option<Status> = Status::new(499);
 const READ_AHEAD_BYTES: usize = 64 * 1024;
 
 /// Pieces of a request body that are read for a handler before others get a turn.
-const FEEDS_PER_TURN: u32 = 16;
+const PIECES_PER_TURN: u32 = 16;
 
 /// What becomes of a request body that nobody reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(crate) struct Kind {
 }
 
 impl Connection {
-    /// The long way: everything that a request may need.
+    /// The slow path: everything that a request may need.
     pub(crate) async fn answer(&mut self, request: Rc<Request>, wish: KeepAlive) -> Next {
         if self.send_unsent().await.is_err() {
             self.is_broken = true;
@@ -83,7 +83,8 @@ impl Connection {
             }
         };
         self.persistence.begin(framing.body, wish);
-        self.feed = request.incoming.clone().map(|it| Box::new(Feed::new(&framing, it)));
+        self.receiver =
+            request.incoming.clone().map(|it| Box::new(BodyReceiver::new(&framing, it)));
         let Some(held) = self.hold_slot(&request, &framing).await else {
             return self.abandoned(&framing, &request).await;
         };
@@ -189,18 +190,18 @@ impl Connection {
                 if let Poll::Ready(done) = work.as_mut().poll(task) {
                     return Poll::Ready(Some(done));
                 }
-                match self.poll_feed(task) {
-                    Fed::More if turn < FEEDS_PER_TURN => {}
-                    Fed::More => {
+                match self.poll_body(task) {
+                    Received::More if turn < PIECES_PER_TURN => {}
+                    Received::More => {
                         task.waker().wake_by_ref(); // others come first
                         return Poll::Pending;
                     }
-                    Fed::Waiting => {
+                    Received::Waiting => {
                         self.give_slot_back();
                         return Poll::Pending;
                     }
-                    Fed::Idle => break,
-                    Fed::Gone => {
+                    Received::Idle => break,
+                    Received::Gone => {
                         self.is_broken = true;
                         return Poll::Ready(None);
                     }
@@ -232,8 +233,8 @@ impl Connection {
     /// The client is waited for. Whoever wants its whole body first needs no slot meanwhile; a
     /// thread of one connection would have nobody to give it to.
     fn give_slot_back(&self) {
-        if let Some(feed) = self.feed.as_ref().filter(|_| !self.context.carries_one()) {
-            feed.give_slot_back();
+        if let Some(receiver) = self.receiver.as_ref().filter(|_| !self.context.carries_one()) {
+            receiver.give_slot_back();
         }
     }
 
@@ -251,8 +252,8 @@ impl Connection {
         }
         let is_silent = self.input.is_empty();
         let goes_on = answer.0.body.len().is_none();
-        let feed = self.feed.as_ref().filter(|feed| feed.was_wanted());
-        let left = feed.map(|feed| left_by_handler(feed, is_silent, goes_on));
+        let receiver = self.receiver.as_ref().filter(|receiver| receiver.was_wanted());
+        let left = receiver.map(|receiver| left_by_handler(receiver, is_silent, goes_on));
         if let Some(unread) = left {
             if unread == Unread::None {
                 self.persistence.body_done();
@@ -307,8 +308,8 @@ impl Connection {
         unread: Unread,
         held: Rc<Held>,
     ) -> Next {
-        if let Some(feed) = self.feed.as_mut().filter(|_| self.input.is_empty()) {
-            feed.stop_asking();
+        if let Some(receiver) = self.receiver.as_mut().filter(|_| self.input.is_empty()) {
+            receiver.stop_asking();
         }
         if let Some(takes_over) = answer.0.takes_over.take() {
             return boxed(|| self.hand_over(request, answer, takes_over, held)).await;
@@ -377,10 +378,10 @@ impl Connection {
 
 /// What becomes of a body that a handler has read, as far as it did. If its answer `goes_on`, the
 /// handler may read the rest as well.
-fn left_by_handler(feed: &Feed, is_silent: bool, goes_on: bool) -> Unread {
-    let is_short = || feed.bytes_left().is_none_or(|left| left <= DRAIN_BYTES);
-    let may_come = !(is_silent && feed.is_asked_for_later());
-    match feed.is_complete() {
+fn left_by_handler(receiver: &BodyReceiver, is_silent: bool, goes_on: bool) -> Unread {
+    let is_short = || receiver.bytes_left().is_none_or(|left| left <= DRAIN_BYTES);
+    let may_come = !(is_silent && receiver.is_asked_for_later());
+    match receiver.is_complete() {
         true => Unread::None,
         false if may_come && (goes_on || is_short()) => Unread::DrainLater,
         false => Unread::Abandon,

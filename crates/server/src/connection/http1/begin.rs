@@ -7,7 +7,7 @@ use message::{BodyLength, FramingSpans, OwnedHead, Refusal, RequestHead};
 use std::rc::Rc;
 
 impl Connection {
-    /// A request that is for the long way.
+    /// A request that is for the slow path.
     pub(super) fn request(
         &mut self,
         head: OwnedHead,
@@ -25,7 +25,7 @@ impl Connection {
         request
     }
 
-    /// What a request has spent that is for the long way.
+    /// What a request has spent that is for the slow path.
     pub(super) fn begin_long(&self, view: &RequestHead<'_>, complete_ns: u64) -> Spent {
         let meter = &self.context.meter;
         let path_hash = Meter::path_hash(view.request_line());

@@ -4,8 +4,8 @@
 use super::Connection;
 use crate::accounting::Spent;
 use crate::context::READ_BYTES;
-use crate::incoming::Incoming;
 use crate::pace::{Pace, Waited};
+use crate::request_body::RequestBody;
 use http1::BodyDecoder;
 use message::{BodyLength, Framing, Refusal, Status};
 use runtime::clock;
@@ -22,8 +22,8 @@ const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// The body of the present request, as far as it has been read.
-pub(crate) struct Feed {
-    incoming: Rc<Incoming>,
+pub(crate) struct BodyReceiver {
+    incoming: Rc<RequestBody>,
     length: BodyLength,
     /// Made when it is known how long the body may be.
     decoder: Option<BodyDecoder>,
@@ -40,7 +40,7 @@ pub(crate) struct Feed {
 }
 
 /// What came of an attempt to read on.
-pub(crate) enum Fed {
+pub(crate) enum Received {
     /// There is something new to look at.
     More,
     /// Nobody wants more, or there is none.
@@ -51,9 +51,9 @@ pub(crate) enum Fed {
     Gone,
 }
 
-impl Feed {
+impl BodyReceiver {
     /// The body that `framing` announces. It is not looked at before somebody wants it.
-    pub(crate) fn new(framing: &Framing<'_>, incoming: Rc<Incoming>) -> Self {
+    pub(crate) fn new(framing: &Framing<'_>, incoming: Rc<RequestBody>) -> Self {
         Self {
             incoming,
             length: framing.body,
@@ -134,56 +134,60 @@ impl Feed {
 impl Connection {
     /// Bytes of the present request's body as received, framing included.
     pub(crate) fn body_received(&self) -> u64 {
-        self.feed.as_ref().map_or(0, |feed| feed.used)
+        self.receiver.as_ref().map_or(0, |receiver| receiver.used)
     }
 
     /// Read on if somebody wants more of the body.
-    pub(crate) fn poll_feed(&mut self, task: &mut task::Context<'_>) -> Fed {
-        let Some(mut feed) = self.feed.take() else { return Fed::Idle };
-        let fed = match feed.incoming.is_hungry() {
-            true => self.feed_with(&mut feed, task),
-            false => Fed::Idle,
+    pub(crate) fn poll_body(&mut self, task: &mut task::Context<'_>) -> Received {
+        let Some(mut receiver) = self.receiver.take() else { return Received::Idle };
+        let fed = match receiver.incoming.is_hungry() {
+            true => self.receive_body(&mut receiver, task),
+            false => Received::Idle,
         };
-        self.feed = Some(feed);
+        self.receiver = Some(receiver);
         fed
     }
 
-    fn feed_with(&mut self, feed: &mut Feed, task: &mut task::Context<'_>) -> Fed {
+    fn receive_body(
+        &mut self,
+        receiver: &mut BodyReceiver,
+        task: &mut task::Context<'_>,
+    ) -> Received {
         if self.input.is_empty() {
-            self.begin_pace(feed);
-            match self.poll_input(feed, task) {
+            self.begin_pace(receiver);
+            match self.poll_input(receiver, task) {
                 Poll::Ready(Ok(0)) => {
                     let why = "the body ended early";
-                    feed.incoming.finish(Err(Refusal::bad_request(why)));
-                    return Fed::More;
+                    receiver.incoming.finish(Err(Refusal::bad_request(why)));
+                    return Received::More;
                 }
                 Poll::Ready(Ok(length)) => {
                     let now_ms = clock::monotonic_ms();
-                    if let Some(pace) = &mut feed.pace {
+                    if let Some(pace) = &mut receiver.pace {
                         pace.received(length as u64, now_ms);
                     }
-                    feed.waited_for_rest.end(now_ms);
-                    feed.silent_since_ms = now_ms;
+                    receiver.waited_for_rest.end(now_ms);
+                    receiver.silent_since_ms = now_ms;
                 }
-                Poll::Ready(Err(_)) => return Fed::Gone,
-                Poll::Pending => return self.wait_for_body(feed, task),
+                Poll::Ready(Err(_)) => return Received::Gone,
+                Poll::Pending => return self.wait_for_body(receiver, task),
             }
         }
-        feed.expects_continue = false; // it sends already
+        receiver.expects_continue = false; // it sends already
         let input = std::mem::take(&mut self.input);
-        let used = feed.decode(&input);
-        feed.used += used as u64;
+        let used = receiver.decode(&input);
+        receiver.used += used as u64;
         self.input = if used == input.len() { Vec::new() } else { input[used..].to_vec() };
-        Fed::More
+        Received::More
     }
 
     /// Read what is there, after the word to send.
     fn poll_input(
         &mut self,
-        feed: &mut Feed,
+        receiver: &mut BodyReceiver,
         task: &mut task::Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        if std::mem::take(&mut feed.expects_continue) {
+        if std::mem::take(&mut receiver.expects_continue) {
             // So little always finds room, or the client reads nothing at all.
             match self.transport.try_send(CONTINUE, false) {
                 Ok(length) if length == CONTINUE.len() => {}
@@ -204,31 +208,35 @@ impl Connection {
     }
 
     /// From the first attempt to read on the clock runs.
-    fn begin_pace(&self, feed: &mut Feed) {
-        if feed.pace.is_none() {
+    fn begin_pace(&self, receiver: &mut BodyReceiver) {
+        if receiver.pace.is_none() {
             let (timing, now_ms) = (self.host().timing, clock::monotonic_ms());
-            feed.pace = Some(Pace::new(timing.body, timing.timeout_ms, now_ms));
-            feed.silent_since_ms = now_ms;
+            receiver.pace = Some(Pace::new(timing.body, timing.timeout_ms, now_ms));
+            receiver.silent_since_ms = now_ms;
         }
     }
 
     /// However much was earned by speed, silence is bounded by Timeout; and where somebody waits
     /// for the rest, so is the time for that.
-    fn wait_for_body(&mut self, feed: &mut Feed, task: &mut task::Context<'_>) -> Fed {
+    fn wait_for_body(
+        &mut self,
+        receiver: &mut BodyReceiver,
+        task: &mut task::Context<'_>,
+    ) -> Received {
         let now_ms = clock::monotonic_ms();
-        let by_rate_ms = feed.pace.map_or(u64::MAX, |pace| pace.until_ms());
-        let by_silence_ms = feed.silent_since_ms.saturating_add(self.host().timing.timeout_ms);
-        let by_rest_ms = match feed.incoming.rest_limit_ms() {
-            Some(limit_ms) => feed.waited_for_rest.until_ms(limit_ms, now_ms),
+        let by_rate_ms = receiver.pace.map_or(u64::MAX, |pace| pace.until_ms());
+        let by_silence_ms = receiver.silent_since_ms.saturating_add(self.host().timing.timeout_ms);
+        let by_rest_ms = match receiver.incoming.rest_limit_ms() {
+            Some(limit_ms) => receiver.waited_for_rest.until_ms(limit_ms, now_ms),
             None => u64::MAX,
         };
         self.timer.set(by_rate_ms.min(by_silence_ms).min(by_rest_ms), 0);
         if self.timer.poll_expired(task).is_pending() {
-            return Fed::Waiting;
+            return Received::Waiting;
         }
         let why = "the body did not come in time";
-        feed.incoming.finish(Err(Refusal::new(Status::REQUEST_TIMEOUT, why)));
-        Fed::More
+        receiver.incoming.finish(Err(Refusal::new(Status::REQUEST_TIMEOUT, why)));
+        Received::More
     }
 
     /// Read the body and drop it, or what is left of it: at most `limit` bytes.
@@ -237,7 +245,8 @@ impl Connection {
         limit: u64,
         spent: &Spent,
     ) -> io::Result<Result<(), Refusal>> {
-        let Some(incoming) = self.feed.as_ref().map(|feed| feed.incoming.clone()) else {
+        let Some(incoming) = self.receiver.as_ref().map(|receiver| receiver.incoming.clone())
+        else {
             return Ok(Ok(()));
         };
         incoming.want(limit);
@@ -256,10 +265,10 @@ impl Connection {
                     }
                     Poll::Ready(Ok(None)) => return Poll::Ready(Ok(Ok(()))),
                     Poll::Ready(Err(refusal)) => return Poll::Ready(Ok(Err(refusal))),
-                    Poll::Pending => match self.poll_feed(task) {
-                        Fed::More => {}
-                        Fed::Idle | Fed::Waiting => return Poll::Pending,
-                        Fed::Gone => {
+                    Poll::Pending => match self.poll_body(task) {
+                        Received::More => {}
+                        Received::Idle | Received::Waiting => return Poll::Pending,
+                        Received::Gone => {
                             return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
                         }
                     },

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   accepted ──► waiting ──► fast path ──► waiting (idle)        one system call each way
-//!                   │  └───► long way: slot, exchange, body, send ──► waiting (idle)
+//!                   │  └───► slow path: slot, exchange, body, send ──► waiting (idle)
 //!                   └──────► refused, timed out, gone ──► lingering close
 //! ```
 //!
@@ -34,7 +34,7 @@ use crate::request::Request;
 use crate::site::host::Host;
 use crate::transport::Transport;
 
-use body::Feed;
+use body::BodyReceiver;
 use fast::Fast;
 use http1::{CloseReason, HeadParser, KeepAlive, Next, Persistence, Progress};
 use message::limits::LOG_INPUT_BYTES;
@@ -94,7 +94,7 @@ pub(crate) struct Connection {
     /// Bytes received and not used yet; without memory while the connection waits for a head.
     pub(crate) input: Vec<u8>,
     /// The body of the current request, if it has one.
-    pub(crate) feed: Option<Box<Feed>>,
+    pub(crate) receiver: Option<Box<BodyReceiver>>,
     /// The parser of a head that arrives in pieces.
     parser: Option<Box<HeadParser>>,
     /// What the socket has not taken yet of a fast response.
@@ -109,7 +109,7 @@ pub(crate) struct Connection {
 
 /// What a wait for input ends in.
 enum Turn {
-    /// A request for the long way.
+    /// A request for the slow path.
     Request(Rc<Request>, KeepAlive),
     /// A head that breaks a rule; the text is what arrived of it.
     Refused(Refusal, Vec<u8>),
@@ -156,7 +156,7 @@ impl Connection {
             now_ms,
             head_since_ms: now_ms,
             input: Vec::new(),
-            feed: None,
+            receiver: None,
             parser: None,
             unsent: None,
             is_broken: false,
@@ -231,7 +231,7 @@ impl Connection {
                 return;
             }
             // A client that pipelines without pause must not keep the others of this thread
-            // waiting: nothing on the long way need ever wait. Where there is one connection, all
+            // waiting: nothing on the slow path need ever wait. Where there is one connection, all
             // turns are in a row: its reads do not wait for the executor.
             let goes_on = self.context.carries_one() || !self.input.is_empty();
             in_a_row = if goes_on { in_a_row + 1 } else { 0 };
@@ -247,7 +247,7 @@ impl Connection {
         let spent = request.spent.clone();
         let next = accounting::measured(&spent, placed(|| self.answer(request, wish))).await;
         accounting::end_long(&self.context, &spent);
-        self.feed = None;
+        self.receiver = None;
         next
     }
 
@@ -402,7 +402,7 @@ impl Connection {
         let fast = match &framed {
             Ok((framing, keep_alive)) => {
                 self.choose_host(framing);
-                // How long a slow client was waited for is told on the long way.
+                // How long a slow client was waited for is told on the slow path.
                 match self.now_ms.saturating_sub(self.head_since_ms) > FAST_HEAD_MS {
                     true => Fast::Declined,
                     false => {
@@ -411,7 +411,7 @@ impl Connection {
                     }
                 }
             }
-            Err(_) => Fast::Declined, // the long way says why
+            Err(_) => Fast::Declined, // the slow path says why
         };
         match fast {
             Fast::Answered => {

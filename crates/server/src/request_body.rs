@@ -11,7 +11,7 @@ use std::task::Poll;
 /// What is handed from the connection to a handler. Both run in one task, and the connection asks
 /// the handler again whenever something has come: so nobody has to be woken.
 #[derive(Default)]
-pub(crate) struct Incoming {
+pub(crate) struct RequestBody {
     state: RefCell<State>,
 }
 
@@ -30,7 +30,7 @@ struct State {
     rest_limit_ms: Option<u64>,
 }
 
-impl Incoming {
+impl RequestBody {
     /// A handler is going to read it: `limit` is `LimitRequestBody` of its place. Without this the
     /// body is dropped behind its back.
     pub(crate) fn want(&self, limit: u64) {
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_handler_gets_what_came_and_then_the_end() {
-        let incoming = Incoming::default();
+        let incoming = RequestBody::default();
         assert!(!incoming.is_hungry(), "nobody wants it");
         incoming.want(10);
         assert!(incoming.is_hungry() && incoming.poll_read().is_pending());
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_first_end_counts() {
-        let incoming = Incoming::default();
+        let incoming = RequestBody::default();
         incoming.finish(Err(Refusal::bad_request("no")));
         incoming.finish(Ok(()));
         assert!(matches!(incoming.poll_read(), Poll::Ready(Err(_))));
