@@ -73,6 +73,17 @@ pub(crate) struct Mapped {
     pub(crate) handler: Option<&'static str>,
 }
 
+/// What negotiation found out about the file that it chose.
+#[derive(Clone, Default)]
+pub(crate) struct Negotiated {
+    pub(crate) content_language: Option<String>,
+    pub(crate) content_encoding: Option<String>,
+    /// The entity tag of the list of variants (`r->vlist_validator`); that of the answer has it.
+    pub(crate) list_tag: Option<Vec<u8>>,
+    /// Caches of HTTP/1.0 must not keep the answer (`r->no_cache`).
+    pub(crate) no_cache: bool,
+}
+
 /// Why there is a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -133,13 +144,7 @@ pub(crate) struct Lookup<'a> {
     pub(crate) handler: Option<Cow<'static, str>>,
     /// `r->content_type`, where a module other than mime chose one.
     pub(crate) content_type: Option<String>,
-    /// What negotiation found out about the file that it chose.
-    pub(crate) content_language: Option<String>,
-    pub(crate) content_encoding: Option<String>,
-    /// The entity tag of the list of variants (`r->vlist_validator`); that of the answer has it.
-    pub(crate) list_tag: Option<Vec<u8>>,
-    /// Caches of HTTP/1.0 must not keep the answer (`r->no_cache`).
-    pub(crate) no_cache: bool,
+    pub(crate) negotiated: Negotiated,
     /// `r->subprocess_env`
     pub(crate) env: Table,
     /// `r->notes`
@@ -201,10 +206,7 @@ impl<'a> Lookup<'a> {
             folder_layers: None,
             handler: None,
             content_type: None,
-            content_language: None,
-            content_encoding: None,
-            list_tag: None,
-            no_cache: false,
+            negotiated: Negotiated::default(),
             env: Table::default(),
             notes: Table::default(),
             notes_before: Table::default(),
@@ -259,8 +261,8 @@ impl<'a> Lookup<'a> {
         sub.depth = self.depth;
         sub.user = self.user.take().or(sub.user);
         sub.auth_type = self.auth_type.or(sub.auth_type);
-        sub.list_tag = self.list_tag.take();
-        sub.no_cache &= self.no_cache;
+        sub.negotiated.list_tag = self.negotiated.list_tag.take();
+        sub.negotiated.no_cache &= self.negotiated.no_cache;
         // What is known of the URL belongs to the request (its request_config, which stays).
         let handler = sub.mapped.handler;
         sub.mapped = Mapped { handler, ..std::mem::take(&mut self.mapped) };
@@ -308,8 +310,8 @@ impl<'a> Lookup<'a> {
         next.auth_type = self.auth_type;
         next.always.clone_from(&self.always);
         next.notes_before.clone_from(&self.notes);
-        next.list_tag.clone_from(&self.list_tag);
-        next.no_cache = self.no_cache;
+        next.negotiated.list_tag.clone_from(&self.negotiated.list_tag);
+        next.negotiated.no_cache = self.negotiated.no_cache;
         next.redirects = self.redirects + 1;
         next.answers.clone_from(&self.answers);
         next.judged.clone_from(&self.judged);

@@ -10,7 +10,7 @@ use crate::admit::Judged;
 use crate::context::Context;
 use crate::handler::Handler;
 use crate::log::level::Level;
-use crate::lookup::{Lookup, Mapped, Place, Purpose};
+use crate::lookup::{Lookup, Mapped, Negotiated, Place, Purpose};
 use crate::names;
 use crate::prepared;
 use crate::request::Request;
@@ -50,10 +50,7 @@ pub(crate) struct Plan {
     folder_layers: Option<Layers>,
     handler: Option<Cow<'static, str>>,
     content_type: Option<String>,
-    content_language: Option<String>,
-    content_encoding: Option<String>,
-    list_tag: Option<Vec<u8>>,
-    no_cache: bool,
+    negotiated: Negotiated,
     env: Table,
     notes: Table,
     fields: Vec<Field>,
@@ -97,10 +94,7 @@ impl Plan {
             folder_layers: lookup.folder_layers.clone(),
             handler: lookup.handler.clone(),
             content_type: lookup.content_type.clone(),
-            content_language: lookup.content_language.clone(),
-            content_encoding: lookup.content_encoding.clone(),
-            list_tag: lookup.list_tag.clone(),
-            no_cache: lookup.no_cache,
+            negotiated: lookup.negotiated.clone(),
             env: lookup.env.clone(),
             notes: lookup.notes.clone(),
             fields: lookup.fields.clone(),
@@ -128,10 +122,7 @@ impl Plan {
         lookup.folder_layers.clone_from(&self.folder_layers);
         lookup.handler.clone_from(&self.handler);
         lookup.content_type.clone_from(&self.content_type);
-        lookup.content_language.clone_from(&self.content_language);
-        lookup.content_encoding.clone_from(&self.content_encoding);
-        lookup.list_tag.clone_from(&self.list_tag);
-        lookup.no_cache = self.no_cache;
+        lookup.negotiated.clone_from(&self.negotiated);
         lookup.env = self.env.clone();
         lookup.notes = self.notes.clone();
         lookup.fields.clone_from(&self.fields);

@@ -63,8 +63,8 @@ pub(crate) fn codings(lookup: &Lookup<'_>) -> [(&'static str, Option<String>); 2
     let encoding = || mime.encoding.as_deref().map(str::to_owned);
     let language = || mime.language().map(std::borrow::Cow::into_owned);
     [
-        ("Content-Encoding", lookup.content_encoding.clone().or_else(encoding)),
-        ("Content-Language", lookup.content_language.clone().or_else(language)),
+        ("Content-Encoding", lookup.negotiated.content_encoding.clone().or_else(encoding)),
+        ("Content-Language", lookup.negotiated.content_language.clone().or_else(language)),
     ]
 }
 
@@ -96,7 +96,7 @@ impl Representation {
         // RFC 9110 section 8.8.2.1: a date in the future is replaced by the current one.
         let last_modified_s = status.modified_us().min(now_us).div_euclid(1_000_000);
         Ok(Self {
-            etag: match &lookup.list_tag {
+            etag: match &lookup.negotiated.list_tag {
                 Some(list) => etag.map(|etag| negotiation::joined_tag(&etag, list)),
                 None => etag,
             },

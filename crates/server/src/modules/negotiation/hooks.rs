@@ -105,14 +105,14 @@ async fn find(lookup: &mut Lookup<'_>, base: &[u8]) -> Result<Option<Found>, Sto
         variant::Found::NoneFits => return Err(none_fits(lookup).into()),
         variant::Found::Map(name) => {
             let map = phase::look_up_beside(lookup, &name, None).await?;
-            lookup.list_tag = map_tag(&map).await?;
+            lookup.negotiated.list_tag = map_tag(&map).await?;
             let variants = variants_of(&map).await?;
             let by_name = ByName::InMap;
             (!variants.is_empty()).then_some(Found { variants, files: 0, by_name })
         }
         variant::Found::Variants(variants) => {
             let now_us = lookup.request.start_us;
-            lookup.list_tag = Some(representation::time_tag(folder_us, now_us));
+            lookup.negotiated.list_tag = Some(representation::time_tag(folder_us, now_us));
             let files = variants.len();
             Some(Found { variants, files, by_name: ByName::Beside })
         }
@@ -239,7 +239,7 @@ impl Contest<'_> {
         set_fields(lookup, &fields);
         let is_http_1_0 = lookup.request.view().version() == Version::Http10;
         let caches = SETTINGS.of(&lookup.settings).caches();
-        lookup.no_cache |= response::expires_at_once(is_http_1_0, caches, self.files);
+        lookup.negotiated.no_cache |= response::expires_at_once(is_http_1_0, caches, self.files);
         Ok(Chosen { index, sub })
     }
 
@@ -395,7 +395,7 @@ fn is_map(lookup: &Lookup<'_>) -> Result<bool, Stop> {
 
 async fn answer_map(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
     lookup.mark_personal();
-    lookup.list_tag = map_tag(lookup).await?;
+    lookup.negotiated.list_tag = map_tag(lookup).await?;
     let variants = variants_of(lookup).await?;
     let by_name = ByName::InMap;
     let contest = Contest { variants: &variants, prefers_scripts: false, files: 0, by_name };
@@ -417,10 +417,10 @@ async fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Rc<dyn Han
         lookup.content_type = Some(utf8(&content_type));
     }
     if !chosen.languages.is_empty() {
-        lookup.content_language = Some(utf8(&chosen.languages.join(&b',')));
+        lookup.negotiated.content_language = Some(utf8(&chosen.languages.join(&b',')));
     }
     if let Some(encoding) = chosen.encoding.as_ref().filter(|text| !text.is_empty()) {
-        lookup.content_encoding = Some(utf8(encoding));
+        lookup.negotiated.content_encoding = Some(utf8(encoding));
     }
     let entry = std::mem::replace(&mut lookup.found, Err(Errno::NOENT))
         .map_err(|errno| phase::open_failure(lookup, errno))?;
@@ -458,18 +458,18 @@ pub(crate) fn fix_encoding(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     }
     let settings = lookup.settings.clone();
     let mime = mime::SETTINGS.of(&settings).mime(&lookup.site().types, lookup.mime_name());
-    let own = lookup.content_encoding.as_deref().or(mime.encoding.as_deref());
+    let own = lookup.negotiated.content_encoding.as_deref().or(mime.encoding.as_deref());
     let Some(encoding) = own.map(|text| text.as_bytes().to_vec()) else { return Ok(()) };
     let accepted = joined(lookup, "Accept-Encoding");
     if let Some(spelled) = client_encoding(&encoding, accepted.as_deref()) {
-        lookup.content_encoding = Some(String::from_utf8_lossy(&spelled).into_owned());
+        lookup.negotiated.content_encoding = Some(String::from_utf8_lossy(&spelled).into_owned());
     }
     Ok(())
 }
 
 /// Finish hook: what depends on the client must not stay in a cache that knows no `Vary`.
 pub(crate) fn expires(lookup: &mut Lookup<'_>, response: &mut Response) -> Result<(), Failure> {
-    if lookup.no_cache && response.get("Expires").is_none() {
+    if lookup.negotiated.no_cache && response.get("Expires").is_none() {
         let now_s = lookup.request.start_us.div_euclid(1_000_000);
         response.set("Expires", representation::http_date(now_s));
     }
