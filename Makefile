@@ -55,7 +55,7 @@ soak: ## break things under load for SOAK_SECONDS (600), then SOAK_ROUNDS (40) r
 	TRIVET_BIN='$(abspath $(TARGET))/release/trivet' TRIVET_ROUNDS='$(SOAK_ROUNDS)' \
 	$(CARGO) test --locked -p blackbox --test mpm_restarts --test mpm_faults --test mpm_life
 	TRIVET_BIN='$(abspath $(TARGET))/release/trivet' TRIVET_SEED="$$(date +%s)" \
-	TRIVET_MAZES='$(SOAK_ROUNDS)' $(CARGO) test --locked -p blackbox --test spellings
+	TRIVET_MAZES='$(SOAK_ROUNDS)' $(CARGO) test --locked -p blackbox --test spellings --test sharing
 
 check: ## everything that must pass before a change is merged
 	.ci/run

@@ -139,6 +139,12 @@ fn config(name: &str, site: &Scratch) -> String {
     lines.join("\n") + "\n" + &fixture
 }
 
+/// Another trivet over a folder, with `configs/NAME.conf` and these lines behind it; with it, the
+/// folder that is its `ServerRoot`.
+pub fn start_ours(mpm: Mpm, name: &str, site: &Scratch, more: &str) -> (Server, Scratch) {
+    start_trivet(mpm, &(config(name, site) + more))
+}
+
 fn start_trivet(mpm: Mpm, config: &str) -> (Server, Scratch) {
     let home = Scratch::new();
     let text = format!("ServerRoot {}\nListen 127.0.0.1:0\n{config}", home.path().display());

@@ -96,7 +96,7 @@ fn ask(server: SocketAddr, request: &[u8]) -> Response {
 
 /// A response as text in which two servers that answer alike do not differ: the port, which is part
 /// of links and of the last lines of pages, has the same name for both.
-pub(crate) fn describe(response: &Response, server: SocketAddr, ignored: &[&str]) -> String {
+pub fn describe(response: &Response, server: SocketAddr, ignored: &[&str]) -> String {
     let text = text(response, ignored).replace(&format!(":{}", server.port()), ":PORT");
     // Pages end with the name of the server.
     as_of_today(Program::Apache, &text)
