@@ -29,7 +29,7 @@ const FOLDERS: usize = 4;
 const STEPS: usize = 80;
 
 /// One step in so many changes a file instead of asking.
-const CHANGE_ONCE_IN: usize = 10;
+const CHANGE_ONCE_IN: usize = 12;
 
 /// How often each request is repeated on the warm connection: the first makes an answer, the second
 /// may be given it, the third is given what the second has used.
@@ -310,7 +310,7 @@ impl Asked {
 fn next_second() {
     let second = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let now = second();
-    while second() <= now + 1 {
+    while second() <= now {
         sleep(Duration::from_millis(10));
     }
 }
