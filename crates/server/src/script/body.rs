@@ -16,7 +16,7 @@ pub(crate) enum Body {
     /// There is none.
     None,
     /// From the client, as it sends it.
-    RequestBody(Rc<RequestBody>),
+    Streamed(Rc<RequestBody>),
     /// It is here already, or will be soon, and is as long as the client has said.
     Gathered(Gathered),
     /// It is here already, and only that tells how long it is.
@@ -61,7 +61,7 @@ impl Body {
             (BodyLength::Length(length), Some(enough)) if unpacker.is_none() => {
                 gather(lookup, &incoming, (Some(length), enough), None).await.map(Self::Gathered)
             }
-            (BodyLength::Length(_), None) if unpacker.is_none() => Ok(Self::RequestBody(incoming)),
+            (BodyLength::Length(_), None) if unpacker.is_none() => Ok(Self::Streamed(incoming)),
             _ => Self::whole(lookup, &incoming, unpacker).await,
         }
     }
@@ -83,7 +83,7 @@ impl Body {
     pub(crate) fn again(&self) -> Self {
         match self {
             Self::None => Self::None,
-            Self::RequestBody(incoming) => Self::RequestBody(incoming.clone()),
+            Self::Streamed(incoming) => Self::Streamed(incoming.clone()),
             Self::Gathered(gathered) => Self::Gathered(gathered.clone()),
             Self::Spooled(spool) => Self::Spooled(spool.clone()),
         }
@@ -93,7 +93,7 @@ impl Body {
     pub(crate) fn poll_next(&mut self) -> Poll<Result<Option<Vec<u8>>, BodyFault>> {
         match self {
             Self::None => Poll::Ready(Ok(None)),
-            Self::RequestBody(incoming) => incoming.poll_read().map_err(BodyFault::Refused),
+            Self::Streamed(incoming) => incoming.poll_read().map_err(BodyFault::Refused),
             Self::Gathered(Gathered { spool, rest }) => match (spool.next(), rest) {
                 (Ok(None), Some(rest)) => rest.poll_read().map_err(BodyFault::Refused),
                 (next, _) => Poll::Ready(next.map_err(BodyFault::Lost)),

@@ -171,7 +171,7 @@ async fn request_body(lookup: &Lookup<'_>) -> Result<RequestBody, Failure> {
     let body = RequestBody::of(lookup).await?;
     let is_small = said.is_some_and(|length| length <= settings.request_bytes_kept());
     let body = match body {
-        RequestBody::RequestBody(incoming) if is_small => {
+        RequestBody::Streamed(incoming) if is_small => {
             RequestBody::whole(lookup, &incoming, None).await?
         }
         body => body,

@@ -25,7 +25,7 @@ pub(super) fn head(lookup: &mut Lookup<'_>, body: &Body) -> Arc<(Vec<u8>, Exchan
     // Debian's mod_fcgid has read the body by now, and says its length even if there is none.
     let length = match (body, lookup.body()) {
         (Body::Spooled(spool), _) => spool.length(),
-        (Body::RequestBody(_) | Body::Gathered(_), BodyLength::Length(length)) => length,
+        (Body::Streamed(_) | Body::Gathered(_), BodyLength::Length(length)) => length,
         _ => 0,
     };
     env.set("CONTENT_LENGTH", length.to_string());

@@ -363,7 +363,7 @@ fn tell_length(lookup: &Lookup<'_>, body: &Body, env: &mut Table) {
     let length = match body {
         Body::Spooled(spool) => spool.length(),
         Body::None if lookup.is_error_document && lookup.request.body() != BodyLength::None => 0,
-        Body::None | Body::RequestBody(_) | Body::Gathered(_) => return,
+        Body::None | Body::Streamed(_) | Body::Gathered(_) => return,
     };
     tell_body_length(env, length);
 }
