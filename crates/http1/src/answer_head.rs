@@ -1,7 +1,7 @@
 //! The parsed head of an answer: a view into its buffer, and what it means for the bytes after it
 //! and for the connection (RFC 9112 sections 6.3 and 9.3, from the client's side).
 
-use crate::answer::AnswerFault;
+use crate::answer_fault::AnswerFault;
 use alloc::vec::Vec;
 use message::{BodyLength, Head, Known, Span, Version, scan};
 

@@ -78,6 +78,7 @@ extern crate alloc;
 extern crate std;
 
 mod answer;
+mod answer_fault;
 mod answer_head;
 mod answer_template;
 mod body;
@@ -90,7 +91,8 @@ mod persistence;
 pub mod proxy_protocol;
 mod response;
 
-pub use answer::{AnswerFault, AnswerParser, fuzz_answer};
+pub use answer::{AnswerParser, fuzz_answer};
+pub use answer_fault::AnswerFault;
 pub use answer_head::{AnswerBody, AnswerHead, Asked};
 pub use answer_template::{AnswerTemplate, Repeat};
 pub use body::{BodyDecoder, Step, fuzz_body};

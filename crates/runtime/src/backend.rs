@@ -1,6 +1,8 @@
 //! Connections to other servers on behalf of a request: over a socket in the file system or TCP.
 
 use crate::executor::timer::Timer;
+pub use crate::net::address::{Address, is_same_file};
+
 use crate::net::unread::unread_bytes;
 use crate::sys;
 use rustix::io::{Errno, retry_on_intr};
@@ -11,28 +13,12 @@ use rustix::net::{
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::task::{Context, Poll, ready};
 use std::thread::ThreadId;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::TcpStream;
-
-/// Where a backend listens.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Address {
-    /// A socket in the file system.
-    Unix(PathBuf),
-    /// A port.
-    Tcp(SocketAddr),
-}
-
-/// Whether two paths lead to the same file, a socket perhaps: `/var/run` is `/run` as a rule.
-pub fn is_same_file(one: &Path, other: &Path) -> bool {
-    let file = |path| std::fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
-    file(one).is_some_and(|one| file(other) == Some(one))
-}
 
 /// A connection to a backend.
 pub struct Backend {

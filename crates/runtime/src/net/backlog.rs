@@ -2,7 +2,7 @@
 //! them: the kernel tells by `sock_diag(7)`. Of a socket elsewhere, in another network namespace
 //! or under a kernel that does not tell, nothing is known.
 
-use crate::backend::Address;
+use crate::net::address::Address;
 use crate::net::sock_diag::{
     DUMP, INET, INET6, Kernel, SHOW_NAME_AND_FILE, SHOW_QUEUE, TCP_QUEUE_AT, UNIX, attribute,
     message, number, port_body, unix_body,

@@ -1,6 +1,7 @@
 //! Sockets: a listener that was bound before the fork, and a byte stream per connection.
 
 pub mod accept_waiter;
+pub(crate) mod address;
 pub mod backlog;
 pub mod hostname;
 mod sock_diag;

@@ -2,8 +2,7 @@
 //! account that is hardly used makes room for another, and what it has counted goes to that of all
 //! others.
 
-use super::Asked;
-use super::name::{Name, name};
+use super::name::{Asked, Name, name};
 use scoreboard::{AccountRow, OTHER_ACCOUNT, Scoreboard};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Mutex, PoisonError};

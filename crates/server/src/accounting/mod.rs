@@ -12,26 +12,12 @@ mod spent;
 
 pub(crate) use index::{Account, Accounts};
 pub(crate) use meter::Meter;
+pub(crate) use name::Asked;
 pub(crate) use spent::{Begin, Spent, Waits, blocking, compute, measured};
 
 use crate::context::Context;
 use runtime::clock;
 use scoreboard::{Ended, OTHER_ACCOUNT};
-
-/// What the account of a request is found by.
-#[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
-    /// The number of the virtual host.
-    pub(crate) host: usize,
-    /// The path that was asked for, decoded; empty if it is not known.
-    pub(crate) path: &'a [u8],
-    /// Whether a handler answered, and not the server with a page for an error.
-    pub(crate) is_handled: bool,
-    /// Whether the answer is a file as it is.
-    pub(crate) is_file: bool,
-    /// Of the answer.
-    pub(crate) status: u16,
-}
 
 /// A request on the fast path has been answered.
 pub(crate) fn end_fast(context: &Context, account: Account, ended: Ended) {

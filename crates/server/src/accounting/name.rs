@@ -7,7 +7,6 @@
 //! - What was not found, was refused or was no request has its status for a name: such URLs are
 //!   without number, and say little about the site.
 
-use super::Asked;
 use message::Status;
 use scoreboard::ACCOUNT_NAME_BYTES;
 
@@ -16,6 +15,21 @@ const ID_BYTES: usize = 16;
 
 /// What stands at the end of a name that was too long.
 const CUT: &[u8] = b"...";
+
+/// What the account of a request is found by.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// The number of the virtual host.
+    pub(crate) host: usize,
+    /// The path that was asked for, decoded; empty if it is not known.
+    pub(crate) path: &'a [u8],
+    /// Whether a handler answered, and not the server with a page for an error.
+    pub(crate) is_handled: bool,
+    /// Whether the answer is a file as it is.
+    pub(crate) is_file: bool,
+    /// Of the answer.
+    pub(crate) status: u16,
+}
 
 /// A name, of at most [`ACCOUNT_NAME_BYTES`].
 #[derive(Clone, Copy)]

@@ -2,9 +2,9 @@
 //! per message (log.c, do_errorlog_format).
 
 use super::error_log::{Fraction, write_fraction, write_time};
-use super::errors::{Message, Moment};
 use super::id::RequestLogId;
 use super::level::Level;
+use super::message::{Message, Moment};
 use super::time::{LocalTimeFn, TimeFormat};
 use crate::modules::log_config::Fields;
 use crate::number::{decimal, signed};

@@ -1,8 +1,8 @@
 //! What formats of the error log accept, and what they write.
 
 use super::*;
-use crate::log::errors::{OnConnection, OnRequest};
 use crate::log::id::{LogId, LogIds, RequestLogId};
+use crate::log::message::{OnConnection, OnRequest};
 use crate::log::time::LocalTime;
 use crate::table::Table;
 

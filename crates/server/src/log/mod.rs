@@ -5,6 +5,7 @@ pub(crate) mod error_log;
 pub(crate) mod errors;
 pub(crate) mod id;
 pub(crate) mod level;
+pub(crate) mod message;
 pub(crate) mod program;
 pub(crate) mod ration;
 pub(crate) mod recurring;

@@ -2,8 +2,8 @@
 //! thread. A change takes effect with the next request.
 
 use crate::failure::Failure;
-use crate::log::errors::Message;
 use crate::log::level::Level;
+use crate::log::message::Message;
 use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::question;

@@ -2,8 +2,8 @@
 
 use super::Flavor;
 use super::relay::Fault;
-use crate::log::errors::Message;
 use crate::log::level::Level;
+use crate::log::message::Message;
 use crate::lookup::Lookup;
 use crate::server::Server;
 use std::net::SocketAddr;

@@ -17,8 +17,8 @@ pub(crate) use settings::{HOST_SETTINGS, SETTINGS};
 use crate::accounting::Waits;
 use crate::failure::Failure;
 
-use crate::log::errors::os_error_text;
 use crate::log::level::Level;
+use crate::log::message::os_error_text;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::alias::SCRIPT_HANDLER;
