@@ -79,6 +79,7 @@ extern crate std;
 
 mod answer;
 mod answer_fault;
+mod answer_fuzz;
 mod answer_head;
 mod answer_template;
 mod body;
@@ -91,8 +92,9 @@ mod persistence;
 pub mod proxy_protocol;
 mod response;
 
-pub use answer::{AnswerParser, fuzz_answer};
+pub use answer::AnswerParser;
 pub use answer_fault::AnswerFault;
+pub use answer_fuzz::fuzz_answer;
 pub use answer_head::{AnswerBody, AnswerHead, Asked};
 pub use answer_template::{AnswerTemplate, Repeat};
 pub use body::{BodyDecoder, Step, fuzz_body};
