@@ -10,7 +10,6 @@
 use crate::answer_fault::AnswerFault;
 use crate::answer_head::{Answer, AnswerHead};
 use crate::head::{HeadLimits, Progress};
-use alloc::vec::Vec;
 use message::request::FieldSpans;
 use message::{Known, Span, Version, limits, scan};
 

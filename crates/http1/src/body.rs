@@ -1,21 +1,8 @@
 //! The request body, whichever way its length is given.
 
-use crate::chunked::Decoder;
+use crate::chunked::{Decoder, Step};
 use alloc::vec::Vec;
-use core::ops::Range;
 use message::{BodyLength, Refusal};
-
-/// What one call of a decoder did with its input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// Bytes of the input that are used up. Unless `done`, call again with the rest, if there is
-    /// one, else with more.
-    pub used: usize,
-    /// The piece of the input that is data; within the used part, and empty when there is none.
-    pub data: Range<usize>,
-    /// Whether the body is complete. The rest of the input is the next request.
-    pub done: bool,
-}
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -104,4 +91,9 @@ fn drive(length: BodyLength, limit: u64, input: &[u8], step_bytes: usize) -> Dri
         }
         assert!(step.used > 0, "no progress");
     }
+}
+
+/// For fuzz targets: decodes `data` whole and byte by byte; both must agree.
+pub fn fuzz_chunked(data: &[u8]) {
+    fuzz_body_of(BodyLength::Chunked, 1000, data);
 }

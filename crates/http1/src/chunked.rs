@@ -12,10 +12,22 @@
 //! Every byte of framing is checked, and each kind of it has a budget: what is no data must not let
 //! a client keep the server busy for free.
 
-use crate::body::Step;
 use crate::framing::too_large;
+use core::ops::Range;
 use message::Refusal;
 use message::{limits, scan};
+
+/// What one call of a decoder did with its input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Bytes of the input that are used up. Unless `done`, call again with the rest, if there is
+    /// one, else with more.
+    pub used: usize,
+    /// The piece of the input that is data; within the used part, and empty when there is none.
+    pub data: Range<usize>,
+    /// Whether the body is complete. The rest of the input is the next request.
+    pub done: bool,
+}
 
 /// Digits of a chunk size at most. 16 fill 64 bits; more could only be zeros or an overflow.
 const SIZE_DIGITS_MAX: u8 = 16;
@@ -197,9 +209,4 @@ impl Decoder {
 
 fn expect(byte: u8, wanted: u8, why: &'static str) -> Result<(), Refusal> {
     if byte == wanted { Ok(()) } else { Err(Refusal::bad_request(why)) }
-}
-
-/// For fuzz targets: decodes `data` whole and byte by byte; both must agree.
-pub fn fuzz_chunked(data: &[u8]) {
-    crate::body::fuzz_body_of(crate::BodyLength::Chunked, 1000, data);
 }
