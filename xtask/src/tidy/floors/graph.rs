@@ -48,7 +48,9 @@ impl Graph {
         for (from, (file, named)) in &self.modules {
             for (line, named) in named {
                 let to = self.absolute(from, &named.path).map(|path| self.lead(path));
-                let Some(to) = to.filter(|to| to != from) else { continue };
+                // What a module shows of those below it, it need not use itself.
+                let only_shows = |to: &Path| named.is_shown && to.starts_with(from);
+                let Some(to) = to.filter(|to| to != from && !only_shows(to)) else { continue };
                 arrows.push(Arrow { from: from.clone(), to, file: file.clone(), line: *line });
             }
         }
@@ -146,7 +148,7 @@ mod tests {
             ("a/inner.rs", "pub(crate) struct Thing; use super::Other;"),
             ("b.rs", "use crate::a::Thing; fn f() { crate::a::g(); std::fs::read(x) }"),
         ];
-        assert_eq!(arrows(&files), [". a::inner", "a a::inner", "a::inner a", "b a::inner", "b a"]);
+        assert_eq!(arrows(&files), ["a::inner a", "b a::inner", "b a"]);
     }
 
     #[test]
