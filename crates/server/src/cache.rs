@@ -87,7 +87,9 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// Bytes of memory that it holds, roughly.
     fn weight(&self) -> usize {
-        self.bytes.borrow().len() + 512
+        let field_bytes = |field: &Field| size_of::<Field>() + field.0.len() + field.1.len();
+        let fields: usize = self.fields.iter().map(field_bytes).sum();
+        self.bytes.borrow().len() + fields + 512
     }
 }
 

@@ -17,7 +17,7 @@ use expr::{
 use message::{Method, Status};
 use runtime::file::{self, Kind};
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io::Read;
 use std::net::IpAddr;
 use std::os::unix::ffi::OsStrExt;
@@ -109,8 +109,11 @@ impl Expression {
         loop {
             let holds = self.eval(lookup, response, &looked_up, matches);
             let Some(url) = looked_up.wanted.take() else { return holds };
+            if looked_up.found.len() >= LOOKED_UP_MAX {
+                return Err(format!("it looks up more than {LOOKED_UP_MAX} URLs"));
+            }
             let is_there = boxed(|| is_there(lookup, &url)).await;
-            looked_up.found.push(is_there);
+            looked_up.found.push((url, is_there));
             *matches = Matches::default();
         }
     }
@@ -142,24 +145,24 @@ async fn is_there(lookup: &Lookup<'_>, url: &[u8]) -> bool {
     })
 }
 
-/// The URLs that one evaluation of an expression looks up, in the order in which it comes to them,
-/// which is the same each time.
+/// URLs that an expression may look up before it fails: a clock could have it look up another one
+/// each time it is evaluated.
+const LOOKED_UP_MAX: usize = 64;
+
+/// The URLs that an expression looks up. They are known by themselves and not by their order: what
+/// else the expression asks may be answered otherwise after a wait.
 #[derive(Default)]
 struct LookedUp {
-    /// Whether there is anything, as far as it is known.
-    found: Vec<bool>,
-    /// How many were asked for so far.
-    asked: Cell<usize>,
+    /// Whether each leads to something.
+    found: Vec<(Vec<u8>, bool)>,
     /// The first of which that is not known.
     wanted: RefCell<Option<Vec<u8>>>,
 }
 
 impl LookedUp {
-    /// Whether the next URL leads to something; what comes of an answer that is not known does not
-    /// count.
-    fn next(&self, url: &[u8]) -> bool {
-        let nth = self.asked.replace(self.asked.get() + 1);
-        let found = self.found.get(nth).copied();
+    /// Whether a URL leads to something; what comes of an answer that is not known does not count.
+    fn leads(&self, url: &[u8]) -> bool {
+        let found = self.found.iter().find(|row| row.0 == url).map(|row| row.1);
         if found.is_none() {
             self.wanted.borrow_mut().get_or_insert_with(|| url.to_vec());
         }
@@ -244,7 +247,6 @@ impl<'e, 'a> Asked<'e, 'a> {
         response: Option<&'e Response>,
         looked_up: &'e LookedUp,
     ) -> Self {
-        looked_up.asked.set(0);
         Self { lookup, response, looked_up, vary: RefCell::default() }
     }
 
@@ -387,7 +389,7 @@ impl Facts for Asked<'_, '_> {
 
     fn is_reachable_url(&self, url: &[u8]) -> bool {
         let is_own = self.lookup.purpose == Purpose::Sub && self.lookup.path == url;
-        !is_own && self.looked_up.next(url)
+        !is_own && self.looked_up.leads(url)
     }
 
     fn is_reachable_file(&self, path: &[u8]) -> bool {

@@ -171,6 +171,10 @@ pub(crate) fn remember(
     if source.origin.links.is_none() || !source.is_settled(now_s) {
         return;
     }
+    // A digest may have been waited for since the file was looked at.
+    if source.had_to_wait() && !matches!(source.is_current(now_s), Ok(true)) {
+        return;
+    }
     let Some(size) = response.body.len() else { return };
     // What was made in memory is kept there, too.
     let is_made = matches!(response.body.pieces.as_slice(), [Piece::Bytes(_)]);

@@ -120,6 +120,11 @@ impl Representation {
         changed_ns + SETTLED_NS < i128::from(now_s) * 1_000_000_000
     }
 
+    /// Whether a digest was made of it, which may take a while.
+    pub(crate) fn had_to_wait(&self) -> bool {
+        self.settings.core.content_digest() || self.settings.core.file_etag().digest
+    }
+
     /// Whether the name still leads to the same unchanged file.
     pub(crate) fn is_current(&self, now_s: i64) -> Result<bool, Errno> {
         let Some(links) = self.origin.links else { return Ok(false) };

@@ -7,7 +7,7 @@ use crate::modules::log_config::Fields;
 use crate::names::Names;
 use crate::request_body::RequestBody;
 use crate::response::Field;
-use http1::{HeadLimits, HeadParser};
+use http1::{HeadLimits, HeadParser, Progress};
 use message::{
     BodyLength, Framing, FramingSpans, Head, Method, OwnedHead, Refusal, RequestHead, limits,
 };
@@ -208,6 +208,10 @@ fn parsed_line(line: &[u8]) -> Option<OwnedHead> {
         field_bytes: usize::MAX / 4,
         fields: limits::REQUEST_FIELDS_MAX,
     };
-    parser.advance(&raw, &limits).ok()?;
-    Some(OwnedHead::new(&raw, parser.take()))
+    match parser.advance(&raw, &limits) {
+        Ok(Progress::Complete { len }) if len == raw.len() => {
+            Some(OwnedHead::new(&raw, parser.take()))
+        }
+        _ => None,
+    }
 }

@@ -103,7 +103,7 @@ async fn reading<T>(
         let found = look(trail);
         let Some((end, long)) = trail.borrow_mut().long.take() else { return found };
         if let Err(stop) = boxed(|| lookup.context.htaccess.read(lookup, *long)).await {
-            trail.borrow_mut().failure = Some((end, stop));
+            trail.borrow_mut().fail(end, stop);
         }
     }
 }
@@ -337,11 +337,22 @@ impl Trail {
             }
         }
         self.is_inside = self.long.is_some();
-        if self.is_inside {
-            return;
+        if !self.is_inside {
+            self.leave(end);
         }
+    }
+
+    /// All is known of the folder that ends at `end`.
+    fn leave(&mut self, end: usize) {
+        self.is_inside = false;
         self.links.push((end, self.core.links()));
         self.done = end;
+    }
+
+    /// What holds in the folder that ends at `end` cannot be known.
+    fn fail(&mut self, end: usize, stop: Stop) {
+        self.failure = Some((end, stop));
+        self.leave(end);
     }
 
     /// The policy for links in the folder that ends at `end`: those further down may have others.

@@ -21,8 +21,7 @@ pub(crate) static MODULE: Module = Module::new(
 static SOURCE: ThreadKey<RefCell<Source>> = ThreadKey::new();
 
 /// Post-read-request hook (set_unique_id). A request that was redirected within the server keeps
-/// its identifier, and so does one that is looked at again after it had to wait. It is what the
-/// logs call the request as well.
+/// its identifier. It is what the logs call the request as well.
 pub(crate) fn read(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     lookup.mark_personal();
     let unique = &lookup.request.ids.unique;

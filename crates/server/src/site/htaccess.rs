@@ -172,6 +172,11 @@ impl Htaccess {
         });
         let parsed = (*parsed.await?).clone();
         let parsed = parsed.map_err(|error| unreadable(&path, &folder, &error))?;
+        // Others may have waited for it as well, and one of them was first.
+        let is_it = |known: &Known| known.status == status && known.overrides == overrides;
+        if self.known.borrow().get(&path).is_some_and(is_it) {
+            return Ok(());
+        }
         let _ = self.keep(lookup, path, status, overrides, parsed);
         Ok(())
     }
@@ -188,8 +193,12 @@ impl Htaccess {
         let Parsed { section, warnings } = parsed;
         warnings.iter().for_each(|(id, text)| warn(lookup, id, text));
         let mut known = self.known.borrow_mut();
-        let own_bytes = section.as_ref().map_or(0, |section| section.text_bytes);
-        let mut text_bytes = self.text_bytes.get() + own_bytes;
+        let bytes_of = |section: &Result<Arc<Section>, Arc<str>>| {
+            section.as_ref().map_or(0, |section| section.text_bytes)
+        };
+        let own_bytes = bytes_of(&section);
+        let replaced_bytes = known.remove(&path).map_or(0, |known| bytes_of(&known.section));
+        let mut text_bytes = self.text_bytes.get() + own_bytes - replaced_bytes;
         if known.len() >= FILES_MAX || text_bytes > TEXT_BYTES_MAX {
             known.clear();
             text_bytes = own_bytes;

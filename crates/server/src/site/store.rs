@@ -72,6 +72,14 @@ impl<O: Owner, T: Merge> Key<O, T> {
             None => unreachable!("settings of another module at {number}"),
         }
     }
+
+    /// Settings in `owner`, even if nothing is said: what lies over them is merged with them. Those
+    /// that are there already stay as they are, shared or not.
+    pub(crate) fn create(&self, owner: &mut O) {
+        if self.said(owner).is_none() {
+            self.change(owner);
+        }
+    }
 }
 
 /// Settings of modules, each at the number of its key; behind the last of them there is nothing.
@@ -219,6 +227,8 @@ mod tests {
         assert!(same(&merged, &outer));
         let over_none = merge(&Place::default(), &outer);
         assert!(!same(&over_none, &outer) && std::ptr::eq(ALONE.of(&over_none), ALONE.of(&outer)));
+        WORDS.create(&mut merged);
+        assert!(same(&merged, &outer), "what is there is not made again");
         WORDS.change(&mut merged).0.push("b");
         assert!(!same(&merged, &outer) && WORDS.of(&outer).0 == ["a"]);
     }

@@ -363,5 +363,5 @@ impl Description {
 /// A server has settings of the module where no line has set any, a section has none (config.c,
 /// ap_single_module_configure): what lies over none is not merged.
 pub(crate) fn complete(settings: &mut crate::site::settings::Settings) {
-    SETTINGS.change(settings);
+    SETTINGS.create(settings);
 }
