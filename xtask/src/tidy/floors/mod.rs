@@ -10,7 +10,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The folders and files in the root of a crate, from top to bottom: each may use what stands
 /// behind it. Crates of few files have no row; that they have no circles is enough.
-const FLOORS: &[(&str, &[&str])] = &[];
+const FLOORS: &[(&str, &[&str])] = &[
+    ("mpm", &["parent", "child", "programs", "generation", "probe", "sizing"]),
+    (
+        "runtime",
+        &[
+            "programs", "backend", "dial", "file", "net", "executor", "process", "memory",
+            "os_error", "sys",
+        ],
+    ),
+    ("scoreboard", &["find", "snapshot", "board", "header", "rows"]),
+    (
+        "upstream",
+        &["h1", "client", "h2", "transport", "exchange", "tunnel", "error", "fastcgi", "race"],
+    ),
+    (
+        "load",
+        &[
+            "run", "page", "pacer", "plan", "pattern", "recorder", "url", "failure", "machine",
+            "text",
+        ],
+    ),
+    ("tools", &["command", "live", "observe", "report", "capacity", "threshold"]),
+    ("trivet", &["httpd", "serve", "help", "php", "problem"]),
+];
 
 /// Where that table stands.
 const TABLE: &str = "xtask/src/tidy/floors/mod.rs";
@@ -68,11 +91,14 @@ fn upwards(floors: &[&str], graph: &Graph, arrows: &[Arrow]) -> Vec<Finding> {
         .filter(|path| floor(path) == Some(usize::MAX))
         .filter_map(|path| path.first())
         .collect();
-    findings.extend(homeless.into_iter().map(|name| Finding {
-        path: TABLE.to_owned(),
-        line: 1,
-        what: format!("`{name}` stands on no floor of its crate; add it to the table"),
+    let in_table = |what| Finding { path: TABLE.to_owned(), line: 1, what };
+    findings.extend(homeless.into_iter().map(|name| {
+        in_table(format!("`{name}` stands on no floor of its crate; add it to the table"))
     }));
+    let is_empty =
+        |name: &&&str| graph.modules().all(|path| path.first().is_none_or(|it| it != **name));
+    let empty = floors.iter().filter(is_empty);
+    findings.extend(empty.map(|name| in_table(format!("`{name}` is no module of its crate"))));
     findings
 }
 
@@ -164,7 +190,7 @@ mod tests {
         let mut graph = graph(&files);
         let arrows = graph.arrows();
         let found: Vec<String> =
-            upwards(&["a", "b"], &graph, &arrows).iter().map(Finding::to_string).collect();
+            upwards(&["a", "b", "d"], &graph, &arrows).iter().map(Finding::to_string).collect();
         assert_eq!(
             found,
             [
@@ -172,6 +198,7 @@ mod tests {
                     "b.rs:2: `b` stands below `a` and may not use it; see the table in {TABLE}"
                 ),
                 format!("{TABLE}:1: `c` stands on no floor of its crate; add it to the table"),
+                format!("{TABLE}:1: `d` is no module of its crate"),
             ]
         );
     }
