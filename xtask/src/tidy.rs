@@ -39,7 +39,7 @@ const FILE_CHECKS: &[FileCheck] = &[
     FileCheck { reads: rust::is_rust, run: rust::safety_comments },
     FileCheck { reads: rust::is_pure_root, run: rust::pure_crates },
     FileCheck { reads: rust::is_rust, run: fences::words },
-    FileCheck { reads: fences::is_pipeline, run: fences::concrete_modules },
+    FileCheck { reads: fences::is_frame, run: fences::concrete_modules },
     FileCheck { reads: rust::is_rust, run: bans::calls },
     FileCheck { reads: links::is_markdown, run: links::one_title },
     FileCheck { reads: links::is_markdown, run: links::markdown },
