@@ -12,14 +12,13 @@
 
 use blackbox::apache::{self, Pair};
 use blackbox::client::Failure;
-use blackbox::dice::Dice;
+use blackbox::dice::{Dice, number};
 use blackbox::differential::{FRAMING, describe};
 use blackbox::scratch::Scratch;
-use blackbox::{Client, Mpm, Response, releases};
+use blackbox::{Client, Mpm, Response, releases, wait_for};
 use std::fmt::Write as _;
 use std::fs;
 use std::net::SocketAddr;
-use std::thread::sleep;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Folders with rules of their own.
@@ -310,9 +309,7 @@ impl Asked {
 fn next_second() {
     let second = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let now = second();
-    while second() <= now {
-        sleep(Duration::from_millis(10));
-    }
+    wait_for("the next second", 5, || second() > now);
 }
 
 /// Sends a sequence; gives what differed, and how many requests there were.
@@ -356,10 +353,6 @@ fn walk(test: &str, mpm: Mpm, seed: u64) -> Option<(String, usize)> {
         }
     }
     Some((found, requests))
-}
-
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().expect("a number"))
 }
 
 #[test]

@@ -7,6 +7,7 @@
 //! another one, under every MPM, and goes on for `TRIVET_MAZES` of them (`make soak`).
 
 use blackbox::Mpm;
+use blackbox::dice::number;
 use blackbox::maze::grounds::is_of_php;
 use blackbox::maze::walk::{Answer, Case, Outcome, Reason, through};
 
@@ -229,12 +230,6 @@ fn is_order_of_names(case: &Case) -> bool {
 
 /// Requests to a maze.
 const REQUESTS: usize = 1500;
-
-/// A number of the environment.
-fn number(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
-}
 
 /// The mazes to be walked through, and under which MPM.
 fn mazes() -> Vec<(u64, Mpm)> {

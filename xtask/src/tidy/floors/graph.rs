@@ -31,7 +31,14 @@ impl Graph {
     pub(crate) fn add(&mut self, below_src: &str, file: &File) {
         let Some(path) = module_of(below_src) else { return };
         let code = &file.mask.code;
-        let lines = imports::named(code).into_iter().map(|named| (line_at(code, named.at), named));
+        // Paths come in order, so that lines are counted on from the one before.
+        let (mut line, mut counted) = (1, 0);
+        let with_line = |named: Named| {
+            line += line_at(&code[counted..], named.at - counted) - 1;
+            counted = named.at;
+            (line, named)
+        };
+        let lines = imports::named(code).into_iter().map(with_line);
         let named = lines.filter(|(line, _)| !file.is_test(*line)).collect();
         self.modules.insert(path, (file.path.clone(), named));
     }
@@ -129,15 +136,22 @@ mod tests {
     use crate::tidy::tree::Tree;
     use std::rc::Rc;
 
-    fn arrows(files: &[(&str, &str)]) -> Vec<String> {
-        let mut graph = Graph::default();
-        let tree = Rc::new(Tree::of(&[]));
-        for (path, text) in files {
-            graph.add(path, &File::new(path, (*text).to_owned(), &tree));
+    impl Graph {
+        /// The modules of files that are made up for a test.
+        pub(crate) fn sample(files: &[(&str, &str)]) -> Self {
+            let mut graph = Self::default();
+            let tree = Rc::new(Tree::of(&[]));
+            for (path, text) in files {
+                graph.add(path, &File::new(path, (*text).to_owned(), &tree));
+            }
+            graph
         }
+    }
+
+    fn arrows(files: &[(&str, &str)]) -> Vec<String> {
         let show = |path: &Path| if path.is_empty() { ".".to_owned() } else { path.join("::") };
         let row = |arrow: &Arrow| format!("{} {}", show(&arrow.from), show(&arrow.to));
-        graph.arrows().iter().map(row).collect()
+        Graph::sample(files).arrows().iter().map(row).collect()
     }
 
     #[test]

@@ -166,20 +166,9 @@ fn reachable<T: Ord + Clone>(needs: &BTreeMap<T, BTreeSet<T>>, from: &T) -> BTre
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::tree::Tree;
-    use std::rc::Rc;
-
-    fn graph(files: &[(&str, &str)]) -> Graph {
-        let mut graph = Graph::default();
-        let tree = Rc::new(Tree::of(&[]));
-        for (path, text) in files {
-            graph.add(path, &File::new(path, (*text).to_owned(), &tree));
-        }
-        graph
-    }
 
     fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
-        let mut graph = graph(files);
+        let mut graph = Graph::sample(files);
         let arrows = graph.arrows();
         circles(&graph, &arrows).iter().map(Finding::to_string).collect()
     }
@@ -187,7 +176,7 @@ mod tests {
     #[test]
     fn an_arrow_to_a_higher_floor_is_found() {
         let files = [("a.rs", "use crate::b::B;"), ("b.rs", "\nuse crate::a::A;"), ("c.rs", "")];
-        let mut graph = graph(&files);
+        let mut graph = Graph::sample(&files);
         let arrows = graph.arrows();
         let found: Vec<String> =
             upwards(&["a", "b", "d"], &graph, &arrows).iter().map(Finding::to_string).collect();
