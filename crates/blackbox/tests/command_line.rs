@@ -78,7 +78,7 @@ fn the_help_of_serve_names_options_and_directives(_mpm: Mpm) {
     assert!(help.contains("core ") && help.contains(" autoindex"), "{help}");
     let of_module = told(&["serve", "--help", "dir"]);
     assert!(of_module.contains("DirectorySlash") && !of_module.contains("Require"), "{of_module}");
-    assert!(all.contains("Says how long a connection may wait for its next request"), "{all}");
+    assert!(all.contains("Sets how long a connection may wait for its next request"), "{all}");
     assert!(all.contains("(default: 5)"), "{all}");
     let one = told(&["serve", "--help", "keepalivetimeout"]);
     assert!(one.contains("\nDefault: 5\n") && one.contains("\n    KeepAliveTimeout 15\n"), "{one}");

@@ -163,7 +163,7 @@ fn explained() -> String {
     text
 }
 
-/// `  KeepAlive    Lets a client send several requests over one connection. (default: On)`
+/// `  KeepAlive    Allows a client to send several requests over one connection. (default: On)`
 fn explain(row: &Documented) -> String {
     let default = match row.default {
         "" => String::new(),
