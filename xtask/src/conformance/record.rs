@@ -17,21 +17,22 @@ const INTRODUCTION: &str = "\
 # Conformance
 
 Apache's developers test httpd with a suite of Perl programs, which Debian ships in the source of
-its package. `cargo xtask conformance` runs it against trivet: every test sends real requests to a
-real server with the suite's own configuration of some forty virtual hosts, which trivet has to
-read as it is. The same suite was run in the same place against Debian's apache2, because not
-everything can pass here: some tests need modules in C that are built against httpd's headers, or
-programs that are not installed. Five of its areas are run; the others are about TLS and libraries.
+its package. `cargo xtask conformance` runs this suite against Trivet: every test sends real
+requests to a real server with the suite's own configuration of some forty virtual hosts, which
+Trivet has to read unchanged. For comparison, the same suite was run in the same place against
+Debian's apache2, because not everything can pass here: some tests need C modules that are built
+against httpd's headers, or programs that are not installed. Five of the suite's areas are run; the
+others are about TLS and libraries.
 
-The suite knows PHP as a module of the server (mod_php 4 and 5). Here its scripts run in a PHP-FPM
-8.2 of the run's own, through mod_proxy_fcgi, in front of both servers; short tags are on, and
-messages are not part of the page.
+The suite expects PHP as a module of the server (mod_php 4 and 5). Here a PHP-FPM 8.2, started for
+the run, executes its scripts through mod_proxy_fcgi, behind both servers. Short tags are on, and
+PHP's messages are not part of the page.
 
-A test that cannot run says so itself and is skipped; most often a module is missing that it is
-about. The number behind *passes* is the number of single checks. Only the column *why* is written
-by hand; the rest of this page is what `cargo xtask conformance --record` wrote. Files that passed
-once are listed in `xtask/src/conformance/passes.txt`, and the command fails when one of them no
-longer does.
+A test that cannot run reports this itself and is skipped, usually because the module that it tests
+is missing. The number after *passes* is the number of individual checks. Only the column *why* is
+written by hand; `cargo xtask conformance --record` writes the rest of this page. Test files that
+have passed once are listed in `xtask/src/conformance/passes.txt`, and the command fails if one of
+them no longer passes.
 ";
 
 /// The head of the figures.
