@@ -18,7 +18,7 @@ use crate::site::settings::Settings;
 use crate::table::Table;
 use crate::{access_log, byterange, compat, error_document, fields};
 use message::path::EncodedSlashes;
-use message::{BodyLength, Method, Status, Target};
+use message::{BodyLength, Method, Status, Target, Version};
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -149,6 +149,10 @@ async fn conclude(
         context.log_failure(&failure, &lookup);
         response = error_document::page(&lookup, &failure, None);
     }
+    if let Err(failure) = may_take_over(request, &response) {
+        context.log_failure(&failure, &lookup);
+        response = error_document::page(&lookup, &failure, None);
+    }
     let limits = lookup.settings.core.range_limits();
     let mut response = byterange::apply(&lookup.request, &limits, response);
     // As in httpd the time that `Expires` and conditions are reckoned from (http_filters.c,
@@ -165,6 +169,24 @@ async fn conclude(
     let settings = Some(lookup.settings.clone());
     let logged = Logged { chosen, ..logged(lookup, request, ran.handler) };
     Exchanged { response, reusable, settings, logged }
+}
+
+/// Whether a response that hands the stream over may do so: 101 to a client of HTTP/1.1, or a 2xx
+/// to CONNECT (RFC 9110 sections 7.8 and 9.3.6). After any other, the client would take what comes
+/// for responses. An error document can be such a one, as its status is another's.
+fn may_take_over(request: &Request, response: &Response) -> Result<(), Failure> {
+    let method = request.method();
+    let allowed = match response.status.code() {
+        _ if response.takes_over.is_none() => true,
+        101 => request.view().version() >= Version::Http11,
+        code => code / 100 == 2 && method == Some(Method::Connect),
+    };
+    if allowed {
+        return Ok(());
+    }
+    let status = response.status.code();
+    let text = format!("the handler answered with {status} and wants the stream: it may not");
+    Err(Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error())
 }
 
 /// What ran, for the log and for the fast path.

@@ -127,3 +127,28 @@ fn a_handler_takes_the_stream_over() {
         assert_eq!(site.log(), ["192.0.2.7 GET /diagnostic?upgrade 101 17 -"], "{kind}");
     }
 }
+
+#[test]
+fn a_stream_is_taken_over_only_where_the_client_expects_it() {
+    let site = Site::new("no-upgrade");
+    for (kind, carries, slots) in THREADS {
+        let context = site.context(carries, slots);
+        let old = b"GET /diagnostic?upgrade HTTP/1.0\r\nHost: localhost\r\n\r\nGET is no request";
+        let text = answered(&context, old);
+        assert!(text.starts_with("HTTP/1.1 500 Internal Server Error\r\n"), "{kind}: {text}");
+        assert!(!text.contains("GET is no request") && !text.contains("Upgrade"), "{kind}: {text}");
+        assert_eq!(site.log()[0].split(' ').nth(3), Some("500"), "{kind}");
+    }
+}
+
+#[test]
+fn the_body_of_a_request_is_read_before_its_stream_is_taken_over() {
+    let site = Site::new("upgrade-body");
+    for (kind, carries, slots) in THREADS {
+        let context = site.context(carries, slots);
+        let head = "POST /diagnostic?upgrade HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4";
+        let text = answered(&context, format!("{head}\r\n\r\nbodyrest").as_bytes());
+        assert!(text.starts_with("HTTP/1.1 101 Switching Protocols\r\n"), "{kind}: {text}");
+        assert!(text.ends_with("\r\n\r\nrest"), "{kind}: {text}");
+    }
+}

@@ -257,6 +257,9 @@ impl Connection {
         if let Some(unread) = left {
             if unread == Unread::None {
                 self.persistence.body_done();
+            } else if answer.0.takes_over.is_some() {
+                // The rest of the body would be taken for the other protocol.
+                return Err(io::ErrorKind::InvalidData.into());
             }
             return Ok(unread);
         }
