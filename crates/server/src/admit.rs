@@ -121,7 +121,8 @@ fn undecided(lookup: &Lookup<'_>, phase: &str) -> Stop {
 pub(crate) async fn would_admit(lookup: &Lookup<'_>, beside: &Beside) -> bool {
     let Beside { settings, below, url } = beside;
     let opinions = &lookup.site().phases.open_to;
-    if opinions.iter().find_map(|open_to| open_to(settings, Method::Get)).unwrap_or(true) {
+    // One that may refuse is enough to ask them all, in whatever order they stand.
+    if opinions.iter().all(|open_to| open_to(settings, Method::Get) != Some(false)) {
         return true;
     }
     let mut sub = lookup.sub(url.clone(), None);

@@ -70,7 +70,8 @@ pub(crate) struct Hooks {
     pub(crate) plain: Option<Plain>,
     /// Whether `Satisfy Any` holds: one of access and user is enough.
     pub(crate) satisfies_any: Option<fn(&Lookup<'_>) -> bool>,
-    /// Who may see it, as far as settings alone tell.
+    /// Who may see it, as far as settings alone tell: without it, a module with one of the five
+    /// hooks above is asked about each file of a listing.
     pub(crate) open_to: Option<OpenTo>,
     /// Whether nothing but a change of the file that was found can change the answer.
     pub(crate) only_choice: Option<OnlyChoice>,
@@ -111,6 +112,16 @@ impl Hooks {
     };
 }
 
+impl Hooks {
+    /// What settings alone tell about who is let in. A module that may refuse a request and does
+    /// not say when has to be asked about each.
+    fn opinion(&self) -> Option<OpenTo> {
+        let refuses = (self.guard.is_some() || self.access.is_some())
+            || (self.grant.is_some() || self.authorize.is_some());
+        self.open_to.or(refuses.then_some(|_, _| Some(false)))
+    }
+}
+
 impl Phases {
     /// The hooks of these modules, in their order.
     pub(crate) fn of<'m>(modules: impl Iterator<Item = &'m Module>) -> Self {
@@ -132,7 +143,7 @@ impl Phases {
             finish: all(hooks, |it| it.finish),
             plain: all(hooks, |it| it.plain),
             satisfies_any: all(hooks, |it| it.satisfies_any),
-            open_to: all(hooks, |it| it.open_to),
+            open_to: all(hooks, Hooks::opinion),
             only_choice: all(hooks, |it| it.only_choice),
             adds_always: all(hooks, |it| it.adds_always),
             tracks_first_byte: all(hooks, |it| it.tracks_first_byte),
@@ -143,4 +154,33 @@ impl Phases {
 /// The hooks of one phase.
 fn all<H>(hooks: &[&Hooks], of: impl Fn(&Hooks) -> Option<H>) -> Vec<H> {
     hooks.iter().filter_map(|it| of(it)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phase::Hook;
+    use message::Method;
+
+    #[test]
+    fn a_module_that_may_refuse_and_does_not_say_when_is_asked_about_each_file() {
+        let opinion = |hooks: Hooks| {
+            hooks.opinion().map(|open_to| open_to(&Settings::default(), Method::Get))
+        };
+        assert_eq!(
+            opinion(Hooks { access: Some(Hook::Now(|_| Ok(()))), ..Hooks::NONE }),
+            Some(Some(false))
+        );
+        assert_eq!(
+            opinion(Hooks { guard: Some(Hook::Now(|_| Ok(()))), ..Hooks::NONE }),
+            Some(Some(false))
+        );
+        assert_eq!(opinion(Hooks { fixup: Some(Hook::Now(|_| Ok(()))), ..Hooks::NONE }), None);
+        let says = Hooks {
+            open_to: Some(|_, _| None),
+            access: Some(Hook::Now(|_| Ok(()))),
+            ..Hooks::NONE
+        };
+        assert_eq!(opinion(says), Some(None));
+    }
 }

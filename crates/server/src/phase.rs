@@ -113,8 +113,8 @@ pub(crate) struct Content {
     pub(crate) filter: Filter,
 }
 
-/// Tells whether everybody may see it with a method, as far as settings alone tell; `None` if a
-/// module has nothing to say, and the next one is asked.
+/// Whether everybody may see it with a method, as far as settings alone tell: `Some(false)` if the
+/// module may refuse somebody, `None` if these settings do not concern it.
 pub(crate) type OpenTo = fn(&Settings, Method) -> Option<bool>;
 
 /// Whether nothing but a change of the file that was found can change the answer for the path that

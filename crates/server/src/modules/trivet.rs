@@ -19,6 +19,8 @@ pub(crate) static MODULE: Module = Module::new(
     DIRECTIVES,
     Hooks {
         guard: Some(Hook::Now(access)),
+        // A listing asks about hidden names itself, before anybody is asked who may see them.
+        open_to: Some(|_, _| None),
         resolve: Some(Hook::Now(diagnostic::resolve)),
         ..Hooks::NONE
     },
