@@ -14,6 +14,7 @@
 //!
 //! ```
 //! use http1::*;
+//! use message::{BodyLength, Known, Refusal};
 //!
 //! let input = b"POST /form HTTP/1.1\r\nHost: example.org\r\nContent-Length: 3\r\n\r\na=1";
 //! let mut persistence = Persistence::new();
@@ -103,6 +104,5 @@ pub use close_reason::CloseReason;
 pub use error_page::{PageFacts, error_page};
 pub use framing::{KeepAlive, framing, fuzz_framing};
 pub use head::{HeadLimits, HeadParser, Progress, fuzz_head};
-pub use message::{BodyLength, Framing, Head, Known, KnownSet, Refusal, RequestHead};
 pub use persistence::{Next, Persist, Persistence};
 pub use response::{CHUNK_END, HeadWriter, LAST_CHUNK, chunk_start, chunked_field};

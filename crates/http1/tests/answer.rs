@@ -2,7 +2,7 @@
 //! is also given in two pieces, cut at every place.
 
 use http1::*;
-use message::Version;
+use message::{Known, Version};
 
 /// What is worth comparing of an answer.
 #[derive(Debug, PartialEq, Eq)]

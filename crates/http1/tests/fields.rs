@@ -2,7 +2,8 @@
 
 mod common;
 use common::{check, request, verdict};
-use http1::{HeadLimits, HeadParser, Known, KnownSet, Progress};
+use http1::{HeadLimits, HeadParser, Progress};
+use message::{Known, KnownSet};
 
 fn with_fields(fields: &[u8]) -> Vec<u8> {
     [b"GET / HTTP/1.1\r\nHost: a\r\n", fields, b"\r\n"].concat()

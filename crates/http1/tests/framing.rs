@@ -3,6 +3,7 @@
 mod common;
 use common::{check, request};
 use http1::*;
+use message::BodyLength;
 
 fn post(fields: &str) -> Vec<u8> {
     format!("POST / HTTP/1.1\r\nHost: a\r\n{fields}\r\n").into_bytes()

@@ -1,7 +1,7 @@
 //! Response heads and canned pages.
 
 use http1::*;
-use message::Status;
+use message::{BodyLength, Status};
 
 fn head(write: impl FnOnce(HeadWriter<'_>) -> HeadWriter<'_>) -> String {
     let mut out = b"kept".to_vec();

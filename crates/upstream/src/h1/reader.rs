@@ -3,7 +3,7 @@
 
 use crate::{Answer, Capture, Client, ErrorKind};
 use http1::{
-    AnswerBody, AnswerParser, AnswerTemplate, Asked, BodyDecoder, BodyLength, HeadLimits, Progress,
+    AnswerBody, AnswerParser, AnswerTemplate, Asked, Decoder, HeadLimits, Progress,
 };
 
 /// Heads longer than this are no HTTP.
@@ -22,7 +22,7 @@ enum Stage {
     Head,
     /// So many bytes are left.
     Length(u64),
-    Chunked(Box<BodyDecoder>),
+    Chunked(Box<Decoder>),
     UntilClose,
 }
 
@@ -226,9 +226,7 @@ impl Reader {
         self.stage = match body {
             AnswerBody::None | AnswerBody::Length(0) => return Step { used, done: true },
             AnswerBody::Length(length) => Stage::Length(length),
-            AnswerBody::Chunked => {
-                Stage::Chunked(Box::new(BodyDecoder::new(BodyLength::Chunked, u64::MAX)))
-            }
+            AnswerBody::Chunked => Stage::Chunked(Box::new(Decoder::new(u64::MAX))),
             AnswerBody::UntilClose => {
                 self.answer.keeps_alive = false;
                 Stage::UntilClose
