@@ -1,13 +1,13 @@
 //! The request body, whichever way its length is given.
 
-use crate::chunked::{Decoder, Step};
+use crate::chunked::{ChunkedDecoder, Step};
 use alloc::vec::Vec;
 use message::{BodyLength, Refusal};
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Length(u64),
-    Chunked(Decoder),
+    Chunked(ChunkedDecoder),
 }
 
 /// Decodes one request body.
@@ -22,7 +22,7 @@ impl BodyDecoder {
         let kind = match length {
             BodyLength::None => Kind::Length(0),
             BodyLength::Length(bytes) => Kind::Length(bytes),
-            BodyLength::Chunked => Kind::Chunked(Decoder::new(limit)),
+            BodyLength::Chunked => Kind::Chunked(ChunkedDecoder::new(limit)),
         };
         Self { kind }
     }

@@ -52,7 +52,7 @@ enum State {
 
 /// Decodes one chunked body.
 #[derive(Clone, Copy, Debug)]
-pub struct Decoder {
+pub struct ChunkedDecoder {
     /// Bytes left of the current chunk; while its size is read, the size so far.
     left: u64,
     /// Bytes that may still come before `LimitRequestBody` is reached.
@@ -64,7 +64,7 @@ pub struct Decoder {
     state: State,
 }
 
-impl Decoder {
+impl ChunkedDecoder {
     /// A decoder at the first chunk. `limit` is `LimitRequestBody`, 0 for none.
     pub const fn new(limit: u64) -> Self {
         Self {

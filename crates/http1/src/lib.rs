@@ -99,7 +99,7 @@ pub use answer_fuzz::fuzz_answer;
 pub use answer_head::{AnswerBody, AnswerHead, Asked};
 pub use answer_template::{AnswerTemplate, Repeat};
 pub use body::{BodyDecoder, fuzz_body, fuzz_chunked};
-pub use chunked::{Decoder, Step};
+pub use chunked::{ChunkedDecoder, Step};
 pub use close_reason::CloseReason;
 pub use error_page::{PageFacts, error_page};
 pub use framing::{KeepAlive, framing, fuzz_framing};

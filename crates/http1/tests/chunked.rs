@@ -78,7 +78,7 @@ fn refused_bodies() {
 
 /// Decodes in large steps; the helper's every-split runs would be too slow for these sizes.
 fn decode(limit: u64, input: &[u8]) -> Result<usize, u16> {
-    let mut decoder = Decoder::new(limit);
+    let mut decoder = ChunkedDecoder::new(limit);
     let (mut at, mut data) = (0, 0);
     loop {
         let step = decoder.decode(&input[at..]).map_err(|refusal| refusal.status.code())?;
@@ -123,7 +123,7 @@ fn the_limit_counts_all_chunks_and_acts_before_the_data() {
 
 #[test]
 fn a_decoder_that_is_done_stays_done() {
-    let mut decoder = Decoder::new(0);
+    let mut decoder = ChunkedDecoder::new(0);
     assert!(decoder.decode(b"0\r\n\r\nmore").unwrap().done);
     let again = decoder.decode(b"more").unwrap();
     assert_eq!(again, Step { used: 0, data: 0..0, done: true });

@@ -3,7 +3,7 @@
 
 use crate::{Answer, Capture, Client, ErrorKind};
 use http1::{
-    AnswerBody, AnswerParser, AnswerTemplate, Asked, Decoder, HeadLimits, Progress,
+    AnswerBody, AnswerParser, AnswerTemplate, Asked, ChunkedDecoder, HeadLimits, Progress,
 };
 
 /// Heads longer than this are no HTTP.
@@ -22,7 +22,7 @@ enum Stage {
     Head,
     /// So many bytes are left.
     Length(u64),
-    Chunked(Box<Decoder>),
+    Chunked(Box<ChunkedDecoder>),
     UntilClose,
 }
 
@@ -226,7 +226,7 @@ impl Reader {
         self.stage = match body {
             AnswerBody::None | AnswerBody::Length(0) => return Step { used, done: true },
             AnswerBody::Length(length) => Stage::Length(length),
-            AnswerBody::Chunked => Stage::Chunked(Box::new(Decoder::new(u64::MAX))),
+            AnswerBody::Chunked => Stage::Chunked(Box::new(ChunkedDecoder::new(u64::MAX))),
             AnswerBody::UntilClose => {
                 self.answer.keeps_alive = false;
                 Stage::UntilClose
