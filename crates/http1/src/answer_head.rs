@@ -3,7 +3,7 @@
 
 use crate::answer_fault::AnswerFault;
 use alloc::vec::Vec;
-use message::{BodyLength, Head, Known, Span, Version, scan};
+use message::{Head, Known, Span, Version, scan};
 
 /// A parsed head without its bytes.
 #[derive(Clone, Debug, Default)]
@@ -86,18 +86,6 @@ pub enum AnswerBody {
     Chunked,
     /// All bytes up to the end of the connection.
     UntilClose,
-}
-
-impl AnswerBody {
-    /// The same for a [`crate::BodyDecoder`]; `None` if only the end of the connection tells.
-    pub const fn length(self) -> Option<BodyLength> {
-        match self {
-            Self::None => Some(BodyLength::None),
-            Self::Length(bytes) => Some(BodyLength::Length(bytes)),
-            Self::Chunked => Some(BodyLength::Chunked),
-            Self::UntilClose => None,
-        }
-    }
 }
 
 /// The head of an answer to read from.

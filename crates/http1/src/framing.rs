@@ -106,7 +106,7 @@ fn transfer_encoding(request: &RequestHead<'_>) -> Result<BodyLength, Refusal> {
     }
     let value = request.get(Known::TransferEncoding).unwrap_or_default();
     if value.eq_ignore_ascii_case(b"chunked") {
-        return Ok(BodyLength::Chunked);
+        return Ok(BodyLength::Unknown);
     }
     let count = scan::list(value).count();
     for (index, coding) in scan::list(value).enumerate() {

@@ -12,8 +12,9 @@ pub enum BodyLength {
     None,
     /// This many bytes.
     Length(u64),
-    /// Chunks up to the last one: nobody knows how many bytes.
-    Chunked,
+    /// Bytes whose number nobody knows before the last one has come: the chunked coding of
+    /// HTTP/1.1, a stream of HTTP/2 without `Content-Length`.
+    Unknown,
 }
 
 /// The meaning of one request head.

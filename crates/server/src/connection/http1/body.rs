@@ -101,7 +101,7 @@ impl BodyReceiver {
             (Some(decoder), _) => decoder.bytes_left(),
             (None, BodyLength::Length(length)) => Some(length),
             (None, BodyLength::None) => Some(0),
-            (None, BodyLength::Chunked) => None,
+            (None, BodyLength::Unknown) => None,
         }
     }
 

@@ -165,7 +165,7 @@ async fn request_body(lookup: &Lookup<'_>) -> Result<RequestBody, Failure> {
     let settings = HOST_SETTINGS.of(&lookup.host.modules);
     let said = match lookup.body() {
         BodyLength::Length(length) => Some(length),
-        BodyLength::None | BodyLength::Chunked => None,
+        BodyLength::None | BodyLength::Unknown => None,
     };
     said.map_or(Ok(()), |length| check_length(lookup, length))?;
     let body = RequestBody::of(lookup).await?;
