@@ -122,7 +122,7 @@ impl Toy {
 
     fn begin(&mut self, id: u32, method: &str, target: &str, length: u64) {
         let fields: [(&[u8], &[u8]); 1] = [(b"host", b"localhost")];
-        let head = OwnedHead::of(method.as_bytes(), target.as_bytes(), Version::Http11, fields);
+        let head = OwnedHead::of(method.as_bytes(), target.as_bytes(), Version::Http2, fields);
         let body = (length > 0).then(Rc::<RequestBody>::default);
         let (context, output) = (self.context.clone(), self.output.clone());
         let request = request(head.unwrap(), length, self.peer, body.clone());
