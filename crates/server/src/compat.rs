@@ -1,55 +1,13 @@
 //! Variables of the environment that change how a response is written, for clients that cannot
 //! bear what HTTP/1.1 says: `nokeepalive`, `downgrade-1.0`, `force-response-1.0`, `force-no-vary`
-//! (basic_http_header_check and merge_response_headers of http_filters.c, ap_set_keepalive).
+//! (merge_response_headers of http_filters.c). What they change about the protocol is decided by
+//! its driver.
 
 use crate::lookup::Lookup;
-use crate::request::Request;
 use crate::response::Response;
-use crate::table::Table;
-use message::{Known, Version, scan};
 
 /// Every variable that is looked at here.
 const NAMES: &[&str] = &["nokeepalive", "downgrade-1.0", "force-response-1.0", "force-no-vary"];
-
-/// How a response is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Manner {
-    /// The version that the client is taken to understand.
-    pub(crate) understood: Version,
-    /// The version that the status line tells.
-    pub(crate) told: Version,
-    /// The connection ends with this response.
-    pub(crate) must_close: bool,
-}
-
-impl Manner {
-    /// Without any variables.
-    pub(crate) fn usual(version: Version) -> Self {
-        Self { understood: version, told: Version::Http11, must_close: false }
-    }
-
-    /// What `env` asks for. `names_keep_alive` says whether the client asks for persistence.
-    pub(crate) fn of(env: &Table, request: &Request, names_keep_alive: bool) -> Self {
-        let view = request.view();
-        let mut manner = Self::usual(view.version());
-        if env.is_empty() {
-            return manner;
-        }
-        let hides_vary = env.is_set("force-no-vary");
-        if hides_vary || env.is_set("downgrade-1.0") {
-            manner.understood = Version::Http10;
-            // A client of 1.0 has to ask for it.
-            manner.must_close = !names_keep_alive;
-        }
-        if manner.understood == Version::Http10 && (hides_vary || env.is_set("force-response-1.0"))
-        {
-            manner.told = Version::Http10;
-            manner.must_close = true;
-        }
-        manner.must_close |= env.is_set("nokeepalive") && !view.has(Known::Via);
-        manner
-    }
-}
 
 /// What the variables change about the fields.
 pub(crate) fn finish(lookup: &Lookup<'_>, response: &mut Response) {
@@ -62,15 +20,4 @@ pub(crate) fn finish(lookup: &Lookup<'_>, response: &mut Response) {
     if lookup.env.is_set("force-no-vary") {
         response.unset("Vary");
     }
-}
-
-/// Whether the fields say that the connection ends; then they need not say it twice.
-pub(crate) fn takes_close(response: &mut Response) -> bool {
-    let says_close = response
-        .get("Connection")
-        .is_some_and(|value| scan::list(value).any(|token| token.eq_ignore_ascii_case(b"close")));
-    if says_close {
-        response.unset("Connection");
-    }
-    says_close
 }

@@ -2,8 +2,9 @@
 
 use super::Connection;
 use super::body::{BodyReceiver, Received};
+use super::delimiter::Delimiter;
+use super::manner::{self, Manner};
 use super::transmit::Sent;
-use crate::compat::{self, Manner};
 use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, exchange, refused};
 use crate::failure::Failure;
@@ -13,7 +14,7 @@ use crate::large_future::boxed;
 use crate::plan::{self, Plan};
 use crate::prepared;
 use crate::request::Request;
-use crate::response::{Delimiter, Response};
+use crate::response::Response;
 use crate::site::settings::Settings;
 use http1::{CloseReason, HeadWriter, KeepAlive, Next, Persist};
 use message::limits::DRAIN_BYTES;
@@ -324,7 +325,7 @@ impl Connection {
         let delimiter = Delimiter::of(&response, is_head, manner.understood);
         let must_close = !timing.keep_alive
             || manner.must_close
-            || compat::takes_close(&mut response)
+            || manner::takes_close(&mut response)
             || matches!(unread, Unread::Abandon)
             || delimiter == Delimiter::Close
             || response.status.drops_connection();

@@ -12,9 +12,11 @@
 mod answer;
 mod begin;
 mod body;
+mod delimiter;
 mod fast;
 mod linger;
 mod log;
+mod manner;
 mod outbox;
 mod proxy_header;
 mod refuse;

@@ -2,6 +2,7 @@
 
 use super::Connection;
 use super::answer::{Kind, Written, take_head, write_head};
+use super::delimiter::Delimiter;
 use super::log::Asked;
 use crate::accounting;
 use crate::error_document;
@@ -11,7 +12,7 @@ use crate::guarded::guarded;
 use crate::held::Held;
 use crate::large_future::boxed;
 use crate::request::Request;
-use crate::response::{Delimiter, Piece, Response};
+use crate::response::{Piece, Response};
 use crate::slots::Slot;
 use http1::{CloseReason, Next, Persist};
 use message::{Known, Refusal, Version};

@@ -2,11 +2,12 @@
 //! and a limit on how long nothing may move.
 
 use super::Connection;
+use super::delimiter::Delimiter;
 use super::outbox::Outbox;
 use crate::accounting::{self, Spent};
 use crate::held::Held;
 use crate::representation::{Representation, load_cold};
-use crate::response::{Body, Delimiter, Piece, Source};
+use crate::response::{Body, Piece, Source};
 use crate::slots::Place;
 use runtime::clock;
 use scoreboard::Cause;
