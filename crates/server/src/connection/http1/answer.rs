@@ -3,7 +3,7 @@
 use super::Connection;
 use super::body::{BodyReceiver, Received};
 use super::delimiter::Delimiter;
-use super::manner::{self, Manner};
+use super::quirks::{self, Quirks};
 use super::transmit::Sent;
 use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, exchange, refused};
@@ -321,17 +321,17 @@ impl Connection {
         let (mut response, logged) = answer;
         let timing = self.host().timing;
         let is_head = request.is_head();
-        let manner = Manner::of(&logged.env, request, wish.named);
-        let delimiter = Delimiter::of(&response, is_head, manner.understood);
+        let quirks = Quirks::of(&logged.env, request, wish.named);
+        let delimiter = Delimiter::of(&response, is_head, quirks.understood);
         let must_close = !timing.keep_alive
-            || manner.must_close
-            || manner::takes_close(&mut response)
+            || quirks.must_close
+            || quirks::takes_close(&mut response)
             || matches!(unread, Unread::Abandon)
             || delimiter == Delimiter::Close
             || response.status.drops_connection();
         let (max, draining) = (timing.max_keep_alive_requests, self.context.is_draining());
         let persist = self.persistence.decide(max, draining, must_close);
-        let kind = Kind { is_head, told: manner.told, delimiter, persist };
+        let kind = Kind { is_head, told: quirks.told, delimiter, persist };
         let written = self.send_response(response, logged, kind, &held).await;
         held.end();
         let drains = matches!(unread, Unread::DrainLater) && written.result.is_ok();

@@ -7,9 +7,9 @@ use crate::response::Response;
 use crate::table::Table;
 use message::{Known, Version, scan};
 
-/// How a response is written.
+/// What a client is known to bear and to need, as httpd's special-purpose variables tell it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Manner {
+pub(crate) struct Quirks {
     /// The version that the client is taken to understand.
     pub(crate) understood: Version,
     /// The version that the status line tells.
@@ -18,7 +18,7 @@ pub(crate) struct Manner {
     pub(crate) must_close: bool,
 }
 
-impl Manner {
+impl Quirks {
     /// Without any variables.
     pub(crate) fn usual(version: Version) -> Self {
         Self { understood: version, told: Version::Http11, must_close: false }
@@ -27,23 +27,23 @@ impl Manner {
     /// What `env` asks for. `names_keep_alive` says whether the client asks for persistence.
     pub(crate) fn of(env: &Table, request: &Request, names_keep_alive: bool) -> Self {
         let view = request.view();
-        let mut manner = Self::usual(view.version());
+        let mut quirks = Self::usual(view.version());
         if env.is_empty() {
-            return manner;
+            return quirks;
         }
         let hides_vary = env.is_set("force-no-vary");
         if hides_vary || env.is_set("downgrade-1.0") {
-            manner.understood = Version::Http10;
+            quirks.understood = Version::Http10;
             // A client of 1.0 has to ask for it.
-            manner.must_close = !names_keep_alive;
+            quirks.must_close = !names_keep_alive;
         }
-        if manner.understood == Version::Http10 && (hides_vary || env.is_set("force-response-1.0"))
+        if quirks.understood == Version::Http10 && (hides_vary || env.is_set("force-response-1.0"))
         {
-            manner.told = Version::Http10;
-            manner.must_close = true;
+            quirks.told = Version::Http10;
+            quirks.must_close = true;
         }
-        manner.must_close |= env.is_set("nokeepalive") && !view.has(Known::Via);
-        manner
+        quirks.must_close |= env.is_set("nokeepalive") && !view.has(Known::Via);
+        quirks
     }
 }
 
