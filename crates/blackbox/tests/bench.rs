@@ -165,6 +165,31 @@ fn redirects_and_cookies_are_followed_as_by_a_browser() {
 }
 
 #[test]
+fn a_head_of_many_long_fields_is_read_like_any_other() {
+    let many: String = (0..150).map(|number| format!("X-Field-{number}: {number}\r\n")).collect();
+    let head = |text: &str| format!("HTTP/1.1 {text}\r\nX-Long: {}\r\n{many}", "x".repeat(10_000));
+    let end = "Content-Length: 0\r\n\r\n";
+    let found = head("303 See Other") + "Location: /next\r\nSet-Cookie: a=1\r\n" + end;
+    let last = head("200 OK") + "X-Last: 1\r\n" + end;
+    let stub = Stub::start(move |visitor| {
+        while let Some(asked) = visitor.request() {
+            let is_next = asked.starts_with("GET /next ") && asked.contains("Cookie: a=1");
+            let answer = if is_next { &last } else { &found };
+            if visitor.stream.write_all(answer.as_bytes()).is_err() {
+                return;
+            }
+        }
+    });
+    let words = ["-n", "3", "-c", "1", "-L", "--cookies", "--expect", "header(X-Last)==1"];
+    for more in [&words[..6], &words, &["-n", "3", "-c", "1", "--page", "--cookies"]] {
+        let figures = measure(&[more, &[&stub.url()]].concat());
+        assert_eq!(number(&figures, "summary.statuses.303"), 3.0, "{more:?}: {figures}");
+        assert_eq!(number(&figures, "summary.statuses.200"), 3.0, "{more:?}: {figures}");
+        assert_eq!(number(&figures, "summary.errors"), 0.0, "{more:?}: {figures}");
+    }
+}
+
+#[test]
 fn answers_of_every_shape_are_read_to_their_end() {
     let shapes: &[(&'static [u8], f64)] = &[
         (

@@ -33,6 +33,11 @@ impl Default for HeadLimits {
 }
 
 impl HeadLimits {
+    /// Those of a client: servers that it did not choose send long cookies and policies, and what
+    /// one reader takes no other may refuse. [`limits::ANSWER_HEAD_BYTES`] bounds the whole.
+    pub const OF_ANSWERS: Self =
+        Self { request_line_bytes: 16 * 1024, field_bytes: 64 * 1024, fields: 1000 };
+
     pub(crate) fn fields_max(&self) -> usize {
         match self.fields {
             0 => limits::REQUEST_FIELDS_MAX,

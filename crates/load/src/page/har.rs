@@ -135,7 +135,7 @@ fn request(step: &Step) -> Value {
 fn response(step: &Step) -> Value {
     let mut parser = AnswerParser::new();
     let is_whole = matches!(
-        parser.advance(&step.head, &HeadLimits { fields: 1000, ..HeadLimits::default() }),
+        parser.advance(&step.head, &HeadLimits::OF_ANSWERS),
         Ok(Progress::Complete { .. })
     );
     if !is_whole {

@@ -189,8 +189,8 @@ impl Place {
 /// The value of a field of a head.
 fn field(head: &[u8], name: &str) -> Option<Vec<u8>> {
     let mut parser = AnswerParser::new();
-    let limits = HeadLimits { fields: 1000, ..HeadLimits::default() };
-    let Ok(Progress::Complete { .. }) = parser.advance(head, &limits) else { return None };
+    let parsed = parser.advance(head, &HeadLimits::OF_ANSWERS);
+    let Ok(Progress::Complete { .. }) = parsed else { return None };
     parser.answer(head).get_by_name(name.as_bytes()).map(<[u8]>::to_vec)
 }
 

@@ -350,8 +350,7 @@ impl PageLoad {
     /// what else is needed.
     fn look_at(self: &Rc<Self>, fetcher: &mut Fetcher, resource: &Resource, status: u16) {
         let mut parser = AnswerParser::new();
-        let limits = HeadLimits { fields: 1000, ..HeadLimits::default() };
-        let parsed = parser.advance(&fetcher.capture.head, &limits);
+        let parsed = parser.advance(&fetcher.capture.head, &HeadLimits::OF_ANSWERS);
         if !matches!(parsed, Ok(Progress::Complete { .. })) {
             return;
         }

@@ -196,7 +196,7 @@ impl User {
     fn next_request(&mut self, entry: &Entry, status: u16) -> Option<Entry> {
         let head = &self.capture.as_ref()?.head;
         let mut parser = AnswerParser::new();
-        if !matches!(parser.advance(head, &HeadLimits::default()), Ok(Progress::Complete { .. })) {
+        if !matches!(parser.advance(head, &HeadLimits::OF_ANSWERS), Ok(Progress::Complete { .. })) {
             return None;
         }
         let answer = parser.answer(head);

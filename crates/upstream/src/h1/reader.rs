@@ -6,10 +6,6 @@ use http1::{
     AnswerBody, AnswerParser, AnswerTemplate, Asked, ChunkedDecoder, HeadLimits, Progress,
 };
 
-/// Heads longer than this are no HTTP.
-const HEAD_LIMITS: HeadLimits =
-    HeadLimits { request_line_bytes: 16 * 1024, field_bytes: 64 * 1024, fields: 1000 };
-
 /// The reader of one answer after the other: what is known of the one that is coming in.
 pub(super) struct Reader {
     /// The beginning of a head that has not ended yet, and the parser that has seen it.
@@ -149,7 +145,7 @@ impl Reader {
         }
         let mut parser = frame.client.parser.borrow_mut();
         parser.reset();
-        match parser.advance(input, &HEAD_LIMITS).map_err(|_| ErrorKind::Malformed)? {
+        match parser.advance(input, &HeadLimits::OF_ANSWERS).map_err(|_| ErrorKind::Malformed)? {
             Progress::Complete { len } => {
                 self.interpret(&parser, &input[..len], len, frame, capture)
             }
@@ -172,7 +168,7 @@ impl Reader {
         let before = held.0.len();
         held.0.extend_from_slice(input);
         let (bytes, parser) = &mut *held;
-        match parser.advance(bytes, &HEAD_LIMITS).map_err(|_| ErrorKind::Malformed)? {
+        match parser.advance(bytes, &HeadLimits::OF_ANSWERS).map_err(|_| ErrorKind::Malformed)? {
             Progress::Complete { len } => {
                 let used = len.saturating_sub(before);
                 self.interpret(parser, &bytes[..len], used, frame, capture)

@@ -117,9 +117,8 @@ impl ScriptedUser for SiegeUser {
     fn answered(&mut self, seen: &Seen<'_>) {
         let Some(task) = self.task.take() else { return };
         let mut parser = AnswerParser::new();
-        // The engine has read the head before, with greater limits.
         let is_read = matches!(
-            parser.advance(seen.head, &HeadLimits::default()),
+            parser.advance(seen.head, &HeadLimits::OF_ANSWERS),
             Ok(Progress::Complete { .. })
         );
         let answer = is_read.then(|| parser.answer(seen.head));
