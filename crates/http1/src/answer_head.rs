@@ -26,6 +26,17 @@ impl Answer {
         self.folds.clear();
     }
 
+    /// Takes the place of the answer before with another one; keeps the allocations.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.clear();
+        let none = Span::default();
+        self.head.set_line(other.head.line(), none, none, other.head.version());
+        other.head.fields().iter().for_each(|field| self.head.push(*field));
+        (self.status, self.reason) = (other.status, other.reason);
+        self.joined.extend_from_slice(&other.joined);
+        self.folds.extend_from_slice(&other.folds);
+    }
+
     /// Adds `more` to the last field (RFC 9112 section 5.2: a fold counts as one space).
     #[cold]
     pub(crate) fn fold(&mut self, buf: &[u8], more: &[u8]) -> Result<(), AnswerFault> {
@@ -98,6 +109,11 @@ pub struct AnswerHead<'a> {
 }
 
 impl<'a> AnswerHead<'a> {
+    /// All bytes of it, the empty line among them.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.buf.get(..self.len).unwrap_or_default()
+    }
+
     /// The version: 1.0, or 1.1 for that and all above.
     pub const fn version(&self) -> Version {
         self.answer.head.version()

@@ -38,7 +38,13 @@ fn outcome(input: &[u8], asked: Asked) -> Result<Option<Seen>, AnswerFault> {
             let buf = &input[..*end];
             if let Progress::Complete { len } = parser.advance(buf, &HeadLimits::default())? {
                 assert_eq!(parser.answer(buf).len, len);
-                return Ok(Some(see(&parser.answer(buf), asked)));
+                let seen = see(&parser.answer(buf), asked);
+                let mut owned = OwnedAnswerHead::default();
+                owned.set(404, [(&b"X-Before"[..], &b"1"[..])]);
+                owned.copy_from(&parser.answer(buf));
+                assert_eq!(owned.bytes(), &buf[..len]);
+                assert_eq!(see(&owned.view(), asked), seen);
+                return Ok(Some(seen));
             }
         }
         Ok(None)

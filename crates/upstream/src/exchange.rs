@@ -1,7 +1,7 @@
 //! Requests and what comes of them, whatever version of HTTP carries them.
 
 use crate::ErrorKind;
-use http1::Asked;
+use http1::{Asked, OwnedAnswerHead};
 
 /// One request, or several that are sent at once (pipelining, RFC 9112 section 9.3.2).
 pub struct Batch<'a> {
@@ -38,8 +38,8 @@ pub struct Answer {
 /// The text of an answer, kept for somebody who looks at it.
 #[derive(Debug, Default)]
 pub struct Capture {
-    /// The head of the final answer, as HTTP/1 has it.
-    pub head: Vec<u8>,
+    /// The head of the final answer, parsed where it came in.
+    pub head: OwnedAnswerHead,
     /// The beginning of the content.
     pub body: Vec<u8>,
     /// Content beyond this is counted and not kept.

@@ -1,7 +1,7 @@
 //! The waterfall of one page as HAR 1.2, which the tools of browsers import.
 
 use super::Kind;
-use http1::{AnswerParser, HeadLimits, Progress};
+use http1::OwnedAnswerHead;
 use serde_json::{Value, json};
 
 /// How one page was loaded. Moments are nanoseconds of one clock.
@@ -45,7 +45,7 @@ pub struct Step {
     /// The request.
     pub request: Vec<u8>,
     /// The head of the answer.
-    pub head: Vec<u8>,
+    pub head: OwnedAnswerHead,
     /// Bytes of the answer, framing included.
     pub received_bytes: u64,
     /// Bytes of content as they came.
@@ -133,12 +133,8 @@ fn request(step: &Step) -> Value {
 }
 
 fn response(step: &Step) -> Value {
-    let mut parser = AnswerParser::new();
-    let is_whole = matches!(
-        parser.advance(&step.head, &HeadLimits::OF_ANSWERS),
-        Ok(Progress::Complete { .. })
-    );
-    if !is_whole {
+    let head = step.head.bytes();
+    if head.is_empty() {
         // A status of 0 is how browsers write down that there was none.
         return json!({
             "status": 0, "statusText": "", "httpVersion": "", "cookies": [], "headers": [],
@@ -146,7 +142,7 @@ fn response(step: &Step) -> Value {
             "bodySize": -1,
         });
     }
-    let answer = parser.answer(&step.head);
+    let answer = step.head.view();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let field = |name: &[u8]| answer.get_by_name(name).map(text).unwrap_or_default();
     let fields: Vec<Value> = answer
@@ -156,13 +152,13 @@ fn response(step: &Step) -> Value {
     json!({
         "status": answer.status(),
         "statusText": text(answer.reason()),
-        "httpVersion": text(step.head.get(..8).unwrap_or_default()),
+        "httpVersion": text(head.get(..8).unwrap_or_default()),
         "cookies": [],
         "headers": fields,
         "content": { "size": step.body_bytes, "mimeType": field(b"content-type") },
         "redirectURL": field(b"location"),
-        "headersSize": step.head.len(),
-        "bodySize": step.received_bytes.saturating_sub(step.head.len() as u64),
+        "headersSize": head.len(),
+        "bodySize": step.received_bytes.saturating_sub(head.len() as u64),
     })
 }
 
@@ -199,6 +195,7 @@ const fn civil(days: i64) -> (i64, i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http1::{AnswerParser, HeadLimits};
 
     #[test]
     fn dates_are_those_of_the_calendar() {
@@ -210,6 +207,13 @@ mod tests {
             (-1, "1969-12-31T23:59:59.999999Z"),
         ];
         rows.into_iter().for_each(|(us, wanted)| assert_eq!(date(us), wanted));
+    }
+
+    fn head(text: &[u8]) -> OwnedAnswerHead {
+        let (mut head, mut parser) = (OwnedAnswerHead::default(), AnswerParser::new());
+        parser.advance(text, &HeadLimits::OF_ANSWERS).unwrap();
+        head.copy_from(&parser.answer(text));
+        head
     }
 
     #[test]
@@ -225,11 +229,11 @@ mod tests {
             end_ns: 9_000_000,
             connection: 3,
             request: b"GET /b?c=d&e HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(),
-            head: b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n".to_vec(),
+            head: head(b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n"),
             received_bytes: 144,
             body_bytes: 100,
         };
-        let broken = Step { head: Vec::new(), ..step.clone() };
+        let broken = Step { head: OwnedAnswerHead::default(), ..step.clone() };
         let waterfall = Waterfall {
             url: "http://a/".to_owned(),
             begun_unix_us: 0,

@@ -13,7 +13,7 @@ use super::request::Entry;
 use super::statuses::Statuses;
 use super::values::{is_name, is_of_head};
 use crate::text::{Fault, Scanner};
-use http1::{AnswerParser, HeadLimits, Progress};
+use http1::AnswerHead;
 use pattern::{Flags, Regex};
 use std::sync::Arc;
 
@@ -81,8 +81,8 @@ pub struct Take {
 pub struct Seen<'a> {
     /// Its status.
     pub status: u16,
-    /// Its head, as it came.
-    pub head: &'a [u8],
+    /// Its head.
+    pub head: AnswerHead<'a>,
     /// Its body, or the first [`SEEN_BYTES_MAX`] of it.
     pub body: &'a [u8],
     /// How long its body is.
@@ -157,7 +157,7 @@ impl Condition {
             What::Status(statuses) => Some(statuses.has(seen.status)),
             What::Bytes(compared, bytes) => Some(compared.holds(seen.body_bytes, *bytes)),
             What::Text(place, test) => match place.text(seen) {
-                Some(text) => test.holds(&text),
+                Some(text) => test.holds(text),
                 None => Some(false),
             },
         };
@@ -178,20 +178,12 @@ impl Compared {
 }
 
 impl Place {
-    fn text<'a>(&self, seen: &Seen<'a>) -> Option<std::borrow::Cow<'a, [u8]>> {
+    fn text<'a>(&self, seen: &Seen<'a>) -> Option<&'a [u8]> {
         match self {
-            Self::Body => Some(seen.body.into()),
-            Self::Header(name) => field(seen.head, name).map(Into::into),
+            Self::Body => Some(seen.body),
+            Self::Header(name) => seen.head.get_by_name(name.as_bytes()),
         }
     }
-}
-
-/// The value of a field of a head.
-fn field(head: &[u8], name: &str) -> Option<Vec<u8>> {
-    let mut parser = AnswerParser::new();
-    let parsed = parser.advance(head, &HeadLimits::OF_ANSWERS);
-    let Ok(Progress::Complete { .. }) = parsed else { return None };
-    parser.answer(head).get_by_name(name.as_bytes()).map(<[u8]>::to_vec)
 }
 
 impl Test {
@@ -243,7 +235,7 @@ impl Take {
     /// That the pattern is not there, or what it matches cannot be sent.
     pub fn from(&self, seen: &Seen<'_>) -> Result<Vec<u8>, String> {
         let text = self.place.text(seen).unwrap_or_default();
-        let captures = self.regex.captures(&text).ok().flatten();
+        let captures = self.regex.captures(text).ok().flatten();
         let range = captures.and_then(|captures| captures.get(1).or(captures.get(0)));
         let value = range.and_then(|range| text.get(range));
         let value = value.ok_or_else(|| format!("nothing to take for {}", self.name))?;

@@ -1,16 +1,23 @@
 //! Tests of `expect`: conditions and what is taken, by table.
 
 use super::*;
+use http1::OwnedAnswerHead;
 
-const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nX: 1\r\n\r\n";
+fn head() -> OwnedAnswerHead {
+    let mut head = OwnedAnswerHead::default();
+    head.set(200, [(&b"Content-Type"[..], &b"text/html; charset=utf-8"[..]), (b"X", b"1")]);
+    head
+}
 
-fn seen(status: u16, body: &str) -> Seen<'_> {
-    Seen { status, head: HEAD, body: body.as_bytes(), body_bytes: body.len() as u64 }
+fn seen<'a>(head: &'a OwnedAnswerHead, body: &'a str) -> Seen<'a> {
+    let body_bytes = body.len() as u64;
+    Seen { status: 200, head: head.view(), body: body.as_bytes(), body_bytes }
 }
 
 #[test]
 fn conditions_hold_or_say_which_does_not() {
-    let seen = seen(200, "<h1>Welcome \"Ann\"</h1>");
+    let head = head();
+    let seen = seen(&head, "<h1>Welcome \"Ann\"</h1>");
     for (text, broken) in [
         ("200", None),
         ("2xx,404", None),
@@ -40,9 +47,9 @@ fn conditions_hold_or_say_which_does_not() {
 
 #[test]
 fn what_takes_too_long_to_find_out_is_not_as_it_should_be() {
-    let body = "ab".repeat(500_000) + "Error";
+    let (head, body) = (head(), "ab".repeat(500_000) + "Error");
     for text in ["body~\"^(a|b)*Error\"", "body!~\"^(a|b)*Error\""] {
-        assert_eq!(Expect::parse(text).unwrap().broken(&seen(200, &body)), Some(text));
+        assert_eq!(Expect::parse(text).unwrap().broken(&seen(&head, &body)), Some(text));
     }
 }
 
@@ -85,14 +92,15 @@ fn what_is_no_condition_is_told_with_its_place() {
 #[test]
 fn a_value_is_what_the_first_group_matches() {
     let body = "<input name=\"token\" value=\"a+b/c=\"> <a href='/next'>";
-    let take = |text: &str| Take::parse(text).unwrap().from(&seen(200, body));
+    let head = head();
+    let take = |text: &str| Take::parse(text).unwrap().from(&seen(&head, body));
     let token = take("TOKEN=body~\"name=\\\"token\\\" value=\\\"([^\\\"]*)\\\"\"");
     assert_eq!(token.unwrap(), b"a+b/c=");
     assert_eq!(take("N = body~\"/n[a-z]+\"").unwrap(), b"/next");
     assert_eq!(take("X=header(x)~\".+\"").unwrap(), b"1");
     assert_eq!(take("X=body~\"none\"").unwrap_err(), "nothing to take for X");
     assert_eq!(take("X=header(none)~\".\"").unwrap_err(), "nothing to take for X");
-    let broken = Take::parse("X=body~\".+\"").unwrap().from(&seen(200, "a\r\nSet: b"));
+    let broken = Take::parse("X=body~\".+\"").unwrap().from(&seen(&head, "a\r\nSet: b"));
     assert_eq!(broken.unwrap_err(), "what there is for X cannot be sent");
     for text in
         ["", "=body~a", "1=body~a", "X", "X=status~a", "X=body==a", "X=body~a b", "X=body~("]

@@ -13,7 +13,7 @@ use crate::page::{Added, CONTENT_BYTES_MAX, Document, Item, Loader, Resource, de
 use crate::plan::Values;
 use crate::plan::cookies::Cookies;
 use crate::recorder::Sample;
-use http1::{AnswerHead, AnswerParser, HeadLimits, Progress};
+use http1::AnswerHead;
 use runtime::{Timer, clock, thread};
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -349,13 +349,8 @@ impl PageLoad {
     /// Does what a browser does with an answer: keeps its cookies, goes where it says, looks for
     /// what else is needed.
     fn look_at(self: &Rc<Self>, fetcher: &mut Fetcher, resource: &Resource, status: u16) {
-        let mut parser = AnswerParser::new();
-        let parsed = parser.advance(&fetcher.capture.head, &HeadLimits::OF_ANSWERS);
-        if !matches!(parsed, Ok(Progress::Complete { .. })) {
-            return;
-        }
         let body = std::mem::take(&mut fetcher.capture.body);
-        let head = parser.answer(&fetcher.capture.head);
+        let head = fetcher.capture.head.view();
         if let Some(jar) = &self.browser.jar {
             let set = head.fields().filter(|field| field.0.eq_ignore_ascii_case(b"set-cookie"));
             set.for_each(|(_, value)| {

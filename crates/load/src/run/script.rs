@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::url::Url;
+use http1::AnswerHead;
 use std::fmt;
 
 /// A source of scripted users: one for each user of a run.
@@ -53,8 +54,8 @@ pub struct Ask {
 pub struct Seen<'a> {
     /// The status.
     pub status: u16,
-    /// Status line and fields as they came.
-    pub head: &'a [u8],
+    /// Status line and fields.
+    pub head: AnswerHead<'a>,
     /// The content, as far as it was wanted.
     pub body: &'a [u8],
     /// Bytes of content, wanted or not.

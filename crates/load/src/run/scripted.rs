@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use http1::Asked;
 use runtime::{clock, timer};
 use std::time::Duration;
-use upstream::{Answer, Capture};
+use upstream::Answer;
 
 /// After a failure a user waits so long: the others of its thread have their turn, and nobody
 /// knocks without pause at a port that is closed.
@@ -18,8 +18,7 @@ impl User {
     /// Goes on until the script or the run ends.
     pub(super) async fn run_script(&mut self, user: &mut dyn ScriptedUser) {
         let worker = self.worker.clone();
-        let empty = Capture { head: Vec::new(), body: Vec::new(), body_limit: 0 };
-        self.capture = Some(Box::new(empty));
+        self.capture = Some(Box::default());
         while !worker.shared.is_stopping() {
             self.request.clear();
             match user.next(&mut self.request) {
@@ -79,7 +78,7 @@ impl User {
         let Some(capture) = &self.capture else { return };
         user.answered(&Seen {
             status: answer.status,
-            head: &capture.head,
+            head: capture.head.view(),
             body: &capture.body,
             body_bytes: answer.body_bytes,
             took_ns: answer.end_ns.saturating_sub(turn.intended_ns),

@@ -10,7 +10,6 @@ use crate::plan::cookies::{Cookies, Jar};
 use crate::plan::expect::{SEEN_BYTES_MAX, Seen};
 use crate::plan::{Cursor, Entry};
 use crate::recorder::First;
-use http1::{AnswerParser, HeadLimits, Progress};
 use runtime::{Timer, clock, thread, timer};
 use std::rc::Rc;
 use std::time::Duration;
@@ -23,8 +22,7 @@ const PAUSE_MS: (u64, u64) = (1, 100);
 /// looks, a user would never wait.
 const ROW: u32 = 8;
 
-/// Heads are kept where somebody looks at them, of contents as much as ab shows.
-const CAPTURE: Capture = Capture { head: Vec::new(), body: Vec::new(), body_limit: 0 };
+/// Bytes of a content that somebody looks at: as many as ab shows.
 const INSPECTED_BYTES: usize = 8191;
 
 /// Room for a body that a user keeps from one answer to the next.
@@ -65,7 +63,7 @@ impl User {
             timer: Timer::new(),
             request: Vec::new(),
             ends: Vec::new(),
-            capture: looks.then(|| Box::new(Capture { body_limit, ..CAPTURE })),
+            capture: looks.then(|| Box::new(Capture { body_limit, ..Capture::default() })),
             refusals: 0,
         }
     }
@@ -121,11 +119,11 @@ impl User {
         match shared.options.inspect {
             Inspect::Nothing => {}
             Inspect::FirstHead => {
-                let _ = shared.first_head.set(capture.head.clone());
+                let _ = shared.first_head.set(capture.head.bytes().to_vec());
             }
             Inspect::Every(tell) => {
-                let _ = shared.first_head.set(capture.head.clone());
-                tell(answer.status, &capture.head, &capture.body);
+                let _ = shared.first_head.set(capture.head.bytes().to_vec());
+                tell(answer.status, capture.head.bytes(), &capture.body);
                 capture.body.clear();
             }
         }
@@ -149,7 +147,7 @@ impl User {
         }
         let seen = Seen {
             status: answer.status,
-            head: &capture.head,
+            head: capture.head.view(),
             body: &capture.body,
             body_bytes: answer.body_bytes,
         };
@@ -194,19 +192,14 @@ impl User {
 
     /// The request that the answer to `entry` leads to.
     fn next_request(&mut self, entry: &Entry, status: u16) -> Option<Entry> {
-        let head = &self.capture.as_ref()?.head;
-        let mut parser = AnswerParser::new();
-        if !matches!(parser.advance(head, &HeadLimits::OF_ANSWERS), Ok(Progress::Complete { .. })) {
-            return None;
-        }
-        let answer = parser.answer(head);
+        let head = self.capture.as_ref()?.head.view();
         if let Some(jar) = &mut self.jar {
             let now_s = clock::unix_s().max(0).cast_unsigned();
-            for (_, value) in answer.fields().filter(|field| is_set_cookie(field.0)) {
+            for (_, value) in head.fields().filter(|field| is_set_cookie(field.0)) {
                 jar.store(&entry.url, value, now_s);
             }
         }
-        let location = answer.get_by_name(b"location").filter(|_| is_redirect(status))?;
+        let location = head.get_by_name(b"location").filter(|_| is_redirect(status))?;
         let url = entry.url.join(std::str::from_utf8(location).ok()?)?;
         Some(entry.redirected(url, status))
     }

@@ -135,11 +135,10 @@ impl Reader {
         if self.held.is_some() {
             return self.feed_held(input, frame, capture);
         }
-        if let Some(repeat) = repeat(input, frame) {
-            if let Some(capture) = capture {
-                capture.head.clear();
-                capture.head.extend_from_slice(&input[..repeat.head_len]);
-            }
+        // Whoever looks at the head wants its fields, which a template does not have.
+        if capture.is_none()
+            && let Some(repeat) = repeat(input, frame)
+        {
             let (length, status) = (repeat.head_len, repeat.status);
             return Ok(self.begin_body(length, length, status, repeat.body, repeat.keeps_alive));
         }
@@ -199,10 +198,8 @@ impl Reader {
         let body = answer.body(frame.asked).map_err(|_| ErrorKind::Malformed)?;
         let (status, keeps_alive) = (answer.status(), answer.keeps_alive(body));
         if let Some(capture) = capture {
-            capture.head.clear();
-            capture.head.extend_from_slice(head);
-        }
-        if let Some(slot) = frame.client.templates.borrow_mut().get_mut(frame.template) {
+            capture.head.copy_from(&answer);
+        } else if let Some(slot) = frame.client.templates.borrow_mut().get_mut(frame.template) {
             *slot = AnswerTemplate::learn(&answer, frame.asked);
         }
         Ok(self.begin_body(head.len(), used, status, body, keeps_alive))

@@ -179,7 +179,9 @@ async fn read(
     into.keeps_alive = true;
     into.head_bytes = request::head_bytes(answer.headers());
     if let Some(capture) = &mut capture {
-        request::write_head(into.status, answer.headers(), &mut capture.head);
+        let fields = answer.headers().iter();
+        let fields = fields.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
+        capture.head.set(into.status, fields);
     }
     let mut body = answer.into_body();
     while let Some(bytes) = body.data().await {

@@ -61,21 +61,8 @@ impl Translated {
     }
 }
 
-/// The head of an answer as HTTP/1 would have sent it: for whoever looks at it, and so that the
-/// figures of the two can be compared.
-pub(super) fn write_head(status: u16, fields: &HeaderMap, out: &mut Vec<u8>) {
-    out.clear();
-    out.extend_from_slice(format!("HTTP/1.1 {status} \r\n").as_bytes());
-    for (name, value) in fields {
-        out.extend_from_slice(name.as_str().as_bytes());
-        out.extend_from_slice(b": ");
-        out.extend_from_slice(value.as_bytes());
-        out.extend_from_slice(b"\r\n");
-    }
-    out.extend_from_slice(b"\r\n");
-}
-
-/// The length of what [`write_head`] writes.
+/// The length of the head of an answer as HTTP/1 would have sent it, so that the figures of the two
+/// can be compared.
 pub(super) fn head_bytes(fields: &HeaderMap) -> u64 {
     let lines: usize =
         fields.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
@@ -85,6 +72,7 @@ pub(super) fn head_bytes(fields: &HeaderMap) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http1::OwnedAnswerHead;
 
     #[test]
     fn what_belongs_to_a_connection_is_left_out() {
@@ -119,9 +107,9 @@ mod tests {
         let mut fields = HeaderMap::new();
         fields.insert("server", HeaderValue::from_static("one"));
         fields.append("set-cookie", HeaderValue::from_static("a=b"));
-        let mut out = Vec::new();
-        write_head(200, &fields, &mut out);
-        assert_eq!(out, b"HTTP/1.1 200 \r\nserver: one\r\nset-cookie: a=b\r\n\r\n");
-        assert_eq!(head_bytes(&fields), out.len() as u64);
+        let mut head = OwnedAnswerHead::default();
+        head.set(200, fields.iter().map(|(name, value)| (name.as_ref(), value.as_bytes())));
+        assert_eq!(head.bytes(), b"HTTP/1.1 200 \r\nserver: one\r\nset-cookie: a=b\r\n\r\n");
+        assert_eq!(head_bytes(&fields), head.bytes().len() as u64);
     }
 }

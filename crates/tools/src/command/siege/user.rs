@@ -10,7 +10,7 @@ use super::inflate::inflate;
 use super::lines::{Level, Told, line, notice};
 use super::state::SiegeState;
 use super::urls::Task;
-use http1::{AnswerHead, AnswerParser, HeadLimits, Progress};
+use http1::AnswerHead;
 use load::plan::cookies::Jar;
 use load::plan::{Body, Random, Text, Values};
 use load::run::{Ask, NoAnswer, REDIRECTS_MAX, Script, ScriptedUser, Seen, Step};
@@ -116,13 +116,7 @@ impl ScriptedUser for SiegeUser {
 
     fn answered(&mut self, seen: &Seen<'_>) {
         let Some(task) = self.task.take() else { return };
-        let mut parser = AnswerParser::new();
-        let is_read = matches!(
-            parser.advance(seen.head, &HeadLimits::OF_ANSWERS),
-            Ok(Progress::Complete { .. })
-        );
-        let answer = is_read.then(|| parser.answer(seen.head));
-        self.look_at(task, seen, answer.as_ref());
+        self.look_at(task, seen);
     }
 
     fn failed(&mut self, error: &NoAnswer) {
@@ -255,12 +249,12 @@ impl SiegeUser {
 
     // --- answers --------------------------------------------------------------------------------
 
-    fn look_at(&mut self, task: Task, seen: &Seen<'_>, answer: Option<&AnswerHead<'_>>) {
+    fn look_at(&mut self, task: Task, seen: &Seen<'_>) {
         let state = self.state.clone();
         let config = &state.config;
-        let field = |name: &[u8]| answer.and_then(|answer| answer.get_by_name(name));
-        state.show_head(seen.head);
-        self.remember(&task, answer, seen.status);
+        let field = |name: &[u8]| seen.head.get_by_name(name);
+        state.show_head(seen.head.bytes());
+        self.remember(&task, &seen.head, seen.status);
         let is_html = field(b"content-type").is_some_and(|value| value.starts_with(b"text/html"));
         let reads = config.parser && is_html && seen.status < 300 && !self.chain.is_part;
         let page = (config.prints || reads).then(|| {
@@ -278,7 +272,8 @@ impl SiegeUser {
         state.tally.answered(seen.status, seen.took_ns);
         let told = Told {
             user: self.id,
-            protocol: std::str::from_utf8(seen.head.get(..8).unwrap_or_default()).unwrap_or(""),
+            protocol: std::str::from_utf8(seen.head.bytes().get(..8).unwrap_or_default())
+                .unwrap_or(""),
             status: seen.status,
             is_cached: false,
             took_s: seen.took_ns as f64 / 1e9,
@@ -294,23 +289,22 @@ impl SiegeUser {
             301..=303 | 307 if config.follow => {
                 self.redirect(&task, seen.status, field(b"location"))
             }
-            401 | 407 => self.challenge(task, seen.status, answer),
+            401 | 407 => self.challenge(task, seen.status, &seen.head),
             408 | 500..=509 => self.fail(),
             _ => self.succeed(),
         }
     }
 
-    fn remember(&mut self, task: &Task, answer: Option<&AnswerHead<'_>>, status: u16) {
-        let Some(answer) = answer else { return };
+    fn remember(&mut self, task: &Task, head: &AnswerHead<'_>, status: u16) {
         let now_s = clock::unix_s().max(0);
         if self.state.config.cookies {
             let is_cookie = |name: &[u8]| name.eq_ignore_ascii_case(b"set-cookie");
-            for (_, value) in answer.fields().filter(|field| is_cookie(field.0)) {
+            for (_, value) in head.fields().filter(|field| is_cookie(field.0)) {
                 self.jar.store(&task.url, value, now_s.cast_unsigned());
             }
         }
         if self.state.config.cache && status == 200 {
-            self.cache.store(&task.url, answer.fields(), now_s);
+            self.cache.store(&task.url, head.fields(), now_s);
         }
     }
 
@@ -351,15 +345,15 @@ impl SiegeUser {
     }
 
     /// Asks again with the login for the realm, as often as `attempts` says.
-    fn challenge(&mut self, task: Task, status: u16, answer: Option<&AnswerHead<'_>>) {
+    fn challenge(&mut self, task: Task, status: u16, head: &AnswerHead<'_>) {
         let state = self.state.clone();
         let is_proxy = status == 407;
         let (name, logins) = match is_proxy {
             true => (&b"proxy-authenticate"[..], &state.config.proxy_logins),
             false => (&b"www-authenticate"[..], &state.config.logins),
         };
-        let values = answer.into_iter().flat_map(|answer| answer.fields());
-        let values = values.filter(|field| field.0.eq_ignore_ascii_case(name)).map(|field| field.1);
+        let values =
+            head.fields().filter(|field| field.0.eq_ignore_ascii_case(name)).map(|field| field.1);
         let challenge = Challenge::of(values);
         self.chain.challenges += 1;
         let has_tries = self.chain.challenges < state.config.attempts;
