@@ -12,6 +12,7 @@
 //! between threads: what is measured shall be the server. Nor may anything here depend on that: a
 //! load generator must not share the faults that it looks for.
 
+mod date;
 mod failure;
 mod machine;
 pub mod pacer;

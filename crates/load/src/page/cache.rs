@@ -1,7 +1,7 @@
 //! What a browser's cache does with answers: keeps them, asks whether they still hold, asks for
 //! them again (RFC 9111). Contents are not kept, only what was found in them, of whatever type.
 
-use crate::plan::cookies::date_s;
+use crate::date;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -147,8 +147,8 @@ impl Said {
                 b"cache-control" => {
                     value.split(|byte| *byte == b',').for_each(|one| said.note(one))
                 }
-                b"expires" => said.expires_s = Some(date_s(value)),
-                b"date" => said.date_s = date_s(value),
+                b"expires" => said.expires_s = Some(date::seconds(value)),
+                b"date" => said.date_s = date::seconds(value),
                 b"age" => said.age_s = number(value).unwrap_or(0),
                 b"etag" => said.etag = Some(value.to_vec()),
                 b"last-modified" => said.last_modified = Some(value.to_vec()),
@@ -179,7 +179,7 @@ impl Said {
             return 0;
         }
         let said_s = self.date_s.unwrap_or(now_s);
-        let modified_s = || self.last_modified.as_deref().and_then(date_s);
+        let modified_s = || self.last_modified.as_deref().and_then(date::seconds);
         let lifetime_s = match (self.max_age_s, self.expires_s) {
             (Some(max_age_s), _) => max_age_s,
             // What is no date has passed (section 5.3).

@@ -1,7 +1,8 @@
 //! Finds what a stylesheet loads: `url()`, `@import`, fonts. One pass over the bytes; what is
 //! within a rule for another medium than the screen is left out.
 
-use super::{Found, Kind, media};
+use super::media;
+use super::reference::{Found, Kind, find};
 
 /// Blocks within each other at most; browsers have limits of this size, too.
 const DEPTH_MAX: usize = 512;
@@ -119,7 +120,7 @@ fn face(scanner: &mut Scanner<'_>) -> Option<Vec<u8>> {
                     let range = scanner.prelude().to_ascii_lowercase();
                     is_latin = [b"u+0-".as_slice(), b"u+00", b"u+20-", b"u+2?"]
                         .iter()
-                        .any(|begin| super::find(&range, begin).is_some());
+                        .any(|begin| find(&range, begin).is_some());
                 }
                 _ => {}
             },
@@ -146,7 +147,7 @@ fn sources(scanner: &mut Scanner<'_>) -> Option<Vec<u8>> {
                     let format = scanner.parentheses().to_ascii_lowercase();
                     let is_old = [b"embedded-opentype".as_slice(), b"svg", b"eot"]
                         .iter()
-                        .any(|old| super::find(&format, old).is_some());
+                        .any(|old| find(&format, old).is_some());
                     candidate = candidate.filter(|_| !is_old);
                 } else {
                     scanner.at = begin;
@@ -221,7 +222,7 @@ impl<'a> Scanner<'a> {
         match self.peek() {
             Some(b'/') if self.text.get(self.at + 1) == Some(&b'*') => {
                 let rest = &self.text[self.at + 2..];
-                let len = super::find(rest, b"*/").map_or(rest.len(), |end| end + 2);
+                let len = find(rest, b"*/").map_or(rest.len(), |end| end + 2);
                 self.at += 2 + len;
             }
             Some(b'"' | b'\'') => drop(self.string()),

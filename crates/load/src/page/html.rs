@@ -1,7 +1,8 @@
 //! Finds what a page loads. This is the scanner that browsers run ahead of their parser: tags one
 //! by one, without a tree; comments, scripts and templates are skipped. One pass over the bytes.
 
-use super::{Found, Kind, css, media, srcset};
+use super::reference::{Found, Kind, find};
+use super::{css, media, srcset};
 
 /// Attributes of a tag that are looked at.
 const ATTRIBUTES_MAX: usize = 64;
@@ -324,7 +325,7 @@ fn value_at(html: &[u8], at: usize) -> Option<(&[u8], usize)> {
 
 /// Behind the next `wanted`.
 fn after(html: &[u8], at: usize, wanted: &[u8]) -> usize {
-    super::find(&html[at..], wanted).map_or(html.len(), |place| at + place + wanted.len())
+    find(&html[at..], wanted).map_or(html.len(), |place| at + place + wanted.len())
 }
 
 /// Behind a comment; `<!-->` and `<!--->` are whole ones.
@@ -342,7 +343,7 @@ fn after_comment(html: &[u8], at: usize) -> usize {
 /// The text of an element and the place where its closing tag begins.
 fn text_until_close<'a>(html: &'a [u8], begin: usize, name: &[u8]) -> (&'a [u8], usize) {
     let mut at = begin;
-    while let Some(step) = super::find(&html[at..], b"</") {
+    while let Some(step) = find(&html[at..], b"</") {
         let close = at + step;
         at = close + 2;
         let found = html.get(at..at + name.len());

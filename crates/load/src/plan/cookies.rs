@@ -3,6 +3,7 @@
 //! There is no list of public suffixes: a server of this project's tests is trusted that far. A
 //! domain without a dot inside is refused, unless it is the host itself.
 
+use crate::date;
 use crate::url::{Scheme, Url};
 
 /// Cookies and the time, for one request.
@@ -174,7 +175,7 @@ impl Cookie {
                 b"path" => cookie.path = default_path(url),
                 b"domain" if !value.is_empty() => cookie.set_domain(url, value)?,
                 b"max-age" => max_age = max_age_s(value).or(max_age),
-                b"expires" => cookie.expires_s = date_s(value).or(cookie.expires_s),
+                b"expires" => cookie.expires_s = date::seconds(value).or(cookie.expires_s),
                 _ => {}
             }
         }
@@ -251,43 +252,6 @@ fn max_age_s(text: &[u8]) -> Option<i64> {
     }
     let add = |sum: i64, digit: &u8| sum.saturating_mul(10).saturating_add(i64::from(digit - b'0'));
     Some(digits.iter().fold(0, add))
-}
-
-/// Section 5.1.1: the words of a date in any order. Seconds since 1970, not below 0.
-pub(crate) fn date_s(text: &[u8]) -> Option<u64> {
-    let is_delimiter = |byte: &u8| !(byte.is_ascii_alphanumeric() || *byte == b':');
-    let (mut time, mut day, mut month, mut year) = (None, None, None, None);
-    for word in text.split(is_delimiter).filter(|word| !word.is_empty()) {
-        let number = || std::str::from_utf8(word).ok()?.parse::<i64>().ok();
-        if time.is_none() && word.contains(&b':') {
-            time = time_s(word);
-        } else if day.is_none() && word.len() <= 2 && number().is_some() {
-            day = number();
-        } else if month.is_none() && super::replay::month(word).is_some() {
-            month = super::replay::month(word);
-        } else if year.is_none() && matches!(word.len(), 2 | 4) {
-            // Two digits: from 70 on it was the last century.
-            year = number().map(|year| match year {
-                70..=99 => year + 1900,
-                0..=69 => year + 2000,
-                year => year,
-            });
-        }
-    }
-    let (year, day) = (year?, day?);
-    if !(1601..=9999).contains(&year) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let seconds = super::replay::days_since_1970(year, month?, day) * 86_400 + time?;
-    Some(u64::try_from(seconds).unwrap_or(0))
-}
-
-/// `hh:mm:ss`.
-fn time_s(word: &[u8]) -> Option<i64> {
-    let mut numbers = std::str::from_utf8(word).ok()?.splitn(3, ':').map(|n| n.parse::<i64>().ok());
-    let (hours, minutes, seconds) = (numbers.next()??, numbers.next()??, numbers.next()??);
-    let is_good = hours < 24 && minutes < 60 && seconds < 60;
-    is_good.then_some(hours * 3600 + minutes * 60 + seconds)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! URL files: siege's lines and some more words. What a line means as a request is in `request`.
 
 use super::expect::{Expect, Take};
-use super::request::{Draft, Entry, FORM, Options};
+use super::request::{Draft, Entry, Options};
 use super::think::Think;
+use super::values::FORM;
 use super::values::{Variables, is_name};
 use super::{ENTRIES_MAX, Plan};
 use crate::text::{Fault, nearest};

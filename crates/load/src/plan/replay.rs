@@ -7,6 +7,7 @@ use super::expect::Expect;
 use super::request::{Draft, Entry, Options};
 use super::values::Variables;
 use super::{ENTRIES_MAX, Plan};
+use crate::date::{days_since_1970, month};
 use crate::text::{SECOND_NS, shown_bytes};
 use crate::url::Url;
 use std::collections::HashMap;
@@ -286,25 +287,6 @@ fn time_s(text: &[u8]) -> Option<i64> {
         b'-' => Some(local_s + zone_s),
         _ => None,
     }
-}
-
-/// The number of a month, from 1, by its first three letters.
-pub(super) fn month(word: &[u8]) -> Option<i64> {
-    const NAMES: &[u8; 36] = b"janfebmaraprmayjunjulaugsepoctnovdec";
-    let start = word.get(..3)?;
-    let at = NAMES.chunks(3).position(|name| name.eq_ignore_ascii_case(start))?;
-    i64::try_from(at + 1).ok()
-}
-
-/// Days from 1970-01-01 to a day of the Gregorian calendar. The year begins in March here, so that
-/// the day that only some years have comes last.
-pub(super) const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
 }
 
 /// A text in quotes with httpd's escapes undone (`ap_escape_logitem`), and what comes after it.

@@ -3,7 +3,7 @@
 use super::cookies::Cookies;
 use super::expect::{Expect, Take};
 use super::think::Think;
-use super::values::{Part, Text, Values, Variables, check_line};
+use super::values::{FORM, Part, Text, Values, Variables, check_line};
 use crate::text::{Fault, base64};
 use crate::url::Url;
 use std::sync::Arc;
@@ -110,9 +110,6 @@ pub struct Draft<'a> {
     /// The type of the body, if no field tells.
     pub content_type: &'a str,
 }
-
-/// What a body is unless it is said: what forms send.
-pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Fields of which there is one, so that another of the name takes its place.
 const USUAL: [&str; 5] = ["host", "user-agent", "accept", "content-type", "connection"];

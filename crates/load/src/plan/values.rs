@@ -3,10 +3,12 @@
 //! A value is a function of seed, user, request and variable: nothing is stored, runs can be
 //! repeated, and a variable that stands twice in a request has one value there.
 
-use super::request::FORM;
 use crate::text::{Fault, Scanner, nearest};
 use std::fmt::Write as _;
 use std::sync::Arc;
+
+/// What a body is unless it is said: what forms send.
+pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 
 /// What a variable can be.
 ///
