@@ -11,8 +11,8 @@ pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
             time = time_s(word);
         } else if day.is_none() && word.len() <= 2 && number().is_some() {
             day = number();
-        } else if month.is_none() && month(word).is_some() {
-            month = month(word);
+        } else if month.is_none() && month_number(word).is_some() {
+            month = month_number(word);
         } else if year.is_none() && matches!(word.len(), 2 | 4) {
             // Two digits: from 70 on it was the last century.
             year = number().map(|year| match year {
@@ -39,7 +39,7 @@ fn time_s(word: &[u8]) -> Option<i64> {
 }
 
 /// The number of a month, from 1, by its first three letters.
-pub(crate) fn month(word: &[u8]) -> Option<i64> {
+pub(crate) fn month_number(word: &[u8]) -> Option<i64> {
     const NAMES: &[u8; 36] = b"janfebmaraprmayjunjulaugsepoctnovdec";
     let start = word.get(..3)?;
     let at = NAMES.chunks(3).position(|name| name.eq_ignore_ascii_case(start))?;

@@ -7,7 +7,7 @@ use super::expect::Expect;
 use super::request::{Draft, Entry, Options};
 use super::values::Variables;
 use super::{ENTRIES_MAX, Plan};
-use crate::date::{days_since_1970, month};
+use crate::date::{days_since_1970, month_number};
 use crate::text::{SECOND_NS, shown_bytes};
 use crate::url::Url;
 use std::collections::HashMap;
@@ -279,7 +279,7 @@ fn time_s(text: &[u8]) -> Option<i64> {
     if text.len() != 26 || marks.iter().any(|(at, mark)| text[*at] != *mark) {
         return None;
     }
-    let days = days_since_1970(number(7, 11)?, month(&text[3..6])?, number(0, 2)?);
+    let days = days_since_1970(number(7, 11)?, month_number(&text[3..6])?, number(0, 2)?);
     let zone_s = number(22, 24)? * 3600 + number(24, 26)? * 60;
     let local_s = days * 86_400 + number(12, 14)? * 3600 + number(15, 17)? * 60 + number(18, 20)?;
     match text[21] {

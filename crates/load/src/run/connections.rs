@@ -1,12 +1,15 @@
 //! The connections of one user: at most one to each server, its own or a share of one.
 
+use super::routes::{self, Unresolved};
 use super::worker::Worker;
 use crate::failure::Failed;
 use crate::page::FETCHERS_MAX;
+use crate::url::Url;
 use runtime::{Timer, clock};
 use std::future::poll_fn;
+use std::rc::Rc;
 use std::task::Poll;
-use upstream::{Error, ErrorKind, Transport, h1, h2};
+use upstream::{Error, ErrorKind, Route, Transport, h1, h2};
 
 /// A connection to send requests on.
 pub(super) enum UserConnection {
@@ -103,5 +106,36 @@ async fn connect(
         h2::Found::Share(share, is_new) => Ok((UserConnection::Shared(share), is_new)),
         h2::Found::Alone(transport) => Ok(own(transport)),
         h2::Found::Without => connect().await.map(own),
+    }
+}
+
+impl Worker {
+    /// The way with this number.
+    fn route(&self, number: usize) -> Rc<Route> {
+        match number.checked_sub(self.shared.routes.len()) {
+            None => Rc::new(self.shared.routes[number].clone()),
+            Some(more) => self.more_routes.borrow()[more].1.clone(),
+        }
+    }
+
+    /// The number of the way to the server of a URL that is not in the plan.
+    ///
+    /// # Errors
+    /// When its host has no address.
+    pub(crate) async fn route_to(&self, url: &Url) -> Result<usize, Unresolved> {
+        let known = || self.more_routes.borrow().iter().position(|row| row.0.is_same_server(url));
+        if let Some(more) = known() {
+            return Ok(self.shared.routes.len() + more);
+        }
+        let (host, options) = (url.clone(), self.shared.options.clone());
+        let found = runtime::blocking(move || routes::route(&host, &options)).await;
+        let route = found.map_err(|error| Unresolved { host: url.host.clone(), error })??;
+        // Another user may have asked the same meanwhile.
+        let more = known().unwrap_or_else(|| {
+            let mut more_routes = self.more_routes.borrow_mut();
+            more_routes.push((url.clone(), Rc::new(route)));
+            more_routes.len() - 1
+        });
+        Ok(self.shared.routes.len() + more)
     }
 }

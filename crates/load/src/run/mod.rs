@@ -1,34 +1,38 @@
 //! A run: starts the threads, collects what they count, ends them.
 
-mod arrivals;
 mod browser;
 mod connections;
+mod failures;
 mod fetcher;
+mod job;
 mod options;
 mod page_load;
 mod page_record;
 mod parsed_pages;
 mod reach;
 mod routes;
+mod schedule;
 mod script;
 mod scripted;
 mod sending;
 mod shared;
+mod thread;
 mod timeline;
+mod turns;
 mod under_way;
 mod user;
+mod visits;
+mod waiting;
 mod worker;
 
+pub use job::Job;
 pub use options::{Inspect, Options, PageOptions, Proxy, REDIRECTS_MAX};
 pub use routes::Unresolved;
 pub use script::{Ask, NoAnswer, Script, ScriptedUser, Seen, Step};
+pub use timeline::Second;
 
 use crate::machine::Ticks;
-use crate::pacer::Pacer;
-use crate::page::FETCHERS_MAX;
 use crate::page::har::Waterfall;
-use crate::pattern::Kind;
-use crate::plan::Plan;
 use crate::recorder::Window;
 use runtime::signals::Interrupts;
 use runtime::{clock, process};
@@ -38,8 +42,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
+use thread::Report;
 use timeline::Timeline;
-use worker::Report;
 
 /// Descriptors that are needed beside those of the connections.
 const DESCRIPTORS_BESIDE: u64 = 64;
@@ -49,33 +53,6 @@ const HEAD_START_NS: u64 = 2_000_000;
 
 /// How soon a signal is heard.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
-
-/// What is to be done.
-pub struct Job {
-    /// What is asked.
-    pub plan: Plan,
-    /// When.
-    pub pacer: Pacer,
-    /// Which entry of the plan each request of a recorded schedule is; without it users take what
-    /// comes next in the plan.
-    pub which: Option<Vec<u32>>,
-    /// How.
-    pub options: Options,
-}
-
-impl Job {
-    /// Connections that there may be at once.
-    fn connections_max(&self) -> u32 {
-        let users = match self.pacer.kind() {
-            Kind::Rate => self.options.connections_max,
-            Kind::Users => self.pacer.users_max(),
-        };
-        match self.options.pages {
-            Some(_) => users.saturating_mul(FETCHERS_MAX as u32),
-            None => users,
-        }
-    }
-}
 
 /// Why a run could not begin.
 #[derive(Debug)]
@@ -104,24 +81,6 @@ impl fmt::Display for Problem {
             ),
             Self::System(call, error) => write!(f, "{call}: {error}"),
         }
-    }
-}
-
-/// One second of a run.
-#[derive(Debug)]
-pub struct Second {
-    /// When it ended, in nanoseconds since counting began; negative within the warm-up.
-    pub until_ns: i64,
-    /// How long it was: the last one is shorter as a rule.
-    pub length_ns: u64,
-    /// What was counted.
-    pub window: Window,
-}
-
-impl Second {
-    /// Whether it does not count.
-    pub const fn is_warm_up(&self) -> bool {
-        self.until_ns <= 0
     }
 }
 
@@ -219,7 +178,7 @@ fn start_threads(shared: &Arc<Shared>) -> Receiver<(usize, io::Result<Report>)> 
         let failed = out.clone();
         let body = move || {
             let send = |report| out.send((index, Ok(report))).is_ok();
-            if let Err(error) = worker::run(shared, index, &send) {
+            if let Err(error) = thread::run(shared, index, &send) {
                 // Nobody hears it if the run has ended, and then it does not matter.
                 let _ = out.send((index, Err(error)));
             }

@@ -1,13 +1,11 @@
 //! From the hosts of a plan to addresses, once, before the first request.
 
-use super::worker::Worker;
 use super::{Options, Proxy};
 use crate::plan::Plan;
 use crate::url::{Scheme, Url};
 use runtime::Dial;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::rc::Rc;
 use std::sync::Arc;
 use tls::ServerName;
 use upstream::{Route, Security};
@@ -87,35 +85,4 @@ fn security(url: &Url, options: &Options) -> io::Result<Option<Security>> {
     let name = ServerName::try_from(url.host.clone());
     let name = name.map_err(|_| io::Error::other("no name that a certificate can have"))?;
     Ok(Some(Security { connector, name }))
-}
-
-impl Worker {
-    /// The way with this number.
-    pub(crate) fn route(&self, number: usize) -> Rc<Route> {
-        match number.checked_sub(self.shared.routes.len()) {
-            None => Rc::new(self.shared.routes[number].clone()),
-            Some(more) => self.more_routes.borrow()[more].1.clone(),
-        }
-    }
-
-    /// The number of the way to the server of a URL that is not in the plan.
-    ///
-    /// # Errors
-    /// When its host has no address.
-    pub(crate) async fn route_to(&self, url: &Url) -> Result<usize, Unresolved> {
-        let known = || self.more_routes.borrow().iter().position(|row| row.0.is_same_server(url));
-        if let Some(more) = known() {
-            return Ok(self.shared.routes.len() + more);
-        }
-        let (host, options) = (url.clone(), self.shared.options.clone());
-        let found = runtime::blocking(move || self::route(&host, &options)).await;
-        let route = found.map_err(|error| Unresolved { host: url.host.clone(), error })??;
-        // Another user may have asked the same meanwhile.
-        let more = known().unwrap_or_else(|| {
-            let mut more_routes = self.more_routes.borrow_mut();
-            more_routes.push((url.clone(), Rc::new(route)));
-            more_routes.len() - 1
-        });
-        Ok(self.shared.routes.len() + more)
-    }
 }

@@ -1,12 +1,13 @@
 //! A user who acts by a script: asks what it says, and tells it what came.
 
 use super::script::{Ask, NoAnswer, ScriptedUser, Seen, Step};
-use super::sending::{Sending, Turn};
-use super::user::User;
+use super::sending::{Sending, Turn, UserClient};
+use super::worker::Worker;
 use crate::failure::Failed;
 use crate::failure::Failure;
 use http1::Asked;
 use runtime::{clock, timer};
+use std::rc::Rc;
 use std::time::Duration;
 use upstream::Answer;
 
@@ -14,25 +15,24 @@ use upstream::Answer;
 /// knocks without pause at a port that is closed.
 const FAILURE_PAUSE: Duration = Duration::from_millis(1);
 
-impl User {
-    /// Goes on until the script or the run ends.
-    pub(super) async fn run_script(&mut self, user: &mut dyn ScriptedUser) {
-        let worker = self.worker.clone();
-        self.capture = Some(Box::default());
-        while !worker.shared.is_stopping() {
-            self.request.clear();
-            match user.next(&mut self.request) {
-                Step::End => break,
-                Step::Pause(ns) => timer::sleep(Duration::from_nanos(ns)).await,
-                Step::Ask(ask) => {
-                    self.ask_once(&ask, user).await;
-                    worker.wait_no_more(self.id);
-                }
+/// Goes on until the script or the run ends.
+pub(super) async fn run(worker: &Rc<Worker>, id: u32, user: &mut dyn ScriptedUser) {
+    let mut client = UserClient::new(worker, id, Some(Box::default()));
+    while !worker.shared.is_stopping() {
+        client.request.clear();
+        match user.next(&mut client.request) {
+            Step::End => break,
+            Step::Pause(ns) => timer::sleep(Duration::from_nanos(ns)).await,
+            Step::Ask(ask) => {
+                client.ask_once(&ask, user).await;
+                worker.wait_no_more(id);
             }
         }
-        worker.retire();
     }
+    worker.retire();
+}
 
+impl UserClient {
     /// One request of the script, from its connection to its counts.
     async fn ask_once(&mut self, ask: &Ask, user: &mut dyn ScriptedUser) {
         let worker = self.worker.clone();

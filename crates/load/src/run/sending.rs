@@ -1,15 +1,15 @@
 //! Sending and what comes of it: a request or a batch of them, over as many connections as it takes
 //! for each to be answered once.
 
-use super::connections::UserConnection;
+use super::connections::{UserConnection, UserConnections};
 use super::under_way::Pending;
-use super::user::User;
 use super::worker::Worker;
 use crate::failure::{Failed, Failure};
 use crate::plan::Entry;
 use crate::recorder::Sample;
 use http1::Asked;
 use runtime::{Timer, clock};
+use std::rc::Rc;
 use upstream::{Answer, Batch, Capture, ExchangeError, PriorAttempt, Unprocessed};
 
 /// A request that is due.
@@ -29,6 +29,20 @@ impl Turn<'_> {
         let Self { entry_index: entry, came_ns, intended_ns, .. } = *self;
         Pending { user, entry, came_ns, intended_ns, is_page: false }
     }
+}
+
+/// The client of one user: its connections, its time limit, and room for one request and its answer.
+pub(super) struct UserClient {
+    pub(super) worker: Rc<Worker>,
+    pub(super) id: u32,
+    connections: UserConnections,
+    pub(super) timer: Timer,
+    /// A request that is put together anew each time.
+    pub(super) request: Vec<u8>,
+    /// Where each of several requests in it ends.
+    pub(super) ends: Vec<usize>,
+    /// The answer, where somebody looks at it.
+    pub(super) capture: Option<Box<Capture>>,
 }
 
 /// What is sent, and how.
@@ -156,7 +170,19 @@ impl AttemptRecorder<'_> {
     }
 }
 
-impl User {
+impl UserClient {
+    pub(super) fn new(worker: &Rc<Worker>, id: u32, capture: Option<Box<Capture>>) -> Self {
+        Self {
+            worker: worker.clone(),
+            id,
+            connections: UserConnections::default(),
+            timer: Timer::new(),
+            request: Vec::new(),
+            ends: Vec::new(),
+            capture,
+        }
+    }
+
     /// Sends what was put together, and reads the answers: over another connection where one ends
     /// before all are there. Each request without an answer is written down but for one, which is
     /// left to the caller.
@@ -273,6 +299,18 @@ impl User {
             self.write_off(turn, Failed { failure, text: failed.text.clone() });
         }
         failed
+    }
+
+    /// Writes a failure down.
+    pub(super) fn write_off(&self, turn: &Turn<'_>, failed: Failed) {
+        if !self.worker.counts(turn.came_ns) {
+            return;
+        }
+        if matches!(failed.failure, Failure::Redirects | Failure::Content | Failure::Status) {
+            self.worker.fault_answer(turn.entry_index, turn.intended_ns, failed);
+        } else {
+            self.worker.write_off(turn.entry_index, turn.intended_ns, failed);
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! What the threads of a run have in common.
 
+use super::Options;
+use super::job::Job;
 use super::reach::Reach;
-use super::{Job, Options};
 use crate::failure::Failure;
 use crate::pacer::Pacer;
 use crate::page::har::Waterfall;

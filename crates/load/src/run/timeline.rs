@@ -1,11 +1,28 @@
 //! What all threads have counted, second by second. Threads report when they can; a second is
 //! closed when all of them have.
 
-use super::Second;
 use super::shared::Shared;
-use super::worker::Report;
+use super::thread::Report;
 use crate::recorder::Window;
 use std::collections::VecDeque;
+
+/// One second of a run.
+#[derive(Debug)]
+pub struct Second {
+    /// When it ended, in nanoseconds since counting began; negative within the warm-up.
+    pub until_ns: i64,
+    /// How long it was: the last one is shorter as a rule.
+    pub length_ns: u64,
+    /// What was counted.
+    pub window: Window,
+}
+
+impl Second {
+    /// Whether it does not count.
+    pub const fn is_warm_up(&self) -> bool {
+        self.until_ns <= 0
+    }
+}
 
 /// What the threads have reported.
 pub(super) struct Timeline {

@@ -1,16 +1,14 @@
 //! One user: asks, waits for the answer, thinks, asks again. Has connections, cookies and values of
 //! its own, as a browser has.
 
-use super::connections::UserConnections;
-use super::sending::{Sending, Turn, asked, is_redirect};
+use super::sending::{Sending, Turn, UserClient, asked, is_redirect};
 use super::worker::Worker;
 use super::{Inspect, REDIRECTS_MAX};
 use crate::failure::{Failed, Failure};
 use crate::plan::cookies::{Cookies, Jar};
 use crate::plan::expect::{SEEN_BYTES_MAX, Seen};
 use crate::plan::{Cursor, Entry};
-use crate::recorder::First;
-use runtime::{Timer, clock, thread, timer};
+use runtime::{clock, thread, timer};
 use std::rc::Rc;
 use std::time::Duration;
 use upstream::{Answer, Capture};
@@ -29,17 +27,9 @@ const INSPECTED_BYTES: usize = 8191;
 const KEPT_BYTES_MAX: usize = 64 << 10;
 
 pub(crate) struct User {
-    pub(super) worker: Rc<Worker>,
-    pub(super) id: u32,
+    client: UserClient,
     cursor: Cursor,
     jar: Option<Jar>,
-    pub(super) connections: UserConnections,
-    pub(super) timer: Timer,
-    /// A request that is put together anew each time.
-    pub(super) request: Vec<u8>,
-    /// Where each of several requests in it ends.
-    pub(super) ends: Vec<usize>,
-    pub(super) capture: Option<Box<Capture>>,
     /// Failed attempts to connect in a row.
     refusals: u32,
 }
@@ -54,34 +44,29 @@ impl User {
         let body_limit =
             if worker.shared.plan_looks.at_bodies { SEEN_BYTES_MAX } else { body_limit };
         let looks = options.follows || options.keeps_cookies || inspect || looks_inside;
+        let capture = looks.then(|| Box::new(Capture { body_limit, ..Capture::default() }));
         Self {
+            client: UserClient::new(worker, id, capture),
             cursor: Cursor::new(options.seed, id),
-            worker: worker.clone(),
-            id,
             jar: options.keeps_cookies.then(Jar::default),
-            connections: UserConnections::default(),
-            timer: Timer::new(),
-            request: Vec::new(),
-            ends: Vec::new(),
-            capture: looks.then(|| Box::new(Capture { body_limit, ..Capture::default() })),
             refusals: 0,
         }
     }
 
     /// Goes on until there is nothing more to do.
     pub(crate) async fn live(&mut self) {
-        let worker = self.worker.clone();
+        let worker = self.client.worker.clone();
         let mut in_a_row = 0_u32;
-        while let Some(turn) = worker.next_turn(self.id).await {
+        while let Some(turn) = worker.next_turn(self.client.id).await {
             let (intended_ns, begun_ns) = (turn.intended_ns, turn.begun_ns);
             let recorded = turn.number.and_then(|number| worker.shared.recorded(number));
             let entry_index = recorded.unwrap_or_else(|| worker.shared.plan.next(&mut self.cursor));
             let entry = &worker.shared.plan.entries()[entry_index];
             let came_ns = intended_ns;
             let turn = Turn { entry_index, entry, came_ns, intended_ns, begun_ns };
-            worker.wait_for_answer(turn.pending(self.id));
+            worker.wait_for_answer(turn.pending(self.client.id));
             self.ask(turn).await;
-            worker.wait_no_more(self.id);
+            worker.wait_no_more(self.client.id);
             worker.rest();
             if let Some(think) = entry.think.or(worker.shared.options.think) {
                 timer::sleep(Duration::from_nanos(self.cursor.think_ns(think))).await;
@@ -95,12 +80,12 @@ impl User {
 
     /// One request, from composing it to its counts.
     async fn ask(&mut self, mut turn: Turn<'_>) {
-        let worker = self.worker.clone();
+        let worker = self.client.worker.clone();
         let left_ms = worker.time_left_ms(turn.begun_ns.saturating_sub(turn.intended_ns));
-        self.timer.set(clock::monotonic_ms(), left_ms);
+        self.client.timer.set(clock::monotonic_ms(), left_ms);
         let mut asked = self.exchange(&turn, turn.entry).await;
         if let Ok(answer) = asked
-            && self.capture.is_some()
+            && self.client.capture.is_some()
         {
             self.inspect(&answer);
             asked = self.look_at(&mut turn, answer).await;
@@ -114,8 +99,8 @@ impl User {
 
     /// Says what has come to whoever wants to hear it.
     fn inspect(&mut self, answer: &Answer) {
-        let shared = &self.worker.shared;
-        let Some(capture) = &mut self.capture else { return };
+        let shared = &self.client.worker.shared;
+        let Some(capture) = &mut self.client.capture else { return };
         match shared.options.inspect {
             Inspect::Nothing => {}
             Inspect::FirstHead => {
@@ -130,14 +115,14 @@ impl User {
         let options = &shared.options;
         let looks_on = options.follows || options.keeps_cookies || shared.plan_looks.inside;
         if matches!(options.inspect, Inspect::FirstHead) && !looks_on {
-            self.capture = None;
+            self.client.capture = None;
         }
     }
 
     /// Sees whether an answer is what it should be, and takes from it what later requests need.
     fn judge(&mut self, entry: &Entry, answer: Answer) -> Result<Answer, Failed> {
-        let Some(capture) = self.capture.as_deref_mut() else { return Ok(answer) };
-        let worker = &self.worker;
+        let Some(capture) = self.client.capture.as_deref_mut() else { return Ok(answer) };
+        let worker = &self.client.worker;
         if !worker.allows(entry, answer.status) {
             // All but a redirect is written down already, and explains whatever else is wrong.
             let is_written_down = !(worker.shared.options.follows && is_redirect(answer.status));
@@ -168,7 +153,7 @@ impl User {
     /// Does what a browser does with an answer: keeps its cookies, goes where it says. The turn
     /// becomes that of the last request.
     async fn look_at(&mut self, turn: &mut Turn<'_>, answer: Answer) -> Result<Answer, Failed> {
-        let worker = self.worker.clone();
+        let worker = self.client.worker.clone();
         let follows = worker.shared.options.follows;
         let mut next = self.next_request(turn.entry, answer.status);
         let mut answer = answer;
@@ -183,7 +168,7 @@ impl User {
             }
             // A browser goes on as soon as it knows where.
             (turn.intended_ns, turn.begun_ns) = (answer.end_ns, answer.end_ns);
-            worker.wait_on(self.id, turn.intended_ns);
+            worker.wait_on(self.client.id, turn.intended_ns);
             answer = self.exchange(turn, &entry).await?;
             next = self.next_request(&entry, answer.status);
         }
@@ -192,7 +177,7 @@ impl User {
 
     /// The request that the answer to `entry` leads to.
     fn next_request(&mut self, entry: &Entry, status: u16) -> Option<Entry> {
-        let head = self.capture.as_ref()?.head.view();
+        let head = self.client.capture.as_ref()?.head.view();
         if let Some(jar) = &mut self.jar {
             let now_s = clock::unix_s().max(0).cast_unsigned();
             for (_, value) in head.fields().filter(|field| is_set_cookie(field.0)) {
@@ -207,7 +192,7 @@ impl User {
     /// Asks and reads the answer, on the connection that there is or a new one.
     async fn exchange(&mut self, turn: &Turn<'_>, entry: &Entry) -> Result<Answer, Failed> {
         let is_own = std::ptr::eq(entry, turn.entry);
-        let count = if is_own { self.worker.take_more() } else { 1 };
+        let count = if is_own { self.client.worker.take_more() } else { 1 };
         let fixed = entry.fixed().filter(|_| count == 1 && self.jar.is_none());
         if fixed.is_none() {
             self.compose(entry, count);
@@ -217,16 +202,17 @@ impl User {
         let known = if is_own { turn.entry_index } else { usize::MAX };
         let fixed = fixed.map(|bytes| &bytes[..]);
         let asked = asked(&entry.request().method);
-        self.send(turn, &Sending { entry, route, fixed, count, known, asked }).await
+        self.client.send(turn, &Sending { entry, route, fixed, count, known, asked }).await
     }
 
     /// The way to the server of a request. A redirect may lead to one that is not in the plan.
     async fn route_of(&mut self, turn: &Turn<'_>, entry: &Entry) -> Result<usize, Failed> {
-        let (own, own_route) = (&turn.entry.url, self.worker.shared.entry_routes[turn.entry_index]);
+        let (own, own_route) =
+            (&turn.entry.url, self.client.worker.shared.entry_routes[turn.entry_index]);
         if std::ptr::eq(entry, turn.entry) || own.is_same_server(&entry.url) {
             return Ok(own_route);
         }
-        self.worker.route_to(&entry.url).await.map_err(|unresolved| {
+        self.client.worker.route_to(&entry.url).await.map_err(|unresolved| {
             let text = format!("{}: {}", unresolved.host, unresolved.error);
             Failed { failure: Failure::Unreachable, text }
         })
@@ -234,84 +220,32 @@ impl User {
 
     /// Puts requests together that are not the same each time.
     fn compose(&mut self, entry: &Entry, count: u32) {
-        self.request.clear();
-        self.ends.clear();
+        self.client.request.clear();
+        self.client.ends.clear();
         let now_s = clock::unix_s().max(0).cast_unsigned();
         for place in 0..count {
             if place > 0 {
                 self.cursor.values.advance();
             }
             let cookies = self.jar.as_ref().map(|jar| Cookies { jar, now_s });
-            entry.write(&mut self.cursor.values, cookies, &mut self.request);
-            self.ends.push(self.request.len());
+            entry.write(&mut self.cursor.values, cookies, &mut self.client.request);
+            self.client.ends.push(self.client.request.len());
         }
     }
 
     async fn failed(&mut self, turn: &Turn<'_>, failed: Failed) {
         let failure = failed.failure;
-        self.write_off(turn, failed);
+        self.client.write_off(turn, failed);
         // Who pauses waits for nobody.
-        self.worker.wait_no_more(self.id);
+        self.client.worker.wait_no_more(self.client.id);
         if failure.is_of_connect() {
             let pause_ms = PAUSE_MS.0 << self.refusals.min(16);
             self.refusals += 1;
             timer::sleep(Duration::from_millis(pause_ms.min(PAUSE_MS.1))).await;
         }
     }
-
-    /// Writes a failure down.
-    pub(super) fn write_off(&self, turn: &Turn<'_>, failed: Failed) {
-        if !self.worker.counts(turn.came_ns) {
-            return;
-        }
-        if matches!(failed.failure, Failure::Redirects | Failure::Content | Failure::Status) {
-            self.worker.fault_answer(turn.entry_index, turn.intended_ns, failed);
-        } else {
-            self.worker.write_off(turn.entry_index, turn.intended_ns, failed);
-        }
-    }
 }
 
 fn is_set_cookie(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"set-cookie")
-}
-
-impl Worker {
-    /// What is left of the time limit for a request that has waited so long already: it counts from
-    /// when the request was due.
-    pub(super) fn time_left_ms(&self, waited_ns: u64) -> u64 {
-        self.shared.options.timeout_ms.saturating_sub(waited_ns / 1_000_000).max(1)
-    }
-
-    /// A request has no answer, which was waited for since then.
-    pub(super) fn write_off(&self, entry: usize, from_ns: u64, failed: Failed) {
-        let now_ns = clock::monotonic_ns();
-        self.ended(now_ns);
-        self.note_failure(entry, now_ns.saturating_sub(from_ns), failed, now_ns);
-    }
-
-    /// A request has an answer that counts already, and is of no use.
-    pub(super) fn fault_answer(&self, entry: usize, from_ns: u64, failed: Failed) {
-        let now_ns = clock::monotonic_ns();
-        self.recorder.borrow_mut().window().faulty_answers += 1;
-        self.note_failure(entry, now_ns.saturating_sub(from_ns), failed, now_ns);
-    }
-
-    fn note_failure(&self, entry: usize, waited_ns: u64, failed: Failed, now_ns: u64) {
-        let failure = failed.failure;
-        self.recorder.borrow_mut().failed(entry, failure, waited_ns);
-        self.remember(failed, now_ns);
-        self.shared.count_failure(failure);
-    }
-
-    /// Remembers a failure if it is the first of its kind.
-    pub(super) fn remember(&self, failed: Failed, at_ns: u64) {
-        let first = First {
-            failure: failed.failure,
-            at_ns: at_ns.saturating_sub(self.shared.begun_ns),
-            users: self.users(),
-            text: failed.text,
-        };
-        self.recorder.borrow_mut().remember(first);
-    }
 }

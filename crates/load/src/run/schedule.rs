@@ -1,28 +1,85 @@
-//! Requests of a schedule: they arrive when they are due, whether or not somebody is free to send
-//! them, and are given up when nobody was within the time limit.
+//! When a thread begins what: as many users as the pattern has at each moment, or requests of a
+//! schedule, which arrive when they are due, whether or not somebody is free to send them.
 
-use super::worker::{Turn, Worker};
-use crate::failure::{Failed, Failure};
+use super::browser::Browser;
+use super::scripted;
+use super::user::User;
+use super::worker::{Arrival, Worker};
 use runtime::{Alarm, clock, thread};
-use std::future::poll_fn;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
-
-/// An arrival that was sent more than this after it was due was late.
-const LATE_NS: u64 = 1_000_000;
-
-/// A request of the schedule.
-#[derive(Clone, Copy)]
-pub(super) struct Arrival {
-    due_ns: u64,
-    /// Its number in the schedule; none before that begins.
-    number: Option<u64>,
-    /// Nobody was free to send it when it was due.
-    waits: bool,
-}
+use std::task::Waker;
 
 impl Worker {
-    pub(super) async fn let_arrive(self: &Rc<Self>, alarm: &Alarm) {
+    pub(super) async fn keep_pace(self: &Rc<Self>, alarm: &Alarm) {
+        // All threads begin at the same moment.
+        if alarm.ring_at(self.shared.begun_ns).await.is_err() {
+            self.is_spent.set(true);
+            return self.wake_main();
+        }
+        match self.shared.is_open_loop() {
+            true => self.let_arrive(alarm).await,
+            false => self.keep_users(alarm).await,
+        }
+    }
+
+    /// As many users as the pattern has at each moment.
+    async fn keep_users(self: &Rc<Self>, alarm: &Alarm) {
+        loop {
+            let now_ns = self.schedule_ns(clock::monotonic_ns());
+            self.wanted.set(self.shared.pacer.users(now_ns));
+            self.call_users();
+            let Some(next_ns) = self.shared.pacer.next_change(now_ns) else { return };
+            let origin_ns = self.shared.origin_ns();
+            if alarm.ring_at(origin_ns + next_ns).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Starts the users of this thread that are wanted and not there.
+    fn call_users(self: &Rc<Self>) {
+        let threads = self.shared.options.threads;
+        for place in 0.. {
+            let id = (place * threads + self.index) as u32;
+            if id >= self.wanted.get() {
+                return;
+            }
+            let mut present = self.present.borrow_mut();
+            if present.len() <= place {
+                present.push(false);
+            }
+            if !std::mem::replace(&mut present[place], true) {
+                self.call_user(id);
+            }
+        }
+    }
+
+    fn call_user(self: &Rc<Self>, id: u32) {
+        self.live.set(self.live.get() + 1);
+        self.live_max.set(self.live_max.get().max(self.live.get()));
+        let worker = self.clone();
+        thread::spawn(async move {
+            let options = &worker.shared.options;
+            let user = options.script.as_ref().map(|script| script.user(id));
+            match (user, &options.pages) {
+                (Some(mut user), _) => scripted::run(&worker, id, &mut *user).await,
+                (None, None) => User::new(&worker, id).live().await,
+                (None, Some(_)) => Browser::new(&worker, id).live().await,
+            }
+            worker.leave(id);
+        });
+    }
+
+    fn leave(&self, id: u32) {
+        self.live.set(self.live.get() - 1);
+        let place = id as usize / self.shared.options.threads;
+        if let Some(present) = self.present.borrow_mut().get_mut(place) {
+            *present = false;
+        }
+        self.wake_main();
+    }
+
+    async fn let_arrive(self: &Rc<Self>, alarm: &Alarm) {
         let (options, pacer) = (&self.shared.options, &self.shared.pacer);
         let origin_ns = self.shared.origin_ns();
         self.let_warm_up(alarm, origin_ns).await;
@@ -128,70 +185,5 @@ impl Worker {
         present[place] = true;
         drop(present);
         self.call_user((place * self.shared.options.threads + self.index) as u32);
-    }
-
-    /// The next arrival, when there is one, or `None` if there will be none.
-    pub(super) async fn next_arrival(&self) -> Option<Turn> {
-        let arrival = poll_fn(|context| {
-            if !self.arrivals.borrow().is_empty() {
-                self.give_up_late(clock::monotonic_ns());
-            }
-            match self.arrivals.borrow_mut().pop_front() {
-                Some(arrival) => Poll::Ready(Some(arrival)),
-                None if self.is_spent.get() => Poll::Ready(None),
-                None => {
-                    self.parked.borrow_mut().push_back(context.waker().clone());
-                    Poll::Pending
-                }
-            }
-        });
-        let arrival = arrival.await?;
-        let begun_ns = clock::monotonic_ns();
-        self.note_late(&arrival, begun_ns);
-        Some(Turn { intended_ns: arrival.due_ns, begun_ns, number: arrival.number })
-    }
-
-    fn note_late(&self, arrival: &Arrival, now_ns: u64) {
-        if now_ns.saturating_sub(arrival.due_ns) > LATE_NS && self.counts(arrival.due_ns) {
-            let mut recorder = self.recorder.borrow_mut();
-            let window = recorder.window();
-            let counter = if arrival.waits { &mut window.late } else { &mut window.slipped };
-            *counter += 1;
-        }
-    }
-
-    fn deadline_ns(&self, arrival: &Arrival) -> u64 {
-        arrival.due_ns.saturating_add(self.shared.options.timeout_ms.saturating_mul(1_000_000))
-    }
-
-    /// Visitors do not wait for ever: to them it is all the same whether it is the connection or
-    /// the answer that does not come.
-    fn give_up_late(&self, now_ns: u64) {
-        loop {
-            let oldest = self.arrivals.borrow().front().copied();
-            let Some(late) = oldest.filter(|one| self.deadline_ns(one) <= now_ns) else { return };
-            self.arrivals.borrow_mut().pop_front();
-            self.give_up(&late, now_ns);
-        }
-    }
-
-    fn give_up(&self, arrival: &Arrival, now_ns: u64) {
-        let shared = &self.shared;
-        let entry = match arrival.number.and_then(|number| shared.recorded(number)) {
-            Some(entry) => entry,
-            None => shared.plan.next(&mut self.absent.borrow_mut()),
-        };
-        if self.counts(arrival.due_ns) {
-            self.note_late(arrival, now_ns);
-            let text = "no connection was free in time".to_owned();
-            self.write_off(entry, arrival.due_ns, Failed { failure: Failure::Timeout, text });
-            if shared.options.pages.is_some() {
-                let mut recorder = self.recorder.borrow_mut();
-                recorder.window().pages.get_or_insert_default().failed += 1;
-            }
-        }
-        if self.is_done() {
-            self.wake_main();
-        }
     }
 }
