@@ -2,10 +2,8 @@
 //! seconds of a ramp with about the same load. All of them have these figures, and all reports
 //! show them by these cells.
 
-use super::record::{Record, Server};
 use super::units::{bytes, count, figure, latency_us};
 use serde::{Deserialize, Serialize};
-use std::fmt::{self, Write as _};
 
 /// A load and what came of it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -58,17 +56,6 @@ pub struct HeldLevel {
     /// Of the seconds that lie within it: one that lies in two levels is in none.
     #[serde(flatten)]
     pub figures: Level,
-}
-
-impl From<&Server> for LevelServer {
-    fn from(server: &Server) -> Self {
-        let known = |value: f64| Some(value).filter(|value| value.is_finite());
-        Self {
-            cpu_us_per_request: known(server.cpu_us_per_request),
-            cpu_percent: known(server.cpu_percent),
-            pss_bytes_max: server.pss_bytes_max,
-        }
-    }
 }
 
 /// What the values of [`cells`] are.
@@ -133,33 +120,10 @@ pub(super) fn uncounted(rows: &[HeldLevel]) -> Option<String> {
     })
 }
 
-/// Levels that have a line in a text.
-const LINES_MAX: usize = 50;
-
-/// The levels of a run as a table.
-pub(super) fn write(out: &mut String, record: &Record) -> fmt::Result {
-    let [seconds, requests, rate] = HELD;
-    let unit = &record.figures.unit;
-    let names = columns(&CELLS);
-    writeln!(out, "\n  {unit:>10} {seconds:>13} {requests:>11} {rate:>9}{names}")?;
-    for row in record.levels.iter().take(LINES_MAX) {
-        let [seconds, requests, rate] = held(row);
-        let (level, cells) = (level(row.figures.level), columns(&cells(&row.figures)));
-        writeln!(out, "  {level:>10} {seconds:>13} {requests:>11} {rate:>9}{cells}")?;
-    }
-    if let Some(more) = record.levels.len().checked_sub(LINES_MAX).filter(|more| *more > 0) {
-        writeln!(out, "  and {} more; see --json", count(more as u64))?;
-    }
-    match uncounted(&record.levels) {
-        Some(why) => writeln!(out, "  {why}"),
-        None => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Figures, json, parse, text};
+    use crate::report::{Figures, Record, json, parse, text};
 
     fn row(level: f64, from_s: f64, to_s: f64, counted_s: f64) -> HeldLevel {
         let server = LevelServer {

@@ -10,6 +10,7 @@ mod json;
 mod level;
 mod levels;
 mod metrics;
+mod outcome;
 mod pages;
 mod record;
 mod rows;

@@ -1,9 +1,6 @@
 //! Pages in figures, where whole pages are loaded.
 
-use super::record::buckets_us;
-use super::rows::Count;
-use super::times::Times;
-use super::units::{bytes, count, figure};
+use super::times::{Times, buckets_us};
 use load::Pages;
 use serde::{Deserialize, Serialize};
 
@@ -93,26 +90,4 @@ impl From<&PageSummary> for PageSecond {
             p99_us: pages.time_us.p99,
         }
     }
-}
-
-/// What is said of pages; what never happened and need not be said is left out.
-pub(super) fn counts(pages: &PageSummary) -> Vec<Count> {
-    let row = |name, value, note| Count { name, value, note };
-    let (requests, size) = (figure(pages.requests_per_page), bytes(pages.bytes_per_page));
-    let mut rows = vec![
-        row("pages", count(pages.loaded), format!("{}/s", figure(pages.rate))),
-        row("each", requests, format!("requests, {size}")),
-    ];
-    let extra = [
-        (pages.unasked, "unasked", "the cache had all of the page: in no other line"),
-        (pages.incomplete, "incomplete", "pages that lack something"),
-        (pages.failed, "failed", "pages that did not come"),
-        (pages.aborted, "aborted", "pages under way at the end"),
-        (pages.cached, "cached", "the cache had it"),
-        (pages.renewed, "renewed", "the cache had it, and the server said that it still holds"),
-        (pages.elsewhere, "elsewhere", "on hosts that are not asked: see --elsewhere"),
-    ];
-    let happened = extra.into_iter().filter(|extra| extra.0 > 0);
-    rows.extend(happened.map(|(value, name, note)| row(name, count(value), note.to_owned())));
-    rows
 }

@@ -4,11 +4,13 @@
 //! `summary.latency_us.p50`. Fields may be added; none changes its name, unit or meaning without a
 //! new `version`.
 
+use super::capacity::Capacity;
+use super::level::{HeldLevel, Level, LevelServer};
+use super::pages::{PageSecond, PageSummary};
 use super::times::{self, Times, us};
-use super::urls::{self, OtherUrls, PerUrl};
-use super::{Capacity, HeldLevel, Level, PageSecond, PageSummary, Warning};
-use load::run::{Outcome, Second};
-use load::{First, Histogram, Window};
+use super::urls::{OtherUrls, PerUrl};
+use load::run::Second;
+use load::{First, Window};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -108,7 +110,7 @@ pub struct Tls {
 }
 
 impl Tls {
-    fn new(agreed: &tls::Agreed) -> Self {
+    pub(super) fn new(agreed: &tls::Agreed) -> Self {
         let protocol = agreed.protocol.as_deref().unwrap_or_default();
         Self {
             version: agreed.version.to_owned(),
@@ -296,11 +298,6 @@ pub struct PerSecond {
     pub server: Option<ServerSecond>,
 }
 
-/// Buckets by their longest times in microseconds.
-pub(super) fn buckets_us(all: &Histogram) -> Vec<(f64, u64)> {
-    all.buckets().map(|(ns, count)| (us(ns), count)).collect()
-}
-
 impl Summary {
     /// Of everything that was counted in `elapsed_s` seconds.
     pub fn new(total: &Window, elapsed_s: f64) -> Self {
@@ -386,42 +383,14 @@ impl PerSecond {
     }
 }
 
-impl Record {
-    /// Of a run that has ended.
-    pub fn new(
-        outcome: &Outcome,
-        figures: Figures,
-        names: &[String],
-        seconds: Vec<PerSecond>,
-    ) -> Self {
-        let total = &outcome.total;
-        let mut firsts: Vec<Moment> = total.firsts.iter().map(Moment::from).collect();
-        firsts.iter_mut().for_each(|first| first.at_s -= figures.warm_up_s);
-        firsts.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
-        let (urls, other_urls) = urls::of(total, names);
-        let mut record = Self {
-            version: VERSION,
-            command: std::env::args().collect(),
-            begun_unix_s: outcome.begun_unix_us as f64 / 1e6,
-            interrupted: outcome.was_interrupted,
-            summary: Summary::new(total, outcome.elapsed_ns as f64 / 1e9),
-            figures,
-            tls: outcome.agreed.as_ref().map(Tls::new),
-            fell_back: outcome.fell_back,
-            firsts,
-            urls,
-            other_urls,
-            seconds,
-            levels: Vec::new(),
-            ramp: Vec::new(),
-            histogram_us: buckets_us(&total.latency),
-            waiting_us: buckets_us(&total.waiting),
-            warnings: Vec::new(),
-            capacity: None,
-        };
-        record.summary.stolen_percent = outcome.stolen_percent;
-        record.warnings = Warning::all(&record).iter().map(Warning::text).collect();
-        record
+impl From<&Server> for LevelServer {
+    fn from(server: &Server) -> Self {
+        let known = |value: f64| Some(value).filter(|value| value.is_finite());
+        Self {
+            cpu_us_per_request: known(server.cpu_us_per_request),
+            cpu_percent: known(server.cpu_percent),
+            pss_bytes_max: server.pss_bytes_max,
+        }
     }
 }
 

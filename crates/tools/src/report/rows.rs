@@ -1,9 +1,11 @@
 //! The figures of a run as words: the rows that the text and the page have in common, so that
 //! neither can say another figure than the other.
 
+use super::pages::PageSummary;
 use super::record::{Moment, Record, Server, Summary, Tls};
 use super::times::Times;
 use super::units::{bytes, count, figure, latency_us, printable, time_us};
+use super::urls::PerUrl;
 
 /// A count and what it means.
 pub(super) struct Count {
@@ -38,6 +40,28 @@ pub(super) fn counts(summary: &Summary) -> Vec<Count> {
         row("requests", count(summary.requests), rate),
         row("errors", count(summary.errors), errors),
         row("received", received, format!("{}/s", bytes(per_second))),
+    ];
+    let happened = extra.into_iter().filter(|extra| extra.0 > 0);
+    rows.extend(happened.map(|(value, name, note)| row(name, count(value), note.to_owned())));
+    rows
+}
+
+/// What is said of pages; what never happened and need not be said is left out.
+pub(super) fn page_counts(pages: &PageSummary) -> Vec<Count> {
+    let row = |name, value, note| Count { name, value, note };
+    let (requests, size) = (figure(pages.requests_per_page), bytes(pages.bytes_per_page));
+    let mut rows = vec![
+        row("pages", count(pages.loaded), format!("{}/s", figure(pages.rate))),
+        row("each", requests, format!("requests, {size}")),
+    ];
+    let extra = [
+        (pages.unasked, "unasked", "the cache had all of the page: in no other line"),
+        (pages.incomplete, "incomplete", "pages that lack something"),
+        (pages.failed, "failed", "pages that did not come"),
+        (pages.aborted, "aborted", "pages under way at the end"),
+        (pages.cached, "cached", "the cache had it"),
+        (pages.renewed, "renewed", "the cache had it, and the server said that it still holds"),
+        (pages.elsewhere, "elsewhere", "on hosts that are not asked: see --elsewhere"),
     ];
     let happened = extra.into_iter().filter(|extra| extra.0 > 0);
     rows.extend(happened.map(|(value, name, note)| row(name, count(value), note.to_owned())));
@@ -118,10 +142,27 @@ pub(super) fn moment(first: &Moment) -> String {
 pub(super) const URLS: [&str; 5] = ["requests", "errors", "p50", "p99", "max"];
 
 /// The figures of one URL.
-pub(super) fn url(url: &super::PerUrl) -> [String; 5] {
+pub(super) fn url(url: &PerUrl) -> [String; 5] {
     let times = &url.latency_us;
     let [p50, p99, max] = [times.p50, times.p99, times.max].map(latency_us);
     [count(url.answers), count(url.errors), p50, p99, max]
+}
+
+/// What the URLs behind the first so many came to, as a sentence: `and 280 more: 12,345
+/// requests, 3 errors, the slowest 1.2 s`.
+pub(super) fn unshown_urls(record: &Record, shown: usize) -> Option<String> {
+    let kept = record.urls.get(shown..).unwrap_or_default();
+    let others = record.other_urls.as_ref();
+    let urls = kept.len() + others.map_or(0, |others| others.urls);
+    let rows = || kept.iter().chain(others.map(|others| &others.together));
+    let answers = rows().map(|row| row.answers).sum();
+    let errors = rows().map(|row| row.errors).sum();
+    let slowest_us = rows().map(|row| row.latency_us.max).fold(0.0, f64::max);
+    let [urls_text, answers, errors] = [urls as u64, answers, errors].map(count);
+    let slowest = latency_us(slowest_us);
+    (urls > 0).then(|| {
+        format!("and {urls_text} more: {answers} requests, {errors} errors, the slowest {slowest}")
+    })
 }
 
 /// What this program took, as a sentence.

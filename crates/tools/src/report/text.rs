@@ -1,8 +1,8 @@
 //! A run for people: what came of it, what went wrong, what to doubt.
 
 use super::record::Record;
-use super::units::seconds;
-use super::{capacity, level, pages, rows, urls};
+use super::units::{count, seconds};
+use super::{capacity, level, rows, urls};
 use std::fmt::{self, Write as _};
 
 /// The report as text.
@@ -21,7 +21,7 @@ fn write_all(out: &mut String, record: &Record) -> fmt::Result {
     let elapsed = seconds(record.summary.elapsed_s);
     writeln!(out, "{} in {elapsed}{interrupted}\n", record.figures.pace)?;
     if let Some(pages) = &record.summary.pages {
-        write_counts(out, pages::counts(pages))?;
+        write_counts(out, rows::page_counts(pages))?;
         writeln!(out)?;
     }
     write_counts(out, rows::counts(&record.summary))?;
@@ -33,7 +33,7 @@ fn write_all(out: &mut String, record: &Record) -> fmt::Result {
     write_times(out, record)?;
     write_failures(out, record)?;
     if !record.levels.is_empty() {
-        level::write(out, record)?;
+        write_levels(out, record)?;
     }
     if record.urls.len() > 1 {
         write_urls(out, record)?;
@@ -85,6 +85,30 @@ fn write_failures(out: &mut String, record: &Record) -> fmt::Result {
     Ok(())
 }
 
+/// Levels that have a line in a text.
+const LEVELS_MAX: usize = 50;
+
+/// The levels of a run as a table.
+fn write_levels(out: &mut String, record: &Record) -> fmt::Result {
+    let [seconds, requests, rate] = level::HELD;
+    let unit = &record.figures.unit;
+    let names = level::columns(&level::CELLS);
+    writeln!(out, "\n  {unit:>10} {seconds:>13} {requests:>11} {rate:>9}{names}")?;
+    for row in record.levels.iter().take(LEVELS_MAX) {
+        let [seconds, requests, rate] = level::held(row);
+        let (level, cells) =
+            (level::level(row.figures.level), level::columns(&level::cells(&row.figures)));
+        writeln!(out, "  {level:>10} {seconds:>13} {requests:>11} {rate:>9}{cells}")?;
+    }
+    if let Some(more) = record.levels.len().checked_sub(LEVELS_MAX).filter(|more| *more > 0) {
+        writeln!(out, "  and {} more; see --json", count(more as u64))?;
+    }
+    match level::uncounted(&record.levels) {
+        Some(why) => writeln!(out, "  {why}"),
+        None => Ok(()),
+    }
+}
+
 fn write_urls(out: &mut String, record: &Record) -> fmt::Result {
     let [requests, errors, p50, p99, max] = rows::URLS;
     writeln!(out, "\n  {requests:>10} {errors:>9} {p50:>9} {p99:>9} {max:>9}  URL")?;
@@ -92,7 +116,7 @@ fn write_urls(out: &mut String, record: &Record) -> fmt::Result {
         let [requests, errors, p50, p99, max] = rows::url(url);
         writeln!(out, "  {requests:>10} {errors:>9} {p50:>9} {p99:>9} {max:>9}  {}", url.name)?;
     }
-    match urls::unshown(record, urls::LINES_MAX) {
+    match rows::unshown_urls(record, urls::LINES_MAX) {
         Some(others) => writeln!(out, "  {others}; see --json"),
         None => Ok(()),
     }

@@ -81,6 +81,11 @@ pub(super) fn number_or_none<'de, D: Deserializer<'de>>(input: D) -> Result<f64,
     Option::deserialize(input).map(|value: Option<f64>| value.unwrap_or(f64::NAN))
 }
 
+/// Buckets by their longest times in microseconds.
+pub(super) fn buckets_us(all: &Histogram) -> Vec<(f64, u64)> {
+    all.buckets().map(|(ns, count)| (us(ns), count)).collect()
+}
+
 /// Microseconds.
 pub(super) fn us(ns: u64) -> f64 {
     ns as f64 / 1000.0

@@ -2,7 +2,6 @@
 //! all others together.
 
 use super::times::Times;
-use super::units::{count, latency_us};
 use load::{PerEntry, Window};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -75,27 +74,12 @@ fn at<'a>(total: &'a Window, row: usize, none: &'a PerEntry) -> &'a PerEntry {
     total.entries.get(&row).unwrap_or(none)
 }
 
-/// What the URLs behind the first so many came to, as a sentence: `and 280 more: 12,345
-/// requests, 3 errors, the slowest 1.2 s`.
-pub(super) fn unshown(record: &super::Record, shown: usize) -> Option<String> {
-    let kept = record.urls.get(shown..).unwrap_or_default();
-    let others = record.other_urls.as_ref();
-    let urls = kept.len() + others.map_or(0, |others| others.urls);
-    let rows = || kept.iter().chain(others.map(|others| &others.together));
-    let answers = rows().map(|row| row.answers).sum();
-    let errors = rows().map(|row| row.errors).sum();
-    let slowest_us = rows().map(|row| row.latency_us.max).fold(0.0, f64::max);
-    let [urls_text, answers, errors] = [urls as u64, answers, errors].map(count);
-    let slowest = latency_us(slowest_us);
-    (urls > 0).then(|| {
-        format!("and {urls_text} more: {answers} requests, {errors} errors, the slowest {slowest}")
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::Record;
+    use crate::report::rows::unshown_urls as unshown;
+    use crate::report::units::count;
 
     fn run(urls: usize) -> Record {
         let mut total = Window::default();

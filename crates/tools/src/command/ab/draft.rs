@@ -1,22 +1,13 @@
 //! What a command line of ab asks for, letter by letter.
 
 use super::getopt::{Getopt, Letters, Next, atoi};
+use super::print::complain;
 use super::stop::{self, Stop};
 use super::target::Target;
-use super::usage;
+use super::usage::{self, Style};
 use load::text::base64;
 use std::fs::File;
 use std::io::{self, Read as _};
-
-/// Which ab is meant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Style {
-    /// The one of httpd 2.4.
-    #[default]
-    Released,
-    /// The one of the development branch: a few lines more.
-    Trunk,
-}
 
 /// The words of a command line.
 #[derive(Debug, Default)]
@@ -236,7 +227,7 @@ impl Draft {
                 }
                 Next::End(index) => break index,
                 Next::Wrong(text, index) => {
-                    super::complain(&text);
+                    complain(&text);
                     break index;
                 }
             }
@@ -301,7 +292,7 @@ impl Draft {
 
     /// How a run begins on standard output.
     pub(super) fn banner(&self) -> String {
-        if self.hides_banner { String::new() } else { usage::banner(self) }
+        if self.hides_banner { String::new() } else { usage::banner(self.style, self.is_html) }
     }
 
     fn set_method(&mut self, name: &str) -> Result<(), Stop> {

@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::stop::{self, Stop};
 use super::target::Target;
-use super::{request, verdict};
+use super::{print, request, verdict};
 use load::pacer::Pacer;
 use load::pattern::Pattern;
 use load::plan::{Entry, Order, Plan};
@@ -36,13 +36,13 @@ pub(super) fn of(
     connector: Option<Connector>,
 ) -> Result<Job, Stop> {
     let from = draft.from.as_deref().map(own_address).transpose()?;
-    from.map_or(Ok(()), |from| check_family(from, &target.next_hop(draft)))?;
+    from.map_or(Ok(()), |from| check_family(from, &target.next_hop(draft.proxy.as_ref())))?;
     if draft.users == 0 {
         return Err(Stop::of_system("apr_pollset_poll", "Invalid argument", 22));
     }
     let fault = |fault: load::text::Fault| Stop::failed(&format!("ab: {fault}"));
     let bytes = request::bytes(draft, target);
-    let entry = Entry::verbatim(target.asked(draft), draft.method(), bytes.into());
+    let entry = Entry::verbatim(target.asked(draft.proxy.as_ref()), draft.method(), bytes.into());
     let plan = Plan::new(vec![entry], Order::InTurn).map_err(fault)?;
     let each_ns = draft.ramp_ms.saturating_mul(1_000_000);
     let pacer = Pacer::new(Pattern::arriving(draft.users, each_ns).map_err(fault)?);
@@ -127,5 +127,5 @@ fn log(level: u8, status: u16, head: &[u8], body: &[u8]) {
         200..=299 => out.extend(format!("LOG: Response code = {status}\n").into_bytes()),
         _ => out.extend(format!("WARNING: Response code not 2xx ({status})\n").into_bytes()),
     }
-    super::say_bytes(&out);
+    print::say_bytes(&out);
 }

@@ -8,6 +8,7 @@ mod files;
 mod getopt;
 mod html;
 mod job;
+mod print;
 mod report;
 mod request;
 mod stop;
@@ -19,15 +20,17 @@ mod verdict;
 use super::bench;
 use crate::observe::Observer;
 use crate::report::PerSecond;
-use draft::{Draft, Style};
+use draft::Draft;
 use files::Files;
 use load::Window;
 use load::run::{self, Outcome, Problem, Second, Witness};
+use print::{complain, say};
 use std::ffi::OsString;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use stop::Stop;
 use tally::Tally;
 use target::Target;
+use usage::Style;
 
 /// Runs the command with the words that follow its name; `program` is how it was called. The
 /// result is the exit status.
@@ -55,7 +58,7 @@ fn run(program: &str, words: &[String], style: &mut Style) -> Result<i32, Stop> 
     }
     let (draft, target) = Draft::read(program, words)?;
     if draft.asks_version {
-        say(&usage::banner(&draft));
+        say(&usage::banner(draft.style, draft.is_html));
         return Ok(0);
     }
     let Some(target) = target else {
@@ -203,21 +206,4 @@ impl Witness for Beats {
         }
         seconds.push(second);
     }
-}
-
-/// Print on standard output.
-fn say(text: &str) {
-    say_bytes(text.as_bytes());
-}
-
-/// The same of bytes; a reader that has gone is no fault.
-fn say_bytes(bytes: &[u8]) {
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(bytes).and_then(|()| out.flush());
-}
-
-/// A line on standard error.
-fn complain(text: &str) {
-    // Where standard error is closed there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,7 +1,8 @@
 //! ab's report as text: `output_results` of httpd's support/ab.c.
 
-use super::draft::{Draft, Style};
+use super::draft::Draft;
 use super::tally::{Tally, Times, ms};
+use super::usage::Style;
 use std::fmt::{self, Write as _};
 use std::net::IpAddr;
 

@@ -6,7 +6,7 @@ use super::target::Target;
 /// Head of the request.
 pub(super) fn head(draft: &Draft, target: &Target) -> String {
     let method = draft.method();
-    let is_tunnelled = target.is_tunnelled(draft);
+    let is_tunnelled = target.is_tunnelled(draft.proxy.as_ref());
     let asks_proxy = draft.proxy.is_some() && !is_tunnelled;
     let what = if asks_proxy { &target.full } else { &target.path };
     let mut out = format!("{method} {what} HTTP/1.0\r\n");

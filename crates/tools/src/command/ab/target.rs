@@ -1,9 +1,11 @@
 //! The URL of ab's command line, as `parse_url` of httpd's support/ab.c takes it apart: there must
 //! be a slash behind the host, and what follows is sent as it is.
 
-use super::draft::Draft;
 use load::url::{Scheme, Url};
 use std::net::Ipv6Addr;
+
+/// Host and port of a proxy.
+pub(super) type Proxy = (String, u16);
 
 /// Where requests go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,18 +53,18 @@ impl Target {
     }
 
     /// Whether there is a proxy that leads on to this server, and does not see what is asked.
-    pub(super) fn is_tunnelled(&self, draft: &Draft) -> bool {
-        self.scheme == Scheme::Https && draft.proxy.is_some()
+    pub(super) fn is_tunnelled(&self, proxy: Option<&Proxy>) -> bool {
+        self.scheme == Scheme::Https && proxy.is_some()
     }
 
     /// The server that is asked: this one, or a proxy that asks it.
-    pub(super) fn asked(&self, draft: &Draft) -> Url {
-        if self.is_tunnelled(draft) { self.url() } else { self.next_hop(draft) }
+    pub(super) fn asked(&self, proxy: Option<&Proxy>) -> Url {
+        if self.is_tunnelled(proxy) { self.url() } else { self.next_hop(proxy) }
     }
 
     /// The server that connections go to: this one, or the proxy.
-    pub(super) fn next_hop(&self, draft: &Draft) -> Url {
-        match &draft.proxy {
+    pub(super) fn next_hop(&self, proxy: Option<&Proxy>) -> Url {
+        match proxy {
             Some((host, port)) => Url {
                 scheme: Scheme::Http,
                 host: host.clone(),

@@ -1,15 +1,23 @@
 //! What ab prints before a run, to the letter: its name and its help.
 
-use super::draft::{Draft, Style};
+/// Which ab is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Style {
+    /// The one of httpd 2.4.
+    #[default]
+    Released,
+    /// The one of the development branch: a few lines more.
+    Trunk,
+}
 
 /// `-V`, and the beginning of every run. Ours is the revision that a build from a bare checkout
 /// has, as that of the original says nothing about what it can.
-pub(super) fn banner(draft: &Draft) -> String {
-    let zeus = match draft.style {
+pub(super) fn banner(style: Style, is_html: bool) -> String {
+    let zeus = match style {
         Style::Released => "http://www.zeustech.net/",
         Style::Trunk => "http://web.archive.org/web/20000304112933/http://www.zeustech.net/",
     };
-    match draft.is_html {
+    match is_html {
         false => format!(
             "This is ApacheBench, Version 2.3 <$Revision$>\n\
              Copyright 1996 Adam Twiss, Zeus Technology Ltd, {zeus}\n\

@@ -1,8 +1,10 @@
 //! `trivet bench --diff A.json B.json`: reads two runs that were saved and says what differs.
 
 use super::super::Exit;
-use super::draft::{Draft, Fault, usage};
-use super::{holding, say};
+use super::conditions::holding;
+use super::draft::Draft;
+use super::fault::{Fault, usage};
+use super::print::say;
 use crate::report::{self, Comparison, Record};
 use crate::threshold::Condition;
 use std::fs::File;

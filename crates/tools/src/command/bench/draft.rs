@@ -1,8 +1,9 @@
 //! What a command line asks for, before it is known to fit together.
 
-use super::super::Exit;
+use super::conditions::{FindMax, of_one_run};
+use super::fault::{Fault, usage};
 use super::files::{Files, Form};
-use super::find_max::FindMax;
+use super::output::{Output, unit};
 use super::requests::RequestOptions;
 use crate::report::units;
 use crate::report::{Figures, Levels};
@@ -49,50 +50,6 @@ pub(super) struct Draft {
     pub(super) fail_if: Vec<(String, Condition)>,
     /// Two runs are to be compared.
     pub(super) is_diff: bool,
-}
-
-/// What is printed, and where.
-pub(super) struct Output {
-    pub(super) json: bool,
-    pub(super) is_quiet: bool,
-    /// The report in words; a run that has reached nobody is told of in one line.
-    pub(super) says_all: bool,
-    pub(super) pids: Vec<i32>,
-    pub(super) figures: Figures,
-    /// What is counted for each load, where that changes.
-    pub(super) levels: Option<Levels>,
-    /// What load is searched for, and from where.
-    pub(super) find_max: Option<(FindMax, Option<f64>)>,
-    pub(super) files: Files,
-    pub(super) fail_if: Vec<(String, Condition)>,
-}
-
-/// What a level counts.
-pub(super) const fn unit(kind: Kind, options: &Options) -> &'static str {
-    match (kind, options.pages.is_some()) {
-        (Kind::Users, _) => "users",
-        (Kind::Rate, false) => "requests/s",
-        (Kind::Rate, true) => "pages/s",
-    }
-}
-
-/// A run alone has not changed.
-///
-/// # Errors
-/// Where a condition speaks of two.
-pub(super) fn of_one_run(option: &str, text: &str, condition: &Condition) -> Result<(), Fault> {
-    condition.change().map_or(Ok(()), |change| {
-        let why = format!("{change} is a change from one run to another: see --diff");
-        Err(usage(format!("{option} '{text}': {why}")))
-    })
-}
-
-/// Why there is no job, and how the command ends.
-pub(super) type Fault = (Exit, String);
-
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-pub(super) fn usage(text: impl ToString) -> Fault {
-    (Exit::Usage, text.to_string())
 }
 
 impl Draft {

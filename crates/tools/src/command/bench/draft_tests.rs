@@ -1,5 +1,6 @@
 //! Tests of what a command line comes to.
 
+use super::super::super::Exit;
 use super::super::super::option::{self, CommandLine};
 use super::super::options::GROUPS;
 use super::*;

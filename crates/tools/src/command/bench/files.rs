@@ -2,7 +2,7 @@
 
 use super::super::Exit;
 use super::super::output_file::OutputFile;
-use super::draft::Fault;
+use super::fault::Fault;
 use crate::report::{self, Record};
 use load::page::har::{self, Waterfall};
 use std::io::{self, Write as _};

@@ -1,13 +1,15 @@
 //! `--find-max`: run after run until it is known how much load a condition allows.
 
 use super::super::Exit;
-use super::draft::{Fault, Output, of_one_run, unit, usage};
-use super::{Ran, complain, fail, measure};
+use super::conditions::FindMax;
+use super::measure::{Ran, exit_of, measure, servers, why_unreached};
+use super::output::{Output, conclude, unit};
+use super::print::{complain, fail, note};
 use crate::capacity::{Search, Try};
 use crate::live::Live;
 use crate::report::units::{count, figure, seconds};
 use crate::report::{self, Capacity, CapacityRun, Figures, Level, LevelServer, Record};
-use crate::threshold::{Condition, Metrics as _};
+use crate::threshold::Metrics as _;
 use load::pacer::Pacer;
 use load::pattern::{Kind, Pattern};
 use load::run::{Job, Options};
@@ -34,26 +36,6 @@ const REST_MS: u64 = 10_000;
 /// What is said of a search that was ended within its first run.
 const NOT_ONE_RUN: &str =
     "interrupted before the first run had ended: nothing is known, and no file is written";
-
-/// What is searched for.
-#[derive(Clone, Debug)]
-pub(super) struct FindMax {
-    pub(super) kind: Kind,
-    pub(super) text: String,
-    condition: Condition,
-}
-
-impl FindMax {
-    /// The highest load of this kind at which the condition holds.
-    ///
-    /// # Errors
-    /// What is wrong with the condition.
-    pub(super) fn new(kind: Kind, text: &str) -> Result<Self, Fault> {
-        let condition = Condition::parse(text).map_err(usage)?;
-        of_one_run("--find-max", text, &condition)?;
-        Ok(Self { kind, text: text.to_owned(), condition })
-    }
-}
 
 /// A search that goes on.
 struct Finder {
@@ -170,7 +152,7 @@ impl Finder {
             let judged = self.judge(attempt, &ran.record);
             let holds = judged.holds;
             if !is_quiet {
-                super::note(&judged.line());
+                note(&judged.line());
             }
             self.capacity.tries.push(judged);
             if holds || last.is_none() {
@@ -275,14 +257,14 @@ impl Finder {
         };
         let plan = self.job.plan.clone();
         let job = Job { plan, pacer: Pacer::new(pattern), which: None, options };
-        let servers = super::servers(&job);
+        let servers = servers(&job);
         let ran = measure(job, figures, self.pids.clone(), Live::Nobody, None)
-            .map_err(|problem| Ended::Failed(super::exit_of(&problem), problem.to_string()))?;
+            .map_err(|problem| Ended::Failed(exit_of(&problem), problem.to_string()))?;
         if ran.outcome.was_interrupted {
             return Err(Ended::Interrupted);
         }
         if ran.outcome.was_given_up {
-            let why = format!("{servers}: {}", super::why_unreached(&ran.outcome));
+            let why = format!("{servers}: {}", why_unreached(&ran.outcome));
             return Err(Ended::Failed(Exit::of(&ran.record.summary), why));
         }
         Ok(ran)
@@ -312,7 +294,7 @@ impl Finder {
         record.interrupted |= failed == Some(Exit::Interrupted);
         self.capacity.stopped = stopped.map(|stopped| stopped.1);
         record.capacity = Some(self.capacity);
-        match (super::conclude(&mut output, &record), failed) {
+        match (conclude(&mut output, &record), failed) {
             (Exit::Done | Exit::Threshold, Some(exit)) => exit,
             (Exit::Done, None) if !is_found => Exit::Threshold,
             (exit, _) => exit,

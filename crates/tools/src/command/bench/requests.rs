@@ -1,7 +1,8 @@
 //! The part of the command line that says what is asked: requests from words, files and logs.
 
 use super::super::Exit;
-use super::draft::{Fault, usage};
+use super::fault::{Fault, usage};
+use super::print::complain;
 use load::pacer::Pacer;
 use load::plan::replay::Reader;
 use load::plan::{self, Content, Entry, Expect, Order, Plan, Variables};
@@ -161,9 +162,7 @@ impl RequestOptions {
         }
         if let Some(first) = &recording.first_left_out {
             let count = recording.left_out;
-            super::complain(&format!(
-                "{log}: {count} lines cannot be sent again, the first: {first}"
-            ));
+            complain(&format!("{log}: {count} lines cannot be sent again, the first: {first}"));
         }
         let plan = recording.plan().map_err(|_| {
             (Exit::File, format!("{log}: no line of it is a request that can be sent again"))

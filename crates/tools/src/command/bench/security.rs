@@ -2,7 +2,8 @@
 
 use super::super::Exit;
 use super::super::option::{Group, Row};
-use super::draft::{Draft, Fault};
+use super::draft::Draft;
+use super::fault::Fault;
 use load::url::Scheme;
 use tls::{Connector, Problem, Version};
 

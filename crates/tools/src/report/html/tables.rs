@@ -3,7 +3,7 @@
 use super::unit::{escaped, pretty};
 use super::{begun, title};
 use crate::report::headline::headline;
-use crate::report::{Record, capacity, level, pages, rows, units, urls};
+use crate::report::{Record, capacity, level, rows, units};
 use std::fmt::Write as _;
 
 /// URLs that have a row; the saved run has all.
@@ -87,7 +87,7 @@ pub(super) fn write_all(out: &mut String, record: &Record) {
     out.push_str("<section class=\"tables\">\n");
     if let Some(all) = &summary.pages {
         out.push_str("<div class=\"table\"><h2>Pages</h2><table>\n");
-        for rows::Count { name, value, note } in pages::counts(all) {
+        for rows::Count { name, value, note } in rows::page_counts(all) {
             write_row(out, name, &[value], &note);
         }
         out.push_str("</table></div>\n");
@@ -183,7 +183,7 @@ fn write_urls(out: &mut String, record: &Record) {
         write_row(out, &url.name, &rows::url(url), "");
     }
     out.push_str("</table>");
-    if let Some(others) = urls::unshown(record, URLS_MAX) {
+    if let Some(others) = rows::unshown_urls(record, URLS_MAX) {
         let _ = write!(out, "<p>{}; see the saved run</p>", pretty(&others));
     }
     out.push_str("</div>\n");
