@@ -9,7 +9,6 @@
 //! All conditions must hold. `~` is a regular expression (PCRE2), `==` is the whole. A text may
 //! stand in quotes, where `\"` is a quote and every other backslash is itself.
 
-use super::request::Entry;
 use super::statuses::Statuses;
 use super::values::{is_name, is_of_head};
 use crate::text::{Fault, Scanner};
@@ -243,19 +242,6 @@ impl Take {
             true => Ok(value.to_vec()),
             false => Err(format!("what there is for {} cannot be sent", self.name)),
         }
-    }
-}
-
-impl Entry {
-    /// Whether more of the answer has to be seen than its status.
-    pub fn looks_inside(&self) -> bool {
-        !self.takes.is_empty() || self.expect.as_ref().is_some_and(Expect::looks_inside)
-    }
-
-    /// Whether what its answer says has to be seen.
-    pub(crate) fn looks_at_body(&self) -> bool {
-        self.takes.iter().any(Take::looks_at_body)
-            || self.expect.as_ref().is_some_and(Expect::looks_at_body)
     }
 }
 

@@ -177,6 +177,19 @@ impl Cursor {
     }
 }
 
+impl Entry {
+    /// Whether more of the answer has to be seen than its status.
+    pub fn looks_inside(&self) -> bool {
+        !self.takes.is_empty() || self.expect.as_ref().is_some_and(Expect::looks_inside)
+    }
+
+    /// Whether what its answer says has to be seen.
+    pub(crate) fn looks_at_body(&self) -> bool {
+        self.takes.iter().any(Take::looks_at_body)
+            || self.expect.as_ref().is_some_and(Expect::looks_at_body)
+    }
+}
+
 #[cfg(test)]
 #[path = "plan_tests.rs"]
 mod tests;

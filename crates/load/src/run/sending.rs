@@ -31,7 +31,8 @@ impl Turn<'_> {
     }
 }
 
-/// The client of one user: its connections, its time limit, and room for one request and its answer.
+/// The client of one user: its connections, its time limit, and room for one request and its
+/// answer.
 pub(super) struct UserClient {
     pub(super) worker: Rc<Worker>,
     pub(super) id: u32,
