@@ -14,7 +14,7 @@ mod tap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::bench::setup;
+use crate::bench::programs;
 use lab::Lab;
 use modules::Server;
 use record::Record;
@@ -109,7 +109,7 @@ fn conform(options: &Options) -> Result<ExitCode, String> {
     }
     let record = Record::load()?;
     suite::install_packages()?;
-    let folder = setup::target_folder()?.join("conformance");
+    let folder = programs::target_folder()?.join("conformance");
     let suite = suite::fetch(&folder)?;
     let server = Server::find(options.server.as_deref())?;
     let run = suite.lay_out(&server, &options.mpm)?;

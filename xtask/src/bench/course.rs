@@ -8,10 +8,11 @@ use std::time::Instant;
 
 use super::crowd::Errand;
 use super::figures::Run;
-use super::lab::{Lab, Running, cores};
+use super::lab::{Lab, Running};
 use super::load::Load;
 use super::options::Options;
 use super::peers::Server;
+use super::programs::cores;
 use super::scenarios::Work::{
     Closing, Computing, Gallery, Generating, GeneratingClosing, Idle, KeepAlive, Logged, Memory,
     Php, PhpWhole, Sections, Stairs, StairsClosing, Start, Waiting, WaitingClosing,

@@ -6,15 +6,16 @@ use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::thread::{available_parallelism, sleep};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::http;
 use super::keeper::Keeper;
 use super::mpm;
 use super::peers::Server;
+use super::programs::{cores, find, is_root};
 use super::site::{Mpm, Pool, Site};
-use super::{php, procs, setup};
+use super::{php, procs};
 
 /// The served files and their sizes. The first is text, the rest is random, so that nothing can
 /// be compressed on its way and a wrong byte shows.
@@ -97,14 +98,8 @@ impl Lab {
         let folder = std::env::temp_dir().join(format!("trivet-bench-{}", std::process::id()));
         make_folder(&folder)?;
         let keeper = Keeper::start(&folder)?; // from here on the folder is removed at the end
-        let lab = Self {
-            keeper,
-            trivet,
-            next_port: FIRST_PORT,
-            cores: cores(),
-            root: setup::is_root(),
-            folder,
-        };
+        let lab =
+            Self { keeper, trivet, next_port: FIRST_PORT, cores: cores(), root: is_root(), folder };
         lab.make_files()?;
         Ok(lab)
     }
@@ -174,7 +169,7 @@ impl Lab {
 
     fn program(&self, server: &Server) -> String {
         match server.package {
-            Some(_) => setup::find(server.program)
+            Some(_) => find(server.program)
                 .map_or(server.program.into(), |file| file.display().to_string()),
             None => self.trivet.display().to_string(),
         }
@@ -208,11 +203,6 @@ impl Lab {
         self.next_port = port + 1;
         Ok(port)
     }
-}
-
-/// Cores this process may use.
-pub(super) fn cores() -> usize {
-    available_parallelism().map_or(1, usize::from)
 }
 
 /// Ready means that a request is answered, whatever the answer; it is checked later.

@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::keeper::Keeper;
-use super::setup;
+use super::programs::{find, is_root};
 
 /// The program and its package.
 pub(crate) const FPM: (&str, &str) = ("php-fpm8.2", "php8.2-fpm");
@@ -28,7 +28,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(15);
 pub(super) fn start(keeper: &mut Keeper, home: &Path) -> Result<(u32, PathBuf), String> {
     let socket = home.join("fpm.sock");
     let file = home.join("fpm.conf");
-    let user = if setup::is_root() { "user = www-data\ngroup = www-data\n" } else { "" };
+    let user = if is_root() { "user = www-data\ngroup = www-data\n" } else { "" };
     let config = format!(
         "[global]\nerror_log = {home}/fpm.log\n[www]\n{user}listen = {socket}\n\
          listen.mode = 0666\nlisten.backlog = 4096\npm = static\npm.max_children = {CHILDREN}\n",
@@ -36,7 +36,7 @@ pub(super) fn start(keeper: &mut Keeper, home: &Path) -> Result<(u32, PathBuf), 
         socket = socket.display(),
     );
     fs::write(&file, config).map_err(|error| format!("{}: {error}", file.display()))?;
-    let program = setup::find(FPM.0).ok_or("php-fpm is not installed")?;
+    let program = find(FPM.0).ok_or("php-fpm is not installed")?;
     let command = [program.as_path(), Path::new("-F"), Path::new("-y"), &file];
     let command = command.map(|word| word.display().to_string());
     let pid = keeper.spawn(&home.join("fpm-output"), &command)?;

@@ -2,7 +2,7 @@
 //! it. Which scenario has which targets is the table in `scenarios.rs`.
 
 use super::figures::{self, Run};
-use super::lab;
+use super::programs::cores;
 use super::spread::Spread;
 
 /// One of a scenario's. The first name is that of the server that has to reach it; where there is
@@ -98,7 +98,7 @@ impl Target {
             AtMost(ours, limit) =>
                 (RATE, true, limit, format!("{ours}: at most {limit} requests/s")),
             OnEachCore(ours, limit) => {
-                let all = limit * lab::cores() as f64;
+                let all = limit * cores() as f64;
                 (RATE, false, all, format!("{ours}: at least {limit} requests/s on each core"))
             }
             Steady(_, limit) =>
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(result(AtLeast("trivet-worker", 125.0)), "missed by 20.0 %");
         assert_eq!(result(AtMost("trivet-worker", 80.0)), "missed by 25.0 %");
         assert_eq!(result(MemoryBack("trivet-worker", 1.2)), "met");
-        let cores = lab::cores() as f64;
+        let cores = cores() as f64;
         assert_eq!(result(OnEachCore("trivet-worker", 100.0 / cores)), "met");
         assert_eq!(result(OnEachCore("trivet-worker", 125.0 / cores)), "missed by 20.0 %");
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::tap::{self, Outcome};
-use crate::bench::{php, setup};
+use crate::bench::{php, programs};
 
 /// Where the place sees the folder of the run. Every Debian has this folder for such a purpose, and
 /// the user of the tests may not see the way to the project's.
@@ -57,7 +57,7 @@ impl Lab {
     /// Makes the place for the folder of a run.
     pub(super) fn open(run: &Path) -> Result<Self, String> {
         let mut command = Command::new("unshare");
-        if !setup::is_root() {
+        if !programs::is_root() {
             command.args(["--user", "--map-current-user", "--keep-caps"]);
         }
         command.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]);
@@ -77,7 +77,7 @@ impl Lab {
     /// Runs a command of the shell in the suite's folder, at most `limit_s`; gives its status,
     /// which is 124 when its time was up. What it writes goes to `out/NAME`.
     fn job(&mut self, command: &str, limit_s: u32, name: &str) -> Result<i32, String> {
-        let user = if setup::is_root() { AS_NOBODY } else { AS_OURSELVES };
+        let user = if programs::is_root() { AS_NOBODY } else { AS_OURSELVES };
         // The job must not read the next job from our pipe.
         let line = format!(
             "timeout -k 5 {limit_s} {user} {CLEAN} \

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::setup;
+use crate::bench::programs;
 
 /// httpd's loadable modules, as `LoadModule` names them without `_module`. trivet is asked which of
 /// them it has, and the suite skips what needs another. Filters that httpd has for this suite only
@@ -45,8 +45,8 @@ impl Server {
         let binary = match named {
             Some(path) => path.to_owned(),
             None => {
-                let target = setup::target_folder()?;
-                setup::build_trivet(&target)?;
+                let target = programs::target_folder()?;
+                programs::build_trivet(&target)?;
                 target.join("release/trivet")
             }
         };
@@ -99,7 +99,7 @@ fn trivet_lines(binary: &Path, mpm: &str, folder: &Path, seen: &str) -> Result<S
 /// The modules of [`STOCK`] that trivet has: it warns about others and does not list them.
 fn present(binary: &Path, folder: &Path) -> Result<Vec<String>, String> {
     let mut conf = String::from("ServerName localhost\nListen 127.0.0.1:8529\nErrorLog errors\n");
-    if setup::is_root() {
+    if programs::is_root() {
         conf += "User nobody\nGroup nogroup\n";
     }
     for name in STOCK.split_whitespace() {

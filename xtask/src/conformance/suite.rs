@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use super::lab::{self, SEEN};
 use super::modules::Server;
-use crate::bench::{php, setup};
+use crate::bench::{php, programs};
 
 /// What the suite and the namespaces need of Debian.
 const PACKAGES: &[&str] = &[
@@ -166,7 +166,7 @@ pub(super) fn install_packages() -> Result<(), String> {
         return Ok(());
     }
     eprintln!("conformance: installing {}", missing.join(" "));
-    if setup::install(&missing) {
+    if programs::install(&missing) {
         return Ok(());
     }
     Err(format!("please install as root: apt-get install {}", missing.join(" ")))
@@ -214,7 +214,7 @@ impl Suite {
         fs::write(run.join(lab::MODULES), modules).map_err(failed)?;
         fs::write(run.join(lab::HOSTS), "127.0.0.1 localhost\n").map_err(failed)?;
         fs::write(run.join(lab::POOL), POOL).map_err(failed)?;
-        if setup::is_root() {
+        if programs::is_root() {
             command("chown", &["-R", lab::OWNER], &[&run])?;
         }
         Ok(run)
