@@ -11,7 +11,7 @@ use crate::log::message::{Message, OnConnection, OnRequest};
 use crate::log::recurring::{Said, Verdict};
 use crate::log::sink::local_time;
 use crate::lookup::Lookup;
-use crate::modules::log_config::TimeCache;
+use crate::log::access::TimeCache;
 use crate::plan::Plans;
 use crate::question::Known;
 use crate::representation::http_date;

@@ -3,7 +3,7 @@
 use crate::accounting::Spent;
 use crate::held::Held;
 use crate::log::id::LogIds;
-use crate::modules::log_config::Fields;
+use crate::log::access::Fields;
 use crate::names::Names;
 use crate::request_body::RequestBody;
 use crate::response::Field;

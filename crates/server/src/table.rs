@@ -1,7 +1,7 @@
 //! Names with values, as httpd's apr_table: names compare without regard to case. For
 //! environment variables, notes and fields.
 
-use crate::modules::log_config::Fields;
+use crate::log::access::Fields;
 use fastcgi::Pairs;
 use std::borrow::Cow;
 use std::ops::Range;

@@ -6,7 +6,7 @@ use super::id::RequestLogId;
 use super::level::Level;
 use super::message::{Message, Moment};
 use super::time::{LocalTimeFn, TimeFormat};
-use crate::modules::log_config::Fields;
+use crate::log::access::Fields;
 use crate::number::{decimal, signed};
 use message::escape::error_log_escape;
 use std::io::Write as _;

@@ -3,7 +3,7 @@
 use super::id::LogIds;
 use super::level::Level;
 use super::time::LocalTimeFn;
-use crate::modules::log_config::Fields;
+use crate::log::access::Fields;
 use crate::number::signed;
 use message::escape::error_log_escape;
 use std::net::SocketAddr;

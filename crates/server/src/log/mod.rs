@@ -1,5 +1,7 @@
-//! Logs: where lines go. What an access log line says is the business of `modules::log_config`.
+//! Logs: what their lines say, and where they go. They know no request: whoever has one says what
+//! there is to say of it.
 
+pub(crate) mod access;
 pub(crate) mod error_format;
 pub(crate) mod error_log;
 pub(crate) mod errors;

@@ -11,7 +11,6 @@ use crate::site::settings::{ServerSettings, Settings};
 use crate::site::{startup, wildcard};
 use config::{Build, Call, Diagnostic, Directive, Error, Node, Position, Scope};
 use message::Method;
-use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -119,8 +118,6 @@ pub(crate) struct ServerDraft {
     pub(crate) group: Option<String>,
     pub(crate) types_config: Option<PathBuf>,
     pub(crate) tokens: crate::identity::Tokens,
-    /// Formats of logs that are right: a thousand hosts tend to have the same.
-    pub(crate) log_formats: HashSet<String>,
     /// `BufferedLogs`
     pub(crate) buffered_logs: bool,
     /// `ExtendedStatus`; `None` is On where there is a status page (mod_status.c,

@@ -3,11 +3,11 @@
 use crate::log::error_format::ErrorFormats;
 use crate::log::errors::ErrorLog;
 use crate::log::level::Levels;
-use crate::modules::{Coding, log_config};
+use crate::modules::Coding;
 use crate::resolve::Root;
 use crate::site::builder::Place;
 use crate::site::locate::Sections;
-use crate::site::logs::AccessLog;
+use crate::site::logs::{AccessLog, LogDraft};
 use crate::site::section::Section;
 use crate::site::settings::{HostSettings, Settings};
 use crate::site::timing::{Timing, TimingDraft};
@@ -57,7 +57,7 @@ pub(crate) struct HostDraft {
     pub(crate) formats: Vec<(String, String)>,
     /// `LogFormat` without a nickname.
     pub(crate) default_format: Option<String>,
-    pub(crate) logs: Vec<log_config::LogDraft>,
+    pub(crate) logs: Vec<LogDraft>,
     /// What modules keep per host.
     pub(crate) modules: HostSettings,
     /// Outside of all sections.

@@ -2,17 +2,40 @@
 //! write to it.
 
 use super::host::HostDraft;
+use crate::expression::Expression;
+use crate::log::access::{self, Format};
 use crate::log::error_format::ErrorFormats;
 use crate::log::errors::ErrorLog;
 use crate::log::level::Levels;
 use crate::log::sink::Sink;
 use crate::log::target::Target;
-use crate::modules::log_config::{self, Condition, Format, LogDraft};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A `CustomLog`.
+/// A log as it is configured.
+#[derive(Clone, Debug)]
+pub(crate) struct LogDraft {
+    /// A file, `-`, or `|program`.
+    pub(crate) path: PathBuf,
+    /// A format, or the nickname of one; `None` is the `LogFormat` without a nickname that the
+    /// host has in the end.
+    pub(crate) format: Option<String>,
+    pub(crate) condition: Option<Condition>,
+    /// `GlobalLog`: hosts with logs of their own write it as well.
+    pub(crate) is_global: bool,
+}
+
+/// Which requests a log is for.
+#[derive(Clone, Debug)]
+pub(crate) enum Condition {
+    /// Those that have this variable, or with `negated` those that have not.
+    Env { name: String, negated: bool },
+    /// `expr=`
+    Expression(Expression),
+}
+
+/// A `CustomLog`, open.
 pub(crate) struct AccessLog {
     pub(crate) sink: Arc<Sink>,
     pub(crate) format: Arc<Format>,
@@ -114,7 +137,7 @@ impl Logs {
         let inherited = inherited.map(|log| (log, main));
         let default = draft.default_format.as_deref().or(main.default_format.as_deref());
         let open = |(log, owner): (&LogDraft, _)| {
-            let text = log.format.as_deref().or(default).unwrap_or(log_config::COMMON);
+            let text = log.format.as_deref().or(default).unwrap_or(access::COMMON);
             self.open(log, format_text(text, owner, main))
         };
         let logs: Arc<[AccessLog]> = own.chain(inherited).map(open).collect::<Result<_, _>>()?;
@@ -166,7 +189,7 @@ fn format_text<'a>(text: &'a str, owner: &'a HostDraft, main: &'a HostDraft) -> 
     };
     named(owner)
         .or_else(|| named(main))
-        .or_else(|| log_config::builtin_nickname(text))
+        .or_else(|| access::builtin_nickname(text))
         .unwrap_or(text)
 }
 

@@ -1,9 +1,8 @@
-//! `LogFormat` and `CustomLog`: one line per request (mod_log_config and mod_logio).
+//! Lines of access logs: one per request (mod_log_config and mod_logio).
 //! A format is compiled when the configuration is read ([`Format::parse`]); writing a line
 //! walks its items over a [`Record`] and appends to a buffer. Opening files, pipes and
 //! nicknames given by `LogFormat` belong to the caller.
 
-mod directives;
 mod format;
 mod parse;
 mod record;
@@ -12,7 +11,6 @@ mod spending;
 mod tests;
 mod time_cache;
 
-pub(crate) use directives::{Condition, LogDraft, MODULE};
 pub(crate) use format::Format;
 pub(crate) use record::{ConnectionEnd, Fields, Part, Record};
 pub(crate) use time_cache::TimeCache;

@@ -1,11 +1,16 @@
-//! The directives of log_config. Formats are compiled, and logs opened, with the site.
+//! log_config: which logs there are, with which formats (mod_log_config). What is configured here
+//! is compiled and opened with the site.
 
-use super::Format;
 use crate::expression::{Expression, Mode};
+use crate::log::access::Format;
 use crate::module::{Hooks, Module};
 use crate::site::builder::Builder;
+use crate::site::logs::{Condition, LogDraft};
+use crate::site::settings::ServerKey;
+use crate::site::store::Merge;
 use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// The module and its table.
@@ -23,27 +28,13 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("BufferedLogs", Args::Flag, HOST, "Off", "Enable Buffered Logging (experimental)", buffered_logs),
 ];
 
-/// A log as it is configured.
-#[derive(Clone, Debug)]
-pub(crate) struct LogDraft {
-    /// A file, `-`, or `|program`.
-    pub(crate) path: PathBuf,
-    /// A format, or the nickname of one; `None` is the `LogFormat` without a nickname that the
-    /// host has in the end.
-    pub(crate) format: Option<String>,
-    pub(crate) condition: Option<Condition>,
-    /// `GlobalLog`: hosts with logs of their own write it as well.
-    pub(crate) is_global: bool,
-}
+/// The key of the formats that are right: a thousand hosts tend to have the same.
+static FORMATS: ServerKey<Formats> = ServerKey::new();
 
-/// Which requests a log is for.
-#[derive(Clone, Debug)]
-pub(crate) enum Condition {
-    /// Those that have this variable, or with `negated` those that have not.
-    Env { name: String, negated: bool },
-    /// `expr=`
-    Expression(Expression),
-}
+#[derive(Clone, Debug, Default)]
+struct Formats(HashSet<String>);
+
+impl Merge for Formats {}
 
 fn log_format(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let format = call.arg(0);
@@ -74,10 +65,10 @@ fn custom_log(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 
 /// Compile a format once, however many hosts have it.
 fn check_format(builder: &mut Builder, format: &str) -> Result<(), String> {
-    let known = &mut builder.server.log_formats;
-    if !known.contains(format) {
+    let known = FORMATS.change(&mut builder.server.modules);
+    if !known.0.contains(format) {
         Format::parse(format)?;
-        known.insert(format.to_owned());
+        known.0.insert(format.to_owned());
     }
     Ok(())
 }
