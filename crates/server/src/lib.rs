@@ -27,6 +27,7 @@ mod guarded;
 mod handler;
 mod held;
 mod identity;
+mod key_number;
 mod large_future;
 mod log;
 mod lookup;

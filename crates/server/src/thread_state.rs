@@ -1,31 +1,30 @@
 //! State that modules keep per serving thread: a key finds that of one module, with its type. It is
 //! made when it is first asked for, in the process that uses it.
 
+use crate::key_number::{KeyNumber, KeyNumbers};
 use std::any::Any;
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::rc::Rc;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Finds the state `T` of one module in that of a thread. A module has one in a static.
 pub(crate) struct ThreadKey<T> {
-    number: OnceLock<usize>,
+    number: KeyNumber,
     state: PhantomData<fn() -> T>,
 }
 
-/// The numbers that keys have taken so far.
-static TAKEN: AtomicUsize = AtomicUsize::new(0);
+/// The numbers that these keys have taken so far.
+static NUMBERS: KeyNumbers = KeyNumbers::new();
 
 impl<T: Default + 'static> ThreadKey<T> {
     /// A key without a number.
     pub(crate) const fn new() -> Self {
-        Self { number: OnceLock::new(), state: PhantomData }
+        Self { number: KeyNumber::new(), state: PhantomData }
     }
 
     /// The state in that of a thread.
     pub(crate) fn of(&self, thread: &ThreadState) -> Rc<T> {
-        let number = *self.number.get_or_init(|| TAKEN.fetch_add(1, Relaxed));
+        let number = self.number.take(&NUMBERS);
         let mut all = thread.0.borrow_mut();
         if all.len() <= number {
             all.resize(number + 1, None);

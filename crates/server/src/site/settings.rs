@@ -5,9 +5,9 @@
 //! one over an outer one in httpd's order. What is read per request is the merged form.
 
 use super::store::{Key, Owner, Store};
+use crate::key_number::KeyNumbers;
 use crate::modules::core;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, LazyLock};
 
 /// Finds the per-directory settings of a module.
@@ -37,9 +37,9 @@ impl Settings {
 }
 
 impl Owner for Settings {
-    fn taken() -> &'static AtomicUsize {
-        static TAKEN: AtomicUsize = AtomicUsize::new(0);
-        &TAKEN
+    fn numbers() -> &'static KeyNumbers {
+        static NUMBERS: KeyNumbers = KeyNumbers::new();
+        &NUMBERS
     }
 
     fn store(&self) -> &Store {
@@ -63,9 +63,9 @@ impl HostSettings {
 }
 
 impl Owner for HostSettings {
-    fn taken() -> &'static AtomicUsize {
-        static TAKEN: AtomicUsize = AtomicUsize::new(0);
-        &TAKEN
+    fn numbers() -> &'static KeyNumbers {
+        static NUMBERS: KeyNumbers = KeyNumbers::new();
+        &NUMBERS
     }
 
     fn store(&self) -> &Store {
@@ -82,9 +82,9 @@ impl Owner for HostSettings {
 pub(crate) struct ServerSettings(Store);
 
 impl Owner for ServerSettings {
-    fn taken() -> &'static AtomicUsize {
-        static TAKEN: AtomicUsize = AtomicUsize::new(0);
-        &TAKEN
+    fn numbers() -> &'static KeyNumbers {
+        static NUMBERS: KeyNumbers = KeyNumbers::new();
+        &NUMBERS
     }
 
     fn store(&self) -> &Store {

@@ -2,11 +2,11 @@
 //! knows none of the types. What a module says nothing about costs no memory, and what is
 //! inherited as it is is shared: there may be thousands of sections.
 
+use crate::key_number::{KeyNumber, KeyNumbers};
 use std::any::Any;
 use std::fmt::Debug;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 /// Settings of one module that can be said in several places, of which one lies over the other:
 /// an inner section over an outer one, a virtual host over the main server.
@@ -27,7 +27,7 @@ pub(crate) trait Merge: Clone + Debug + Default + Send + Sync + 'static {
 /// What owns a store, as the settings of a section or of a host do.
 pub(crate) trait Owner: 'static {
     /// The numbers that its keys have taken so far.
-    fn taken() -> &'static AtomicUsize;
+    fn numbers() -> &'static KeyNumbers;
     /// Its store.
     fn store(&self) -> &Store;
     /// Its store, to change what is in it.
@@ -36,9 +36,8 @@ pub(crate) trait Owner: 'static {
 
 /// Finds the settings `T` of one module in those of an `O`. A module has one in a static.
 pub(crate) struct Key<O, T> {
-    /// The place in every store, taken when the first settings are made: a module that is not
-    /// configured has none.
-    number: OnceLock<usize>,
+    /// The place in every store.
+    number: KeyNumber,
     /// Settings of which nothing is said, for all to read.
     unset: LazyLock<T>,
     owner: PhantomData<fn(&O)>,
@@ -47,7 +46,7 @@ pub(crate) struct Key<O, T> {
 impl<O: Owner, T: Merge> Key<O, T> {
     /// A key without a number.
     pub(crate) const fn new() -> Self {
-        Self { number: OnceLock::new(), unset: LazyLock::new(T::default), owner: PhantomData }
+        Self { number: KeyNumber::new(), unset: LazyLock::new(T::default), owner: PhantomData }
     }
 
     /// The settings in `owner`.
@@ -57,14 +56,14 @@ impl<O: Owner, T: Merge> Key<O, T> {
 
     /// The same; `None` if nothing is said there.
     pub(crate) fn said<'o>(&self, owner: &'o O) -> Option<&'o T> {
-        let entry: &dyn Any = owner.store().get(*self.number.get()?)?;
+        let entry: &dyn Any = owner.store().get(self.number.known()?)?;
         entry.downcast_ref()
     }
 
     /// The settings in `owner`, to be changed; others who share them keep what they have. They are
     /// there from now on, even if nothing is said: what lies over them is merged with them.
     pub(crate) fn change<'o>(&self, owner: &'o mut O) -> &'o mut T {
-        let number = *self.number.get_or_init(|| O::taken().fetch_add(1, Relaxed));
+        let number = self.number.take(O::numbers());
         let entry: &mut dyn Any = owner.store_mut().change(number, || Arc::new(T::default()));
         match entry.downcast_mut() {
             Some(settings) => settings,
@@ -173,9 +172,9 @@ mod tests {
     struct Place(Store);
 
     impl Owner for Place {
-        fn taken() -> &'static AtomicUsize {
-            static TAKEN: AtomicUsize = AtomicUsize::new(0);
-            &TAKEN
+        fn numbers() -> &'static KeyNumbers {
+            static NUMBERS: KeyNumbers = KeyNumbers::new();
+            &NUMBERS
         }
 
         fn store(&self) -> &Store {
