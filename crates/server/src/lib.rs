@@ -47,6 +47,7 @@ pub mod reference;
 mod representation;
 mod request;
 mod request_body;
+mod request_state;
 mod resolve;
 mod response;
 mod script;

@@ -9,11 +9,11 @@ use crate::admit::Judged;
 use crate::context::Context;
 use crate::log::level::Level;
 use crate::modules::mime;
-use crate::modules::proxy::Forward;
 use crate::names::End;
 use crate::plan::Plan;
 use crate::question::Answers;
 use crate::request::Request;
+use crate::request_state::RequestState;
 use crate::resolve::{LinkPolicy, Root};
 use crate::response::Field;
 use crate::site::Site;
@@ -126,8 +126,9 @@ pub(crate) struct Lookup<'a> {
     /// The file system path that the URL was mapped to (`r->filename`).
     pub(crate) place: Place,
     pub(crate) mapped: Mapped,
-    /// What goes to a backend by its URL alone: no place holds anything then.
-    pub(crate) forward: Option<Rc<Forward>>,
+    /// The URL of a backend that it goes to: no place holds anything then (`r->filename` begins with
+    /// `proxy:`).
+    pub(crate) backend: Option<Vec<u8>>,
     /// What of the URL is left behind a file (`r->path_info`).
     pub(crate) path_info: Vec<u8>,
     /// What is there (`r->finfo`), or why it cannot be opened.
@@ -145,6 +146,8 @@ pub(crate) struct Lookup<'a> {
     /// `r->content_type`, where a module other than mime chose one.
     pub(crate) content_type: Option<String>,
     pub(crate) negotiated: Negotiated,
+    /// What modules keep for it.
+    pub(crate) state: RequestState,
     /// `r->subprocess_env`
     pub(crate) env: Table,
     /// `r->notes`
@@ -197,7 +200,7 @@ impl<'a> Lookup<'a> {
             request,
             place: Place { root: host.root.clone(), below: Vec::new() },
             mapped: Mapped::default(),
-            forward: None,
+            backend: None,
             path_info: Vec::new(),
             found: Err(Errno::NOENT),
             status: None,
@@ -207,6 +210,7 @@ impl<'a> Lookup<'a> {
             handler: None,
             content_type: None,
             negotiated: Negotiated::default(),
+            state: RequestState::default(),
             env: Table::default(),
             notes: Table::default(),
             notes_before: Table::default(),
@@ -384,7 +388,12 @@ impl<'a> Lookup<'a> {
 
     /// What the URL was mapped to (`r->filename`).
     pub(crate) fn filename(&self) -> Vec<u8> {
-        self.forward.as_ref().map_or_else(|| self.place.path(), |forward| forward.filename())
+        self.backend_filename().unwrap_or_else(|| self.place.path())
+    }
+
+    /// What httpd calls the file of a request that goes to a backend.
+    fn backend_filename(&self) -> Option<Vec<u8>> {
+        self.backend.as_ref().map(|url| [b"proxy:", &url[..]].concat())
     }
 
     /// The file path, for messages.
@@ -394,8 +403,8 @@ impl<'a> Lookup<'a> {
 
     /// The file path for logs, empty if the URL was not mapped to one.
     pub(crate) fn logged_filename(&self) -> Vec<u8> {
-        if let Some(forward) = &self.forward {
-            return forward.filename();
+        if let Some(filename) = self.backend_filename() {
+            return filename;
         }
         if !self.place.below.is_empty() || !Arc::ptr_eq(&self.place.root, &self.host.root) {
             return self.place.path();

@@ -72,7 +72,7 @@ impl Plan {
             && lookup.purpose == Purpose::Main
             && lookup.path_info.is_empty()
             && lookup.query.as_deref() == request.query()
-            && lookup.forward.is_none()
+            && lookup.backend.is_none()
             && (lookup.user.is_none() && lookup.auth_type.is_none())
             && (lookup.client_ip.is_none() && !lookup.is_momentary())
             && lookup.vary.borrow().is_empty()

@@ -4,7 +4,6 @@
 use crate::failure::Failure;
 use crate::large_future::boxed;
 use crate::lookup::{Entry, Lookup};
-use crate::modules::proxy::{self, Forward};
 use crate::names;
 use crate::phase::{self, Stop};
 use crate::resolve::{self, LinkPolicy, Policies};
@@ -23,9 +22,9 @@ use std::sync::Arc;
 
 /// Find the file or folder, and what holds for it.
 pub(crate) async fn walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let layers = match lookup.forward.clone() {
-        Some(forward) => backend(lookup, &forward)?,
-        None => place(lookup).await?,
+    let layers = match lookup.backend.is_some() {
+        true => backend(lookup)?,
+        false => place(lookup).await?,
     };
     // Conditions may look at names, and say which names there are.
     names::prepare(lookup).await?;
@@ -34,10 +33,10 @@ pub(crate) async fn walk(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
 }
 
 /// What holds for a URL of a backend, of which no file is known (proxy_walk of mod_proxy.c).
-fn backend(lookup: &mut Lookup<'_>, forward: &Forward) -> Result<Layers, Stop> {
+fn backend(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
     let mut matching = Matching::default();
-    let sections = &proxy::HOST_SETTINGS.of(&lookup.host.modules).sections;
-    proxy::sections(sections, &forward.url, &mut matching).map_err(|_| limit(lookup))?;
+    let url = lookup.backend.as_deref().unwrap_or_default();
+    lookup.host.sections.of_backend(url, &mut matching).map_err(|_| limit(lookup))?;
     let mut layers = lookup.host.sections.start();
     lookup.context.merged.lay(&mut layers, &matching.sections);
     lookup.found = Err(Errno::INVAL);

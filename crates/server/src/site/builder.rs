@@ -3,7 +3,6 @@
 
 use crate::expression::Mode;
 use crate::modules;
-use crate::modules::{authz_core, proxy};
 use crate::resolve::{Root, Roots};
 use crate::site::host::HostDraft;
 use crate::site::section::{Condition, Matcher, Section, SectionKind};
@@ -31,6 +30,9 @@ pub(crate) struct Builder {
     in_virtual_host: bool,
     /// `<AuthnProviderAlias>` or `<AuthzProviderAlias>` is open: the last of the sections.
     in_alias: bool,
+    /// Containers of rules for access that are open in the innermost section: `<RequireAll>` and its
+    /// like.
+    containers: usize,
     /// `<Limit>` and `<LimitExcept>` around the line, the innermost last.
     limits: Vec<Limited>,
     /// What a `.htaccess` file may say; `None` in a configuration file.
@@ -163,6 +165,7 @@ impl Default for Builder {
             open: Vec::new(),
             in_virtual_host: false,
             in_alias: false,
+            containers: 0,
             limits: Vec::new(),
             overrides: None,
         }
@@ -171,10 +174,8 @@ impl Default for Builder {
 
 impl Build for Builder {
     fn scope(&self) -> Scope {
-        let in_container =
-            |open: &Section| authz_core::SETTINGS.of(&open.settings).is_in_container();
         let last = self.open.last();
-        if last.is_some_and(in_container) {
+        if self.is_in_container() {
             // Only what is about access has a meaning there (`cmd->override = OR_AUTHCFG`).
             return Scope::HTACCESS_AUTHCFG;
         }
@@ -402,9 +403,7 @@ impl Builder {
         match &section.kind {
             SectionKind::Directory(_) => self.host().directories.push(section),
             SectionKind::Location(_) => self.host().locations.push(section),
-            SectionKind::Proxy { .. } => {
-                proxy::HOST_SETTINGS.change(&mut self.host().modules).sections.push(section)
-            }
+            SectionKind::Proxy { .. } => self.host().backends.push(section),
             SectionKind::Files(_) => self.settings().core.files.push(section),
             SectionKind::If(_) => self.settings().core.ifs.push(section),
         }
@@ -462,9 +461,22 @@ impl Builder {
     /// Whether a line is about some methods only; `<RequireAll>` and its like are limits to httpd,
     /// too.
     fn is_limited(&self) -> bool {
-        let in_container =
-            |open: &Section| authz_core::SETTINGS.of(&open.settings).is_in_container();
-        !self.limits.is_empty() || self.open.last().is_some_and(in_container)
+        !self.limits.is_empty() || self.is_in_container()
+    }
+
+    /// A container of rules for access begins.
+    pub(crate) fn enter_container(&mut self) {
+        self.containers += 1;
+    }
+
+    /// The innermost container ends.
+    pub(crate) fn leave_container(&mut self) {
+        self.containers = self.containers.saturating_sub(1);
+    }
+
+    /// Whether a line stands in a container: no section can begin there.
+    fn is_in_container(&self) -> bool {
+        self.containers > 0 && !self.open.is_empty()
     }
 
     /// The methods that a line is about; `None` is all.

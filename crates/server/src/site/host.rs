@@ -66,6 +66,8 @@ pub(crate) struct HostDraft {
     pub(crate) directories: Vec<Arc<Section>>,
     /// `<Location>` in the order of the text.
     pub(crate) locations: Vec<Arc<Section>>,
+    /// `<Proxy>` in the order of the text.
+    pub(crate) backends: Vec<Arc<Section>>,
 }
 
 impl HostDraft {

@@ -20,6 +20,8 @@ pub(crate) struct Sections {
     /// `<DirectoryMatch>`
     directory_matches: Vec<Arc<Section>>,
     locations: Vec<Arc<Section>>,
+    /// `<Proxy>` and `<ProxyMatch>`
+    backends: Vec<Arc<Section>>,
     /// Whether some folder may have a `.htaccess` file.
     pub(crate) reads_htaccess: bool,
     /// Whether a section for folders has an `Options` line.
@@ -121,6 +123,7 @@ impl Sections {
         base_id: u32,
         directories: impl Iterator<Item = Arc<Section>>,
         locations: impl Iterator<Item = Arc<Section>>,
+        backends: impl Iterator<Item = Arc<Section>>,
     ) -> Self {
         let (mut plain, regex): (Vec<_>, Vec<_>) = directories
             .partition(|section| matches!(section.matcher(), Some(Matcher::Wildcard(_))));
@@ -169,6 +172,23 @@ impl Sections {
         for section in &self.directory_matches {
             let Some(matcher) = section.matcher() else { continue };
             matching.add(section, matcher.matches_name(path)?, path);
+        }
+        Ok(())
+    }
+
+    /// `<Proxy>` sections for the URL of a backend (proxy_walk of mod_proxy.c).
+    pub(crate) fn of_backend(
+        &self,
+        url: &[u8],
+        matching: &mut Matching,
+    ) -> Result<(), LimitExceeded> {
+        for section in &self.backends {
+            let matched = match section.matcher() {
+                Some(Matcher::Wildcard(prefix)) => url.starts_with(prefix.text().as_bytes()).into(),
+                Some(regex) => regex.matches_name(url)?,
+                None => Match::No,
+            };
+            matching.add(section, matched, url);
         }
         Ok(())
     }

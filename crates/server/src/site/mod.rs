@@ -279,6 +279,7 @@ impl Host {
             u32::try_from(index).unwrap_or(u32::MAX),
             own(|host| &host.directories),
             own(|host| &host.locations),
+            own(|host| &host.backends),
         );
         let default = http1::HeadLimits::default();
         let limit =

@@ -60,13 +60,6 @@ impl Merge for Settings {
     }
 }
 
-impl Settings {
-    /// Whether a container is open.
-    pub(crate) fn is_in_container(&self) -> bool {
-        !self.open.is_empty()
-    }
-}
-
 /// Whether the rules let everybody in, if there are any.
 pub(crate) fn open_to(settings: &site::Settings, _: Method) -> Option<bool> {
     SETTINGS.of(settings).rule.as_ref().map(|rule| rule.is_open_to_all())

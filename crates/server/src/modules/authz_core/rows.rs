@@ -165,11 +165,13 @@ fn begin_container(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> 
         _ => (Logic::Or, true),
     };
     SETTINGS.change(builder.settings()).open.push(Rule::group(logic, negate));
+    builder.enter_container();
     Ok(())
 }
 
 fn end_container(builder: &mut Builder, _: &Call<'_>) -> Result<(), Error> {
     let Some(inner) = SETTINGS.change(builder.settings()).open.pop() else { return Ok(()) };
+    builder.leave_container();
     if inner.rules().is_empty() && SETTINGS.change(builder.settings()).is_broken {
         return Ok(());
     }

@@ -42,7 +42,7 @@ fn has_content(lookup: &Lookup<'_>) -> Result<bool, Stop> {
     if matches!(lookup.method, None | Some(Method::Options | Method::Trace)) {
         return Ok(false);
     }
-    if lookup.forward.is_some() || files::would_send(lookup) && phase::is_regular(lookup) {
+    if lookup.backend.is_some() || files::would_send(lookup) && phase::is_regular(lookup) {
         return Ok(true);
     }
     let is_there = !matches!(lookup.found, Err(Errno::NOENT | Errno::NOTDIR));

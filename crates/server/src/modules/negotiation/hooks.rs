@@ -386,7 +386,7 @@ pub(crate) fn map<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Option<Rc<dyn H
 fn is_map(lookup: &Lookup<'_>) -> Result<bool, Stop> {
     let name = handler::effective(lookup)?;
     let is_map = name.is_some_and(|name| name == MAP_HANDLER || name == MAP_TYPE);
-    if is_map && matches!(lookup.found, Err(Errno::NOENT)) && lookup.forward.is_none() {
+    if is_map && matches!(lookup.found, Err(Errno::NOENT)) && lookup.backend.is_none() {
         // Whatever the method is, a list that is not there has no variants.
         return Err(phase::open_failure(lookup, Errno::NOENT).into());
     }

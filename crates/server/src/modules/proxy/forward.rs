@@ -14,6 +14,7 @@ use crate::lookup::Lookup;
 use crate::modules::proxy_fcgi::{Job, Target};
 use crate::modules::{alias, proxy_fcgi};
 use crate::phase::{self, Stop};
+use crate::request_state::RequestKey;
 use crate::waiting::{NowOrLater, Waiting};
 use crate::walk;
 use message::Status;
@@ -21,11 +22,13 @@ use message::path::EncodedSlashes;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The request, as a line of the configuration has it.
+/// The key of what is kept for a request that goes to a backend.
+pub(super) static FORWARD: RequestKey<Forward> = RequestKey::new();
+
+/// The request, as a line of the configuration has it. Its URL, `scheme://host/path`, is the
+/// request's own ([`Lookup::backend`]); once it is resolved it is as the backend is told it.
 #[derive(Clone, Debug)]
-pub(crate) struct Forward {
-    /// `scheme://host/path`; once it is resolved as the backend is told it.
-    pub(crate) url: Vec<u8>,
+pub(super) struct Forward {
     /// The path is as the client sent it.
     pub(super) is_raw: bool,
     pub(super) pass: Arc<Pass>,
@@ -33,24 +36,20 @@ pub(crate) struct Forward {
     pub(super) job: Option<Job>,
 }
 
-impl Forward {
-    /// The name of the file, as httpd has it (`r->filename`).
-    pub(crate) fn filename(&self) -> Vec<u8> {
-        [b"proxy:", &self.url[..]].concat()
-    }
-}
-
 /// Fixup hook, before all others: the URL becomes what the application is told.
 pub(crate) fn fixup<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, ()> {
-    if lookup.forward.is_none() {
+    if lookup.backend.is_none() {
         return NowOrLater::Now(Ok(()));
     }
     Waiting::only_if(is_found_here(lookup), canonical(lookup))
 }
 
 async fn canonical(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
-    let Some(forward) = lookup.forward.clone() else { return Ok(()) };
-    let Some(rest) = of_fcgi(&forward.url).filter(|_| is_there(lookup, "proxy_fcgi_module")) else {
+    let (Some(url), Some(forward)) = (lookup.backend.clone(), FORWARD.of(&lookup.state)) else {
+        return Ok(());
+    };
+    let forward = forward.clone();
+    let Some(rest) = of_fcgi(&url).filter(|_| is_there(lookup, "proxy_fcgi_module")) else {
         return Ok(());
     };
     let shown = String::from_utf8_lossy(rest).into_owned();
@@ -59,9 +58,9 @@ async fn canonical(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     };
     let target = Target::new(forward.pass.socket.clone(), authority)
         .map_err(|text| bad_url(&shown, &text))?;
-    let job = job(lookup, target, path_of(&forward.url), forward.is_raw).await?;
-    if let Some(forward) = &mut lookup.forward {
-        Rc::make_mut(forward).job = Some(job);
+    let job = job(lookup, target, path_of(&url), &forward).await?;
+    if let Some(forward) = FORWARD.change(&mut lookup.state) {
+        forward.job = Some(job);
     }
     Ok(())
 }
@@ -73,11 +72,13 @@ fn of_fcgi(url: &[u8]) -> Option<&[u8]> {
 
 /// Resolve hook, before all others: nothing but the proxy answers for such a request.
 pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Stop> {
-    let Some(forward) = lookup.forward.clone() else { return Ok(None) };
+    let (Some(url), Some(forward)) = (&lookup.backend, FORWARD.of(&lookup.state)) else {
+        return Ok(None);
+    };
     if let Some(job) = &forward.job {
         return Ok(Some(Rc::new(job.clone())));
     }
-    let text = String::from_utf8_lossy(&forward.url).into_owned();
+    let text = String::from_utf8_lossy(url).into_owned();
     let Some((scheme, _)) = text.split_once(':') else {
         let text = format!("proxy_handler no URL in proxy:{text}");
         return Err(Failure::new(Status::BAD_REQUEST, "proxy", text).id(1141).into());
@@ -85,7 +86,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>
     let Some(balancer) = balancer(lookup, &text) else {
         return Err(no_protocol(lookup, scheme).into());
     };
-    let path = path_of(&forward.url).to_vec();
+    let path = path_of(url).to_vec();
     let group = Group { balancer: balancer.clone(), path, is_raw: forward.is_raw };
     Ok(Some(Rc::new(group)))
 }
@@ -130,13 +131,12 @@ async fn job(
     lookup: &mut Lookup<'_>,
     target: Target,
     path: &[u8],
-    is_raw: bool,
+    forward: &Forward,
 ) -> Result<Job, Stop> {
-    let (file, is_on_disk) = script(lookup, path, is_raw).await?;
+    let (file, is_on_disk) = script(lookup, path, forward.is_raw).await?;
     let url = [target.url().as_bytes(), &file[..]].concat();
     let host_end = target.url().len();
-    let pass = lookup.forward.as_ref().map(|forward| forward.pass.clone());
-    let own = pass.as_ref().and_then(|pass| pass.worker.as_deref());
+    let own = forward.pass.worker.as_deref();
     let hosts = HOST_SETTINGS.of(&lookup.host.modules);
     let worker = hosts.worker(&url, host_end, target.socket(), own).cloned();
     show(lookup, url);
@@ -158,8 +158,8 @@ pub(super) async fn member_job(
 
 /// From here on the request is known by the URL that the application is told.
 fn show(lookup: &mut Lookup<'_>, url: Vec<u8>) {
-    if let Some(forward) = &mut lookup.forward {
-        Rc::make_mut(forward).url = url;
+    if let Some(known) = &mut lookup.backend {
+        *known = url;
     }
 }
 

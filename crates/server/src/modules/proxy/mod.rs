@@ -17,7 +17,8 @@ mod unused;
 mod url;
 mod worker;
 
-pub(crate) use forward::{Forward, find_path_info, fixup, resolve};
+pub(crate) use forward::{find_path_info, fixup, resolve};
+use forward::{FORWARD, Forward};
 pub(crate) use rows::MODULE;
 pub(crate) use url::{FCGI_PORT, split_socket, with_absolute_socket};
 pub(crate) use worker::Worker;
@@ -26,13 +27,11 @@ pub(crate) use balanced::Group;
 
 use crate::lookup::{Lookup, Place};
 use crate::phase::Stop;
-use crate::site::locate::Matching;
-use crate::site::section::{Match, Matcher, Section};
+
 use crate::site::settings::{DirectoryKey, HostKey};
 use crate::site::store::Merge;
 use balancer::Balancer;
 use pass::{Pass, Passed};
-use pattern::LimitExceeded;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -47,8 +46,6 @@ pub(crate) static HOST_SETTINGS: HostKey<HostSettings> = HostKey::new();
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostSettings {
     passes: Vec<Arc<Pass>>,
-    /// `<Proxy>` and `<ProxyMatch>` in the order of the text.
-    pub(crate) sections: Vec<Arc<Section>>,
     workers: Vec<Arc<Worker>>,
     balancers: Vec<Arc<Balancer>>,
     /// `ProxyTimeout`
@@ -75,7 +72,6 @@ impl Merge for HostSettings {
         };
         Self {
             passes: [&main.passes[..], &self.passes].concat(),
-            sections: [&main.sections[..], &self.sections].concat(),
             workers,
             balancers,
             timeout_ms: self.timeout_ms.or(main.timeout_ms),
@@ -194,7 +190,8 @@ impl Settings {
 /// Translate hook, before all others: the line of a section, else the first one of the host
 /// (proxy_trans of mod_proxy.c).
 pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> {
-    lookup.forward = None;
+    lookup.backend = None;
+    FORWARD.set(&mut lookup.state, None);
     let of_host = &HOST_SETTINGS.of(&lookup.host.modules).passes;
     let is_path = lookup.path.first() == Some(&b'/');
     let says_nothing = of_host.is_empty() && SETTINGS.of(&lookup.settings).pass.is_none();
@@ -209,28 +206,12 @@ pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> 
             Passed::Never => return Ok(None),
             Passed::To(url, is_raw) => {
                 lookup.mark_personal();
-                lookup.forward =
-                    Some(Rc::new(Forward { url, is_raw, pass: pass.clone(), job: None }));
+                lookup.backend = Some(url);
+                let forward = Forward { is_raw, pass: pass.clone(), job: None };
+                FORWARD.set(&mut lookup.state, Some(forward));
                 return Ok(Some(Place { root: lookup.host.root.clone(), below: Vec::new() }));
             }
         }
     }
     Ok(None)
-}
-
-/// The `<Proxy>` sections for a URL (proxy_walk of mod_proxy.c).
-pub(crate) fn sections(
-    all: &[Arc<Section>],
-    url: &[u8],
-    matching: &mut Matching,
-) -> Result<(), LimitExceeded> {
-    for section in all {
-        let matched = match section.matcher() {
-            Some(Matcher::Wildcard(prefix)) => url.starts_with(prefix.text().as_bytes()).into(),
-            Some(regex) => regex.matches_name(url)?,
-            None => Match::No,
-        };
-        matching.add(section, matched, url);
-    }
-    Ok(())
 }
