@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::handler::{self, Handled, Handler};
+use crate::handler::{self, Handler};
 use crate::large_future::boxed;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Original, Purpose};
@@ -17,6 +17,7 @@ use crate::site::host::{Host, Trace, UseCanonicalName};
 use crate::site::settings::Settings;
 use crate::table::Table;
 use crate::{access_log, byterange, compat, error_document, fields};
+use crate::waiting::NowOrLater;
 use message::path::EncodedSlashes;
 use message::{BodyLength, Method, Status, Target, Version};
 use std::borrow::Cow;
@@ -89,8 +90,8 @@ pub(crate) async fn exchange(
             Ok(()) => {
                 ran.handler = Some(plan.answers.name());
                 match plan.answers.clone().respond(&mut lookup) {
-                    Handled::Done(outcome) => outcome,
-                    Handled::Later(outcome) => outcome.await,
+                    NowOrLater::Now(outcome) => outcome,
+                    NowOrLater::Later(outcome) => outcome.await,
                 }
             }
             Err(failure) => Err(failure.into()),

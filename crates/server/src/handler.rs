@@ -1,17 +1,17 @@
 //! Content handlers: what one is to the frame, which is configured for a place, and how it is run.
 //! Each belongs to a module.
 
-use crate::large_future::{boxed, placed};
+use crate::large_future::boxed;
 use crate::lookup::Lookup;
 use crate::modules::mime;
 use crate::names;
 use crate::phase::Stop;
 use crate::representation::Representation;
 use crate::response::Response;
+use crate::waiting::{NowOrLater, Waiting};
 use message::{Method, Status};
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::pin::Pin;
 use std::rc::Rc;
 
 /// What answers a request: a module has it, which chose itself for the request.
@@ -41,32 +41,7 @@ pub(crate) trait Handler {
     }
 
     /// Answer. This is asked once for a request.
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l>;
-}
-
-/// The answer of a handler.
-pub(crate) enum Handled<'l> {
-    /// It waits for nothing.
-    Done(Result<Response, Stop>),
-    Later(Pin<Box<dyn Future<Output = Result<Response, Stop>> + 'l>>),
-}
-
-impl<'l> Handled<'l> {
-    /// What the future comes to.
-    pub(crate) fn later<F>(make: impl FnOnce() -> F) -> Self
-    where
-        F: Future<Output = Result<Response, Stop>> + 'l,
-    {
-        Self::Later(boxed(make))
-    }
-
-    /// The same, made in memory that the thread keeps: for what answers many requests.
-    pub(crate) fn placed<F>(make: impl FnOnce() -> F) -> Self
-    where
-        F: Future<Output = Result<Response, Stop>> + 'l,
-    {
-        Self::Later(Box::pin(placed(make)))
-    }
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response>;
 }
 
 /// An answer that was put together when it was chosen, and the handler that it is from.
@@ -87,8 +62,8 @@ impl Handler for Made {
         self.name
     }
 
-    fn respond<'l>(self: Rc<Self>, _: &'l mut Lookup<'_>) -> Handled<'l> {
-        Handled::Done(Ok(self.response.take().unwrap_or_else(|| Response::new(Status::OK))))
+    fn respond<'l>(self: Rc<Self>, _: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
+        NowOrLater::Now(Ok(self.response.take().unwrap_or_else(|| Response::new(Status::OK))))
     }
 }
 
@@ -149,8 +124,9 @@ pub(crate) async fn run(
     if is_script && names::are_for_scripts(lookup) {
         boxed(|| names::find_for_script(lookup)).await;
     }
+    // Only what is waited for becomes part of the caller's future: a response is large.
     match handler.respond(lookup) {
-        Handled::Done(outcome) => outcome,
-        Handled::Later(outcome) => outcome.await,
+        NowOrLater::Now(outcome) => outcome,
+        NowOrLater::Later(outcome) => outcome.await,
     }
 }

@@ -3,6 +3,7 @@
 //! the executor, and whoever waits does so with `.await`, in the middle of what it does.
 
 use crate::failure::Failure;
+use crate::large_future::{boxed, placed};
 use crate::phase::Stop;
 use message::Status;
 use std::future::{IntoFuture, Ready, ready};
@@ -23,6 +24,16 @@ impl<'l, T> NowOrLater<'l, T> {
     /// What has to be waited for.
     pub(crate) fn later(future: impl Future<Output = T> + 'l) -> Self {
         Self::Later(Box::pin(future))
+    }
+
+    /// The same of a future that is large: it is made where the caller's frame keeps no room for it.
+    pub(crate) fn boxed<F: Future<Output = T> + 'l>(make: impl FnOnce() -> F) -> Self {
+        Self::Later(boxed(make))
+    }
+
+    /// The same, made in memory that the thread keeps: for what answers many requests.
+    pub(crate) fn placed<F: Future<Output = T> + 'l>(make: impl FnOnce() -> F) -> Self {
+        Self::Later(Box::pin(placed(make)))
     }
 
     /// What `change` makes of it.

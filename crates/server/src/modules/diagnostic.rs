@@ -13,12 +13,13 @@ pub(crate) mod load;
 mod upgrade;
 
 use crate::failure::Failure;
-use crate::handler::{self, Handled, Handler};
+use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
 use crate::phase::Stop;
 use crate::request::Request;
 use crate::request_body::RequestBody;
 use crate::response::{Body, Response, Source};
+use crate::waiting::{NowOrLater, Waiting};
 use load::Load;
 use message::Status;
 use std::io;
@@ -58,9 +59,9 @@ impl Handler for Diagnostic {
         NAME
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
         let limit = lookup.settings.core.limit_request_body();
-        Handled::later(move || async move { Ok(respond(&lookup.request, limit).await?) })
+        NowOrLater::boxed(move || async move { Ok(respond(&lookup.request, limit).await?) })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::byterange;
 use crate::failure::Failure;
-use crate::handler::{self, Handled, Handler};
+use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::core::PathInfo;
@@ -125,8 +125,8 @@ impl Handler for Described {
         self.take()
     }
 
-    fn respond<'l>(self: Rc<Self>, _: &'l mut Lookup<'_>) -> Handled<'l> {
-        Handled::Done(Ok(self.take()))
+    fn respond<'l>(self: Rc<Self>, _: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
+        NowOrLater::Now(Ok(self.take()))
     }
 }
 
@@ -148,10 +148,10 @@ impl Handler for Representation {
         }
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
         let conditions = conditions(lookup);
         let response = respond(&lookup.request, lookup.method, &self, &conditions);
-        Handled::Done(response.map_err(Stop::from))
+        NowOrLater::Now(response.map_err(Stop::from))
     }
 }
 

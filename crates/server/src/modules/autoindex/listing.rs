@@ -4,7 +4,7 @@
 use super::insert::{self, Insertable, Inserted};
 use super::{Entry, Flags, Insert, Page, SETTINGS, render, scan_title};
 use crate::failure::Failure;
-use crate::handler::{self, Handled, Handler};
+use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
 use crate::lookup::Lookup;
 use crate::modules::{mime, trivet};
@@ -14,6 +14,7 @@ use crate::response::Response;
 use crate::server::Server;
 use crate::site::settings::Settings;
 use crate::{accounting, admit, error_document, representation, walk};
+use crate::waiting::{NowOrLater, Waiting};
 use message::{Method, Status};
 use runtime::file::{self, Errno, Kind};
 use scoreboard::Cause;
@@ -128,11 +129,11 @@ impl Handler for Listing {
         "httpd/unix-directory"
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
         let Some(folder) = self.0.take() else {
-            return Handled::Done(Err(forbidden(lookup).into()));
+            return NowOrLater::Now(Err(forbidden(lookup).into()));
         };
-        Handled::later(|| async move { Ok(respond(lookup, folder).await?) })
+        NowOrLater::boxed(|| async move { Ok(respond(lookup, folder).await?) })
     }
 }
 

@@ -1,9 +1,10 @@
 //! The two modules of httpd that run programs, and the handler that both choose.
 
-use crate::handler::{self, Handled, Handler};
+use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
 use crate::modules::alias::SCRIPT_HANDLER;
 use crate::phase::Stop;
+use crate::waiting::{NowOrLater, Waiting};
 use std::rc::Rc;
 
 /// The media type that is a handler, too (CGI_MAGIC_TYPE).
@@ -77,7 +78,7 @@ impl Handler for Script {
         true
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
-        Handled::later(|| self.0.respond(lookup))
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
+        NowOrLater::boxed(|| self.0.respond(lookup))
     }
 }

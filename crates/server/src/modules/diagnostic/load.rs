@@ -7,9 +7,10 @@
 
 use crate::accounting;
 use crate::failure::Failure;
-use crate::handler::{Handled, Handler};
+use crate::handler::Handler;
 use crate::lookup::Lookup;
 use crate::response::Response;
+use crate::waiting::{NowOrLater, Waiting};
 use message::{Method, Status};
 use runtime::clock;
 use scoreboard::Cause;
@@ -51,8 +52,8 @@ impl Handler for Load {
         }
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
-        Handled::later(|| async move { Ok(self.answer(lookup).await?) })
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
+        NowOrLater::boxed(|| async move { Ok(self.answer(lookup).await?) })
     }
 }
 

@@ -17,7 +17,7 @@ pub use settings::{Scores, Terms};
 
 use crate::accounting::Waits;
 use crate::failure::Failure;
-use crate::handler::{self, Handled, Handler};
+use crate::handler::{self, Handler};
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
@@ -31,6 +31,7 @@ use crate::representation;
 use crate::response::{Body, Response};
 use crate::script::body::Body as RequestBody;
 use crate::script::{self, answer};
+use crate::waiting::{NowOrLater, Waiting};
 use fastcgi::{ScriptFault, ScriptHead};
 use managed::Managed;
 use message::{BodyLength, Method, Status};
@@ -86,8 +87,8 @@ impl Handler for Script {
         true
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
-        Handled::later(|| respond(lookup))
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
+        NowOrLater::boxed(|| respond(lookup))
     }
 }
 

@@ -4,7 +4,7 @@
 mod page;
 mod tree;
 
-use crate::handler::{self, Handled, Handler};
+use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::phase::{Hook, Stop};
@@ -12,6 +12,7 @@ use crate::response::Response;
 use crate::site::builder::Builder;
 use crate::site::settings::HostKey;
 use crate::site::store::Merge;
+use crate::waiting::{NowOrLater, Waiting};
 use config::{Args, Call, Directive, Error, Scope};
 use message::Method;
 use std::rc::Rc;
@@ -75,8 +76,8 @@ impl Handler for Page {
         "server-info"
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
-        Handled::later(|| respond(lookup))
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
+        NowOrLater::boxed(|| respond(lookup))
     }
 }
 

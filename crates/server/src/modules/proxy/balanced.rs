@@ -5,11 +5,12 @@ use super::balancer::Balancer;
 use super::forward;
 use super::worker::Worker;
 use crate::failure::Failure;
-use crate::handler::{Handled, Handler};
+use crate::handler::Handler;
 use crate::lookup::Lookup;
 use crate::modules::proxy_fcgi::{Failed, Target, Work};
 use crate::phase::Stop;
 use crate::response::{Body, Piece, Response, Source};
+use crate::waiting::{NowOrLater, Waiting};
 use message::Status;
 use std::io;
 use std::rc::Rc;
@@ -43,8 +44,8 @@ impl Handler for Group {
         true
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
-        Handled::later(|| async move { self.answer(lookup).await })
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
+        NowOrLater::boxed(|| async move { self.answer(lookup).await })
     }
 }
 

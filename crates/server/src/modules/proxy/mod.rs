@@ -33,7 +33,6 @@ use crate::site::store::Merge;
 use balancer::Balancer;
 use pass::{Pass, Passed};
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// What httpd calls the handler of what is handed on.

@@ -7,7 +7,7 @@ use super::tries::Tries;
 use super::{NAME, SETTINGS, Target, answer};
 use crate::accounting::Waits;
 use crate::failure::Failure;
-use crate::handler::{Handled, Handler};
+use crate::handler::Handler;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
 use crate::modules::filter::input::Unpacker;
@@ -19,6 +19,7 @@ use crate::script::body::Body;
 use crate::script::environment::{environment, tell_body_length};
 use crate::script::template::{Sent, Template};
 use crate::table::Table;
+use crate::waiting::{NowOrLater, Waiting};
 use config::args;
 use fastcgi::{Params, ScriptHead};
 use message::{BodyLength, Method, Status};
@@ -144,8 +145,8 @@ impl Handler for Job {
         true
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
-        Handled::placed(|| async move { self.answer(lookup).await })
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
+        NowOrLater::placed(|| async move { self.answer(lookup).await })
     }
 }
 

@@ -21,7 +21,7 @@ mod verdict;
 
 use crate::error_document;
 use crate::failure::Failure;
-use crate::handler::{self, Handled, Handler};
+use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
 use crate::log::time::TimeFormat;
 use crate::lookup::Lookup;
@@ -30,6 +30,7 @@ use crate::phase::{Hook, Stop};
 use crate::response::Response;
 use crate::site::builder::Builder;
 use crate::site::host::Host;
+use crate::waiting::{NowOrLater, Waiting};
 use config::{Args, Call, Directive, Error, Scope};
 use everything::Everything;
 use figures::Figures;
@@ -169,8 +170,8 @@ impl Handler for Page {
         "server-status"
     }
 
-    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Handled<'l> {
-        Handled::Done(respond(lookup).map_err(Stop::from))
+    fn respond<'l>(self: Rc<Self>, lookup: &'l mut Lookup<'_>) -> Waiting<'l, Response> {
+        NowOrLater::Now(respond(lookup).map_err(Stop::from))
     }
 }
 
