@@ -2,11 +2,11 @@
 
 use crate::context::Context;
 use crate::exchange::Logged;
+pub(crate) use crate::log::access::{ConnectionEnd, Fields};
+use crate::log::access::{Part, Record, TimeCache};
 use crate::log::id::{LogId, RequestLogId};
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Original};
-use crate::log::access::{Part, Record, TimeCache};
-pub(crate) use crate::log::access::{ConnectionEnd, Fields};
 use crate::names::{End, Names};
 use crate::response::Response;
 use crate::site::host::ServerName;

@@ -5,8 +5,8 @@
 //! memory when it is small, else the descriptor is kept for sendfile. Nothing is ever mapped.
 
 use crate::accounting::Account;
+use crate::content_coding::Coding;
 use crate::exchange::Logged;
-use crate::modules::Coding;
 use crate::representation::Representation;
 use message::Field;
 use std::cell::{Cell, RefCell};

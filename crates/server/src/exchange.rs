@@ -1,12 +1,12 @@
 //! The life of one request, on one screen.
 
+use crate::content_coding::Coding;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::large_future::boxed;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Original, Purpose};
-use crate::modules::Coding;
 use crate::names::{self, HostnameLookups};
 use crate::phase::{self, Stop};
 use crate::plan::Plan;
@@ -16,8 +16,8 @@ use crate::response::Response;
 use crate::site::host::{Host, Trace, UseCanonicalName};
 use crate::site::settings::Settings;
 use crate::table::Table;
-use crate::{access_log, byterange, compat, error_document, fields};
 use crate::waiting::NowOrLater;
+use crate::{access_log, byterange, compat, error_document, fields};
 use message::path::EncodedSlashes;
 use message::{BodyLength, Method, Status, Target, Version};
 use std::borrow::Cow;

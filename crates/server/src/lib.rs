@@ -13,6 +13,7 @@ mod cache;
 mod compat;
 mod configuration;
 mod connection;
+mod content_coding;
 mod content_digest;
 mod context;
 mod defaults;

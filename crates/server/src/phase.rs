@@ -2,11 +2,11 @@
 //! Each
 //! runs the hooks of the modules that have one; what they find out stands in the [`Lookup`].
 
+use crate::content_coding::{Coding, Uncertain};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handler::Handler;
 use crate::lookup::{Lookup, Place, Purpose};
-use crate::modules::{Coding, Uncertain};
 use crate::question;
 use crate::response::Response;
 use crate::site::host::Host;

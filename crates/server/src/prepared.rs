@@ -7,9 +7,10 @@
 
 use crate::accounting::Account;
 use crate::cache::{Prepared, SMALL_BYTES};
+use crate::content_coding::{self, Coding};
 use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, Reusable};
-use crate::modules::{self, Coding, files};
+use crate::modules::files;
 use crate::phase::Seen;
 use crate::representation::Representation;
 use crate::request::Request;
@@ -72,7 +73,7 @@ pub(crate) fn find<'a>(
         if values.next().is_some() {
             return None;
         }
-        let coding = modules::choose_coding(&prepared.codings, accepted);
+        let coding = content_coding::choose(&prepared.codings, accepted);
         if prepared.coding != coding {
             prepared = current(context, host, path, Some(coding))?;
         }
@@ -202,7 +203,7 @@ pub(crate) fn remember(
         source: source.clone(),
         logged: Logged { query: None, ..logged.clone() },
         fields: if shows_fields { head.fields.into() } else { Box::default() },
-        coding: modules::choose_coding(codings, accepted),
+        coding: content_coding::choose(codings, accepted),
         codings: codings.as_slice().into(),
         only_s: *only_s,
         checked_s: Cell::new(now_s),

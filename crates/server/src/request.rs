@@ -2,8 +2,8 @@
 
 use crate::accounting::Spent;
 use crate::held::Held;
-use crate::log::id::LogIds;
 use crate::log::access::Fields;
+use crate::log::id::LogIds;
 use crate::names::Names;
 use crate::request_body::RequestBody;
 use crate::response::Field;

@@ -191,10 +191,6 @@ const UNASKED: &[&str] = &["suexec_module", "unique_id_module"];
 /// Modules that have programs run for a request: where none of these is there, nobody starts any.
 pub(crate) const RUN_PROGRAMS: &[&str] = &["cgi_module", "cgid_module", "fcgid_module"];
 
-/// What changes the content of a response: the output filters, which come first.
-pub(crate) use filter::coding::{Coding, choose as choose_coding};
-pub(crate) use filter::smart::Uncertain;
-
 /// The phase of content handlers, as server-info names it.
 pub(crate) const HANDLERS: &str = "Content Handlers";
 

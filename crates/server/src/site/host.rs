@@ -1,9 +1,9 @@
 //! (Virtual) hosts: what a configuration says about each, and which of them a request is for.
 
+use crate::content_coding::Coding;
 use crate::log::error_format::ErrorFormats;
 use crate::log::errors::ErrorLog;
 use crate::log::level::Levels;
-use crate::modules::Coding;
 use crate::resolve::Root;
 use crate::site::builder::Place;
 use crate::site::locate::Sections;

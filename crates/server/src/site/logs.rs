@@ -187,10 +187,7 @@ fn format_text<'a>(text: &'a str, owner: &'a HostDraft, main: &'a HostDraft) -> 
         let mut rows = host.formats.iter().rev();
         rows.find(|row| row.0.eq_ignore_ascii_case(text)).map(|row| row.1.as_str())
     };
-    named(owner)
-        .or_else(|| named(main))
-        .or_else(|| access::builtin_nickname(text))
-        .unwrap_or(text)
+    named(owner).or_else(|| named(main)).or_else(|| access::builtin_nickname(text)).unwrap_or(text)
 }
 
 /// `(13)Permission denied`, as httpd's messages begin when it starts.

@@ -12,6 +12,7 @@ pub(crate) mod smart;
 mod tests;
 
 use crate::accounting::Spent;
+use crate::content_coding::{Coding, Uncertain, choose};
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
 use crate::module::{Hooks, Module};
@@ -24,11 +25,10 @@ use crate::site::store::Merge;
 use crate::table::Table;
 use crate::thread_state::ThreadKey;
 use crate::waiting::NowOrLater;
-use coding::{Coding, choose};
 use config::{Call, Error};
 use message::{Known, Status};
 use recode::{Budget, Coder, Permit};
-use smart::{Holds, Smart, Uncertain};
+use smart::{Holds, Smart};
 use std::rc::Rc;
 
 /// What core does with filters: it has their directives, and answers first where one that was asked

@@ -2,6 +2,7 @@
 //! condition, and put in a chain. `AddOutputFilterByType` makes one behind the scenes.
 
 use super::{Kind, SETTINGS};
+use crate::content_coding::Uncertain;
 use crate::expression::Expression;
 use crate::module::{Hooks, Module};
 use crate::response::Response;
@@ -172,10 +173,6 @@ impl Smart {
 
 /// Says whether an expression holds for a response.
 pub(crate) type Holds<'a> = dyn Fn(&Expression, &Response) -> bool + 'a;
-
-/// It depends on more than the media type.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Uncertain;
 
 impl Flags {
     /// Words such as `change=yes`; unknown ones are passed over, as in httpd.

@@ -17,8 +17,8 @@ mod unused;
 mod url;
 mod worker;
 
-pub(crate) use forward::{find_path_info, fixup, resolve};
 use forward::{FORWARD, Forward};
+pub(crate) use forward::{find_path_info, fixup, resolve};
 pub(crate) use rows::MODULE;
 pub(crate) use url::{FCGI_PORT, split_socket, with_absolute_socket};
 pub(crate) use worker::Worker;
