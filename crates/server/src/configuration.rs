@@ -8,7 +8,8 @@ mod told;
 
 use crate::identity;
 use crate::log::level::Level;
-use crate::modules;
+use crate::module_list::STATIC_MODULES;
+use crate::modules::MODULES;
 use crate::mpm_settings::{MpmKind, MpmSettings};
 use crate::server::{Server, command_line};
 use crate::site::builder::Builder;
@@ -132,12 +133,11 @@ impl Configured {
     /// Every mistake.
     pub fn read(httpd: &Httpd) -> Result<Self, Refused> {
         let (expanded, kind) = expanded(httpd)?;
-        let index = modules::index_of(&expanded.loaded, &expanded.missing);
+        let index = MODULES.index_of(&expanded.loaded, &expanded.missing);
         let mut builder = Builder::default();
         builder.server.root = expanded.server_root.clone().into();
         let runtime_dir = expanded.runtime_dir.as_deref().unwrap_or(RUNTIME_DIR);
         builder.server.runtime_dir = runtime_dir.into();
-        without_absent(&mut builder, &expanded.loaded);
         builder.server.loaded = Some(expanded.loaded.clone());
         builder.server.mpm.kind = kind;
         builder.server.checks_document_root = httpd.checks_document_root;
@@ -226,23 +226,11 @@ impl Configured {
                         processes to become: add User and Group"
                 .into());
         }
-        let mut server = Server::open(builder, self.index.clone())?;
+        let mut server = Server::open(builder, self.index.clone(), &MODULES)?;
         if is_alone {
             server.site.mpm.is_alone = true;
         }
         Ok(server)
-    }
-}
-
-/// What a module does unasked is not done without it. Of these directives none can be in the
-/// configuration then.
-const ABSENT: &[(&str, &str)] = &[("mime_module", "TypesConfig /dev/null\n")];
-
-fn without_absent(builder: &mut Builder, loaded: &[&str]) {
-    for (_, lines) in ABSENT.iter().filter(|row| !loaded.contains(&row.0)) {
-        let tree = config::parse("modules that are not loaded", lines.as_bytes(), 1);
-        let said = config::apply(&tree.nodes, &modules::index(), builder);
-        debug_assert!(said.is_empty(), "{said:?}");
     }
 }
 
@@ -288,13 +276,13 @@ impl World for Surroundings<'_> {
 }
 
 fn expand(trees: Vec<config::Tree>, httpd: &Httpd, mpm: Option<MpmKind>) -> Expanded {
-    let names = modules::modular_names();
+    let names = MODULES.modular_names();
     // Modules are only ever added: their number says whether the index still holds.
     let index: RefCell<Option<(usize, Index<Builder>)>> = RefCell::default();
     let has_directive = |name: &str, loaded: &[&'static str]| {
         let mut known = index.borrow_mut();
         let current = known.take().filter(|known| known.0 == loaded.len());
-        let made = || (loaded.len(), modules::index_of(loaded, &[]));
+        let made = || (loaded.len(), MODULES.index_of(loaded, &[]));
         let (_, index) = known.insert(current.unwrap_or_else(made));
         matches!(index.find(name), Found::Row(_))
     };
@@ -303,7 +291,7 @@ fn expand(trees: Vec<config::Tree>, httpd: &Httpd, mpm: Option<MpmKind>) -> Expa
         modules: &names,
         is_modular: true,
         has_directive: &has_directive,
-        guards: modules::guards::GUARDS,
+        guards: MODULES.guards,
         server_root: httpd.server_root.to_string_lossy().into_owned(),
         version: identity::VERSION,
         bytes_max: config::expand::EXPANDED_BYTES_MAX,
@@ -383,7 +371,7 @@ fn main_name(builder: &Builder) -> String {
 }
 
 fn facts(expanded: Expanded, builder: &Builder) -> Facts {
-    let is_static = |symbol: &str| modules::STATIC_MODULES.iter().any(|row| row.0 == symbol);
+    let is_static = |symbol: &str| STATIC_MODULES.iter().any(|row| row.0 == symbol);
     let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "#-1".into());
     let root = &builder.server.root;
     let user = name(&builder.server.user);

@@ -4,9 +4,9 @@
 use crate::failure::Failure;
 use crate::identity;
 use crate::lookup::Lookup;
-use crate::modules::core::{self, ErrorDocument, Signature};
 use crate::response::Response;
 use crate::site::Site;
+use crate::site::core::{ErrorDocument, Signature, is_absolute_url};
 use crate::site::settings::Settings;
 use http1::PageFacts;
 use message::escape::html_escape;
@@ -32,7 +32,7 @@ pub(crate) fn choose<'a>(
     if matches!(document, ErrorDocument::Text(_)) {
         return Err(Box::new(text_page(lookup, failure, value)));
     }
-    if core::is_absolute_url(&String::from_utf8_lossy(&value)) {
+    if is_absolute_url(&String::from_utf8_lossy(&value)) {
         let redirect = Failure::redirect(Status::FOUND, value);
         return Err(Box::new(page(lookup, &redirect, None)));
     }
@@ -116,7 +116,7 @@ pub(crate) fn signature(lookup: &Lookup<'_>, prefix: &str) -> Vec<u8> {
     match (kind, &lookup.host.server_admin) {
         (Signature::Email, Some(admin)) => {
             text.extend_from_slice(b"<a href=\"");
-            if !core::is_absolute_url(admin) {
+            if !is_absolute_url(admin) {
                 text.extend_from_slice(b"mailto:");
             }
             html_escape(admin.as_bytes(), &mut text);

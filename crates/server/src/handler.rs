@@ -3,7 +3,6 @@
 
 use crate::large_future::boxed;
 use crate::lookup::Lookup;
-use crate::modules::mime;
 use crate::names;
 use crate::phase::Stop;
 use crate::representation::Representation;
@@ -81,8 +80,7 @@ pub(crate) fn configured<'l>(lookup: &'l Lookup<'_>) -> Result<Option<Cow<'l, st
         return Ok(Some(handler));
     }
     if !lookup.is_folder() {
-        let mime =
-            mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.mime_name());
+        let mime = lookup.metadata(lookup.mime_name());
         if let Some(name) = mime.handler {
             return Ok(Some(Cow::Owned(name.to_owned())));
         }
@@ -106,7 +104,7 @@ pub(crate) fn effective<'l>(lookup: &'l Lookup<'_>) -> Result<Option<Cow<'l, str
     if let Some(chosen) = &lookup.content_type {
         return Ok(Some(bare(chosen)));
     }
-    let mime = mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.mime_name());
+    let mime = lookup.metadata(lookup.mime_name());
     Ok(mime.content_type.map(bare))
 }
 

@@ -23,16 +23,20 @@ mod exchange;
 mod expression;
 mod failure;
 mod fields;
+mod file_response;
 mod going_on;
 mod guarded;
 mod handler;
 mod held;
 mod identity;
+mod input_filter;
 mod key_number;
 mod large_future;
 mod log;
 mod lookup;
+mod metadata;
 mod module;
+mod module_list;
 mod modules;
 mod mpm_settings;
 mod names;
@@ -67,9 +71,12 @@ pub use context::{ConnectionsPerThread, Context};
 pub use defaults::{Php, Serve};
 pub use identity::{IDENTITY, built};
 pub use log::ration::Ration;
-pub use modules::fcgid::{KeptByMemory, KeptMost, Scores, Severity, Terms};
+pub use module_list::{Documented, Modules, STATIC_MODULES};
+pub use modules::MODULES;
+pub use modules::cgi::manage as cgi;
+pub use modules::fcgid::manage as fcgid;
 pub use modules::status::{holders, status_line};
-pub use modules::{Documented, STATIC_MODULES, directives, directives_under};
+pub use modules::suexec;
 pub use mpm_settings::{
     Count, FIRST_GUESS_BYTES, Machine, MpmKind, MpmMessage, MpmSettings, SHARE_PERCENT, Sizes,
     Sizing, Warning,

@@ -8,7 +8,7 @@ use crate::access_log;
 use crate::admit::Judged;
 use crate::context::Context;
 use crate::log::level::Level;
-use crate::modules::mime;
+use crate::metadata::Metadata;
 use crate::names::End;
 use crate::plan::Plan;
 use crate::question::Answers;
@@ -426,10 +426,21 @@ impl<'a> Lookup<'a> {
 
     /// The name whose extensions mean something (`ModMimeUsePathInfo`).
     pub(crate) fn mime_name(&self) -> &[u8] {
-        if mime::SETTINGS.of(&self.settings).uses_path_info() && !self.path_info.is_empty() {
+        let uses_path_info = || {
+            let naming = self.site().phases.naming;
+            naming.is_some_and(|naming| (naming.uses_path_info)(&self.settings))
+        };
+        if !self.path_info.is_empty() && uses_path_info() {
             return self.path_info.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         }
         self.file_name()
+    }
+
+    /// What the name of a file says where the settings of this request hold.
+    pub(crate) fn metadata(&self, name: &[u8]) -> Metadata<'_> {
+        let site = self.site();
+        let naming = site.phases.naming;
+        naming.map_or_else(Metadata::default, |it| (it.metadata)(&self.settings, site, name))
     }
 
     /// What is there, whether this process may read it or not.

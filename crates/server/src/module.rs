@@ -1,10 +1,14 @@
 //! What a module is to the rest of the server: its names, its directives and its hooks. The list
 //! of all modules stands in `modules/mod.rs`; here nobody knows one from another.
 
+use crate::input_filter::ChooseInput;
 use crate::lookup::Lookup;
+use crate::metadata::Naming;
 use crate::phase::{
     Content, Decide, Finish, Hook, OnlyChoice, OpenTo, Phases, Plain, Resolve, Translate,
 };
+use crate::server::Server;
+use crate::site::Site;
 use crate::site::builder::Builder;
 use crate::site::settings::Settings;
 use config::{Diagnostic, Directive};
@@ -14,6 +18,18 @@ pub(crate) struct Module {
     /// Its names and directives.
     pub(crate) table: config::Module<Builder>,
     pub(crate) hooks: Hooks,
+    presence: Presence,
+}
+
+/// Whether a module is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    /// Whatever is loaded.
+    Always,
+    /// If it is loaded, or nobody was asked which are.
+    Usual,
+    /// It does something by being there: only if `LoadModule` names it.
+    Asked,
 }
 
 impl Module {
@@ -24,7 +40,38 @@ impl Module {
         directives: &'static [Directive<Builder>],
         hooks: Hooks,
     ) -> Self {
-        Self { table: config::Module { name, file, directives }, hooks }
+        let table = config::Module { name, file, directives };
+        Self { table, hooks, presence: Presence::Usual }
+    }
+
+    /// The same, there whatever is loaded.
+    pub(crate) const fn always(self) -> Self {
+        Self { presence: Presence::Always, ..self }
+    }
+
+    /// The same, there only if `LoadModule` names it: it does something by being there.
+    pub(crate) const fn if_asked(self) -> Self {
+        Self { presence: Presence::Asked, ..self }
+    }
+
+    /// Whether it is there whatever is loaded.
+    pub(crate) fn is_always_there(&self) -> bool {
+        self.presence == Presence::Always
+    }
+
+    /// Whether its hooks run when these modules are loaded; `None` is all.
+    pub(crate) fn is_there(&self, loaded: Option<&[&'static str]>) -> bool {
+        match (self.presence, loaded) {
+            (Presence::Always, _) | (Presence::Usual, None) => true,
+            (Presence::Asked, None) => false,
+            (_, Some(loaded)) => loaded.contains(&self.table.name),
+        }
+    }
+
+    /// Whether its directives are in force then: those of a module that has to be asked for are,
+    /// where nobody was asked.
+    pub(crate) fn has_lines(&self, loaded: Option<&[&'static str]>) -> bool {
+        self.is_always_there() || loaded.is_none_or(|loaded| loaded.contains(&self.table.name))
     }
 
     /// The name as `LogLevel` writes it: `core`.
@@ -64,6 +111,8 @@ pub(crate) struct Hooks {
     /// What changes the content of a response, before its fields are changed. Only one module has
     /// this.
     pub(crate) content: Option<Content>,
+    /// What changes the bodies of requests on their way to programs. Only one module has this.
+    pub(crate) input: Option<ChooseInput>,
     /// What changes a response.
     pub(crate) finish: Option<Finish>,
     /// Whether a request may take the fast path.
@@ -79,8 +128,16 @@ pub(crate) struct Hooks {
     pub(crate) adds_always: Option<fn(&Settings) -> bool>,
     /// Whether the time of the first byte is logged.
     pub(crate) tracks_first_byte: Option<fn(&Settings) -> bool>,
+    /// What is said in the log when the server begins to serve.
+    pub(crate) begin: Option<fn(&Server)>,
+    /// Whether it has programs run for requests: where no module does, nobody starts any.
+    pub(crate) runs_programs: bool,
     /// The settings of a server outside of all sections, where httpd creates what no line set.
     pub(crate) complete: Option<fn(&mut Settings)>,
+    /// What names of files say. Only one module has this.
+    pub(crate) naming: Option<Naming>,
+    /// What has to be opened with the site, in the parent.
+    pub(crate) open: Option<fn(&mut Site) -> Result<(), String>>,
     /// What is wrong with a whole configuration (check_config).
     pub(crate) check: Option<fn(&Builder) -> Option<Diagnostic>>,
 }
@@ -100,6 +157,7 @@ impl Hooks {
         fixup: None,
         resolve: None,
         content: None,
+        input: None,
         finish: None,
         plain: None,
         satisfies_any: None,
@@ -107,6 +165,10 @@ impl Hooks {
         only_choice: None,
         adds_always: None,
         tracks_first_byte: None,
+        naming: None,
+        open: None,
+        begin: None,
+        runs_programs: false,
         complete: None,
         check: None,
     };
@@ -140,7 +202,11 @@ impl Phases {
             fixup: all(hooks, |it| it.fixup),
             resolve: all(hooks, |it| it.resolve),
             content: all(hooks, |it| it.content).pop(),
+            input: all(hooks, |it| it.input).pop(),
+            naming: all(hooks, |it| it.naming).pop(),
             finish: all(hooks, |it| it.finish),
+            begin: all(hooks, |it| it.begin),
+            run_programs: hooks.iter().any(|it| it.runs_programs),
             plain: all(hooks, |it| it.plain),
             satisfies_any: all(hooks, |it| it.satisfies_any),
             open_to: all(hooks, Hooks::opinion),

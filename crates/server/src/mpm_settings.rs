@@ -4,6 +4,7 @@
 
 mod auto;
 mod check;
+pub(crate) mod help;
 mod message;
 
 pub use auto::{FIRST_GUESS_BYTES, Machine, SHARE_PERCENT};

@@ -6,9 +6,12 @@ use crate::content_coding::{Coding, Uncertain};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::handler::Handler;
+use crate::input_filter::ChooseInput;
 use crate::lookup::{Lookup, Place, Purpose};
+use crate::metadata::Naming;
 use crate::question;
 use crate::response::Response;
+use crate::server::Server;
 use crate::site::host::Host;
 use crate::site::lexical;
 use crate::site::settings::Settings;
@@ -136,7 +139,14 @@ pub(crate) struct Phases {
     pub(crate) resolve: Vec<Resolve>,
     /// Of one module at most.
     pub(crate) content: Option<Content>,
+    /// Of one module at most.
+    pub(crate) input: Option<ChooseInput>,
+    /// Of one module at most.
+    pub(crate) naming: Option<Naming>,
     pub(crate) finish: Vec<Finish>,
+    pub(crate) begin: Vec<fn(&Server)>,
+    /// Whether a module has programs run for requests.
+    pub(crate) run_programs: bool,
     pub(crate) plain: Vec<Plain>,
     pub(crate) satisfies_any: Vec<fn(&Lookup<'_>) -> bool>,
     pub(crate) open_to: Vec<OpenTo>,

@@ -10,7 +10,7 @@ use crate::cache::{Prepared, SMALL_BYTES};
 use crate::content_coding::{self, Coding};
 use crate::context::Context;
 use crate::exchange::{Exchanged, Logged, Reusable};
-use crate::modules::files;
+use crate::file_response;
 use crate::phase::Seen;
 use crate::representation::Representation;
 use crate::request::Request;
@@ -150,7 +150,7 @@ pub(crate) fn known(
     if !prepared.is_bare || !is_plain(context, host, settings, request.client, &view, framing) {
         return None;
     }
-    let response = files::from_file(request, &prepared.source).ok()?;
+    let response = file_response::from_file(request, &prepared.source).ok()?;
     let query = request.query().map(<[u8]>::to_vec);
     let logged = Logged { query, ..prepared.logged.clone() };
     Some(Exchanged { response, reusable: None, settings: None, logged })
@@ -211,8 +211,8 @@ pub(crate) fn remember(
         date_s: Cell::new(now_s),
         head_len,
         content: size,
-        is_bare: response.fields == files::description(source)
-            && response.late == files::late_description(source),
+        is_bare: response.fields == file_response::description(source)
+            && response.late == file_response::late_description(source),
         is_whole,
         account: Cell::new(Account { row: OTHER_ACCOUNT, key: 0 }),
     };

@@ -14,8 +14,8 @@ use std::{fs, io};
 
 use config::{Scope, known, known_modules, owners};
 
-use crate::modules::guards::GUARDS;
-use crate::modules::{mpm_common, shown};
+use crate::modules::MODULES;
+use crate::mpm_settings::help;
 
 pub use prose::{Prose, prose};
 
@@ -106,7 +106,7 @@ fn present(folder: &Path) -> io::Result<BTreeSet<String>> {
 /// Everything that has a meaning, by name.
 fn entries() -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
-    for module in shown().map(|module| &module.table) {
+    for module in MODULES.shown().map(|module| &module.table) {
         let page = page_of(module.file);
         entries.extend(module.directives.iter().map(|row| Entry {
             name: row.name,
@@ -132,7 +132,7 @@ fn entries() -> Vec<Entry> {
 /// The page of a module, named as in httpd's manual. The MPMs share one.
 fn page_of(file: &str) -> String {
     let stem = file.trim_end_matches(".c");
-    let is_mpm = shown().any(|it| it.table.file == file && it.table.name == owners::MPM);
+    let is_mpm = MODULES.shown().any(|it| it.table.file == file && it.table.name == owners::MPM);
     if is_mpm { "mpm".into() } else { stem.into() }
 }
 
@@ -222,7 +222,7 @@ fn facts(entry: &Entry, prose: Option<&Prose>) -> String {
     if !entry.default.is_empty() {
         let _ = writeln!(text, "- Default: `{}`", entry.default);
     }
-    if let Some(names) = mpm_common::used_by(entry.name) {
+    if let Some(names) = help::used_by(entry.name) {
         let _ = writeln!(text, "- MPM: {}", names.join(", "));
     }
     let _ = writeln!(text, "- Context: {}", context(entry.scope));
@@ -335,7 +335,7 @@ fn index(entries: &[Entry]) -> String {
         let _ = writeln!(text, "| [{name}]({page}.md#{anchor}) | [{title}]({page}.md) | {help} |");
     }
     let has_entry = |name: &str| entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(name));
-    let is_guard = |name: &str| GUARDS.row(name).is_some();
+    let is_guard = |name: &str| MODULES.guards.row(name).is_some();
     let others = || known::NAMES.iter().filter(|name| !has_entry(name));
     text += ACCEPTED_HEAD;
     text += &by_module(others().copied().filter(|name| !is_guard(name)));

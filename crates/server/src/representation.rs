@@ -3,11 +3,10 @@
 use crate::accounting::{self, Spent};
 use crate::content_digest;
 use crate::lookup::{Entry, Lookup};
-use crate::modules::core::FileEtag;
-use crate::modules::{mime, negotiation};
 use crate::phase::{self, Stop};
 use crate::resolve::{self, LinkPolicy, Policies, Root};
 use crate::response::Field;
+use crate::site::core::FileEtag;
 use crate::site::settings::Settings;
 use message::etag;
 use runtime::descriptors::HeldDescriptors;
@@ -51,7 +50,7 @@ const SETTLED_NS: i128 = 2_000_000_000;
 /// The media type of the file that is, or would be, in the place of `lookup`.
 pub(crate) fn content_type(lookup: &Lookup<'_>) -> Option<String> {
     let settings = &lookup.settings;
-    let mime = mime::SETTINGS.of(settings).mime(&lookup.site().types, lookup.mime_name());
+    let mime = lookup.metadata(lookup.mime_name());
     let of_name = || mime.content_type_value().map(std::borrow::Cow::into_owned);
     let content_type = lookup.content_type.clone().or_else(of_name);
     content_type.map(|text| settings.core.with_charset(text))
@@ -59,7 +58,7 @@ pub(crate) fn content_type(lookup: &Lookup<'_>) -> Option<String> {
 
 /// The same of its encoding and its languages.
 pub(crate) fn codings(lookup: &Lookup<'_>) -> [(&'static str, Option<String>); 2] {
-    let mime = mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.mime_name());
+    let mime = lookup.metadata(lookup.mime_name());
     let encoding = || mime.encoding.as_deref().map(str::to_owned);
     let language = || mime.language().map(std::borrow::Cow::into_owned);
     [
@@ -97,7 +96,7 @@ impl Representation {
         let last_modified_s = status.modified_us().min(now_us).div_euclid(1_000_000);
         Ok(Self {
             etag: match &lookup.negotiated.list_tag {
-                Some(list) => etag.map(|etag| negotiation::joined_tag(&etag, list)),
+                Some(list) => etag.map(|etag| joined_tag(&etag, list)),
                 None => etag,
             },
             last_modified: http_date(last_modified_s),
@@ -158,6 +157,20 @@ pub(crate) async fn file_tag(
         Some(digest) => Some([&b"\""[..], &digest, b"\""].concat()),
         None => make_etag(facts, status, lookup.request.start_us),
     })
+}
+
+/// The entity tag of a negotiated answer: that of the file joined with that of the list of
+/// variants, which for MultiViews is a tag of the folder's time alone, for a type map that of the
+/// map. As httpd sends it, it lacks its final quotation mark (http_etag.c `etag_end`).
+pub(crate) fn joined_tag(file: &[u8], list: &[u8]) -> Vec<u8> {
+    let bare = |tag: &[u8]| {
+        let strong = tag.strip_prefix(b"W/").unwrap_or(tag);
+        let inside = strong.strip_prefix(b"\"").unwrap_or(strong);
+        inside.strip_suffix(b"\"").unwrap_or(inside).to_vec()
+    };
+    let is_weak = file.starts_with(b"W/") || list.starts_with(b"W/");
+    let start: &[u8] = if is_weak { b"W/\"" } else { b"\"" };
+    [start, &bare(file), b";", &bare(list)].concat()
 }
 
 /// `Last-Modified` and `ETag` of a folder, of which no digest is made (ap_make_etag_ex: where

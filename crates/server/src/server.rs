@@ -8,7 +8,8 @@ use crate::log::level::Level;
 use crate::log::message::Message;
 use crate::log::program::Program;
 use crate::log::recurring::Recurring;
-use crate::modules;
+use crate::module_list::Modules;
+use crate::modules::MODULES;
 use crate::mpm_settings::{MpmKind, MpmMessage, MpmSettings};
 use crate::script::room::Usage;
 use crate::site::Site;
@@ -44,9 +45,13 @@ impl Server {
     ///
     /// # Errors
     /// A text for standard error that says what could not be opened.
-    pub(crate) fn open(builder: &Builder, index: Arc<Index<Builder>>) -> Result<Self, String> {
+    pub(crate) fn open(
+        builder: &Builder,
+        index: Arc<Index<Builder>>,
+        modules: &'static Modules,
+    ) -> Result<Self, String> {
         Ok(Self {
-            site: Site::open(builder, index)?,
+            site: Site::open(builder, index, modules)?,
             held: DescriptorCount::default(),
             accounts: Accounts::default(),
             pools: Arc::default(),
@@ -74,7 +79,7 @@ impl Server {
         let text = defaults::text(serve)?;
         let mut builder = Builder::default();
         builder.server.mpm.sizes_itself = true;
-        let index = modules::index();
+        let index = MODULES.index();
         let own = config::parse(defaults::SOURCE_NAME, text.as_bytes(), 1);
         let mut said = config::apply(&own.nodes, &index, &mut builder);
         let (expanded, kind) = expand_for_mpm(serve, &index)?;
@@ -89,14 +94,14 @@ impl Server {
         }
         said.extend(config::apply(&expanded.nodes, &index, &mut builder));
         builder.server.tree = expanded.nodes.into();
-        said.extend(modules::check(&builder));
+        said.extend(MODULES.check(&builder));
         builder.settle(&mut said);
         let report = Report { text: render(&said) };
         if said.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             return Err(report.text);
         }
         defaults::complete(serve, &mut builder.server)?;
-        Ok((Self::open(&builder, index.into())?, report))
+        Ok((Self::open(&builder, index.into(), &MODULES)?, report))
     }
 
     /// Addresses to listen on.
@@ -112,17 +117,6 @@ impl Server {
     /// Whom children become; `None` to stay who they are.
     pub fn user(&self) -> Option<&User> {
         self.site.user.as_ref()
-    }
-
-    /// Whom the scripts of a row of the configuration run as, and the folders that they must be in.
-    pub fn script_user(&self, row: u32) -> Option<(&User, Vec<PathBuf>)> {
-        let row = self.site.script_users.get(usize::try_from(row).ok()?)?;
-        Some((&row.0, row.1.clone()))
-    }
-
-    /// Whether scripts in homes run as the users that these belong to.
-    pub fn runs_as_others(&self) -> bool {
-        self.site.runs_as_others
     }
 
     /// The folder that is served, for the banner.
@@ -144,9 +138,7 @@ impl Server {
     /// Whether a request may have a program run. Where none may, no serving process is given a way
     /// to have one run either, whoever has taken it over.
     pub fn may_run_programs(&self) -> bool {
-        let loaded = self.site.loaded.as_deref();
-        let has_module = || modules::RUN_PROGRAMS.iter().any(|it| modules::is_loaded(loaded, it));
-        self.site.may_run_programs && has_module()
+        self.site.may_run_programs && self.site.phases.run_programs
     }
 
     /// The way to the process that starts programs.
@@ -284,10 +276,7 @@ impl Server {
 
     /// Log what modules have to say when the server begins to serve.
     pub fn note_modules(&self) {
-        if self.site.runs_as_others {
-            let text = "suEXEC mechanism enabled (wrapper: the process that starts scripts)";
-            self.log(Level::Notice, "suexec", Some(1232), None, text.as_bytes());
-        }
+        self.site.phases.begin.iter().for_each(|begin| begin(self));
         for (id, text) in self.site.proxy_protocol.notices() {
             self.log(Level::Notice, "remoteip", Some(id), None, text.as_bytes());
         }
@@ -371,13 +360,13 @@ fn expand(serve: &Serve, index: &Index<Builder>, mpm: Option<MpmKind>) -> Result
         None => std::env::current_dir()
             .map_err(|error| format!("cannot find the folder trivet was started in: {error}"))?,
     };
-    let modules = modules::names();
+    let modules = MODULES.names();
     let start = Start {
         defines: Vec::new(),
         modules: &modules,
         is_modular: false,
         has_directive: &|name, _| matches!(index.find(name), Found::Row(_)),
-        guards: modules::guards::GUARDS,
+        guards: MODULES.guards,
         server_root: folder.to_string_lossy().into_owned(),
         version: identity::VERSION,
         bytes_max: config::expand::EXPANDED_BYTES_MAX,

@@ -9,6 +9,7 @@ use crate::phase::{self, Stop};
 use crate::resolve::{self, LinkPolicy, Policies};
 use crate::site::builder::Overrides;
 use crate::site::condition;
+use crate::site::core::Outline;
 use crate::site::htaccess::{Long, NotRead};
 use crate::site::locate::{Layers, Matching, of_file};
 use crate::site::section::Section;
@@ -270,7 +271,7 @@ struct Trail {
     links: Vec<(usize, LinkPolicy)>,
     /// The policy of the last look-up, if it was one for the whole path.
     uniform: Option<LinkPolicy>,
-    core: crate::modules::core::Outline,
+    core: Outline,
     /// Whether a `.htaccess` file was looked for.
     asked_htaccess: bool,
     /// What is wrong with the file of the folder that ends there.

@@ -2,7 +2,7 @@
 //! manual.
 
 use crate::problem::{Problem, suggestion};
-use server::{Documented, Serve, reference};
+use server::{Documented, MODULES, Serve, reference};
 use std::fmt::Write as _;
 
 /// `trivet --help`, `trivet help` and bare `trivet`.
@@ -93,7 +93,8 @@ fn serve(topic: Option<&str>) -> Option<String> {
         Some(name) if is_spelled(name) => reference::plain(name),
         Some(name) => {
             let module = module_name(name);
-            let of_module: String = server::directives()
+            let of_module: String = MODULES
+                .directives()
                 .filter(|row| row.module.eq_ignore_ascii_case(module))
                 .map(|row| explain(&row))
                 .collect();
@@ -111,8 +112,8 @@ fn module_name(text: &str) -> &str {
 
 /// What can be asked about, for suggestions.
 fn topics() -> impl Iterator<Item = &'static str> {
-    let names = server::directives().map(|row| row.name.trim_start_matches('<'));
-    let modules = server::directives().map(|row| row.module);
+    let names = MODULES.directives().map(|row| row.name.trim_start_matches('<'));
+    let modules = MODULES.directives().map(|row| row.module);
     ["directives", "defaults"].into_iter().chain(names).chain(modules)
 }
 
@@ -139,7 +140,7 @@ fn shown_name(row: &Documented) -> String {
 
 /// The modules in one paragraph.
 fn modules() -> String {
-    let mut names: Vec<String> = server::directives().map(|row| row.module.to_owned()).collect();
+    let mut names: Vec<String> = MODULES.directives().map(|row| row.module.to_owned()).collect();
     names.dedup();
     columns("", &names, 2)
 }
@@ -152,7 +153,7 @@ fn explained() -> String {
          set before your\nlines: trivet serve --help defaults\n",
     );
     let mut module = "";
-    for row in server::directives() {
+    for row in MODULES.directives() {
         if row.module != module {
             module = row.module;
             // Writing to a String cannot fail.
@@ -204,7 +205,7 @@ mod tests {
     #[test]
     fn every_directive_is_named_and_explained() {
         let (modules, explained) = (serve(None).unwrap(), serve(Some("directives")).unwrap());
-        for row in server::directives() {
+        for row in MODULES.directives() {
             let shown = shown_name(&row);
             for (text, wanted) in [(&modules, row.module), (&explained, shown.as_str())] {
                 assert!(text.split_whitespace().any(|word| word == wanted), "no {wanted}: {text}");
@@ -219,7 +220,7 @@ mod tests {
 
     #[test]
     fn no_line_is_wider_than_the_screen() {
-        let alone = server::directives().filter_map(|row| serve(Some(&shown_name(&row))));
+        let alone = MODULES.directives().filter_map(|row| serve(Some(&shown_name(&row))));
         let all = [OVERVIEW.to_owned(), serve(None).unwrap(), serve(Some("directives")).unwrap()];
         for text in all.into_iter().chain(alone) {
             for line in text.lines() {

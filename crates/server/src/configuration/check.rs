@@ -2,7 +2,7 @@
 //! is opened or changed here.
 
 use super::Httpd;
-use crate::modules;
+use crate::modules::MODULES;
 use crate::site::builder::Builder;
 use crate::site::lexical;
 use config::{Diagnostic, Line, Node};
@@ -66,7 +66,7 @@ pub(super) fn names(builder: &Builder, httpd: &Httpd) -> Vec<Diagnostic> {
 
 /// What the modules find wrong.
 pub(super) fn by_modules(builder: &Builder) -> Vec<Diagnostic> {
-    match modules::check(builder) {
+    match MODULES.check(builder) {
         Some(error) => vec![error, failed()],
         None => Vec::new(),
     }

@@ -2,11 +2,11 @@
 //! answer of a program means, but for faults: what was understood before one is sent.
 
 use crate::failure::Failure;
+use crate::file_response;
 use crate::handler::{self, Handler, Made};
 use crate::log::level::Level;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
-use crate::modules::files;
 use crate::phase::{self, Hook, Stop};
 use crate::representation::{Origin, Representation, parse_http_date};
 use crate::response::{Body, Piece, Response};
@@ -122,7 +122,7 @@ fn respond(
     source: Rc<Representation>,
 ) -> Response {
     let (mut response, _) = answer::describe(lookup, head);
-    response.late = files::late_description(&source);
+    response.late = file_response::late_description(&source);
     response.content_type = response.content_type.or_else(|| source.content_type.clone());
     let offset = offset as u64;
     let length = source.status.size.saturating_sub(offset);

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 
 /// The module and its table. It stands for whichever MPM runs.
 pub(crate) static MODULE: Module =
-    Module::new("mpm_event_module", "event.c", DIRECTIVES, Hooks::NONE);
+    Module::new("mpm_event_module", "event.c", DIRECTIVES, Hooks::NONE).always();
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
@@ -41,34 +41,6 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("PidFile", Args::One, Scope::SERVER, "", "A file for logging the server process ID", pid_file),
     row("AsyncRequestWorkerFactor", Args::One, Scope::SERVER, "auto", "How many additional connects will be accepted per idle worker thread", async_request_worker_factor),
 ];
-
-/// The rows that not every MPM has in httpd, with the names of those that do.
-const USED_BY: &[(&str, &[&str])] = &[
-    ("MinSpareServers", &["prefork"]),
-    ("MaxSpareServers", &["prefork"]),
-    ("MinSpareThreads", &["worker", "event"]),
-    ("MaxSpareThreads", &["worker", "event"]),
-    ("ThreadsPerChild", &["worker", "event"]),
-    ("ThreadLimit", &["worker", "event"]),
-    ("ThreadStackSize", &["worker", "event"]),
-    ("AsyncRequestWorkerFactor", &["event"]),
-];
-
-/// The MPMs that use a directive, if not all of them do.
-pub(crate) fn used_by(name: &str) -> Option<&'static [&'static str]> {
-    USED_BY.iter().find(|row| row.0 == name).map(|row| row.1)
-}
-
-/// What prefork has another help text for in httpd.
-const HELP_OF_PREFORK: &[(&str, &str)] = &[
-    ("MaxRequestWorkers", "Maximum number of children alive at the same time"),
-    ("ServerLimit", "Maximum value of MaxRequestWorkers for this run of Apache"),
-];
-
-/// httpd's help text of a directive under prefork, if it is not that of the row.
-pub(crate) fn help_of_prefork(name: &str) -> Option<&'static str> {
-    HELP_OF_PREFORK.iter().find(|row| row.0 == name).map(|row| row.1)
-}
 
 type Done = Result<(), Error>;
 

@@ -6,7 +6,7 @@
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
-use crate::modules::{asis, files, mime};
+use crate::modules::{asis, files};
 use crate::phase::{self, Stop};
 use message::Status;
 use std::rc::Rc;
@@ -32,7 +32,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>
     let handler = handler::configured(lookup)?;
     let is_plain = |name: &str| name == "default-handler" || asis::HANDLERS.contains(&name);
     let handler = handler.as_deref().filter(|name| !is_plain(name));
-    let mime = mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.mime_name());
+    let mime = lookup.metadata(lookup.mime_name());
     let is_for_php = mime.content_type.is_some_and(|name| name.starts_with("application/x-httpd-"));
     if let Some(what) = handler.or(mime.content_type.filter(|_| is_for_php)) {
         // What somebody wants to be run must not be shown instead.

@@ -3,8 +3,10 @@
 use crate::failure::Failure;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
+use crate::modules::cgi::manage::SCRIPTS_MAX;
 use crate::modules::diagnostic;
 use crate::phase::{Hook, Stop};
+use crate::script::body::{BUFFERING, BUFFERING_BYTES};
 use crate::site::builder::Builder;
 use crate::site::settings::{DirectoryKey, either};
 use crate::site::store::Merge;
@@ -24,7 +26,8 @@ pub(crate) static MODULE: Module = Module::new(
         resolve: Some(Hook::Now(diagnostic::resolve)),
         ..Hooks::NONE
     },
-);
+)
+.always();
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
@@ -38,9 +41,6 @@ static DIRECTIVES: &[Directive<Builder>] = &[
 /// More than a machine can bear, but somebody may know better than `auto`.
 const CGI_PROCESSES_MAX: u64 = 4096;
 
-/// `RequestBuffering On`, and what holds without a line: files that people upload are smaller.
-const BUFFERING_BYTES: u64 = 16 << 20;
-
 /// The key of the per-directory settings.
 pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 
@@ -48,25 +48,15 @@ pub(crate) static SETTINGS: DirectoryKey<Settings> = DirectoryKey::new();
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     hidden: Option<Vec<String>>,
-    /// `RequestBuffering`; the inner `None` is `Off`.
-    buffering: Option<Option<u64>>,
 }
 
 impl Merge for Settings {
     fn over(&self, outer: &Self) -> Self {
-        Self {
-            hidden: either(self.hidden.as_ref(), outer.hidden.as_ref()),
-            buffering: self.buffering.or(outer.buffering),
-        }
+        Self { hidden: either(self.hidden.as_ref(), outer.hidden.as_ref()) }
     }
 }
 
 impl Settings {
-    /// How much of a request body has to be there before a script is run; `None` is nothing.
-    pub(crate) fn buffering(&self) -> Option<u64> {
-        self.buffering.unwrap_or(Some(BUFFERING_BYTES))
-    }
-
     /// Whether a component of `path` begins with a hidden name, in any case of letters.
     pub(crate) fn hides(&self, path: &[u8]) -> bool {
         let Some(hidden) = &self.hidden else { return false };
@@ -99,7 +89,7 @@ fn hidden_names(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 }
 
 fn cgi_max_processes(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.server.scripts_max = match call.arg(0) {
+    SCRIPTS_MAX.change(&mut builder.server.modules).0 = match call.arg(0) {
         word if word.eq_ignore_ascii_case("auto") => None,
         _ => Some(usize::try_from(args::number(call, 0, 1..=CGI_PROCESSES_MAX)?).unwrap_or(1)),
     };
@@ -112,7 +102,7 @@ fn request_buffering(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error
         word if word.eq_ignore_ascii_case("off") => None,
         _ => Some(args::bytes(call, 0)?),
     };
-    SETTINGS.change(builder.settings()).buffering = Some(buffering);
+    BUFFERING.change(builder.settings()).0 = Some(buffering);
     Ok(())
 }
 
@@ -141,7 +131,7 @@ mod tests {
     #[test]
     fn hidden_names_are_found_in_every_part_of_a_path() {
         let hidden = Some(vec![".ht".to_owned(), ".git".to_owned()]);
-        let settings = Settings { hidden, ..Settings::default() };
+        let settings = Settings { hidden };
         for path in ["/.htaccess", "/a/.HTpasswd", "/.git/config", "/a/.gitignore", "/.ht"] {
             assert!(settings.hides(path.as_bytes()), "{path}");
         }

@@ -15,7 +15,8 @@ pub(crate) static MODULE: Module = Module::new(
     "mod_unique_id.c",
     &[],
     Hooks { read: Some(Hook::Now(read)), ..Hooks::NONE },
-);
+)
+.if_asked();
 
 /// The key of what gives identifiers on a thread.
 static SOURCE: ThreadKey<RefCell<Source>> = ThreadKey::new();

@@ -3,7 +3,7 @@
 //! names them.
 
 use super::*;
-use crate::modules;
+use crate::modules::MODULES;
 use crate::site::builder::{Builder, Overrides};
 use config::index::Found;
 use config::{Diagnostic, Severity, Start, World};
@@ -152,14 +152,14 @@ fn what_is_no_configuration_would_be_found() {
 /// What the server says of an example, which it reads as it reads any configuration, but opens
 /// nothing that it names.
 fn said_of(entry: &Prose) -> Vec<Diagnostic> {
-    let index = modules::index();
-    let names = modules::names();
+    let index = MODULES.index();
+    let names = MODULES.names();
     let start = Start {
         defines: Vec::new(),
         modules: &names,
         is_modular: false,
         has_directive: &|name, _| matches!(index.find(name), Found::Row(_)),
-        guards: modules::guards::GUARDS,
+        guards: MODULES.guards,
         server_root: "/etc/apache2".into(),
         version: crate::identity::VERSION,
         bytes_max: config::expand::EXPANDED_BYTES_MAX,
@@ -180,7 +180,7 @@ fn said_of(entry: &Prose) -> Vec<Diagnostic> {
     for nodes in &expanded.nodes {
         said.extend(config::apply(nodes, &index, &mut builder));
     }
-    said.extend(modules::check(&builder));
+    said.extend(MODULES.check(&builder));
     said.retain(|said| !OF_THE_MACHINE.iter().any(|text| said.text.contains(text)));
     said
 }

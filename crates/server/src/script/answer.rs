@@ -1,8 +1,8 @@
 //! From the head that a program has written to a response without its body.
 
 use crate::failure::Failure;
+use crate::file_response;
 use crate::lookup::Lookup;
-use crate::modules::files;
 use crate::phase::Stop;
 use crate::representation::{http_date, parse_http_date};
 use crate::response::{Field, Response};
@@ -27,7 +27,7 @@ pub(crate) fn begin(
         return Ok(response);
     }
     let validators = Validators { etag: response.get("ETag"), last_modified_s: modified_s };
-    match evaluate(&files::conditions(lookup), &validators, true) {
+    match evaluate(&file_response::conditions(lookup), &validators, true) {
         Outcome::Proceed => Ok(response),
         Outcome::NotModified => Ok(Response { status: Status::NOT_MODIFIED, ..response }),
         Outcome::PreconditionFailed => {

@@ -2,10 +2,11 @@
 
 use super::gather::{Gathered, gather};
 use super::spool::Spool;
+use crate::input_filter::InputFilter;
 use crate::lookup::{Lookup, Purpose};
-use crate::modules::filter::input::Unpacker;
-use crate::modules::trivet;
 use crate::request_body::RequestBody;
+use crate::site::settings::DirectoryKey;
+use crate::site::store::Merge;
 use message::{BodyLength, Method, Refusal};
 use std::io;
 use std::rc::Rc;
@@ -47,7 +48,7 @@ impl Body {
     /// As above, and what is wrong with the packed body.
     pub(crate) async fn through(
         lookup: &Lookup<'_>,
-        unpacker: Option<Unpacker>,
+        unpacker: Option<Box<dyn InputFilter>>,
     ) -> Result<Self, Refusal> {
         let Some(incoming) = lookup.request.incoming.clone() else { return Ok(Self::None) };
         // It belongs to the request that this one has come from.
@@ -73,7 +74,7 @@ impl Body {
     pub(crate) async fn whole(
         lookup: &Lookup<'_>,
         incoming: &Rc<RequestBody>,
-        unpacker: Option<Unpacker>,
+        unpacker: Option<Box<dyn InputFilter>>,
     ) -> Result<Self, Refusal> {
         let gathered = gather(lookup, incoming, (None, u64::MAX), unpacker).await?;
         Ok(Self::Spooled(gathered.spool))
@@ -103,11 +104,21 @@ impl Body {
     }
 }
 
+/// The key of `RequestBuffering`.
+pub(crate) static BUFFERING: DirectoryKey<Buffering> = DirectoryKey::new();
+
+/// `RequestBuffering On`, and what holds without a line: files that people upload are smaller.
+pub(crate) const BUFFERING_BYTES: u64 = 16 << 20;
+
+/// `RequestBuffering`; the inner `None` is `Off`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Buffering(pub(crate) Option<Option<u64>>);
+
+impl Merge for Buffering {}
+
 /// How much of a body is gathered before its request is answered; `None` is nothing
 /// (`RequestBuffering Off`, or the variable by which httpd is told to pass a body on as it comes).
 fn buffering(lookup: &Lookup<'_>) -> Option<u64> {
-    trivet::SETTINGS
-        .of(&lookup.settings)
-        .buffering()
-        .filter(|_| !lookup.env.has("proxy-sendchunked"))
+    let set = BUFFERING.of(&lookup.settings).0.unwrap_or(Some(BUFFERING_BYTES));
+    set.filter(|_| !lookup.env.has("proxy-sendchunked"))
 }

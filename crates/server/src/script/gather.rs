@@ -4,9 +4,9 @@
 
 use super::room::NoRoom;
 use super::spool::{Growing, Spool};
+use crate::input_filter::InputFilter;
 use crate::log::level::Level;
 use crate::lookup::Lookup;
-use crate::modules::filter::input::Unpacker;
 use crate::request_body::RequestBody;
 use message::{Refusal, Status};
 use runtime::clock;
@@ -40,7 +40,7 @@ pub(crate) async fn gather(
     lookup: &Lookup<'_>,
     incoming: &Rc<RequestBody>,
     (length, enough): (Option<u64>, u64),
-    unpacker: Option<Unpacker>,
+    unpacker: Option<Box<dyn InputFilter>>,
 ) -> Result<Gathered, Refusal> {
     incoming.set_gathered(true);
     let began_ms = clock::monotonic_ms();
@@ -56,7 +56,7 @@ async fn fill(
     lookup: &Lookup<'_>,
     incoming: &Rc<RequestBody>,
     progress: Progress,
-    mut unpacker: Option<Unpacker>,
+    mut unpacker: Option<Box<dyn InputFilter>>,
 ) -> Result<Gathered, Refusal> {
     let spent = &lookup.request.spent;
     let mut growing = Growing::new(lookup.context, spent);
@@ -66,7 +66,7 @@ async fn fill(
         drop(waiting);
         let Some(piece) = piece? else { break };
         let added = match &mut unpacker {
-            Some(unpacker) => unpack(&mut growing, unpacker, &piece).await?,
+            Some(unpacker) => unpack(&mut growing, unpacker.as_mut(), &piece).await?,
             None => growing.add(piece).await,
         };
         if progress.may_begin(growing.length(), clock::monotonic_ms(), added.is_err()) {
@@ -82,7 +82,7 @@ async fn fill(
 /// A piece is unpacked part by part, so that no more than a few of them are there at once.
 async fn unpack(
     growing: &mut Growing<'_>,
-    unpacker: &mut Unpacker,
+    unpacker: &mut dyn InputFilter,
     packed: &[u8],
 ) -> Result<Result<(), NoRoom>, Refusal> {
     for part in packed.chunks(unpacker.piece_bytes()) {

@@ -2,7 +2,7 @@
 //! opened here and nothing of it is seen by a request. A `.htaccess` file has a builder of its own.
 
 use crate::expression::Mode;
-use crate::modules;
+use crate::mpm_settings::help;
 use crate::resolve::{Root, Roots};
 use crate::site::host::HostDraft;
 use crate::site::section::{Condition, Matcher, Section, SectionKind};
@@ -115,16 +115,10 @@ pub(crate) struct ServerDraft {
     pub(crate) listen: Vec<SocketAddr>,
     pub(crate) mpm: crate::MpmSettings,
     pub(crate) user: Option<String>,
-    /// `SuexecUserGroup`: user and group.
-    pub(crate) script_users: Vec<(String, String)>,
     pub(crate) group: Option<String>,
-    pub(crate) types_config: Option<PathBuf>,
     pub(crate) tokens: crate::identity::Tokens,
     /// `BufferedLogs`
     pub(crate) buffered_logs: bool,
-    /// `ExtendedStatus`; `None` is On where there is a status page (mod_status.c,
-    /// status_pre_config).
-    pub(crate) extended_status: Option<bool>,
     /// Whether a script may run anywhere: `ScriptAlias`, `Options ExecCGI`, or a `.htaccess` file
     /// that may say the latter.
     pub(crate) may_run_programs: bool,
@@ -150,8 +144,6 @@ pub(crate) struct ServerDraft {
     pub(crate) proxy_protocol: crate::proxy_protocol::ProxyProtocol,
     /// `SeeRequestTail`
     pub(crate) sees_request_tail: bool,
-    /// `CGIMaxProcesses`; `None` is `auto`.
-    pub(crate) scripts_max: Option<usize>,
     /// Request bodies that are kept.
     pub(crate) spool: crate::script::room::Limits,
 }
@@ -212,7 +204,7 @@ impl Build for Builder {
     }
 
     fn help(&self, row: &Directive<Self>) -> &'static str {
-        modules::help_under(self.server.mpm.kind, row.name, row.help)
+        help::under(self.server.mpm.kind, row.name, row.help)
     }
 
     fn shows(&self, said: &Diagnostic) -> bool {

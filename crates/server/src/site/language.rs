@@ -1,13 +1,13 @@
 //! What is needed to read more lines of configuration while serving: which directives and modules
 //! there are, and which variables are defined.
 
-use crate::mpm_settings::MpmKind;
+use crate::identity;
+use crate::module_list::Modules;
 use crate::site::builder::{Builder, Overrides, ServerDraft};
 use crate::site::settings::ServerSettings;
 use crate::site::world::System;
-use crate::{identity, modules};
 use config::index::Found;
-use config::{Expanded, Index, ModuleName, Permits, Scope, Start, Tree};
+use config::{Expanded, Guards, Index, ModuleName, Permits, Scope, Start, Tree};
 use std::sync::Arc;
 
 /// The language as a site speaks it.
@@ -16,6 +16,7 @@ pub(crate) struct Language {
     pub(crate) index: Arc<Index<Builder>>,
     /// Modules as `<IfModule>` names them, all of them loaded.
     modules: Vec<ModuleName>,
+    guards: Guards,
     defines: Vec<(String, Option<String>)>,
     server_root: String,
     loaded: Option<Vec<&'static str>>,
@@ -36,18 +37,29 @@ impl Language {
     pub(crate) fn new(
         index: Arc<Index<Builder>>,
         server: &ServerDraft,
-        mpm: MpmKind,
+        all: &Modules,
         server_root: String,
     ) -> Self {
         let ServerDraft { loaded, missing, defines, modules: of_modules, regex, .. } =
             server.clone();
         let loaded = loaded.as_deref();
         let is_loaded = |name: &ModuleName| loaded.is_none_or(|all| all.contains(&name.symbol));
-        let modules = modules::names().into_iter().filter(is_loaded);
+        let modules = all.names().into_iter().filter(is_loaded);
         let modules = modules.map(|name| ModuleName { is_static: true, ..name }).collect();
         let loaded = loaded.map(<[_]>::to_vec);
-        let mpm = mpm.symbol();
-        Self { index, modules, missing, mpm, defines, server_root, loaded, of_modules, regex }
+        let (mpm, guards) = (server.mpm.kind.symbol(), all.guards);
+        Self {
+            index,
+            modules,
+            guards,
+            missing,
+            mpm,
+            defines,
+            server_root,
+            loaded,
+            of_modules,
+            regex,
+        }
     }
 
     /// Whether a module is there.
@@ -70,7 +82,7 @@ impl Language {
             modules: &self.modules,
             is_modular: false,
             has_directive: &|name, _| matches!(self.index.find(name), Found::Row(_)),
-            guards: modules::guards::GUARDS,
+            guards: self.guards,
             server_root: self.server_root.clone(),
             version: identity::VERSION,
             bytes_max: EXPANDED_BYTES_MAX,

@@ -136,6 +136,7 @@ impl Sections {
             says_options: all().any(|section| section.settings.core.says_options()),
             base,
             base_id,
+            backends: backends.collect(),
             locations: locations.collect(),
             directory_matches: regex,
             directories: plain,

@@ -3,6 +3,7 @@
 
 pub(crate) mod builder;
 pub(crate) mod condition;
+pub(crate) mod core;
 pub(crate) mod dump;
 pub(crate) mod host;
 pub(crate) mod htaccess;
@@ -22,9 +23,7 @@ pub(crate) mod world;
 use crate::identity::Tokens;
 use crate::log::errors::ErrorLog;
 use crate::log::sink::Sink;
-use crate::modules;
-use crate::modules::mime::Types;
-use crate::modules::suexec;
+use crate::module_list::Modules;
 use crate::phase::Phases;
 use crate::proxy_protocol::ProxyProtocol;
 use crate::resolve::{Root, Roots};
@@ -48,12 +47,7 @@ pub(crate) struct Site {
     pub(crate) listen: Vec<SocketAddr>,
     pub(crate) mpm: crate::MpmSettings,
     pub(crate) user: Option<User>,
-    /// Whom scripts run as, each with the folders that theirs must be in.
-    pub(crate) script_users: Vec<(User, Vec<PathBuf>)>,
-    /// Whether scripts in homes run as the users that these belong to.
-    pub(crate) runs_as_others: bool,
     pub(crate) error_log: Arc<ErrorLog>,
-    pub(crate) types: Types,
     pub(crate) tokens: Tokens,
     pub(crate) server_field: &'static str,
     /// The main server first.
@@ -62,6 +56,8 @@ pub(crate) struct Site {
     pub(crate) phases: Phases,
     /// Whether a script may run anywhere.
     pub(crate) may_run_programs: bool,
+    /// All modules there could be.
+    pub(crate) all_modules: &'static Modules,
     /// Modules that are there; `None` is all.
     pub(crate) loaded: Option<Vec<&'static str>>,
     /// The configuration as it was read, for server-info; empty where nobody can ask for it.
@@ -74,7 +70,8 @@ pub(crate) struct Site {
     pub(crate) sinks: Vec<Arc<Sink>>,
     /// `BufferedLogs`
     pub(crate) buffers_logs: bool,
-    /// `ExtendedStatus`
+    /// `ExtendedStatus`: whether requests are measured for a page that shows them. Without such a
+    /// page there is no need.
     pub(crate) extended_status: bool,
     /// Whether a log shows where the time of requests goes.
     pub(crate) logs_times: bool,
@@ -83,17 +80,20 @@ pub(crate) struct Site {
     pub(crate) sees_request_tail: bool,
     /// What modules keep for the whole server.
     pub(crate) modules: ServerSettings,
-    pub(crate) scripts_max: Option<usize>,
     pub(crate) spool: crate::script::room::Limits,
 }
 
 impl Site {
     /// Open what the draft names. This runs in the parent, with its privileges. `index` has the
-    /// rows that the draft was made with.
+    /// rows of `modules` that the draft was made with.
     ///
     /// # Errors
     /// One sentence that says what cannot be opened and why.
-    pub(crate) fn open(draft: &Builder, index: Arc<Index<Builder>>) -> Result<Self, String> {
+    pub(crate) fn open(
+        draft: &Builder,
+        index: Arc<Index<Builder>>,
+        modules: &'static Modules,
+    ) -> Result<Self, String> {
         let descriptors = process::raise_descriptor_limit();
         check_log_count(&draft.hosts, descriptors)?;
         let mut all_roots = draft.roots.clone();
@@ -106,7 +106,7 @@ impl Site {
         let of_machine = || runtime::hostname::local_name().text();
         let main_name = drafts.first().and_then(|main| main.server_name.as_ref());
         let main_name = main_name.map_or_else(of_machine, |name| name.name.clone());
-        let mut opened = Opened { logs, base: None, main_name };
+        let mut opened = Opened { modules, logs, base: None, main_name };
         let main = drafts.first().ok_or("there is no main server")?;
         let mut hosts = Vec::with_capacity(drafts.len());
         for (index, (host, root)) in drafts.iter().zip(roots).enumerate() {
@@ -114,38 +114,36 @@ impl Site {
         }
         let ServerDraft { listen, mpm, user, group, loaded, tokens, .. } = server.clone();
         let loaded = loaded.as_deref();
-        let has_status = modules::is_loaded(loaded, "status_module");
         let shows_times = |log: &AccessLog| log.format.shows_times();
         let root = server.root.to_string_lossy().into_owned();
-        Ok(Self {
+        let mut site = Self {
             listen,
             user: find_user(user.as_deref(), group.as_deref())?,
-            script_users: script_users(&server.script_users, &hosts)?,
-            runs_as_others: modules::is_loaded(loaded, "suexec_module") && process::is_root(),
             error_log: hosts[0].error_log.clone(),
-            types: read_types(server.types_config.as_deref())?,
             tokens,
             server_field: tokens.server_field(),
             choice: HostChoice::new(&mut hosts),
             sinks: opened.logs.into_sinks(),
             buffers_logs: server.buffered_logs,
-            extended_status: server.extended_status.unwrap_or(has_status),
+            extended_status: false,
             logs_times: hosts.iter().flat_map(|host| host.logs.iter()).any(shows_times),
             proxy_protocol: server.proxy_protocol.clone(),
             sees_request_tail: server.sees_request_tail,
             modules: server.modules.clone(),
-            scripts_max: server.scripts_max,
             spool: server.spool.clone(),
             hosts,
-            phases: modules::phases(loaded),
+            phases: modules.phases(loaded),
             tree: server.tree.clone(),
             server_root: server.root.clone(),
             may_run_programs: server.may_run_programs,
             loaded: server.loaded.clone(),
-            language: Language::new(index, server, mpm.kind, root),
+            all_modules: modules,
+            language: Language::new(index, server, modules, root),
             slash,
             mpm,
-        })
+        };
+        modules.open(&mut site)?;
+        Ok(site)
     }
 
     /// The main server.
@@ -236,6 +234,7 @@ const DOCUMENT_ROOT: &str = "/etc/apache2/htdocs";
 
 /// What is open so far, and settings that hosts share.
 struct Opened {
+    modules: &'static Modules,
     logs: Logs,
     /// The settings of the main server outside of all sections.
     base: Option<Arc<Settings>>,
@@ -246,10 +245,11 @@ struct Opened {
 impl Opened {
     /// What holds outside of all sections.
     fn base(&mut self, index: usize, draft: &HostDraft, main: &HostDraft) -> Arc<Settings> {
+        let modules = self.modules;
         let of_server = |settings: Settings| {
             let mut settings = settings;
             settings.core.levels = Some(logs::levels(draft, main));
-            modules::complete(&mut settings);
+            modules.complete(&mut settings);
             Arc::new(settings)
         };
         let main = self.base.get_or_insert_with(|| of_server(main.base.clone()));
@@ -340,31 +340,8 @@ fn log_name(draft: &HostDraft, main: &str) -> String {
     }
 }
 
-fn read_types(path: Option<&Path>) -> Result<Types, String> {
-    let Some(path) = path else { return Ok(Types::embedded()) };
-    let text = std::fs::read(path).map_err(|error| {
-        format!("AH01597: could not open mime types config file {}: {error}", path.display())
-    })?;
-    Ok(Types::parse(&String::from_utf8_lossy(&text)))
-}
-
-/// Whom scripts run as; theirs are where the hosts have their documents that name them.
-fn script_users(
-    names: &[(String, String)],
-    hosts: &[Host],
-) -> Result<Vec<(User, Vec<PathBuf>)>, String> {
-    let row = |(number, (user, group)): (u32, &(String, String))| {
-        let user = find_user(Some(user), Some(group))?.ok_or("only root can run scripts so")?;
-        let own =
-            hosts.iter().filter(|host| suexec::HOST_SETTINGS.of(&host.modules).row == Some(number));
-        let roots = own.map(|host| host.root.path().to_owned());
-        Ok((user, roots.chain([PathBuf::from(suexec::ROOT)]).collect()))
-    };
-    (0..).zip(names).map(row).collect()
-}
-
 /// Whom children become. A number is written `#33`. Not root: nobody else, as in httpd.
-fn find_user(user: Option<&str>, group: Option<&str>) -> Result<Option<User>, String> {
+pub(crate) fn find_user(user: Option<&str>, group: Option<&str>) -> Result<Option<User>, String> {
     let Some(name) = user.filter(|_| process::is_root()) else { return Ok(None) };
     let numeric = |text: &str| text.strip_prefix('#').and_then(|number| number.parse().ok());
     let mut found = match numeric(name) {

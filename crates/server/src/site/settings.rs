@@ -4,9 +4,9 @@
 //! A section holds a [`Settings`] with only its own values set; [`Settings::merge`] lays an inner
 //! one over an outer one in httpd's order. What is read per request is the merged form.
 
+use super::core;
 use super::store::{Key, Owner, Store};
 use crate::key_number::KeyNumbers;
-use crate::modules::core;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, LazyLock};
 

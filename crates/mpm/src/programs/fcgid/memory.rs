@@ -8,7 +8,7 @@ use crate::sizing::cost::percentile_95;
 use crate::sizing::log_line::bytes;
 use runtime::memory::{self, Gauge, Memory};
 use scoreboard::Pressure;
-use server::KeptByMemory;
+use server::fcgid::KeptByMemory;
 use std::collections::BTreeMap;
 
 /// How often is looked, and how often while somebody waits for room.

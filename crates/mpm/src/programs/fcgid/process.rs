@@ -6,7 +6,8 @@ use runtime::process::{self, Ending};
 use runtime::programs::{
     Launch, ProcessClass, Report, UnlinkedSocket, discard, end_group, say_no_more,
 };
-use server::{Ration, Server, Severity};
+use server::fcgid::{self, Severity};
+use server::{Ration, Server};
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read};
@@ -230,7 +231,7 @@ impl Process {
 
 /// As mod_fcgid writes what comes in a stream of errors.
 fn tell(server: &Server, line: &[u8]) {
-    server.tell_of_processes(Severity::Warning, &[b"mod_fcgid: stderr: ", line].concat());
+    fcgid::tell(server, Severity::Warning, &[b"mod_fcgid: stderr: ", line].concat());
 }
 
 /// The room in the log that a process has from a moment on.

@@ -6,9 +6,9 @@ use super::rule::{
 use super::{HOST_SETTINGS, SETTINGS};
 use crate::expression::Text;
 use crate::module::{Hooks, Module};
-use crate::modules::core;
 use crate::phase::Hook;
 use crate::site::builder::Builder;
+use crate::site::core::is_absolute_url;
 use crate::site::lexical;
 use crate::site::section::regex;
 use config::directive::row;
@@ -255,7 +255,7 @@ fn check_url(call: &Call<'_>, url: Option<&str>, status: u16, is_regex: bool) ->
         (false, Some(_)) => Err(Error::argument(nth, "Redirect URL not valid for this status")),
         (false, None) => Ok(To::Nowhere),
         (true, Some(url)) if is_regex => Ok(To::Template(Template::parse(url))),
-        (true, Some(url)) if url.starts_with('/') || core::is_absolute_url(url) => {
+        (true, Some(url)) if url.starts_with('/') || is_absolute_url(url) => {
             Ok(To::Url(url.to_owned()))
         }
         (true, Some(_)) => Err(Error::argument(nth, "Redirect to non-URL")),

@@ -8,8 +8,8 @@ mod rule;
 
 use crate::failure::Failure;
 use crate::lookup::{Lookup, Mapped, Place};
-use crate::modules::core;
 use crate::phase::Stop;
+use crate::site::core::is_absolute_url;
 use crate::site::lexical;
 use crate::site::settings::{DirectoryKey, HostKey, either};
 use crate::site::store::Merge;
@@ -134,7 +134,7 @@ fn location(
         true => [lookup.base_url(), target].concat(),
         false => target,
     };
-    let is_whole = core::is_absolute_url(&String::from_utf8_lossy(&location));
+    let is_whole = is_absolute_url(&String::from_utf8_lossy(&location));
     let is_sendable = location.iter().all(|byte| *byte >= b' ' && *byte != 0x7f);
     if !(is_whole || is_path && is_relative) || !is_sendable {
         let text = format!(

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::log::sink::local_time;
 use crate::lookup::Lookup;
+use crate::metadata::Metadata;
 use crate::modules::{mime, trivet};
 use crate::phase::{self, Stop};
 use crate::resolve::{self, LinkPolicy, Policies};
@@ -254,12 +255,12 @@ fn start_of(folder: &File, name: &[u8], policies: &Policies<'_>) -> Option<Vec<u
 }
 
 fn page(wanted: &Wanted, contents: &Contents) -> Vec<u8> {
-    let (mime, options) = (mime::SETTINGS.of(&wanted.settings), SETTINGS.of(&wanted.settings));
+    let options = SETTINGS.of(&wanted.settings);
     let found = &contents.entries;
     // Of all that is known of a name only this is kept: there may be many.
     let kind = |entry: &Found| {
-        let mime::Mime { content_type, encoding, .. } =
-            mime.mime(&wanted.server.site.types, &entry.name);
+        let Metadata { content_type, encoding, .. } =
+            mime::metadata(&wanted.settings, &wanted.server.site, &entry.name);
         (content_type, encoding)
     };
     let kinds: Vec<_> = found.iter().map(kind).collect();

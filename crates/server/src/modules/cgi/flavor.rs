@@ -4,6 +4,7 @@ use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
 use crate::modules::alias::SCRIPT_HANDLER;
 use crate::phase::Stop;
+use crate::response::Response;
 use crate::waiting::{NowOrLater, Waiting};
 use std::rc::Rc;
 

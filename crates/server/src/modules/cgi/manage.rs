@@ -1,6 +1,8 @@
 //! What the process that starts scripts has to know of the configuration.
 
 use crate::server::Server;
+use crate::site::settings::ServerKey;
+use crate::site::store::Merge;
 use crate::{Machine, SHARE_PERCENT};
 
 /// What a script is taken to need where nobody says how many may run: an interpreter with some
@@ -12,18 +14,26 @@ const SCRIPTS_LEAST: usize = 8;
 const SCRIPTS_MOST: usize = 512;
 
 /// Scripts at once, on this machine.
-fn scripts_max(machine: &Machine) -> usize {
+fn of_memory(machine: &Machine) -> usize {
     let bytes = machine.available_bytes.saturating_mul(SHARE_PERCENT) / 100;
-    let of_memory = usize::try_from(bytes / SCRIPT_BYTES).unwrap_or(usize::MAX);
-    of_memory.clamp(SCRIPTS_LEAST, SCRIPTS_MOST)
+    let count = usize::try_from(bytes / SCRIPT_BYTES).unwrap_or(usize::MAX);
+    count.clamp(SCRIPTS_LEAST, SCRIPTS_MOST)
 }
 
-impl Server {
-    /// `CGIMaxProcesses`, or what this machine has memory for.
-    pub fn scripts_max(&self) -> usize {
-        self.site.scripts_max.unwrap_or_else(|| scripts_max(&Machine::here()))
-    }
+/// `CGIMaxProcesses`, or what this machine has memory for.
+pub fn scripts_max(server: &Server) -> usize {
+    let given = SCRIPTS_MAX.of(&server.site.modules).0;
+    given.unwrap_or_else(|| of_memory(&Machine::here()))
 }
+
+/// The key of `CGIMaxProcesses`.
+pub(crate) static SCRIPTS_MAX: ServerKey<ScriptsMax> = ServerKey::new();
+
+/// `CGIMaxProcesses`; `None` is `auto`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ScriptsMax(pub(crate) Option<usize>);
+
+impl Merge for ScriptsMax {}
 
 #[cfg(test)]
 mod tests {
@@ -33,7 +43,7 @@ mod tests {
     fn memory_bounds_the_number_of_scripts() {
         let of = |megabytes: u64| {
             let available_bytes = megabytes << 20;
-            scripts_max(&Machine { cores: 2, total_bytes: available_bytes, available_bytes })
+            of_memory(&Machine { cores: 2, total_bytes: available_bytes, available_bytes })
         };
         assert_eq!([64, 256, 1024, 64 << 10].map(of), [8, 12, 51, 512]);
     }

@@ -7,7 +7,7 @@
 mod arguments;
 mod flavor;
 mod log;
-mod manage;
+pub mod manage;
 mod relay;
 mod script_log;
 mod settings;
@@ -22,7 +22,6 @@ use crate::log::message::os_error_text;
 use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::alias::SCRIPT_HANDLER;
-use crate::modules::core::PathInfo;
 use crate::modules::suexec;
 use crate::phase::{self, Hook, Stop};
 use crate::representation;
@@ -30,6 +29,7 @@ use crate::response::{Body, Response};
 use crate::script::body::Body as RequestBody;
 use crate::script::environment::{environment, tell_body_length};
 use crate::script::{self, answer};
+use crate::site::core::PathInfo;
 use crate::table::Table;
 use fastcgi::{Redirect, ScriptFault, ScriptHead};
 use flavor::Flavor;
@@ -51,7 +51,7 @@ pub(crate) static MODULE: Module = Module::new(
     "cgi_module",
     "mod_cgi.c",
     settings::CGI_DIRECTIVES,
-    Hooks { resolve: Some(Hook::Now(flavor::resolve)), ..Hooks::NONE },
+    Hooks { resolve: Some(Hook::Now(flavor::resolve)), runs_programs: true, ..Hooks::NONE },
 );
 
 /// mod_cgid and its table, with what both have.
@@ -59,7 +59,11 @@ pub(crate) static DAEMON_MODULE: Module = Module::new(
     "cgid_module",
     "mod_cgid.c",
     settings::CGID_DIRECTIVES,
-    Hooks { resolve: Some(Hook::Now(flavor::resolve_by_daemon)), ..Hooks::NONE },
+    Hooks {
+        resolve: Some(Hook::Now(flavor::resolve_by_daemon)),
+        runs_programs: true,
+        ..Hooks::NONE
+    },
 );
 
 /// What this process has open for a script: three pipes and a control socket.

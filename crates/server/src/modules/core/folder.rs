@@ -1,14 +1,14 @@
 //! Directives of core about folders and files: options, overrides, error documents, validators.
 
 use super::Done;
-use super::settings::{
-    ErrorDocument, FileEtagChange, Handler, OPTION_WORDS, Options, OptionsChange, PathInfo,
-    Signature, lower, options_over,
-};
 use crate::expression::Text;
 use crate::log::level::Levels;
-use crate::modules::proxy_fcgi::Named;
+use crate::modules::proxy_fcgi;
 use crate::site::builder::{Builder, Overrides};
+use crate::site::core::{
+    ErrorDocument, FileEtagChange, Handler, OPTION_WORDS, Options, OptionsChange, PathInfo,
+    Signature, is_absolute_url, lower, options_over,
+};
 use crate::site::host::UseCanonicalName;
 use config::args::{self, Change};
 use config::{Call, Error, Position, Scope};
@@ -156,17 +156,15 @@ pub(super) fn set_handler(builder: &mut Builder, call: &Call<'_>) -> Done {
     let written = call.arg(0);
     // To httpd it is always an expression that gives a text; most of them are plain.
     let handler = match written.contains(['%', '$', '\\']) {
-        true => Handler::Computed(Arc::new(computed(builder, written)?)),
+        true => {
+            let computed = computed(builder, written)?;
+            proxy_fcgi::name_backend(builder, "");
+            Handler::Computed(Arc::new(computed))
+        }
         false => {
             let name = lower(written);
-            match name.starts_with("proxy:") {
-                true => {
-                    let named =
-                        Named::new(&name, &builder.server.runtime_dir, builder.is_in_location());
-                    Handler::Backend(name, Arc::new(named))
-                }
-                false => Handler::Name(name),
-            }
+            proxy_fcgi::name_backend(builder, &name);
+            Handler::Name(name)
         }
     };
     builder.settings().core.handler = Some(handler);
@@ -323,13 +321,6 @@ fn document_text(builder: &Builder, text: &str) -> Result<Text, Error> {
     })
 }
 
-/// util.c, ap_is_url: a scheme and a colon.
-pub(crate) fn is_absolute_url(text: &str) -> bool {
-    let Some((scheme, _)) = text.split_once(':') else { return false };
-    let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
-    !scheme.is_empty() && scheme.bytes().all(is_scheme)
-}
-
 pub(super) fn accept_path_info(builder: &mut Builder, call: &Call<'_>) -> Done {
     let value = match call.arg(0).to_ascii_lowercase().as_str() {
         "on" => PathInfo::Accept,
@@ -417,7 +408,7 @@ pub(super) fn qualify_redirect_url(builder: &mut Builder, call: &Call<'_>) -> Do
 
 /// `LogLevel`, of a host or of a section.
 pub(super) fn log_level(builder: &mut Builder, call: &Call<'_>) -> Done {
-    let known = crate::modules::short_names();
+    let known = crate::modules::MODULES.short_names();
     let levels: &mut Levels = if builder.is_in_section() {
         builder.settings().core.levels.get_or_insert_default()
     } else {

@@ -7,10 +7,7 @@ mod folder;
 mod hosts;
 mod rlimit;
 mod sections;
-mod settings;
 mod unused;
-
-pub(crate) use settings::{ErrorDocument, FileEtag, Outline, PathInfo, Settings, Signature};
 
 use crate::failure::Failure;
 use crate::lookup::Lookup;
@@ -23,11 +20,10 @@ use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope, SectionArgs};
 use std::path::PathBuf;
 
-pub(crate) use folder::is_absolute_url;
-
 /// The module and its table, in the order of the manual's subjects.
 pub(crate) static MODULE: Module =
-    Module::new("core_module", "core.c", DIRECTIVES, Hooks { finish: Some(finish), ..Hooks::NONE });
+    Module::new("core_module", "core.c", DIRECTIVES, Hooks { finish: Some(finish), ..Hooks::NONE })
+        .always();
 
 const SERVER: Scope = Scope::SERVER;
 const HOST: Scope = Scope::RSRC_CONF;

@@ -1,7 +1,7 @@
 //! What the process that keeps FastCGI processes has to know of the configuration, and how it
 //! speaks in the log.
 
-use super::settings::{Scores, Terms};
+pub use super::settings::{Scores, Terms};
 use super::{HOST_SETTINGS, SERVER_SETTINGS};
 use crate::log::level::Level;
 use crate::script::environment;
@@ -64,68 +64,66 @@ impl KeptByMemory {
     }
 }
 
-impl Server {
-    /// `FcgidMaxProcesses`, or what this machine is good for.
-    pub fn kept_most(&self) -> KeptMost {
-        match SERVER_SETTINGS.of(&self.site.modules).processes_max() {
-            Some(most) => KeptMost::Given(most),
-            None => KeptMost::ByMemory(KeptByMemory::of(&Machine::here())),
-        }
+/// `FcgidMaxProcesses`, or what this machine is good for.
+pub fn most(server: &Server) -> KeptMost {
+    match SERVER_SETTINGS.of(&server.site.modules).processes_max() {
+        Some(most) => KeptMost::Given(most),
+        None => KeptMost::ByMemory(KeptByMemory::of(&Machine::here())),
     }
+}
 
-    /// What starting processes costs.
-    pub fn kept_scores(&self) -> Scores {
-        SERVER_SETTINGS.of(&self.site.modules).scores()
-    }
+/// What starting processes costs.
+pub fn scores(server: &Server) -> Scores {
+    SERVER_SETTINGS.of(&server.site.modules).scores()
+}
 
-    /// Where the sockets of processes have a name for a moment.
-    pub fn kept_folder(&self) -> PathBuf {
-        SERVER_SETTINGS
-            .of(&self.site.modules)
-            .socket_folder()
-            .cloned()
-            .unwrap_or_else(std::env::temp_dir)
-    }
+/// Where the sockets of processes have a name for a moment.
+pub fn folder(server: &Server) -> PathBuf {
+    SERVER_SETTINGS
+        .of(&server.site.modules)
+        .socket_folder()
+        .cloned()
+        .unwrap_or_else(std::env::temp_dir)
+}
 
-    /// What holds for processes of `program` on a host; `None` if there is no such host.
-    pub fn kept_terms(&self, host: u32, program: &str) -> Option<Terms> {
-        let host = self.site.hosts.get(usize::try_from(host).ok()?)?;
-        Some(HOST_SETTINGS.of(&host.modules).terms(program))
-    }
+/// What holds for processes of `program` on a host; `None` if there is no such host.
+pub fn terms(server: &Server, host: u32, program: &str) -> Option<Terms> {
+    let host = server.site.hosts.get(usize::try_from(host).ok()?)?;
+    Some(HOST_SETTINGS.of(&host.modules).terms(program))
+}
 
-    /// The variables that such a process begins with, besides those of any process of another user
-    /// than the server's.
-    pub fn kept_environment(&self, host: u32, program: &str, of_server: bool) -> Vec<CString> {
-        let inherited = environment::inherited_variables().filter(|_| of_server);
-        let mut all: Vec<(Vec<u8>, Vec<u8>)> =
-            inherited.map(|(name, value)| (name.as_bytes().to_vec(), value)).collect();
-        let host = usize::try_from(host).ok().and_then(|host| self.site.hosts.get(host));
-        for (name, value) in
-            host.into_iter().flat_map(|it| HOST_SETTINGS.of(&it.modules).environment(program))
-        {
-            all.retain(|row| !row.0.eq_ignore_ascii_case(name.as_bytes()));
-            all.push((name.into_bytes(), value.into_bytes()));
-        }
-        all.into_iter()
-            .filter_map(|(name, value)| CString::new([name, value].join(&b'=')).ok())
-            .collect()
+/// The variables that such a process begins with, besides those of any process of another user
+/// than the server's.
+pub fn environment(server: &Server, host: u32, program: &str, of_server: bool) -> Vec<CString> {
+    let inherited = environment::inherited_variables().filter(|_| of_server);
+    let mut all: Vec<(Vec<u8>, Vec<u8>)> =
+        inherited.map(|(name, value)| (name.as_bytes().to_vec(), value)).collect();
+    let host = usize::try_from(host).ok().and_then(|host| server.site.hosts.get(host));
+    for (name, value) in
+        host.into_iter().flat_map(|it| HOST_SETTINGS.of(&it.modules).environment(program))
+    {
+        all.retain(|row| !row.0.eq_ignore_ascii_case(name.as_bytes()));
+        all.push((name.into_bytes(), value.into_bytes()));
     }
+    all.into_iter()
+        .filter_map(|(name, value)| CString::new([name, value].join(&b'=')).ok())
+        .collect()
+}
 
-    /// The name of a host, for the log.
-    pub fn kept_host_name(&self, host: u32) -> &str {
-        let host = usize::try_from(host).ok().and_then(|host| self.site.hosts.get(host));
-        host.and_then(|host| host.name()).unwrap_or("(unknown)")
-    }
+/// The name of a host, for the log.
+pub fn host_name(server: &Server, host: u32) -> &str {
+    let host = usize::try_from(host).ok().and_then(|host| server.site.hosts.get(host));
+    host.and_then(|host| host.name()).unwrap_or("(unknown)")
+}
 
-    /// A line in the log about processes.
-    pub fn tell_of_processes(&self, severity: Severity, text: &[u8]) {
-        let level = match severity {
-            Severity::Info => Level::Info,
-            Severity::Warning => Level::Warn,
-            Severity::Error => Level::Error,
-        };
-        self.log(level, NAME, None, None, text);
-    }
+/// A line in the log about processes.
+pub fn tell(server: &Server, severity: Severity, text: &[u8]) {
+    let level = match severity {
+        Severity::Info => Level::Info,
+        Severity::Warning => Level::Warn,
+        Severity::Error => Level::Error,
+    };
+    server.log(level, NAME, None, None, text);
 }
 
 #[cfg(test)]

@@ -6,14 +6,12 @@
 //! Bytes are carried by the relay of proxy_fcgi.
 
 mod directives;
-mod manage;
+pub mod manage;
 mod managed;
 mod request;
 mod settings;
 
-pub use manage::{KeptByMemory, KeptMost, Severity};
 pub(crate) use settings::{HOST_SETTINGS, SERVER_SETTINGS, SETTINGS};
-pub use settings::{Scores, Terms};
 
 use crate::accounting::Waits;
 use crate::failure::Failure;
@@ -23,7 +21,6 @@ use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::modules::alias::SCRIPT_HANDLER;
 use crate::modules::cgi;
-use crate::modules::core::PathInfo;
 use crate::modules::proxy_fcgi::answer::{Log, Voice};
 use crate::modules::proxy_fcgi::relay::{Fault, Relay, Talk};
 use crate::phase::{self, Hook, Stop};
@@ -31,6 +28,7 @@ use crate::representation;
 use crate::response::{Body, Response};
 use crate::script::body::Body as RequestBody;
 use crate::script::{self, answer};
+use crate::site::core::PathInfo;
 use crate::waiting::{NowOrLater, Waiting};
 use fastcgi::{ScriptFault, ScriptHead};
 use managed::Managed;
@@ -39,7 +37,7 @@ use runtime::Backend;
 use runtime::file::{Errno, Kind};
 use runtime::programs::{LeaseDenial, LeasedProcess, ProcessClass, Report};
 use scoreboard::Cause;
-use settings::Wrapper;
+use settings::{Terms, Wrapper};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -50,7 +48,7 @@ pub(crate) static MODULE: Module = Module::new(
     "fcgid_module",
     "mod_fcgid.c",
     directives::DIRECTIVES,
-    Hooks { resolve: Some(Hook::Now(resolve)), ..Hooks::NONE },
+    Hooks { resolve: Some(Hook::Now(resolve)), runs_programs: true, ..Hooks::NONE },
 );
 
 /// The name of the module in the log.

@@ -4,10 +4,9 @@
 
 use super::recode::Coder;
 use super::{SETTINGS, coding};
+use crate::input_filter::InputFilter;
 use crate::lookup::{Lookup, Purpose};
-use crate::modules;
 use crate::modules::deflate::{Gunzip, Server};
-use crate::modules::mime;
 use message::{Refusal, Status};
 
 /// The only input filter there is. In httpd, too, it is called as the output filter that packs.
@@ -19,52 +18,47 @@ pub(super) fn is_known(name: &str) -> bool {
 }
 
 /// Unpacks a body.
-pub(crate) struct Unpacker {
+struct Unpacker {
     coder: Gunzip,
     /// How much may come of it.
     limit: u64,
     total: u64,
     has_begun: bool,
     /// What the body is coded with besides, if it is.
-    pub(crate) coding_left: Option<Vec<u8>>,
+    coding_left: Option<Vec<u8>>,
 }
 
-impl Unpacker {
-    /// For the body of a request, if a filter is to unpack it and it is packed.
-    pub(crate) fn of(lookup: &Lookup<'_>) -> Option<Self> {
-        let settings = lookup.settings.clone();
-        let mime = mime::SETTINGS.of(&settings).mime(&lookup.site().types, lookup.mime_name());
-        let set =
-            SETTINGS.of(&settings).input.as_deref().unwrap_or_default().split(';').map(str::trim);
-        let is_wanted = mime.input_filters.iter().copied().chain(set).any(is_known);
-        let is_first = lookup.purpose == Purpose::Main;
-        let is_there = modules::is_loaded(lookup.site().loaded.as_deref(), "deflate_module");
-        if !is_wanted || !is_first || !is_there || lookup.field("Content-Range").is_some() {
-            return None;
-        }
-        let left = coding::without_gzip(lookup.field("Content-Encoding")?)?;
-        let inflation = SETTINGS.of(&settings).inflation.unwrap_or_default();
-        let default = Server::default();
-        let server = SETTINGS.of(&settings).deflate.as_ref().unwrap_or(&default);
-        Some(Self {
-            coder: Gunzip::new(server, inflation),
-            limit: inflation.limit().unwrap_or(settings.core.limit_request_body()),
-            total: 0,
-            has_begun: false,
-            coding_left: Some(left).filter(|left| !left.is_empty()),
-        })
+/// For the body of a request, if a filter is to unpack it and it is packed.
+pub(super) fn choose(lookup: &Lookup<'_>) -> Option<Box<dyn InputFilter>> {
+    let settings = &lookup.settings;
+    let mime = lookup.metadata(lookup.mime_name());
+    let set = SETTINGS.of(settings).input.as_deref().unwrap_or_default().split(';').map(str::trim);
+    let is_wanted = mime.input_filters.iter().copied().chain(set).any(is_known);
+    let is_first = lookup.purpose == Purpose::Main;
+    let is_there = lookup.site().language.has_module("deflate_module");
+    if !is_wanted || !is_first || !is_there || lookup.field("Content-Range").is_some() {
+        return None;
     }
+    let left = coding::without_gzip(lookup.field("Content-Encoding")?)?;
+    let inflation = SETTINGS.of(settings).inflation.unwrap_or_default();
+    let default = Server::default();
+    let server = SETTINGS.of(settings).deflate.as_ref().unwrap_or(&default);
+    Some(Box::new(Unpacker {
+        coder: Gunzip::new(server, inflation),
+        limit: inflation.limit().unwrap_or(settings.core.limit_request_body()),
+        total: 0,
+        has_begun: false,
+        coding_left: Some(left).filter(|left| !left.is_empty()),
+    }))
+}
 
-    /// How much of the body it is given at once: bounds what may come of it.
-    pub(crate) fn piece_bytes(&self) -> usize {
+impl InputFilter for Unpacker {
+    fn piece_bytes(&self) -> usize {
         self.coder.piece_bytes()
     }
 
-    /// Take in a piece.
-    ///
-    /// # Errors
     /// 400 for what is no gzip, or becomes suspiciously much; 413 for what becomes too much.
-    pub(crate) fn write(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(), Refusal> {
+    fn write(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<(), Refusal> {
         self.has_begun |= !input.is_empty();
         let before = out.len();
         self.coder.write(input, out).map_err(|_| Refusal::bad_request(BAD))?;
@@ -75,15 +69,16 @@ impl Unpacker {
         }
     }
 
-    /// The body has ended; one of nothing is as good as none.
-    ///
-    /// # Errors
-    /// 400 where the end is missing or wrong.
-    pub(crate) fn finish(&mut self) -> Result<(), Refusal> {
+    /// A body of nothing is as good as none.
+    fn finish(&mut self) -> Result<(), Refusal> {
         match self.has_begun {
             true => self.coder.finish(&mut Vec::new()).map_err(|_| Refusal::bad_request(BAD)),
             false => Ok(()),
         }
+    }
+
+    fn coding_left(&self) -> Option<&[u8]> {
+        self.coding_left.as_deref()
     }
 }
 

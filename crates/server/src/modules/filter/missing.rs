@@ -5,7 +5,7 @@ use super::{Kind, SETTINGS};
 use crate::failure::Failure;
 use crate::handler::{self, Handler};
 use crate::lookup::Lookup;
-use crate::modules::{files, mime};
+use crate::modules::files;
 use crate::phase::{self, Stop};
 use config::Call;
 use message::{Method, Status};
@@ -62,7 +62,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>
 /// What is missing for a request, for the log.
 fn lack(lookup: &Lookup<'_>) -> Option<String> {
     let set = SETTINGS.of(&lookup.settings).output.as_deref().unwrap_or_default();
-    let mime = mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.file_name());
+    let mime = lookup.metadata(lookup.file_name());
     let mut names = mime.output_filters.iter().copied().chain([set]).flat_map(missing);
     if let Some(name) = names.next() {
         let path = lookup.display_path();

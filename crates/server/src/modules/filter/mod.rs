@@ -16,7 +16,7 @@ use crate::content_coding::{Coding, Uncertain, choose};
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
 use crate::module::{Hooks, Module};
-use crate::modules::{brotli, deflate, mime};
+use crate::modules::{brotli, deflate};
 use crate::phase::{Content, Hook};
 use crate::response::{Notes, Response};
 use crate::site::builder::Builder;
@@ -40,9 +40,11 @@ pub(crate) static MODULE: Module = Module::new(
     Hooks {
         resolve: Some(Hook::Now(missing::resolve)),
         content: Some(Content { codings: codings_of, filter: pass }),
+        input: Some(input::choose),
         ..Hooks::NONE
     },
-);
+)
+.always();
 
 /// The key of the coders of content at work on a thread.
 static CODERS: ThreadKey<recode::Budget> = ThreadKey::new();
@@ -206,8 +208,7 @@ pub(crate) fn pass<'l>(lookup: &'l Lookup<'_>, response: Response) -> NowOrLater
 /// Whether a response here passes any filter.
 fn has_any(lookup: &Lookup<'_>) -> bool {
     let find = || {
-        let mime =
-            || mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.file_name());
+        let mime = || lookup.metadata(lookup.file_name());
         !SETTINGS.of(&lookup.settings).is_idle() || !mime().output_filters.is_empty()
     };
     lookup.plan.as_ref().map_or_else(find, |plan| plan.has_filters(find))
@@ -215,7 +216,7 @@ fn has_any(lookup: &Lookup<'_>) -> bool {
 
 async fn pass_all(lookup: &Lookup<'_>, mut response: Response) -> Response {
     let settings = SETTINGS.of(&lookup.settings);
-    let mime = mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.file_name());
+    let mime = lookup.metadata(lookup.file_name());
     let by_extension = mime.output_filters.as_slice();
     if codings(settings, by_extension, &response).is_err() {
         lookup.mark_personal();
@@ -252,7 +253,7 @@ pub(crate) fn codings_of(
         return Ok(Vec::new());
     }
     let settings = SETTINGS.of(&lookup.settings);
-    let mime = mime::SETTINGS.of(&lookup.settings).mime(&lookup.site().types, lookup.file_name());
+    let mime = lookup.metadata(lookup.file_name());
     let by_extension = mime.output_filters.as_slice();
     codings(settings, by_extension, response)
 }

@@ -4,7 +4,7 @@
 use super::{HOST_SETTINGS, tree};
 use crate::failure::Failure;
 use crate::lookup::Lookup;
-use crate::modules::{self, Documented};
+use crate::module_list::{Documented, HANDLERS, Modules};
 use crate::mpm_settings::MpmKind;
 use crate::{accounting, error_document, identity};
 use message::Status;
@@ -112,7 +112,7 @@ fn escaped(text: &str) -> String {
 
 /// All modules in the order of their names.
 fn loaded(lookup: &Lookup<'_>) -> Vec<Loaded> {
-    let names = modules::modular_names();
+    let names = lookup.site().all_modules.modular_names();
     let site = lookup.site();
     let is_there = |symbol: &str| match &site.loaded {
         Some(all) => all.contains(&symbol),
@@ -175,7 +175,7 @@ fn hooks(lookup: &Lookup<'_>, loaded: &[Loaded], out: &mut Vec<u8>) {
     mark(out, "<h2><a name=\"request_hooks\">Request Hooks</a></h2>\n<dl>");
     let is_alone = lookup.query.is_some();
     let link = if is_alone { '?' } else { '#' };
-    for (phase, symbols) in modules::hooks() {
+    for (phase, symbols) in lookup.site().all_modules.hooks() {
         mark(out, &format!("<dt><strong>{phase}:</strong>\n <br /><tt>\n"));
         for symbol in symbols {
             let module = loaded.iter().find(|module| module.symbol == symbol);
@@ -199,14 +199,14 @@ async fn details(
     let is_loaded = |symbol: &str| loaded.iter().any(|module| module.symbol == symbol);
     let kind = lookup.site().mpm.kind;
     let directives: Vec<(String, Documented)> =
-        modules::directives_under(kind, is_loaded).collect();
+        lookup.site().all_modules.directives_under(kind, is_loaded).collect();
     let mut found = false;
     for module in loaded {
         if query.is_none_or(|query| query.eq_ignore_ascii_case(&module.file)) {
             found = true;
             let own: Vec<&Documented> =
                 directives.iter().filter(|row| row.0 == module.file).map(|row| &row.1).collect();
-            describe(module, &own, out);
+            describe(lookup.site().all_modules, module, &own, out);
             if !own.is_empty() {
                 mark(out, "<dt><strong>Current Configuration:</strong></dt>\n");
                 let names = own.iter().map(|row| row.name).collect();
@@ -226,14 +226,15 @@ async fn details(
     Ok(())
 }
 
-fn describe(module: &Loaded, own: &[&Documented], out: &mut Vec<u8>) {
+fn describe(all: &Modules, module: &Loaded, own: &[&Documented], out: &mut Vec<u8>) {
     let file = &module.file;
-    let phases: Vec<&str> = modules::hooks()
+    let phases: Vec<&str> = all
+        .hooks()
         .into_iter()
         .filter(|phase| phase.1.contains(&module.symbol))
         .map(|phase| phase.0)
         .collect();
-    let handles = phases.contains(&modules::HANDLERS);
+    let handles = phases.contains(&HANDLERS);
     let list = |items: &[&str]| match items {
         [] => "<tt> <em>none</em></tt>".to_owned(),
         items => {

@@ -1,6 +1,7 @@
 //! The directives of mime.
 
-use super::{Attribute, SETTINGS};
+use super::{Attribute, SETTINGS, TYPES};
+use crate::metadata::Naming;
 use crate::module::{Hooks, Module};
 use crate::modules::filter::missing;
 use crate::site::builder::Builder;
@@ -8,8 +9,16 @@ use config::directive::row;
 use config::{Args, Call, Directive, Error, Scope};
 
 /// The module and its table.
-pub(crate) static MODULE: Module =
-    Module::new("mime_module", "mod_mime.c", DIRECTIVES, Hooks::NONE);
+pub(crate) static MODULE: Module = Module::new(
+    "mime_module",
+    "mod_mime.c",
+    DIRECTIVES,
+    Hooks {
+        naming: Some(Naming { metadata: super::metadata, uses_path_info: super::uses_path_info }),
+        open: Some(super::open),
+        ..Hooks::NONE
+    },
+);
 
 const EXTENSIONS: &str = "one or more file extensions";
 
@@ -68,7 +77,7 @@ fn remove(builder: &mut Builder, call: &Call<'_>, attribute: Attribute) -> Done 
 }
 
 fn types_config(builder: &mut Builder, call: &Call<'_>) -> Done {
-    builder.server.types_config = Some(builder.server_path(call.arg(0)));
+    TYPES.change(&mut builder.server.modules).path = Some(builder.server_path(call.arg(0)));
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! What directives attach to extensions, and the rule that finds all metadata in a file name:
 //! `page.html.fr.gz` is HTML, French and compressed, in whatever order the extensions stand.
 
+use crate::metadata::Metadata;
 use crate::site::settings::DirectoryKey;
 use crate::site::store::Merge;
 use std::borrow::Cow;
@@ -166,8 +167,8 @@ impl Settings {
     /// Reads the metadata out of a file name (mod_mime.c `find_ct`). The name may have its path.
     /// The part up to the first dot that is not a leading one is no extension: `.png` is a
     /// hidden file, not an image.
-    pub(crate) fn mime<'a>(&'a self, types: &'a Types, file_name: &[u8]) -> Mime<'a> {
-        let mut mime = Mime::default();
+    pub(crate) fn mime<'a>(&'a self, types: &'a Types, file_name: &[u8]) -> Metadata<'a> {
+        let mut mime = Metadata::default();
         let mut buffer = [0; EXTENSION_BYTES_MAX];
         for extension in extensions(file_name) {
             let Some(lower) = buffer.get_mut(..extension.len()) else { continue };
@@ -191,7 +192,7 @@ impl Settings {
     }
 
     /// Adds what one extension says; of types, the last recognised wins.
-    fn apply<'a>(&'a self, types: &'a Types, extension: &[u8], mime: &mut Mime<'a>) {
+    fn apply<'a>(&'a self, types: &'a Types, extension: &[u8], mime: &mut Metadata<'a>) {
         const NOTHING: &Values = &[const { None }; ATTRIBUTES];
         let values = self.values(extension).unwrap_or(NOTHING);
         let value = |attribute: Attribute| values[attribute as usize].as_deref();
@@ -214,63 +215,6 @@ impl Settings {
         mime.input_filters.extend(input);
         let output = value(Attribute::OutputFilter).into_iter().flat_map(filter_names);
         mime.output_filters.extend(output);
-    }
-}
-
-/// What a file name says about the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Mime<'a> {
-    /// Media type as configured; `content_type_value` is the field's value.
-    pub content_type: Option<&'a str>,
-    /// Value of Content-Encoding.
-    pub encoding: Option<Cow<'a, str>>,
-    /// Values of Content-Language.
-    pub languages: Vec<&'a str>,
-    /// Character set from AddCharset.
-    pub charset: Option<&'a str>,
-    /// Handler from AddHandler.
-    pub handler: Option<&'a str>,
-    /// Filters of the request, in order.
-    pub input_filters: Vec<&'a str>,
-    /// Filters of the response, in order.
-    pub output_filters: Vec<&'a str>,
-}
-
-impl<'a> Mime<'a> {
-    /// Value of Content-Type. The character set of the name takes the place of the type's own
-    /// (mod_mime.c `analyze_ct`); a type that cannot be parsed is sent as configured.
-    pub(crate) fn content_type_value(&self) -> Option<Cow<'a, str>> {
-        let media_type = self.content_type?;
-        if self.charset.is_none() && !media_type.contains(';') {
-            return Some(Cow::Borrowed(media_type));
-        }
-        let Some((bare, parameters)) = parse_media_type(media_type) else {
-            return Some(Cow::Borrowed(media_type));
-        };
-        let mut value = bare.to_owned();
-        let mut charset = self.charset;
-        for (name, parameter) in parameters {
-            let shown = match (self.charset, name) {
-                (Some(_), "charset") => charset.take(), // a second one is dropped
-                _ => Some(parameter),
-            };
-            if let Some(shown) = shown {
-                value.extend(["; ", name, "=", shown]);
-            }
-        }
-        if let Some(charset) = charset {
-            value.extend(["; charset=", charset]);
-        }
-        Some(Cow::Owned(value))
-    }
-
-    /// Value of Content-Language; httpd separates with a bare comma here.
-    pub(crate) fn language(&self) -> Option<Cow<'a, str>> {
-        match self.languages.as_slice() {
-            [] => None,
-            [one] => Some(Cow::Borrowed(one)),
-            many => Some(Cow::Owned(many.join(","))),
-        }
     }
 }
 
@@ -297,41 +241,6 @@ pub(super) fn base_and_extensions(file_name: &[u8]) -> (&[u8], impl Iterator<Ite
 /// `INCLUDES;DEFLATE` names two filters.
 fn filter_names(value: &str) -> impl Iterator<Item = &str> {
     value.split(';').filter(|name| !name.is_empty())
-}
-
-/// A media type and its parameters, quoted values with their quotes. `None` if it is malformed
-/// (RFC 9110 section 8.3.1).
-fn parse_media_type(text: &str) -> Option<(&str, Vec<(&str, &str)>)> {
-    let end = text.find(';').unwrap_or(text.len());
-    let bare = text[..end].trim();
-    bare.split_once('/').filter(|(top, sub)| !top.is_empty() && !sub.is_empty())?;
-    let mut parameters = Vec::new();
-    let mut rest = text[end..].trim_start();
-    while let Some(parameter) = rest.strip_prefix(';') {
-        let (name, value) = parameter.split_once('=')?;
-        let value = value.trim_start();
-        let length = value_length(value)?;
-        if name.trim().is_empty() || length == 0 {
-            return None;
-        }
-        parameters.push((name.trim(), value[..length].trim_end()));
-        rest = value[length..].trim_start();
-    }
-    rest.is_empty().then_some((bare, parameters))
-}
-
-/// Bytes of a parameter's value: a quoted string, or all up to the next semicolon.
-fn value_length(value: &str) -> Option<usize> {
-    if !value.starts_with('"') {
-        return Some(value.find(';').unwrap_or(value.len()));
-    }
-    let mut is_escaped = false;
-    let close = value[1..].bytes().position(|byte| {
-        let is_close = byte == b'"' && !is_escaped;
-        is_escaped = byte == b'\\' && !is_escaped;
-        is_close
-    })?;
-    Some(close + 2)
 }
 
 #[cfg(test)]
@@ -485,8 +394,11 @@ mod tests {
             ("a/b;=1", "a/b;=1"),
             ("a/b;x=\"1", "a/b;x=\"1"),
         ] {
-            let mime =
-                Mime { content_type: Some(media_type), charset: Some("new"), ..Mime::default() };
+            let mime = Metadata {
+                content_type: Some(media_type),
+                charset: Some("new"),
+                ..Metadata::default()
+            };
             assert_eq!(mime.content_type_value().unwrap(), expected, "{media_type}");
         }
     }

@@ -9,10 +9,11 @@ use super::response::{self, Fields};
 use super::type_map::{self, BadMap, TypeMap};
 use super::variant::{self, Candidate, MAP_HANDLER, MAP_TYPE, VARIANTS_MAX, Variant};
 use crate::failure::Failure;
+use crate::file_response;
 use crate::handler::{self, Handler, Made};
 use crate::log::level::Level;
 use crate::lookup::Lookup;
-use crate::modules::{files, mime};
+use crate::modules::mime;
 use crate::phase::{self, Stop};
 use crate::representation::{self, Origin, Representation};
 use crate::response::{Body, Piece, Response};
@@ -138,7 +139,7 @@ struct Gathered {
 
 impl Gathered {
     fn candidate<'a>(&'a self, lookup: &'a Lookup<'_>) -> Candidate<'a> {
-        let (mime, types) = (mime::SETTINGS.of(&self.settings), &lookup.site().types);
+        let (mime, types) = (mime::SETTINGS.of(&self.settings), mime::types(lookup.site()));
         Candidate {
             name: &self.name,
             mime: mime.mime(types, &self.name),
@@ -411,7 +412,7 @@ async fn answer_map(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, 
 
 /// The answer with a text that stands in the map itself.
 async fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Rc<dyn Handler>, Stop> {
-    let method = files::method_for_file(&lookup.request, lookup.method)?;
+    let method = file_response::method_for_file(&lookup.request, lookup.method)?;
     let utf8 = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
     if let Some(content_type) = response::content_type(chosen) {
         lookup.content_type = Some(utf8(&content_type));
@@ -431,17 +432,17 @@ async fn text_of(lookup: &mut Lookup<'_>, chosen: &Variant) -> Result<Rc<dyn Han
     };
     let source = Rc::new(Representation::new(entry, lookup, origin).await?);
     let validators = Validators { etag: None, last_modified_s: Some(source.last_modified_s) };
-    let mut answer = match evaluate(&files::conditions(lookup), &validators, method != Method::Post)
-    {
-        Condition::Proceed => Response::new(Status::OK).field("Accept-Ranges", "bytes"),
-        Condition::NotModified => Response::new(Status::NOT_MODIFIED),
-        Condition::PreconditionFailed => {
-            let text = "a precondition of the request does not hold";
-            return Err(Failure::new(Status::PRECONDITION_FAILED, "http", text).into());
-        }
-    };
+    let mut answer =
+        match evaluate(&file_response::conditions(lookup), &validators, method != Method::Post) {
+            Condition::Proceed => Response::new(Status::OK).field("Accept-Ranges", "bytes"),
+            Condition::NotModified => Response::new(Status::NOT_MODIFIED),
+            Condition::PreconditionFailed => {
+                let text = "a precondition of the request does not hold";
+                return Err(Failure::new(Status::PRECONDITION_FAILED, "http", text).into());
+            }
+        };
     if answer.status == Status::OK {
-        answer.late = files::late_description(&source);
+        answer.late = file_response::late_description(&source);
         answer.content_type.clone_from(&source.content_type);
         let body = chosen.body.map(|body| (body.start, body.length)).unwrap_or_default();
         let (offset, length) = body;
@@ -457,7 +458,7 @@ pub(crate) fn fix_encoding(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
         return Ok(());
     }
     let settings = lookup.settings.clone();
-    let mime = mime::SETTINGS.of(&settings).mime(&lookup.site().types, lookup.mime_name());
+    let mime = mime::metadata(&settings, lookup.site(), lookup.mime_name());
     let own = lookup.negotiated.content_encoding.as_deref().or(mime.encoding.as_deref());
     let Some(encoding) = own.map(|text| text.as_bytes().to_vec()) else { return Ok(()) };
     let accepted = joined(lookup, "Accept-Encoding");

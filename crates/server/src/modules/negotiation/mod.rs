@@ -17,4 +17,3 @@ mod type_map;
 mod variant;
 
 pub(crate) use directives::{MODULE, SETTINGS};
-pub(crate) use response::joined_tag;

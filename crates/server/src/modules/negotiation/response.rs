@@ -169,20 +169,6 @@ pub(crate) fn content_type(variant: &Variant) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// The entity tag of a negotiated answer: that of the file joined with that of the list of
-/// variants, which for MultiViews is a tag of the folder's time alone, for a type map that of the
-/// map. As httpd sends it, it lacks its final quotation mark (http_etag.c `etag_end`).
-pub(crate) fn joined_tag(file: &[u8], list: &[u8]) -> Vec<u8> {
-    let bare = |tag: &[u8]| {
-        let strong = tag.strip_prefix(b"W/").unwrap_or(tag);
-        let inside = strong.strip_prefix(b"\"").unwrap_or(strong);
-        inside.strip_suffix(b"\"").unwrap_or(inside).to_vec()
-    };
-    let is_weak = file.starts_with(b"W/") || list.starts_with(b"W/");
-    let start: &[u8] = if is_weak { b"W/\"" } else { b"\"" };
-    [start, &bare(file), b";", &bare(list)].concat()
-}
-
 /// Whether an answer to HTTP/1.0 gets an Expires of now, because a cache of that time knows no
 /// Vary. `multiviews` is the number of files that MultiViews found, 0 for a type map.
 pub(crate) fn expires_at_once(is_http_1_0: bool, caches: bool, multiviews: usize) -> bool {

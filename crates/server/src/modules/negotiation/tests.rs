@@ -7,6 +7,7 @@ use super::type_map::{self, BadMap, LINE_BYTES_MAX, Stop};
 use super::variant::{Body, Candidate, Found, VARIANTS_MAX, Variant, variants};
 use super::*;
 use crate::modules::mime::{self, Attribute};
+use crate::representation::joined_tag;
 
 /// Names and sizes of the folder.
 const FILES: &[(&str, u64)] = &[
@@ -364,7 +365,7 @@ fn tags_of_file_and_list_are_joined() {
         ("W/\"14-1\"", "\"2\"", "W/\"14-1;2"),
         ("\"14-1\"", "W/\"2\"", "W/\"14-1;2"),
     ] {
-        let tag = response::joined_tag(file.as_bytes(), list.as_bytes());
+        let tag = joined_tag(file.as_bytes(), list.as_bytes());
         assert_eq!(String::from_utf8(tag).unwrap(), expected);
     }
 }

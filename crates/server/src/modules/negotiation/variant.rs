@@ -2,7 +2,7 @@
 //! come from the caller; nothing is opened here.
 
 use super::accept::{self, Entry, INCLUDES, INCLUDES_3};
-use crate::modules::mime;
+use crate::metadata::Metadata;
 
 /// Variants of one resource that count: each costs a look at every entry of the Accept fields.
 pub(crate) const VARIANTS_MAX: usize = 1000;
@@ -78,7 +78,7 @@ pub(crate) struct Candidate<'a> {
     /// Its name without a path.
     pub(crate) name: &'a [u8],
     /// What its name says: `settings.mime(types, name)`.
-    pub(crate) mime: mime::Mime<'a>,
+    pub(crate) mime: Metadata<'a>,
     /// The parts of its name that mean nothing (`mime::Settings::unclaimed`); `None` if none of
     /// them means anything.
     pub(crate) unclaimed: Option<Vec<&'a [u8]>>,

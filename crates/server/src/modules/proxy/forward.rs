@@ -92,7 +92,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>
 }
 
 fn is_there(lookup: &Lookup<'_>, symbol: &str) -> bool {
-    crate::modules::is_loaded(lookup.site().loaded.as_deref(), symbol)
+    lookup.site().language.has_module(symbol)
 }
 
 /// The group of a URL, if the module for groups is there.

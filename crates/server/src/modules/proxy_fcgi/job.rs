@@ -8,9 +8,9 @@ use super::{NAME, SETTINGS, Target, answer};
 use crate::accounting::Waits;
 use crate::failure::Failure;
 use crate::handler::Handler;
+use crate::input_filter;
 use crate::log::level::Level;
 use crate::lookup::{Lookup, Purpose};
-use crate::modules::filter::input::Unpacker;
 use crate::modules::proxy;
 use crate::modules::proxy::Worker;
 use crate::phase::Stop;
@@ -80,8 +80,8 @@ pub(crate) struct Answer {
 impl Work {
     /// Of a request. A body whose length nobody says is read to its end.
     pub(crate) async fn of(lookup: &Lookup<'_>) -> Result<Self, Stop> {
-        let unpacker = Unpacker::of(lookup).filter(|_| !lookup.is_error_document);
-        let unpacked = unpacker.as_ref().map(|unpacker| unpacker.coding_left.clone());
+        let unpacker = input_filter::of(lookup).filter(|_| !lookup.is_error_document);
+        let unpacked = unpacker.as_ref().map(|it| it.coding_left().map(<[u8]>::to_vec));
         let body = Body::through(lookup, unpacker).await.map_err(Failure::from)?;
         // To ask again does no harm, and nothing of the request is lost.
         let is_safe = matches!(body, Body::None)

@@ -24,6 +24,9 @@ use crate::module::{Hooks, Module};
 use crate::modules::proxy::{self, Group};
 use crate::phase::{self, Hook, Stop};
 use crate::script;
+use crate::site::builder::Builder;
+use crate::site::settings::DirectoryKey;
+use crate::site::store::Merge;
 use crate::waiting::{NowOrLater, Waiting};
 use message::Status;
 use std::path::Path;
@@ -69,12 +72,35 @@ pub(crate) fn resolve<'l>(lookup: &'l mut Lookup<'_>) -> Waiting<'l, Option<Rc<d
     })
 }
 
+/// The key of the backend that `SetHandler` names.
+static BACKEND: DirectoryKey<Backend> = DirectoryKey::new();
+
+/// What the name of a handler says that is a backend's: read once, with the configuration.
+#[derive(Clone, Debug, Default)]
+struct Backend(Option<Arc<Named>>);
+
+impl Merge for Backend {}
+
+/// Note what `SetHandler` names, if that is a backend. An expression may come to the name of any:
+/// that of an outer section says nothing about it then.
+pub(crate) fn name_backend(builder: &mut Builder, name: &str) {
+    let is_backend = name.starts_with(PREFIX);
+    let named = is_backend.then(|| {
+        let (folder, owns_urls) = (&builder.server.runtime_dir, builder.is_in_location());
+        Arc::new(Named::new(name, folder, owns_urls))
+    });
+    if is_backend || name.is_empty() {
+        BACKEND.change(builder.settings()).0 = named;
+    }
+}
+
 /// Whom the configuration names for the request; `None` if there is nothing to be run.
 fn target(lookup: &Lookup<'_>) -> Result<Option<Arc<Named>>, Stop> {
     let Some(name) = handler::configured(lookup)?.filter(|name| name.starts_with(PREFIX)) else {
         return Ok(None);
     };
-    let target = match lookup.settings.core.backend().filter(|target| target.is_named(&name)) {
+    let known = BACKEND.of(&lookup.settings).0.as_ref().filter(|it| it.is_named(&name));
+    let target = match known {
         Some(known) => known.clone(),
         None => Arc::new(Named::new(&name, Path::new(""), false)),
     };

@@ -28,8 +28,11 @@ use crate::lookup::Lookup;
 use crate::module::{Hooks, Module};
 use crate::phase::{Hook, Stop};
 use crate::response::Response;
+use crate::site::Site;
 use crate::site::builder::Builder;
 use crate::site::host::Host;
+use crate::site::settings::ServerKey;
+use crate::site::store::Merge;
 use crate::waiting::{NowOrLater, Waiting};
 use config::{Args, Call, Directive, Error, Scope};
 use everything::Everything;
@@ -47,7 +50,7 @@ pub(crate) static MODULE: Module = Module::new(
     "status_module",
     "mod_status.c",
     DIRECTIVES,
-    Hooks { resolve: Some(Hook::Now(resolve)), ..Hooks::NONE },
+    Hooks { resolve: Some(Hook::Now(resolve)), open: Some(open), ..Hooks::NONE },
 );
 
 static DIRECTIVES: &[Directive<Builder>] = &[Directive {
@@ -60,7 +63,21 @@ static DIRECTIVES: &[Directive<Builder>] = &[Directive {
 }];
 
 fn extended_status(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
-    builder.server.extended_status = Some(call.on());
+    EXTENDED.change(&mut builder.server.modules).0 = Some(call.on());
+    Ok(())
+}
+
+/// The key of what is kept for the whole server.
+static EXTENDED: ServerKey<Extended> = ServerKey::new();
+
+/// `ExtendedStatus`; `None` is On where there is a status page (mod_status.c, status_pre_config).
+#[derive(Clone, Copy, Debug, Default)]
+struct Extended(Option<bool>);
+
+impl Merge for Extended {}
+
+fn open(site: &mut Site) -> Result<(), String> {
+    site.extended_status = EXTENDED.of(&site.modules).0.unwrap_or(true);
     Ok(())
 }
 

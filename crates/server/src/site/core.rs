@@ -4,7 +4,6 @@ use crate::expression::Text;
 use crate::failure::Failure;
 use crate::log::level::Levels;
 use crate::lookup::Lookup;
-use crate::modules::proxy_fcgi::Named;
 use crate::names::HostnameLookups;
 use crate::resolve::LinkPolicy;
 use crate::script::environment::Rules;
@@ -22,18 +21,18 @@ use std::sync::Arc;
 
 /// Bits of `Options`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Options(pub(super) u8);
+pub(crate) struct Options(pub(crate) u8);
 
 impl Options {
-    pub(super) const NONE: Self = Self(0);
-    pub(super) const INDEXES: Self = Self(1);
-    pub(super) const FOLLOW: Self = Self(2);
-    pub(super) const OWNER_MATCH: Self = Self(4);
-    pub(super) const EXEC_CGI: Self = Self(8);
-    pub(super) const INCLUDES: Self = Self(16);
-    pub(super) const MULTI_VIEWS: Self = Self(32);
+    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const INDEXES: Self = Self(1);
+    pub(crate) const FOLLOW: Self = Self(2);
+    pub(crate) const OWNER_MATCH: Self = Self(4);
+    pub(crate) const EXEC_CGI: Self = Self(8);
+    pub(crate) const INCLUDES: Self = Self(16);
+    pub(crate) const MULTI_VIEWS: Self = Self(32);
     /// `All` is everything but MultiViews.
-    pub(super) const ALL: Self = Self(1 | 2 | 8 | 16);
+    pub(crate) const ALL: Self = Self(1 | 2 | 8 | 16);
 
     fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -41,7 +40,7 @@ impl Options {
 }
 
 /// The words of `Options`.
-pub(super) const OPTION_WORDS: &[(&str, Options)] = &[
+pub(crate) const OPTION_WORDS: &[(&str, Options)] = &[
     ("All", Options::ALL),
     ("None", Options::NONE),
     ("Indexes", Options::INDEXES),
@@ -55,9 +54,9 @@ pub(super) const OPTION_WORDS: &[(&str, Options)] = &[
 
 /// What one section says about `Options`: `(value & keep) | add`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OptionsChange {
-    pub(super) keep: u8,
-    pub(super) add: u8,
+pub(crate) struct OptionsChange {
+    pub(crate) keep: u8,
+    pub(crate) add: u8,
 }
 
 /// Which facts of a file make its entity tag.
@@ -75,10 +74,10 @@ const FILE_ETAG_DEFAULT: FileEtag =
 
 /// What `FileETag` says: `(value & keep) | add`, as for `Options`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FileEtagChange {
-    pub(super) replaces: bool,
-    pub(super) add: [bool; 4],
-    pub(super) remove: [bool; 4],
+pub(crate) struct FileEtagChange {
+    pub(crate) replaces: bool,
+    pub(crate) add: [bool; 4],
+    pub(crate) remove: [bool; 4],
 }
 
 /// `ErrorDocument`
@@ -115,35 +114,35 @@ pub(crate) enum Signature {
 /// Per-directory settings of core.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
-    pub(super) options: Option<OptionsChange>,
+    pub(crate) options: Option<OptionsChange>,
     /// `AllowOverride`: the list is [`Settings::override_list`].
-    pub(super) overrides: Option<Overrides>,
+    pub(crate) overrides: Option<Overrides>,
     /// `AllowOverrideList`
-    pub(super) override_list: Option<Vec<String>>,
+    pub(crate) override_list: Option<Vec<String>>,
     /// `SetHandler`; the expression of one with a `%`.
-    pub(super) handler: Option<Handler>,
-    pub(super) file_etag: Vec<FileEtagChange>,
-    pub(super) enable_sendfile: Option<bool>,
-    pub(super) limit_request_body: Option<u64>,
-    pub(super) max_ranges: Option<usize>,
-    pub(super) max_range_overlaps: Option<usize>,
-    pub(super) max_range_reversals: Option<usize>,
-    pub(super) error_documents: Vec<(u16, ErrorDocument)>,
-    pub(super) accept_path_info: Option<PathInfo>,
+    pub(crate) handler: Option<Handler>,
+    pub(crate) file_etag: Vec<FileEtagChange>,
+    pub(crate) enable_sendfile: Option<bool>,
+    pub(crate) limit_request_body: Option<u64>,
+    pub(crate) max_ranges: Option<usize>,
+    pub(crate) max_range_overlaps: Option<usize>,
+    pub(crate) max_range_reversals: Option<usize>,
+    pub(crate) error_documents: Vec<(u16, ErrorDocument)>,
+    pub(crate) accept_path_info: Option<PathInfo>,
     /// `AddDefaultCharset`; `Some(None)` is `Off`.
-    pub(super) default_charset: Option<Option<String>>,
-    pub(super) signature: Option<Signature>,
-    pub(super) use_canonical_name: Option<UseCanonicalName>,
-    pub(super) hostname_lookups: Option<HostnameLookups>,
-    pub(super) use_canonical_physical_port: Option<bool>,
-    pub(super) content_digest: Option<bool>,
-    pub(super) qualify_redirect_url: Option<bool>,
+    pub(crate) default_charset: Option<Option<String>>,
+    pub(crate) signature: Option<Signature>,
+    pub(crate) use_canonical_name: Option<UseCanonicalName>,
+    pub(crate) hostname_lookups: Option<HostnameLookups>,
+    pub(crate) use_canonical_physical_port: Option<bool>,
+    pub(crate) content_digest: Option<bool>,
+    pub(crate) qualify_redirect_url: Option<bool>,
     /// `RLimitCPU`, `RLimitMEM`, `RLimitNPROC`
-    pub(super) limits: Limits,
+    pub(crate) limits: Limits,
     /// `CGIPassAuth`
-    pub(super) passes_authorization: Option<bool>,
+    pub(crate) passes_authorization: Option<bool>,
     /// `CGIVar REQUEST_URI`
-    pub(super) has_current_uri: Option<bool>,
+    pub(crate) has_current_uri: Option<bool>,
     pub(crate) levels: Option<Levels>,
     /// `<Files>` inside of this section.
     pub(crate) files: Vec<Arc<Section>>,
@@ -153,15 +152,13 @@ pub(crate) struct Settings {
 
 /// What `SetHandler` names.
 #[derive(Clone, Debug)]
-pub(super) enum Handler {
+pub(crate) enum Handler {
     Name(String),
-    /// A backend: the name, and what it says.
-    Backend(String, Arc<Named>),
     Computed(Arc<Text>),
 }
 
 /// The name of a handler in lower case, but for one that names a socket (core_override_type).
-pub(super) fn lower(name: &str) -> String {
+pub(crate) fn lower(name: &str) -> String {
     match name.starts_with("proxy:unix") {
         true => name.to_owned(),
         false => name.to_ascii_lowercase(),
@@ -199,7 +196,7 @@ impl Outline {
     }
 }
 
-pub(super) fn options_over(
+pub(crate) fn options_over(
     inner: Option<OptionsChange>,
     outer: Option<OptionsChange>,
 ) -> Option<OptionsChange> {
@@ -289,7 +286,7 @@ impl Settings {
     ) -> Result<Option<Option<Cow<'s, str>>>, Failure> {
         let name = match &self.handler {
             None => return Ok(None),
-            Some(Handler::Name(name) | Handler::Backend(name, _)) => Cow::Borrowed(name.as_str()),
+            Some(Handler::Name(name)) => Cow::Borrowed(name.as_str()),
             Some(Handler::Computed(text)) => {
                 let value = text.value(lookup, None).map_err(|text| {
                     let text = format!("Can't evaluate handler expression: {text}");
@@ -301,18 +298,10 @@ impl Settings {
         Ok(Some(Some(name).filter(|name| !name.eq_ignore_ascii_case("none"))))
     }
 
-    /// What `SetHandler` says, if that is a name.
+    /// What `SetHandler` says, if that is a name, and not that of a backend.
     pub(crate) fn handler_said(&self) -> Option<&str> {
         match &self.handler {
-            Some(Handler::Name(name)) => Some(name),
-            _ => None,
-        }
-    }
-
-    /// The backend that `SetHandler` names.
-    pub(crate) fn backend(&self) -> Option<&Arc<Named>> {
-        match &self.handler {
-            Some(Handler::Backend(_, named)) => Some(named),
+            Some(Handler::Name(name)) if !name.starts_with("proxy:") => Some(name),
             _ => None,
         }
     }
@@ -462,4 +451,11 @@ fn documents_over(
 ) -> Vec<(u16, ErrorDocument)> {
     let is_new = |row: &&(u16, ErrorDocument)| inner.iter().all(|known| known.0 != row.0);
     inner.iter().chain(outer.iter().filter(is_new)).cloned().collect()
+}
+
+/// util.c, ap_is_url: a scheme and a colon.
+pub(crate) fn is_absolute_url(text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once(':') else { return false };
+    let is_scheme = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    !scheme.is_empty() && scheme.bytes().all(is_scheme)
 }

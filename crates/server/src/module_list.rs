@@ -1,0 +1,234 @@
+//! All modules as the frame sees them: a list that whoever builds a server passes in. What can be
+//! asked of all of them together is here; the frame never asks for one by its name.
+
+use crate::module::{Hooks, Module};
+use crate::mpm_settings::{MpmKind, help};
+use crate::phase::Phases;
+use crate::site::Site;
+use crate::site::builder::Builder;
+use crate::site::settings::Settings;
+use config::{Diagnostic, Guards, Index, ModuleName, Scope};
+
+/// Every module there is.
+pub struct Modules {
+    /// Hooks of a phase run in this order.
+    pub(crate) all: &'static [&'static Module],
+    /// The order in which they are shown; those that are not listed come last.
+    pub(crate) shown: &'static [&'static Module],
+    /// What keeps something shut, whether there is a row for it or not.
+    pub(crate) guards: Guards,
+}
+
+/// The phase of content handlers, as server-info names it.
+pub(crate) const HANDLERS: &str = "Content Handlers";
+
+impl Modules {
+    /// Every module once, in the order in which they are shown.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &'static Module> + use<> {
+        let (all, shown) = (self.all, self.shown);
+        let is_listed =
+            move |module: &Module| shown.iter().any(|row| row.table.name == module.table.name);
+        let others = all.iter().filter(move |module| !is_listed(module));
+        shown.iter().chain(others).copied()
+    }
+
+    /// The tables of directives, in this order.
+    fn tables(&self) -> Vec<&'static config::Module<Builder>> {
+        self.shown().map(|module| &module.table).collect()
+    }
+
+    /// Phases as server-info names them, with the modules that have a hook there.
+    pub(crate) fn hooks(&self) -> Vec<(&'static str, Vec<&'static str>)> {
+        let of = |has: fn(&Hooks) -> bool| {
+            let those = self.all.iter().filter(|module| has(&module.hooks));
+            let mut symbols: Vec<&str> = those.map(|module| module.table.name).collect();
+            symbols.dedup();
+            symbols
+        };
+        vec![
+            ("Post-Read Request", of(|it| it.read.is_some())),
+            ("Header Parse", of(|it| it.header.is_some())),
+            ("Translate Name", of(|it| it.translate.is_some())),
+            ("Check Access", of(|it| it.access.is_some())),
+            ("Check Type", of(|it| it.kind.is_some())),
+            ("Fixups", of(|it| it.fixup.is_some())),
+            ("Insert Filters", of(|it| it.finish.is_some())),
+            (HANDLERS, of(|it| it.resolve.is_some())),
+        ]
+    }
+
+    /// The hooks of the modules that are there; `None` is all.
+    pub(crate) fn phases(&self, loaded: Option<&[&'static str]>) -> Phases {
+        Phases::of(self.all.iter().copied().filter(|module| module.is_there(loaded)))
+    }
+
+    /// What the settings of a server outside of all sections have, although no line says so.
+    pub(crate) fn complete(&self, settings: &mut Settings) {
+        let hooks = self.all.iter().filter_map(|module| module.hooks.complete);
+        hooks.for_each(|complete| complete(settings));
+    }
+
+    /// What modules open with the site.
+    pub(crate) fn open(&self, site: &mut Site) -> Result<(), String> {
+        let loaded = site.loaded.clone();
+        let loaded = loaded.as_deref();
+        let those = self.all.iter().filter(|module| module.has_lines(loaded));
+        those.filter_map(|module| module.hooks.open).try_for_each(|open| open(site))
+    }
+
+    /// What modules find wrong with a whole configuration (check_config).
+    pub(crate) fn check(&self, builder: &Builder) -> Option<Diagnostic> {
+        let mut checks = self.all.iter().filter_map(|module| module.hooks.check);
+        checks.find_map(|check| check(builder))
+    }
+
+    /// The directive rows of all modules, with the names that other modules of httpd would bring.
+    pub(crate) fn index(&self) -> Index<Builder> {
+        Index::new(&self.tables(), config::known::NAMES).guarded(self.guards)
+    }
+
+    /// The rows that are in force with the modules that were loaded, and with those of httpd's that
+    /// were asked for and are `missing`: their directives are warned about.
+    pub(crate) fn index_of(&self, loaded: &[&str], missing: &[&str]) -> Index<Builder> {
+        let always: Vec<&str> =
+            self.all.iter().filter(|it| it.is_always_there()).map(|it| it.table.name).collect();
+        self.index().with_loaded(&self.tables(), |symbol| {
+            loaded.contains(&symbol) || missing.contains(&symbol) || always.contains(&symbol)
+        })
+    }
+
+    /// All modules, for a configuration in which `LoadModule` decides which are there.
+    pub(crate) fn modular_names(&self) -> Vec<ModuleName> {
+        let name = |is_static| {
+            move |row: &(&'static str, &'static str)| ModuleName {
+                symbol: row.0,
+                file: row.1,
+                is_static,
+            }
+        };
+        let mut names: Vec<ModuleName> = STATIC_MODULES.iter().map(name(true)).collect();
+        let own = self.tables().into_iter().map(|module| (module.name, module.file));
+        for row in mpms().chain(OTHER_NAMES.iter().copied()).chain(own) {
+            if names.iter().all(|known| known.symbol != row.0) {
+                names.push(name(false)(&row));
+            }
+        }
+        names
+    }
+
+    /// All modules as `LoadModule` and `<IfModule>` name them. Each is there without `LoadModule`,
+    /// but for the MPMs, of which one is.
+    pub(crate) fn names(&self) -> Vec<ModuleName> {
+        let own = self.tables().into_iter().map(|module| (module.name, module.file));
+        let own = own.filter(|row| !config::owners::is_mpm(row.0));
+        let all = own.chain(OTHER_NAMES.iter().copied());
+        let all = all.map(|(symbol, file)| ModuleName { symbol, file, is_static: true });
+        let mpms = mpms().map(|(symbol, file)| ModuleName { symbol, file, is_static: false });
+        all.chain(mpms).collect()
+    }
+
+    /// Short names, for `LogLevel module:level`.
+    pub(crate) fn short_names(&self) -> Vec<&'static str> {
+        let own = self.shown().map(Module::short_name);
+        own.filter(|name| !config::owners::is_mpm(name))
+            .chain(MpmKind::all().map(MpmKind::module))
+            .collect()
+    }
+
+    /// Every directive there is, module by module.
+    pub fn directives(&self) -> impl Iterator<Item = Documented> + use<> {
+        self.shown().flat_map(|module| {
+            let rows = module.table.directives.iter();
+            rows.map(move |row| Documented {
+                module: module.short_name(),
+                file: module.table.file,
+                scope: row.scope,
+                name: row.name,
+                default: row.default,
+                help: row.help,
+                mpms: help::used_by(row.name),
+            })
+        })
+    }
+
+    /// The directives that httpd would have with these modules, each with the file of the module
+    /// that has it there: what is one module here may be several in httpd, whose names count.
+    pub fn directives_under(
+        &self,
+        mpm: MpmKind,
+        is_loaded: impl Fn(&str) -> bool,
+    ) -> impl Iterator<Item = (String, Documented)> {
+        use config::owners;
+        self.directives().filter_map(move |row| {
+            let own = format!("{}_module", row.module);
+            let is_there = |symbol: &&str| *symbol == owners::MPM || is_loaded(symbol);
+            match owners::of(row.name).find(is_there) {
+                Some(owners::MPM) => row.under(mpm).map(|row| (mpm.file().to_owned(), row)),
+                Some(symbol) => Some((owners::file(symbol), row)),
+                // What httpd's MPMs do not have is none of its directives.
+                None if own != owners::MPM && is_loaded(&own) => Some((row.file.to_owned(), row)),
+                None => None,
+            }
+        })
+    }
+}
+
+/// The modules that httpd of Debian has built in, in the order of `-l`. As httpd, all others are
+/// there only if a `LoadModule` names them.
+pub const STATIC_MODULES: &[(&str, &str)] = &[
+    ("core_module", "core.c"),
+    ("so_module", "mod_so.c"),
+    ("watchdog_module", "mod_watchdog.c"),
+    ("http_module", "http_core.c"),
+    ("log_config_module", "mod_log_config.c"),
+    ("logio_module", "mod_logio.c"),
+    ("version_module", "mod_version.c"),
+    ("unixd_module", "mod_unixd.c"),
+];
+
+/// The MPMs that `LoadModule` may name.
+fn mpms() -> impl Iterator<Item = (&'static str, &'static str)> {
+    MpmKind::all().map(|kind| (kind.symbol(), kind.file()))
+}
+
+/// What the language itself brings, and modules whose work rows of others do: httpd has them as
+/// modules of their own.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("so_module", "mod_so.c"),
+    ("http_module", "http_core.c"),
+    ("version_module", "mod_version.c"),
+    ("macro_module", "mod_macro.c"),
+    ("proxy_balancer_module", "mod_proxy_balancer.c"),
+    ("lbmethod_byrequests_module", "mod_lbmethod_byrequests.c"),
+    ("lbmethod_bytraffic_module", "mod_lbmethod_bytraffic.c"),
+    ("lbmethod_bybusyness_module", "mod_lbmethod_bybusyness.c"),
+    ("slotmem_shm_module", "mod_slotmem_shm.c"),
+];
+
+/// A directive as its row describes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Documented {
+    /// The module that has it, as `LogLevel` names it: `core`.
+    pub module: &'static str,
+    /// The source file of that module in httpd, as `-L` names it.
+    pub file: &'static str,
+    /// Where it may stand.
+    pub scope: Scope,
+    /// Its name; of a section with its `<`, as in `<Directory`.
+    pub name: &'static str,
+    /// What holds without it; may be empty.
+    pub default: &'static str,
+    /// What it is for, in httpd's words.
+    pub help: &'static str,
+    /// The MPMs that use it, if not all of them do.
+    pub mpms: Option<&'static [&'static str]>,
+}
+
+impl Documented {
+    /// A directive of the MPMs as httpd shows it under one of them; `None` if that has it not.
+    fn under(self, mpm: MpmKind) -> Option<Self> {
+        self.mpms
+            .is_none_or(|names| names.contains(&mpm.name()))
+            .then_some(Self { help: help::under(mpm, self.name, self.help), ..self })
+    }
+}
