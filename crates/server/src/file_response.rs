@@ -1,5 +1,5 @@
-//! How a file answers: conditions, ranges, content (httpd: default_handler of core.c and the byterange
-//! filter). What is found for a request and may be sent is a module's decision.
+//! How a file answers: conditions, ranges, content (httpd: default_handler of core.c and the
+//! byterange filter). What is found for a request and may be sent is a module's decision.
 
 use crate::byterange;
 use crate::failure::Failure;

@@ -126,8 +126,8 @@ pub(crate) struct Lookup<'a> {
     /// The file system path that the URL was mapped to (`r->filename`).
     pub(crate) place: Place,
     pub(crate) mapped: Mapped,
-    /// The URL of a backend that it goes to: no place holds anything then (`r->filename` begins with
-    /// `proxy:`).
+    /// The URL of a backend that it goes to: no place holds anything then (`r->filename` begins
+    /// with `proxy:`).
     pub(crate) backend: Option<Vec<u8>>,
     /// What of the URL is left behind a file (`r->path_info`).
     pub(crate) path_info: Vec<u8>,

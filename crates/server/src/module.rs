@@ -80,6 +80,9 @@ impl Module {
     }
 }
 
+/// Opens what a module has for a site: a sentence says what cannot be opened and why.
+pub(crate) type OpenSite = fn(&mut Site) -> Result<(), String>;
+
 /// What a module does, and when. In each phase the hooks of all modules run in the order of the
 /// list of modules.
 #[derive(Clone, Copy)]
@@ -137,7 +140,7 @@ pub(crate) struct Hooks {
     /// What names of files say. Only one module has this.
     pub(crate) naming: Option<Naming>,
     /// What has to be opened with the site, in the parent.
-    pub(crate) open: Option<fn(&mut Site) -> Result<(), String>>,
+    pub(crate) open: Option<OpenSite>,
     /// What is wrong with a whole configuration (check_config).
     pub(crate) check: Option<fn(&Builder) -> Option<Diagnostic>>,
 }

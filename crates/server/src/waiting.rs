@@ -26,7 +26,7 @@ impl<'l, T> NowOrLater<'l, T> {
         Self::Later(Box::pin(future))
     }
 
-    /// The same of a future that is large: it is made where the caller's frame keeps no room for it.
+    /// The same of a future that is large: it is made where the caller's frame has no room for it.
     pub(crate) fn boxed<F: Future<Output = T> + 'l>(make: impl FnOnce() -> F) -> Self {
         Self::Later(boxed(make))
     }

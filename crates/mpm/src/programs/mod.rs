@@ -54,7 +54,7 @@ pub(crate) fn serve(generation: &Generation, parent: i32, link: ManagerLink) -> 
     let room = Room::new(sockets.count());
     let server = &*generation.server;
     let (running, kept, state) = (Vec::new(), Kept::new(server), State::Serves);
-    let waiting = Waiting::new(server::cgi::scripts_max(&server));
+    let waiting = Waiting::new(server::cgi::scripts_max(server));
     Manager { server, link, sockets, signals, running, waiting, kept, room, state }.run();
     0
 }

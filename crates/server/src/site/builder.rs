@@ -30,8 +30,8 @@ pub(crate) struct Builder {
     in_virtual_host: bool,
     /// `<AuthnProviderAlias>` or `<AuthzProviderAlias>` is open: the last of the sections.
     in_alias: bool,
-    /// Containers of rules for access that are open in the innermost section: `<RequireAll>` and its
-    /// like.
+    /// Containers of rules for access that are open in the innermost section: `<RequireAll>` and
+    /// its like.
     containers: usize,
     /// `<Limit>` and `<LimitExcept>` around the line, the innermost last.
     limits: Vec<Limited>,

@@ -60,15 +60,15 @@ pub(super) struct Kept<'a> {
 
 impl<'a> Kept<'a> {
     pub(super) fn new(server: &'a Server) -> Self {
-        let (most, room) = match fcgid::most(&server) {
+        let (most, room) = match fcgid::most(server) {
             KeptMost::Given(most) => (most, None),
             KeptMost::ByMemory(most) => (1, Some(MemoryRoom::new(most))),
         };
         Self {
             server,
             room,
-            process_manager: ProcessManager::new(most, fcgid::scores(&server)),
-            folder: fcgid::folder(&server),
+            process_manager: ProcessManager::new(most, fcgid::scores(server)),
+            folder: fcgid::folder(server),
             requesters: BTreeMap::new(),
             processes: BTreeMap::new(),
             next_request: 0,
@@ -126,7 +126,7 @@ impl<'a> Kept<'a> {
                 .deny(LeaseDenial::Report(Report::Failed { step: Step::Command, errno: 0 }));
         };
         let program = class.command.program.to_string_lossy().into_owned();
-        let terms = fcgid::terms(&self.server, class.host, &program);
+        let terms = fcgid::terms(self.server, class.host, &program);
         let Some(terms) = terms else { return lease_request.deny(LeaseDenial::NoSlot) };
         self.next_request += 1;
         self.requesters
@@ -191,7 +191,7 @@ impl<'a> Kept<'a> {
         let waiting = self.process_manager.without_room();
         let complaint = self.room.as_mut().filter(|_| waiting > 0);
         if let Some(text) = complaint.and_then(|room| room.complaint(waiting, now_ms)) {
-            fcgid::tell(&self.server, Severity::Warning, text.as_bytes());
+            fcgid::tell(self.server, Severity::Warning, text.as_bytes());
         }
     }
 
@@ -267,7 +267,7 @@ impl<'a> Kept<'a> {
         let of_server = identity == Identity::Server;
         let find = || suexec::find(self.server, identity);
         let mut environment = std::mem::take(&mut command.environment);
-        environment.extend(fcgid::environment(&self.server, class.host, &program, of_server));
+        environment.extend(fcgid::environment(self.server, class.host, &program, of_server));
         let launch = Launch {
             program: &command.program,
             arguments: &command.arguments,
@@ -283,9 +283,9 @@ impl<'a> Kept<'a> {
         let (pid, launch) = runtime::programs::launch(&launch).map_err(failed)?;
         let text = format!(
             "mod_fcgid: server {}:{program}({pid}) started",
-            fcgid::host_name(&self.server, class.host)
+            fcgid::host_name(self.server, class.host)
         );
-        fcgid::tell(&self.server, Severity::Info, text.as_bytes());
+        fcgid::tell(self.server, Severity::Info, text.as_bytes());
         self.processes.insert(id, Process::new(pid, class.clone(), (launch, unlinked, said)));
         Ok(())
     }
@@ -351,7 +351,7 @@ impl<'a> Kept<'a> {
                 self.see_kill(ending);
             }
             let (severity, text) = exit_line(&process.class.command.program, pid, why, ending);
-            fcgid::tell(&self.server, severity, text.as_bytes());
+            fcgid::tell(self.server, severity, text.as_bytes());
         }
         true
     }
