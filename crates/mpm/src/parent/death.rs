@@ -1,7 +1,7 @@
 //! The end of a child: it is waited for, and what that means is decided.
 
-use super::Parent;
-use super::children::{Record, START_PATIENCE_MS, shows_service};
+use super::state::Parent;
+use super::state::children::{Record, START_PATIENCE_MS, shows_service};
 use crate::child::exit_code;
 use runtime::clock;
 use runtime::process::{self, Ending};

@@ -1,9 +1,9 @@
 //! How a child is forked, and what a forked process lets go of that only the parent needs.
 
-use super::Parent;
-use super::child_pool::ChildPool;
-use super::child_pool::idle_maintenance::SpawnRate;
-use super::children::{Place, Record};
+use super::state::Parent;
+use super::state::child_pool::ChildPool;
+use super::state::child_pool::idle_maintenance::SpawnRate;
+use super::state::children::{Place, Record};
 use crate::child::{Child, ChildStart};
 use crate::generation::Generation;
 use runtime::{Channel, clock, process};

@@ -1,14 +1,15 @@
 //! The loop of the parent: what it waits for, and what it looks after each time.
 
-use super::auto_size::AutoSize;
-use super::child_pool::ChildPool;
-use super::child_pool::idle_maintenance::SpawnRate;
-use super::children::Children;
-use super::crash::{CrashLog, Telling};
-use super::history::HistoryWriter;
-use super::script_managers::ScriptManagers;
-use super::service_manager::Reports;
-use super::{Parent, Stop, command_line, log_programs};
+use super::state::auto_size::AutoSize;
+use super::state::child_pool::ChildPool;
+use super::state::child_pool::idle_maintenance::SpawnRate;
+use super::state::children::Children;
+use super::state::crash::{CrashLog, Telling};
+use super::state::history::HistoryWriter;
+use super::state::script_managers::ScriptManagers;
+use super::state::service_manager::Reports;
+use super::state::{Parent, Stop};
+use super::{command_line, log_programs};
 use crate::generation::layout::ProcessLayout;
 use crate::generation::listen::Listeners;
 use crate::generation::{Failure, Generation, Load, Loader};

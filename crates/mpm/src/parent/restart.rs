@@ -2,10 +2,10 @@
 //! new child serves. If one fails the old generation stays. One restart at a time; however many
 //! signals come meanwhile, one more follows.
 
-use super::child_pool::ChildPool;
-use super::child_pool::idle_maintenance::SpawnRate;
-use super::children::{Record, STOP_PATIENCE_MS};
-use super::{Parent, Starting, Wanted};
+use super::state::child_pool::ChildPool;
+use super::state::child_pool::idle_maintenance::SpawnRate;
+use super::state::children::{Record, STOP_PATIENCE_MS};
+use super::state::{Parent, Starting, Wanted};
 use crate::generation::{Failure, Generation, Load};
 use runtime::clock;
 use runtime::process::Order;

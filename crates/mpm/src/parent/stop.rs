@@ -1,7 +1,7 @@
 //! How children are ended: when the server stops, and when one does not do as it was told.
 
-use super::children::STOP_PATIENCE_MS;
-use super::{Parent, Stop};
+use super::state::children::STOP_PATIENCE_MS;
+use super::state::{Parent, Stop};
 use runtime::clock;
 use runtime::process::Order;
 use runtime::signals::Signal;

@@ -1,7 +1,7 @@
 //! The parent looks at memory, and lets as many workers run as it is enough for.
 
-use super::{LOOK_MS, SHORT_LOOK_MS, START_LOOK_MS};
-use crate::parent::Parent;
+use super::state::Parent;
+use super::state::auto_size::{LOOK_MS, SHORT_LOOK_MS, START_LOOK_MS};
 use runtime::clock;
 use server::MpmKind;
 

@@ -1,7 +1,6 @@
 //! How many children a generation is to have at present.
 
-pub(super) mod idle_maintenance;
-mod maintain;
+pub(crate) mod idle_maintenance;
 
 use crate::generation::Generation;
 use idle_maintenance::SpawnRate;
@@ -9,7 +8,7 @@ use runtime::clock;
 use std::sync::Arc;
 
 /// httpd looks after its children once a second (mpm_common.c).
-const MAINTENANCE_MS: u64 = 1000;
+pub(crate) const MAINTENANCE_MS: u64 = 1000;
 
 /// How often the log says that there should be more children than there may be.
 const FULL_TOLD_MS: u64 = 60_000;
@@ -18,24 +17,24 @@ const FULL_TOLD_MS: u64 = 60_000;
 pub(crate) struct ChildPool {
     pub(crate) generation: Arc<Generation>,
     /// Active children that there may be at present.
-    limit: usize,
+    pub(crate) limit: usize,
     /// Of each bucket.
-    buckets: Vec<Bucket>,
-    due_ms: u64,
-    told: FullTold,
+    pub(crate) buckets: Vec<Bucket>,
+    pub(crate) due_ms: u64,
+    pub(crate) told: FullTold,
 }
 
 /// The children that share a set of listening sockets: those whose slots leave this remainder.
 #[derive(Clone, Copy)]
-struct Bucket {
+pub(crate) struct Bucket {
     /// Active children that there are to be.
-    target: usize,
-    rate: SpawnRate,
+    pub(crate) target: usize,
+    pub(crate) rate: SpawnRate,
 }
 
 /// What the log was told of workers that are missing.
 #[derive(Clone, Copy, Default)]
-struct FullTold {
+pub(crate) struct FullTold {
     at_ms: Option<u64>,
 }
 
@@ -43,7 +42,7 @@ impl FullTold {
     /// Whether it is time to tell it, again if all workers `are_taken`. That fewer are free than
     /// are wanted is told once, as httpd does: with more spare ones wanted than there may be it is
     /// so all the time.
-    fn may_tell(&mut self, now_ms: u64, are_taken: bool) -> bool {
+    pub(crate) fn may_tell(&mut self, now_ms: u64, are_taken: bool) -> bool {
         let is_due = match self.at_ms {
             None => true,
             Some(told_ms) => are_taken && now_ms >= told_ms + FULL_TOLD_MS,
@@ -77,7 +76,7 @@ impl ChildPool {
         self.buckets.iter().map(|bucket| bucket.target).sum()
     }
 
-    /// When [`Parent::maintain`] has something to do next.
+    /// When the number is looked after something to do next.
     pub(crate) fn due_ms(&self) -> u64 {
         if self.generation.layout.spare.is_some() { self.due_ms } else { u64::MAX }
     }
@@ -88,7 +87,7 @@ impl ChildPool {
     }
 
     /// Want no more than `children`.
-    fn settle_for(&mut self, children: usize) {
+    pub(crate) fn settle_for(&mut self, children: usize) {
         let count = self.buckets.len();
         for (index, bucket) in self.buckets.iter_mut().enumerate() {
             bucket.target = bucket.target.min(part(children, count, index).max(1));
@@ -96,12 +95,12 @@ impl ChildPool {
     }
 
     /// Active children that there may be of bucket `index`.
-    fn most(&self, index: usize) -> usize {
+    pub(crate) fn most(&self, index: usize) -> usize {
         part(self.limit, self.buckets.len(), index).max(1)
     }
 
     /// Adjust the size of a bucket.
-    fn aim(&mut self, index: usize, change: isize) {
+    pub(crate) fn aim(&mut self, index: usize, change: isize) {
         let most = self.most(index);
         if let Some(bucket) = self.buckets.get_mut(index) {
             bucket.target = bucket.target.saturating_add_signed(change).clamp(1, most);

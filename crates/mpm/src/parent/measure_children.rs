@@ -1,7 +1,7 @@
 //! What is looked at: the memory that children have, and what they do.
 
-use super::ChildrenUsage;
-use crate::parent::Parent;
+use super::state::Parent;
+use super::state::auto_size::ChildrenUsage;
 use crate::sizing::cost::percentile_95;
 use crate::sizing::peaks::WINDOW_MS;
 use runtime::{memory, process};
@@ -24,7 +24,7 @@ const KERNEL_BYTES_OF_THREAD: u64 = 28 << 10;
 
 impl Parent<'_> {
     /// Read the counters of some children, in turn.
-    pub(super) fn count_memory(&mut self) {
+    pub(crate) fn count_memory(&mut self) {
         let number = self.current.number();
         let shared = *self
             .auto_size
@@ -42,7 +42,7 @@ impl Parent<'_> {
 
     /// Have the kernel walk through the pages of one child, in turn: counters cannot tell what is
     /// its own, and what it still shares with the parent.
-    pub(super) fn walk(&mut self, now_ms: u64) {
+    pub(crate) fn walk(&mut self, now_ms: u64) {
         if now_ms < self.auto_size.walk_due_ms {
             return;
         }
@@ -72,7 +72,7 @@ impl Parent<'_> {
 
     /// See what the threads of some children have had at most, in turn, where each serves one
     /// connection: slots of event are too many for their peak to say anything.
-    pub(super) fn see_peaks(&mut self, now_ms: u64) {
+    pub(crate) fn see_peaks(&mut self, now_ms: u64) {
         if self.current.generation.layout.kind != MpmKind::Worker {
             return;
         }
@@ -104,7 +104,7 @@ impl Parent<'_> {
     }
 
     /// What the children of the current generation have and do.
-    pub(super) fn usage(&mut self) -> ChildrenUsage {
+    pub(crate) fn usage(&mut self) -> ChildrenUsage {
         let generation = self.current.generation.clone();
         let (board, slots) = (&generation.board, generation.layout.slots);
         let (mut usage, mut served) = (ChildrenUsage::default(), Vec::new());

@@ -1,8 +1,7 @@
 //! Once a second the parent writes into the header of the scoreboard how the server does, and says
 //! to the log when every slot is taken, by whom, and when that is over.
 
-mod record;
-mod vitals;
+pub(crate) mod vitals;
 
 use scoreboard::{AtLimit, SECONDS_SHOWN, Scoreboard, Second, Totals};
 use std::collections::VecDeque;
@@ -10,7 +9,7 @@ use std::sync::Arc;
 use vitals::Vitals;
 
 /// From one second to the next.
-const SECOND_MS: u64 = 1000;
+pub(crate) const SECOND_MS: u64 = 1000;
 
 /// A slot must have been free in so many seconds before the log says that the server is no longer
 /// at its limit: at the limit one becomes free for a moment again and again.
@@ -18,35 +17,40 @@ const SECONDS_OF_RELIEF: u32 = 3;
 
 /// What is kept from second to second.
 pub(crate) struct HistoryWriter {
-    due_ms: u64,
-    vitals: Vitals,
+    pub(crate) due_ms: u64,
+    pub(crate) vitals: Vitals,
     /// The last minute, for the board of the next generation.
-    seconds: VecDeque<Second>,
+    pub(crate) seconds: VecDeque<Second>,
     /// Totals of generations that are gone.
-    gone: Totals,
+    pub(crate) gone: Totals,
     /// Boards of generations that finish what they have.
-    older: Vec<(u32, Arc<Scoreboard>)>,
-    cpu_us: u64,
+    pub(crate) older: Vec<(u32, Arc<Scoreboard>)>,
+    pub(crate) cpu_us: u64,
     /// User and system time of children that have ended, and of scripts.
-    others_us: [u64; 2],
-    limit: Limit,
+    pub(crate) others_us: [u64; 2],
+    pub(crate) limit: Limit,
 }
 
 /// How long every slot has been taken.
 #[derive(Default)]
-struct Limit {
-    total_ms: u64,
+pub(crate) struct Limit {
+    pub(crate) total_ms: u64,
     times: u64,
     since_ms: Option<u64>,
     /// Beats in which a slot was free since.
     relief: u32,
-    is_told: bool,
+    pub(crate) is_told: bool,
 }
 
 impl Limit {
     /// A second; `elapsed_ms` have passed since the one before. Says for how long the server was at
     /// its limit if that is over now, and the log was told of it.
-    fn add_second(&mut self, is_full: bool, now_ms: u64, elapsed_ms: u64) -> Option<u64> {
+    pub(crate) fn add_second(
+        &mut self,
+        is_full: bool,
+        now_ms: u64,
+        elapsed_ms: u64,
+    ) -> Option<u64> {
         if is_full {
             if self.since_ms.is_none() {
                 self.since_ms = Some(now_ms.saturating_sub(elapsed_ms));
@@ -65,11 +69,11 @@ impl Limit {
     }
 
     /// Whether every slot was taken, and that is not over.
-    fn lasts(&self) -> bool {
+    pub(crate) fn lasts(&self) -> bool {
         self.since_ms.is_some()
     }
 
-    fn view(&self) -> AtLimit {
+    pub(crate) fn view(&self) -> AtLimit {
         let since_ms = if self.relief == 0 { self.since_ms.unwrap_or(0) } else { 0 };
         AtLimit { total_ms: self.total_ms, times: self.times, since_ms }
     }
@@ -80,7 +84,7 @@ impl HistoryWriter {
         Self { vitals: Vitals::open(), ..Self::closed() }
     }
 
-    fn closed() -> Self {
+    pub(crate) fn closed() -> Self {
         Self {
             due_ms: 0,
             vitals: Vitals::closed(),
@@ -104,7 +108,7 @@ impl HistoryWriter {
         self.vitals = Vitals::closed();
     }
 
-    fn keep(&mut self, second: Second) {
+    pub(crate) fn keep(&mut self, second: Second) {
         self.seconds.push_back(second);
         while self.seconds.len() > SECONDS_SHOWN {
             self.seconds.pop_front();

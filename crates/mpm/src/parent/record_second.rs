@@ -1,10 +1,10 @@
 //! The parent writes it down once a second, and hands it on from one generation to the next.
 
-use super::vitals::Vitals;
-use super::{HistoryWriter, SECOND_MS};
+use super::state::Parent;
+use super::state::history::vitals::Vitals;
+use super::state::history::{HistoryWriter, SECOND_MS};
+use super::state::script_managers::add as add_times;
 use crate::generation::Generation;
-use crate::parent::Parent;
-use crate::parent::script_managers::add as add_times;
 use runtime::clock;
 use runtime::process::{self, Order};
 use scoreboard::{Older, Scoreboard, Second, Snapshot, Sums};

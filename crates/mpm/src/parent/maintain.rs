@@ -4,12 +4,12 @@
 //! Everything is decided from the parent's own records; the scoreboard only says what is free. A
 //! child that lies there can make its generation larger or smaller, within its limits, no more.
 
-use super::MAINTENANCE_MS;
-use super::idle_maintenance::{Adjustment, ChildCounts, share};
+use super::state::Parent;
+use super::state::child_pool::MAINTENANCE_MS;
+use super::state::child_pool::idle_maintenance::{Adjustment, ChildCounts, share};
+use super::state::children::Record;
 use crate::generation::Generation;
 use crate::generation::layout::Spare;
-use crate::parent::Parent;
-use crate::parent::children::Record;
 use runtime::clock;
 use runtime::process::Order;
 use server::{MpmKind, MpmMessage};

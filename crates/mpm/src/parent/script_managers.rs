@@ -1,8 +1,10 @@
 //! The parent starts script managers that are asked for, and sees that they go on.
 
-use super::{QUESTION_MS, STOP_PATIENCE_MS, ScriptManager, UNANSWERED_MAX, is_same};
+use super::state::script_managers::{
+    QUESTION_MS, STOP_PATIENCE_MS, ScriptManager, ScriptManagers, UNANSWERED_MAX, is_same,
+};
+use super::state::{Parent, Stop};
 use crate::generation::Generation;
-use crate::parent::{Parent, Stop};
 use crate::programs;
 use runtime::process::{self, Ending, Fork, Order};
 use runtime::programs::{ClientSocket, ManagerClient, ManagerLink};
@@ -166,7 +168,7 @@ impl Parent<'_> {
 
     /// End all of them, and the programs with them.
     pub(crate) fn end_script_managers(&mut self) {
-        let pids = |script_managers: &super::ScriptManagers| {
+        let pids = |script_managers: &ScriptManagers| {
             script_managers.live.iter().map(|it| it.pid).collect::<Vec<_>>()
         };
         for pid in pids(&self.script_managers) {

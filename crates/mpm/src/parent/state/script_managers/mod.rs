@@ -4,7 +4,6 @@
 //! long as no manager reads them. One that has died is replaced in the same way, after a rest.
 
 mod cpu_time;
-mod watch;
 
 pub(crate) use cpu_time::add;
 
@@ -21,23 +20,23 @@ const REST_MS_MAX: u64 = 60_000;
 const GOOD_LIFE_MS: u64 = 60_000;
 
 /// How often one is asked whether it goes on.
-const QUESTION_MS: u64 = 1000;
+pub(crate) const QUESTION_MS: u64 = 1000;
 
 /// Questions that one may leave without an answer. It waits for nothing, so that it answers at once
 /// even when it has much to do; and while the parent sleeps none is asked.
-const UNANSWERED_MAX: u32 = 10;
+pub(crate) const UNANSWERED_MAX: u32 = 10;
 
 /// How long they may take to end at the end of the server: longer than they give their programs.
-const STOP_PATIENCE_MS: u64 = 4000;
+pub(crate) const STOP_PATIENCE_MS: u64 = 4000;
 
 /// A script manager.
-struct ScriptManager {
-    pid: i32,
-    since_ms: u64,
+pub(crate) struct ScriptManager {
+    pub(crate) pid: i32,
+    pub(crate) since_ms: u64,
     /// Not by its number: that of a restart that failed is used again.
-    generation: Weak<Generation>,
+    pub(crate) generation: Weak<Generation>,
     /// `None` once nobody is left who could ask.
-    link: Option<ManagerLink>,
+    pub(crate) link: Option<ManagerLink>,
     /// Processes whose sockets it could not be told of.
     untold: Vec<i32>,
     /// When it is asked next whether it goes on, and how often it has not answered.
@@ -46,7 +45,7 @@ struct ScriptManager {
 }
 
 impl ScriptManager {
-    fn new(pid: i32, generation: Weak<Generation>, link: ManagerLink) -> Self {
+    pub(crate) fn new(pid: i32, generation: Weak<Generation>, link: ManagerLink) -> Self {
         let now_ms = clock::monotonic_ms();
         Self {
             pid,
@@ -59,7 +58,7 @@ impl ScriptManager {
         }
     }
 
-    fn tell(&mut self, pid: i32) {
+    pub(crate) fn tell(&mut self, pid: i32) {
         let (Some(link), Some(generation)) = (&self.link, self.generation.upgrade()) else {
             return;
         };
@@ -72,7 +71,7 @@ impl ScriptManager {
     }
 
     /// Ask whether it goes on, if it is time to; says whether it hangs.
-    fn hangs(&mut self, now_ms: u64) -> bool {
+    pub(crate) fn hangs(&mut self, now_ms: u64) -> bool {
         let Some(link) = self.link.as_ref().filter(|_| now_ms >= self.question_ms) else {
             return false;
         };
@@ -91,13 +90,13 @@ impl ScriptManager {
 /// All of them.
 #[derive(Default)]
 pub(crate) struct ScriptManagers {
-    live: Vec<ScriptManager>,
+    pub(crate) live: Vec<ScriptManager>,
     /// Generations that have given way to others, and have children still, which may ask.
-    draining: Vec<Arc<Generation>>,
+    pub(crate) draining: Vec<Arc<Generation>>,
     /// No new one is started before.
-    rest_ms: u64,
+    pub(crate) rest_ms: u64,
     /// Managers in a row that died early.
-    early_ends: u32,
+    pub(crate) early_ends: u32,
 }
 
 impl ScriptManagers {
@@ -114,18 +113,18 @@ impl ScriptManagers {
         managers.fold([0; 2], add)
     }
 
-    fn serves(&self, generation: &Arc<Generation>) -> bool {
+    pub(crate) fn serves(&self, generation: &Arc<Generation>) -> bool {
         self.live.iter().any(|manager| is_same(&manager.generation, generation))
     }
 
     /// The process has ended: what it was, if it was one of them.
-    fn remove(&mut self, pid: i32) -> Option<ScriptManager> {
+    pub(crate) fn remove(&mut self, pid: i32) -> Option<ScriptManager> {
         let index = self.live.iter().position(|manager| manager.pid == pid)?;
         Some(self.live.swap_remove(index))
     }
 
     /// One has died that had begun at `since_ms`, or could not be started.
-    fn rest(&mut self, since_ms: u64) {
+    pub(crate) fn rest(&mut self, since_ms: u64) {
         let now_ms = clock::monotonic_ms();
         if now_ms.saturating_sub(since_ms) >= GOOD_LIFE_MS {
             self.early_ends = 0;
@@ -139,7 +138,7 @@ fn rest_ms(early_ends: u32) -> u64 {
     REST_MS.saturating_mul(1 << early_ends.min(16)).min(REST_MS_MAX)
 }
 
-fn is_same(one: &Weak<Generation>, other: &Arc<Generation>) -> bool {
+pub(crate) fn is_same(one: &Weak<Generation>, other: &Arc<Generation>) -> bool {
     std::ptr::eq(one.as_ptr(), Arc::as_ptr(other))
 }
 

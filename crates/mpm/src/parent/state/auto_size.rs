@@ -5,12 +5,9 @@
 //! What a look costs: one file of /proc for each of at most 128 children a second (3 us each), a
 //! dozen others (50 us), and smaps_rollup of at most eight children in five seconds (0.3 ms each).
 
-mod revise;
-mod usage;
-
+use super::child_pool::ChildPool;
 use crate::generation::first_size;
 use crate::generation::layout::ProcessLayout;
-use crate::parent::child_pool::ChildPool;
 use crate::sizing::budget::{self, Facts};
 use crate::sizing::cost::{LEAST_BYTES, Measure};
 use crate::sizing::log_line;
@@ -20,11 +17,11 @@ use scoreboard::{Basis, Pressure, Sizing};
 use server::{FIRST_GUESS_BYTES, MpmKind};
 
 /// How often is looked, and how often while workers become more or memory less.
-const LOOK_MS: u64 = 1000;
-const SHORT_LOOK_MS: u64 = 250;
+pub(crate) const LOOK_MS: u64 = 1000;
+pub(crate) const SHORT_LOOK_MS: u64 = 250;
 
 /// The same until all children of the start serve: the first look is before the first request.
-const START_LOOK_MS: u64 = 20;
+pub(crate) const START_LOOK_MS: u64 = 20;
 
 /// How long there are no more workers after the kernel has killed a child for want of memory.
 const HOLD_MS: u64 = 60_000;
@@ -46,29 +43,29 @@ const FORGET: usize = 32;
 /// What the parent knows about memory.
 #[derive(Default)]
 pub(crate) struct AutoSize {
-    gauge: Gauge,
+    pub(crate) gauge: Gauge,
     measure: Measure,
-    peaks: Peaks,
+    pub(crate) peaks: Peaks,
     /// Peaks are read in turn.
-    peak_turn: usize,
-    due_ms: u64,
+    pub(crate) peak_turn: usize,
+    pub(crate) due_ms: u64,
     looked_ms: u64,
     passed_ms: u64,
-    walk_due_ms: u64,
+    pub(crate) walk_due_ms: u64,
     /// Children are looked at in turn.
-    turn: usize,
+    pub(crate) turn: usize,
     stalled_us: Option<u64>,
     /// Anonymous memory that a child shares with its parent: what a child has alone is the rest.
-    shared_bytes: Option<u64>,
+    pub(crate) shared_bytes: Option<u64>,
     /// The smallest child: what a process takes whose workers have nothing to do.
-    idle_bytes: Option<u64>,
+    pub(crate) idle_bytes: Option<u64>,
     /// The most workers that were busy at once, of late.
     seen: usize,
     /// What was told last, and when.
     told: Option<(Sizing, u64)>,
     /// Workers that have something to do.
     busy: usize,
-    is_blind: bool,
+    pub(crate) is_blind: bool,
     /// How long requests have shown what they take.
     tried_ms: u64,
     /// Bytes that growth may take until the next look.
@@ -79,26 +76,26 @@ pub(crate) struct AutoSize {
     bound: Option<usize>,
     bound_ms: u64,
     /// Kills that were seen, and when the last wave of them began.
-    kills: Option<u64>,
+    pub(crate) kills: Option<u64>,
     wave_ms: Option<u64>,
-    sizing: Sizing,
+    pub(crate) sizing: Sizing,
 }
 
 /// All children at one moment.
 #[derive(Clone, Copy, Default)]
-struct ChildrenUsage {
-    bytes: u64,
+pub(crate) struct ChildrenUsage {
+    pub(crate) bytes: u64,
     /// Children that are to stay.
-    processes: usize,
+    pub(crate) processes: usize,
     /// Of these, such that have served.
-    served: usize,
+    pub(crate) served: usize,
     /// What one of these has: the mean, and what few have more than.
-    served_mean: u64,
-    served_most: u64,
+    pub(crate) served_mean: u64,
+    pub(crate) served_most: u64,
     /// Connections that these have accepted.
-    accepted: u64,
+    pub(crate) accepted: u64,
     /// Workers that have something to do.
-    busy: usize,
+    pub(crate) busy: usize,
 }
 
 impl AutoSize {
@@ -130,14 +127,14 @@ impl AutoSize {
 
     /// Share the workers that may be in use out to processes that have so many of them in use;
     /// `leaving` of them are in use in processes that finish.
-    fn share_out(&mut self, layout: &ProcessLayout, busy: &[usize], leaving: usize) {
+    pub(crate) fn share_out(&mut self, layout: &ProcessLayout, busy: &[usize], leaving: usize) {
         let in_use_max = self.in_use_max.saturating_sub(leaving);
         let slots = budget::share(in_use_max, busy).min(layout.slots);
         self.sizing.slots_per_process = u32::try_from(slots).unwrap_or(u32::MAX);
     }
 
     /// What is free now, with how much of the time somebody has waited for it.
-    fn read(&mut self, now_ms: u64) -> (Memory, u64) {
+    pub(crate) fn read(&mut self, now_ms: u64) -> (Memory, u64) {
         let memory = self.gauge.read();
         let passed_ms = now_ms.saturating_sub(self.looked_ms);
         let waited = self.stalled_us.zip(memory.stalled_us);
@@ -196,7 +193,7 @@ impl AutoSize {
     }
 
     /// Remember what the children were like.
-    fn learn(&mut self, layout: &ProcessLayout, usage: &ChildrenUsage) {
+    pub(crate) fn learn(&mut self, layout: &ProcessLayout, usage: &ChildrenUsage) {
         let idle_bytes = self.idle_bytes.unwrap_or(0);
         match (layout.kind, layout.spare) {
             // Not by all processes: those that wait for their first request while others begin to
@@ -216,7 +213,7 @@ impl AutoSize {
     }
 
     /// How many workers there may be, with all figures; and how many memory is enough for.
-    fn size(
+    pub(crate) fn size(
         &mut self,
         layout: &ProcessLayout,
         memory: Memory,
@@ -263,7 +260,12 @@ impl AutoSize {
     }
 
     /// Whether to look again soon: while there is little left, or all that may be used is.
-    fn is_alert(&self, layout: &ProcessLayout, memory: Memory, usage: &ChildrenUsage) -> bool {
+    pub(crate) fn is_alert(
+        &self,
+        layout: &ProcessLayout,
+        memory: Memory,
+        usage: &ChildrenUsage,
+    ) -> bool {
         let in_use_max = match self.sizing.slots_per_process as usize {
             0 => usage.processes,
             slots => usage.processes * slots,
@@ -273,7 +275,7 @@ impl AutoSize {
     }
 
     /// The line for the log, if there is news.
-    fn news(&mut self, enough: usize, busy: usize, now_ms: u64) -> Option<String> {
+    pub(crate) fn news(&mut self, enough: usize, busy: usize, now_ms: u64) -> Option<String> {
         let now = self.sizing;
         if let Some((was, told_ms)) = self.told {
             let is_first_measured = was.basis == Basis::Guess && now.basis != Basis::Guess;
@@ -288,7 +290,7 @@ impl AutoSize {
 
     /// A child was killed. If it was for want of memory half of the workers were too many; says how
     /// many there may be then.
-    fn see_kill(&mut self, now_ms: u64) -> Option<usize> {
+    pub(crate) fn see_kill(&mut self, now_ms: u64) -> Option<usize> {
         let (before, now) = (self.kills?, self.gauge.kills());
         if now <= before {
             return None;
