@@ -56,8 +56,8 @@ fn what_is_not_there_yet_is_told_with_its_line(mpm: Mpm) {
     let (server, site) = server(mpm, "");
     site.write("in/a.txt", "a");
     for (lines, told) in [
-        ("# x\nRewriteEngine On\n", "(line 2: mod_rewrite.c is not there yet: take its lines out"),
-        ("php_value memory_limit 64M\n", "(line 1: scripts are run by PHP-FPM here (a2enmod"),
+        ("# x\nRewriteEngine On\n", "(line 2: Trivet has no mod_rewrite.c yet: remove its lines"),
+        ("php_value memory_limit 64M\n", "(line 1: run scripts with PHP-FPM (a2enmod"),
     ] {
         site.write("in/.htaccess", lines);
         assert_eq!(server.get("/in/a.txt").status, 500, "{lines}");

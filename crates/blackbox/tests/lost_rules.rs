@@ -42,10 +42,10 @@ fn a_summary_says_what_this_server_does_not_do() {
         answer.err.lines().filter(|line| line.starts_with("warning: in short: ")).collect();
     let [told] = told[..] else { panic!("{}", answer.err) };
     for part in [
-        "not served: 2 virtual hosts, since nobody listens at ports 8443, 8444; ",
+        "not served: 2 virtual hosts, because no Listen opens ports 8443, 8444; ",
         "without effect: 3 lines of mod_rewrite in 1 file; ",
-        "PHP by mod_php: scripts are 503 (a2enmod proxy_fcgi setenvif; a2enconf php",
-        "; not there yet: mod_ssl, mod_lua; see the guide",
+        "mod_php: scripts get 503 (a2enmod proxy_fcgi setenvif; a2enconf php",
+        "; not implemented yet: mod_ssl, mod_lua; see the guide",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }

@@ -233,7 +233,7 @@ fn without_fpm_the_answer_is_503_with_a_line_that_helps(mpm: Mpm) {
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
     assert!(!response.text().contains("<?php"));
     let log = server.error_text();
-    assert!(log.contains("AH02454") && log.contains("does PHP-FPM run?"), "{log}");
+    assert!(log.contains("AH02454") && log.contains("is PHP-FPM running?"), "{log}");
     let script = server.root().join("hello.php");
     assert!(log.contains(&format!(") failed [{}, after 1.", script.display())), "{log}");
 }

@@ -87,7 +87,7 @@ pub fn read_number(call: &Call<'_>, nth: usize) -> i64 {
     let word = call.arg(nth);
     let number = leading(word);
     if word.trim_start_matches(crate::lexer::is_blank).parse() != Ok(number) {
-        let text = format!("{} should be a number, and {word} is taken for {number}", call.name);
+        let text = format!("{} should be a number; {word} is read as {number}", call.name);
         call.warn(None, Error::argument(nth, text));
     }
     number

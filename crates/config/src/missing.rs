@@ -24,9 +24,9 @@ pub(crate) fn unknown(line: &Line, near: Option<&'static str>) -> Error {
 }
 
 /// What to do where mod_php has run scripts.
-pub const PHP_ADVICE: &str = "scripts are run by PHP-FPM here (a2enmod proxy_fcgi setenvif, \
-                              a2enconf php8.2-fpm or the version that is there), and what \
-                              php_value says goes into .user.ini or the pool";
+pub const PHP_ADVICE: &str = "run scripts with PHP-FPM (a2enmod proxy_fcgi setenvif, a2enconf \
+                              php8.2-fpm or the version that is installed), and move php_value \
+                              settings to .user.ini or the pool";
 
 /// A directive of httpd without a row, where it may not be passed over: httpd's words for one that
 /// has no module, and what can be done about it.
@@ -36,11 +36,11 @@ pub(crate) fn not_there_yet(line: &Line) -> Error {
         Some(symbol) => {
             let file = owners::file(symbol);
             format!(
-                "{file} is not there yet: take its lines out of the file, and say by Require what \
-                 they forbid"
+                "Trivet has no {file} yet: remove its lines from the file, and use Require for \
+                 what they forbid"
             )
         }
-        None => "it is not there yet: take it out".into(),
+        None => "Trivet does not have it yet: remove it".into(),
     };
     let Error { text, .. } = unknown(line, None);
     format!("{text} (line {}: {advice})", line.position().line).into()

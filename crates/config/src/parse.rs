@@ -224,7 +224,7 @@ impl Parser {
         let more = found.filled_bytes(&values).saturating_add(label.len() + SPLICE_COST_BYTES);
         *bytes = bytes.saturating_add(more);
         if *bytes > SPLICED_BYTES_MAX || *depth >= SPLICE_DEPTH_MAX {
-            self.error(line, "the configuration grows without end by Use".into());
+            self.error(line, "Use makes the configuration grow without end".into());
             return true;
         }
         *depth += 1;
@@ -333,7 +333,7 @@ impl Parser {
     fn flaw(&mut self, position: Position, flaw: Flaw) {
         let (stage, text) = match flaw {
             Flaw::TooLong => (Stage::Read, "Line too long"),
-            Flaw::Nul => (Stage::Tree, "the line holds a NUL byte"),
+            Flaw::Nul => (Stage::Tree, "the line contains a NUL byte"),
         };
         self.diagnostics.push(Diagnostic::error(stage, position, text.into()));
     }

@@ -155,7 +155,7 @@ impl Configured {
         let mpm = (!expanded.mpms.is_empty()).then(|| kind.name());
         if mpm.is_none() {
             let severity = Severity::Notice;
-            let text = "no MPM is loaded: the event MPM runs".into();
+            let text = "no MPM is loaded: event is used".into();
             said.push(Diagnostic { severity, ..Diagnostic::whole(text) });
         }
         let mut checks = check::Checks::default();
@@ -222,8 +222,8 @@ impl Configured {
             return Err(text.into());
         }
         if builder.server.user.is_none() && process::is_root() {
-            return Err("AH02155: running as root, and the configuration names nobody for child \
-                        processes to become: add User and Group"
+            return Err("AH02155: running as root, but the configuration names no user for the \
+                        child processes: add User and Group"
                 .into());
         }
         let mut server = Server::open(builder, self.index.clone(), &MODULES)?;

@@ -64,8 +64,8 @@ pub(crate) fn complete(serve: &Serve, draft: &mut ServerDraft) -> Result<(), Str
     }
     match &serve.file {
         Some(file) if draft.user.is_none() && process::is_root() => Err(format!(
-            "AH02155: running as root, and {} names nobody for child processes to become: add \
-             User and Group",
+            "AH02155: running as root, but {} names no user for the child processes: add User and \
+             Group",
             file.display()
         )),
         _ => Ok(()),
@@ -83,7 +83,7 @@ pub(crate) fn text(serve: &Serve) -> Result<String, String> {
     let folder = serve.folder.to_str().filter(|path| !path.contains(['"', '\n', '\\']));
     let folder = folder.ok_or_else(|| {
         format!(
-            "the name of the folder {} cannot be configured: it holds a quote, a backslash, \
+            "the name of the folder {} cannot be configured: it contains a quote, a backslash, \
                  a line end or bytes that are not UTF-8",
             serve.folder.display()
         )

@@ -243,7 +243,7 @@ impl Server {
                 Ok(file) => files.extend(file.map(|file| (number, file))),
                 Err(error) => {
                     let text = format!(
-                        "cannot open the log {} again: {error}; the old one is written on",
+                        "cannot reopen the log {}: {error}; the old file stays in use",
                         sink.name()
                     );
                     self.log(Level::Error, "core", None, None, text.as_bytes());
@@ -258,7 +258,7 @@ impl Server {
         for (number, file) in files {
             let followed = self.site.sinks.get(*number).map(|sink| sink.follow(file));
             if let Some(Err(error)) = followed {
-                let text = format!("cannot write to a log that was opened again: {error}");
+                let text = format!("cannot switch to a reopened log: {error}");
                 self.log(Level::Error, "core", None, None, text.as_bytes());
             }
         }
@@ -358,7 +358,7 @@ fn expand(serve: &Serve, index: &Index<Builder>, mpm: Option<MpmKind>) -> Result
     let folder = match &serve.file {
         Some(file) => file.parent().map(Path::to_owned).unwrap_or_default(),
         None => std::env::current_dir()
-            .map_err(|error| format!("cannot find the folder trivet was started in: {error}"))?,
+            .map_err(|error| format!("cannot find the current directory: {error}"))?,
     };
     let modules = MODULES.names();
     let start = Start {

@@ -235,7 +235,7 @@ async fn htaccess_of(
 /// both.
 pub(crate) fn limit(lookup: &Lookup<'_>) -> Stop {
     let text = format!(
-        "a regular expression of a section took too many steps for {}: make it simpler",
+        "a regular expression of a section took too many steps for {}: simplify it",
         String::from_utf8_lossy(&lookup.path)
     );
     let failure = Failure::new(Status::INTERNAL_SERVER_ERROR, "core", text).at_error();

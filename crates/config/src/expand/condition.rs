@@ -78,11 +78,11 @@ pub(crate) fn check_skipped(
     let guards = expander.start.guards;
     for guard in guards.lost(body, None) {
         let text = match guard.row.advice {
-            Some(advice) => format!("{symbol} is not there yet, {advice}"),
+            Some(advice) => format!("Trivet has no {symbol} yet, {advice}"),
             None => format!(
-                "{symbol} is not there yet, so that the <IfModule> of line {} does not hold, and \
-                 what this {} protects would be open: take the rule out of the section, or the \
-                 section out",
+                "Trivet has no {symbol} yet, so the <IfModule> of line {} is skipped, and what \
+                 this {} protects would be open: move the rule out of the section, or remove \
+                 the section",
                 line.number(),
                 guard.row.name
             ),

@@ -159,7 +159,7 @@ impl Expander<'_> {
             None => match on_read::find(expanded.name()).filter(|_| self.knows(expanded.name())) {
                 Some(row) => row.run(self, expanded).map(|nodes| out.extend(nodes)),
                 None if expanded.name().starts_with('<') => {
-                    Err(format!("{}> cannot come out of a variable", expanded.name()).into())
+                    Err(format!("{}> cannot come from a variable", expanded.name()).into())
                 }
                 None => return out.push(Node::Directive(changed.unwrap_or(line))),
             },
@@ -330,7 +330,9 @@ impl Expander<'_> {
     pub(crate) fn spend(&mut self, bytes: usize) -> Result<(), Error> {
         match self.bytes_left.checked_sub(bytes) {
             Some(left) => self.bytes_left = left,
-            None => return Err(self.last("the configuration grows without end by Include or Use")),
+            None => {
+                return Err(self.last("Include or Use makes the configuration grow without end"));
+            }
         }
         Ok(())
     }

@@ -224,11 +224,11 @@ fn load_module(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Out
         (None, Some((missing, _))) => {
             expander.out.missing.push(missing);
             let advice = match *missing {
-                "php_module" => "; PHP runs by PHP-FPM (a2enmod proxy_fcgi; a2enconf php8.2-fpm)",
+                "php_module" => "; PHP needs PHP-FPM (a2enmod proxy_fcgi; a2enconf php8.2-fpm)",
                 _ => "",
             };
             let text =
-                format!("{symbol} is not there yet: <IfModule {symbol}> will not hold{advice}");
+                format!("Trivet has no {symbol} yet: <IfModule {symbol}> is skipped{advice}");
             expander.warn(line, None, Error::argument(0, text));
         }
         _ => {}
@@ -243,7 +243,8 @@ fn load_file(expander: &mut Expander<'_>, line: &Line, args: &[String]) -> Outco
         if let Some(text) = cannot_load(expander, path, &file) {
             return Err(Error::argument(nth, text));
         }
-        expander.warn(line, None, Error::argument(nth, format!("{path} is not loaded")));
+        let text = format!("{path} is not loaded: Trivet loads no libraries");
+        expander.warn(line, None, Error::argument(nth, text));
     }
     Ok(Vec::new())
 }
@@ -263,7 +264,7 @@ fn cannot_load(expander: &mut Expander<'_>, path: &str, file: &str) -> Option<St
 fn load_mpm(expander: &mut Expander<'_>, line: &Line, symbol: &'static str) {
     let runs = expander.start.mpm.unwrap_or(symbol) == symbol;
     if runs && !expander.out.mpms.is_empty() {
-        let text = format!("More than one MPM loaded: {symbol}, the last, is taken");
+        let text = format!("More than one MPM is loaded: the last, {symbol}, is used");
         expander.warn(line, None, Error::argument(0, text));
     }
     expander.out.mpms.push(symbol);
@@ -295,7 +296,7 @@ fn no_such_module(expander: &mut Expander<'_>, line: &Line, symbol: &str, path: 
     }
     if !is_stock {
         let text = format!(
-            "{symbol} is no module of httpd itself, and Trivet loads no modules of others: {}",
+            "{symbol} is not one of httpd's own modules, and Trivet cannot load others: {}",
             how_to_disable(line)
         );
         return Error::argument(0, text);
@@ -322,7 +323,7 @@ fn how_to_disable(line: &Line) -> String {
     let enabled = line.file().strip_suffix(".load").and_then(|path| path.rsplit_once('/'));
     match enabled.filter(|(folder, _)| folder.ends_with("mods-enabled")) {
         Some((_, name)) => format!("a2dismod {name}"),
-        None => "take the line out".into(),
+        None => "remove the line".into(),
     }
 }
 

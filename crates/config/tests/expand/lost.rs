@@ -10,8 +10,8 @@ fn an_access_rule_is_not_skipped_because_a_loaded_module_is_missing() {
     // What is not loaded holds in httpd no more than here.
     assert_eq!(left(&[("", section)]), "");
     let all = said(&expanded(&[("", &format!("{load}{section}"))]));
-    assert!(all.contains("line 4 of /main.conf: auth_basic_module is not there yet"), "{all}");
-    assert!(all.contains("the <IfModule> of line 2 does not hold"), "{all}");
+    assert!(all.contains("line 4 of /main.conf: Trivet has no auth_basic_module yet"), "{all}");
+    assert!(all.contains("the <IfModule> of line 2 is skipped"), "{all}");
     let harmless = format!("{load}<IfModule mod_auth_basic.c>\nA\n</IfModule>");
     assert!(!said(&expanded(&[("", &harmless)])).contains("Syntax error"));
 }

@@ -352,7 +352,7 @@ fn modules_are_there_once_they_are_loaded() {
     let all = expanded(&[("", later)]);
     assert!(all.nodes[0].is_empty() && all.loaded == ["so_module", "macro_module"]);
     // From here on in our words.
-    assert!(said(&all).starts_with("warning: /main.conf:1: rewrite_module is not there yet"));
+    assert!(said(&all).starts_with("warning: /main.conf:1: Trivet has no rewrite_module yet"));
     let unknown = said(&expanded(&[("", "LoadModule alias_moduel m.so")]));
     assert!(unknown.contains(
         "line 1 of /main.conf: Cannot load m.so into server: m.so: cannot open shared object \
@@ -369,7 +369,7 @@ fn modules_are_there_once_they_are_loaded() {
     );
     let others = [("", "LoadModule jk_module /mod_jk.so"), ("/mod_jk.so", "")];
     let others = said(&expanded(&others));
-    assert!(others.contains("Trivet loads no modules of others: take the line out"), "{others}");
+    assert!(others.contains("Trivet cannot load others: remove the line"), "{others}");
     assert!(!others.contains("did you mean"), "{others}");
     let debian = [
         ("", "Include /mods-enabled/security2.load"),
@@ -377,7 +377,7 @@ fn modules_are_there_once_they_are_loaded() {
         ("/mod_security2.so", ""),
     ];
     let debian = said(&expanded(&debian));
-    assert!(debian.contains("Trivet loads no modules of others: a2dismod security2"), "{debian}");
+    assert!(debian.contains("Trivet cannot load others: a2dismod security2"), "{debian}");
     assert!(unknown.contains("did you mean alias_module?"), "{unknown}");
 }
 
@@ -405,7 +405,7 @@ fn conditions_hold_for_the_mpm_that_runs() {
         assert_eq!(names.join(" "), expected, "{lines} {is_modular} {mpm:?}");
     }
     let all = expanded(&[("", &two)]);
-    let expected = "More than one MPM loaded: mpm_worker_module, the last, is taken";
+    let expected = "More than one MPM is loaded: the last, mpm_worker_module, is used";
     assert!(said(&all).contains(expected), "{}", said(&all));
     assert_eq!(all.mpms, ["mpm_event_module", "mpm_worker_module"]);
     assert_eq!(all.loaded, ["so_module", "macro_module", "mpm_worker_module"]);

@@ -41,7 +41,7 @@ fn unserved(builder: &Builder) -> Option<String> {
     let noun = if ports.len() == 1 { "port" } else { "ports" };
     (!unserved.is_empty()).then(|| {
         let hosts = counted(unserved.len(), "virtual host");
-        format!("not served: {hosts}, since nobody listens at {noun} {}", shortened(&ports))
+        format!("not served: {hosts}, because no Listen opens {noun} {}", shortened(&ports))
     })
 }
 
@@ -73,8 +73,9 @@ fn without_effect(said: &[Diagnostic]) -> Option<String> {
 /// mod_php, which sites have whose configuration says nothing else about it.
 fn php(expanded: &Expanded) -> Option<String> {
     let has_php = expanded.missing.iter().any(|symbol| symbol.starts_with("php"));
-    let advice = "a2enmod proxy_fcgi setenvif; a2enconf php8.2-fpm, or the version that is there";
-    has_php.then(|| format!("PHP by mod_php: scripts are 503 ({advice})"))
+    let advice =
+        "a2enmod proxy_fcgi setenvif; a2enconf php8.2-fpm, or the version that is installed";
+    has_php.then(|| format!("mod_php: scripts get 503 ({advice})"))
 }
 
 /// Modules that are not there, and of which nothing else is said here.
@@ -82,7 +83,7 @@ fn absent(expanded: &Expanded, said: &[Diagnostic]) -> Option<String> {
     let is_told = |symbol: &str| said.iter().any(|it| it.lacks == Some(symbol));
     let modules = expanded.missing.iter().filter(|it| !is_told(it) && !it.starts_with("php"));
     let names: Vec<String> = modules.map(|symbol| name(symbol)).collect();
-    (!names.is_empty()).then(|| format!("not there yet: {}", shortened(&names)))
+    (!names.is_empty()).then(|| format!("not implemented yet: {}", shortened(&names)))
 }
 
 /// `mod_rewrite`

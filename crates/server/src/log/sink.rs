@@ -115,7 +115,7 @@ impl Sink {
         let (Some(path), Output::File(_)) = (&self.path, &self.output) else { return Ok(None) };
         let file = append_options().create(true).open(path)?;
         if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is no file any more"));
+            return Err(io::Error::other("it is no longer a regular file"));
         }
         self.follow(&file)?;
         Ok(Some(file))

@@ -412,7 +412,7 @@ fn header_length(bytes: &[u8]) -> io::Result<Option<usize>> {
         return Err(io::Error::other(format!("inflate: bad flags {flags:02x}")));
     }
     if bytes.len() > HEADER_BYTES_MAX {
-        return Err(io::Error::other("inflate: a header without end"));
+        return Err(io::Error::other("inflate: unterminated header"));
     }
     let mut at = fixed.len();
     if flags & EXTRA != 0 {

@@ -31,10 +31,10 @@ pub(crate) static MODULE: Module = Module::new(
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("FastCgiExternalServer", Args::Raw, Scope::RSRC_CONF, "", "a name, and where the application listens that runs under it", external_server),
-    row("FastCgiServer", Args::Raw, Scope::RSRC_CONF, "", "an application that is to be started", not_started),
-    row("FastCgiConfig", Args::Raw, Scope::RSRC_CONF, "", "how applications are started on request", not_started),
-    row("FastCgiIpcDir", Args::One, Scope::RSRC_CONF, "", "a folder for the sockets of applications", not_started),
+    row("FastCgiExternalServer", Args::Raw, Scope::RSRC_CONF, "", "a name, and the socket or port of the application that runs under it", external_server),
+    row("FastCgiServer", Args::Raw, Scope::RSRC_CONF, "", "an application to start", not_started),
+    row("FastCgiConfig", Args::Raw, Scope::RSRC_CONF, "", "how to start applications on demand", not_started),
+    row("FastCgiIpcDir", Args::One, Scope::RSRC_CONF, "", "a directory for the sockets of applications", not_started),
     row("FastCgiWrapper", Args::One, Scope::RSRC_CONF, "Off", "a program that starts applications", wrapper),
 ];
 
@@ -130,10 +130,7 @@ fn options(
         let lower = option.to_ascii_lowercase();
         if matches!(lower.as_str(), "-flush" | "-nph") {
             if lower == "-nph" {
-                call.warn(
-                    None,
-                    format!("{option} has no effect: what an application answers is read"),
-                );
+                call.warn(None, format!("{option} has no effect: Trivet always parses responses"));
             }
             continue;
         }
@@ -173,7 +170,7 @@ fn socket_path(builder: &Builder, path: &str) -> PathBuf {
 
 fn not_started(_: &mut Builder, call: &Call<'_>) -> Done {
     let text = format!(
-        "{} has no effect: applications of fastcgi_module are not started here: see \
+        "{} has no effect: Trivet does not start applications of fastcgi_module: see \
          FastCgiExternalServer",
         call.name
     );
@@ -203,8 +200,8 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>
         return Ok(None);
     }
     let text = format!(
-        "FastCGI: {} would have to be started, which fastcgi_module does not do here: name the \
-         application with FastCgiExternalServer",
+        "FastCGI: Trivet does not start {}, as fastcgi_module would: run it as a service, and name \
+         it with FastCgiExternalServer",
         lookup.display_path()
     );
     Err(Failure::new(Status::INTERNAL_SERVER_ERROR, "fastcgi", text).at_error().into())

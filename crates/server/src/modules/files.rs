@@ -57,7 +57,8 @@ async fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>, Sto
             return Err(Failure::new(Status::NOT_FOUND, "core", text).id(129).into());
         }
         Kind::Link | Kind::Other => {
-            let text = format!("{} is neither a file nor a folder", lookup.display_path());
+            let text =
+                format!("{} is neither a regular file nor a directory", lookup.display_path());
             return Err(Failure::new(Status::FORBIDDEN, "core", text).at_error().into());
         }
     }

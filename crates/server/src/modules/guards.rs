@@ -8,18 +8,18 @@ use config::{GuardRow, Guards, Line};
 /// The table.
 pub(crate) const GUARDS: Guards = Guards {
     rows: ROWS,
-    line_advice: "say it with Require, or take the line out",
+    line_advice: "use Require instead, or remove the line",
     section_advice: "use <Directory>, <Files> or <Location> with a plain path or wildcards, or \
-                     take the section out",
+                     remove the section",
 };
 
 /// Without TLS a port of its own would be answered in clear text.
 const TLS: &str = "and without it a port that is meant for https would be answered in clear text: \
-                   take the virtual host or its Listen out, or let a proxy speak TLS before Trivet";
+                   remove the virtual host or its Listen line, or put a proxy with TLS in front";
 
 /// Pages that mod_include parses would be sent as they lie in their files.
-const SOURCE: &str = "and the source of the pages that it has parsed would be sent: take it out, \
-                      and close the pages with Require";
+const SOURCE: &str = "and the source of the pages that it parses would be sent: remove it, and \
+                      protect the pages with Require";
 
 #[rustfmt::skip]
 const ROWS: &[GuardRow] = &[

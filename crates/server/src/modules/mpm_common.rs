@@ -37,7 +37,7 @@ static DIRECTIVES: &[Directive<Builder>] = &[
     row("MaxSpareServers", Args::One, Scope::SERVER, "10, auto (trivet serve)", "Maximum number of idle children", max_spare_servers),
     row("MaxConnectionsPerChild", Args::One, Scope::SERVER, "0", "Maximum number of connections a particular child serves before dying.", max_connections_per_child),
     row("MaxRequestsPerChild", Args::One, Scope::SERVER, "0", "Maximum number of connections a particular child serves before dying. (DEPRECATED, use MaxConnectionsPerChild)", max_connections_per_child),
-    row("MaxMemoryPerChild", Args::One, Scope::SERVER, "0", "Memory of its own, in bytes or with K, M or G, after which a child is replaced", max_memory_per_child),
+    row("MaxMemoryPerChild", Args::One, Scope::SERVER, "0", "Private memory, in bytes or with K, M or G, above which a child is replaced", max_memory_per_child),
     row("PidFile", Args::One, Scope::SERVER, "", "A file for logging the server process ID", pid_file),
     row("AsyncRequestWorkerFactor", Args::One, Scope::SERVER, "auto", "How many additional connects will be accepted per idle worker thread", async_request_worker_factor),
 ];
@@ -54,7 +54,7 @@ fn number(call: &Call<'_>) -> i32 {
     let word = call.arg(0);
     let number = args::leading_int(word);
     if word.trim_start().parse() != Ok(number) {
-        let text = format!("{} should be a number, and {word} is taken for {number}", call.name);
+        let text = format!("{} should be a number; {word} is read as {number}", call.name);
         call.warn(None, Error::argument(0, text));
     }
     number

@@ -42,7 +42,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>
             false => String::new(),
         };
         let text =
-            format!("no module has the handler {what} of {path}: its content is not sent{advice}");
+            format!("no module has the handler {what} of {path}: the file is not sent{advice}");
         return Err(Failure::new(Status::SERVICE_UNAVAILABLE, "core", text).at_error().into());
     }
     match classify(lookup.file_name()) {
@@ -52,7 +52,7 @@ pub(crate) fn resolve(lookup: &mut Lookup<'_>) -> Result<Option<Rc<dyn Handler>>
             "php",
             format!(
                 "{} is a PHP script and nothing is configured to run it: its source is not sent. \
-                 With trivet serve write --php auto; else {}",
+                 With trivet serve, add --php auto; otherwise {}",
                 lookup.display_path(),
                 config::PHP_ADVICE
             ),

@@ -31,11 +31,11 @@ pub(crate) static MODULE: Module = Module::new(
 
 #[rustfmt::skip]
 static DIRECTIVES: &[Directive<Builder>] = &[
-    row("HiddenNames", Args::OneOrMore, Scope::ANY_CONF, "none", "beginnings of names that are refused in any part of a path, or none", hidden_names),
-    row("CGIMaxProcesses", Args::One, Scope::SERVER, "auto", "How many CGI scripts may run at once; as many more wait for 5 seconds at most, and all others are answered 503. auto is as many as memory is enough for", cgi_max_processes),
-    row("RequestBuffering", Args::One, Scope::ANY_CONF, "16M", "How much of a request body has to be there before a script is run: a number of bytes, also with K, M or G, or Off", request_buffering),
-    row("RequestSpoolDir", Args::One, Scope::SERVER, "TMPDIR, else /var/tmp", "The directory where request bodies are kept that are too large for memory", request_spool_dir),
-    row("RequestSpoolMaxSize", Args::One, Scope::SERVER, "auto", "How large all request bodies in RequestSpoolDir may be together: a number of bytes, also with K, M or G, or auto", request_spool_max_size),
+    row("HiddenNames", Args::OneOrMore, Scope::ANY_CONF, "none", "prefixes of names that are refused in any segment of a path, or none", hidden_names),
+    row("CGIMaxProcesses", Args::One, Scope::SERVER, "auto", "How many CGI scripts may run at once; the same number may wait, for 5 seconds at most, and all others get 503. auto derives the number from memory", cgi_max_processes),
+    row("RequestBuffering", Args::One, Scope::ANY_CONF, "16M", "How much of a request body must have arrived before a script is run: a number of bytes, optionally with K, M or G, or Off", request_buffering),
+    row("RequestSpoolDir", Args::One, Scope::SERVER, "TMPDIR, else /var/tmp", "The directory for request bodies that are too large for memory", request_spool_dir),
+    row("RequestSpoolMaxSize", Args::One, Scope::SERVER, "auto", "The total size of all request bodies in RequestSpoolDir: a number of bytes, optionally with K, M or G, or auto", request_spool_max_size),
 ];
 
 /// More than a machine can bear, but somebody may know better than `auto`.
@@ -109,7 +109,7 @@ fn request_buffering(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error
 fn request_spool_dir(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let folder = builder.server_path(call.arg(0));
     if !folder.is_dir() {
-        let text = format!("RequestSpoolDir: {} is no directory", folder.display());
+        let text = format!("RequestSpoolDir: {} is not a directory", folder.display());
         return Err(Error::argument(0, text));
     }
     builder.server.spool.folder = Some(folder);

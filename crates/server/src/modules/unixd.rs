@@ -61,7 +61,7 @@ fn group(builder: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
 /// What a directory keeps shut must not be open because we cannot go there yet.
 fn chroot_dir(_: &mut Builder, call: &Call<'_>) -> Result<(), Error> {
     let text = match Path::new(call.arg(0)).is_dir() {
-        true => "ChrootDir is not supported yet: take the line out",
+        true => "ChrootDir is not supported yet: remove the line",
         false => "ChrootDir must be a valid directory",
     };
     Err(Error::argument(0, text))

@@ -197,7 +197,7 @@ const OF_THE_MACHINE: &[&str] = &[
     // RemoteIPTrustedProxyList
     "Could not open file",
     // RequestSpoolDir
-    "is no directory",
+    "is not a directory",
     // Suexec, SuexecUserGroup
     "Missing suexec binary",
 ];

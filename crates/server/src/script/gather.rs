@@ -101,16 +101,15 @@ fn refuse(lookup: &Lookup<'_>, growing: &Growing<'_>, no_room: &NoRoom) -> Refus
     let folder = folder.display();
     let text = match no_room {
         NoRoom::Full => format!(
-            "there is no room for a request body: all together may have {bytes_max} bytes in \
-             {folder}, and one of them an eighth: raise RequestSpoolMaxSize, or the limit of \
-             descriptors"
+            "no space for a request body: all of them may take {bytes_max} bytes in {folder}, \
+             each an eighth of that: raise RequestSpoolMaxSize, or the limit of open files"
         ),
         NoRoom::Failed(error) => {
-            format!("a request body cannot be kept in {folder} (RequestSpoolDir): {error}")
+            format!("cannot store a request body in {folder} (RequestSpoolDir): {error}")
         }
     };
     lookup.log_recurring(Level::Error, "core", None, &text);
-    Refusal::new(Status::SERVICE_UNAVAILABLE, "there is no room for the body of the request")
+    Refusal::new(Status::SERVICE_UNAVAILABLE, "there is no space for the body of the request")
 }
 
 /// How far a body has come.

@@ -39,8 +39,8 @@ pub(crate) async fn check_own_url(
         return Ok(());
     }
     let text = format!(
-        "{} is no script: its own URL {} is in no section with this handler, which holds for what \
-         follows it alone",
+        "{} is not run: the handler applies only to the path after it, and its own URL {} is in \
+         no section with this handler",
         lookup.display_path(),
         String::from_utf8_lossy(&url)
     );

@@ -104,7 +104,7 @@ impl Htaccess {
                 [folder.strip_suffix(b"/").unwrap_or(folder), b"/", name.as_bytes()].concat();
             let status = match self.status(lookup, &path) {
                 Ok(status) if status.kind == Kind::File => status,
-                Ok(_) => return Err(unreadable(&path, folder, "it is no file").into()),
+                Ok(_) => return Err(unreadable(&path, folder, "it is not a regular file").into()),
                 Err(Errno::NOENT | Errno::NOTDIR) => continue,
                 Err(errno) => return Err(unreadable(&path, folder, &errno.to_string()).into()),
             };

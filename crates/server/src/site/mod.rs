@@ -196,9 +196,9 @@ fn check_log_count(hosts: &[Box<HostDraft>], descriptors: u64) -> Result<(), Str
         return Ok(());
     }
     Err(format!(
-        "AH00649: too many log files: the configuration names {count} of them, and a process may \
-         have {descriptors} open files: raise this limit (ulimit -n, LimitNOFILE of systemd) to \
-         at least {}, or let hosts share logs",
+        "AH00649: too many log files: the configuration names {count} of them, but a process may \
+         have only {descriptors} files open: raise this limit (ulimit -n, or LimitNOFILE in \
+         systemd) to at least {}, or let virtual hosts share logs",
         count as u64 + DESCRIPTORS_FREE
     ))
 }

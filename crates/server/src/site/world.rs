@@ -126,7 +126,7 @@ impl Found {
     /// `path` itself, or all that is in and below it (ap_process_resource_config).
     fn all_in(&mut self, path: &str, depth: usize) -> Result<(), String> {
         if self.files.len() >= FILES_MAX {
-            return Err(format!("Include finds more than {FILES_MAX} files"));
+            return Err(format!("Include matches more than {FILES_MAX} files"));
         }
         if !is_folder(path) {
             self.files.push(path.into());

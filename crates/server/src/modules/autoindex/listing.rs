@@ -155,7 +155,7 @@ async fn respond(lookup: &Lookup<'_>, folder: File) -> Result<Response, Failure>
     let options = SETTINGS.of(&settings);
     lookup.mark_personal();
     let unreadable = |error: std::io::Error| {
-        let text = format!("cannot read folder {}: {error}", lookup.path.escape_ascii());
+        let text = format!("cannot read directory {}: {error}", lookup.path.escape_ascii());
         Failure::new(Status::FORBIDDEN, "autoindex", text).id(1275).at_error()
     };
     let spent = &lookup.request.spent;

@@ -207,7 +207,7 @@ impl Flavor {
             (_, Some(Report::Busy)) => {
                 // The process that starts scripts has told the log, once for all of them.
                 let status = Status::SERVICE_UNAVAILABLE;
-                let failure = self.complaint(lookup, status, 1257, "too many scripts run already");
+                let failure = self.complaint(lookup, status, 1257, "too many scripts are running");
                 failure.level(Level::Info).retry_after(BUSY_S).into()
             }
             (_, Some(report)) => self.cannot_run(lookup, &report),

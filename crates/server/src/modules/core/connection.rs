@@ -161,7 +161,7 @@ pub(super) fn http_protocol_options(builder: &mut Builder, call: &Call<'_>) -> D
     for (nth, word) in call.args.iter().enumerate() {
         if lax.contains(&word.to_ascii_lowercase().as_str()) {
             let text = format!(
-                "HttpProtocolOptions {word} has no effect: requests are read by the strict rules"
+                "HttpProtocolOptions {word} has no effect: requests are always parsed strictly"
             );
             call.warn(None, Error::argument(nth, text));
         }

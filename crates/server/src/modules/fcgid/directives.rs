@@ -109,8 +109,8 @@ fn interval(_: &mut Builder, call: &Call<'_>) -> Done {
 /// A program that decides who may see something. Without it that would be open.
 fn guard(_: &mut Builder, call: &Call<'_>) -> Done {
     let text = format!(
-        "{} is not supported, and what it protects would be open without it: say it with Require, \
-         or take the line out",
+        "{} is not supported, and what it protects would be open without it: use Require instead, \
+         or remove the line",
         call.name
     );
     Err(text.into())

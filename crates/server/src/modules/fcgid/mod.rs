@@ -204,7 +204,7 @@ async fn lease(
         Some(Ok(Err(LeaseDenial::Report(report)))) => Err(Some(report)),
         Some(Ok(Err(LeaseDenial::NoSlot))) | None => Err(None),
         Some(Err(error)) => {
-            let text = "mod_fcgid: the process that starts applications does not answer";
+            let text = "mod_fcgid: the process that starts applications does not respond";
             let said = Failure::at(Level::Error, NAME, None, text);
             lookup.context.log_failure(&with_errno(said, &error), lookup);
             Err(None)

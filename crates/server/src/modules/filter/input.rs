@@ -82,5 +82,5 @@ impl InputFilter for Unpacker {
     }
 }
 
-const BAD: &str = "a request body said to be gzip is none, or becomes too much of too little";
-const LARGE: &str = "a request body becomes larger than is allowed when it is unpacked";
+const BAD: &str = "a request body is not valid gzip, or expands beyond the limits";
+const LARGE: &str = "a request body exceeds its limit when it is decompressed";

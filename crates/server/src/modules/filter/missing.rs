@@ -29,8 +29,8 @@ pub(crate) fn missing(names: &str) -> impl Iterator<Item = &str> {
 pub(crate) fn warn(call: &Call<'_>, names: &str) {
     for name in missing(names) {
         let text = format!(
-            "there is no output filter {name} (DEFLATE, INFLATE and BROTLI_COMPRESS are there): \
-             what it is for is answered 503, since its content is not sent without it"
+            "there is no output filter {name} (only DEFLATE, INFLATE and BROTLI_COMPRESS): \
+             content that needs it gets 503, because it is not sent without the filter"
         );
         call.warn(None, text);
     }
@@ -67,13 +67,13 @@ fn lack(lookup: &Lookup<'_>) -> Option<String> {
     if let Some(name) = names.next() {
         let path = lookup.display_path();
         return Some(format!(
-            "there is no output filter {name}, which {path} needs: it is not sent"
+            "there is no output filter {name}, which {path} needs: the content is not sent"
         ));
     }
     let is_parsed = lookup.settings.core.parses_includes() && has_includes(lookup.file_name());
     is_parsed.then(|| {
         let path = lookup.display_path();
-        format!("nothing here parses the server-side includes of {path}: its source is not sent")
+        format!("Trivet has no server-side includes, which {path} needs: its source is not sent")
     })
 }
 

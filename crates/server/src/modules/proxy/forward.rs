@@ -119,8 +119,8 @@ fn bad_url(url: &str, why: &str) -> Failure {
 /// Nobody speaks the protocol of a URL (proxy_handler of mod_proxy.c).
 pub(crate) fn no_protocol(lookup: &Lookup<'_>, scheme: &str) -> Failure {
     let text = format!(
-        "No protocol handler was valid for the URL {} (scheme '{scheme}'). Only fcgi:// is spoken, \
-         and balancer:// where there is a <Proxy> of that name with members",
+        "No protocol handler was valid for the URL {} (scheme '{scheme}'). Only fcgi:// is \
+         supported, and balancer:// where there is a <Proxy> of that name with members",
         String::from_utf8_lossy(&lookup.path)
     );
     Failure::new(Status::INTERNAL_SERVER_ERROR, "proxy", text).id(1144).level(Level::Warn)

@@ -183,10 +183,8 @@ fn ignore(call: &Call<'_>, id: &'static str, pairs: &Pairs, name: &str) {
 fn warn_of_protocol(call: &Call<'_>, url: &str) {
     let scheme = url.split_once(':').map_or(url, |row| row.0);
     if !scheme.eq_ignore_ascii_case("fcgi") && !scheme.contains('$') {
-        let text = format!(
-            "{} {url}: only fcgi:// is spoken, requests for it are answered with status 500",
-            call.name
-        );
+        let text =
+            format!("{} {url}: only fcgi:// is supported, and requests for it get 500", call.name);
         call.warn(None, text);
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn nothing(_: &mut Builder, _: &Call<'_>) -> Done {
 
 pub(super) fn proxy_requests(_: &mut Builder, call: &Call<'_>) -> Done {
     if call.on() {
-        without_effect(call, "there is no forward proxy here");
+        without_effect(call, "Trivet is not a forward proxy");
     }
     Ok(())
 }
@@ -53,7 +53,7 @@ fn add_remote(builder: &Builder, call: &Call<'_>, is_match: bool) -> Done {
         let text = "Regular expression for ProxyRemoteMatch could not be compiled.";
         regex(call.arg(0), builder.server.regex, 0).map_err(|error| error.reworded(text))?;
     }
-    without_effect(call, "backends are connected to directly");
+    without_effect(call, "Trivet connects to backends directly");
     Ok(())
 }
 
@@ -71,7 +71,7 @@ pub(super) fn pass_reverse(builder: &mut Builder, call: &Call<'_>) -> Done {
 }
 
 pub(super) fn no_block(_: &mut Builder, call: &Call<'_>) -> Done {
-    without_effect(call, "name only backends that may be asked");
+    without_effect(call, "clients reach only the backends that are configured");
     Ok(())
 }
 
@@ -94,7 +94,7 @@ pub(super) fn domain(_: &mut Builder, call: &Call<'_>) -> Done {
         let text = "ProxyDomain: domain name must start with a dot.";
         return Err(Error::argument(0, text));
     }
-    without_effect(call, "there is no forward proxy here");
+    without_effect(call, "Trivet is not a forward proxy");
     Ok(())
 }
 
@@ -129,6 +129,6 @@ pub(super) fn source_address(_: &mut Builder, call: &Call<'_>) -> Done {
     if (call.arg(0), 0).to_socket_addrs().is_err() {
         return Err(Error::argument(0, "ProxySourceAddress invalid value"));
     }
-    without_effect(call, "the system chooses the address");
+    without_effect(call, "the kernel chooses the address");
     Ok(())
 }

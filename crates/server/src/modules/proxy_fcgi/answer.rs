@@ -236,8 +236,8 @@ pub(super) fn failure(tried: &Tried<'_>, fault: Fault) -> Failure {
 /// What to do about it.
 fn hint(error: &std::io::Error) -> &'static str {
     match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such socket: does PHP-FPM run?",
-        std::io::ErrorKind::ConnectionRefused => "nobody listens there: does PHP-FPM run?",
+        std::io::ErrorKind::NotFound => "there is no such socket: is PHP-FPM running?",
+        std::io::ErrorKind::ConnectionRefused => "nothing listens there: is PHP-FPM running?",
         std::io::ErrorKind::PermissionDenied => {
             "its permissions forbid it: see listen.owner and listen.group of the pool"
         }

@@ -77,7 +77,7 @@ fn parse(url: &str) -> Result<Target, String> {
         None => {
             return Err(format!(
                 "No protocol handler was valid for the URL {url} (scheme '{}'). Only \
-                 fcgi:// is there",
+                 fcgi:// is supported",
                 rest.split(':').next().unwrap_or_default()
             ));
         }

@@ -17,7 +17,7 @@ const PATH_BYTES: usize = 60;
 pub fn holders(snapshot: &Snapshot, waiting: u64, now_ms: u64) -> String {
     let held: Vec<&WorkerView> = held(snapshot).collect();
     if held.is_empty() {
-        return "no worker is taken".to_owned();
+        return "no worker is busy".to_owned();
     }
     let mut text = format!("{} worker{}", held.len(), if held.len() == 1 { "" } else { "s" });
     let groups = groups(&held);
@@ -157,7 +157,7 @@ mod tests {
         let backend = Some(Cause::BackendFirstByte);
         let alone = "1 worker: 1 in keep-alive; 2 connections wait to be accepted";
         assert_eq!(text(&[(KeepAlive, None, "GET /a HTTP/1.1", 10)]), alone);
-        assert_eq!(text(&[(Ready, None, "", 0)]), "no worker is taken");
+        assert_eq!(text(&[(Ready, None, "", 0)]), "no worker is busy");
         let rows = [
             (Writing, backend, "GET /shop.php?id=1 HTTP/1.1", 49_000),
             (Writing, backend, "GET /shop.php?id=2 HTTP/1.1", 48_000),

@@ -229,7 +229,7 @@ fn workers(evidence: &Evidence, capacity: &Capacity) -> Rule {
         format!(" Their time is mostly spent {} ({}).", cause.words(), percent(share))
     });
     let text = format!(
-        "At the limit: all {workers_max:.0} workers were taken for {at_limit_s:.0} of the last \
+        "At the limit: all {workers_max:.0} workers were busy for {at_limit_s:.0} of the last \
          {seconds:.0} s, while this server used {:.2} of {:.0} processors.{holder} {}",
         evidence.server_cores,
         evidence.cores,
@@ -254,7 +254,7 @@ fn more_workers(evidence: &Evidence, capacity: &Capacity) -> String {
     }
     format!(
         "Set MaxRequestWorkers {:.0} and look again: processors have room for {wanted:.0}, if \
-         memory and what they wait for have it, too.",
+         memory and whatever they wait for do too.",
         workers_max * 2.0
     )
 }
@@ -262,7 +262,7 @@ fn more_workers(evidence: &Evidence, capacity: &Capacity) -> String {
 fn wait(evidence: &Evidence, capacity: &Capacity) -> Rule {
     let (cause, share) = evidence.top_wait().filter(|wait| wait.1 >= WAIT_SHARE)?;
     let text = format!(
-        "Wait-bound: {} of the time of requests is spent {}, and workers are there for {:.0} \
+        "Wait-bound: {} of the time of requests is spent {}, and the workers suffice for {:.0} \
          requests/s. {}",
         percent(share),
         cause.words(),
@@ -276,16 +276,16 @@ fn wait(evidence: &Evidence, capacity: &Capacity) -> Rule {
 fn advice(cause: Cause) -> &'static str {
     match cause {
         Cause::Slot => "Raise MaxRequestWorkers.",
-        Cause::ClientRead => "RequestReadTimeout bounds it; MPM event needs no thread for it.",
-        Cause::ClientWrite => "Timeout bounds it; MPM event needs no thread for it.",
+        Cause::ClientRead => "RequestReadTimeout limits it; MPM event needs no thread for it.",
+        Cause::ClientWrite => "Timeout limits it; MPM event needs no thread for it.",
         Cause::BackendConnect | Cause::BackendFirstByte | Cause::BackendBody => {
             "Give the backend more processes or less to do; more workers here only queue there."
         }
-        Cause::Disk => "More memory lets the kernel keep files.",
+        Cause::Disk => "More memory lets the kernel cache files.",
         Cause::Helper => {
             "AuthBasicProvider with a cheaper hash, or HostnameLookups Off, shortens it."
         }
-        Cause::Handler => "The URL at the top of the table is where to look.",
+        Cause::Handler => "Look at the URL at the top of the table.",
     }
 }
 
