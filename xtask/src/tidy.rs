@@ -29,6 +29,7 @@ struct FileCheck {
 /// The checks that look at one file at a time.
 const FILE_CHECKS: &[FileCheck] = &[
     FileCheck { reads: text::is_source, run: text::line_width },
+    FileCheck { reads: text::is_document, run: text::prose_width },
     FileCheck { reads: text::is_written, run: text::trailing_space },
     FileCheck { reads: text::is_any, run: text::unfinished },
     FileCheck { reads: text::is_any, run: text::workplace },

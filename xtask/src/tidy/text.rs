@@ -28,20 +28,43 @@ fn is_script(path: &str) -> bool {
     SCRIPTS.iter().any(|start| path.starts_with(start))
 }
 
+/// Pages that programs write, links and all; what people write of them is checked at its source.
+const GENERATED: &[&str] = &["docs/reference/", "docs/conformance.md"];
+
+pub(crate) fn is_document(path: &str) -> bool {
+    path.ends_with(".md") && !GENERATED.iter().any(|start| path.starts_with(start))
+}
+
 pub(crate) fn line_width(file: &File) -> Vec<Finding> {
-    let columns = |line: &str| line.chars().count();
-    file.lines()
-        .filter(|(_, line)| columns(line) > MOST_COLUMNS && !is_table_row(line))
-        .map(|(number, line)| {
-            let what = format!("{} columns; break the line at {MOST_COLUMNS}", columns(line));
-            file.finding(number, what)
-        })
-        .collect()
+    let lines = file.lines().filter(|(_, line)| !is_table_row(line));
+    lines.filter_map(|(number, line)| too_wide(file, number, line)).collect()
 }
 
 /// A row of a directive table reads best on one line, its help text included.
 fn is_table_row(line: &str) -> bool {
     line.starts_with("    row(")
+}
+
+/// The same for the prose of a document: tables, code and what `make bench` writes cannot wrap.
+pub(crate) fn prose_width(file: &File) -> Vec<Finding> {
+    let (mut is_code, mut is_written_by_bench) = (false, false);
+    let mut findings = Vec::new();
+    for (number, line) in file.lines() {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        is_written_by_bench |= line == "<!-- bench:begin -->";
+        if !is_code && !is_fence && !is_written_by_bench && !line.starts_with('|') {
+            findings.extend(too_wide(file, number, line));
+        }
+        is_written_by_bench &= line != "<!-- bench:end -->";
+    }
+    findings
+}
+
+fn too_wide(file: &File, number: usize, line: &str) -> Option<Finding> {
+    let columns = line.chars().count();
+    let what = || format!("{columns} columns; break the line at {MOST_COLUMNS}");
+    (columns > MOST_COLUMNS).then(|| file.finding(number, what()))
 }
 
 pub(crate) fn trailing_space(file: &File) -> Vec<Finding> {
@@ -95,6 +118,22 @@ mod tests {
     }
 
     #[test]
+    fn prose_of_101_columns_is_found_but_no_table_or_code() {
+        let wide = "x".repeat(101);
+        let text = format!(
+            "{wide}\n| {wide}\n```text\n{wide}\n```\n<!-- bench:begin -->\n{wide}\n\
+             <!-- bench:end -->\n  {wide}\n"
+        );
+        assert_eq!(
+            check(prose_width, "a.md", &text),
+            [
+                "a.md:1: 101 columns; break the line at 100",
+                "a.md:9: 103 columns; break the line at 100"
+            ]
+        );
+    }
+
+    #[test]
     fn white_space_at_the_end_is_found() {
         assert_eq!(
             check(trailing_space, "a.md", "good\nbad \n\t\nworse\r\n"),
@@ -122,9 +161,10 @@ mod tests {
     }
 
     #[test]
-    fn scripts_and_sources_are_read_and_prose_may_be_wide() {
+    fn scripts_sources_and_documents_are_read() {
         assert!(is_source("scripts/test-setup") && is_source(".ci/run") && is_source("a/b.rs"));
-        assert!(!is_source("README.md") && is_written("README.md"));
+        assert!(!is_source("README.md") && is_written("README.md") && is_document("README.md"));
+        assert!(is_document("docs/guide/php.md") && !is_document("docs/reference/core.md"));
         assert!(!is_written("Cargo.lock") && !is_written("examples/site/gallery/001.png"));
     }
 }
