@@ -128,7 +128,10 @@ fn a_script_is_not_inserted_and_the_log_says_so(mpm: Mpm) {
     let server = site.directives(&lines).start();
     assert!(!server.get("/l/").text().contains("source"));
     let log = server.error_text();
-    assert!(log.contains("/in.html is not shown in listings: server-status answers"), "{log}");
+    assert!(
+        log.contains("/in.html is not shown in listings: its handler is server-status"),
+        "{log}"
+    );
 }
 
 each_mpm! {

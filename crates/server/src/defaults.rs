@@ -92,7 +92,7 @@ pub(crate) fn text(serve: &Serve) -> Result<String, String> {
     if process::is_root() {
         let user = USERS.iter().find(|name| process::user_by_name(name).is_some());
         let user = user.ok_or(
-            "AH02155: running as root, and neither www-data nor nobody exists to become: start \
+            "AH02155: running as root, but neither user www-data nor user nobody exists: start \
              trivet as an ordinary user, or name one with -c 'User NAME'",
         )?;
         text.push_str(&format!("User {user}\n"));

@@ -216,7 +216,7 @@ async fn begin(lookup: &mut Lookup<'_>) -> Result<Option<Response>, Stop> {
             return Ok(Some(Response::new(Status::OK)));
         }
         Target::Authority(_) => {
-            let text = "CONNECT is for proxies, and this is none";
+            let text = "CONNECT is for proxies, and this server is not one";
             let failure = Failure::new(Status::METHOD_NOT_ALLOWED, "core", text);
             return Err(failure.into());
         }

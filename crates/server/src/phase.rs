@@ -226,7 +226,7 @@ fn check_place(lookup: &mut Lookup<'_>) -> Result<(), Stop> {
     }
     if is_refused {
         let path = String::from_utf8_lossy(&lookup.path);
-        let text = format!("{path} was mapped to a path that leads out of its folder");
+        let text = format!("{path} was mapped to a path outside its directory");
         return Err(Failure::new(Status::FORBIDDEN, "core", text).at_error().into());
     }
     Ok(())
@@ -247,7 +247,7 @@ pub(crate) async fn resolve(lookup: &mut Lookup<'_>) -> Result<Rc<dyn Handler>, 
     if let Some(handler) = first(&lookup.site().phases.resolve, lookup).await? {
         return Ok(handler);
     }
-    let text = format!("nothing answers for {}", lookup.display_path());
+    let text = format!("no handler accepts {}", lookup.display_path());
     Err(Failure::new(Status::NOT_FOUND, "core", text).id(128).into())
 }
 

@@ -81,7 +81,8 @@ fn users(site: &Site) -> &Users {
 /// name them.
 fn open(site: &mut Site) -> Result<(), String> {
     let row = |(number, (user, group)): (u32, &(String, String))| {
-        let user = find_user(Some(user), Some(group))?.ok_or("only root can run scripts so")?;
+        let user = find_user(Some(user), Some(group))?
+            .ok_or("only root can run scripts as another user")?;
         let is_own = |host: &&Host| HOST_SETTINGS.of(&host.modules).row == Some(number);
         let own = site.hosts.iter().filter(is_own);
         let roots = own.map(|host| host.root.path().to_owned());

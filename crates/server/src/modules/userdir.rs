@@ -203,7 +203,7 @@ pub(crate) fn translate(lookup: &mut Lookup<'_>) -> Result<Option<Place>, Stop> 
 /// httpd sends the decoded path as it is, and nothing at all if that is no value of a field.
 fn redirect(url: &[u8]) -> Stop {
     if url.iter().any(|byte| byte.is_ascii_control()) {
-        let text = format!("no field can hold the URL {}", String::from_utf8_lossy(url));
+        let text = format!("no header field can contain the URL {}", String::from_utf8_lossy(url));
         return Failure::new(Status::INTERNAL_SERVER_ERROR, "userdir", text).at_error().into();
     }
     Failure::redirect(Status::FOUND, url).into()

@@ -202,7 +202,7 @@ impl Connection {
     /// The end of the body is never said, so that the client knows that something is missing.
     fn source_failed(&self, error: &io::Error) {
         if error.kind() != io::ErrorKind::ConnectionReset {
-            let text = format!("a response ended early, and with it the connection: {error}");
+            let text = format!("a response was cut short and its connection closed: {error}");
             self.context.log(crate::log::level::Level::Error, None, self.peer, &text);
         }
     }
@@ -308,7 +308,7 @@ impl Connection {
 
     fn truncated(&self, source: &Representation) -> io::Error {
         let name = String::from_utf8_lossy(&source.origin.below);
-        let text = format!("{name} became shorter while it was sent: the connection is closed");
+        let text = format!("{name} was truncated while it was sent: the connection is closed");
         self.context.log(crate::log::level::Level::Warn, None, self.peer, &text);
         io::ErrorKind::UnexpectedEof.into()
     }

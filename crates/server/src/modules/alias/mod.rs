@@ -164,7 +164,7 @@ pub(crate) fn place_of(
 ) -> Result<Place, Stop> {
     if parents(path) > own_parents || path.contains(&0) {
         let text = format!(
-            "{} would be mapped to {}, which leads out of what is configured",
+            "{} would be mapped to {}, which is outside the configured directory",
             String::from_utf8_lossy(&lookup.path),
             String::from_utf8_lossy(path)
         );

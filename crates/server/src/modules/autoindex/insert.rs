@@ -111,7 +111,7 @@ async fn look_up(
     let handler = phase::resolve(&mut found).await?;
     let called = handler.name();
     let Some(source) = handler.file() else {
-        let text = format!("{name} is not shown in listings: {called} answers for it");
+        let text = format!("{name} is not shown in listings: its handler is {called}");
         return Err(Failure::new(Status::FORBIDDEN, "autoindex", text).level(Level::Warn).into());
     };
     let length = source.status.size;
