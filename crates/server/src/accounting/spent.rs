@@ -325,9 +325,17 @@ mod tests {
         })
     }
 
-    fn burn(ms: u64) {
-        let end_ns = clock::thread_cpu_ns() + ms * MS;
-        while clock::thread_cpu_ns() < end_ns {}
+    /// Uses its thread's processor; the result is how much by the same clock. It is more than asked
+    /// for where an interrupt, or the host of a virtual machine, comes in between: the kernel
+    /// charges both to the thread.
+    fn burn(ms: u64) -> u64 {
+        let begin_ns = clock::thread_cpu_ns();
+        loop {
+            let used_ns = clock::thread_cpu_ns() - begin_ns;
+            if used_ns >= ms * MS {
+                return used_ns;
+            }
+        }
     }
 
     #[test]
@@ -335,30 +343,40 @@ mod tests {
         for choice in [Blocking::Inline, Blocking::Pool { threads: 2 }] {
             let executor = Thread::new(choice).unwrap();
             let spent = spent(choice == Blocking::Inline);
-            executor.block_on(measured(
+            let before_ns = clock::thread_cpu_ns();
+            let (own_ns, helpers_ns) = executor.block_on(measured(
                 &spent,
                 Box::pin(async {
-                    burn(3);
-                    compute(&spent, |_| burn(4)).await.unwrap();
-                    blocking(&spent, Cause::Disk, || {
-                        burn(5);
+                    let own_ns = burn(3);
+                    let computed_ns = compute(&spent, |_| burn(4)).await.unwrap();
+                    let blocked = || {
+                        let burned_ns = burn(5);
                         std::thread::sleep(Duration::from_millis(20));
-                    })
-                    .await
-                    .unwrap();
+                        burned_ns
+                    };
+                    let blocked_ns = blocking(&spent, Cause::Disk, blocked).await.unwrap();
                     let waiting = spent.wait(Cause::ClientWrite);
                     runtime::timer::sleep(Duration::from_millis(30)).await;
                     drop(waiting);
+                    (own_ns, computed_ns + blocked_ns)
                 }),
             ));
+            // What the executor used besides; helpers of a pool may have worked meanwhile.
+            let thread_ns = clock::thread_cpu_ns() - before_ns;
+            let elsewhere_ns = if choice == Blocking::Inline { 0 } else { helpers_ns };
+            let burned_ns = own_ns + helpers_ns;
+            let besides_ns = thread_ns + elsewhere_ns - burned_ns;
             let times = spent.times();
-            let waited_ms = |cause: Cause| times.waits_ns[cause as usize] / MS;
-            assert!((12..14).contains(&(times.cpu_ns / MS)), "{choice:?}: {times:?}");
-            assert!(waited_ms(Cause::Disk) >= 20, "{choice:?}: {times:?}");
-            assert!(waited_ms(Cause::ClientWrite) >= 30, "{choice:?}: {times:?}");
+            let waited_ns = |cause: Cause| times.waits_ns[cause as usize];
+            let used_ns = burned_ns..=burned_ns + besides_ns + MS;
+            assert!(used_ns.contains(&times.cpu_ns), "{choice:?}: {used_ns:?} {times:?}");
+            // On its way to sleep a thread may have to queue, which shortens its rest.
+            let rested_ns = waited_ns(Cause::Disk) + times.run_queue_ns;
+            assert!(rested_ns >= 20 * MS, "{choice:?}: {times:?}");
+            assert!(waited_ns(Cause::ClientWrite) >= 30 * MS, "{choice:?}: {times:?}");
             assert!(times.wall_ns >= 62 * MS, "{choice:?}: {times:?}");
-            let known: u64 = times.waits_ns.iter().sum::<u64>() + times.cpu_ns;
-            assert!(known <= times.wall_ns + 2 * MS, "{choice:?}: {times:?}");
+            let known_ns = times.waits_ns.iter().sum::<u64>() + times.cpu_ns;
+            assert!(known_ns <= times.wall_ns + besides_ns + 2 * MS, "{choice:?}: {times:?}");
         }
     }
 
