@@ -1,7 +1,7 @@
 //! A user who acts by a script: asks what it says, and tells it what came.
 
 use super::script::{Ask, NoAnswer, ScriptedUser, Seen, Step};
-use super::sending::{Sending, Turn, UserClient};
+use super::sending::{DueRequest, Sending, UserClient};
 use super::worker::Worker;
 use crate::failure::Failed;
 use crate::failure::Failure;
@@ -40,8 +40,8 @@ impl UserClient {
         let entry = &worker.shared.plan.entries()[ask.entry];
         let entry_index = ask.entry;
         let (came_ns, intended_ns, begun_ns) = (now_ns, now_ns, now_ns);
-        let turn = Turn { entry_index, entry, came_ns, intended_ns, begun_ns };
-        worker.wait_for_answer(turn.pending(self.id));
+        let due = DueRequest { entry_index, entry, came_ns, intended_ns, begun_ns };
+        worker.wait_for_answer(due.pending(self.id));
         self.timer.set(clock::monotonic_ms(), worker.shared.options.timeout_ms);
         if let Some(capture) = &mut self.capture {
             capture.head.clear();
@@ -54,7 +54,7 @@ impl UserClient {
                 let asked = if ask.is_head { Asked::Head } else { Asked::Other };
                 let known = usize::MAX;
                 let sending = Sending { entry, route, fixed: None, count: 1, known, asked };
-                self.send(&turn, &sending).await
+                self.send(&due, &sending).await
             }
             Err(unresolved) => {
                 is_unresolved = true;
@@ -63,25 +63,25 @@ impl UserClient {
             }
         };
         match answered {
-            Ok(answer) => self.tell(&turn, answer, user),
+            Ok(answer) => self.tell(&due, answer, user),
             Err(failed) => {
                 let Failed { failure, ref text } = failed;
                 user.failed(&NoAnswer { failure, text: text.clone(), is_unresolved });
-                self.write_off(&turn, failed);
+                self.write_off(&due, failed);
                 worker.wait_no_more(self.id);
                 timer::sleep(FAILURE_PAUSE).await;
             }
         }
     }
 
-    fn tell(&self, turn: &Turn<'_>, answer: Answer, user: &mut dyn ScriptedUser) {
+    fn tell(&self, due: &DueRequest<'_>, answer: Answer, user: &mut dyn ScriptedUser) {
         let Some(capture) = &self.capture else { return };
         user.answered(&Seen {
             status: answer.status,
             head: capture.head.view(),
             body: &capture.body,
             body_bytes: answer.body_bytes,
-            took_ns: answer.end_ns.saturating_sub(turn.intended_ns),
+            took_ns: answer.end_ns.saturating_sub(due.intended_ns),
         });
     }
 }

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use upstream::{Answer, Batch, Capture, ExchangeError, PriorAttempt, Unprocessed};
 
 /// A request that is due.
-pub(super) struct Turn<'a> {
+pub(super) struct DueRequest<'a> {
     pub(super) entry_index: usize,
     pub(super) entry: &'a Entry,
     /// When the user was to come: before a redirect it is when the request is intended.
@@ -23,7 +23,7 @@ pub(super) struct Turn<'a> {
     pub(super) begun_ns: u64,
 }
 
-impl Turn<'_> {
+impl DueRequest<'_> {
     /// What a user waits for with it.
     pub(super) const fn pending(&self, user: u32) -> Pending {
         let Self { entry_index: entry, came_ns, intended_ns, .. } = *self;
@@ -88,12 +88,12 @@ struct Attempt {
 /// Writes down the answers to one sending.
 struct AttemptRecorder<'a> {
     worker: &'a Worker,
-    turn: &'a Turn<'a>,
+    due: &'a DueRequest<'a>,
     user: u32,
     /// Requests that have no answer yet.
     missing: u32,
     answers: u32,
-    /// The request that was sent: another than the turn's after a redirect.
+    /// The request that was sent: another than the one that was due, after a redirect.
     entry: &'a Entry,
     sent_bytes: u64,
     sent_ns: u64,
@@ -134,12 +134,12 @@ impl AttemptRecorder<'_> {
         if self.missing > 0 {
             self.worker.set_missing(self.user, self.missing);
         }
-        if !self.worker.counts(self.turn.came_ns) {
+        if !self.worker.counts(self.due.came_ns) {
             return;
         }
         let sample = Sample {
-            entry: self.turn.entry_index,
-            intended_ns: self.turn.intended_ns,
+            entry: self.due.entry_index,
+            intended_ns: self.due.intended_ns,
             sent_ns: self.sent_ns,
             connect_ns: self.connect_ns.take(),
             sent_bytes: std::mem::take(&mut self.sent_bytes),
@@ -165,8 +165,8 @@ impl AttemptRecorder<'_> {
         if !is_followed && !self.worker.allows(self.entry, answer.status) {
             return Some(Failure::Status);
         }
-        let is_as_long = !options.same_length
-            || shared.is_usual_length(self.turn.entry_index, answer.body_bytes);
+        let is_as_long =
+            !options.same_length || shared.is_usual_length(self.due.entry_index, answer.body_bytes);
         (!is_as_long).then_some(Failure::Length)
     }
 }
@@ -189,15 +189,15 @@ impl UserClient {
     /// left to the caller.
     pub(super) async fn send(
         &mut self,
-        turn: &Turn<'_>,
+        due: &DueRequest<'_>,
         sending: &Sending<'_>,
     ) -> Result<Answer, Failed> {
         let (mut missing, mut at_once) = (sending.count, sending.count);
         let mut was_in_vain = false;
         loop {
-            let attempt = match self.attempt(turn, sending, missing, at_once).await {
+            let attempt = match self.attempt(due, sending, missing, at_once).await {
                 Ok(attempt) => attempt,
-                Err(failed) => return Err(self.lose(turn, missing, failed)),
+                Err(failed) => return Err(self.lose(due, missing, failed)),
             };
             missing -= attempt.answers;
             let broken = match attempt.result {
@@ -218,12 +218,12 @@ impl UserClient {
             let has_hope = !was_in_vain || attempt.answers > 0;
             if !has_hope || !broken.may_retry(&sent) {
                 let ExchangeError { kind, text, part, .. } = broken;
-                if self.worker.counts(turn.came_ns) {
+                if self.worker.counts(due.came_ns) {
                     let mut recorder = self.worker.recorder.borrow_mut();
                     recorder.in_vain(attempt.unanswered_bytes, &part);
                 }
                 let failed = Failed { failure: kind.into(), text };
-                return Err(self.lose(turn, missing, failed));
+                return Err(self.lose(due, missing, failed));
             }
             if broken.unprocessed != Unprocessed::Unsent {
                 let repeated = u64::from(at_once - attempt.answers);
@@ -242,7 +242,7 @@ impl UserClient {
     /// When there is no connection.
     async fn attempt(
         &mut self,
-        turn: &Turn<'_>,
+        due: &DueRequest<'_>,
         sending: &Sending<'_>,
         missing: u32,
         at_once: u32,
@@ -258,13 +258,13 @@ impl UserClient {
         let is_first = connect_ns.is_none() && missing == sending.count;
         let mut recorder = AttemptRecorder {
             worker: &worker,
-            turn,
+            due,
             user: self.id,
             missing,
             answers: 0,
             entry: sending.entry,
             sent_bytes: bytes.len() as u64,
-            sent_ns: if is_first { turn.begun_ns } else { clock::monotonic_ns() },
+            sent_ns: if is_first { due.begun_ns } else { clock::monotonic_ns() },
             connect_ns,
             last: Answer::default(),
         };
@@ -290,27 +290,27 @@ impl UserClient {
     }
 
     /// Writes all but one of the requests down that have no answer.
-    fn lose(&self, turn: &Turn<'_>, missing: u32, failed: Failed) -> Failed {
+    fn lose(&self, due: &DueRequest<'_>, missing: u32, failed: Failed) -> Failed {
         // Only the first of them can have been broken off.
         let failure = match failed.failure {
             Failure::Truncated => Failure::Closed,
             failure => failure,
         };
         for _ in 1..missing {
-            self.write_off(turn, Failed { failure, text: failed.text.clone() });
+            self.write_off(due, Failed { failure, text: failed.text.clone() });
         }
         failed
     }
 
     /// Writes a failure down.
-    pub(super) fn write_off(&self, turn: &Turn<'_>, failed: Failed) {
-        if !self.worker.counts(turn.came_ns) {
+    pub(super) fn write_off(&self, due: &DueRequest<'_>, failed: Failed) {
+        if !self.worker.counts(due.came_ns) {
             return;
         }
         if matches!(failed.failure, Failure::Redirects | Failure::Content | Failure::Status) {
-            self.worker.fault_answer(turn.entry_index, turn.intended_ns, failed);
+            self.worker.fault_answer(due.entry_index, due.intended_ns, failed);
         } else {
-            self.worker.write_off(turn.entry_index, turn.intended_ns, failed);
+            self.worker.write_off(due.entry_index, due.intended_ns, failed);
         }
     }
 }

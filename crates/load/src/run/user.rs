@@ -1,7 +1,7 @@
 //! One user: asks, waits for the answer, thinks, asks again. Has connections, cookies and values of
 //! its own, as a browser has.
 
-use super::sending::{Sending, Turn, UserClient, asked, is_redirect};
+use super::sending::{DueRequest, Sending, UserClient, asked, is_redirect};
 use super::worker::Worker;
 use super::{Inspect, REDIRECTS_MAX};
 use crate::failure::{Failed, Failure};
@@ -57,15 +57,15 @@ impl User {
     pub(crate) async fn live(&mut self) {
         let worker = self.client.worker.clone();
         let mut in_a_row = 0_u32;
-        while let Some(turn) = worker.next_turn(self.client.id).await {
-            let (intended_ns, begun_ns) = (turn.intended_ns, turn.begun_ns);
-            let recorded = turn.number.and_then(|number| worker.shared.recorded(number));
+        while let Some(iteration) = worker.next_iteration(self.client.id).await {
+            let (intended_ns, begun_ns) = (iteration.intended_ns, iteration.begun_ns);
+            let recorded = iteration.number.and_then(|number| worker.shared.recorded(number));
             let entry_index = recorded.unwrap_or_else(|| worker.shared.plan.next(&mut self.cursor));
             let entry = &worker.shared.plan.entries()[entry_index];
             let came_ns = intended_ns;
-            let turn = Turn { entry_index, entry, came_ns, intended_ns, begun_ns };
-            worker.wait_for_answer(turn.pending(self.client.id));
-            self.ask(turn).await;
+            let due = DueRequest { entry_index, entry, came_ns, intended_ns, begun_ns };
+            worker.wait_for_answer(due.pending(self.client.id));
+            self.ask(due).await;
             worker.wait_no_more(self.client.id);
             worker.rest();
             if let Some(think) = entry.think.or(worker.shared.options.think) {
@@ -79,21 +79,21 @@ impl User {
     }
 
     /// One request, from composing it to its counts.
-    async fn ask(&mut self, mut turn: Turn<'_>) {
+    async fn ask(&mut self, mut due: DueRequest<'_>) {
         let worker = self.client.worker.clone();
-        let left_ms = worker.time_left_ms(turn.begun_ns.saturating_sub(turn.intended_ns));
+        let left_ms = worker.time_left_ms(due.begun_ns.saturating_sub(due.intended_ns));
         self.client.timer.set(clock::monotonic_ms(), left_ms);
-        let mut asked = self.exchange(&turn, turn.entry).await;
+        let mut asked = self.exchange(&due, due.entry).await;
         if let Ok(answer) = asked
             && self.client.capture.is_some()
         {
             self.inspect(&answer);
-            asked = self.look_at(&mut turn, answer).await;
-            asked = asked.and_then(|answer| self.judge(turn.entry, answer));
+            asked = self.look_at(&mut due, answer).await;
+            asked = asked.and_then(|answer| self.judge(due.entry, answer));
         }
         match asked {
             Ok(_) => self.refusals = 0,
-            Err(failed) => self.failed(&turn, failed).await,
+            Err(failed) => self.failed(&due, failed).await,
         }
     }
 
@@ -150,16 +150,20 @@ impl User {
         Ok(answer)
     }
 
-    /// Does what a browser does with an answer: keeps its cookies, goes where it says. The turn
+    /// Does what a browser does with an answer: keeps its cookies, goes where it says. What is due
     /// becomes that of the last request.
-    async fn look_at(&mut self, turn: &mut Turn<'_>, answer: Answer) -> Result<Answer, Failed> {
+    async fn look_at(
+        &mut self,
+        due: &mut DueRequest<'_>,
+        answer: Answer,
+    ) -> Result<Answer, Failed> {
         let worker = self.client.worker.clone();
         let follows = worker.shared.options.follows;
-        let mut next = self.next_request(turn.entry, answer.status);
+        let mut next = self.next_request(due.entry, answer.status);
         let mut answer = answer;
         for hop in 0.. {
             let Some(entry) = next.filter(|_| follows) else { break };
-            if worker.counts(turn.came_ns) {
+            if worker.counts(due.came_ns) {
                 worker.recorder.borrow_mut().window().redirected += 1;
             }
             if hop == REDIRECTS_MAX {
@@ -167,9 +171,9 @@ impl User {
                 return Err(Failed { failure: Failure::Redirects, text });
             }
             // A browser goes on as soon as it knows where.
-            (turn.intended_ns, turn.begun_ns) = (answer.end_ns, answer.end_ns);
-            worker.wait_on(self.client.id, turn.intended_ns);
-            answer = self.exchange(turn, &entry).await?;
+            (due.intended_ns, due.begun_ns) = (answer.end_ns, answer.end_ns);
+            worker.wait_on(self.client.id, due.intended_ns);
+            answer = self.exchange(due, &entry).await?;
             next = self.next_request(&entry, answer.status);
         }
         Ok(answer)
@@ -190,26 +194,26 @@ impl User {
     }
 
     /// Asks and reads the answer, on the connection that there is or a new one.
-    async fn exchange(&mut self, turn: &Turn<'_>, entry: &Entry) -> Result<Answer, Failed> {
-        let is_own = std::ptr::eq(entry, turn.entry);
+    async fn exchange(&mut self, due: &DueRequest<'_>, entry: &Entry) -> Result<Answer, Failed> {
+        let is_own = std::ptr::eq(entry, due.entry);
         let count = if is_own { self.client.worker.take_more() } else { 1 };
         let fixed = entry.fixed().filter(|_| count == 1 && self.jar.is_none());
         if fixed.is_none() {
             self.compose(entry, count);
         }
-        let route = self.route_of(turn, entry).await?;
+        let route = self.route_of(due, entry).await?;
         // Only the plan's own requests are answered by the same head again and again.
-        let known = if is_own { turn.entry_index } else { usize::MAX };
+        let known = if is_own { due.entry_index } else { usize::MAX };
         let fixed = fixed.map(|bytes| &bytes[..]);
         let asked = asked(&entry.request().method);
-        self.client.send(turn, &Sending { entry, route, fixed, count, known, asked }).await
+        self.client.send(due, &Sending { entry, route, fixed, count, known, asked }).await
     }
 
     /// The way to the server of a request. A redirect may lead to one that is not in the plan.
-    async fn route_of(&mut self, turn: &Turn<'_>, entry: &Entry) -> Result<usize, Failed> {
+    async fn route_of(&mut self, due: &DueRequest<'_>, entry: &Entry) -> Result<usize, Failed> {
         let (own, own_route) =
-            (&turn.entry.url, self.client.worker.shared.entry_routes[turn.entry_index]);
-        if std::ptr::eq(entry, turn.entry) || own.is_same_server(&entry.url) {
+            (&due.entry.url, self.client.worker.shared.entry_routes[due.entry_index]);
+        if std::ptr::eq(entry, due.entry) || own.is_same_server(&entry.url) {
             return Ok(own_route);
         }
         self.client.worker.route_to(&entry.url).await.map_err(|unresolved| {
@@ -233,9 +237,9 @@ impl User {
         }
     }
 
-    async fn failed(&mut self, turn: &Turn<'_>, failed: Failed) {
+    async fn failed(&mut self, due: &DueRequest<'_>, failed: Failed) {
         let failure = failed.failure;
-        self.client.write_off(turn, failed);
+        self.client.write_off(due, failed);
         // Who pauses waits for nobody.
         self.client.worker.wait_no_more(self.client.id);
         if failure.is_of_connect() {

@@ -1,8 +1,8 @@
 //! A user who loads one page after the other in a browser.
 
 use super::browser::{Browser, now_s};
+use super::iterations::Iteration;
 use super::page_load::{PageEnd, PageLoad};
-use super::turns::Turn;
 use crate::page::{Kind, Resource};
 use crate::plan::cookies::Cookies;
 use crate::plan::{Cursor, Entry};
@@ -20,12 +20,12 @@ impl Browser {
     pub(crate) async fn live(self: Rc<Self>) {
         let shared = &self.worker.shared;
         let mut cursor = Cursor::new(shared.options.seed, self.id);
-        while let Some(turn) = self.worker.next_turn(self.id).await {
-            let recorded = turn.number.and_then(|number| shared.recorded(number));
+        while let Some(iteration) = self.worker.next_iteration(self.id).await {
+            let recorded = iteration.number.and_then(|number| shared.recorded(number));
             let index = recorded.unwrap_or_else(|| shared.plan.next(&mut cursor));
             let entry = &shared.plan.entries()[index];
-            self.worker.begin_visit(self.id, turn.intended_ns);
-            self.load(&turn, index, &mut cursor).await;
+            self.worker.begin_visit(self.id, iteration.intended_ns);
+            self.load(&iteration, index, &mut cursor).await;
             self.worker.rest();
             if let Some(think) = entry.think.or(shared.options.think) {
                 timer::sleep(Duration::from_nanos(cursor.think_ns(think))).await;
@@ -33,14 +33,14 @@ impl Browser {
         }
     }
 
-    async fn load(self: &Rc<Self>, turn: &Turn, index: usize, cursor: &mut Cursor) {
+    async fn load(self: &Rc<Self>, iteration: &Iteration, index: usize, cursor: &mut Cursor) {
         let options = &self.worker.shared.options;
         if !options.pages.as_ref().is_some_and(|pages| pages.keeps_cache) {
             self.cache.borrow_mut().clear();
             self.icons.borrow_mut().clear();
         }
         let (page, bytes) = self.page(index, cursor);
-        let load = PageLoad::new(self.clone(), index, turn.intended_ns, bytes);
+        let load = PageLoad::new(self.clone(), index, iteration.intended_ns, bytes);
         load.begin(page);
         load.done().await;
         let end = load.close();

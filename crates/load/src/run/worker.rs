@@ -1,5 +1,5 @@
 //! What one thread of a run knows: its share of the schedule, its users, its counts. What is done
-//! with it stands in the files above: turns, failures, what is waited for, the schedule.
+//! with it stands in the files above: iterations, failures, what is waited for, the schedule.
 
 use super::parsed_pages::ParsedPages;
 use super::shared::Shared;
@@ -42,7 +42,7 @@ pub(crate) struct Worker {
     /// Users of the whole run that there should be.
     pub(super) wanted: Cell<u32>,
     pub(super) live: Cell<u32>,
-    /// Those of them who have a turn and neither wait for the next one nor think.
+    /// Those of them who are within an iteration, and not between two.
     pub(super) batch: Cell<u32>,
     /// The most there were at once since counts were handed over last.
     pub(super) live_max: Cell<u32>,

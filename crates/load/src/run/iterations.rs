@@ -11,7 +11,7 @@ use std::task::Poll;
 const LATE_NS: u64 = 1_000_000;
 
 /// A user's next request.
-pub(crate) struct Turn {
+pub(crate) struct Iteration {
     /// When it should be sent.
     pub(crate) intended_ns: u64,
     /// When it is.
@@ -22,23 +22,23 @@ pub(crate) struct Turn {
 
 impl Worker {
     /// A user's next request, or `None` if there is none. [`Self::rest`] says that it has ended.
-    pub(crate) async fn next_turn(&self, id: u32) -> Option<Turn> {
+    pub(crate) async fn next_iteration(&self, id: u32) -> Option<Iteration> {
         if self.shared.is_stopping() {
             return None;
         }
-        let turn = if self.shared.is_open_loop() {
+        let iteration = if self.shared.is_open_loop() {
             self.next_arrival().await?
         } else if id < self.wanted.get() && self.take_ticket() {
             let now_ns = clock::monotonic_ns();
-            Turn { intended_ns: now_ns, begun_ns: now_ns, number: None }
+            Iteration { intended_ns: now_ns, begun_ns: now_ns, number: None }
         } else {
             return None;
         };
         self.batch.set(self.batch.get() + 1);
-        Some(turn)
+        Some(iteration)
     }
 
-    /// A user's turn has ended.
+    /// A user's iteration has ended.
     pub(crate) fn rest(&self) {
         self.batch.set(self.batch.get() - 1);
         if self.is_done() {
@@ -47,7 +47,7 @@ impl Worker {
     }
 
     /// The next arrival, when there is one, or `None` if there will be none.
-    async fn next_arrival(&self) -> Option<Turn> {
+    async fn next_arrival(&self) -> Option<Iteration> {
         let arrival = poll_fn(|context| {
             if !self.arrivals.borrow().is_empty() {
                 self.give_up_late(clock::monotonic_ns());
@@ -64,7 +64,7 @@ impl Worker {
         let arrival = arrival.await?;
         let begun_ns = clock::monotonic_ns();
         self.note_late(&arrival, begun_ns);
-        Some(Turn { intended_ns: arrival.due_ns, begun_ns, number: arrival.number })
+        Some(Iteration { intended_ns: arrival.due_ns, begun_ns, number: arrival.number })
     }
 
     fn note_late(&self, arrival: &Arrival, now_ns: u64) {
