@@ -77,7 +77,7 @@ pub struct Take {
 
 /// What there is of an answer.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct AnswerView<'a> {
     /// Its status.
     pub status: u16,
     /// Its head.
@@ -144,14 +144,14 @@ impl Expect {
     }
 
     /// The first condition that does not hold, as it was written.
-    pub fn broken(&self, seen: &Seen<'_>) -> Option<&str> {
+    pub fn broken(&self, seen: &AnswerView<'_>) -> Option<&str> {
         let broken = self.conditions.iter().find(|condition| !condition.holds(seen));
         broken.map(|condition| condition.text.as_str())
     }
 }
 
 impl Condition {
-    fn holds(&self, seen: &Seen<'_>) -> bool {
+    fn holds(&self, seen: &AnswerView<'_>) -> bool {
         let is_so = match &self.what {
             What::Status(statuses) => Some(statuses.has(seen.status)),
             What::Bytes(compared, bytes) => Some(compared.holds(seen.body_bytes, *bytes)),
@@ -177,7 +177,7 @@ impl Compared {
 }
 
 impl Place {
-    fn text<'a>(&self, seen: &Seen<'a>) -> Option<&'a [u8]> {
+    fn text<'a>(&self, seen: &AnswerView<'a>) -> Option<&'a [u8]> {
         match self {
             Self::Body => Some(seen.body),
             Self::Header(name) => seen.head.get_by_name(name.as_bytes()),
@@ -232,7 +232,7 @@ impl Take {
     ///
     /// # Errors
     /// That the pattern is not there, or what it matches cannot be sent.
-    pub fn from(&self, seen: &Seen<'_>) -> Result<Vec<u8>, String> {
+    pub fn from(&self, seen: &AnswerView<'_>) -> Result<Vec<u8>, String> {
         let text = self.place.text(seen).unwrap_or_default();
         let captures = self.regex.captures(text).ok().flatten();
         let range = captures.and_then(|captures| captures.get(1).or(captures.get(0)));

@@ -9,9 +9,9 @@ fn head() -> OwnedAnswerHead {
     head
 }
 
-fn seen<'a>(head: &'a OwnedAnswerHead, body: &'a str) -> Seen<'a> {
+fn seen<'a>(head: &'a OwnedAnswerHead, body: &'a str) -> AnswerView<'a> {
     let body_bytes = body.len() as u64;
-    Seen { status: 200, head: head.view(), body: body.as_bytes(), body_bytes }
+    AnswerView { status: 200, head: head.view(), body: body.as_bytes(), body_bytes }
 }
 
 #[test]

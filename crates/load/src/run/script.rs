@@ -19,7 +19,7 @@ pub trait ScriptedUser {
     fn next(&mut self, request: &mut Vec<u8>) -> Step;
 
     /// The answer to what was asked last.
-    fn answered(&mut self, seen: &Seen<'_>);
+    fn answered(&mut self, seen: &ScriptAnswer<'_>);
 
     /// There was none.
     fn failed(&mut self, trouble: &NoAnswer);
@@ -51,7 +51,7 @@ pub struct Ask {
 
 /// An answer.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct ScriptAnswer<'a> {
     /// The status.
     pub status: u16,
     /// Status line and fields.

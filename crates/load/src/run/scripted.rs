@@ -1,6 +1,6 @@
 //! A user who acts by a script: asks what it says, and tells it what came.
 
-use super::script::{Ask, NoAnswer, ScriptedUser, Seen, Step};
+use super::script::{Ask, NoAnswer, ScriptAnswer, ScriptedUser, Step};
 use super::sending::{DueRequest, Sending, UserClient};
 use super::worker::Worker;
 use crate::failure::Failed;
@@ -76,7 +76,7 @@ impl UserClient {
 
     fn tell(&self, due: &DueRequest<'_>, answer: Answer, user: &mut dyn ScriptedUser) {
         let Some(capture) = &self.capture else { return };
-        user.answered(&Seen {
+        user.answered(&ScriptAnswer {
             status: answer.status,
             head: capture.head.view(),
             body: &capture.body,

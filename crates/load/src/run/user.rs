@@ -6,7 +6,7 @@ use super::worker::Worker;
 use super::{Inspect, REDIRECTS_MAX};
 use crate::failure::{Failed, Failure};
 use crate::plan::cookies::{Cookies, Jar};
-use crate::plan::expect::{SEEN_BYTES_MAX, Seen};
+use crate::plan::expect::{AnswerView, SEEN_BYTES_MAX};
 use crate::plan::{Cursor, Entry};
 use runtime::{clock, thread, timer};
 use std::rc::Rc;
@@ -130,7 +130,7 @@ impl User {
             let failed = Failed { failure: Failure::Status, text };
             return if is_written_down { Ok(answer) } else { Err(failed) };
         }
-        let seen = Seen {
+        let seen = AnswerView {
             status: answer.status,
             head: capture.head.view(),
             body: &capture.body,

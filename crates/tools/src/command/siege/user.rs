@@ -13,7 +13,7 @@ use super::urls::Task;
 use http1::AnswerHead;
 use load::plan::cookies::Jar;
 use load::plan::{Body, Random, Text, Values};
-use load::run::{Ask, NoAnswer, REDIRECTS_MAX, Script, ScriptedUser, Seen, Step};
+use load::run::{Ask, NoAnswer, REDIRECTS_MAX, Script, ScriptAnswer, ScriptedUser, Step};
 use load::url::Url;
 use runtime::clock;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ impl ScriptedUser for SiegeUser {
         }
     }
 
-    fn answered(&mut self, seen: &Seen<'_>) {
+    fn answered(&mut self, seen: &ScriptAnswer<'_>) {
         let Some(task) = self.task.take() else { return };
         self.look_at(task, seen);
     }
@@ -249,7 +249,7 @@ impl SiegeUser {
 
     // --- answers --------------------------------------------------------------------------------
 
-    fn look_at(&mut self, task: Task, seen: &Seen<'_>) {
+    fn look_at(&mut self, task: Task, seen: &ScriptAnswer<'_>) {
         let state = self.state.clone();
         let config = &state.config;
         let field = |name: &[u8]| seen.head.get_by_name(name);
