@@ -97,8 +97,12 @@ const CURVE_PIECES: u32 = 100;
 impl Pattern {
     /// Reads a pattern.
     pub fn parse(text: &str) -> Result<Self, Fault> {
-        let mut reader =
-            Reader { scanner: Scanner::new(text), kind: None, segments: Vec::new(), last: None };
+        let mut reader = PatternParser {
+            scanner: Scanner::new(text),
+            kind: None,
+            segments: Vec::new(),
+            last: None,
+        };
         loop {
             reader.interval()?;
             if reader.scanner.is_at_end() {
@@ -118,8 +122,12 @@ impl Pattern {
 
     /// Reads levels for [`Self::steps`], `1,10,25` or `100r,200r`.
     pub fn parse_steps(text: &str, each_ns: u64) -> Result<Self, Fault> {
-        let mut reader =
-            Reader { scanner: Scanner::new(text), kind: None, segments: Vec::new(), last: None };
+        let mut reader = PatternParser {
+            scanner: Scanner::new(text),
+            kind: None,
+            segments: Vec::new(),
+            last: None,
+        };
         let mut levels = Vec::new();
         loop {
             reader.scanner.skip_blanks();
@@ -241,7 +249,7 @@ fn check_duration(duration_ns: u64) -> Result<(), Fault> {
 }
 
 /// Reads one interval after the other.
-struct Reader<'a> {
+struct PatternParser<'a> {
     scanner: Scanner<'a>,
     kind: Option<Kind>,
     segments: Vec<Segment>,
@@ -258,7 +266,7 @@ struct Interval {
     steps: Option<u32>,
 }
 
-impl Reader<'_> {
+impl PatternParser<'_> {
     fn interval(&mut self) -> Result<(), Fault> {
         self.scanner.skip_blanks();
         let start = self.scanner.clone();

@@ -163,7 +163,7 @@ impl Condition {
         if text.len() > TEXT_BYTES_MAX {
             return Err(Fault::new(text, 0, format!("longer than {TEXT_BYTES_MAX} bytes")));
         }
-        let mut reader = Reader { scanner: Scanner::new(text), depth: 0 };
+        let mut reader = ConditionParser { scanner: Scanner::new(text), depth: 0 };
         let root = reader.any()?;
         if reader.scanner.is_at_end() {
             return Ok(Self { root });
@@ -349,12 +349,12 @@ fn rounded(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-struct Reader<'a> {
+struct ConditionParser<'a> {
     scanner: Scanner<'a>,
     depth: usize,
 }
 
-impl Reader<'_> {
+impl ConditionParser<'_> {
     fn any(&mut self) -> Result<Node, Fault> {
         self.joined("||", Self::all, Node::Any)
     }

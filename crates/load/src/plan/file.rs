@@ -81,7 +81,7 @@ pub fn parse(
     options: &Options,
     load: &mut Loader<'_>,
 ) -> Result<Vec<Entry>, FileFault> {
-    let mut reader = Reader { variables, options, load, current: None, entries: Vec::new() };
+    let mut reader = LineParser { variables, options, load, current: None, entries: Vec::new() };
     let at = |line: usize| move |fault| FileFault { file: file.to_owned(), line, fault };
     let mut last = 1;
     for (number, line) in (1..).zip(text.lines()).filter(|row| !is_comment(row.1.trim())) {
@@ -125,7 +125,7 @@ impl Current {
     }
 }
 
-struct Reader<'a, 'b> {
+struct LineParser<'a, 'b> {
     variables: &'a mut Variables,
     options: &'a Options,
     load: &'a mut Loader<'b>,
@@ -133,7 +133,7 @@ struct Reader<'a, 'b> {
     entries: Vec<Entry>,
 }
 
-impl Reader<'_, '_> {
+impl LineParser<'_, '_> {
     fn line(&mut self, number: usize, line: &str, is_more: bool) -> Result<(), Fault> {
         if line.len() > LINE_BYTES_MAX {
             let what = format!("a line of more than {LINE_BYTES_MAX} bytes");

@@ -38,10 +38,10 @@ const REQUEST_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// has no quotes behind it, such as `%D`.
 ///
 /// ```
-/// use load::plan::{Options, replay::Reader};
+/// use load::plan::{Options, replay::LogReader};
 /// use load::url::Url;
 ///
-/// let mut reader = Reader::new(Url::parse("localhost:8080").unwrap(), Options::default());
+/// let mut reader = LogReader::new(Url::parse("localhost:8080").unwrap(), Options::default());
 /// reader.line(br#"::1 - - [21/Nov/2026:03:00:00 +0000] "GET /a HTTP/1.1" 200 5"#);
 /// reader.line(br#"::1 - - [21/Nov/2026:03:00:00 +0000] "GET /a HTTP/1.1" 200 5"#);
 /// reader.line(br#"::1 - - [21/Nov/2026:03:00:01 +0000] "POST /a HTTP/1.1" 200 5"#);
@@ -51,7 +51,7 @@ const REQUEST_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// assert_eq!(recording.left_out, 1);
 /// ```
 #[derive(Debug)]
-pub struct Reader {
+pub struct LogReader {
     base: Url,
     options: Options,
     known: HashMap<Vec<u8>, u32>,
@@ -63,7 +63,7 @@ pub struct Reader {
     first_left_out: Option<String>,
 }
 
-impl Reader {
+impl LogReader {
     /// A reader for requests that go to the host of `base`; those of a log with virtual hosts name
     /// theirs in Host.
     pub fn new(base: Url, options: Options) -> Self {

@@ -3,7 +3,7 @@
 mod reader;
 
 use crate::{Answer, Batch, Capture, Client, ErrorKind, ExchangeError, Transport, Unprocessed};
-use reader::{Fed, Frame, Reader};
+use reader::{AnswerContext, AnswerReader, Fed};
 use runtime::{Timer, clock};
 use std::future::poll_fn;
 use std::io;
@@ -15,7 +15,7 @@ const DISCARD_MIN_BYTES: u64 = 64 * 1024;
 /// A connection of HTTP/1: batches of requests go out on it, one batch after the other.
 pub struct Connection {
     transport: Transport,
-    reader: Reader,
+    reader: AnswerReader,
     /// The server has said that it does nothing more here, and there was more to do.
     is_closing: bool,
 }
@@ -23,7 +23,7 @@ pub struct Connection {
 impl Connection {
     /// A connection on which nothing has been sent yet.
     pub fn new(transport: Transport) -> Self {
-        Self { transport, reader: Reader::default(), is_closing: false }
+        Self { transport, reader: AnswerReader::default(), is_closing: false }
     }
 
     /// Send what is asked and read the answers; `answered` hears of each as it ends. The timer
@@ -97,9 +97,10 @@ impl Connection {
                     Ok(count) => count,
                     Err(error) => return Poll::Ready(Err(self.broken(&error))),
                 };
-                let frame = Frame { client, template: batch.template, asked: batch.asked, now_ns };
+                let asked_for =
+                    AnswerContext { client, template: batch.template, asked: batch.asked, now_ns };
                 let input = &scratch[..count];
-                self.take_in(input, &frame, capture.as_deref_mut(), missing, answered)?;
+                self.take_in(input, &asked_for, capture.as_deref_mut(), missing, answered)?;
             }
             if *missing == 0 {
                 return Poll::Ready(Ok(()));
@@ -111,14 +112,14 @@ impl Connection {
     fn take_in(
         &mut self,
         input: &[u8],
-        frame: &Frame<'_>,
+        asked_for: &AnswerContext<'_>,
         mut capture: Option<&mut Capture>,
         missing: &mut u32,
         answered: &mut impl FnMut(Answer),
     ) -> Result<(), ErrorKind> {
         let mut rest = input;
         while !rest.is_empty() {
-            match self.reader.feed(rest, frame, capture.as_deref_mut())? {
+            match self.reader.feed(rest, asked_for, capture.as_deref_mut())? {
                 Fed::More => return Ok(()),
                 Fed::End(used) => {
                     rest = &rest[used..];

@@ -4,7 +4,7 @@ use super::super::Exit;
 use super::fault::{Fault, usage};
 use super::print::complain;
 use load::pacer::Pacer;
-use load::plan::replay::Reader;
+use load::plan::replay::LogReader;
 use load::plan::{self, Content, Entry, Expect, Order, Plan, Variables};
 use load::url::Url;
 use std::cell::OnceCell;
@@ -151,7 +151,7 @@ impl RequestOptions {
             return Err(usage("--replay takes one URL: that of the server to send to"));
         };
         let base = Url::parse(base).map_err(usage)?;
-        let mut reader = Reader::new(base, options);
+        let mut reader = LogReader::new(base, options);
         let file = File::open(log).map_err(|error| (Exit::File, format!("{log}: {error}")))?;
         for line in BufReader::new(file).split(b'\n') {
             reader.line(&line.map_err(|error| (Exit::File, format!("{log}: {error}")))?);
