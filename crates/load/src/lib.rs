@@ -25,4 +25,4 @@ pub mod text;
 pub mod url;
 
 pub use failure::Failure;
-pub use recorder::{First, Histogram, Pages, PerEntry, Row, Sketch, Window};
+pub use recorder::{AnsweredRequest, First, Histogram, Pages, PerEntry, Sketch, Window};

@@ -8,7 +8,7 @@ mod window;
 
 pub use histogram::Histogram;
 pub use sketch::Sketch;
-pub use window::{First, Pages, PerEntry, Row, Window};
+pub use window::{AnsweredRequest, First, Pages, PerEntry, Window};
 
 use crate::failure::Failure;
 use std::sync::Arc;
@@ -30,11 +30,11 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    fn row(&self) -> Row {
+    fn row(&self) -> AnsweredRequest {
         let us = |ns: u64| u32::try_from(ns / 1000).unwrap_or(u32::MAX);
         let connect_ns = self.connect_ns.unwrap_or(0);
         let since_sent = |at_ns: u64| us(at_ns.saturating_sub(self.sent_ns));
-        Row {
+        AnsweredRequest {
             start_ns: self.sent_ns.saturating_sub(connect_ns),
             connect_us: us(connect_ns),
             wait_us: since_sent(self.answer.first_byte_ns),

@@ -60,14 +60,14 @@ pub struct Window {
     /// The first of each kind of failure.
     pub firsts: Vec<First>,
     /// Every answered request, where that is asked for.
-    pub rows: Vec<Row>,
+    pub rows: Vec<AnsweredRequest>,
     /// Pages, where pages are loaded.
     pub pages: Option<Box<Pages>>,
 }
 
 /// One answered request, for whoever wants all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct AnsweredRequest {
     /// When its connection was begun, or it was sent on an old one: nanoseconds of the precise
     /// clock.
     pub start_ns: u64,

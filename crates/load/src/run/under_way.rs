@@ -18,7 +18,7 @@ pub(crate) struct Pending {
 
 /// Requests of a user who waits for their answers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Row {
+pub(super) struct UnansweredRequests {
     pub(super) pending: Pending,
     /// None between two.
     pub(super) count: u32,
@@ -28,7 +28,7 @@ pub(super) struct Row {
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
     /// For each of the thread's users; where pages are loaded, for each of their requests.
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<UnansweredRequests>,
     /// Where pages are loaded, places of it that are free.
     pub(super) free: Vec<usize>,
     /// For each of the thread's users, whether anything has come of what they asked for.
@@ -49,9 +49,9 @@ impl UnderWay {
         self.heard.get(place).copied().unwrap_or(false)
     }
 
-    pub(super) fn row(&mut self, place: usize) -> &mut Row {
+    pub(super) fn row(&mut self, place: usize) -> &mut UnansweredRequests {
         if self.rows.len() <= place {
-            self.rows.resize(place + 1, Row::default());
+            self.rows.resize(place + 1, UnansweredRequests::default());
         }
         &mut self.rows[place]
     }

@@ -1,7 +1,7 @@
 //! What a thread waits for, and what becomes of it when the run ends: most of it was only begun a
 //! moment before, and some has waited for so long that it has failed.
 
-use super::under_way::{Pending, Row, UnderWay};
+use super::under_way::{Pending, UnansweredRequests, UnderWay};
 use super::worker::Worker;
 use crate::failure::{Failed, Failure};
 
@@ -34,7 +34,7 @@ impl Worker {
     /// A user waits for an answer.
     pub(super) fn wait_for_answer(&self, pending: Pending) {
         let place = self.place_of(pending.user);
-        *self.under_way.borrow_mut().row(place) = Row { pending, count: 1 };
+        *self.under_way.borrow_mut().row(place) = UnansweredRequests { pending, count: 1 };
     }
 
     /// What the user waited for has led to another request.
@@ -64,7 +64,7 @@ impl Worker {
     pub(super) fn take_place(&self, pending: Pending) -> usize {
         let mut under_way = self.under_way.borrow_mut();
         let place = under_way.free.pop().unwrap_or(under_way.rows.len());
-        *under_way.row(place) = Row { pending, count: 1 };
+        *under_way.row(place) = UnansweredRequests { pending, count: 1 };
         place
     }
 
@@ -89,7 +89,7 @@ impl Worker {
     pub(super) fn settle(&self, end: End) {
         let under_way = &mut *self.under_way.borrow_mut();
         let rows = std::mem::take(&mut under_way.rows);
-        for Row { pending, count } in rows.into_iter().filter(|row| row.count > 0) {
+        for UnansweredRequests { pending, count } in rows.into_iter().filter(|row| row.count > 0) {
             if !self.counts(pending.came_ns) {
                 continue;
             }

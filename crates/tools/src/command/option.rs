@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 
 /// One option.
-pub(super) struct Row<T: 'static> {
+pub(super) struct CommandOption<T: 'static> {
     /// The short form, if it has one.
     pub(super) short: Option<char>,
     /// The long form.
@@ -23,7 +23,7 @@ pub(super) struct Row<T: 'static> {
 /// Rows under a heading.
 pub(super) struct Group<T: 'static> {
     pub(super) heading: &'static str,
-    pub(super) rows: &'static [Row<T>],
+    pub(super) rows: &'static [CommandOption<T>],
 }
 
 /// What stands on a command line besides options.

@@ -25,12 +25,12 @@ const URLS_MAX: usize = 50;
 pub struct Comparison<'a> {
     a: (&'a str, &'a Record),
     b: (&'a str, &'a Record),
-    rows: Vec<Row>,
+    rows: Vec<ComparedFigure>,
 }
 
 /// One figure of both.
 #[derive(Debug)]
-pub struct Row {
+pub struct ComparedFigure {
     /// What it is.
     pub name: String,
     /// Of the first run and of the second.
@@ -147,15 +147,15 @@ fn positive(value: f64) -> Option<f64> {
 impl<'a> Comparison<'a> {
     /// Of two runs and their names.
     pub fn of(a: (&'a str, &'a Record), b: (&'a str, &'a Record)) -> Self {
-        let mut rows: Vec<Row> =
-            FIGURES.iter().filter_map(|figure| Row::of(figure, a.1, b.1)).collect();
+        let mut rows: Vec<ComparedFigure> =
+            FIGURES.iter().filter_map(|figure| ComparedFigure::of(figure, a.1, b.1)).collect();
         rows.insert(1.min(rows.len()), errors(a.1, b.1));
         rows.extend(urls(a.1, b.1));
         Self { a, b, rows }
     }
 
     /// Every figure, those of URLs last.
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[ComparedFigure] {
         &self.rows
     }
 
@@ -190,7 +190,7 @@ impl<'a> Comparison<'a> {
         }
         writeln!(out, "\n  {:16} {:>14} {:>14} {:>9}", "", "A", "B", "B / A")?;
         self.rows.iter().try_for_each(|row| row.write(out))?;
-        let is_unsure = |row: &&Row| matches!(row.verdict, Verdict::Same(_));
+        let is_unsure = |row: &&ComparedFigure| matches!(row.verdict, Verdict::Same(_));
         match self.rows.iter().find(is_unsure) {
             Some(_) => writeln!(
                 out,
@@ -213,7 +213,7 @@ impl Metrics for Comparison<'_> {
     }
 }
 
-impl Row {
+impl ComparedFigure {
     fn of(figure: &Figure, a: &Record, b: &Record) -> Option<Self> {
         let [a, b] = [a, b].map(|record| Measured::of(figure, record));
         let (a, b) = (a?, b?);
@@ -291,7 +291,7 @@ fn verdict(a: Measured, b: Measured, is_more_better: bool) -> Verdict {
 }
 
 /// The failed share, whose noise follows from the counts.
-fn errors(a: &Record, b: &Record) -> Row {
+fn errors(a: &Record, b: &Record) -> ComparedFigure {
     let share = |record: &Record| super::rows::error_percent(&record.summary);
     let variance = |record: &Record| {
         let (share, requests) = (share(record) / 100.0, record.summary.requests.max(1) as f64);
@@ -306,11 +306,11 @@ fn errors(a: &Record, b: &Record) -> Row {
         _ => Verdict::Worse(noise),
     };
     let text = |value: f64| format!("{} %", figure(value));
-    Row { name: "errors".to_owned(), values: [share(a), share(b)], verdict, text }
+    ComparedFigure { name: "errors".to_owned(), values: [share(a), share(b)], verdict, text }
 }
 
 /// The mean latency of each URL that both have.
-fn urls(a: &Record, b: &Record) -> Vec<Row> {
+fn urls(a: &Record, b: &Record) -> Vec<ComparedFigure> {
     if a.urls.len().max(b.urls.len()) < 2 {
         return Vec::new();
     }
@@ -326,7 +326,12 @@ fn urls(a: &Record, b: &Record) -> Vec<Row> {
         .map(|(url, other)| {
             let (a, b) = (measured(&url.latency_us), measured(other));
             let name = format!("{} (mean)", printable(&url.name));
-            Row { name, values: [a.value, b.value], verdict: verdict(a, b, false), text: time_us }
+            ComparedFigure {
+                name,
+                values: [a.value, b.value],
+                verdict: verdict(a, b, false),
+                text: time_us,
+            }
         })
         .collect()
 }

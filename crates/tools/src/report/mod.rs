@@ -21,7 +21,7 @@ mod urls;
 mod warning;
 
 pub use capacity::{Capacity, CapacityRun, heading as capacity_heading};
-pub use compare::{Comparison, Row, Verdict};
+pub use compare::{ComparedFigure, Comparison, Verdict};
 pub use csv::{csv, levels_csv};
 pub use hdr::hdr;
 pub use html::html;

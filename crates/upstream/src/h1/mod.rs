@@ -97,10 +97,10 @@ impl Connection {
                     Ok(count) => count,
                     Err(error) => return Poll::Ready(Err(self.broken(&error))),
                 };
-                let asked_for =
+                let answer_context =
                     AnswerContext { client, template: batch.template, asked: batch.asked, now_ns };
                 let input = &scratch[..count];
-                self.take_in(input, &asked_for, capture.as_deref_mut(), missing, answered)?;
+                self.take_in(input, &answer_context, capture.as_deref_mut(), missing, answered)?;
             }
             if *missing == 0 {
                 return Poll::Ready(Ok(()));
@@ -112,14 +112,14 @@ impl Connection {
     fn take_in(
         &mut self,
         input: &[u8],
-        asked_for: &AnswerContext<'_>,
+        answer_context: &AnswerContext<'_>,
         mut capture: Option<&mut Capture>,
         missing: &mut u32,
         answered: &mut impl FnMut(Answer),
     ) -> Result<(), ErrorKind> {
         let mut rest = input;
         while !rest.is_empty() {
-            match self.reader.feed(rest, asked_for, capture.as_deref_mut())? {
+            match self.reader.feed(rest, answer_context, capture.as_deref_mut())? {
                 Fed::More => return Ok(()),
                 Fed::End(used) => {
                     rest = &rest[used..];

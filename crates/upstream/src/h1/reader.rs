@@ -99,17 +99,17 @@ impl AnswerReader {
     pub(super) fn feed(
         &mut self,
         input: &[u8],
-        asked_for: &AnswerContext<'_>,
+        context: &AnswerContext<'_>,
         mut capture: Option<&mut Capture>,
     ) -> Result<Fed, ErrorKind> {
         if self.is_blank() {
-            self.answer.first_byte_ns = asked_for.now_ns;
+            self.answer.first_byte_ns = context.now_ns;
         }
         let mut used = 0;
         loop {
             let rest = &input[used..];
             let fed = match self.stage {
-                Stage::Head => self.feed_head(rest, asked_for, capture.as_deref_mut()),
+                Stage::Head => self.feed_head(rest, context, capture.as_deref_mut()),
                 _ => self.feed_body(rest, capture.as_deref_mut()),
             };
             // What is no HTTP has come all the same.
@@ -117,7 +117,7 @@ impl AnswerReader {
             used += step.used;
             self.answer.received_bytes += step.used as u64;
             if step.done {
-                self.answer.end_ns = asked_for.now_ns;
+                self.answer.end_ns = context.now_ns;
                 return Ok(Fed::End(used));
             }
             if used == input.len() {
@@ -129,24 +129,24 @@ impl AnswerReader {
     fn feed_head(
         &mut self,
         input: &[u8],
-        asked_for: &AnswerContext<'_>,
+        context: &AnswerContext<'_>,
         capture: Option<&mut Capture>,
     ) -> Result<Step, ErrorKind> {
         if self.held.is_some() {
-            return self.feed_held(input, asked_for, capture);
+            return self.feed_held(input, context, capture);
         }
         // Whoever looks at the head wants its fields, which a template does not have.
         if capture.is_none()
-            && let Some(repeat) = repeat(input, asked_for)
+            && let Some(repeat) = repeat(input, context)
         {
             let (length, status) = (repeat.head_len, repeat.status);
             return Ok(self.begin_body(length, length, status, repeat.body, repeat.keeps_alive));
         }
-        let mut parser = asked_for.client.parser.borrow_mut();
+        let mut parser = context.client.parser.borrow_mut();
         parser.reset();
         match parser.advance(input, &HeadLimits::OF_ANSWERS).map_err(|_| ErrorKind::Malformed)? {
             Progress::Complete { len } => {
-                self.interpret(&parser, &input[..len], len, asked_for, capture)
+                self.interpret(&parser, &input[..len], len, context, capture)
             }
             Progress::Partial => {
                 let parser = std::mem::replace(&mut *parser, AnswerParser::new());
@@ -160,7 +160,7 @@ impl AnswerReader {
     fn feed_held(
         &mut self,
         input: &[u8],
-        asked_for: &AnswerContext<'_>,
+        context: &AnswerContext<'_>,
         capture: Option<&mut Capture>,
     ) -> Result<Step, ErrorKind> {
         let Some(mut held) = self.held.take() else { return Ok(Step::default()) };
@@ -170,7 +170,7 @@ impl AnswerReader {
         match parser.advance(bytes, &HeadLimits::OF_ANSWERS).map_err(|_| ErrorKind::Malformed)? {
             Progress::Complete { len } => {
                 let used = len.saturating_sub(before);
-                self.interpret(parser, &bytes[..len], used, asked_for, capture)
+                self.interpret(parser, &bytes[..len], used, context, capture)
             }
             Progress::Partial => {
                 self.held = Some(held);
@@ -185,7 +185,7 @@ impl AnswerReader {
         parser: &AnswerParser,
         head: &[u8],
         used: usize,
-        asked_for: &AnswerContext<'_>,
+        context: &AnswerContext<'_>,
         capture: Option<&mut Capture>,
     ) -> Result<Step, ErrorKind> {
         let answer = parser.answer(head);
@@ -195,14 +195,12 @@ impl AnswerReader {
                 _ => Ok(Step { used, done: false }),
             };
         }
-        let body = answer.body(asked_for.asked).map_err(|_| ErrorKind::Malformed)?;
+        let body = answer.body(context.asked).map_err(|_| ErrorKind::Malformed)?;
         let (status, keeps_alive) = (answer.status(), answer.keeps_alive(body));
         if let Some(capture) = capture {
             capture.head.copy_from(&answer);
-        } else if let Some(slot) =
-            asked_for.client.templates.borrow_mut().get_mut(asked_for.template)
-        {
-            *slot = AnswerTemplate::learn(&answer, asked_for.asked);
+        } else if let Some(slot) = context.client.templates.borrow_mut().get_mut(context.template) {
+            *slot = AnswerTemplate::learn(&answer, context.asked);
         }
         Ok(self.begin_body(head.len(), used, status, body, keeps_alive))
     }
@@ -258,9 +256,9 @@ impl AnswerReader {
 }
 
 /// What the head means if it is the one that such a request was answered with before.
-fn repeat(input: &[u8], asked_for: &AnswerContext<'_>) -> Option<http1::Repeat> {
-    let templates = asked_for.client.templates.borrow();
-    templates.get(asked_for.template)?.as_ref()?.matches(input)
+fn repeat(input: &[u8], context: &AnswerContext<'_>) -> Option<http1::Repeat> {
+    let templates = context.client.templates.borrow();
+    templates.get(context.template)?.as_ref()?.matches(input)
 }
 
 /// What a part of the answer has used.

@@ -63,22 +63,22 @@ const REQUESTS_IN_TIME: u64 = 50_000;
 const BODY_BYTES_MAX: u64 = 1 << 30;
 
 /// One letter.
-struct Row {
+struct AbOption {
     letter: char,
     takes_value: bool,
     apply: fn(&mut Draft, &str) -> Result<(), Stop>,
 }
 
-const fn flag(letter: char, apply: fn(&mut Draft, &str) -> Result<(), Stop>) -> Row {
-    Row { letter, takes_value: false, apply }
+const fn flag(letter: char, apply: fn(&mut Draft, &str) -> Result<(), Stop>) -> AbOption {
+    AbOption { letter, takes_value: false, apply }
 }
 
-const fn value(letter: char, apply: fn(&mut Draft, &str) -> Result<(), Stop>) -> Row {
-    Row { letter, takes_value: true, apply }
+const fn value(letter: char, apply: fn(&mut Draft, &str) -> Result<(), Stop>) -> AbOption {
+    AbOption { letter, takes_value: true, apply }
 }
 
 /// Every letter: `main` of httpd's support/ab.c.
-const ROWS: &[Row] = &[
+const ROWS: &[AbOption] = &[
     value('n', |draft, text| {
         let number = u64::try_from(atoi(text)).ok().filter(|number| *number > 0);
         draft.requests = Some(number.ok_or(Stop::failed("Invalid number of requests\n"))?);
@@ -202,7 +202,7 @@ fn letters(style: Style) -> Letters {
     }
 }
 
-fn row_of(letter: char) -> Option<&'static Row> {
+fn row_of(letter: char) -> Option<&'static AbOption> {
     ROWS.iter().find(|row| row.letter == letter)
 }
 

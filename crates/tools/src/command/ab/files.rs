@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::stop::{self, Stop};
 use super::tally::ms;
 use load::run::Outcome;
-use load::{Histogram, Row};
+use load::{AnsweredRequest, Histogram};
 use runtime::sys::{LocalTime, local_time};
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -80,8 +80,8 @@ fn write_percentiles(file: &mut File, all: &Histogram) -> io::Result<()> {
 fn write_rows(file: &mut File, outcome: &Outcome) -> io::Result<()> {
     let mut out = BufWriter::new(file);
     writeln!(out, "starttime\tseconds\tctime\tdtime\tttime\twait")?;
-    let mut rows: Vec<&Row> = outcome.total.rows.iter().collect();
-    let total_us = |row: &Row| u64::from(row.connect_us) + u64::from(row.service_us);
+    let mut rows: Vec<&AnsweredRequest> = outcome.total.rows.iter().collect();
+    let total_us = |row: &AnsweredRequest| u64::from(row.connect_us) + u64::from(row.service_us);
     rows.sort_unstable_by_key(|row| (total_us(row), row.start_ns));
     for row in rows {
         let since_us = row.start_ns.saturating_sub(outcome.begun_ns) / 1000;

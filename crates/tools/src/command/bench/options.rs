@@ -1,6 +1,6 @@
 //! The options of `trivet bench`.
 
-use super::super::option::{Group, Row};
+use super::super::option::{CommandOption, Group};
 use super::draft::Draft;
 use super::files::{CSV, Form, HAR, HDR, HTML, LEVELS, SAVED};
 use super::security;
@@ -15,7 +15,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
     Group {
         heading: "what",
         rows: &[
-            Row {
+            CommandOption {
                 short: Some('m'),
                 long: "method",
                 value: "METHOD",
@@ -25,7 +25,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: Some('H'),
                 long: "header",
                 value: "'NAME: VALUE'",
@@ -35,14 +35,14 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: Some('b'),
                 long: "body",
                 value: "TEXT|@FILE",
                 help: "the body, in files where there is none; @- is standard input",
                 apply: |draft, value| set(&mut draft.what.body, value),
             },
-            Row {
+            CommandOption {
                 short: Some('f'),
                 long: "file",
                 value: "FILE",
@@ -52,7 +52,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: Some('v'),
                 long: "variable",
                 value: "NAME=VALUE",
@@ -63,7 +63,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: Some('i'),
                 long: "random",
                 value: "",
@@ -73,7 +73,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "expect",
                 value: "WHAT",
@@ -83,7 +83,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "think",
                 value: "TIME[-TIME]",
@@ -93,7 +93,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "cookies",
                 value: "",
@@ -103,7 +103,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: Some('L'),
                 long: "follow",
                 value: "",
@@ -113,7 +113,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "page",
                 value: "",
@@ -123,7 +123,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "cache",
                 value: "cold|warm",
@@ -137,7 +137,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "elsewhere",
                 value: "",
@@ -147,14 +147,14 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "replay",
                 value: "LOG",
                 help: "send the requests of an access log again, as they came",
                 apply: |draft, value| set(&mut draft.what.replay, value),
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "speed",
                 value: "X",
@@ -166,28 +166,28 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
     Group {
         heading: "when",
         rows: &[
-            Row {
+            CommandOption {
                 short: Some('c'),
                 long: "users",
                 value: "N",
                 help: "users who wait for their answers; of a rate or log, connections at most",
                 apply: |draft, value| set(&mut draft.users, value),
             },
-            Row {
+            CommandOption {
                 short: Some('n'),
                 long: "requests",
                 value: "COUNT",
                 help: "end after so many",
                 apply: |draft, value| set(&mut draft.options.requests, value),
             },
-            Row {
+            CommandOption {
                 short: Some('d'),
                 long: "duration",
                 value: "TIME",
                 help: "end after 30s, 5m, ... (default 10s, or all of --replay)",
                 apply: |draft, value| set_duration(&mut draft.options.duration_ns, value),
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "rate",
                 value: "R",
@@ -195,28 +195,28 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                        when a request was due",
                 apply: |draft, value| set(&mut draft.rate, value),
             },
-            Row {
+            CommandOption {
                 short: Some('p'),
                 long: "pattern",
                 value: "PATTERN",
                 help: "users up and down: 1-150:60,30,150-1:60; with r a rate: 10r-500r:60",
                 apply: pattern,
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "rush",
                 value: "PATTERN",
                 help: "another name for --pattern",
                 apply: pattern,
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "steps",
                 value: "N,N,...",
                 help: "users by steps, each as long as -d says",
                 apply: |draft, value| set(&mut draft.steps, value),
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "find-max",
                 value: "EXPR",
@@ -227,7 +227,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "find-max-users",
                 value: "EXPR",
@@ -237,7 +237,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "warm-up",
                 value: "TIME",
@@ -251,14 +251,14 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
     Group {
         heading: "how",
         rows: &[
-            Row {
+            CommandOption {
                 short: Some('t'),
                 long: "threads",
                 value: "N",
                 help: "threads that send (default: half of the cores)",
                 apply: |draft, value| set(&mut draft.threads, value),
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "timeout",
                 value: "TIME",
@@ -270,7 +270,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                         .map_err(text)
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "close",
                 value: "",
@@ -280,7 +280,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "http1.0",
                 value: "",
@@ -290,7 +290,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "from",
                 value: "ADDRESS",
@@ -304,7 +304,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "reset",
                 value: "",
@@ -314,14 +314,14 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "seed",
                 value: "N",
                 help: "another seed gives other random values",
                 apply: |draft, value| set_number(&mut draft.options.seed, value),
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "pipeline",
                 value: "N",
@@ -334,7 +334,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
     Group {
         heading: "what is said",
         rows: &[
-            Row {
+            CommandOption {
                 short: None,
                 long: "json",
                 value: "",
@@ -344,49 +344,49 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "har",
                 value: "FILE",
                 help: "of --page: the waterfall of the first whole page, for a browser's tools",
                 apply: |draft, value| file(draft, HAR, value),
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "html",
                 value: "FILE",
                 help: "one page with plots and all figures, to look at and to send",
                 apply: |draft, value| file(draft, HTML, value),
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "csv",
                 value: "FILE",
                 help: "a line for each second",
                 apply: |draft, value| file(draft, CSV, value),
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "levels",
                 value: "FILE",
                 help: "the same for each level of --steps or -p, or each run of --find-max",
                 apply: |draft, value| file(draft, LEVELS, value),
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "hdr",
                 value: "FILE",
                 help: "the table of percentiles that HdrHistogram's plotFiles reads",
                 apply: |draft, value| file(draft, HDR, value),
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "save",
                 value: "FILE",
                 help: "the run as JSON, for --diff",
                 apply: |draft, value| file(draft, SAVED, value),
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "diff",
                 value: "",
@@ -396,7 +396,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "fail-if",
                 value: "EXPR",
@@ -408,7 +408,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: Some('q'),
                 long: "quiet",
                 value: "",
@@ -418,7 +418,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                     Ok(())
                 },
             },
-            Row {
+            CommandOption {
                 short: None,
                 long: "pid",
                 value: "PID",

@@ -1,7 +1,7 @@
 //! The part of the command line that says how connections are secured, and HTTP/2.
 
 use super::super::Exit;
-use super::super::option::{Group, Row};
+use super::super::option::{CommandOption, Group};
 use super::draft::Draft;
 use super::fault::Fault;
 use load::url::Scheme;
@@ -11,7 +11,7 @@ use tls::{Connector, Problem, Version};
 pub(super) const GROUP: Group<Draft> = Group {
     heading: "TLS and HTTP/2",
     rows: &[
-        Row {
+        CommandOption {
             short: Some('k'),
             long: "insecure",
             value: "",
@@ -21,7 +21,7 @@ pub(super) const GROUP: Group<Draft> = Group {
                 Ok(())
             },
         },
-        Row {
+        CommandOption {
             short: None,
             long: "ca-file",
             value: "FILE",
@@ -31,7 +31,7 @@ pub(super) const GROUP: Group<Draft> = Group {
                 Ok(())
             },
         },
-        Row {
+        CommandOption {
             short: Some('E'),
             long: "cert",
             value: "FILE",
@@ -41,7 +41,7 @@ pub(super) const GROUP: Group<Draft> = Group {
                 Ok(())
             },
         },
-        Row {
+        CommandOption {
             short: None,
             long: "tls",
             value: "VERSION",
@@ -56,7 +56,7 @@ pub(super) const GROUP: Group<Draft> = Group {
                 Ok(())
             },
         },
-        Row {
+        CommandOption {
             short: None,
             long: "ciphers",
             value: "NAME:...",
@@ -66,7 +66,7 @@ pub(super) const GROUP: Group<Draft> = Group {
                 Ok(())
             },
         },
-        Row {
+        CommandOption {
             short: None,
             long: "no-sni",
             value: "",
@@ -76,7 +76,7 @@ pub(super) const GROUP: Group<Draft> = Group {
                 Ok(())
             },
         },
-        Row {
+        CommandOption {
             short: None,
             long: "http2",
             value: "",
@@ -86,7 +86,7 @@ pub(super) const GROUP: Group<Draft> = Group {
                 Ok(())
             },
         },
-        Row {
+        CommandOption {
             short: None,
             long: "streams",
             value: "N",

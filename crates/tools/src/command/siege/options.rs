@@ -14,7 +14,7 @@ enum Takes {
 }
 
 /// One option.
-pub(super) struct Row {
+pub(super) struct SiegeOption {
     letter: Option<char>,
     word: &'static str,
     takes: Takes,
@@ -25,8 +25,8 @@ pub(super) struct Row {
 }
 
 /// A row that only sets something.
-const fn flag(letter: char, word: &'static str, help: &'static str, apply: Apply) -> Row {
-    Row { letter: Some(letter), word, takes: Takes::Nothing, value: "", help, apply }
+const fn flag(letter: char, word: &'static str, help: &'static str, apply: Apply) -> SiegeOption {
+    SiegeOption { letter: Some(letter), word, takes: Takes::Nothing, value: "", help, apply }
 }
 
 /// A row with a value.
@@ -35,14 +35,14 @@ const fn with(
     (word, value): (&'static str, &'static str),
     help: &'static str,
     apply: Apply,
-) -> Row {
-    Row { letter: Some(letter), word, takes: Takes::Value, value, help, apply }
+) -> SiegeOption {
+    SiegeOption { letter: Some(letter), word, takes: Takes::Value, value, help, apply }
 }
 
 type Apply = fn(&mut Config, Option<&str>) -> Result<(), String>;
 
 /// Every option, in the order of the help.
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[SiegeOption] = &[
     flag('V', "version", "say which siege this is like", |_, _| Ok(())),
     flag('h', "help", "this text", |_, _| Ok(())),
     flag('C', "config", "show the settings", |config, _| {
@@ -88,7 +88,7 @@ pub(super) const ROWS: &[Row] = &[
         Ok(())
     }),
     with('R', ("rc", "FILE"), "the file of settings", |_, _| Ok(())),
-    Row {
+    SiegeOption {
         letter: Some('l'),
         word: "log",
         takes: Takes::Maybe,
@@ -128,7 +128,7 @@ pub(super) const ROWS: &[Row] = &[
         config.follow = false;
         Ok(())
     }),
-    Row {
+    SiegeOption {
         letter: None,
         word: "siege-style",
         takes: Takes::Value,
