@@ -1,6 +1,6 @@
 //! What we say after ab's report: figures that it does not have.
 
-use super::draft::Draft;
+use super::arguments::AbArguments;
 use crate::observe::Observer;
 use crate::report::units::{figure, latency_us};
 use crate::report::{Figures, PerSecond, Record};
@@ -10,18 +10,18 @@ use std::fmt::{self, Write as _};
 /// The details of a run.
 pub(super) fn of(
     outcome: &Outcome,
-    draft: &Draft,
+    arguments: &AbArguments,
     threads: usize,
     seconds: Vec<PerSecond>,
     observer: Option<&Observer>,
 ) -> String {
     let figures = Figures {
-        pace: format!("{} users", draft.users),
-        users_max: draft.users,
-        constant_users: (draft.ramp_ms == 0).then_some(draft.users),
+        pace: format!("{} users", arguments.users),
+        users_max: arguments.users,
+        constant_users: (arguments.ramp_ms == 0).then_some(arguments.users),
         threads,
-        keep_alive: draft.keeps_alive,
-        timeout_ms: draft.timeout_s.saturating_mul(1000),
+        keep_alive: arguments.keeps_alive,
+        timeout_ms: arguments.timeout_s.saturating_mul(1000),
         ..Figures::default()
     };
     let mut record = Record::new(outcome, figures, &[String::new()], seconds);

@@ -2,7 +2,7 @@
 //! opened after it (`output_results` in support/ab.c); both leave a file alone without a report.
 
 use super::super::output_file::OutputFile;
-use super::draft::Draft;
+use super::arguments::AbArguments;
 use super::stop::{self, Stop};
 use super::tally::ms;
 use load::run::Outcome;
@@ -22,7 +22,7 @@ impl Files {
     ///
     /// # Errors
     /// For the first that cannot be written, in the words of ab.
-    pub(super) fn open(draft: &Draft) -> Result<Self, Stop> {
+    pub(super) fn open(arguments: &AbArguments) -> Result<Self, Stop> {
         let open = |name: &Option<String>, what: &str| {
             let fault = |error| {
                 Stop::failed(&format!("Cannot open {what} output file: {}", stop::in_words(&error)))
@@ -30,8 +30,8 @@ impl Files {
             name.as_ref().map(|name| OutputFile::open(name).map_err(fault)).transpose()
         };
         Ok(Self {
-            percentiles: open(&draft.percentiles_csv, "CSV")?,
-            gnuplot: open(&draft.gnuplot, "gnuplot")?,
+            percentiles: open(&arguments.percentiles_csv, "CSV")?,
+            gnuplot: open(&arguments.gnuplot, "gnuplot")?,
         })
     }
 

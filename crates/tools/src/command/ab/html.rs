@@ -1,15 +1,15 @@
 //! ab's report as a table of HTML: `output_html_results` of httpd's support/ab.c.
 
-use super::draft::Draft;
+use super::arguments::AbArguments;
 use super::tally::{Tally, Times};
 use std::fmt::{self, Write as _};
 
 /// The report.
-pub(super) fn of(draft: &Draft, tally: &Tally<'_>) -> String {
-    let [table, row, cell] = &draft.attributes;
+pub(super) fn of(arguments: &AbArguments, tally: &Tally<'_>) -> String {
+    let [table, row, cell] = &arguments.attributes;
     let mut page = Page { out: format!("\n\n<table {table}>\n"), row, cell };
     // Writing to a string cannot fail.
-    let _ = page.write(draft, tally);
+    let _ = page.write(arguments, tally);
     page.out.push_str("</table>\n");
     page.out
 }
@@ -22,12 +22,12 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn write(&mut self, draft: &Draft, tally: &Tally<'_>) -> fmt::Result {
+    fn write(&mut self, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
         self.line("Server Software", &tally.software)?;
         self.line("Server Hostname", tally.host)?;
         self.line("Server Port", tally.port)?;
         self.line("Document Path", tally.path)?;
-        match draft.any_length {
+        match arguments.any_length {
             true => self.line("Document Length", "Variable")?,
             false => self.line("Document Length", format!("{} bytes", tally.document_bytes))?,
         }
@@ -35,9 +35,9 @@ impl Page<'_> {
         self.line("Time taken for tests", format!("{:.3} seconds", tally.elapsed_s))?;
         self.line("Complete requests", tally.done)?;
         self.line("Failed requests", tally.failed)?;
-        self.counts(draft, tally)?;
+        self.counts(arguments, tally)?;
         if tally.elapsed_s > 0.0 {
-            self.rates(draft, tally)?;
+            self.rates(arguments, tally)?;
         }
         if tally.done > 0 {
             self.times(tally)?;
@@ -45,7 +45,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn counts(&mut self, draft: &Draft, tally: &Tally<'_>) -> fmt::Result {
+    fn counts(&mut self, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
         let Self { row, cell, .. } = *self;
         if tally.failed > 0 {
             writeln!(
@@ -58,23 +58,23 @@ impl Page<'_> {
         if tally.non_2xx > 0 {
             self.line("Non-2xx responses", tally.non_2xx)?;
         }
-        if draft.keeps_alive {
+        if arguments.keeps_alive {
             self.line("Keep-Alive requests", tally.kept)?;
         }
         self.line("Total transferred", format!("{} bytes", tally.received_bytes))?;
-        if draft.body.is_some() {
+        if arguments.body.is_some() {
             self.line("Total body sent", tally.sent_bytes)?;
         }
         self.line("HTML transferred", format!("{} bytes", tally.body_bytes))
     }
 
-    fn rates(&mut self, draft: &Draft, tally: &Tally<'_>) -> fmt::Result {
+    fn rates(&mut self, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
         let Self { row, cell, .. } = *self;
         let kilobytes = |bytes: u64| tally.rate(bytes as f64 / 1024.0);
         self.line("Requests per second", format!("{:.2}", tally.rate(tally.done as f64)))?;
         let received = kilobytes(tally.received_bytes);
         self.line("Transfer rate", format!("{received:.2} kb/s received"))?;
-        if draft.body.is_none() {
+        if arguments.body.is_none() {
             return Ok(());
         }
         let (sent, both) = (tally.sent_bytes, tally.received_bytes + tally.sent_bytes);

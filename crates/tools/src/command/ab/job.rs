@@ -1,6 +1,6 @@
 //! From ab's words to a job of the engine.
 
-use super::draft::Draft;
+use super::arguments::AbArguments;
 use super::stop::{self, Stop};
 use super::target::Target;
 use super::{print, request, verdict};
@@ -16,11 +16,14 @@ use tls::Connector;
 ///
 /// # Errors
 /// When the options of TLS do not fit together.
-pub(super) fn connector(draft: &Draft, target: &Target) -> Result<Option<Connector>, Stop> {
+pub(super) fn connector(
+    arguments: &AbArguments,
+    target: &Target,
+) -> Result<Option<Connector>, Stop> {
     match target.scheme {
         Scheme::Http => Ok(None),
         Scheme::Https => {
-            let connector = Connector::new(&draft.tls);
+            let connector = Connector::new(&arguments.tls);
             Ok(Some(connector.map_err(|problem| Stop::failed(&format!("ab: {problem}")))?))
         }
     }
@@ -31,58 +34,60 @@ pub(super) fn connector(draft: &Draft, target: &Target) -> Result<Option<Connect
 /// # Errors
 /// When the address to come from is none of this machine.
 pub(super) fn of(
-    draft: &Draft,
+    arguments: &AbArguments,
     target: &Target,
     connector: Option<Connector>,
 ) -> Result<Job, Stop> {
-    let from = draft.from.as_deref().map(own_address).transpose()?;
-    from.map_or(Ok(()), |from| check_family(from, &target.next_hop(draft.proxy.as_ref())))?;
-    if draft.users == 0 {
+    let from = arguments.from.as_deref().map(own_address).transpose()?;
+    from.map_or(Ok(()), |from| check_family(from, &target.next_hop(arguments.proxy.as_ref())))?;
+    if arguments.users == 0 {
         return Err(Stop::of_system("apr_pollset_poll", "Invalid argument", 22));
     }
     let fault = |fault: load::text::Fault| Stop::failed(&format!("ab: {fault}"));
-    let bytes = request::bytes(draft, target);
-    let entry = Entry::verbatim(target.asked(draft.proxy.as_ref()), draft.method(), bytes.into());
+    let bytes = request::bytes(arguments, target);
+    let entry =
+        Entry::verbatim(target.asked(arguments.proxy.as_ref()), arguments.method(), bytes.into());
     let plan = Plan::new(vec![entry], Order::InTurn).map_err(fault)?;
-    let each_ns = draft.ramp_ms.saturating_mul(1_000_000);
-    let pacer = Pacer::new(Pattern::arriving(draft.users, each_ns).map_err(fault)?);
-    let proxy = draft.proxy.as_ref().map(|(host, port)| Proxy {
+    let each_ns = arguments.ramp_ms.saturating_mul(1_000_000);
+    let pacer = Pacer::new(Pattern::arriving(arguments.users, each_ns).map_err(fault)?);
+    let proxy = arguments.proxy.as_ref().map(|(host, port)| Proxy {
         host: host.clone(),
         port: *port,
-        fields: request::credentials(draft, true),
+        fields: request::credentials(arguments, true),
     });
-    let options = Options { connector, proxy, ..options(draft, from) };
+    let options = Options { connector, proxy, ..options(arguments, from) };
     Ok(Job { plan, pacer, which: None, options })
 }
 
-fn options(draft: &Draft, from: Option<IpAddr>) -> Options {
+fn options(arguments: &AbArguments, from: Option<IpAddr>) -> Options {
     let cores = runtime::process::cores();
-    let threads = match draft.workers {
+    let threads = match arguments.workers {
         Some(0) => cores,
         Some(workers) => workers,
         // The server needs the other half.
         None => cores / 2,
     };
     Options {
-        threads: threads.clamp(1, draft.users.max(1) as usize),
-        requests: Some(draft.requests()),
-        duration_ns: (draft.limit_s > 0).then(|| draft.limit_s.saturating_mul(1_000_000_000)),
-        timeout_ms: draft.timeout_s.saturating_mul(1000).max(1),
+        threads: threads.clamp(1, arguments.users.max(1) as usize),
+        requests: Some(arguments.requests()),
+        duration_ns: (arguments.limit_s > 0)
+            .then(|| arguments.limit_s.saturating_mul(1_000_000_000)),
+        timeout_ms: arguments.timeout_s.saturating_mul(1000).max(1),
         // ab looks at the time between two answers, and has no word for what is missing then.
         fails_unanswered: false,
-        keeps_alive: draft.keeps_alive,
-        same_length: !draft.any_length,
+        keeps_alive: arguments.keeps_alive,
+        same_length: !arguments.any_length,
         faults_statuses: false,
         from: from.into_iter().collect(),
         keeps_service: true,
-        keeps_rows: draft.gnuplot.is_some(),
-        inspect: match draft.verbosity {
+        keeps_rows: arguments.gnuplot.is_some(),
+        inspect: match arguments.verbosity {
             ..=1 => Inspect::FirstHead,
             2 => Inspect::Every(|status, head, body| log(2, status, head, body)),
             3.. => Inspect::Every(|status, head, body| log(3, status, head, body)),
         },
-        is_fatal: Some(verdict::is_fatal(draft.goes_on)),
-        buffer_bytes: draft.buffer_bytes,
+        is_fatal: Some(verdict::is_fatal(arguments.goes_on)),
+        buffer_bytes: arguments.buffer_bytes,
         ..Options::default()
     }
 }

@@ -2,8 +2,8 @@
 //! engine. Scripts that read ab's output read ours; where ab is wrong we are not, which
 //! docs/guide/ab.md lists.
 
+mod arguments;
 mod details;
-mod draft;
 mod files;
 mod getopt;
 mod html;
@@ -20,7 +20,7 @@ mod verdict;
 use super::bench;
 use crate::observe::Observer;
 use crate::report::PerSecond;
-use draft::Draft;
+use arguments::AbArguments;
 use files::Files;
 use load::Window;
 use load::run::{self, Outcome, Problem, Second, Witness};
@@ -56,43 +56,44 @@ fn run(program: &str, words: &[String], style: &mut Style) -> Result<i32, Stop> 
     if words.iter().any(|word| word == "--ab-style=trunk") {
         *style = Style::Trunk;
     }
-    let (draft, target) = Draft::read(program, words)?;
-    if draft.asks_version {
-        say(&usage::banner(draft.style, draft.is_html));
+    let (arguments, target) = AbArguments::read(program, words)?;
+    if arguments.asks_version {
+        say(&usage::banner(arguments.style, arguments.is_html));
         return Ok(0);
     }
     let Some(target) = target else {
-        complain(usage::usage(program, draft.style).trim_end());
+        complain(usage::usage(program, arguments.style).trim_end());
         return Ok(Stop::wrong("").status());
     };
-    let connector = job::connector(&draft, &target)?;
-    let files = Files::open(&draft)?;
-    say(&opening(&draft, &target));
-    let job = job::of(&draft, &target, connector)?;
-    let shows_details = draft.shows_details || (std::io::stdout().is_terminal() && !draft.is_html);
-    let mut beats = Beats::new(&draft, shows_details);
+    let connector = job::connector(&arguments, &target)?;
+    let files = Files::open(&arguments)?;
+    say(&opening(&arguments, &target));
+    let job = job::of(&arguments, &target, connector)?;
+    let shows_details =
+        arguments.shows_details || (std::io::stdout().is_terminal() && !arguments.is_html);
+    let mut beats = Beats::new(&arguments, shows_details);
     if shows_details {
         beats.observer = bench::observer(&job, Vec::new());
     }
     let threads = job.options.threads;
     let outcome = run::run(job, &mut beats).map_err(|problem| stop_of(&problem, &target))?;
     beats.progress(outcome.total.ended());
-    close(&draft, &target, &outcome, threads, files, &beats)
+    close(&arguments, &target, &outcome, threads, files, &beats)
 }
 
 /// What ab prints before it starts.
-fn opening(draft: &Draft, target: &Target) -> String {
-    let mut out = draft.banner();
-    if !draft.is_html {
-        let through = draft
+fn opening(arguments: &AbArguments, target: &Target) -> String {
+    let mut out = arguments.banner();
+    if !arguments.is_html {
+        let through = arguments
             .proxy
             .as_ref()
             .map_or(String::new(), |(host, port)| format!("[through {host}:{port}] "));
-        let end = if draft.heartbeat() > 0 { "\n" } else { "..." };
+        let end = if arguments.heartbeat() > 0 { "\n" } else { "..." };
         out.push_str(&format!("Benchmarking {} {through}(be patient){end}", target.host));
     }
-    if draft.verbosity >= 2 {
-        let (method, head) = (draft.method(), request::head(draft, target));
+    if arguments.verbosity >= 2 {
+        let (method, head) = (arguments.method(), request::head(arguments, target));
         out.push_str(&format!("INFO: {method} header == \n---\n{head}\n---\n"));
     }
     out
@@ -100,16 +101,16 @@ fn opening(draft: &Draft, target: &Target) -> String {
 
 /// The end of a run: its report, or why there is none.
 fn close(
-    draft: &Draft,
+    arguments: &AbArguments,
     target: &Target,
     outcome: &Outcome,
     threads: usize,
     files: Files,
     beats: &Beats,
 ) -> Result<i32, Stop> {
-    let tally = Tally::of(draft, target, outcome, threads);
-    let stop = verdict::of(draft, outcome);
-    if draft.goes_on && draft.verbosity >= 1 {
+    let tally = Tally::of(arguments, target, outcome, threads);
+    let stop = verdict::of(arguments, outcome);
+    if arguments.goes_on && arguments.verbosity >= 1 {
         verdict::each_passed_over(outcome).for_each(|text| complain(&text));
     }
     if stop.is_none() {
@@ -121,29 +122,29 @@ fn close(
         say(&format!("Total of {complete} requests completed\n"));
     }
     match stop {
-        Some(stop) if draft.style == Style::Released => return Err(stop),
+        Some(stop) if arguments.style == Style::Released => return Err(stop),
         Some(_) => {}
-        None => say_finished(draft, &tally, outcome.was_interrupted),
+        None => say_finished(arguments, &tally, outcome.was_interrupted),
     }
-    match draft.is_html {
-        true => say(&html::of(draft, &tally)),
-        false => say(&report::of(draft, &tally)),
+    match arguments.is_html {
+        true => say(&html::of(arguments, &tally)),
+        false => say(&report::of(arguments, &tally)),
     }
     files.write(outcome)?;
     if let Some(seconds) = &beats.seconds {
-        say(&details::of(outcome, draft, threads, seconds.clone(), beats.observer.as_ref()));
+        say(&details::of(outcome, arguments, threads, seconds.clone(), beats.observer.as_ref()));
     }
     stop.map_or(Ok(i32::from(outcome.was_interrupted)), Err)
 }
 
 /// The last sign of life. ab of 2.4 gives none when it is interrupted.
-fn say_finished(draft: &Draft, tally: &Tally<'_>, was_interrupted: bool) {
-    let how = match (was_interrupted, draft.style) {
+fn say_finished(arguments: &AbArguments, tally: &Tally<'_>, was_interrupted: bool) {
+    let how = match (was_interrupted, arguments.style) {
         (false, _) => "",
         (true, Style::Released) => return,
         (true, Style::Trunk) => " (interrupted)",
     };
-    match draft.heartbeat() {
+    match arguments.heartbeat() {
         0 if how.is_empty() => say("..done\n"),
         0 => say("..interrupted\n"),
         _ => complain(&format!("Finished {} requests{how}", tally.done)),
@@ -178,9 +179,9 @@ struct Beats {
 }
 
 impl Beats {
-    fn new(draft: &Draft, keeps_seconds: bool) -> Self {
+    fn new(arguments: &AbArguments, keeps_seconds: bool) -> Self {
         let seconds = keeps_seconds.then(Vec::new);
-        Self { every: draft.heartbeat(), said: 0, seconds, observer: None }
+        Self { every: arguments.heartbeat(), said: 0, seconds, observer: None }
     }
 }
 

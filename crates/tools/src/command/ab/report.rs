@@ -1,6 +1,6 @@
 //! ab's report as text: `output_results` of httpd's support/ab.c.
 
-use super::draft::Draft;
+use super::arguments::AbArguments;
 use super::tally::{Tally, Times, ms};
 use super::usage::Style;
 use std::fmt::{self, Write as _};
@@ -10,45 +10,50 @@ use std::net::IpAddr;
 const PERCENTAGES: [u32; 8] = [50, 66, 75, 80, 90, 95, 98, 99];
 
 /// The report.
-pub(super) fn of(draft: &Draft, tally: &Tally<'_>) -> String {
+pub(super) fn of(arguments: &AbArguments, tally: &Tally<'_>) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write_all(&mut out, draft, tally);
+    let _ = write_all(&mut out, arguments, tally);
     out
 }
 
-fn write_all(out: &mut String, draft: &Draft, tally: &Tally<'_>) -> fmt::Result {
-    write_server(out, draft, tally)?;
-    write_load(out, draft, tally)?;
-    write_counts(out, draft, tally)?;
+fn write_all(out: &mut String, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
+    write_server(out, arguments, tally)?;
+    write_load(out, arguments, tally)?;
+    write_counts(out, arguments, tally)?;
     if tally.elapsed_s > 0.0 && tally.done > 0 {
-        write_rates(out, draft, tally)?;
+        write_rates(out, arguments, tally)?;
     }
     if tally.done > 0 {
-        write_times(out, draft, tally)?;
+        write_times(out, arguments, tally)?;
     }
-    if tally.done > 1 && !draft.hides_percentiles {
+    if tally.done > 1 && !arguments.hides_percentiles {
         write_percentiles(out, tally)?;
     }
     Ok(())
 }
 
-fn write_server(out: &mut String, draft: &Draft, tally: &Tally<'_>) -> fmt::Result {
+fn write_server(out: &mut String, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
     writeln!(out, "\n\nServer Software:        {}", tally.software)?;
     writeln!(out, "Server Hostname:        {}", tally.host)?;
     writeln!(out, "Server Port:            {}", tally.port)?;
     if let Some(agreed) = tally.agreed {
-        write_agreed(out, draft, agreed, tally.host)?;
+        write_agreed(out, arguments, agreed, tally.host)?;
     }
     writeln!(out)?;
     writeln!(out, "Document Path:          {}", tally.path)?;
-    match draft.any_length {
+    match arguments.any_length {
         true => writeln!(out, "Document Length:        Variable\n"),
         false => writeln!(out, "Document Length:        {} bytes\n", tally.document_bytes),
     }
 }
 
-fn write_agreed(out: &mut String, draft: &Draft, agreed: &tls::Agreed, host: &str) -> fmt::Result {
+fn write_agreed(
+    out: &mut String,
+    arguments: &AbArguments,
+    agreed: &tls::Agreed,
+    host: &str,
+) -> fmt::Result {
     let tls::Agreed { version, suite, key_bits, suite_bits, temporary_key, .. } = agreed;
     writeln!(out, "SSL/TLS Protocol:       {version},{suite},{key_bits},{suite_bits}")?;
     // To OpenSSL a key that is encapsulated (X25519MLKEM768) is none: ab has no line for it.
@@ -56,31 +61,31 @@ fn write_agreed(out: &mut String, draft: &Draft, agreed: &tls::Agreed, host: &st
         writeln!(out, "Server Temp Key:        {temporary_key}")?;
     }
     // An address is no name (RFC 6066 section 3).
-    match draft.tls.sends_name && host.parse::<IpAddr>().is_err() {
+    match arguments.tls.sends_name && host.parse::<IpAddr>().is_err() {
         true => writeln!(out, "TLS Server Name:        {host}"),
         false => Ok(()),
     }
 }
 
-fn write_load(out: &mut String, draft: &Draft, tally: &Tally<'_>) -> fmt::Result {
-    let is_trunk = draft.style == Style::Trunk;
+fn write_load(out: &mut String, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
+    let is_trunk = arguments.style == Style::Trunk;
     if is_trunk {
         writeln!(out, "Number of workers:      {}", tally.threads)?;
     }
     writeln!(out, "Concurrency Level:      {}", tally.users)?;
     if is_trunk {
         writeln!(out, "Concurrency achieved:   {}", tally.users_achieved)?;
-        writeln!(out, "Rampup delay:           {} [ms]", draft.ramp_ms)?;
+        writeln!(out, "Rampup delay:           {} [ms]", arguments.ramp_ms)?;
     }
     writeln!(out, "Time taken for tests:   {:.3} seconds", tally.elapsed_s)?;
     if is_trunk {
-        let window = if draft.limit_s > 0 { " (window)" } else { "" };
-        writeln!(out, "Number of requests:     {}{window}", draft.requests())?;
+        let window = if arguments.limit_s > 0 { " (window)" } else { "" };
+        writeln!(out, "Number of requests:     {}{window}", arguments.requests())?;
     }
     Ok(())
 }
 
-fn write_counts(out: &mut String, draft: &Draft, tally: &Tally<'_>) -> fmt::Result {
+fn write_counts(out: &mut String, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
     writeln!(out, "Complete requests:      {}", tally.done)?;
     writeln!(out, "Failed requests:        {}", tally.failed)?;
     if tally.failed > 0 {
@@ -93,20 +98,20 @@ fn write_counts(out: &mut String, draft: &Draft, tally: &Tally<'_>) -> fmt::Resu
     if tally.non_2xx > 0 {
         writeln!(out, "Non-2xx responses:      {}", tally.non_2xx)?;
     }
-    if draft.keeps_alive {
+    if arguments.keeps_alive {
         writeln!(out, "Keep-Alive requests:    {}", tally.kept)?;
-        if draft.style == Style::Trunk && tally.repeated > 0 {
+        if arguments.style == Style::Trunk && tally.repeated > 0 {
             writeln!(out, "Keep-Alive aborts:      {}", tally.repeated)?;
         }
     }
     writeln!(out, "Total transferred:      {} bytes", tally.received_bytes)?;
-    if draft.body.is_some() {
+    if arguments.body.is_some() {
         writeln!(out, "Total body sent:        {}", tally.sent_bytes)?;
     }
     writeln!(out, "HTML transferred:       {} bytes", tally.body_bytes)
 }
 
-fn write_rates(out: &mut String, draft: &Draft, tally: &Tally<'_>) -> fmt::Result {
+fn write_rates(out: &mut String, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
     let (done, users) = (tally.done as f64, f64::from(tally.users));
     let each_ms = tally.elapsed_s * 1000.0 / done;
     let kilobytes = |bytes: u64| tally.rate(bytes as f64 / 1024.0);
@@ -116,7 +121,7 @@ fn write_rates(out: &mut String, draft: &Draft, tally: &Tally<'_>) -> fmt::Resul
     writeln!(out, "Time per request:       {each_ms:.3} [ms] {across}")?;
     let received = kilobytes(tally.received_bytes);
     writeln!(out, "Transfer rate:          {received:.2} [Kbytes/sec] received")?;
-    if draft.body.is_some() {
+    if arguments.body.is_some() {
         writeln!(out, "{:24}{:.2} kb/s sent", "", kilobytes(tally.sent_bytes))?;
         let both = tally.received_bytes + tally.sent_bytes;
         writeln!(out, "{:24}{:.2} kb/s total", "", kilobytes(both))?;
@@ -124,9 +129,9 @@ fn write_rates(out: &mut String, draft: &Draft, tally: &Tally<'_>) -> fmt::Resul
     Ok(())
 }
 
-fn write_times(out: &mut String, draft: &Draft, tally: &Tally<'_>) -> fmt::Result {
+fn write_times(out: &mut String, arguments: &AbArguments, tally: &Tally<'_>) -> fmt::Result {
     writeln!(out, "\nConnection Times (ms)")?;
-    if draft.hides_confidence {
+    if arguments.hides_confidence {
         writeln!(out, "              min   avg   max")?;
         return tally.times.iter().try_for_each(|times| {
             let Times { label, min_ms, mean_ms, max_ms, .. } = times;
@@ -251,9 +256,9 @@ Percentage of the requests served within a certain time (ms)
 
     fn report(words: &[&str]) -> String {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        let (draft, target) = Draft::read("ab", &words).unwrap();
+        let (arguments, target) = AbArguments::read("ab", &words).unwrap();
         let (target, outcome) = (target.unwrap(), outcome());
-        of(&draft, &Tally::of(&draft, &target, &outcome, 1))
+        of(&arguments, &Tally::of(&arguments, &target, &outcome, 1))
     }
 
     #[test]

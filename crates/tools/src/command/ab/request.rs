@@ -1,32 +1,32 @@
 //! The bytes of ab's requests: `test` of httpd's support/ab.c.
 
-use super::draft::Draft;
+use super::arguments::AbArguments;
 use super::target::Target;
 
 /// Head of the request.
-pub(super) fn head(draft: &Draft, target: &Target) -> String {
-    let method = draft.method();
-    let is_tunnelled = target.is_tunnelled(draft.proxy.as_ref());
-    let asks_proxy = draft.proxy.is_some() && !is_tunnelled;
+pub(super) fn head(arguments: &AbArguments, target: &Target) -> String {
+    let method = arguments.method();
+    let is_tunnelled = target.is_tunnelled(arguments.proxy.as_ref());
+    let asks_proxy = arguments.proxy.is_some() && !is_tunnelled;
     let what = if asks_proxy { &target.full } else { &target.path };
     let mut out = format!("{method} {what} HTTP/1.0\r\n");
-    if draft.keeps_alive {
+    if arguments.keeps_alive {
         out.push_str("Connection: Keep-Alive\r\n");
     }
-    if !draft.cookies.is_empty() {
+    if !arguments.cookies.is_empty() {
         // RFC 6265 section 5.4: one field. ab sends the last cookie only.
-        out.push_str(&format!("Cookie: {}\r\n", draft.cookies.join("; ")));
+        out.push_str(&format!("Cookie: {}\r\n", arguments.cookies.join("; ")));
     }
     match is_tunnelled {
-        true => out.push_str(&credentials(draft, false)),
-        false => out.push_str(&draft.credentials),
+        true => out.push_str(&credentials(arguments, false)),
+        false => out.push_str(&arguments.credentials),
     }
-    if let Some(body) = &draft.body {
-        let content_type = draft.content_type.as_deref().unwrap_or("text/plain");
+    if let Some(body) = &arguments.body {
+        let content_type = arguments.content_type.as_deref().unwrap_or("text/plain");
         let length = body.len();
         out.push_str(&format!("Content-length: {length}\r\nContent-type: {content_type}\r\n"));
     }
-    for field in &draft.fields {
+    for field in &arguments.fields {
         out.push_str(&format!("{field}\r\n"));
     }
     let usual = [
@@ -34,7 +34,7 @@ pub(super) fn head(draft: &Draft, target: &Target) -> String {
         ("User-Agent", "ApacheBench/2.3".to_owned()),
         ("Accept", "*/*".to_owned()),
     ];
-    for (name, value) in usual.into_iter().filter(|(name, _)| !is_given(draft, name)) {
+    for (name, value) in usual.into_iter().filter(|(name, _)| !is_given(arguments, name)) {
         out.push_str(&format!("{name}: {value}\r\n"));
     }
     out.push_str("\r\n");
@@ -42,21 +42,21 @@ pub(super) fn head(draft: &Draft, target: &Target) -> String {
 }
 
 /// The lines of credentials for the server, or for a proxy.
-pub(super) fn credentials(draft: &Draft, for_proxy: bool) -> String {
-    let lines = draft.credentials.split_inclusive('\n');
+pub(super) fn credentials(arguments: &AbArguments, for_proxy: bool) -> String {
+    let lines = arguments.credentials.split_inclusive('\n');
     lines.filter(|line| line.starts_with("Proxy-") == for_proxy).collect()
 }
 
 /// Head and body.
-pub(super) fn bytes(draft: &Draft, target: &Target) -> Vec<u8> {
-    let mut bytes = head(draft, target).into_bytes();
-    bytes.extend(draft.body.iter().flatten());
+pub(super) fn bytes(arguments: &AbArguments, target: &Target) -> Vec<u8> {
+    let mut bytes = head(arguments, target).into_bytes();
+    bytes.extend(arguments.body.iter().flatten());
     bytes
 }
 
 /// Whether `-H` has a field of this name.
-fn is_given(draft: &Draft, name: &str) -> bool {
-    draft.fields.iter().any(|field| {
+fn is_given(arguments: &AbArguments, name: &str) -> bool {
+    arguments.fields.iter().any(|field| {
         let given = field.split_once(':').map_or("", |(given, _)| given);
         given.eq_ignore_ascii_case(name)
     })
@@ -68,8 +68,8 @@ mod tests {
 
     fn of(line: &str) -> String {
         let words: Vec<String> = line.split('|').map(str::to_owned).collect();
-        let (draft, target) = Draft::read("ab", &words).unwrap();
-        head(&draft, &target.unwrap())
+        let (arguments, target) = AbArguments::read("ab", &words).unwrap();
+        head(&arguments, &target.unwrap())
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! ab's figures, from what the engine has counted.
 
-use super::draft::Draft;
+use super::arguments::AbArguments;
 use super::target::Target;
 use super::verdict::Part;
 use load::Histogram;
@@ -54,7 +54,7 @@ pub(super) struct Times {
 
 impl<'a> Tally<'a> {
     pub(super) fn of(
-        draft: &Draft,
+        arguments: &AbArguments,
         target: &'a Target,
         outcome: &'a Outcome,
         threads: usize,
@@ -71,8 +71,8 @@ impl<'a> Tally<'a> {
             path: &target.path,
             document_bytes: outcome.lengths.first().copied().flatten().unwrap_or(0),
             threads,
-            users: draft.users,
-            users_achieved: users_achieved(draft, outcome.elapsed_ns),
+            users: arguments.users,
+            users_achieved: users_achieved(arguments, outcome.elapsed_ns),
             elapsed_s: outcome.elapsed_ns as f64 / 1e9,
             // What never had a connection was never asked.
             done: window.ended().saturating_sub(connect_failures),
@@ -129,10 +129,10 @@ fn non_2xx(window: &Window) -> u64 {
 }
 
 /// With `-R` users come one by one.
-fn users_achieved(draft: &Draft, elapsed_ns: u64) -> u32 {
-    let come = (elapsed_ns / 1_000_000).checked_div(draft.ramp_ms);
+fn users_achieved(arguments: &AbArguments, elapsed_ns: u64) -> u32 {
+    let come = (elapsed_ns / 1_000_000).checked_div(arguments.ramp_ms);
     let come = come.map_or(u64::MAX, |more| more.saturating_add(1));
-    draft.users.min(u32::try_from(come).unwrap_or(u32::MAX))
+    arguments.users.min(u32::try_from(come).unwrap_or(u32::MAX))
 }
 
 /// ab takes the first word of the field: up to the first blank or control character.

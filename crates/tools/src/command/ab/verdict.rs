@@ -1,7 +1,7 @@
 //! Which failures end ab's run, what it says then and how it exits: `read_connection`,
 //! `start_connect` and `test` of httpd's support/ab.c.
 
-use super::draft::Draft;
+use super::arguments::AbArguments;
 use super::stop::Stop;
 use load::First;
 use load::run::Outcome;
@@ -70,15 +70,15 @@ fn is_fatal_at_last(failure: Failure, count: u64) -> bool {
 }
 
 /// Why there is no report, if there is none.
-pub(super) fn of(draft: &Draft, outcome: &Outcome) -> Option<Stop> {
-    let (window, is_fatal) = (&outcome.total, is_fatal(draft.goes_on));
+pub(super) fn of(arguments: &AbArguments, outcome: &Outcome) -> Option<Stop> {
+    let (window, is_fatal) = (&outcome.total, is_fatal(arguments.goes_on));
     let fatal = window
         .firsts
         .iter()
         .filter(|first| is_fatal(first.failure, window.failures_of(first.failure)));
     match fatal.min_by_key(|first| first.at_ns) {
         Some(first) => Some(words(first)),
-        None => (!draft.goes_on && was_silent(outcome)).then(time_up),
+        None => (!arguments.goes_on && was_silent(outcome)).then(time_up),
     }
 }
 

@@ -11,7 +11,7 @@ use std::io::{self, Read as _};
 
 /// The words of a command line.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct AbArguments {
     pub(super) style: Style,
     pub(super) shows_details: bool,
     pub(super) requests: Option<u64>,
@@ -66,122 +66,122 @@ const BODY_BYTES_MAX: u64 = 1 << 30;
 struct AbOption {
     letter: char,
     takes_value: bool,
-    apply: fn(&mut Draft, &str) -> Result<(), Stop>,
+    apply: fn(&mut AbArguments, &str) -> Result<(), Stop>,
 }
 
-const fn flag(letter: char, apply: fn(&mut Draft, &str) -> Result<(), Stop>) -> AbOption {
+const fn flag(letter: char, apply: fn(&mut AbArguments, &str) -> Result<(), Stop>) -> AbOption {
     AbOption { letter, takes_value: false, apply }
 }
 
-const fn value(letter: char, apply: fn(&mut Draft, &str) -> Result<(), Stop>) -> AbOption {
+const fn value(letter: char, apply: fn(&mut AbArguments, &str) -> Result<(), Stop>) -> AbOption {
     AbOption { letter, takes_value: true, apply }
 }
 
 /// Every letter: `main` of httpd's support/ab.c.
 const ROWS: &[AbOption] = &[
-    value('n', |draft, text| {
+    value('n', |arguments, text| {
         let number = u64::try_from(atoi(text)).ok().filter(|number| *number > 0);
-        draft.requests = Some(number.ok_or(Stop::failed("Invalid number of requests\n"))?);
+        arguments.requests = Some(number.ok_or(Stop::failed("Invalid number of requests\n"))?);
         Ok(())
     }),
-    value('c', |draft, text| {
-        draft.users = u32::try_from(atoi(text)).unwrap_or(u32::MAX);
+    value('c', |arguments, text| {
+        arguments.users = u32::try_from(atoi(text)).unwrap_or(u32::MAX);
         Ok(())
     }),
-    value('t', |draft, text| {
-        draft.limit_s = u64::try_from(atoi(text)).unwrap_or(0);
-        draft.requests = Some(REQUESTS_IN_TIME);
+    value('t', |arguments, text| {
+        arguments.limit_s = u64::try_from(atoi(text)).unwrap_or(0);
+        arguments.requests = Some(REQUESTS_IN_TIME);
         Ok(())
     }),
-    value('s', |draft, text| {
-        draft.timeout_s = u64::try_from(atoi(text)).unwrap_or(0);
+    value('s', |arguments, text| {
+        arguments.timeout_s = u64::try_from(atoi(text)).unwrap_or(0);
         Ok(())
     }),
-    value('W', |draft, text| {
+    value('W', |arguments, text| {
         let workers = usize::try_from(atoi(text));
-        draft.workers = Some(workers.map_err(|_| Stop::failed("Invalid number of workers\n"))?);
+        arguments.workers = Some(workers.map_err(|_| Stop::failed("Invalid number of workers\n"))?);
         Ok(())
     }),
-    value('R', |draft, text| {
-        draft.ramp_ms = u64::try_from(atoi(text)).unwrap_or(0);
+    value('R', |arguments, text| {
+        arguments.ramp_ms = u64::try_from(atoi(text)).unwrap_or(0);
         Ok(())
     }),
-    value('b', |draft, text| {
-        draft.buffer_bytes = usize::try_from(atoi(text)).unwrap_or(0);
+    value('b', |arguments, text| {
+        arguments.buffer_bytes = usize::try_from(atoi(text)).unwrap_or(0);
         Ok(())
     }),
-    value('B', |draft, text| {
-        draft.from = Some(text.to_owned());
+    value('B', |arguments, text| {
+        arguments.from = Some(text.to_owned());
         Ok(())
     }),
-    value('p', |draft, file| draft.send_file("POST", file)),
-    value('u', |draft, file| draft.send_file("PUT", file)),
-    flag('i', |draft, _| draft.set_method("HEAD")),
-    value('m', |draft, text| {
-        draft.method = Some(Method(text.to_owned()));
+    value('p', |arguments, file| arguments.send_file("POST", file)),
+    value('u', |arguments, file| arguments.send_file("PUT", file)),
+    flag('i', |arguments, _| arguments.set_method("HEAD")),
+    value('m', |arguments, text| {
+        arguments.method = Some(Method(text.to_owned()));
         Ok(())
     }),
-    value('T', |draft, text| {
-        draft.content_type = Some(text.to_owned());
+    value('T', |arguments, text| {
+        arguments.content_type = Some(text.to_owned());
         Ok(())
     }),
-    value('C', |draft, text| {
-        draft.cookies.push(text.to_owned());
+    value('C', |arguments, text| {
+        arguments.cookies.push(text.to_owned());
         Ok(())
     }),
-    value('H', |draft, text| {
-        draft.fields.push(text.to_owned());
+    value('H', |arguments, text| {
+        arguments.fields.push(text.to_owned());
         Ok(())
     }),
-    value('A', |draft, text| {
-        draft.add_credentials("Authorization", text);
+    value('A', |arguments, text| {
+        arguments.add_credentials("Authorization", text);
         Ok(())
     }),
-    value('P', |draft, text| {
-        draft.add_credentials("Proxy-Authorization", text);
+    value('P', |arguments, text| {
+        arguments.add_credentials("Proxy-Authorization", text);
         Ok(())
     }),
-    value('X', |draft, text| {
+    value('X', |arguments, text| {
         let (host, port) = text.split_once(':').unwrap_or((text, "80"));
-        draft.proxy = Some((host.to_owned(), u16::try_from(atoi(port)).unwrap_or(0)));
+        arguments.proxy = Some((host.to_owned(), u16::try_from(atoi(port)).unwrap_or(0)));
         Ok(())
     }),
-    value('v', |draft, text| {
-        draft.verbosity = atoi(text);
+    value('v', |arguments, text| {
+        arguments.verbosity = atoi(text);
         Ok(())
     }),
-    flag('w', |draft, _| set(&mut draft.is_html)),
-    value('x', |draft, text| draft.set_attributes(0, text)),
-    value('y', |draft, text| draft.set_attributes(1, text)),
-    value('z', |draft, text| draft.set_attributes(2, text)),
-    flag('k', |draft, _| set(&mut draft.keeps_alive)),
-    flag('d', |draft, _| set(&mut draft.hides_percentiles)),
-    flag('S', |draft, _| set(&mut draft.hides_confidence)),
-    flag('q', |draft, _| set(&mut draft.is_quiet)),
-    flag('Q', |draft, _| set(&mut draft.hides_banner)),
-    flag('l', |draft, _| set(&mut draft.any_length)),
-    flag('r', |draft, _| set(&mut draft.goes_on)),
-    value('g', |draft, text| {
-        draft.gnuplot = Some(text.to_owned());
+    flag('w', |arguments, _| set(&mut arguments.is_html)),
+    value('x', |arguments, text| arguments.set_attributes(0, text)),
+    value('y', |arguments, text| arguments.set_attributes(1, text)),
+    value('z', |arguments, text| arguments.set_attributes(2, text)),
+    flag('k', |arguments, _| set(&mut arguments.keeps_alive)),
+    flag('d', |arguments, _| set(&mut arguments.hides_percentiles)),
+    flag('S', |arguments, _| set(&mut arguments.hides_confidence)),
+    flag('q', |arguments, _| set(&mut arguments.is_quiet)),
+    flag('Q', |arguments, _| set(&mut arguments.hides_banner)),
+    flag('l', |arguments, _| set(&mut arguments.any_length)),
+    flag('r', |arguments, _| set(&mut arguments.goes_on)),
+    value('g', |arguments, text| {
+        arguments.gnuplot = Some(text.to_owned());
         Ok(())
     }),
-    value('e', |draft, text| {
-        draft.percentiles_csv = Some(text.to_owned());
+    value('e', |arguments, text| {
+        arguments.percentiles_csv = Some(text.to_owned());
         Ok(())
     }),
-    flag('h', |draft, _| set(&mut draft.asks_usage)),
-    flag('V', |draft, _| set(&mut draft.asks_version)),
-    flag('I', |draft, _| {
-        draft.tls.sends_name = false;
+    flag('h', |arguments, _| set(&mut arguments.asks_usage)),
+    flag('V', |arguments, _| set(&mut arguments.asks_version)),
+    flag('I', |arguments, _| {
+        arguments.tls.sends_name = false;
         Ok(())
     }),
-    value('Z', |draft, text| {
-        text.clone_into(&mut draft.tls.ciphers);
+    value('Z', |arguments, text| {
+        text.clone_into(&mut arguments.tls.ciphers);
         Ok(())
     }),
-    value('f', |draft, text| draft.set_protocol(text)),
-    value('E', |draft, file| {
-        draft.tls.identity = Some(file.into());
+    value('f', |arguments, text| arguments.set_protocol(text)),
+    value('E', |arguments, file| {
+        arguments.tls.identity = Some(file.into());
         Ok(())
     }),
 ];
@@ -206,24 +206,24 @@ fn row_of(letter: char) -> Option<&'static AbOption> {
     ROWS.iter().find(|row| row.letter == letter)
 }
 
-impl Draft {
+impl AbArguments {
     /// Reads a command line, as far as `-h` or `-V` if one of them is there.
     ///
     /// # Errors
     /// What is wrong with it, or that there is nothing to do.
     pub(super) fn read(program: &str, words: &[String]) -> Result<(Self, Option<Target>), Stop> {
-        let mut draft = Self { users: 1, timeout_s: 30, ..Self::default() };
+        let mut arguments = Self { users: 1, timeout_s: 30, ..Self::default() };
         // ab trusts every certificate.
-        draft.tls.verifies = false;
-        draft.attributes[2] = "bgcolor=white".to_owned();
-        let words = draft.take_own(words)?;
+        arguments.tls.verifies = false;
+        arguments.attributes[2] = "bgcolor=white".to_owned();
+        let words = arguments.take_own(words)?;
         // apr_getopt says the name without its folder, ab itself as it was called.
         let name = program.rsplit('/').next().unwrap_or(program);
         let mut getopt = Getopt::new(name, &words);
         let rest = loop {
-            match getopt.next(letters(draft.style)) {
+            match getopt.next(letters(arguments.style)) {
                 Next::Letter(letter, value) => {
-                    row_of(letter).map_or(Ok(()), |row| (row.apply)(&mut draft, value))?;
+                    row_of(letter).map_or(Ok(()), |row| (row.apply)(&mut arguments, value))?;
                 }
                 Next::End(index) => break index,
                 Next::Wrong(text, index) => {
@@ -231,12 +231,12 @@ impl Draft {
                     break index;
                 }
             }
-            if draft.asks_usage || draft.asks_version {
-                return Ok((draft, None));
+            if arguments.asks_usage || arguments.asks_version {
+                return Ok((arguments, None));
             }
         };
-        let target = draft.check(program, words.get(rest..).unwrap_or_default())?;
-        Ok((draft, Some(target)))
+        let target = arguments.check(program, words.get(rest..).unwrap_or_default())?;
+        Ok((arguments, Some(target)))
     }
 
     /// The options that ab does not have.
