@@ -1,8 +1,8 @@
 //! `trivet bench --diff A.json B.json`: reads two runs that were saved and says what differs.
 
 use super::super::Exit;
+use super::arguments::BenchArguments;
 use super::conditions::holding;
-use super::draft::Draft;
 use super::fault::{Fault, usage};
 use super::print::say;
 use crate::report::{self, Comparison, Record};
@@ -18,9 +18,9 @@ const BYTES_MAX: u64 = 1 << 30;
 ///
 /// # Errors
 /// What is wrong with the command line, or with which file.
-pub(super) fn diff(draft: &Draft, words: &[String]) -> Result<Exit, Fault> {
+pub(super) fn diff(arguments: &BenchArguments, words: &[String]) -> Result<Exit, Fault> {
     // Unheard, a file would seem to be written.
-    if draft.json || !draft.files.is_empty() {
+    if arguments.json || !arguments.files.is_empty() {
         return Err(usage("--diff prints a text, and writes no file"));
     }
     let [a, b] = words else {
@@ -33,7 +33,7 @@ pub(super) fn diff(draft: &Draft, words: &[String]) -> Result<Exit, Fault> {
         let caveat = comparison.caveat(&condition.metrics());
         caveat.filter(|_| condition.change().is_some())
     };
-    match holding(&draft.fail_if, &comparison, "these runs have", &caveat) {
+    match holding(&arguments.fail_if, &comparison, "these runs have", &caveat) {
         true => Ok(Exit::DIFFERS),
         false => Ok(Exit::Done),
     }

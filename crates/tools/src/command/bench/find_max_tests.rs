@@ -1,7 +1,7 @@
 //! Tests of what a search says and leaves, without any load.
 
 use super::super::super::option::{self, CommandLine};
-use super::super::draft::Draft;
+use super::super::arguments::BenchArguments;
 use super::super::options::GROUPS;
 use super::*;
 use crate::report::{Summary, Times};
@@ -9,10 +9,10 @@ use std::fs;
 
 /// A search as this command line asks for it, before its first run.
 fn search(words: &[&str]) -> (Finder, Output) {
-    let mut draft = Draft::default();
-    let asked = option::read(GROUPS, words.iter().map(Into::into), &mut draft);
+    let mut arguments = BenchArguments::default();
+    let asked = option::read(GROUPS, words.iter().map(Into::into), &mut arguments);
     let Ok(CommandLine::Words(urls)) = asked else { panic!("{words:?}") };
-    let (job, mut output) = draft.finish(&urls).unwrap();
+    let (job, mut output) = arguments.finish(&urls).unwrap();
     let (find_max, _) = output.find_max.take().unwrap();
     let (figures, pids) = (output.figures.clone(), output.pids.clone());
     (Finder { find_max, job, figures, pids, capacity: Capacity::default() }, output)

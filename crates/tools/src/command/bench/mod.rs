@@ -1,8 +1,8 @@
 //! `trivet bench`: the whole of the engine behind one command line.
 
+mod arguments;
 mod conditions;
 mod diff;
-mod draft;
 mod fault;
 mod files;
 mod find_max;
@@ -18,7 +18,7 @@ pub(super) use measure::observer;
 use super::Exit;
 use super::option::{self, CommandLine};
 use crate::live::Live;
-use draft::Draft;
+use arguments::BenchArguments;
 use load::run::Job;
 use measure::{Ran, exit_of, measure, servers, why_unreached};
 use output::{Output, conclude, write_waterfall};
@@ -50,8 +50,8 @@ examples:
 
 /// Runs the command with the words that follow its name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
-    let mut draft = Draft::default();
-    let words = match option::read(options::GROUPS, args, &mut draft) {
+    let mut arguments = BenchArguments::default();
+    let words = match option::read(options::GROUPS, args, &mut arguments) {
         Ok(CommandLine::Help) => {
             let options = option::help(options::GROUPS);
             say(&format!("{USAGE}\n{options}\n{EXIT_CODES}\n{EXAMPLES}"));
@@ -60,10 +60,10 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(CommandLine::Words(words)) => words,
         Err(error) => return fail(Exit::Usage, &format!("{error}\ntry: trivet bench --help")),
     };
-    if draft.is_diff {
-        return diff::diff(&draft, &words).unwrap_or_else(|(exit, error)| fail(exit, &error));
+    if arguments.is_diff {
+        return diff::diff(&arguments, &words).unwrap_or_else(|(exit, error)| fail(exit, &error));
     }
-    match draft.finish(&words) {
+    match arguments.finish(&words) {
         Ok((job, output)) => bench(job, output),
         Err((exit, error)) => fail(exit, &error),
     }

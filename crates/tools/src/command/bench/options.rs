@@ -1,7 +1,7 @@
 //! The options of `trivet bench`.
 
 use super::super::option::{CommandOption, Group};
-use super::draft::Draft;
+use super::arguments::BenchArguments;
 use super::files::{CSV, Form, HAR, HDR, HTML, LEVELS, SAVED};
 use super::security;
 use crate::observe;
@@ -11,7 +11,7 @@ use load::plan::{Expect, Think};
 use load::text::duration;
 
 /// Every option, in the order of the help.
-pub(super) const GROUPS: &[Group<Draft>] = &[
+pub(super) const GROUPS: &[Group<BenchArguments>] = &[
     Group {
         heading: "what",
         rows: &[
@@ -20,8 +20,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "method",
                 value: "METHOD",
                 help: "instead of GET, or of POST with a body; in files where none is named",
-                apply: |draft, value| {
-                    value.clone_into(&mut draft.what.method);
+                apply: |arguments, value| {
+                    value.clone_into(&mut arguments.what.method);
                     Ok(())
                 },
             },
@@ -30,8 +30,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "header",
                 value: "'NAME: VALUE'",
                 help: "a field of every request; an empty value takes away a usual one",
-                apply: |draft, value| {
-                    draft.what.fields.push(field(value)?);
+                apply: |arguments, value| {
+                    arguments.what.fields.push(field(value)?);
                     Ok(())
                 },
             },
@@ -40,15 +40,15 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "body",
                 value: "TEXT|@FILE",
                 help: "the body, in files where there is none; @- is standard input",
-                apply: |draft, value| set(&mut draft.what.body, value),
+                apply: |arguments, value| set(&mut arguments.what.body, value),
             },
             CommandOption {
                 short: Some('f'),
                 long: "file",
                 value: "FILE",
                 help: "more URLs, with weights, methods, bodies and variables",
-                apply: |draft, value| {
-                    draft.what.files.push(value.to_owned());
+                apply: |arguments, value| {
+                    arguments.what.files.push(value.to_owned());
                     Ok(())
                 },
             },
@@ -57,9 +57,9 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "variable",
                 value: "NAME=VALUE",
                 help: "for $(NAME): a text, list[a,b], number[1,99], uuid, ...",
-                apply: |draft, value| {
+                apply: |arguments, value| {
                     let (name, value) = value.split_once('=').ok_or("NAME=VALUE was expected")?;
-                    draft.what.variables.push((name.to_owned(), value.to_owned()));
+                    arguments.what.variables.push((name.to_owned(), value.to_owned()));
                     Ok(())
                 },
             },
@@ -68,8 +68,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "random",
                 value: "",
                 help: "the next URL at random",
-                apply: |draft, _| {
-                    draft.what.is_random = true;
+                apply: |arguments, _| {
+                    arguments.what.is_random = true;
                     Ok(())
                 },
             },
@@ -78,8 +78,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "expect",
                 value: "WHAT",
                 help: "200,3xx, or 'status==200 && body~\"Welcome\"' (default: below 400)",
-                apply: |draft, value| {
-                    draft.what.expect = Some(Expect::parse(value).map_err(text)?);
+                apply: |arguments, value| {
+                    arguments.what.expect = Some(Expect::parse(value).map_err(text)?);
                     Ok(())
                 },
             },
@@ -88,8 +88,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "think",
                 value: "TIME[-TIME]",
                 help: "users pause after each answer",
-                apply: |draft, value| {
-                    draft.options.think = Some(Think::parse(value).map_err(text)?);
+                apply: |arguments, value| {
+                    arguments.options.think = Some(Think::parse(value).map_err(text)?);
                     Ok(())
                 },
             },
@@ -98,8 +98,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "cookies",
                 value: "",
                 help: "each user keeps the cookies it is given",
-                apply: |draft, _| {
-                    draft.options.keeps_cookies = true;
+                apply: |arguments, _| {
+                    arguments.options.keeps_cookies = true;
                     Ok(())
                 },
             },
@@ -108,8 +108,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "follow",
                 value: "",
                 help: "follow redirects; each answer counts",
-                apply: |draft, _| {
-                    draft.options.follows = true;
+                apply: |arguments, _| {
+                    arguments.options.follows = true;
                     Ok(())
                 },
             },
@@ -118,8 +118,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "page",
                 value: "",
                 help: "load what a page needs, as a browser does; -n and --rate count pages",
-                apply: |draft, _| {
-                    draft.loads_pages = true;
+                apply: |arguments, _| {
+                    arguments.loads_pages = true;
                     Ok(())
                 },
             },
@@ -128,8 +128,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "cache",
                 value: "cold|warm",
                 help: "of --page: each page as at a first visit (default), or as at the next",
-                apply: |draft, value| {
-                    draft.pages.keeps_cache = match value {
+                apply: |arguments, value| {
+                    arguments.pages.keeps_cache = match value {
                         "warm" => true,
                         "cold" => false,
                         _ => return Err("cold or warm was expected".to_owned()),
@@ -142,8 +142,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "elsewhere",
                 value: "",
                 help: "of --page: load from hosts that are not named here, too",
-                apply: |draft, _| {
-                    draft.pages.goes_elsewhere = true;
+                apply: |arguments, _| {
+                    arguments.pages.goes_elsewhere = true;
                     Ok(())
                 },
             },
@@ -152,14 +152,14 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "replay",
                 value: "LOG",
                 help: "send the requests of an access log again, as they came",
-                apply: |draft, value| set(&mut draft.what.replay, value),
+                apply: |arguments, value| set(&mut arguments.what.replay, value),
             },
             CommandOption {
                 short: None,
                 long: "speed",
                 value: "X",
                 help: "of --replay: 2 is twice as fast",
-                apply: |draft, value| set(&mut draft.what.speed, value),
+                apply: |arguments, value| set(&mut arguments.what.speed, value),
             },
         ],
     },
@@ -171,21 +171,21 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "users",
                 value: "N",
                 help: "users who wait for their answers; of a rate or log, connections at most",
-                apply: |draft, value| set(&mut draft.users, value),
+                apply: |arguments, value| set(&mut arguments.users, value),
             },
             CommandOption {
                 short: Some('n'),
                 long: "requests",
                 value: "COUNT",
                 help: "end after so many",
-                apply: |draft, value| set(&mut draft.options.requests, value),
+                apply: |arguments, value| set(&mut arguments.options.requests, value),
             },
             CommandOption {
                 short: Some('d'),
                 long: "duration",
                 value: "TIME",
                 help: "end after 30s, 5m, ... (default 10s, or all of --replay)",
-                apply: |draft, value| set_duration(&mut draft.options.duration_ns, value),
+                apply: |arguments, value| set_duration(&mut arguments.options.duration_ns, value),
             },
             CommandOption {
                 short: None,
@@ -193,7 +193,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 value: "R",
                 help: "R requests per second, whatever the answers do; latency counts from\n\
                        when a request was due",
-                apply: |draft, value| set(&mut draft.rate, value),
+                apply: |arguments, value| set(&mut arguments.rate, value),
             },
             CommandOption {
                 short: Some('p'),
@@ -214,7 +214,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "steps",
                 value: "N,N,...",
                 help: "users by steps, each as long as -d says",
-                apply: |draft, value| set(&mut draft.steps, value),
+                apply: |arguments, value| set(&mut arguments.steps, value),
             },
             CommandOption {
                 short: None,
@@ -222,8 +222,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 value: "EXPR",
                 help: "the highest rate at which it holds: 'p99<200ms && errors<0.1%';\n\
                        each run as long as -d says (default 3s), the first at --rate",
-                apply: |draft, value| {
-                    draft.find = Some((Kind::Rate, value.to_owned()));
+                apply: |arguments, value| {
+                    arguments.find = Some((Kind::Rate, value.to_owned()));
                     Ok(())
                 },
             },
@@ -232,8 +232,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "find-max-users",
                 value: "EXPR",
                 help: "the same for users, the first run with -c",
-                apply: |draft, value| {
-                    draft.find = Some((Kind::Users, value.to_owned()));
+                apply: |arguments, value| {
+                    arguments.find = Some((Kind::Users, value.to_owned()));
                     Ok(())
                 },
             },
@@ -242,8 +242,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "warm-up",
                 value: "TIME",
                 help: "begin so long before anything counts",
-                apply: |draft, value| {
-                    duration(value).map(|ns| draft.options.warm_up_ns = ns).map_err(text)
+                apply: |arguments, value| {
+                    duration(value).map(|ns| arguments.options.warm_up_ns = ns).map_err(text)
                 },
             },
         ],
@@ -256,7 +256,7 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "threads",
                 value: "N",
                 help: "threads that send (default: half of the cores)",
-                apply: |draft, value| set(&mut draft.threads, value),
+                apply: |arguments, value| set(&mut arguments.threads, value),
             },
             CommandOption {
                 short: None,
@@ -264,9 +264,9 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 value: "TIME",
                 help: "an answer that takes longer is an error (default 30s; 1s with -p);\n\
                        counts from when a request was due",
-                apply: |draft, value| {
+                apply: |arguments, value| {
                     duration(value)
-                        .map(|ns| draft.timeout_ms = Some((ns / 1_000_000).max(1)))
+                        .map(|ns| arguments.timeout_ms = Some((ns / 1_000_000).max(1)))
                         .map_err(text)
                 },
             },
@@ -275,8 +275,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "close",
                 value: "",
                 help: "a new connection for each request",
-                apply: |draft, _| {
-                    draft.options.keeps_alive = false;
+                apply: |arguments, _| {
+                    arguments.options.keeps_alive = false;
                     Ok(())
                 },
             },
@@ -285,8 +285,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "http1.0",
                 value: "",
                 help: "speak HTTP/1.0",
-                apply: |draft, _| {
-                    draft.what.http10 = true;
+                apply: |arguments, _| {
+                    arguments.what.http10 = true;
                     Ok(())
                 },
             },
@@ -295,12 +295,12 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "from",
                 value: "ADDRESS",
                 help: "come from this address of this machine; repeatable, taken in turn",
-                apply: |draft, value| {
+                apply: |arguments, value| {
                     let address = value.parse().map_err(|_| format!("{value:?} is no address"))?;
                     if !observe::is_local(address) {
                         return Err(format!("{value} is no address of this machine"));
                     }
-                    draft.options.from.push(address);
+                    arguments.options.from.push(address);
                     Ok(())
                 },
             },
@@ -309,8 +309,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "reset",
                 value: "",
                 help: "close connections with a reset, so that ports are free again at once",
-                apply: |draft, _| {
-                    draft.options.resets = true;
+                apply: |arguments, _| {
+                    arguments.options.resets = true;
                     Ok(())
                 },
             },
@@ -319,14 +319,14 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "seed",
                 value: "N",
                 help: "another seed gives other random values",
-                apply: |draft, value| set_number(&mut draft.options.seed, value),
+                apply: |arguments, value| set_number(&mut arguments.options.seed, value),
             },
             CommandOption {
                 short: None,
                 long: "pipeline",
                 value: "N",
                 help: "send N requests at once on each connection",
-                apply: |draft, value| set_number(&mut draft.options.pipeline, value),
+                apply: |arguments, value| set_number(&mut arguments.options.pipeline, value),
             },
         ],
     },
@@ -339,8 +339,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "json",
                 value: "",
                 help: "one object of JSON on standard output",
-                apply: |draft, _| {
-                    draft.json = true;
+                apply: |arguments, _| {
+                    arguments.json = true;
                     Ok(())
                 },
             },
@@ -349,50 +349,50 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "har",
                 value: "FILE",
                 help: "of --page: the waterfall of the first whole page, for a browser's tools",
-                apply: |draft, value| file(draft, HAR, value),
+                apply: |arguments, value| file(arguments, HAR, value),
             },
             CommandOption {
                 short: None,
                 long: "html",
                 value: "FILE",
                 help: "one page with plots and all figures, to look at and to send",
-                apply: |draft, value| file(draft, HTML, value),
+                apply: |arguments, value| file(arguments, HTML, value),
             },
             CommandOption {
                 short: None,
                 long: "csv",
                 value: "FILE",
                 help: "a line for each second",
-                apply: |draft, value| file(draft, CSV, value),
+                apply: |arguments, value| file(arguments, CSV, value),
             },
             CommandOption {
                 short: None,
                 long: "levels",
                 value: "FILE",
                 help: "the same for each level of --steps or -p, or each run of --find-max",
-                apply: |draft, value| file(draft, LEVELS, value),
+                apply: |arguments, value| file(arguments, LEVELS, value),
             },
             CommandOption {
                 short: None,
                 long: "hdr",
                 value: "FILE",
                 help: "the table of percentiles that HdrHistogram's plotFiles reads",
-                apply: |draft, value| file(draft, HDR, value),
+                apply: |arguments, value| file(arguments, HDR, value),
             },
             CommandOption {
                 short: None,
                 long: "save",
                 value: "FILE",
                 help: "the run as JSON, for --diff",
-                apply: |draft, value| file(draft, SAVED, value),
+                apply: |arguments, value| file(arguments, SAVED, value),
             },
             CommandOption {
                 short: None,
                 long: "diff",
                 value: "",
                 help: "compare two saved runs instead: --diff A.json B.json",
-                apply: |draft, _| {
-                    draft.is_diff = true;
+                apply: |arguments, _| {
+                    arguments.is_diff = true;
                     Ok(())
                 },
             },
@@ -402,9 +402,9 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 value: "EXPR",
                 help: "exit code 99 if this is true of the run: 'p99>200ms || errors>0.1%'; of\n\
                        --diff 1, if true of the second run or the change: 'p99>+10%'",
-                apply: |draft, value| {
+                apply: |arguments, value| {
                     let condition = Condition::parse(value).map_err(text)?;
-                    draft.fail_if.push((value.to_owned(), condition));
+                    arguments.fail_if.push((value.to_owned(), condition));
                     Ok(())
                 },
             },
@@ -413,8 +413,8 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 long: "quiet",
                 value: "",
                 help: "nothing while it runs",
-                apply: |draft, _| {
-                    draft.is_quiet = true;
+                apply: |arguments, _| {
+                    arguments.is_quiet = true;
                     Ok(())
                 },
             },
@@ -424,13 +424,13 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
                 value: "PID",
                 help: "the process to look at, and its descendants: processor, memory, workers\n\
                        (default: whoever listens at the port, if on this machine)",
-                apply: |draft, value| {
+                apply: |arguments, value| {
                     let pid: i32 =
                         value.parse().map_err(|_| format!("{value:?} is no process id"))?;
                     if pid <= 0 || !observe::exists(pid) {
                         return Err(format!("there is no process {pid}"));
                     }
-                    draft.pids.push(pid);
+                    arguments.pids.push(pid);
                     Ok(())
                 },
             },
@@ -438,13 +438,13 @@ pub(super) const GROUPS: &[Group<Draft>] = &[
     },
 ];
 
-fn pattern(draft: &mut Draft, value: &str) -> Result<(), String> {
-    draft.patterns.push(value.to_owned());
+fn pattern(arguments: &mut BenchArguments, value: &str) -> Result<(), String> {
+    arguments.patterns.push(value.to_owned());
     Ok(())
 }
 
-fn file(draft: &mut Draft, form: Form, path: &str) -> Result<(), String> {
-    draft.files.push((form, path.to_owned()));
+fn file(arguments: &mut BenchArguments, form: Form, path: &str) -> Result<(), String> {
+    arguments.files.push((form, path.to_owned()));
     Ok(())
 }
 

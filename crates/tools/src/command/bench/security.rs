@@ -2,13 +2,13 @@
 
 use super::super::Exit;
 use super::super::option::{CommandOption, Group};
-use super::draft::Draft;
+use super::arguments::BenchArguments;
 use super::fault::Fault;
 use load::url::Scheme;
 use tls::{Connector, Problem, Version};
 
 /// The options.
-pub(super) const GROUP: Group<Draft> = Group {
+pub(super) const GROUP: Group<BenchArguments> = Group {
     heading: "TLS and HTTP/2",
     rows: &[
         CommandOption {
@@ -16,8 +16,8 @@ pub(super) const GROUP: Group<Draft> = Group {
             long: "insecure",
             value: "",
             help: "any certificate of the server will do",
-            apply: |draft, _| {
-                draft.tls.verifies = false;
+            apply: |arguments, _| {
+                arguments.tls.verifies = false;
                 Ok(())
             },
         },
@@ -26,8 +26,8 @@ pub(super) const GROUP: Group<Draft> = Group {
             long: "ca-file",
             value: "FILE",
             help: "trust these certificates (PEM), too",
-            apply: |draft, value| {
-                draft.tls.ca_file = Some(value.into());
+            apply: |arguments, value| {
+                arguments.tls.ca_file = Some(value.into());
                 Ok(())
             },
         },
@@ -36,8 +36,8 @@ pub(super) const GROUP: Group<Draft> = Group {
             long: "cert",
             value: "FILE",
             help: "show the server this certificate; its key is in the same file (PEM)",
-            apply: |draft, value| {
-                draft.tls.identity = Some(value.into());
+            apply: |arguments, value| {
+                arguments.tls.identity = Some(value.into());
                 Ok(())
             },
         },
@@ -46,13 +46,13 @@ pub(super) const GROUP: Group<Draft> = Group {
             long: "tls",
             value: "VERSION",
             help: "1.2 or 1.3 and no other",
-            apply: |draft, value| {
+            apply: |arguments, value| {
                 let version = match value {
                     "1.2" => Version::Tls12,
                     "1.3" => Version::Tls13,
                     _ => return Err(format!("{value:?} is neither 1.2 nor 1.3")),
                 };
-                draft.tls.versions = (version, version);
+                arguments.tls.versions = (version, version);
                 Ok(())
             },
         },
@@ -61,8 +61,8 @@ pub(super) const GROUP: Group<Draft> = Group {
             long: "ciphers",
             value: "NAME:...",
             help: "cipher suites, by their names in OpenSSL or in the standards",
-            apply: |draft, value| {
-                value.clone_into(&mut draft.tls.ciphers);
+            apply: |arguments, value| {
+                value.clone_into(&mut arguments.tls.ciphers);
                 Ok(())
             },
         },
@@ -71,8 +71,8 @@ pub(super) const GROUP: Group<Draft> = Group {
             long: "no-sni",
             value: "",
             help: "do not tell the server which name is meant",
-            apply: |draft, _| {
-                draft.tls.sends_name = false;
+            apply: |arguments, _| {
+                arguments.tls.sends_name = false;
                 Ok(())
             },
         },
@@ -81,8 +81,8 @@ pub(super) const GROUP: Group<Draft> = Group {
             long: "http2",
             value: "",
             help: "speak HTTP/2: if the server agrees to it over TLS, else without asking",
-            apply: |draft, _| {
-                draft.options.http2 = true;
+            apply: |arguments, _| {
+                arguments.options.http2 = true;
                 Ok(())
             },
         },
@@ -92,16 +92,16 @@ pub(super) const GROUP: Group<Draft> = Group {
             value: "N",
             help: "with --http2, N users share a connection (default 1): -c 100 --streams 10\n\
                    is what h2load calls -c 10 -m 10",
-            apply: |draft, value| {
+            apply: |arguments, value| {
                 let streams = value.parse().ok().filter(|streams| *streams > 0);
-                draft.options.streams = streams.ok_or("a number above 0 was expected")?;
+                arguments.options.streams = streams.ok_or("a number above 0 was expected")?;
                 Ok(())
             },
         },
     ],
 };
 
-impl Draft {
+impl BenchArguments {
     /// What secures connections, if any will be.
     ///
     /// # Errors

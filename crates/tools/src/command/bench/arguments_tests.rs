@@ -9,9 +9,9 @@ use std::fs;
 use std::path::PathBuf;
 
 fn job(words: &[&str]) -> Result<(Job, Output), Fault> {
-    let mut draft = Draft::default();
-    match option::read(GROUPS, words.iter().map(Into::into), &mut draft) {
-        Ok(CommandLine::Words(words)) => draft.finish(&words),
+    let mut arguments = BenchArguments::default();
+    match option::read(GROUPS, words.iter().map(Into::into), &mut arguments) {
+        Ok(CommandLine::Words(words)) => arguments.finish(&words),
         Ok(CommandLine::Help) => panic!("help"),
         Err(error) => Err((Exit::Usage, error)),
     }

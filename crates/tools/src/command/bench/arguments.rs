@@ -23,7 +23,7 @@ const SEARCH_RUN_NS: u64 = 3_000_000_000;
 
 /// The words of the command line, one by one.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct BenchArguments {
     pub(super) what: RequestOptions,
     pub(super) users: Option<u32>,
     pub(super) rate: Option<f64>,
@@ -52,7 +52,7 @@ pub(super) struct Draft {
     pub(super) is_diff: bool,
 }
 
-impl Draft {
+impl BenchArguments {
     /// The job that is asked for.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl Draft {
         if let (Kind::Rate, Some(users)) = (kind, self.users) {
             self.options.connections_max = users;
         }
-        // The pace of the draft only stands for those of the runs.
+        // The pace of the arguments only stands for those of the runs.
         self.users = Some(self.users.unwrap_or(self.options.connections_max));
         self.options.duration_ns = Some(self.options.duration_ns.unwrap_or(SEARCH_RUN_NS));
         Ok(Some((FindMax::new(kind, &text)?, first)))
@@ -282,5 +282,5 @@ impl Draft {
 }
 
 #[cfg(test)]
-#[path = "draft_tests.rs"]
+#[path = "arguments_tests.rs"]
 mod tests;
