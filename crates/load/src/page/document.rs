@@ -99,12 +99,12 @@ impl Document {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Draft, Entry, Options, Variables};
+    use crate::plan::{Entry, Options, RequestSpec, Variables};
 
     #[test]
     fn a_small_page_with_a_long_base_takes_bounded_memory() {
-        let draft = Draft { url: "http://a/", ..Draft::default() };
-        let entry = Entry::new(&draft, &Variables::default(), &Options::default()).unwrap();
+        let spec = RequestSpec { url: "http://a/", ..RequestSpec::default() };
+        let entry = Entry::new(&spec, &Variables::default(), &Options::default()).unwrap();
         let page = Resource::new(entry, Kind::Document, 0, true);
         let images: String = (0..10_000).map(|image| format!("<img src={image}>")).collect();
         let small = Document::read(images.as_bytes(), &page);

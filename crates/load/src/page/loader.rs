@@ -177,11 +177,11 @@ const fn urgency(kind: Kind) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Draft, Entry, Options, Variables};
+    use crate::plan::{Entry, Options, RequestSpec, Variables};
 
     fn resource(url: &str, kind: Kind) -> Rc<Resource> {
-        let draft = Draft { url, ..Draft::default() };
-        let entry = Entry::new(&draft, &Variables::default(), &Options::default()).unwrap();
+        let spec = RequestSpec { url, ..RequestSpec::default() };
+        let entry = Entry::new(&spec, &Variables::default(), &Options::default()).unwrap();
         Rc::new(Resource::new(entry, kind, 0, false))
     }
 

@@ -1,7 +1,7 @@
 //! URL files: siege's lines and some more words. What a line means as a request is in `request`.
 
 use super::expect::{Expect, Take};
-use super::request::{Draft, Entry, Options};
+use super::request::{Entry, Options, RequestSpec};
 use super::think::Think;
 use super::values::FORM;
 use super::values::{Variables, is_name};
@@ -244,7 +244,7 @@ impl LineParser<'_, '_> {
             let what = format!("{ENTRIES_MAX} requests at most were expected");
             return Err(Fault::new(&current.url, 0, what));
         }
-        let draft = Draft {
+        let spec = RequestSpec {
             method: &current.method,
             url: &current.url,
             fields: current.fields,
@@ -252,7 +252,7 @@ impl LineParser<'_, '_> {
             bytes: current.bytes,
             content_type: current.content_type,
         };
-        let mut entry = Entry::new(&draft, self.variables, self.options)?;
+        let mut entry = Entry::new(&spec, self.variables, self.options)?;
         (entry.weight, entry.think, entry.expect) = (current.weight, current.think, current.expect);
         for take in &current.takes {
             self.variables.define_taken(&take.name);

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 fn plan(weights: &[u32], order: Order) -> Plan {
     let entry = |weight: &u32| {
-        let draft = Draft { url: "h/", ..Draft::default() };
-        let mut entry = Entry::new(&draft, &Variables::default(), &Options::default()).unwrap();
+        let spec = RequestSpec { url: "h/", ..RequestSpec::default() };
+        let mut entry = Entry::new(&spec, &Variables::default(), &Options::default()).unwrap();
         entry.weight = *weight;
         entry
     };
@@ -60,8 +60,8 @@ fn a_plan_needs_a_request() {
 fn the_values_go_on_with_the_requests() {
     let mut variables = Variables::default();
     variables.define("x", "uuid").unwrap();
-    let draft = Draft { url: "h/$(n)", ..Draft::default() };
-    let entry = Entry::new(&draft, &variables, &Options::default()).unwrap();
+    let spec = RequestSpec { url: "h/$(n)", ..RequestSpec::default() };
+    let entry = Entry::new(&spec, &variables, &Options::default()).unwrap();
     let plan = Plan::new(vec![entry], Order::Weighted).unwrap();
     let mut cursor = Cursor::new(1, 0);
     for n in 1..4 {

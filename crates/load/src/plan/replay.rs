@@ -4,7 +4,7 @@
 //! `Entry`. Lines whose request cannot be sent again are counted: a log does not hold bodies.
 
 use super::expect::Expect;
-use super::request::{Draft, Entry, Options};
+use super::request::{Entry, Options, RequestSpec};
 use super::values::Variables;
 use super::{ENTRIES_MAX, Plan};
 use crate::date::{days_since_1970, month_number};
@@ -151,8 +151,9 @@ impl LogReader {
         }
         let base = Url { target: String::new(), ..self.base.clone() };
         let url = format!("{base}{}", escaped(&line.target));
-        let draft = Draft { method: &line.method, url: &url, fields, ..Draft::default() };
-        let mut entry = Entry::new(&draft, &Variables::default(), &self.options)?;
+        let spec =
+            RequestSpec { method: &line.method, url: &url, fields, ..RequestSpec::default() };
+        let mut entry = Entry::new(&spec, &Variables::default(), &self.options)?;
         if let Some(vhost) = &line.vhost {
             entry.name.push_str(&format!(" of {vhost}"));
         }

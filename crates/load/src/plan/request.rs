@@ -96,7 +96,7 @@ pub struct Entry {
 
 /// A request as it was written, before names are looked up.
 #[derive(Clone, Debug, Default)]
-pub struct Draft<'a> {
+pub struct RequestSpec<'a> {
     /// The method; empty for that of the options.
     pub method: &'a str,
     /// The URL, with references to variables after its host.
@@ -114,7 +114,7 @@ pub struct Draft<'a> {
 /// Fields of which there is one, so that another of the name takes its place.
 const USUAL: [&str; 5] = ["host", "user-agent", "accept", "content-type", "connection"];
 
-impl Draft<'_> {
+impl RequestSpec<'_> {
     /// What is said of the type of the body.
     fn body_type(&self) -> &str {
         let is_type = |field: &&(String, String)| field.0.eq_ignore_ascii_case("content-type");
@@ -123,20 +123,24 @@ impl Draft<'_> {
 }
 
 impl Entry {
-    /// Makes the request of a draft.
-    pub fn new(draft: &Draft<'_>, variables: &Variables, options: &Options) -> Result<Self, Fault> {
-        let (url, target) = url_and_target(draft.url, variables)?;
-        let body = match (&draft.bytes, draft.body, &options.body) {
+    /// Makes the request of a spec.
+    pub fn new(
+        spec: &RequestSpec<'_>,
+        variables: &Variables,
+        options: &Options,
+    ) -> Result<Self, Fault> {
+        let (url, target) = url_and_target(spec.url, variables)?;
+        let body = match (&spec.bytes, spec.body, &options.body) {
             (Some(bytes), _, _) | (None, None, Some(Content::Bytes(bytes))) => {
                 Body::Bytes(Arc::clone(bytes))
             }
-            (None, Some(text), _) => Body::Text(variables.body(text, draft.body_type())?),
+            (None, Some(text), _) => Body::Text(variables.body(text, spec.body_type())?),
             (None, None, Some(Content::Text(text))) => {
-                Body::Text(variables.body(text, draft.body_type())?)
+                Body::Text(variables.body(text, spec.body_type())?)
             }
             (None, None, None) => Body::None,
         };
-        let named = if draft.method.is_empty() { &options.method } else { draft.method };
+        let named = if spec.method.is_empty() { &options.method } else { spec.method };
         let method = match (named, &body) {
             ("", Body::None) => "GET",
             ("", _) => "POST",
@@ -148,8 +152,7 @@ impl Entry {
         fields.usual("User-Agent", Text::fixed(&options.user_agent));
         fields.usual("Accept", Text::fixed("*/*"));
         if body != Body::None {
-            let content_type =
-                if draft.content_type.is_empty() { FORM } else { draft.content_type };
+            let content_type = if spec.content_type.is_empty() { FORM } else { spec.content_type };
             fields.usual("Content-Type", Text::fixed(content_type));
         }
         let connection = match (options.http10, options.keep_alive) {
@@ -162,7 +165,7 @@ impl Entry {
             fields.usual("Authorization", Text::fixed(&format!("Basic {}", base64(&plain))));
         }
         fields.add(&options.fields, variables)?;
-        fields.add(&draft.fields, variables)?;
+        fields.add(&spec.fields, variables)?;
         let request = Request { method: method.to_owned(), target, fields: fields.rows, body };
         Ok(Self::of_request(url, request, options))
     }

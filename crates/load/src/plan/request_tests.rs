@@ -13,22 +13,22 @@ fn fields(rows: &[(&str, &str)]) -> Vec<(String, String)> {
     rows.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn entry(draft: &Draft<'_>, options: &Options) -> Entry {
+fn entry(spec: &RequestSpec<'_>, options: &Options) -> Entry {
     let mut variables = Variables::default();
     variables.define("v", "list[a b,a b]").unwrap();
-    Entry::new(draft, &variables, options).unwrap_or_else(|fault| panic!("{fault}"))
+    Entry::new(spec, &variables, options).unwrap_or_else(|fault| panic!("{fault}"))
 }
 
-fn bytes(draft: &Draft<'_>, options: &Options) -> String {
+fn bytes(spec: &RequestSpec<'_>, options: &Options) -> String {
     let mut out = Vec::new();
-    entry(draft, options).write(&mut Values::new(1, 2), None, &mut out);
+    entry(spec, options).write(&mut Values::new(1, 2), None, &mut out);
     String::from_utf8(out).unwrap()
 }
 
 #[test]
 fn requests_have_the_bytes_that_were_asked_for() {
     let url = "http://h:81/a?b";
-    let get = Draft { url, ..Draft::default() };
+    let get = RequestSpec { url, ..RequestSpec::default() };
     let close = Options { keep_alive: false, ..plain() };
     let http10 = Options { http10: true, ..plain() };
     let http10_close = Options { http10: true, ..close.clone() };
@@ -50,7 +50,7 @@ fn requests_have_the_bytes_that_were_asked_for() {
         (&get, http10_close, format!("GET /a?b HTTP/1.0\r\n{usual}\r\n")),
         (&get, own.clone(), "GET /a?b HTTP/1.1\r\nhost: x\r\nX: 1\r\nX: 2\r\n\r\n".to_owned()),
         (
-            &Draft { fields: fields(&[("X", "3"), ("Accept", "y")]), ..get.clone() },
+            &RequestSpec { fields: fields(&[("X", "3"), ("Accept", "y")]), ..get.clone() },
             own,
             "GET /a?b HTTP/1.1\r\nhost: x\r\nAccept: y\r\nX: 3\r\n\r\n".to_owned(),
         ),
@@ -60,23 +60,23 @@ fn requests_have_the_bytes_that_were_asked_for() {
 
 #[test]
 fn bodies_and_variables_are_part_of_the_bytes() {
-    let get = Draft { url: "http://h:81/a?b", ..Draft::default() };
+    let get = RequestSpec { url: "http://h:81/a?b", ..RequestSpec::default() };
     let usual = "Host: h:81\r\nUser-Agent: t\r\nAccept: */*\r\n";
     let rows = [
         (
-            &Draft { body: Some("a=1"), ..get.clone() },
+            &RequestSpec { body: Some("a=1"), ..get.clone() },
             plain(),
             format!(
                 "POST /a?b HTTP/1.1\r\n{usual}Content-Type: {FORM}\r\nContent-Length: 3\r\n\r\na=1"
             ),
         ),
         (
-            &Draft { method: "PUT", ..get.clone() },
+            &RequestSpec { method: "PUT", ..get.clone() },
             plain(),
             format!("PUT /a?b HTTP/1.1\r\n{usual}Content-Length: 0\r\n\r\n"),
         ),
         (
-            &Draft {
+            &RequestSpec {
                 method: "PATCH",
                 bytes: Some(b"\0$(v)"[..].into()),
                 content_type: "x/y",
@@ -88,12 +88,16 @@ fn bodies_and_variables_are_part_of_the_bytes() {
             ),
         ),
         (
-            &Draft { url: "http://h:81/$(v)?u=$(user)#f$(v)", body: Some("$(v)"), ..get.clone() },
+            &RequestSpec {
+                url: "http://h:81/$(v)?u=$(user)#f$(v)",
+                body: Some("$(v)"),
+                ..get.clone()
+            },
             Options { fields: fields(&[("V", "<$(v)>"), ("Content-Type", "")]), ..plain() },
             format!("POST /a%20b?u=2 HTTP/1.1\r\n{usual}V: <a b>\r\nContent-Length: 3\r\n\r\na b"),
         ),
         (
-            &Draft { url: "http://me:pass@h:81/", ..get.clone() },
+            &RequestSpec { url: "http://me:pass@h:81/", ..get.clone() },
             plain(),
             format!("GET / HTTP/1.1\r\n{usual}Authorization: Basic bWU6cGFzcw==\r\n\r\n"),
         ),
@@ -102,10 +106,10 @@ fn bodies_and_variables_are_part_of_the_bytes() {
 }
 
 /// Checks rows of what is asked for, how, and the bytes of it.
-fn check(rows: &[(&Draft<'_>, Options, String)]) {
-    for (draft, options, expect) in rows {
-        assert_eq!(&bytes(draft, options), expect);
-        let entry = entry(draft, options);
+fn check(rows: &[(&RequestSpec<'_>, Options, String)]) {
+    for (spec, options, expect) in rows {
+        assert_eq!(&bytes(spec, options), expect);
+        let entry = entry(spec, options);
         match entry.fixed() {
             Some(fixed) => assert_eq!(&fixed[..], expect.as_bytes()),
             None => assert!(expect.contains("a b"), "only variables need encoding each time"),
@@ -115,33 +119,33 @@ fn check(rows: &[(&Draft<'_>, Options, String)]) {
 
 #[test]
 fn what_would_break_a_request_is_a_fault() {
-    let good = Draft { url: "h/", ..Draft::default() };
+    let good = RequestSpec { url: "h/", ..RequestSpec::default() };
     let rows = [
-        (Draft { url: "h/\r\nX: y", ..good.clone() }, "a line end"),
-        (Draft { url: "", ..good.clone() }, "a URL"),
-        (Draft { url: "$(v)/", ..good.clone() }, "not in the host"),
-        (Draft { url: "http://h$(v)", ..good.clone() }, "not in the host"),
-        (Draft { url: "h/$(w)", ..good.clone() }, "no such name"),
-        (Draft { method: "GET /", ..good.clone() }, "a method"),
-        (Draft { fields: fields(&[("A B", "x")]), ..good.clone() }, "a field name"),
-        (Draft { fields: fields(&[("A", "x\r\nB: y")]), ..good.clone() }, "a line end"),
-        (Draft { fields: fields(&[("A", "x\0")]), ..good.clone() }, "zero byte"),
-        (Draft { fields: fields(&[("Content-Length", "1")]), ..good.clone() }, "worked out"),
-        (Draft { fields: fields(&[("Transfer-Encoding", "x")]), ..good }, "worked out"),
+        (RequestSpec { url: "h/\r\nX: y", ..good.clone() }, "a line end"),
+        (RequestSpec { url: "", ..good.clone() }, "a URL"),
+        (RequestSpec { url: "$(v)/", ..good.clone() }, "not in the host"),
+        (RequestSpec { url: "http://h$(v)", ..good.clone() }, "not in the host"),
+        (RequestSpec { url: "h/$(w)", ..good.clone() }, "no such name"),
+        (RequestSpec { method: "GET /", ..good.clone() }, "a method"),
+        (RequestSpec { fields: fields(&[("A B", "x")]), ..good.clone() }, "a field name"),
+        (RequestSpec { fields: fields(&[("A", "x\r\nB: y")]), ..good.clone() }, "a line end"),
+        (RequestSpec { fields: fields(&[("A", "x\0")]), ..good.clone() }, "zero byte"),
+        (RequestSpec { fields: fields(&[("Content-Length", "1")]), ..good.clone() }, "worked out"),
+        (RequestSpec { fields: fields(&[("Transfer-Encoding", "x")]), ..good }, "worked out"),
     ];
     let mut variables = Variables::default();
     variables.define("v", "uuid").unwrap();
-    for (draft, what) in rows {
-        let fault = Entry::new(&draft, &variables, &plain()).unwrap_err();
-        assert!(fault.what.contains(what), "{draft:?}: {fault}");
+    for (spec, what) in rows {
+        let fault = Entry::new(&spec, &variables, &plain()).unwrap_err();
+        assert!(fault.what.contains(what), "{spec:?}: {fault}");
     }
 }
 
 #[test]
 fn cookies_of_the_user_go_along_with_those_of_the_request() {
     let mut jar = Jar::default();
-    let draft = Draft { url: "http://h/", ..Draft::default() };
-    let plain_entry = entry(&draft, &plain());
+    let spec = RequestSpec { url: "http://h/", ..RequestSpec::default() };
+    let plain_entry = entry(&spec, &plain());
     let mut out = Vec::new();
     let mut values = Values::new(1, 1);
     plain_entry.write(&mut values, Some(Cookies { jar: &jar, now_s: 0 }), &mut out);
@@ -152,7 +156,7 @@ fn cookies_of_the_user_go_along_with_those_of_the_request() {
     out.clear();
     plain_entry.write(&mut values, Some(cookies), &mut out);
     assert!(out.ends_with(b"\r\nCookie: a=1\r\n\r\n"));
-    let own = Draft { fields: fields(&[("Cookie", "b=2")]), ..draft };
+    let own = RequestSpec { fields: fields(&[("Cookie", "b=2")]), ..spec };
     out.clear();
     entry(&own, &plain()).write(&mut values, Some(cookies), &mut out);
     assert!(out.ends_with(b"\r\nCookie: b=2; a=1\r\n\r\n"));
@@ -165,13 +169,13 @@ fn cookies_of_the_user_go_along_with_those_of_the_request() {
 #[test]
 fn fields_for_http2_are_lower_case_and_say_nothing_of_the_connection() {
     let options = Options { keep_alive: false, ..plain() };
-    let draft = Draft {
+    let spec = RequestSpec {
         url: "https://h:444/",
         fields: fields(&[("X-Y", "$(v)"), ("TE", "trailers"), ("Host", "other")]),
         body: Some("abc"),
-        ..Draft::default()
+        ..RequestSpec::default()
     };
-    let entry = entry(&draft, &options);
+    let entry = entry(&spec, &options);
     let mut jar = Jar::default();
     jar.store(&entry.url, b"a=1", 0);
     let mut told = Vec::new();
@@ -240,13 +244,13 @@ proptest! {
         body in proptest::option::of("\\PC{0,20}"),
     ) {
         let url = format!("http://h/{path}");
-        let draft = Draft {
+        let spec = RequestSpec {
             url: &url,
             fields: fields(&[(&name, &value)]),
             body: body.as_deref(),
-            ..Draft::default()
+            ..RequestSpec::default()
         };
-        let Ok(entry) = Entry::new(&draft, &Variables::default(), &plain()) else { return Ok(()) };
+        let Ok(entry) = Entry::new(&spec, &Variables::default(), &plain()) else { return Ok(()) };
         let mut out = Vec::new();
         entry.write(&mut Values::new(1, 1), None, &mut out);
         let mut parser = http1::HeadParser::new();

@@ -98,11 +98,11 @@ impl<K: Eq + Hash, V> Memo<K, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Draft, Entry, Options, Variables};
+    use crate::plan::{Entry, Options, RequestSpec, Variables};
 
     fn page() -> Resource {
-        let draft = Draft { url: "http://a/", ..Draft::default() };
-        let entry = Entry::new(&draft, &Variables::default(), &Options::default()).unwrap();
+        let spec = RequestSpec { url: "http://a/", ..RequestSpec::default() };
+        let entry = Entry::new(&spec, &Variables::default(), &Options::default()).unwrap();
         Resource::new(entry, Kind::Document, 0, true)
     }
 

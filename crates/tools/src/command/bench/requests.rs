@@ -115,8 +115,8 @@ impl RequestOptions {
         variables: &Variables,
         options: &plan::Options,
     ) -> Result<Entry, Fault> {
-        let draft = plan::Draft { url, ..plan::Draft::default() };
-        let mut entry = Entry::new(&draft, variables, options).map_err(usage)?;
+        let spec = plan::RequestSpec { url, ..plan::RequestSpec::default() };
+        let mut entry = Entry::new(&spec, variables, options).map_err(usage)?;
         entry.expect.clone_from(&self.expect);
         Ok(entry)
     }

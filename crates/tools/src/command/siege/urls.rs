@@ -149,14 +149,14 @@ impl Urls {
             None => None,
         };
         let has_body = !method.is_empty() && method != "GET" && method != "HEAD";
-        let draft = plan::Draft {
+        let spec = plan::RequestSpec {
             method,
             url: if is_unsupported { "http://unsupported.invalid/" } else { &escaped },
             body: (has_body && bytes.is_none()).then_some(rest),
             bytes,
-            ..plan::Draft::default()
+            ..plan::RequestSpec::default()
         };
-        let made = Entry::new(&draft, variables, &plan::Options::default());
+        let made = Entry::new(&spec, variables, &plan::Options::default());
         let made = made.map_err(|fault| fault.to_string())?;
         self.tasks.push(Task {
             url: made.url.clone(),
