@@ -4,7 +4,7 @@
 //! of the millionth request does not depend on how late the one before it was.
 
 use crate::pattern::{Kind, Pattern, Segment};
-use crate::text::Fault;
+use crate::text::SyntaxFault;
 
 /// The schedule of a run.
 ///
@@ -53,10 +53,10 @@ impl Pacer {
 
     /// A recorded schedule: moments in any order and from any origin; the first becomes 0. At speed
     /// 2 it takes half the time.
-    pub fn recorded(mut moments_ns: Vec<u64>, speed: f64) -> Result<Self, Fault> {
+    pub fn recorded(mut moments_ns: Vec<u64>, speed: f64) -> Result<Self, SyntaxFault> {
         if !SPEEDS.contains(&speed) {
             let what = format!("a speed from {} to {} was expected", SPEEDS.start(), SPEEDS.end());
-            return Err(Fault::new(&speed.to_string(), 0, what));
+            return Err(SyntaxFault::new(&speed.to_string(), 0, what));
         }
         moments_ns.sort_unstable();
         let first_ns = moments_ns.first().copied().unwrap_or(0);

@@ -4,7 +4,7 @@
 //! A pattern becomes straight pieces, so that its level, its integral and the inverse of that are
 //! short formulas. When something is due is asked of the `Pacer`.
 
-use crate::text::{DURATION_NS_MAX, Fault, Scanner, scan_duration};
+use crate::text::{DURATION_NS_MAX, Scanner, SyntaxFault, scan_duration};
 
 /// What a level counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ const CURVE_PIECES: u32 = 100;
 
 impl Pattern {
     /// Reads a pattern.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str) -> Result<Self, SyntaxFault> {
         let mut reader = PatternParser {
             scanner: Scanner::new(text),
             kind: None,
@@ -116,12 +116,12 @@ impl Pattern {
         if pattern.peak() > 0.0 {
             Ok(pattern)
         } else {
-            Err(Fault::new(text, 0, "the pattern never rises above 0"))
+            Err(SyntaxFault::new(text, 0, "the pattern never rises above 0"))
         }
     }
 
     /// Reads levels for [`Self::steps`], `1,10,25` or `100r,200r`.
-    pub fn parse_steps(text: &str, each_ns: u64) -> Result<Self, Fault> {
+    pub fn parse_steps(text: &str, each_ns: u64) -> Result<Self, SyntaxFault> {
         let mut reader = PatternParser {
             scanner: Scanner::new(text),
             kind: None,
@@ -143,10 +143,10 @@ impl Pattern {
     }
 
     /// One level all the time, or for so long.
-    pub fn constant(kind: Kind, level: f64, duration_ns: Option<u64>) -> Result<Self, Fault> {
+    pub fn constant(kind: Kind, level: f64, duration_ns: Option<u64>) -> Result<Self, SyntaxFault> {
         check_level(kind, level)?;
         if level <= 0.0 {
-            return Err(Fault::new(&level.to_string(), 0, "a level above 0 was expected"));
+            return Err(SyntaxFault::new(&level.to_string(), 0, "a level above 0 was expected"));
         }
         duration_ns.map_or(Ok(()), check_duration)?;
         let segment = Segment { start_ns: 0, len_ns: duration_ns, from: level, to: level };
@@ -154,7 +154,7 @@ impl Pattern {
     }
 
     /// From one user to `users`, one more after each `each_ns`, and then for ever.
-    pub fn arriving(users: u32, each_ns: u64) -> Result<Self, Fault> {
+    pub fn arriving(users: u32, each_ns: u64) -> Result<Self, SyntaxFault> {
         let kind = Kind::Users;
         let constant = Self::constant(kind, f64::from(users), None)?;
         if each_ns == 0 || users < 2 {
@@ -170,11 +170,15 @@ impl Pattern {
     }
 
     /// One level after the other, each held for so long.
-    pub fn steps(kind: Kind, levels: &[f64], each_ns: u64) -> Result<Self, Fault> {
+    pub fn steps(kind: Kind, levels: &[f64], each_ns: u64) -> Result<Self, SyntaxFault> {
         check_duration(each_ns)?;
         check_duration(each_ns.saturating_mul(levels.len() as u64))?;
         if levels.len() > SEGMENTS_MAX {
-            return Err(Fault::new("", 0, format!("{SEGMENTS_MAX} steps at most were expected")));
+            return Err(SyntaxFault::new(
+                "",
+                0,
+                format!("{SEGMENTS_MAX} steps at most were expected"),
+            ));
         }
         let mut segments = Vec::with_capacity(levels.len());
         for (start_ns, &level) in (0u64..).map(|n| n * each_ns).zip(levels) {
@@ -185,7 +189,7 @@ impl Pattern {
         if pattern.peak() > 0.0 {
             Ok(pattern)
         } else {
-            Err(Fault::new("", 0, "a level above 0 was expected"))
+            Err(SyntaxFault::new("", 0, "a level above 0 was expected"))
         }
     }
 
@@ -227,7 +231,7 @@ impl Pattern {
     }
 }
 
-fn check_level(kind: Kind, level: f64) -> Result<(), Fault> {
+fn check_level(kind: Kind, level: f64) -> Result<(), SyntaxFault> {
     let (max, whole) = match kind {
         Kind::Users => (USERS_MAX, level.fract() == 0.0),
         Kind::Rate => (RATE_MAX, true),
@@ -237,15 +241,15 @@ fn check_level(kind: Kind, level: f64) -> Result<(), Fault> {
         Kind::Users if !whole => "a whole number of users was expected".to_owned(),
         _ => return Ok(()),
     };
-    Err(Fault::new(&level.to_string(), 0, what))
+    Err(SyntaxFault::new(&level.to_string(), 0, what))
 }
 
-fn check_duration(duration_ns: u64) -> Result<(), Fault> {
+fn check_duration(duration_ns: u64) -> Result<(), SyntaxFault> {
     if (1..=DURATION_NS_MAX).contains(&duration_ns) {
         return Ok(());
     }
     let text = format!("{} s", duration_ns as f64 / 1e9);
-    Err(Fault::new(&text, 0, "a duration above 0 and of a year at most was expected"))
+    Err(SyntaxFault::new(&text, 0, "a duration above 0 and of a year at most was expected"))
 }
 
 /// Reads one interval after the other.
@@ -267,7 +271,7 @@ struct Interval {
 }
 
 impl PatternParser<'_> {
-    fn interval(&mut self) -> Result<(), Fault> {
+    fn interval(&mut self) -> Result<(), SyntaxFault> {
         self.scanner.skip_blanks();
         let start = self.scanner.clone();
         let interval = match self.hold()? {
@@ -284,7 +288,7 @@ impl PatternParser<'_> {
     }
 
     /// A duration alone, which no `-` or `:` follows.
-    fn hold(&mut self) -> Result<Option<Interval>, Fault> {
+    fn hold(&mut self) -> Result<Option<Interval>, SyntaxFault> {
         let rest = self.scanner.rest();
         let end = rest.find(',').unwrap_or(rest.len());
         if rest[..end].contains(['-', ':', '[']) {
@@ -299,7 +303,7 @@ impl PatternParser<'_> {
         Ok(Some(Interval { from: level, to: level, len_ns, is_expo: false, steps: None }))
     }
 
-    fn ramp(&mut self) -> Result<Interval, Fault> {
+    fn ramp(&mut self) -> Result<Interval, SyntaxFault> {
         let start = self.scanner.clone();
         let (from, to) = if self.scanner.eat("[") { self.regions()? } else { self.levels()? };
         if from.max(to) > self.level_max() {
@@ -316,7 +320,7 @@ impl PatternParser<'_> {
         Ok(interval)
     }
 
-    fn shape(&mut self, interval: &mut Interval) -> Result<(), Fault> {
+    fn shape(&mut self, interval: &mut Interval) -> Result<(), SyntaxFault> {
         let start = self.scanner.clone();
         if self.scanner.eat("expo") {
             if interval.from <= 0.0 || interval.to <= 0.0 {
@@ -332,7 +336,7 @@ impl PatternParser<'_> {
     }
 
     /// `name:1-100,name:1-50]`, added up.
-    fn regions(&mut self) -> Result<(f64, f64), Fault> {
+    fn regions(&mut self) -> Result<(f64, f64), SyntaxFault> {
         let mut sum = (0.0, 0.0);
         loop {
             self.scanner.skip_blanks();
@@ -354,13 +358,13 @@ impl PatternParser<'_> {
         }
     }
 
-    fn levels(&mut self) -> Result<(f64, f64), Fault> {
+    fn levels(&mut self) -> Result<(f64, f64), SyntaxFault> {
         let from = self.level()?;
         let to = if self.scanner.eat("-") { self.level()? } else { from };
         Ok((from, to))
     }
 
-    fn level(&mut self) -> Result<f64, Fault> {
+    fn level(&mut self) -> Result<f64, SyntaxFault> {
         let start = self.scanner.clone();
         let level = self.scanner.number("a level")?;
         let kind = if self.scanner.eat("r") { Kind::Rate } else { Kind::Users };
@@ -375,7 +379,7 @@ impl PatternParser<'_> {
         if let Some(Kind::Rate) = self.kind { RATE_MAX } else { USERS_MAX }
     }
 
-    fn count(&mut self, what: &str, least: u32) -> Result<u32, Fault> {
+    fn count(&mut self, what: &str, least: u32) -> Result<u32, SyntaxFault> {
         let start = self.scanner.clone();
         let digits = self.scanner.take_while(|c| c.is_ascii_digit());
         let most = SEGMENTS_MAX as u32;

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// What is wrong with a text that somebody wrote, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct SyntaxFault {
     /// The text, or the piece around the place if it is long.
     text: String,
     /// What stands at the place; empty at the end of the text.
@@ -19,7 +19,7 @@ pub struct Fault {
 /// Bytes of the text, and of what stands at the place, that a fault shows.
 const SHOWN_BYTES: usize = 60;
 
-impl Fault {
+impl SyntaxFault {
     /// A fault at byte `at` of `text`.
     pub fn new(text: &str, at: usize, what: impl Into<String>) -> Self {
         let at = floor_boundary(text, at);
@@ -36,7 +36,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SyntaxFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { text, found, what, .. } = self;
         match found.as_str() {
@@ -47,7 +47,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for SyntaxFault {}
 
 /// The beginning of a text in printable form.
 pub(crate) fn shown(text: &str) -> String {
@@ -145,7 +145,7 @@ impl<'a> Scanner<'a> {
     ///
     /// # Errors
     /// When there is none; `what` says what was expected.
-    pub fn number(&mut self, what: &str) -> Result<f64, Fault> {
+    pub fn number(&mut self, what: &str) -> Result<f64, SyntaxFault> {
         let start = self.at;
         let text = self.take_while(|c| c.is_ascii_digit() || c == '.');
         let good = text.starts_with(|c: char| c.is_ascii_digit())
@@ -153,13 +153,13 @@ impl<'a> Scanner<'a> {
             && text.len() <= NUMBER_BYTES_MAX;
         match text.parse::<f64>() {
             Ok(number) if good => Ok(number),
-            _ => Err(Fault::new(self.text, start, format!("{what} was expected"))),
+            _ => Err(SyntaxFault::new(self.text, start, format!("{what} was expected"))),
         }
     }
 
     /// A fault at this place.
-    pub fn fault(&self, what: impl Into<String>) -> Fault {
-        Fault::new(self.text, self.at, what)
+    pub fn fault(&self, what: impl Into<String>) -> SyntaxFault {
+        SyntaxFault::new(self.text, self.at, what)
     }
 }
 
@@ -178,7 +178,7 @@ pub const DURATION_NS_MAX: u64 = 366 * 24 * 3600 * SECOND_NS;
 /// assert_eq!(load::text::duration("10"), Ok(10_000_000_000));
 /// assert!(load::text::duration("10 days").is_err());
 /// ```
-pub fn duration(text: &str) -> Result<u64, Fault> {
+pub fn duration(text: &str) -> Result<u64, SyntaxFault> {
     let mut scanner = Scanner::new(text);
     let duration_ns = scan_duration(&mut scanner)?;
     if scanner.is_at_end() { Ok(duration_ns) } else { Err(scanner.fault(UNIT_WANTED)) }
@@ -187,7 +187,7 @@ pub fn duration(text: &str) -> Result<u64, Fault> {
 const UNIT_WANTED: &str = "a unit of time was expected: ms, s, m or h";
 
 /// Takes a duration above 0.
-pub(crate) fn scan_duration(scanner: &mut Scanner<'_>) -> Result<u64, Fault> {
+pub(crate) fn scan_duration(scanner: &mut Scanner<'_>) -> Result<u64, SyntaxFault> {
     let start = scanner.clone();
     let number = scanner.number("a duration")?;
     let unit_at = scanner.clone();
@@ -277,7 +277,7 @@ mod tests {
             "\"\": at its end: a duration was expected"
         );
         let long = format!("{}\u{e9}x{}", "\u{e9}".repeat(50), "y".repeat(5000));
-        let fault = Fault::new(&long, 101, "no").to_string();
+        let fault = SyntaxFault::new(&long, 101, "no").to_string();
         assert!(fault.len() < 300 && fault.contains('x'), "{fault}");
     }
 

@@ -3,7 +3,7 @@
 //! The `url` crate is not used: it brings the tables of ICU along, for names that are not ASCII,
 //! and it rewrites paths, where a load generator has to send what was asked for.
 
-use crate::text::Fault;
+use crate::text::SyntaxFault;
 use message::Host;
 use std::fmt;
 
@@ -69,21 +69,25 @@ const URL_BYTES_MAX: usize = 16 * 1024;
 
 impl Url {
     /// Reads a URL as ab, siege and curl do: a missing scheme is http, a missing path is `/`.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str) -> Result<Self, SyntaxFault> {
         let place = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
         let trimmed = text.trim_matches([' ', '\t']);
         if trimmed.is_empty() {
-            return Err(Fault::new(text, 0, "a URL was expected"));
+            return Err(SyntaxFault::new(text, 0, "a URL was expected"));
         }
         if trimmed.len() > URL_BYTES_MAX {
-            return Err(Fault::new(text, 0, format!("longer than {URL_BYTES_MAX} bytes")));
+            return Err(SyntaxFault::new(text, 0, format!("longer than {URL_BYTES_MAX} bytes")));
         }
         if let Some(at) = trimmed.find(|c: char| c.is_ascii_control()) {
-            return Err(Fault::new(text, place(&trimmed[at..]), "a control character in a URL"));
+            return Err(SyntaxFault::new(
+                text,
+                place(&trimmed[at..]),
+                "a control character in a URL",
+            ));
         }
         let (scheme, rest) = match split_scheme(trimmed) {
             Some((name, rest)) => {
-                let only = || Fault::new(text, place(name), "only http and https are known");
+                let only = || SyntaxFault::new(text, place(name), "only http and https are known");
                 (Scheme::of(name).ok_or_else(only)?, rest)
             }
             None => (Scheme::Http, trimmed.strip_prefix("//").unwrap_or(trimmed)),
@@ -94,7 +98,7 @@ impl Url {
             None => (None, authority),
         };
         let (host, port) =
-            split_host(host_port).map_err(|why| Fault::new(text, place(host_port), why))?;
+            split_host(host_port).map_err(|why| SyntaxFault::new(text, place(host_port), why))?;
         let port = port.unwrap_or(scheme.default_port());
         Ok(Self { scheme, host, port, target: target_of(rest), userinfo })
     }

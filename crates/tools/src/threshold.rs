@@ -1,7 +1,7 @@
 //! Conditions on the result of a run, for `--fail-if` and `--find-max`:
 //! `p99<200ms && errors<0.1%`. What a metric counts is said by whoever has it.
 
-use load::text::{Fault, Scanner, nearest};
+use load::text::{Scanner, SyntaxFault, nearest};
 use std::fmt;
 
 /// Where the metrics of a run come from.
@@ -159,9 +159,9 @@ const DEPTH_MAX: usize = 50;
 
 impl Condition {
     /// Reads a condition.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str) -> Result<Self, SyntaxFault> {
         if text.len() > TEXT_BYTES_MAX {
-            return Err(Fault::new(text, 0, format!("longer than {TEXT_BYTES_MAX} bytes")));
+            return Err(SyntaxFault::new(text, 0, format!("longer than {TEXT_BYTES_MAX} bytes")));
         }
         let mut reader = ConditionParser { scanner: Scanner::new(text), depth: 0 };
         let root = reader.any()?;
@@ -355,11 +355,11 @@ struct ConditionParser<'a> {
 }
 
 impl ConditionParser<'_> {
-    fn any(&mut self) -> Result<Node, Fault> {
+    fn any(&mut self) -> Result<Node, SyntaxFault> {
         self.joined("||", Self::all, Node::Any)
     }
 
-    fn all(&mut self) -> Result<Node, Fault> {
+    fn all(&mut self) -> Result<Node, SyntaxFault> {
         self.joined("&&", Self::single, Node::All)
     }
 
@@ -367,9 +367,9 @@ impl ConditionParser<'_> {
     fn joined(
         &mut self,
         between: &str,
-        part: fn(&mut Self) -> Result<Node, Fault>,
+        part: fn(&mut Self) -> Result<Node, SyntaxFault>,
         join: fn(Vec<Node>) -> Node,
-    ) -> Result<Node, Fault> {
+    ) -> Result<Node, SyntaxFault> {
         let mut parts = vec![part(self)?];
         while self.scanner.eat(between) {
             parts.push(part(self)?);
@@ -383,7 +383,7 @@ impl ConditionParser<'_> {
         }
     }
 
-    fn single(&mut self) -> Result<Node, Fault> {
+    fn single(&mut self) -> Result<Node, SyntaxFault> {
         self.scanner.skip_blanks();
         let is_not = self.scanner.eat("!");
         if !is_not && !self.scanner.eat("(") {
@@ -404,7 +404,7 @@ impl ConditionParser<'_> {
         Ok(node)
     }
 
-    fn comparison(&mut self) -> Result<Comparison, Fault> {
+    fn comparison(&mut self) -> Result<Comparison, SyntaxFault> {
         let start = self.scanner.clone();
         let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let metric = self.scanner.take_while(is_letter).to_ascii_lowercase();

@@ -11,7 +11,7 @@
 
 use super::statuses::Statuses;
 use super::values::{is_name, is_of_head};
-use crate::text::{Fault, Scanner};
+use crate::text::{Scanner, SyntaxFault};
 use http1::AnswerHead;
 use pattern::{Flags, Regex};
 use std::sync::Arc;
@@ -103,7 +103,7 @@ impl Expect {
     ///
     /// # Errors
     /// What is wrong, and where.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str) -> Result<Self, SyntaxFault> {
         if !text.contains(['=', '~', '<', '>', '!']) {
             return Ok(Self::of_statuses(Statuses::parse(text)?, text.to_owned()));
         }
@@ -201,11 +201,11 @@ impl Take {
     ///
     /// # Errors
     /// What is wrong, and where.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str) -> Result<Self, SyntaxFault> {
         let mut scanner = Scanner::new(text);
         let name = scanner.take_while(|c| c != '=').trim();
         if !is_name(name) {
-            return Err(Fault::new(text, 0, "NAME=body~\"PATTERN\" was expected"));
+            return Err(SyntaxFault::new(text, 0, "NAME=body~\"PATTERN\" was expected"));
         }
         scanner.eat("=");
         scanner.skip_blanks();
@@ -246,7 +246,7 @@ impl Take {
 }
 
 /// `NAME OPERATOR VALUE`.
-fn condition(scanner: &mut Scanner<'_>) -> Result<Condition, Fault> {
+fn condition(scanner: &mut Scanner<'_>) -> Result<Condition, SyntaxFault> {
     let start = scanner.clone();
     let what = match place(scanner)? {
         Some(place) => Left::Text(place),
@@ -284,7 +284,7 @@ enum Left {
     Text(Place),
 }
 
-fn place(scanner: &mut Scanner<'_>) -> Result<Option<Place>, Fault> {
+fn place(scanner: &mut Scanner<'_>) -> Result<Option<Place>, SyntaxFault> {
     if scanner.eat("body") {
         return Ok(Some(Place::Body));
     }
@@ -298,26 +298,26 @@ fn place(scanner: &mut Scanner<'_>) -> Result<Option<Place>, Fault> {
     }
 }
 
-fn statuses(scanner: &mut Scanner<'_>) -> Result<Statuses, Fault> {
+fn statuses(scanner: &mut Scanner<'_>) -> Result<Statuses, SyntaxFault> {
     let at = scanner.at;
     let list = scanner.take_while(|c| c.is_ascii_alphanumeric() || c == ',' || c == '-');
-    Statuses::parse(list).map_err(|fault| Fault::new(scanner.text, at + fault.at, fault.what))
+    Statuses::parse(list).map_err(|fault| SyntaxFault::new(scanner.text, at + fault.at, fault.what))
 }
 
-fn whole(scanner: &mut Scanner<'_>) -> Result<u64, Fault> {
+fn whole(scanner: &mut Scanner<'_>) -> Result<u64, SyntaxFault> {
     let at = scanner.clone();
     let digits = scanner.take_while(|c| c.is_ascii_digit());
     digits.parse().map_err(|_| at.fault("a number of bytes was expected"))
 }
 
-fn regex(scanner: &mut Scanner<'_>) -> Result<Regex, Fault> {
+fn regex(scanner: &mut Scanner<'_>) -> Result<Regex, SyntaxFault> {
     let at = scanner.clone();
     let pattern = value(scanner)?;
     Regex::new(&pattern, Flags::default()).map_err(|error| at.fault(error.message()))
 }
 
 /// A word, or a text in quotes.
-fn value(scanner: &mut Scanner<'_>) -> Result<String, Fault> {
+fn value(scanner: &mut Scanner<'_>) -> Result<String, SyntaxFault> {
     let start = scanner.clone();
     if !scanner.eat("\"") {
         let word = scanner.take_while(|c| !c.is_ascii_whitespace() && c != '&');

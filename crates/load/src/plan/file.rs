@@ -6,7 +6,7 @@ use super::think::Think;
 use super::values::FORM;
 use super::values::{Variables, is_name};
 use super::{ENTRIES_MAX, Plan};
-use crate::text::{Fault, nearest};
+use crate::text::{SyntaxFault, nearest};
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct FileFault {
     /// The line, from 1.
     pub line: usize,
     /// What is wrong in it.
-    pub fault: Fault,
+    pub fault: SyntaxFault,
 }
 
 impl fmt::Display for FileFault {
@@ -134,10 +134,10 @@ struct LineParser<'a, 'b> {
 }
 
 impl LineParser<'_, '_> {
-    fn line(&mut self, number: usize, line: &str, is_more: bool) -> Result<(), Fault> {
+    fn line(&mut self, number: usize, line: &str, is_more: bool) -> Result<(), SyntaxFault> {
         if line.len() > LINE_BYTES_MAX {
             let what = format!("a line of more than {LINE_BYTES_MAX} bytes");
-            return Err(Fault::new(line, 0, what));
+            return Err(SyntaxFault::new(line, 0, what));
         }
         let text = line.trim();
         if is_more {
@@ -151,7 +151,7 @@ impl LineParser<'_, '_> {
     }
 
     /// `[WEIGHT] [METHOD] URL [METHOD] [BODY | <FILE | @FILE]`.
-    fn request(&mut self, line: usize, text: &str) -> Result<Current, Fault> {
+    fn request(&mut self, line: usize, text: &str) -> Result<Current, SyntaxFault> {
         let (mut weight, mut rest) = (1, text);
         let (first, after) = split_word(rest);
         if first.bytes().all(|byte| byte.is_ascii_digit()) && !after.is_empty() {
@@ -191,9 +191,14 @@ impl LineParser<'_, '_> {
         Ok(current)
     }
 
-    fn read_body(&mut self, text: &str, name: &str, current: &mut Current) -> Result<(), Fault> {
+    fn read_body(
+        &mut self,
+        text: &str,
+        name: &str,
+        current: &mut Current,
+    ) -> Result<(), SyntaxFault> {
         let at = name.as_ptr().addr() - text.as_ptr().addr();
-        let bytes = (self.load)(name).map_err(|why| Fault::new(text, at, why))?;
+        let bytes = (self.load)(name).map_err(|why| SyntaxFault::new(text, at, why))?;
         current.bytes = Some(bytes.into());
         current.content_type = match name.rsplit_once('.').map_or("", |(_, end)| end) {
             "json" => "application/json",
@@ -206,7 +211,7 @@ impl LineParser<'_, '_> {
     }
 
     /// An indented line: a field, or words with `=`.
-    fn more(&mut self, text: &str) -> Result<(), Fault> {
+    fn more(&mut self, text: &str) -> Result<(), SyntaxFault> {
         let Some(current) = &mut self.current else { return Ok(()) };
         match split_word(text) {
             ("expect", conditions) => {
@@ -232,17 +237,17 @@ impl LineParser<'_, '_> {
                 "expect" => current.expect = Some(Expect::parse(value)?),
                 "think" => current.think = Some(Think::parse(value)?),
                 "weight" => current.weight = parse_weight(text, value)?,
-                _ => return Err(Fault::new(text, at, unknown_word(name))),
+                _ => return Err(SyntaxFault::new(text, at, unknown_word(name))),
             }
         }
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), Fault> {
+    fn finish(&mut self) -> Result<(), SyntaxFault> {
         let Some(current) = self.current.take() else { return Ok(()) };
         if self.entries.len() >= ENTRIES_MAX {
             let what = format!("{ENTRIES_MAX} requests at most were expected");
-            return Err(Fault::new(&current.url, 0, what));
+            return Err(SyntaxFault::new(&current.url, 0, what));
         }
         let spec = RequestSpec {
             method: &current.method,
@@ -275,10 +280,10 @@ fn is_comment(text: &str) -> bool {
 }
 
 /// Weights from 0, which leaves a request out, to a million.
-fn parse_weight(text: &str, word: &str) -> Result<u32, Fault> {
+fn parse_weight(text: &str, word: &str) -> Result<u32, SyntaxFault> {
     let at = word.as_ptr().addr() - text.as_ptr().addr();
     let weight = word.parse().ok().filter(|weight| *weight <= 1_000_000);
-    weight.ok_or_else(|| Fault::new(text, at, "a weight up to 1000000 was expected"))
+    weight.ok_or_else(|| SyntaxFault::new(text, at, "a weight up to 1000000 was expected"))
 }
 
 /// `NAME = value`. No URL has an equals sign behind nothing but a name.

@@ -33,7 +33,7 @@ pub use statuses::Statuses;
 pub use think::Think;
 pub use values::{Random, Text, Values, Variable, Variables};
 
-use crate::text::Fault;
+use crate::text::SyntaxFault;
 use mix::Mix;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -70,17 +70,21 @@ pub const ENTRIES_MAX: usize = 1_000_000;
 
 impl Plan {
     /// A plan of at least one request, some of them with a weight above 0.
-    pub fn new(entries: Vec<Entry>, order: Order) -> Result<Self, Fault> {
+    pub fn new(entries: Vec<Entry>, order: Order) -> Result<Self, SyntaxFault> {
         let add = |sum: &mut u64, entry: &Entry| {
             *sum += u64::from(entry.weight);
             Some(*sum)
         };
         let sums: Vec<u64> = entries.iter().scan(0, add).collect();
         if entries.len() > ENTRIES_MAX {
-            return Err(Fault::new("", 0, format!("{ENTRIES_MAX} requests at most were expected")));
+            return Err(SyntaxFault::new(
+                "",
+                0,
+                format!("{ENTRIES_MAX} requests at most were expected"),
+            ));
         }
         let mix = Mix::new(entries.iter().map(|entry| entry.weight));
-        let mix = mix.ok_or_else(|| Fault::new("", 0, "a plan without requests"))?;
+        let mix = mix.ok_or_else(|| SyntaxFault::new("", 0, "a plan without requests"))?;
         Ok(Self { entries, order, mix, sums, rows: Arc::default() })
     }
 

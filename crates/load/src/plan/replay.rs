@@ -138,7 +138,7 @@ impl LogReader {
         Ok(index)
     }
 
-    fn new_entry(&self, line: &Line) -> Result<Entry, crate::text::Fault> {
+    fn new_entry(&self, line: &Line) -> Result<Entry, crate::text::SyntaxFault> {
         let escaped =
             |text: &str| text.replace("$(", "$$(").replace("${", "$${").replace("#{", "##{");
         let mut fields = Vec::new();
@@ -169,7 +169,7 @@ impl LogReader {
 impl Recording {
     /// Takes the requests out as a plan, for their entries; their order is `which`. They are
     /// counted by method and URL: who asked is of no interest in a report.
-    pub fn plan(&mut self) -> Result<Plan, crate::text::Fault> {
+    pub fn plan(&mut self) -> Result<Plan, crate::text::SyntaxFault> {
         let entries = std::mem::take(&mut self.entries);
         Plan::new(entries, super::Order::InTurn).map(Plan::counted_by_name)
     }

@@ -4,7 +4,7 @@ use super::cookies::Cookies;
 use super::expect::{Expect, Take};
 use super::think::Think;
 use super::values::{FORM, Part, Text, Values, Variables, check_line};
-use crate::text::{Fault, base64};
+use crate::text::{SyntaxFault, base64};
 use crate::url::Url;
 use std::sync::Arc;
 
@@ -128,7 +128,7 @@ impl Entry {
         spec: &RequestSpec<'_>,
         variables: &Variables,
         options: &Options,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, SyntaxFault> {
         let (url, target) = url_and_target(spec.url, variables)?;
         let body = match (&spec.bytes, spec.body, &options.body) {
             (Some(bytes), _, _) | (None, None, Some(Content::Bytes(bytes))) => {
@@ -419,16 +419,24 @@ impl Fields {
     }
 
     /// Adds fields that were written: they replace those of their name, and not each other.
-    fn add(&mut self, fields: &[(String, String)], variables: &Variables) -> Result<(), Fault> {
+    fn add(
+        &mut self,
+        fields: &[(String, String)],
+        variables: &Variables,
+    ) -> Result<(), SyntaxFault> {
         if fields.len() > FIELDS_MAX {
-            return Err(Fault::new("", 0, format!("{FIELDS_MAX} fields at most were expected")));
+            return Err(SyntaxFault::new(
+                "",
+                0,
+                format!("{FIELDS_MAX} fields at most were expected"),
+            ));
         }
         let mut added: Vec<(String, Text)> = Vec::new();
         for (name, value) in fields {
             check_token(name, "a field name")?;
             let lower = name.to_ascii_lowercase();
             if matches!(lower.as_str(), "content-length" | "transfer-encoding") {
-                return Err(Fault::new(name, 0, "this is worked out from the body"));
+                return Err(SyntaxFault::new(name, 0, "this is worked out from the body"));
             }
             let text = variables.text(value.trim_matches([' ', '\t']))?;
             text.check_line()?;
@@ -445,16 +453,16 @@ impl Fields {
     }
 }
 
-fn check_token(text: &str, what: &str) -> Result<(), Fault> {
+fn check_token(text: &str, what: &str) -> Result<(), SyntaxFault> {
     if message::scan::is_token(text.as_bytes()) {
         return Ok(());
     }
     let at = text.bytes().position(|byte| !message::scan::is_token_byte(byte)).unwrap_or(0);
-    Err(Fault::new(text, at, format!("{what} was expected")))
+    Err(SyntaxFault::new(text, at, format!("{what} was expected")))
 }
 
 /// The URL with names for variables in its target, and the target itself.
-fn url_and_target(written: &str, variables: &Variables) -> Result<(Url, Text), Fault> {
+fn url_and_target(written: &str, variables: &Variables) -> Result<(Url, Text), SyntaxFault> {
     check_line(written)?;
     let text = variables.text(written)?;
     let first = match text.parts.first() {
@@ -465,7 +473,7 @@ fn url_and_target(written: &str, variables: &Variables) -> Result<(Url, Text), F
         let after_scheme = first.find("://").map_or(0, |at| at + 3);
         if !first[after_scheme..].contains(['/', '?']) {
             let what = "a variable may stand in path and query, not in the host";
-            return Err(Fault::new(written, 0, what));
+            return Err(SyntaxFault::new(written, 0, what));
         }
     }
     let mut url = Url::parse(&first)?;

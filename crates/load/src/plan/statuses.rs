@@ -1,6 +1,6 @@
 //! Which statuses are right.
 
-use crate::text::Fault;
+use crate::text::SyntaxFault;
 use std::ops::RangeInclusive;
 
 /// Statuses that count as success.
@@ -9,7 +9,7 @@ pub struct Statuses(Vec<RangeInclusive<u16>>);
 
 impl Statuses {
     /// Reads a list such as `200,301-303,4xx`.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str) -> Result<Self, SyntaxFault> {
         let read = |word: &str| -> Option<RangeInclusive<u16>> {
             let status = |word: &str| {
                 let number = if word.len() == 3 { word.parse().ok() } else { None };
@@ -26,7 +26,7 @@ impl Statuses {
         let ranges = text.split(',').map(|word| {
             let at = word.as_ptr().addr() - text.as_ptr().addr();
             let what = "a status was expected: 200, 301-303 or 4xx";
-            read(word.trim()).ok_or_else(|| Fault::new(text, at, what))
+            read(word.trim()).ok_or_else(|| SyntaxFault::new(text, at, what))
         });
         ranges.collect::<Result<_, _>>().map(Self)
     }

@@ -1,6 +1,6 @@
 //! How long users wait between their requests.
 
-use crate::text::{Fault, duration};
+use crate::text::{SyntaxFault, duration};
 
 /// How long a user waits before the next request, nanoseconds: evenly spread between the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub struct Think {
 
 impl Think {
     /// Reads `1s`, or `0.5-2s`, where the unit is that of both unless each has its own.
-    pub fn parse(text: &str) -> Result<Self, Fault> {
+    pub fn parse(text: &str) -> Result<Self, SyntaxFault> {
         let read = |word: &str| match word.trim_end_matches(|c: char| c.is_ascii_alphabetic()) {
             // Not waiting is a time to think, too.
             "0" => Ok(0),
@@ -28,7 +28,7 @@ impl Think {
         let from_ns = if has_unit { read(from)? } else { read(&format!("{from}{unit}"))? };
         let to_ns = read(to)?;
         if to_ns < from_ns {
-            return Err(Fault::new(text, 0, "the shorter time comes first"));
+            return Err(SyntaxFault::new(text, 0, "the shorter time comes first"));
         }
         Ok(Self { from_ns, to_ns })
     }

@@ -3,7 +3,7 @@
 //! A value is a function of seed, user, request and variable: nothing is stored, runs can be
 //! repeated, and a variable that stands twice in a request has one value there.
 
-use crate::text::{Fault, Scanner, nearest};
+use crate::text::{Scanner, SyntaxFault, nearest};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ const ALPHA_MAX: u64 = 4096;
 
 impl Variable {
     /// Reads a definition, `list[a,b]`. `None` if it is none at all.
-    pub fn parse(name: &str, text: &str) -> Option<Result<Self, Fault>> {
+    pub fn parse(name: &str, text: &str) -> Option<Result<Self, SyntaxFault>> {
         let source = match text {
             "uuid" => Ok(Source::Uuid),
             "udid" => Ok(Source::Udid),
@@ -137,29 +137,29 @@ impl Variable {
     }
 }
 
-fn list(text: &str, inside: &str) -> Result<Source, Fault> {
+fn list(text: &str, inside: &str) -> Result<Source, SyntaxFault> {
     let items: Vec<String> = inside.split(',').map(|item| item.trim().to_owned()).collect();
     if inside.trim().is_empty() {
-        return Err(Fault::new(text, text.len() - 1, "at least one value was expected"));
+        return Err(SyntaxFault::new(text, text.len() - 1, "at least one value was expected"));
     }
     check_line(text)?;
     Ok(Source::List(items))
 }
 
 /// `min,max` or `min,max,count`.
-fn numbers(text: &str, inside: &str, most: u64) -> Result<(u64, u64, u64), Fault> {
+fn numbers(text: &str, inside: &str, most: u64) -> Result<(u64, u64, u64), SyntaxFault> {
     let mut numbers = Vec::new();
     for word in inside.split(',') {
         let at = word.as_ptr().addr() - text.as_ptr().addr();
         let number = word.trim().parse().ok().filter(|number| *number <= most);
         numbers.push(number.ok_or_else(|| {
-            Fault::new(text, at, format!("a whole number up to {most} was expected"))
+            SyntaxFault::new(text, at, format!("a whole number up to {most} was expected"))
         })?);
     }
     match numbers[..] {
         [min, max] if min <= max => Ok((min, max, u64::MAX)),
         [min, max, count] if min <= max && count > 0 => Ok((min, max, count)),
-        _ => Err(Fault::new(text, 0, "[min,max] or [min,max,count] was expected")),
+        _ => Err(SyntaxFault::new(text, 0, "[min,max] or [min,max,count] was expected")),
     }
 }
 
@@ -222,12 +222,20 @@ pub(crate) fn is_name(text: &str) -> bool {
 impl Variables {
     /// Defines a name, again if need be: `text` is a definition (see [`Variable::parse`]) or else
     /// a constant, which may use names defined before.
-    pub fn define(&mut self, name: &str, text: &str) -> Result<(), Fault> {
+    pub fn define(&mut self, name: &str, text: &str) -> Result<(), SyntaxFault> {
         if !is_name(name) {
-            return Err(Fault::new(name, 0, "a name of letters, digits, _ and - was expected"));
+            return Err(SyntaxFault::new(
+                name,
+                0,
+                "a name of letters, digits, _ and - was expected",
+            ));
         }
         if self.constants.len() + self.variables.len() >= NAMES_MAX {
-            return Err(Fault::new(name, 0, format!("{NAMES_MAX} names at most were expected")));
+            return Err(SyntaxFault::new(
+                name,
+                0,
+                format!("{NAMES_MAX} names at most were expected"),
+            ));
         }
         let variable = Variable::parse(name, text).transpose()?;
         let constant = if variable.is_none() { Some(self.constant(text)?) } else { None };
@@ -246,16 +254,16 @@ impl Variables {
         self.variables.push(Arc::new(Variable { name: name.to_owned(), source }));
     }
 
-    fn constant(&self, text: &str) -> Result<String, Fault> {
+    fn constant(&self, text: &str) -> Result<String, SyntaxFault> {
         match self.text(text)?.parts.as_slice() {
             [] => Ok(String::new()),
             [Part::Fixed(bytes)] => Ok(String::from_utf8_lossy(bytes).into_owned()),
-            _ => Err(Fault::new(text, 0, "a constant cannot change: it uses a variable")),
+            _ => Err(SyntaxFault::new(text, 0, "a constant cannot change: it uses a variable")),
         }
     }
 
     /// Reads a text with references, `$(NAME)`, `${NAME}` or `#{NAME}`; `$$(` is `$(` itself.
-    pub fn text(&self, text: &str) -> Result<Text, Fault> {
+    pub fn text(&self, text: &str) -> Result<Text, SyntaxFault> {
         let mut scanner = Scanner::new(text);
         let mut out = Text::default();
         while !scanner.is_at_end() {
@@ -289,7 +297,7 @@ impl Variables {
 
     /// The text of a body of this type: in a form, which it is without one, what was taken from an
     /// answer is encoded.
-    pub(crate) fn body(&self, text: &str, content_type: &str) -> Result<Text, Fault> {
+    pub(crate) fn body(&self, text: &str, content_type: &str) -> Result<Text, SyntaxFault> {
         let text = self.text(text)?;
         let is_form = content_type.is_empty() || content_type.starts_with(FORM);
         Ok(if is_form { text.for_form() } else { text })
@@ -388,7 +396,7 @@ impl Text {
     }
 
     /// Refuses what would end a line of a head. Values of variables never hold it.
-    pub(crate) fn check_line(&self) -> Result<(), Fault> {
+    pub(crate) fn check_line(&self) -> Result<(), SyntaxFault> {
         let mut fixed = self.parts.iter().filter_map(|part| match part {
             Part::Fixed(bytes) => Some(bytes),
             Part::Variable(_) => None,
@@ -398,9 +406,9 @@ impl Text {
 }
 
 /// Refuses CR, LF and NUL (RFC 9110 section 5.5).
-pub(crate) fn check_line(text: &str) -> Result<(), Fault> {
+pub(crate) fn check_line(text: &str) -> Result<(), SyntaxFault> {
     match text.find(['\r', '\n', '\0']) {
-        Some(at) => Err(Fault::new(text, at, "a line end or a zero byte")),
+        Some(at) => Err(SyntaxFault::new(text, at, "a line end or a zero byte")),
         None => Ok(()),
     }
 }
