@@ -1,7 +1,7 @@
 //! What a command line asks for, before it is known to fit together.
 
 use super::conditions::{FindMax, of_one_run};
-use super::fault::{Fault, usage};
+use super::fault::{CommandFault, usage};
 use super::files::{Files, Form};
 use super::output::{Output, unit};
 use super::requests::RequestOptions;
@@ -57,7 +57,7 @@ impl BenchArguments {
     ///
     /// # Errors
     /// What does not fit together, and the exit code.
-    pub(super) fn finish(mut self, words: &[String]) -> Result<(Job, Output), Fault> {
+    pub(super) fn finish(mut self, words: &[String]) -> Result<(Job, Output), CommandFault> {
         self.choose_pages()?;
         for (text, condition) in &self.fail_if {
             of_one_run("--fail-if", text, condition)?;
@@ -102,7 +102,10 @@ impl BenchArguments {
     }
 
     /// What is searched for: `--rate` or `-c` then say where to begin.
-    fn find_max(&mut self, is_replay: bool) -> Result<Option<(FindMax, Option<f64>)>, Fault> {
+    fn find_max(
+        &mut self,
+        is_replay: bool,
+    ) -> Result<Option<(FindMax, Option<f64>)>, CommandFault> {
         let Some((kind, text)) = self.find.take() else { return Ok(None) };
         let has_pace = self.changes() || is_replay;
         let is_sized = self.options.requests.is_some() || self.options.pipeline > 1;
@@ -133,7 +136,7 @@ impl BenchArguments {
     }
 
     /// Whether users load pages, and what goes with that.
-    fn choose_pages(&mut self) -> Result<(), Fault> {
+    fn choose_pages(&mut self) -> Result<(), CommandFault> {
         self.pages.keeps_waterfall = self.wants_waterfall();
         let pages = std::mem::take(&mut self.pages);
         if self.loads_pages {
@@ -152,7 +155,7 @@ impl BenchArguments {
     }
 
     /// What `-c` says: users, or connections at most where requests come by the clock.
-    fn count_users(&mut self, pattern: &Pattern) -> Result<(), Fault> {
+    fn count_users(&mut self, pattern: &Pattern) -> Result<(), CommandFault> {
         let has_users = self.changes();
         match self.users {
             Some(0) if self.is_open(pattern) => {
@@ -168,7 +171,7 @@ impl BenchArguments {
     }
 
     /// What does not go together.
-    fn check(&self, pattern: &Pattern) -> Result<(), Fault> {
+    fn check(&self, pattern: &Pattern) -> Result<(), CommandFault> {
         let options = &self.options;
         let (is_open, is_replay) = (self.is_open(pattern), self.what.replay.is_some());
         if options.pipeline > 1 && (is_open || !options.keeps_alive || options.follows) {
@@ -195,7 +198,7 @@ impl BenchArguments {
         if self.patterns.is_empty() { Options::default().timeout_ms } else { 1000 }
     }
 
-    fn pattern(&mut self) -> Result<Pattern, Fault> {
+    fn pattern(&mut self) -> Result<Pattern, CommandFault> {
         let options = &mut self.options;
         let is_bounded = options.requests.is_some() || options.duration_ns.is_some();
         let each_ns = options.duration_ns.unwrap_or(DURATION_NS);

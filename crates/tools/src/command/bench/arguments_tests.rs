@@ -8,7 +8,7 @@ use load::plan::{Body, Cursor, Values};
 use std::fs;
 use std::path::PathBuf;
 
-fn job(words: &[&str]) -> Result<(Job, Output), Fault> {
+fn job(words: &[&str]) -> Result<(Job, Output), CommandFault> {
     let mut arguments = BenchArguments::default();
     match option::read(GROUPS, words.iter().map(Into::into), &mut arguments) {
         Ok(CommandLine::Words(words)) => arguments.finish(&words),

@@ -1,6 +1,6 @@
 //! Conditions of the command line: what makes the command fail, and what a search is for.
 
-use super::fault::{Fault, usage};
+use super::fault::{CommandFault, usage};
 use super::print::complain;
 use crate::threshold::{Condition, Metrics};
 use load::pattern::Kind;
@@ -18,7 +18,7 @@ impl FindMax {
     ///
     /// # Errors
     /// What is wrong with the condition.
-    pub(super) fn new(kind: Kind, text: &str) -> Result<Self, Fault> {
+    pub(super) fn new(kind: Kind, text: &str) -> Result<Self, CommandFault> {
         let condition = Condition::parse(text).map_err(usage)?;
         of_one_run("--find-max", text, &condition)?;
         Ok(Self { kind, text: text.to_owned(), condition })
@@ -29,7 +29,11 @@ impl FindMax {
 ///
 /// # Errors
 /// Where a condition speaks of two.
-pub(super) fn of_one_run(option: &str, text: &str, condition: &Condition) -> Result<(), Fault> {
+pub(super) fn of_one_run(
+    option: &str,
+    text: &str,
+    condition: &Condition,
+) -> Result<(), CommandFault> {
     condition.change().map_or(Ok(()), |change| {
         let why = format!("{change} is a change from one run to another: see --diff");
         Err(usage(format!("{option} '{text}': {why}")))

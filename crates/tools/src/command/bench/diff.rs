@@ -3,7 +3,7 @@
 use super::super::Exit;
 use super::arguments::BenchArguments;
 use super::conditions::holding;
-use super::fault::{Fault, usage};
+use super::fault::{CommandFault, usage};
 use super::print::say;
 use crate::report::{self, Comparison, Record};
 use crate::threshold::Condition;
@@ -18,7 +18,7 @@ const BYTES_MAX: u64 = 1 << 30;
 ///
 /// # Errors
 /// What is wrong with the command line, or with which file.
-pub(super) fn diff(arguments: &BenchArguments, words: &[String]) -> Result<Exit, Fault> {
+pub(super) fn diff(arguments: &BenchArguments, words: &[String]) -> Result<Exit, CommandFault> {
     // Unheard, a file would seem to be written.
     if arguments.json || !arguments.files.is_empty() {
         return Err(usage("--diff prints a text, and writes no file"));
@@ -39,7 +39,7 @@ pub(super) fn diff(arguments: &BenchArguments, words: &[String]) -> Result<Exit,
     }
 }
 
-fn read(path: &str) -> Result<Record, Fault> {
+fn read(path: &str) -> Result<Record, CommandFault> {
     let fault = |error: String| (Exit::File, format!("{path}: {error}"));
     let mut text = String::new();
     File::open(path)

@@ -2,7 +2,7 @@
 
 use super::super::Exit;
 use super::super::output_file::OutputFile;
-use super::fault::Fault;
+use super::fault::CommandFault;
 use crate::report::{self, Record};
 use load::page::har::{self, Waterfall};
 use std::io::{self, Write as _};
@@ -60,7 +60,7 @@ impl Files {
     ///
     /// # Errors
     /// The first that cannot be written; or two that are the same.
-    pub(super) fn open(asked: &[(Form, String)]) -> Result<Self, Fault> {
+    pub(super) fn open(asked: &[(Form, String)]) -> Result<Self, CommandFault> {
         let mut files = Self::default();
         for (form, path) in asked {
             if path == "-" {
@@ -80,7 +80,7 @@ impl Files {
     ///
     /// # Errors
     /// The first that could not be written; the others are.
-    pub(super) fn write(&mut self, record: &Record) -> Result<(), Fault> {
+    pub(super) fn write(&mut self, record: &Record) -> Result<(), CommandFault> {
         self.write_each(|form| match form.content {
             Content::Run(write) => Some(write(record)),
             Content::Waterfall => None,
@@ -91,7 +91,7 @@ impl Files {
     ///
     /// # Errors
     /// When it could not be written.
-    pub(super) fn write_waterfall(&mut self, waterfall: &Waterfall) -> Result<(), Fault> {
+    pub(super) fn write_waterfall(&mut self, waterfall: &Waterfall) -> Result<(), CommandFault> {
         self.write_each(|form| form.is_of_page().then(|| har::har(waterfall)))
     }
 
@@ -100,7 +100,7 @@ impl Files {
         self.0.iter().find(|row| row.0.is_of_page()).map(|row| row.1.path())
     }
 
-    fn write_each(&mut self, text: impl Fn(&Form) -> Option<String>) -> Result<(), Fault> {
+    fn write_each(&mut self, text: impl Fn(&Form) -> Option<String>) -> Result<(), CommandFault> {
         let mut result = Ok(());
         for (form, output_file) in &mut self.0 {
             let Some(text) = text(form) else { continue };
@@ -113,6 +113,6 @@ impl Files {
     }
 }
 
-fn fault(form: Form, path: &str, error: &io::Error) -> Fault {
+fn fault(form: Form, path: &str, error: &io::Error) -> CommandFault {
     (Exit::File, format!("{} {path}: {error}", form.option))
 }

@@ -2,7 +2,7 @@
 
 use super::super::Exit;
 use super::conditions::{FindMax, holding};
-use super::fault::Fault;
+use super::fault::CommandFault;
 use super::files::Files;
 use super::print::{complain, fail, say};
 use crate::report::{self, Figures, Levels, Record};
@@ -60,7 +60,7 @@ fn verdict(fail_if: &[(String, Condition)], record: &Record) -> Exit {
 }
 
 /// The waterfall of a page, if it is wanted and there is one.
-pub(super) fn write_waterfall(output: &mut Output, outcome: &Outcome) -> Result<(), Fault> {
+pub(super) fn write_waterfall(output: &mut Output, outcome: &Outcome) -> Result<(), CommandFault> {
     if let Some(waterfall) = &outcome.waterfall {
         return output.files.write_waterfall(waterfall);
     }

@@ -1,7 +1,7 @@
 //! The part of the command line that says what is asked: requests from words, files and logs.
 
 use super::super::Exit;
-use super::fault::{Fault, usage};
+use super::fault::{CommandFault, usage};
 use super::print::complain;
 use load::pacer::Pacer;
 use load::plan::replay::LogReader;
@@ -54,7 +54,7 @@ impl RequestOptions {
         &self,
         words: &[String],
         keep_alive: bool,
-    ) -> Result<(Plan, Option<Recorded>), Fault> {
+    ) -> Result<(Plan, Option<Recorded>), CommandFault> {
         self.check()?;
         let options = self.options(keep_alive)?;
         if let Some(log) = &self.replay {
@@ -87,7 +87,7 @@ impl RequestOptions {
     }
 
     /// What all requests have in common.
-    fn options(&self, keep_alive: bool) -> Result<plan::Options, Fault> {
+    fn options(&self, keep_alive: bool) -> Result<plan::Options, CommandFault> {
         let mut fields = self.fields.clone();
         let has_coding = |field: &(String, String)| field.0.eq_ignore_ascii_case("accept-encoding");
         if self.accepts_gzip && !self.fields.iter().any(has_coding) {
@@ -114,7 +114,7 @@ impl RequestOptions {
         url: &str,
         variables: &Variables,
         options: &plan::Options,
-    ) -> Result<Entry, Fault> {
+    ) -> Result<Entry, CommandFault> {
         let spec = plan::RequestSpec { url, ..plan::RequestSpec::default() };
         let mut entry = Entry::new(&spec, variables, options).map_err(usage)?;
         entry.expect.clone_from(&self.expect);
@@ -126,7 +126,7 @@ impl RequestOptions {
         file: &str,
         variables: &mut Variables,
         options: &plan::Options,
-    ) -> Result<Vec<Entry>, Fault> {
+    ) -> Result<Vec<Entry>, CommandFault> {
         let text = String::from_utf8(self.read(file, FILE_BYTES_MAX)?)
             .map_err(|_| (Exit::File, format!("{file}: this is not UTF-8")))?;
         let mut load = |name: &str| self.read(name, BODY_BYTES_MAX).map_err(|(_, text)| text);
@@ -146,7 +146,7 @@ impl RequestOptions {
         log: &str,
         words: &[String],
         options: plan::Options,
-    ) -> Result<(Plan, Option<Recorded>), Fault> {
+    ) -> Result<(Plan, Option<Recorded>), CommandFault> {
         let [base] = words else {
             return Err(usage("--replay takes one URL: that of the server to send to"));
         };
@@ -173,7 +173,7 @@ impl RequestOptions {
     }
 
     /// What does not go together: what a replay asks stands in the log.
-    fn check(&self) -> Result<(), Fault> {
+    fn check(&self) -> Result<(), CommandFault> {
         if self.replay.is_none() {
             return match self.speed {
                 Some(_) => Err(usage("--speed is about --replay")),
@@ -199,7 +199,7 @@ impl RequestOptions {
     ///
     /// # Errors
     /// When it cannot be read, or is longer than it may be.
-    fn read(&self, file: &str, bytes_max: u64) -> Result<Vec<u8>, Fault> {
+    fn read(&self, file: &str, bytes_max: u64) -> Result<Vec<u8>, CommandFault> {
         let fault = |text: &dyn ToString| (Exit::File, format!("{file}: {}", text.to_string()));
         if let ("-", Some(bytes)) = (file, self.stdin.get()) {
             return Ok(bytes.clone());

@@ -3,7 +3,7 @@
 use super::super::Exit;
 use super::super::option::{CommandOption, Group};
 use super::arguments::BenchArguments;
-use super::fault::Fault;
+use super::fault::CommandFault;
 use load::url::Scheme;
 use tls::{Connector, Problem, Version};
 
@@ -109,7 +109,7 @@ impl BenchArguments {
     pub(super) fn connector<'a>(
         &self,
         mut schemes: impl Iterator<Item = &'a Scheme>,
-    ) -> Result<Option<Connector>, Fault> {
+    ) -> Result<Option<Connector>, CommandFault> {
         // A redirect may lead to https.
         if !self.options.follows && !schemes.any(|scheme| *scheme == Scheme::Https) {
             return Ok(None);
