@@ -3,7 +3,7 @@
 //! Everything is counted from the start and nothing is remembered, so nothing can drift: the moment
 //! of the millionth request does not depend on how late the one before it was.
 
-use crate::pattern::{Kind, Pattern, Segment};
+use crate::pattern::{LoadKind, Pattern, Segment};
 use crate::text::SyntaxFault;
 
 /// The schedule of a run.
@@ -42,8 +42,8 @@ impl Pacer {
     /// The schedule of a pattern.
     pub fn new(pattern: Pattern) -> Self {
         let source = match pattern.kind() {
-            Kind::Users => Source::Users(pattern),
-            Kind::Rate => {
+            LoadKind::Users => Source::Users(pattern),
+            LoadKind::Rate => {
                 let counts = counts_before(pattern.segments());
                 Source::Rate(pattern, counts)
             }
@@ -68,10 +68,10 @@ impl Pacer {
     }
 
     /// Whether users wait for answers, or requests are due.
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> LoadKind {
         match self.source {
-            Source::Users(_) => Kind::Users,
-            Source::Rate(..) | Source::Recorded(_) => Kind::Rate,
+            Source::Users(_) => LoadKind::Users,
+            Source::Rate(..) | Source::Recorded(_) => LoadKind::Rate,
         }
     }
 

@@ -18,7 +18,7 @@ fn users_are_rounded_levels() {
     ];
     for (text, expect) in rows {
         let pacer = pacer(text);
-        assert_eq!(pacer.kind(), Kind::Users);
+        assert_eq!(pacer.kind(), LoadKind::Users);
         for (second, users) in *expect {
             assert_eq!(pacer.users(second * S), *users, "{text} at {second}");
         }
@@ -47,7 +47,7 @@ fn changes_of_users_are_told_to_the_nanosecond() {
             (25 * S, 0)
         ]
     );
-    let constant = Pacer::new(Pattern::constant(Kind::Users, 5.0, None).unwrap());
+    let constant = Pacer::new(Pattern::constant(LoadKind::Users, 5.0, None).unwrap());
     assert_eq!((constant.users(u64::MAX), constant.next_change(0)), (5, None));
 }
 
@@ -77,7 +77,7 @@ fn requests_of_a_rate_are_due_at_exact_moments() {
     ];
     for (text, expect) in rows {
         let pacer = pacer(text);
-        assert_eq!((pacer.kind(), pacer.users(0), pacer.next_change(0)), (Kind::Rate, 0, None));
+        assert_eq!((pacer.kind(), pacer.users(0), pacer.next_change(0)), (LoadKind::Rate, 0, None));
         for (n, due) in *expect {
             assert_eq!(pacer.due(*n), *due, "{text}: {n}");
         }
@@ -86,7 +86,7 @@ fn requests_of_a_rate_are_due_at_exact_moments() {
 
 #[test]
 fn a_rate_for_ever_does_not_drift() {
-    let pacer = Pacer::new(Pattern::constant(Kind::Rate, 1000.0, None).unwrap());
+    let pacer = Pacer::new(Pattern::constant(LoadKind::Rate, 1000.0, None).unwrap());
     for n in [0, 1, 7, 1_000_003, 86_400_000_001] {
         assert_eq!(pacer.due(n), Some(n * 1_000_000), "{n}");
     }

@@ -8,7 +8,7 @@ use crate::text::{DURATION_NS_MAX, Scanner, SyntaxFault, scan_duration};
 
 /// What a level counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LoadKind {
     /// Users at the same time: each waits for its answer (closed loop).
     Users,
     /// Requests per second, whether answers come or not (open loop).
@@ -68,10 +68,10 @@ impl Segment {
 /// intervals.
 ///
 /// ```
-/// use load::pattern::{Kind, Pattern};
+/// use load::pattern::{LoadKind, Pattern};
 ///
 /// let pattern = Pattern::parse("1-150:60,30,150-1:60").unwrap();
-/// assert_eq!(pattern.kind(), Kind::Users);
+/// assert_eq!(pattern.kind(), LoadKind::Users);
 /// assert_eq!(pattern.duration_ns(), Some(150_000_000_000));
 /// assert_eq!(pattern.level(30_000_000_000), 75.5);
 /// assert_eq!(pattern.level(75_000_000_000), 150.0);
@@ -81,7 +81,7 @@ impl Segment {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
-    kind: Kind,
+    kind: LoadKind,
     segments: Vec<Segment>,
 }
 
@@ -112,7 +112,8 @@ impl Pattern {
                 return Err(reader.scanner.fault("a comma or the end was expected"));
             }
         }
-        let pattern = Self { kind: reader.kind.unwrap_or(Kind::Users), segments: reader.segments };
+        let pattern =
+            Self { kind: reader.kind.unwrap_or(LoadKind::Users), segments: reader.segments };
         if pattern.peak() > 0.0 {
             Ok(pattern)
         } else {
@@ -134,7 +135,7 @@ impl Pattern {
             levels.push(reader.level()?);
             reader.scanner.skip_blanks();
             if reader.scanner.is_at_end() {
-                return Self::steps(reader.kind.unwrap_or(Kind::Users), &levels, each_ns);
+                return Self::steps(reader.kind.unwrap_or(LoadKind::Users), &levels, each_ns);
             }
             if !reader.scanner.eat(",") {
                 return Err(reader.scanner.fault("a comma or the end was expected"));
@@ -143,7 +144,11 @@ impl Pattern {
     }
 
     /// One level all the time, or for so long.
-    pub fn constant(kind: Kind, level: f64, duration_ns: Option<u64>) -> Result<Self, SyntaxFault> {
+    pub fn constant(
+        kind: LoadKind,
+        level: f64,
+        duration_ns: Option<u64>,
+    ) -> Result<Self, SyntaxFault> {
         check_level(kind, level)?;
         if level <= 0.0 {
             return Err(SyntaxFault::new(&level.to_string(), 0, "a level above 0 was expected"));
@@ -155,7 +160,7 @@ impl Pattern {
 
     /// From one user to `users`, one more after each `each_ns`, and then for ever.
     pub fn arriving(users: u32, each_ns: u64) -> Result<Self, SyntaxFault> {
-        let kind = Kind::Users;
+        let kind = LoadKind::Users;
         let constant = Self::constant(kind, f64::from(users), None)?;
         if each_ns == 0 || users < 2 {
             return Ok(constant);
@@ -170,7 +175,7 @@ impl Pattern {
     }
 
     /// One level after the other, each held for so long.
-    pub fn steps(kind: Kind, levels: &[f64], each_ns: u64) -> Result<Self, SyntaxFault> {
+    pub fn steps(kind: LoadKind, levels: &[f64], each_ns: u64) -> Result<Self, SyntaxFault> {
         check_duration(each_ns)?;
         check_duration(each_ns.saturating_mul(levels.len() as u64))?;
         if levels.len() > SEGMENTS_MAX {
@@ -194,7 +199,7 @@ impl Pattern {
     }
 
     /// What the levels count.
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> LoadKind {
         self.kind
     }
 
@@ -231,14 +236,14 @@ impl Pattern {
     }
 }
 
-fn check_level(kind: Kind, level: f64) -> Result<(), SyntaxFault> {
+fn check_level(kind: LoadKind, level: f64) -> Result<(), SyntaxFault> {
     let (max, whole) = match kind {
-        Kind::Users => (USERS_MAX, level.fract() == 0.0),
-        Kind::Rate => (RATE_MAX, true),
+        LoadKind::Users => (USERS_MAX, level.fract() == 0.0),
+        LoadKind::Rate => (RATE_MAX, true),
     };
     let what = match kind {
         _ if !(0.0..=max).contains(&level) => format!("a level from 0 to {max} was expected"),
-        Kind::Users if !whole => "a whole number of users was expected".to_owned(),
+        LoadKind::Users if !whole => "a whole number of users was expected".to_owned(),
         _ => return Ok(()),
     };
     Err(SyntaxFault::new(&level.to_string(), 0, what))
@@ -255,7 +260,7 @@ fn check_duration(duration_ns: u64) -> Result<(), SyntaxFault> {
 /// Reads one interval after the other.
 struct PatternParser<'a> {
     scanner: Scanner<'a>,
-    kind: Option<Kind>,
+    kind: Option<LoadKind>,
     segments: Vec<Segment>,
     /// Where the interval before ended.
     last: Option<f64>,
@@ -367,7 +372,7 @@ impl PatternParser<'_> {
     fn level(&mut self) -> Result<f64, SyntaxFault> {
         let start = self.scanner.clone();
         let level = self.scanner.number("a level")?;
-        let kind = if self.scanner.eat("r") { Kind::Rate } else { Kind::Users };
+        let kind = if self.scanner.eat("r") { LoadKind::Rate } else { LoadKind::Users };
         if *self.kind.get_or_insert(kind) != kind {
             return Err(start.fault("either all levels have an r or none"));
         }
@@ -376,7 +381,7 @@ impl PatternParser<'_> {
     }
 
     const fn level_max(&self) -> f64 {
-        if let Some(Kind::Rate) = self.kind { RATE_MAX } else { USERS_MAX }
+        if let Some(LoadKind::Rate) = self.kind { RATE_MAX } else { USERS_MAX }
     }
 
     fn count(&mut self, what: &str, least: u32) -> Result<u32, SyntaxFault> {

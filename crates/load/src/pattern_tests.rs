@@ -82,22 +82,22 @@ fn faults_name_the_place_and_what_was_expected() {
 
 #[test]
 fn constants_and_steps_are_patterns_too() {
-    let constant = Pattern::constant(Kind::Users, 10.0, None).unwrap();
+    let constant = Pattern::constant(LoadKind::Users, 10.0, None).unwrap();
     assert_eq!((constant.level(u64::MAX - 1), constant.duration_ns()), (10.0, None));
-    let short = Pattern::constant(Kind::Rate, 0.5, Some(S)).unwrap();
+    let short = Pattern::constant(LoadKind::Rate, 0.5, Some(S)).unwrap();
     assert_eq!((short.level(0), short.level(S), short.duration_ns()), (0.5, 0.0, Some(S)));
-    let steps = Pattern::steps(Kind::Users, &[1.0, 10.0, 25.0], 10 * S).unwrap();
+    let steps = Pattern::steps(LoadKind::Users, &[1.0, 10.0, 25.0], 10 * S).unwrap();
     assert_eq!(steps, Pattern::parse("1:10,10:10,25:10").unwrap());
     assert_eq!(Pattern::parse_steps("1, 10,25", 10 * S), Ok(steps));
-    assert_eq!(Pattern::parse_steps("5r,6r", S).unwrap().kind(), Kind::Rate);
+    assert_eq!(Pattern::parse_steps("5r,6r", S).unwrap().kind(), LoadKind::Rate);
 
     for level in [0.0, -1.0, f64::NAN, f64::INFINITY, 1.5, 1e9] {
-        assert!(Pattern::constant(Kind::Users, level, None).is_err(), "{level}");
-        assert!(Pattern::steps(Kind::Users, &[level], S).is_err(), "{level}");
+        assert!(Pattern::constant(LoadKind::Users, level, None).is_err(), "{level}");
+        assert!(Pattern::steps(LoadKind::Users, &[level], S).is_err(), "{level}");
     }
-    assert!(Pattern::constant(Kind::Users, 1.0, Some(0)).is_err());
-    assert!(Pattern::constant(Kind::Users, 1.0, Some(u64::MAX)).is_err());
-    assert!(Pattern::steps(Kind::Users, &[], S).is_err());
+    assert!(Pattern::constant(LoadKind::Users, 1.0, Some(0)).is_err());
+    assert!(Pattern::constant(LoadKind::Users, 1.0, Some(u64::MAX)).is_err());
+    assert!(Pattern::steps(LoadKind::Users, &[], S).is_err());
     for text in ["", "1,", "1;2", "1,2r", "x"] {
         assert!(Pattern::parse_steps(text, S).is_err(), "{text}");
     }

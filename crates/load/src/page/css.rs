@@ -2,7 +2,7 @@
 //! within a rule for another medium than the screen is left out.
 
 use super::media;
-use super::reference::{Found, Kind, find};
+use super::reference::{Found, ResourceKind, find};
 
 /// Blocks within each other at most; browsers have limits of this size, too.
 const DEPTH_MAX: usize = 512;
@@ -51,7 +51,7 @@ pub(super) fn scan(css: &[u8], found: &mut Found) {
             _ if is_name_byte(byte) => {
                 let url = url_of_name(&mut scanner);
                 if let Some(url) = url.filter(|_| applies) {
-                    found.add(&url, Kind::Image);
+                    found.add(&url, ResourceKind::Image);
                 }
             }
             _ => scanner.skip_one(),
@@ -77,7 +77,7 @@ fn at_rule(
             // For whatever medium it is: Chromium loads it all the same.
             scanner.prelude();
             if let Some(url) = url.filter(|_| may_import) {
-                found.add(&url, Kind::Style);
+                found.add(&url, ResourceKind::Style);
             }
             None
         }
@@ -86,7 +86,7 @@ fn at_rule(
             (scanner.peek() == Some(b'{')).then(|| scanner.at += 1)?;
             let face = face(scanner);
             if let Some(url) = face.filter(|_| applies) {
-                found.add(&url, Kind::Font);
+                found.add(&url, ResourceKind::Font);
             }
             None
         }

@@ -4,9 +4,9 @@ use super::*;
 use proptest::prelude::*;
 
 fn found(css: &str) -> Vec<String> {
-    let letter = |kind: Kind| match kind {
-        Kind::Style => "s",
-        Kind::Font => "f",
+    let letter = |kind: ResourceKind| match kind {
+        ResourceKind::Style => "s",
+        ResourceKind::Font => "f",
         _ => "i",
     };
     let references = references(css.as_bytes()).references;

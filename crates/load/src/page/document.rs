@@ -1,6 +1,6 @@
 //! What was found in a page or stylesheet, as requests that can be sent.
 
-use super::{Found, Kind, css, html};
+use super::{Found, ResourceKind, css, html};
 use crate::plan::{Entry, Expect};
 use crate::url::Url;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ const MEDIA_RANGE: &[u8] = b"Range: bytes=0-65535\r\n";
 #[derive(Debug)]
 pub(crate) struct Resource {
     pub(crate) entry: Entry,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ResourceKind,
     /// The URL, by which caches know it.
     pub(crate) url: Rc<str>,
     /// Redirects that have led here.
@@ -23,16 +23,16 @@ pub(crate) struct Resource {
 
 impl Resource {
     /// What an entry of the plan asks for, or what it was redirected to.
-    pub(crate) fn new(entry: Entry, kind: Kind, redirects: u32, is_page: bool) -> Self {
+    pub(crate) fn new(entry: Entry, kind: ResourceKind, redirects: u32, is_page: bool) -> Self {
         let url = Rc::from(entry.url.to_string());
         Self { entry, kind, url, redirects, is_page }
     }
 
     /// What a page refers to: asked for as the page was, by GET, whatever status was wanted there.
-    fn of_reference(of: &Entry, url: Url, kind: Kind) -> Self {
+    fn of_reference(of: &Entry, url: Url, kind: ResourceKind) -> Self {
         let mut entry = of.redirected(url, 303);
         (entry.expect, entry.takes) = (None, Vec::new());
-        if kind == Kind::Media {
+        if kind == ResourceKind::Media {
             entry.expect = Some(Expect::of(&[200, 206]));
         }
         Self::new(entry, kind, 0, false)
@@ -46,7 +46,7 @@ impl Resource {
     /// Fields besides those of the entry.
     pub(crate) const fn more_fields(&self) -> &'static [u8] {
         match self.kind {
-            Kind::Media => MEDIA_RANGE,
+            ResourceKind::Media => MEDIA_RANGE,
             _ => &[],
         }
     }
@@ -67,12 +67,12 @@ impl Document {
     /// Looks through the content of what `of` asked for.
     pub(crate) fn read(content: &[u8], of: &Resource) -> Self {
         match of.kind {
-            Kind::Document => {
+            ResourceKind::Document => {
                 let page = html::references(content);
                 let base = page.base.and_then(|base| of.entry.url.join(&base));
                 Self::new(page.found, base.as_ref().unwrap_or(&of.entry.url), of)
             }
-            Kind::Style => Self::new(css::references(content), &of.entry.url, of),
+            ResourceKind::Style => Self::new(css::references(content), &of.entry.url, of),
             _ => Self::default(),
         }
     }
@@ -80,7 +80,7 @@ impl Document {
     fn new(found: Found, base: &Url, of: &Resource) -> Self {
         let mut document = Self::default();
         for reference in found.references {
-            if reference.kind == Kind::Icon && !of.is_page {
+            if reference.kind == ResourceKind::Icon && !of.is_page {
                 // Nobody sees those of frames.
                 continue;
             }
@@ -105,7 +105,7 @@ mod tests {
     fn a_small_page_with_a_long_base_takes_bounded_memory() {
         let spec = RequestSpec { url: "http://a/", ..RequestSpec::default() };
         let entry = Entry::new(&spec, &Variables::default(), &Options::default()).unwrap();
-        let page = Resource::new(entry, Kind::Document, 0, true);
+        let page = Resource::new(entry, ResourceKind::Document, 0, true);
         let images: String = (0..10_000).map(|image| format!("<img src={image}>")).collect();
         let small = Document::read(images.as_bytes(), &page);
         assert_eq!(small.resources.len(), 10_000);

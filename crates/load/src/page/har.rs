@@ -1,6 +1,6 @@
 //! The waterfall of one page as HAR 1.2, which the tools of browsers import.
 
-use super::reference::{Kind, find};
+use super::reference::{ResourceKind, find};
 use crate::date;
 use http1::OwnedAnswerHead;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ pub struct Step {
     /// What was asked for.
     pub url: String,
     /// What for.
-    pub kind: Kind,
+    pub kind: ResourceKind,
     /// When the need for it became known.
     pub found_ns: u64,
     /// When it had a connection, or began to make one.
@@ -184,7 +184,7 @@ mod tests {
     fn times_of_an_entry_add_up() {
         let step = Step {
             url: "http://a/b?c=d&e".to_owned(),
-            kind: Kind::Image,
+            kind: ResourceKind::Image,
             found_ns: 1_000_000,
             begun_ns: 2_000_000,
             connect_ns: Some(500_000),

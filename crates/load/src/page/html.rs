@@ -1,7 +1,7 @@
 //! Finds what a page loads. This is the scanner that browsers run ahead of their parser: tags one
 //! by one, without a tree; comments, scripts and templates are skipped. One pass over the bytes.
 
-use super::reference::{Found, Kind, find};
+use super::reference::{Found, ResourceKind, find};
 use super::{css, media, srcset};
 
 /// Attributes of a tag that are looked at.
@@ -114,20 +114,20 @@ impl Scan {
             b"picture" => self.picture = Picture::Open,
             b"source" => self.source(tag),
             b"video" | b"audio" => {
-                self.add(tag.get("poster"), Kind::Image);
+                self.add(tag.get("poster"), ResourceKind::Image);
                 let is_wanted = tag.get("preload") != Some("none") || tag.has("autoplay");
                 self.wants_source = is_wanted && !tag.has("src");
-                self.add(tag.get("src").filter(|_| is_wanted), Kind::Media);
+                self.add(tag.get("src").filter(|_| is_wanted), ResourceKind::Media);
             }
             b"iframe" | b"frame" if !tag.has("srcdoc") => {
-                self.add(tag.get("src"), Kind::Document);
+                self.add(tag.get("src"), ResourceKind::Document);
             }
-            b"embed" => self.add(tag.get("src"), Kind::Fetch),
-            b"object" => self.add(tag.get("data"), Kind::Fetch),
-            b"input" if tag.is("type", "image") => self.add(tag.get("src"), Kind::Image),
-            b"image" => self.add(tag.get("href").or(tag.get("xlink:href")), Kind::Image),
+            b"embed" => self.add(tag.get("src"), ResourceKind::Fetch),
+            b"object" => self.add(tag.get("data"), ResourceKind::Fetch),
+            b"input" if tag.is("type", "image") => self.add(tag.get("src"), ResourceKind::Image),
+            b"image" => self.add(tag.get("href").or(tag.get("xlink:href")), ResourceKind::Image),
             b"body" | b"table" | b"thead" | b"tbody" | b"tfoot" | b"tr" | b"td" | b"th" => {
-                self.add(tag.get("background"), Kind::Image);
+                self.add(tag.get("background"), ResourceKind::Image);
             }
             _ => {}
         }
@@ -147,11 +147,11 @@ impl Scan {
 
     fn finish(mut self) -> Page {
         let icon = self.icon.take();
-        self.add(icon.as_deref(), Kind::Icon);
+        self.add(icon.as_deref(), ResourceKind::Icon);
         self.page
     }
 
-    fn add(&mut self, url: Option<&str>, kind: Kind) {
+    fn add(&mut self, url: Option<&str>, kind: ResourceKind) {
         if let Some(url) = url {
             self.page.found.add(url.as_bytes(), kind);
         }
@@ -165,9 +165,9 @@ impl Scan {
             // One for another medium is loaded as well, and used when the medium changes.
             let is_css = tag.get("type").is_none_or(|mime| mime.trim().is_empty())
                 || tag.is("type", "text/css");
-            self.add(href.filter(|_| is_css && !tag.has("disabled")), Kind::Style);
+            self.add(href.filter(|_| is_css && !tag.has("disabled")), ResourceKind::Style);
         } else if is("modulepreload") {
-            self.add(href, Kind::Script);
+            self.add(href, ResourceKind::Script);
         } else if is("preload") && tag.is_for_screen() {
             self.preload(tag);
         } else if is("icon") && tag.is_for_screen() {
@@ -177,14 +177,14 @@ impl Scan {
 
     fn preload(&mut self, tag: &Tag) {
         let kind = match tag.get("as").unwrap_or_default().to_ascii_lowercase().as_str() {
-            "image" => Kind::Image,
-            "script" => Kind::Script,
-            "style" => Kind::Style,
-            "font" => Kind::Font,
-            "fetch" | "track" | "json" => Kind::Fetch,
+            "image" => ResourceKind::Image,
+            "script" => ResourceKind::Script,
+            "style" => ResourceKind::Style,
+            "font" => ResourceKind::Font,
+            "fetch" | "track" | "json" => ResourceKind::Fetch,
             _ => return,
         };
-        let list = tag.get("imagesrcset").filter(|_| kind == Kind::Image);
+        let list = tag.get("imagesrcset").filter(|_| kind == ResourceKind::Image);
         let sizes = tag.get("imagesizes").unwrap_or_default();
         let chosen = match list {
             Some(list) => srcset::choose(list, sizes, tag.get("href")),
@@ -201,19 +201,19 @@ impl Scan {
             || mime.contains("ecmascript");
         // Whoever knows modules leaves out what is for those who do not.
         let is_run = is_script && (mime == "module" || !tag.has("nomodule"));
-        self.add(tag.get("src").filter(|_| is_run), Kind::Script);
+        self.add(tag.get("src").filter(|_| is_run), ResourceKind::Script);
     }
 
     fn image(&mut self, tag: &Tag) {
         if let Picture::Chosen(url) = std::mem::take(&mut self.picture) {
-            return self.add(Some(&url), Kind::Image);
+            return self.add(Some(&url), ResourceKind::Image);
         }
         let sizes = tag.get("sizes").unwrap_or_default();
         let url = match tag.get("srcset") {
             Some(list) => srcset::choose(list, sizes, tag.get("src")),
             None => tag.get("src"),
         };
-        self.add(url, Kind::Image);
+        self.add(url, ResourceKind::Image);
     }
 
     fn source(&mut self, tag: &Tag) {
@@ -226,7 +226,7 @@ impl Scan {
                 self.picture = Picture::Chosen(url.to_owned());
             }
         } else if std::mem::take(&mut self.wants_source) {
-            self.add(tag.get("src"), Kind::Media);
+            self.add(tag.get("src"), ResourceKind::Media);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The order in which a page is fetched: what blocks the picture first, six connections for each
 //! server, nothing twice.
 
-use super::{Kind, Resource};
+use super::{Resource, ResourceKind};
 use crate::url::{Scheme, Url};
 use std::collections::{HashSet, VecDeque};
 use std::rc::Rc;
@@ -76,7 +76,7 @@ impl Loader {
 
     /// Something is to be fetched: the page, what it refers to, where a redirect has led.
     pub(crate) fn add(&mut self, resource: Rc<Resource>, now_ns: u64) -> Added {
-        if resource.kind == Kind::Icon && !self.icons_are_due {
+        if resource.kind == ResourceKind::Icon && !self.icons_are_due {
             self.icons.push(resource);
             return Added::Later;
         }
@@ -86,7 +86,7 @@ impl Loader {
         }
         // A redirect may lead back to where it came from, with a cookie; an icon is asked for even
         // if the page shows it as well.
-        let may_repeat = resource.redirects > 0 || resource.kind == Kind::Icon;
+        let may_repeat = resource.redirects > 0 || resource.kind == ResourceKind::Icon;
         let is_new = self.seen.insert(resource.url.clone()) || may_repeat;
         if !is_new {
             return Added::Known;
@@ -165,12 +165,12 @@ fn server_of(url: &Url) -> (Scheme, String, u16) {
 }
 
 /// Chromium's order, roughly: what styles the page, what it runs, what it shows, the rest.
-const fn urgency(kind: Kind) -> usize {
+const fn urgency(kind: ResourceKind) -> usize {
     match kind {
-        Kind::Document | Kind::Style => 0,
-        Kind::Script | Kind::Font | Kind::Fetch => 1,
-        Kind::Image => 2,
-        Kind::Icon | Kind::Media => 3,
+        ResourceKind::Document | ResourceKind::Style => 0,
+        ResourceKind::Script | ResourceKind::Font | ResourceKind::Fetch => 1,
+        ResourceKind::Image => 2,
+        ResourceKind::Icon | ResourceKind::Media => 3,
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
     use crate::plan::{Entry, Options, RequestSpec, Variables};
 
-    fn resource(url: &str, kind: Kind) -> Rc<Resource> {
+    fn resource(url: &str, kind: ResourceKind) -> Rc<Resource> {
         let spec = RequestSpec { url, ..RequestSpec::default() };
         let entry = Entry::new(&spec, &Variables::default(), &Options::default()).unwrap();
         Rc::new(Resource::new(entry, kind, 0, false))
@@ -189,14 +189,14 @@ mod tests {
     fn what_is_urgent_comes_first_and_nothing_comes_twice() {
         let mut loader = Loader::new(Arc::new(["a".to_owned()]));
         let rows = [
-            ("a/1", Kind::Icon, Added::Later),
-            ("a/4", Kind::Icon, Added::Later),
-            ("a/2", Kind::Image, Added::Waits(0)),
-            ("a/2", Kind::Image, Added::Known),
-            ("a/3", Kind::Style, Added::Waits(0)),
-            ("a/4", Kind::Script, Added::Waits(0)),
-            ("b/5", Kind::Script, Added::Elsewhere),
-            ("a:81/6", Kind::Image, Added::Waits(1)),
+            ("a/1", ResourceKind::Icon, Added::Later),
+            ("a/4", ResourceKind::Icon, Added::Later),
+            ("a/2", ResourceKind::Image, Added::Waits(0)),
+            ("a/2", ResourceKind::Image, Added::Known),
+            ("a/3", ResourceKind::Style, Added::Waits(0)),
+            ("a/4", ResourceKind::Script, Added::Waits(0)),
+            ("b/5", ResourceKind::Script, Added::Elsewhere),
+            ("a:81/6", ResourceKind::Image, Added::Waits(1)),
         ];
         for (url, kind, wanted) in rows {
             assert_eq!(loader.add(resource(url, kind), 0), wanted, "{url}");
@@ -219,7 +219,7 @@ mod tests {
     fn a_server_has_six_connections() {
         let mut loader = Loader::new(Arc::new([]));
         for number in 0..20 {
-            loader.add(resource(&format!("a/{number}"), Kind::Image), 0);
+            loader.add(resource(&format!("a/{number}"), ResourceKind::Image), 0);
         }
         assert_eq!(std::iter::from_fn(|| loader.start_fetcher(0)).count(), 6);
         loader.end_fetcher(0);
@@ -234,13 +234,13 @@ mod tests {
         let mut loader = Loader::new(Arc::new(["a".to_owned()]));
         for number in 0..ITEMS_MAX + 10 {
             let host = if number % 2 == 0 { "a" } else { "b" };
-            loader.add(resource(&format!("{host}/{number}"), Kind::Image), 0);
+            loader.add(resource(&format!("{host}/{number}"), ResourceKind::Image), 0);
         }
         assert_eq!((loader.seen.len(), loader.items), (ITEMS_MAX, ITEMS_MAX / 2));
         let mut loader = Loader::new(Arc::new([]));
         let long = "b".repeat(10_000);
         let added = (0..1500).filter(|number| {
-            let image = resource(&format!("a/{number}/{long}"), Kind::Image);
+            let image = resource(&format!("a/{number}/{long}"), ResourceKind::Image);
             loader.add(image, 0) == Added::Waits(0)
         });
         let count = added.count();

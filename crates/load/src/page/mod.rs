@@ -19,7 +19,7 @@ pub mod srcset;
 
 pub(crate) use document::{Document, Resource};
 pub(crate) use inflate::{CONTENT_BYTES_MAX, decoded};
-pub use reference::{Found, Kind, REFERENCE_BYTES_MAX, REFERENCES_MAX, Reference};
+pub use reference::{Found, REFERENCE_BYTES_MAX, REFERENCES_MAX, Reference, ResourceKind};
 
 pub(crate) use loader::{Added, FETCHERS_MAX, Item, Loader};
 

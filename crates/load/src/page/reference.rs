@@ -2,7 +2,7 @@
 
 /// What a reference is for, in the order in which browsers want it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ResourceKind {
     /// The page, or a frame in it.
     Document,
     /// A stylesheet.
@@ -21,7 +21,7 @@ pub enum Kind {
     Media,
 }
 
-impl Kind {
+impl ResourceKind {
     /// As browsers call it in their tables of requests.
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ pub struct Reference {
     /// As it was written, with entities and escapes decoded.
     pub url: String,
     /// What for.
-    pub kind: Kind,
+    pub kind: ResourceKind,
 }
 
 /// References of one page or stylesheet at most.
@@ -65,7 +65,7 @@ pub struct Found {
 }
 
 impl Found {
-    pub(super) fn add(&mut self, url: &[u8], kind: Kind) {
+    pub(super) fn add(&mut self, url: &[u8], kind: ResourceKind) {
         let url = url.trim_ascii();
         let is_elsewhere = url.is_empty()
             || url[0] == b'#'

@@ -3,7 +3,7 @@
 use super::Options;
 use crate::pacer::Pacer;
 use crate::page::FETCHERS_MAX;
-use crate::pattern::Kind;
+use crate::pattern::LoadKind;
 use crate::plan::Plan;
 
 /// What is to be done.
@@ -23,8 +23,8 @@ impl Job {
     /// Connections that there may be at once.
     pub(super) fn connections_max(&self) -> u32 {
         let users = match self.pacer.kind() {
-            Kind::Rate => self.options.connections_max,
-            Kind::Users => self.pacer.users_max(),
+            LoadKind::Rate => self.options.connections_max,
+            LoadKind::Users => self.pacer.users_max(),
         };
         match self.options.pages {
             Some(_) => users.saturating_mul(FETCHERS_MAX as u32),

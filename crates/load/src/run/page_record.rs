@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::page::har::{Step, Waterfall};
-use crate::page::{Kind, Resource};
+use crate::page::{Resource, ResourceKind};
 use crate::recorder::Window;
 use runtime::clock;
 use upstream::Answer;
@@ -59,7 +59,7 @@ impl PageRecord {
 
     /// Something has come; a page is whole without its icon, which is no part of it.
     fn moved(&mut self, resource: &Resource, now_ns: u64) {
-        if resource.kind != Kind::Icon {
+        if resource.kind != ResourceKind::Icon {
             self.end_ns = self.end_ns.max(now_ns);
         }
     }

@@ -1,7 +1,7 @@
 //! What the browsers of a thread need not find out twice: what stands in pages, and the requests
 //! for them. As much is kept as there is room for; what is older goes when nobody holds it.
 
-use crate::page::{Document, Kind, Resource};
+use crate::page::{Document, Resource, ResourceKind};
 use crate::plan::Plan;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -41,7 +41,8 @@ impl ParsedPages {
     /// The page of an entry whose request is always the same.
     pub(crate) fn page(&self, plan: &Plan, entry: usize) -> Rc<Resource> {
         let made = || {
-            let page = Resource::new(plan.entries()[entry].clone(), Kind::Document, 0, true);
+            let page =
+                Resource::new(plan.entries()[entry].clone(), ResourceKind::Document, 0, true);
             let bytes = page.bytes();
             (page, bytes)
         };
@@ -103,7 +104,7 @@ mod tests {
     fn page() -> Resource {
         let spec = RequestSpec { url: "http://a/", ..RequestSpec::default() };
         let entry = Entry::new(&spec, &Variables::default(), &Options::default()).unwrap();
-        Resource::new(entry, Kind::Document, 0, true)
+        Resource::new(entry, ResourceKind::Document, 0, true)
     }
 
     /// A page of so many references that another one does not have.

@@ -6,7 +6,7 @@ use super::reach::Reach;
 use crate::failure::Failure;
 use crate::pacer::Pacer;
 use crate::page::har::Waterfall;
-use crate::pattern::Kind;
+use crate::pattern::LoadKind;
 use crate::plan::Plan;
 use runtime::clock;
 use std::collections::BTreeSet;
@@ -177,7 +177,7 @@ impl Shared {
 
     /// Whether requests come by the clock, as opposed to users who wait for answers.
     pub(crate) fn is_open_loop(&self) -> bool {
-        self.pacer.kind() == Kind::Rate
+        self.pacer.kind() == LoadKind::Rate
     }
 
     /// Whether requests come as a log has recorded them.

@@ -3,7 +3,7 @@
 use super::browser::{Browser, now_s};
 use super::iterations::Iteration;
 use super::page_load::{PageEnd, PageLoad};
-use crate::page::{Kind, Resource};
+use crate::page::{Resource, ResourceKind};
 use crate::plan::cookies::Cookies;
 use crate::plan::{Cursor, Entry};
 use crate::url::Url;
@@ -77,7 +77,7 @@ impl Browser {
         let url = Url { target: target(&bytes), ..entry.url.clone() };
         // As after a redirect that keeps the method: the same request for the URL that it became.
         let entry = entry.redirected(url, 307);
-        (Rc::new(Resource::new(entry, Kind::Document, 0, true)), Some(bytes))
+        (Rc::new(Resource::new(entry, ResourceKind::Document, 0, true)), Some(bytes))
     }
 
     fn write(&self, entry: &Entry, cursor: &mut Cursor, out: &mut Vec<u8>) {

@@ -2,7 +2,7 @@
 
 use crate::report::units::{count, seconds};
 use load::Window;
-use load::pattern::Kind;
+use load::pattern::LoadKind;
 use load::run::Job;
 
 const SECOND_NS: f64 = 1e9;
@@ -26,7 +26,7 @@ impl Goal {
             end_s: times.min().map(|ns| ns as f64 / SECOND_NS),
             is_of_pages: options.pages.is_some(),
         };
-        if pacer.kind() == Kind::Rate {
+        if pacer.kind() == LoadKind::Rate {
             goal.follow_schedule(job);
         }
         goal
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn users_have_a_number_or_a_time_before_them() {
-        let users = || Pattern::constant(Kind::Users, 4.0, None).unwrap();
+        let users = || Pattern::constant(LoadKind::Users, 4.0, None).unwrap();
         let with = |requests, seconds: Option<u64>| Options {
             requests,
             duration_ns: seconds.map(|s| s * 1_000_000_000),
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_rate_has_its_requests_and_the_last_moment() {
         let rate = |requests, duration_ns| {
-            let pattern = Pattern::constant(Kind::Rate, 50.0, duration_ns).unwrap();
+            let pattern = Pattern::constant(LoadKind::Rate, 50.0, duration_ns).unwrap();
             goal(pattern, Options { requests, duration_ns, ..Options::default() })
         };
         let text = rate(None, Some(10_000_000_000)).text(&after(200), 4.0);
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn pages_are_counted_where_pages_are_loaded() {
-        let users = Pattern::constant(Kind::Users, 4.0, None).unwrap();
+        let users = Pattern::constant(LoadKind::Users, 4.0, None).unwrap();
         let pages = Some(PageOptions::default());
         let goal = goal(users, Options { requests: Some(40), pages, ..Options::default() });
         let pages = Pages { loaded: 7, unasked: 2, failed: 1, ..Pages::default() };

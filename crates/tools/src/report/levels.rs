@@ -9,7 +9,7 @@ use super::level::{HeldLevel, Level, LevelServer};
 use super::record::PerSecond;
 use super::times::us;
 use load::Histogram;
-use load::pattern::{Kind, Pattern, Segment};
+use load::pattern::{LoadKind, Pattern, Segment};
 use load::run::Second;
 use std::ops::Range;
 
@@ -174,8 +174,8 @@ impl Ramp {
         let (least, most) = (lower.fold(f64::INFINITY, f64::min), pattern.peak());
         let count = match pattern.kind() {
             // Nobody is between two users.
-            Kind::Users => BINS_MAX.min((most - least) as usize + 1),
-            Kind::Rate => BINS_MAX,
+            LoadKind::Users => BINS_MAX.min((most - least) as usize + 1),
+            LoadKind::Rate => BINS_MAX,
         };
         Some(Self { least, most, bins: (0..count).map(|_| Bin::default()).collect() })
     }

@@ -8,7 +8,7 @@ use super::units::{bytes, count, figure, latency_us, printable, time_us};
 use super::urls::PerUrl;
 
 /// A count and what it means.
-pub(super) struct Count {
+pub(super) struct CountRow {
     pub(super) name: &'static str,
     pub(super) value: String,
     /// A rate, a share, an explanation; may be empty.
@@ -16,8 +16,8 @@ pub(super) struct Count {
 }
 
 /// What was counted; what never happened and need not be said is left out.
-pub(super) fn counts(summary: &Summary) -> Vec<Count> {
-    let row = |name, value, note: String| Count { name, value, note };
+pub(super) fn counts(summary: &Summary) -> Vec<CountRow> {
+    let row = |name, value, note: String| CountRow { name, value, note };
     let per_second = match summary.elapsed_s {
         s if s > 0.0 => summary.received_bytes as f64 / s,
         _ => 0.0,
@@ -47,8 +47,8 @@ pub(super) fn counts(summary: &Summary) -> Vec<Count> {
 }
 
 /// What is said of pages; what never happened and need not be said is left out.
-pub(super) fn page_counts(pages: &PageSummary) -> Vec<Count> {
-    let row = |name, value, note| Count { name, value, note };
+pub(super) fn page_counts(pages: &PageSummary) -> Vec<CountRow> {
+    let row = |name, value, note| CountRow { name, value, note };
     let (requests, size) = (figure(pages.requests_per_page), bytes(pages.bytes_per_page));
     let mut rows = vec![
         row("pages", count(pages.loaded), format!("{}/s", figure(pages.rate))),
@@ -104,7 +104,7 @@ pub(super) fn times(summary: &Summary) -> Vec<(&'static str, [String; 6])> {
 }
 
 /// A kind of failure.
-pub(super) struct Kind {
+pub(super) struct FailureRow {
     pub(super) name: String,
     pub(super) times: String,
     /// When it came first, and what was said; empty if nobody remembers.
@@ -112,12 +112,12 @@ pub(super) struct Kind {
 }
 
 /// Every kind of failure that there was.
-pub(super) fn failures(record: &Record) -> Vec<Kind> {
+pub(super) fn failures(record: &Record) -> Vec<FailureRow> {
     let kinds = record.summary.errors_by_kind.iter();
     kinds
         .map(|(kind, times)| {
             let first = record.firsts.iter().find(|first| first.kind == *kind);
-            Kind {
+            FailureRow {
                 name: kind.replace('_', " "),
                 times: count(*times),
                 first: first.map_or(String::new(), |first| format!("first {}", moment(first))),

@@ -51,8 +51,8 @@ fn write_all(out: &mut String, record: &Record) -> fmt::Result {
     record.warnings.iter().try_for_each(|warning| writeln!(out, "  - {warning}"))
 }
 
-fn write_counts(out: &mut String, counts: Vec<rows::Count>) -> fmt::Result {
-    for rows::Count { name, value, note } in counts {
+fn write_counts(out: &mut String, counts: Vec<rows::CountRow>) -> fmt::Result {
+    for rows::CountRow { name, value, note } in counts {
         match note.as_str() {
             "" => writeln!(out, "  {name:<11} {value:>14}")?,
             note => writeln!(out, "  {name:<11} {value:>14}   {note}")?,
@@ -78,7 +78,7 @@ fn write_failures(out: &mut String, record: &Record) -> fmt::Result {
         return Ok(());
     }
     writeln!(out, "\nerrors:")?;
-    for rows::Kind { name, times, first } in rows::failures(record) {
+    for rows::FailureRow { name, times, first } in rows::failures(record) {
         let gap = if first.is_empty() { "" } else { "   " };
         writeln!(out, "  {name:<24} {times:>10}{gap}{first}")?;
     }

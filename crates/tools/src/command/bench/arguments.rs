@@ -9,7 +9,7 @@ use crate::report::units;
 use crate::report::{Figures, Levels};
 use crate::threshold::Condition;
 use load::pacer::Pacer;
-use load::pattern::{Kind, Pattern};
+use load::pattern::{LoadKind, Pattern};
 use load::run::{Job, Options, PageOptions};
 
 /// Users, if nobody says how many.
@@ -43,7 +43,7 @@ pub(super) struct BenchArguments {
     pub(super) loads_pages: bool,
     pub(super) pages: PageOptions,
     /// What load is searched for.
-    pub(super) find: Option<(Kind, String)>,
+    pub(super) find: Option<(LoadKind, String)>,
     /// What is to be written, and to which file.
     pub(super) files: Vec<(Form, String)>,
     /// What must not be, as it was written.
@@ -116,13 +116,13 @@ impl BenchArguments {
         }
         let rate = self.rate.take();
         let first = match kind {
-            Kind::Rate => rate,
-            Kind::Users if rate.is_some() => {
+            LoadKind::Rate => rate,
+            LoadKind::Users if rate.is_some() => {
                 return Err(usage("--find-max-users searches for users: no --rate"));
             }
-            Kind::Users => self.users.map(f64::from),
+            LoadKind::Users => self.users.map(f64::from),
         };
-        if let (Kind::Rate, Some(users)) = (kind, self.users) {
+        if let (LoadKind::Rate, Some(users)) = (kind, self.users) {
             self.options.connections_max = users;
         }
         // The pace of the arguments only stands for those of the runs.
@@ -151,7 +151,7 @@ impl BenchArguments {
 
     /// Whether requests come by the clock.
     fn is_open(&self, pattern: &Pattern) -> bool {
-        self.what.replay.is_some() || pattern.kind() == Kind::Rate
+        self.what.replay.is_some() || pattern.kind() == LoadKind::Rate
     }
 
     /// What `-c` says: users, or connections at most where requests come by the clock.
@@ -213,7 +213,7 @@ impl BenchArguments {
                 if !is_bounded && self.what.replay.is_none() {
                     options.duration_ns = Some(DURATION_NS);
                 }
-                let kind = if rate.is_some() { Kind::Rate } else { Kind::Users };
+                let kind = if rate.is_some() { LoadKind::Rate } else { LoadKind::Users };
                 let level = rate.unwrap_or(f64::from(self.users.unwrap_or(USERS)));
                 let length_ns = rate.and(options.duration_ns);
                 Pattern::constant(kind, level, length_ns).map_err(usage)
@@ -266,7 +266,7 @@ impl BenchArguments {
                 None => format!("pattern {}", self.patterns.join(",")),
             },
         };
-        let is_rate = constant && pattern.kind() == Kind::Rate;
+        let is_rate = constant && pattern.kind() == LoadKind::Rate;
         Figures {
             pace,
             unit: if is_replay { String::new() } else { unit.to_owned() },

@@ -3,12 +3,12 @@
 use super::fault::{CommandFault, usage};
 use super::print::complain;
 use crate::threshold::{Condition, Metrics};
-use load::pattern::Kind;
+use load::pattern::LoadKind;
 
 /// What is searched for.
 #[derive(Clone, Debug)]
 pub(super) struct FindMax {
-    pub(super) kind: Kind,
+    pub(super) kind: LoadKind,
     pub(super) text: String,
     pub(super) condition: Condition,
 }
@@ -18,7 +18,7 @@ impl FindMax {
     ///
     /// # Errors
     /// What is wrong with the condition.
-    pub(super) fn new(kind: Kind, text: &str) -> Result<Self, CommandFault> {
+    pub(super) fn new(kind: LoadKind, text: &str) -> Result<Self, CommandFault> {
         let condition = Condition::parse(text).map_err(usage)?;
         of_one_run("--find-max", text, &condition)?;
         Ok(Self { kind, text: text.to_owned(), condition })

@@ -11,7 +11,7 @@ use crate::report::units::{count, figure, seconds};
 use crate::report::{self, Capacity, CapacityRun, Figures, Level, LevelServer, Record};
 use crate::threshold::Metrics as _;
 use load::pacer::Pacer;
-use load::pattern::{Kind, Pattern};
+use load::pattern::{LoadKind, Pattern};
 use load::run::{Job, Options};
 
 /// Nanoseconds of what goes before a run and does not count, if nobody says.
@@ -76,7 +76,7 @@ pub(super) fn find(mut job: Job, output: Output, find_max: FindMax, first: Optio
         Ok(first) => first,
         Err(ended) => return finder.report(output, None, Err(ended)),
     };
-    let is_users = finder.find_max.kind == Kind::Users;
+    let is_users = finder.find_max.kind == LoadKind::Users;
     let mut search = Search::new(first, if is_users { USERS } else { RATES }, is_users);
     if !output.is_quiet {
         finder.announce(&search);
@@ -93,12 +93,12 @@ pub(super) fn find(mut job: Job, output: Output, find_max: FindMax, first: Optio
 impl Finder {
     /// Where to begin: at half of what one user gets, who never has to wait for others.
     fn first(&self) -> Result<f64, Ended> {
-        if self.find_max.kind == Kind::Users {
+        if self.find_max.kind == LoadKind::Users {
             return Ok(1.0);
         }
         let options = Options { warm_up_ns: 0, ..self.job.options.clone() };
         let ran =
-            self.run(Kind::Users, 1.0, Options { duration_ns: Some(WARM_UP_NS), ..options })?;
+            self.run(LoadKind::Users, 1.0, Options { duration_ns: Some(WARM_UP_NS), ..options })?;
         let exit = Exit::of(&ran.record.summary);
         if exit != Exit::Done {
             let first = ran.record.firsts.first();
@@ -195,7 +195,7 @@ impl Finder {
 
     /// Says how far a run fell short of its level, if it did.
     fn left_behind(&self, level: f64, record: &Record) -> Option<String> {
-        if self.find_max.kind == Kind::Rate {
+        if self.find_max.kind == LoadKind::Rate {
             let answered = answered(record);
             let is_short = answered < level * ANSWERED_MIN;
             return is_short.then(|| format!("only {} per second came", figure(answered)));
@@ -230,19 +230,20 @@ impl Finder {
             think: None,
             ..self.job.options.clone()
         };
-        self.run(Kind::Users, 1.0, options).map(drop)
+        self.run(LoadKind::Users, 1.0, options).map(drop)
     }
 
-    fn run(&self, kind: Kind, level: f64, mut options: Options) -> Result<Ran, Ended> {
-        let length_ns = options.duration_ns.filter(|_| kind == Kind::Rate);
+    fn run(&self, kind: LoadKind, level: f64, mut options: Options) -> Result<Ran, Ended> {
+        let length_ns = options.duration_ns.filter(|_| kind == LoadKind::Rate);
         let pattern = Pattern::constant(kind, level, length_ns)
             .map_err(|fault| Ended::Failed(Exit::Usage, fault.to_string()))?;
-        let users_max = if kind == Kind::Users { level as u32 } else { options.connections_max };
+        let users_max =
+            if kind == LoadKind::Users { level as u32 } else { options.connections_max };
         options.threads = options.threads.min(users_max.max(1) as usize);
-        let is_users = kind == Kind::Users;
+        let is_users = kind == LoadKind::Users;
         let pace = match kind {
-            Kind::Users => format!("{} users", count(level as u64)),
-            Kind::Rate => format!("{} {}", figure(level), self.capacity.unit),
+            LoadKind::Users => format!("{} users", count(level as u64)),
+            LoadKind::Rate => format!("{} {}", figure(level), self.capacity.unit),
         };
         let figures = Figures {
             pace,

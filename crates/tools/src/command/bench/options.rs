@@ -6,7 +6,7 @@ use super::files::{CSV, Form, HAR, HDR, HTML, LEVELS, SAVED};
 use super::security;
 use crate::observe;
 use crate::threshold::Condition;
-use load::pattern::Kind;
+use load::pattern::LoadKind;
 use load::plan::{Expect, Think};
 use load::text::duration;
 
@@ -223,7 +223,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 help: "the highest rate at which it holds: 'p99<200ms && errors<0.1%';\n\
                        each run as long as -d says (default 3s), the first at --rate",
                 apply: |arguments, value| {
-                    arguments.find = Some((Kind::Rate, value.to_owned()));
+                    arguments.find = Some((LoadKind::Rate, value.to_owned()));
                     Ok(())
                 },
             },
@@ -233,7 +233,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 value: "EXPR",
                 help: "the same for users, the first run with -c",
                 apply: |arguments, value| {
-                    arguments.find = Some((Kind::Users, value.to_owned()));
+                    arguments.find = Some((LoadKind::Users, value.to_owned()));
                     Ok(())
                 },
             },

@@ -7,7 +7,7 @@ use super::files::Files;
 use super::print::{complain, fail, say};
 use crate::report::{self, Figures, Levels, Record};
 use crate::threshold::Condition;
-use load::pattern::Kind;
+use load::pattern::LoadKind;
 use load::run::{Options, Outcome};
 
 /// What is printed, and where.
@@ -27,11 +27,11 @@ pub(super) struct Output {
 }
 
 /// What a level counts.
-pub(super) const fn unit(kind: Kind, options: &Options) -> &'static str {
+pub(super) const fn unit(kind: LoadKind, options: &Options) -> &'static str {
     match (kind, options.pages.is_some()) {
-        (Kind::Users, _) => "users",
-        (Kind::Rate, false) => "requests/s",
-        (Kind::Rate, true) => "pages/s",
+        (LoadKind::Users, _) => "users",
+        (LoadKind::Rate, false) => "requests/s",
+        (LoadKind::Rate, true) => "pages/s",
     }
 }
 

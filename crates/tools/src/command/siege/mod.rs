@@ -24,7 +24,7 @@ use config::Config;
 use lines::{Level, Screen, complain, notice};
 use load::Window;
 use load::pacer::Pacer;
-use load::pattern::{Kind, Pattern};
+use load::pattern::{LoadKind, Pattern};
 use load::plan::{Entry, Order, Plan};
 use load::run::{self, Job, Options, Outcome, Problem, Second, Witness};
 use load::url::Url;
@@ -131,7 +131,7 @@ fn besiege(state: &Arc<SiegeState>, entries: Vec<Entry>, log: Option<Log>) -> Ex
     };
     let users = f64::from(u32::try_from(config.users).unwrap_or(u32::MAX));
     let plan = Plan::new(entries, Order::InTurn);
-    let pattern = Pattern::constant(Kind::Users, users, None);
+    let pattern = Pattern::constant(LoadKind::Users, users, None);
     let (plan, pattern) = match (plan, pattern) {
         (Ok(plan), Ok(pattern)) => (plan, pattern),
         (Err(fault), _) | (_, Err(fault)) => return fatal(Exit::Usage, &fault.to_string()),

@@ -87,13 +87,13 @@ pub(super) fn write_all(out: &mut String, record: &Record) {
     out.push_str("<section class=\"tables\">\n");
     if let Some(all) = &summary.pages {
         out.push_str("<div class=\"table\"><h2>Pages</h2><table>\n");
-        for rows::Count { name, value, note } in rows::page_counts(all) {
+        for rows::CountRow { name, value, note } in rows::page_counts(all) {
             write_row(out, name, &[value], &note);
         }
         out.push_str("</table></div>\n");
     }
     out.push_str("<div class=\"table\"><h2>Requests</h2><table>\n");
-    for rows::Count { name, value, note } in rows::counts(summary) {
+    for rows::CountRow { name, value, note } in rows::counts(summary) {
         write_row(out, name, &[value], &note);
     }
     let statuses = rows::statuses(summary);
@@ -133,7 +133,7 @@ fn write_failures(out: &mut String, record: &Record) {
         return;
     }
     out.push_str("<div class=\"table wide\"><h2>Errors</h2><table>\n");
-    for rows::Kind { name, times, first } in failures {
+    for rows::FailureRow { name, times, first } in failures {
         write_row(out, &name, &[times], &first);
     }
     out.push_str("</table></div>\n");
