@@ -19,12 +19,12 @@ pub struct Waterfall {
     /// When everything had.
     pub end_ns: u64,
     /// What was fetched, in the order in which it ended.
-    pub steps: Vec<Step>,
+    pub steps: Vec<HarEntry>,
 }
 
 /// One exchange.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct HarEntry {
     /// What was asked for.
     pub url: String,
     /// What for.
@@ -55,7 +55,7 @@ pub struct Step {
 
 /// The waterfall as one object of JSON.
 pub fn har(waterfall: &Waterfall) -> String {
-    let mut steps: Vec<&Step> = waterfall.steps.iter().collect();
+    let mut steps: Vec<&HarEntry> = waterfall.steps.iter().collect();
     steps.sort_by_key(|step| (step.begun_ns, step.found_ns));
     let ms = |ns: u64| ms(ns.saturating_sub(waterfall.begun_ns));
     let value = json!({ "log": {
@@ -77,7 +77,7 @@ pub fn har(waterfall: &Waterfall) -> String {
     text
 }
 
-fn entry(step: &Step, waterfall: &Waterfall) -> Value {
+fn entry(step: &HarEntry, waterfall: &Waterfall) -> Value {
     let offset_us = step.found_ns.saturating_sub(waterfall.begun_ns) / 1000;
     let span = |from: u64, to: u64| ms(to.saturating_sub(from));
     let connect_ns = step.connect_ns.unwrap_or(0);
@@ -103,7 +103,7 @@ fn entry(step: &Step, waterfall: &Waterfall) -> Value {
     })
 }
 
-fn request(step: &Step) -> Value {
+fn request(step: &HarEntry) -> Value {
     let end = find(&step.request, b"\r\n\r\n").unwrap_or(step.request.len());
     let head = String::from_utf8_lossy(&step.request[..end]);
     let mut lines = head.split("\r\n");
@@ -133,7 +133,7 @@ fn request(step: &Step) -> Value {
     })
 }
 
-fn response(step: &Step) -> Value {
+fn response(step: &HarEntry) -> Value {
     let head = step.head.bytes();
     if head.is_empty() {
         // A status of 0 is how browsers write down that there was none.
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn times_of_an_entry_add_up() {
-        let step = Step {
+        let step = HarEntry {
             url: "http://a/b?c=d&e".to_owned(),
             kind: ResourceKind::Image,
             found_ns: 1_000_000,
@@ -197,7 +197,7 @@ mod tests {
             received_bytes: 144,
             body_bytes: 100,
         };
-        let broken = Step { head: OwnedAnswerHead::default(), ..step.clone() };
+        let broken = HarEntry { head: OwnedAnswerHead::default(), ..step.clone() };
         let waterfall = Waterfall {
             url: "http://a/".to_owned(),
             begun_unix_us: 0,

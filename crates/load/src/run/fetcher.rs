@@ -3,7 +3,7 @@
 use super::connections::UserConnection;
 use super::worker::Worker;
 use crate::page::Item;
-use crate::page::har::Step;
+use crate::page::har::HarEntry;
 use runtime::Timer;
 use upstream::{Answer, Batch, Capture, ExchangeError};
 
@@ -66,9 +66,9 @@ impl KeptConnection {
 }
 
 /// How an answer came, for the waterfall of its page.
-pub(super) fn step(fetcher: &Fetcher, item: &Item, got: &Fetched, connections: u64) -> Step {
+pub(super) fn step(fetcher: &Fetcher, item: &Item, got: &Fetched, connections: u64) -> HarEntry {
     let number = fetcher.connection.as_ref().map(|connection| connection.number);
-    Step {
+    HarEntry {
         url: item.resource.url.to_string(),
         kind: item.resource.kind,
         found_ns: item.found_ns,

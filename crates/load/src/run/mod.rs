@@ -28,7 +28,7 @@ mod worker;
 pub use job::Job;
 pub use options::{Inspect, Options, PageOptions, Proxy, REDIRECTS_MAX};
 pub use routes::Unresolved;
-pub use script::{Ask, NoAnswer, Script, ScriptAnswer, ScriptedUser, Step};
+pub use script::{Ask, NoAnswer, Script, ScriptAnswer, ScriptedUser, UserAction};
 pub use timeline::Second;
 
 use crate::machine::Ticks;

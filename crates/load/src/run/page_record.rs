@@ -1,7 +1,7 @@
 //! The record of one page while it is loaded.
 
 use crate::failure::Failure;
-use crate::page::har::{Step, Waterfall};
+use crate::page::har::{HarEntry, Waterfall};
 use crate::page::{Resource, ResourceKind};
 use crate::recorder::Window;
 use runtime::clock;
@@ -30,7 +30,7 @@ pub(super) struct PageRecord {
     /// There was no connection for the page.
     pub(super) is_unconnected: bool,
     /// All exchanges, if somebody wants to see them.
-    pub(super) steps: Option<Vec<Step>>,
+    pub(super) steps: Option<Vec<HarEntry>>,
 }
 
 impl PageRecord {

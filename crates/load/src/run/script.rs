@@ -12,11 +12,11 @@ pub trait Script: fmt::Debug + Send + Sync {
     fn user(&self, user: u32) -> Box<dyn ScriptedUser>;
 }
 
-/// A user who decides by answers what to ask next. Each [`Step::Ask`] is followed by `answered` or
+/// A user who decides by answers what to ask next. Each [`UserAction::Ask`] is followed by `answered` or
 /// `failed`.
 pub trait ScriptedUser {
     /// What to do now; the bytes of a request are appended to `request`.
-    fn next(&mut self, request: &mut Vec<u8>) -> Step;
+    fn next(&mut self, request: &mut Vec<u8>) -> UserAction;
 
     /// The answer to what was asked last.
     fn answered(&mut self, seen: &ScriptAnswer<'_>);
@@ -27,7 +27,7 @@ pub trait ScriptedUser {
 
 /// What a user does.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum UserAction {
     /// Sends a request and waits for its answer.
     Ask(Ask),
     /// Waits for so many nanoseconds.

@@ -1,6 +1,6 @@
 //! A user who acts by a script: asks what it says, and tells it what came.
 
-use super::script::{Ask, NoAnswer, ScriptAnswer, ScriptedUser, Step};
+use super::script::{Ask, NoAnswer, ScriptAnswer, ScriptedUser, UserAction};
 use super::sending::{DueRequest, Sending, UserClient};
 use super::worker::Worker;
 use crate::failure::Failed;
@@ -21,9 +21,9 @@ pub(super) async fn run(worker: &Rc<Worker>, id: u32, user: &mut dyn ScriptedUse
     while !worker.shared.is_stopping() {
         client.request.clear();
         match user.next(&mut client.request) {
-            Step::End => break,
-            Step::Pause(ns) => timer::sleep(Duration::from_nanos(ns)).await,
-            Step::Ask(ask) => {
+            UserAction::End => break,
+            UserAction::Pause(ns) => timer::sleep(Duration::from_nanos(ns)).await,
+            UserAction::Ask(ask) => {
                 client.ask_once(&ask, user).await;
                 worker.wait_no_more(id);
             }

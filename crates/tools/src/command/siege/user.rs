@@ -13,7 +13,7 @@ use super::urls::Task;
 use http1::AnswerHead;
 use load::plan::cookies::Jar;
 use load::plan::{Body, Random, Text, Values};
-use load::run::{Ask, NoAnswer, REDIRECTS_MAX, Script, ScriptAnswer, ScriptedUser, Step};
+use load::run::{Ask, NoAnswer, REDIRECTS_MAX, Script, ScriptAnswer, ScriptedUser, UserAction};
 use load::url::Url;
 use runtime::clock;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ pub(super) struct SiegeUser {
 }
 
 impl ScriptedUser for SiegeUser {
-    fn next(&mut self, request: &mut Vec<u8>) -> Step {
+    fn next(&mut self, request: &mut Vec<u8>) -> UserAction {
         loop {
             if let Some(task) = &self.task {
                 match self.state.obstacle(task) {
@@ -84,7 +84,7 @@ impl ScriptedUser for SiegeUser {
                         notice(Level::Error, &obstacle);
                         self.task = None;
                         self.fail();
-                        return Step::Pause(IDLE_NS);
+                        return UserAction::Pause(IDLE_NS);
                     }
                 }
             }
@@ -97,7 +97,7 @@ impl ScriptedUser for SiegeUser {
                     self.stage = Stage::Begin;
                     self.begin(self.state.login(self.id));
                 }
-                Stage::Begin if self.is_at_end() => return Step::End,
+                Stage::Begin if self.is_at_end() => return UserAction::End,
                 Stage::Begin => {
                     self.stage = Stage::Page;
                     let task = self.choose();
@@ -202,15 +202,15 @@ impl SiegeUser {
         self.chain.is_part = true;
     }
 
-    fn pause(&mut self) -> Option<Step> {
+    fn pause(&mut self) -> Option<UserAction> {
         let delay_ns = (self.state.config.delay * 1e9) as u64;
-        (delay_ns > 0).then(|| Step::Pause(self.random.below(delay_ns.saturating_add(1))))
+        (delay_ns > 0).then(|| UserAction::Pause(self.random.below(delay_ns.saturating_add(1))))
     }
 
     // --- asking ---------------------------------------------------------------------------------
 
-    fn ask(&mut self, request: &mut Vec<u8>) -> Step {
-        let Some(task) = self.task.take() else { return Step::Pause(IDLE_NS) };
+    fn ask(&mut self, request: &mut Vec<u8>) -> UserAction {
+        let Some(task) = self.task.take() else { return UserAction::Pause(IDLE_NS) };
         let extras = self.extras(&task);
         let config = &self.state.config;
         compose::request(&task, &extras, config, &self.values, request);
@@ -224,7 +224,7 @@ impl SiegeUser {
             body_limit: if reads { PAGE_BYTES_MAX } else { 0 },
         };
         self.task = Some(task);
-        Step::Ask(ask)
+        UserAction::Ask(ask)
     }
 
     fn extras(&mut self, task: &Task) -> Extras {
