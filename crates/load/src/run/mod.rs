@@ -36,7 +36,7 @@ use crate::page::har::Waterfall;
 use crate::recorder::Window;
 use runtime::signals::Interrupts;
 use runtime::{clock, process};
-use shared::Shared;
+use shared::RunState;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -142,7 +142,7 @@ pub fn run(job: Job, witness: &mut dyn Witness) -> Result<Outcome, Problem> {
     let interrupts = Interrupts::take().map_err(|error| Problem::System("signalfd", error))?;
     let begun_unix_us = clock::unix_us();
     let begun_ns = clock::monotonic_ns() + HEAD_START_NS;
-    let shared = Arc::new(Shared::new(job, routes, begun_ns));
+    let shared = Arc::new(RunState::new(job, routes, begun_ns));
     let before = Ticks::now();
     let reports = start_threads(&shared);
     witness.begins();
@@ -170,7 +170,7 @@ fn check_descriptors(connections: u64) -> Result<(), Problem> {
     if wanted > allowed { Err(Problem::Descriptors { wanted, allowed }) } else { Ok(()) }
 }
 
-fn start_threads(shared: &Arc<Shared>) -> Receiver<(usize, io::Result<Report>)> {
+fn start_threads(shared: &Arc<RunState>) -> Receiver<(usize, io::Result<Report>)> {
     let (out, reports) = channel();
     for index in 0..shared.options.threads {
         let (shared, out): (_, Sender<_>) = (shared.clone(), out.clone());
@@ -192,7 +192,7 @@ fn start_threads(shared: &Arc<Shared>) -> Receiver<(usize, io::Result<Report>)> 
 
 /// Takes in reports until all threads have ended; true if a signal ended them.
 fn collect(
-    shared: &Shared,
+    shared: &RunState,
     reports: &Receiver<(usize, io::Result<Report>)>,
     mut interrupts: Interrupts,
     timeline: &mut Timeline,

@@ -33,7 +33,7 @@ pub(crate) struct Looks {
 }
 
 /// A run, as all of its threads see it.
-pub(crate) struct Shared {
+pub(crate) struct RunState {
     pub(crate) plan: Plan,
     pub(crate) pacer: Pacer,
     /// For each request of a recorded schedule, which entry it is.
@@ -68,7 +68,7 @@ pub(crate) struct Shared {
     reach: Reach,
 }
 
-impl Shared {
+impl RunState {
     pub(crate) fn new(
         Job { plan, pacer, which, options }: Job,
         (routes, entry_routes): (Vec<Route>, Vec<usize>),

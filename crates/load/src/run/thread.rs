@@ -1,7 +1,7 @@
 //! One thread of a run: begins with the others, keeps pace, and hands its counts over second by
 //! second until the run is over.
 
-use super::shared::Shared;
+use super::shared::RunState;
 use super::waiting::End;
 use super::worker::Worker;
 use crate::recorder::Window;
@@ -42,7 +42,7 @@ pub(crate) struct Report {
 /// # Errors
 /// When the executor cannot be made.
 pub(crate) fn run(
-    shared: Arc<Shared>,
+    shared: Arc<RunState>,
     index: usize,
     out: &dyn Fn(Report) -> bool,
 ) -> io::Result<()> {

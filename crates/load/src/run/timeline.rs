@@ -1,7 +1,7 @@
 //! What all threads have counted, second by second. Threads report when they can; a second is
 //! closed when all of them have.
 
-use super::shared::Shared;
+use super::shared::RunState;
 use super::thread::Report;
 use crate::recorder::Window;
 use std::collections::VecDeque;
@@ -47,7 +47,7 @@ struct Pending {
 }
 
 impl Timeline {
-    pub(super) fn new(shared: &Shared) -> Self {
+    pub(super) fn new(shared: &RunState) -> Self {
         Self {
             total: Window::default(),
             pending: VecDeque::new(),

@@ -2,7 +2,7 @@
 //! with it stands in the files above: iterations, failures, what is waited for, the schedule.
 
 use super::parsed_pages::ParsedPages;
-use super::shared::Shared;
+use super::shared::RunState;
 use super::under_way::UnderWay;
 use crate::plan::Cursor;
 use crate::recorder::Recorder;
@@ -26,7 +26,7 @@ pub(super) struct Arrival {
 
 /// A thread's share of a run.
 pub(crate) struct Worker {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<RunState>,
     /// Which of the threads this is.
     pub(super) index: usize,
     pub(crate) client: Client,
@@ -66,7 +66,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(shared: Arc<Shared>, index: usize) -> Self {
+    pub(super) fn new(shared: Arc<RunState>, index: usize) -> Self {
         let entries = shared.plan.entries().len();
         let keeps_service = shared.is_open_loop() || shared.options.keeps_service;
         let keeps_rows = shared.options.keeps_rows;
