@@ -6,7 +6,7 @@ use super::connections;
 use super::fetcher::{Fetched, Fetcher, KeptConnection, step};
 use super::page_record::PageRecord;
 use super::sending::{asked, is_redirect};
-use super::under_way::Pending;
+use super::under_way::PendingRequest;
 use crate::failure::{Failed, Failure};
 use crate::page::cache::Use;
 use crate::page::{Added, CONTENT_BYTES_MAX, Document, Item, Loader, Resource, decoded};
@@ -434,8 +434,8 @@ impl PageLoad {
         }
     }
 
-    fn pending(&self, resource: &Resource, begun_ns: u64) -> Pending {
-        Pending {
+    fn pending(&self, resource: &Resource, begun_ns: u64) -> PendingRequest {
+        PendingRequest {
             user: self.browser.id,
             entry: self.entry_index,
             came_ns: self.intended_ns,

@@ -83,7 +83,7 @@ impl Worker {
         let (options, pacer) = (&self.shared.options, &self.shared.pacer);
         let origin_ns = self.shared.origin_ns();
         self.let_warm_up(alarm, origin_ns).await;
-        self.let_books_close(alarm, origin_ns).await;
+        self.let_warm_up_close(alarm, origin_ns).await;
         let mut number = self.index as u64;
         while options.requests.is_none_or(|requests| number < requests)
             && let Some(due_ns) = pacer.due(number)
@@ -129,9 +129,9 @@ impl Worker {
         }
     }
 
-    /// The first that count must not be counted in the warm-up, which are closed at the
-    /// same moment.
-    async fn let_books_close(&self, alarm: &Alarm, origin_ns: u64) {
+    /// The first requests that count must not be counted in the warm-up, whose last second is closed
+    /// at the same moment.
+    async fn let_warm_up_close(&self, alarm: &Alarm, origin_ns: u64) {
         if self.is_warming_up.get() && self.wait_for(alarm, origin_ns).await {
             while self.is_warming_up.get() {
                 thread::yield_now().await;

@@ -2,7 +2,7 @@
 //! for each to be answered once.
 
 use super::connections::{UserConnection, UserConnections};
-use super::under_way::Pending;
+use super::under_way::PendingRequest;
 use super::worker::Worker;
 use crate::failure::{Failed, Failure};
 use crate::plan::Entry;
@@ -25,9 +25,9 @@ pub(super) struct DueRequest<'a> {
 
 impl DueRequest<'_> {
     /// What a user waits for with it.
-    pub(super) const fn pending(&self, user: u32) -> Pending {
+    pub(super) const fn pending(&self, user: u32) -> PendingRequest {
         let Self { entry_index: entry, came_ns, intended_ns, .. } = *self;
-        Pending { user, entry, came_ns, intended_ns, is_page: false }
+        PendingRequest { user, entry, came_ns, intended_ns, is_page: false }
     }
 }
 

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// ReportedSeconds are handed over this often.
+/// Counts are handed over this often.
 const WINDOW_NS: u64 = 1_000_000_000;
 
 /// A second at whose end a schedule ends is so much longer: answers that come a moment later make
@@ -23,7 +23,7 @@ const GRACE_NS: u64 = 100_000_000;
 /// How soon a thread hears that the run is to end.
 const STOP_CHECK_NS: u64 = 50_000_000;
 
-/// ReportedSeconds of one thread over one second.
+/// What one thread counted in one second.
 pub(crate) struct Report {
     /// Which second of the run.
     pub(crate) second: usize,
@@ -50,18 +50,18 @@ pub(crate) fn run(
     shared.options.connector.iter().for_each(tls::Connector::prepare);
     executor.block_on(async {
         let worker = Rc::new(Worker::new(shared, index));
-        let books = ReportedSeconds::open(Alarm::new()?);
+        let seconds = SecondsReport::open(Alarm::new()?);
         let pace = Alarm::new()?;
         let host = worker.clone();
         let pacing = thread::spawn(async move { host.keep_pace(&pace).await });
-        let kept = worker.keep_books(books, out).await;
+        let kept = worker.report_seconds(seconds, out).await;
         pacing.cancel();
         kept
     })
 }
 
 /// How far a thread has handed its counts over.
-struct ReportedSeconds {
+struct SecondsReport {
     alarm: Alarm,
     second: usize,
     /// What the thread had taken until they were closed last, and when that was.
@@ -70,7 +70,7 @@ struct ReportedSeconds {
     closed_ns: u64,
 }
 
-impl ReportedSeconds {
+impl SecondsReport {
     fn open(alarm: Alarm) -> Self {
         Self {
             alarm,
@@ -84,9 +84,9 @@ impl ReportedSeconds {
 
 impl Worker {
     /// Hands the counts over each second until the run is over.
-    async fn keep_books(
+    async fn report_seconds(
         &self,
-        mut books: ReportedSeconds,
+        mut seconds: SecondsReport,
         out: &dyn Fn(Report) -> bool,
     ) -> io::Result<()> {
         let shared = &self.shared;
@@ -95,18 +95,19 @@ impl Worker {
         let mut close_ns = shared.begun_ns + shared.options.warm_up_ns % WINDOW_NS;
         let mut from_ns = shared.begun_ns;
         loop {
-            close_ns += if close_ns > shared.begun_ns && books.second == 0 { 0 } else { WINDOW_NS };
+            close_ns +=
+                if close_ns > shared.begun_ns && seconds.second == 0 { 0 } else { WINDOW_NS };
             if shared.schedule_end_ns() == Some(close_ns) {
                 close_ns += GRACE_NS;
             }
             let close_at_ns = close_ns.min(end_ns);
-            let until_ns = self.wait_until(&books.alarm, from_ns, close_at_ns).await?;
+            let until_ns = self.wait_until(&seconds.alarm, from_ns, close_at_ns).await?;
             from_ns = until_ns;
             let is_last = until_ns < close_ns || until_ns >= end_ns;
             if is_last {
                 self.settle(End { at_ns: until_ns, is_by_time: until_ns >= end_ns });
             }
-            let window = self.close_books(&mut books);
+            let window = self.close_second(&mut seconds);
             let since_begin = |at_ns: u64| at_ns.saturating_sub(shared.begun_ns);
             let is_done = is_last && !shared.is_stopping() && self.is_done();
             let done_ns = is_done.then(|| since_begin(self.last_end_ns.get()));
@@ -114,8 +115,8 @@ impl Worker {
             if until_ns >= shared.options.warm_up_ns {
                 self.end_warm_up(clock::monotonic_ns());
             }
-            let report = Report { second: books.second, until_ns, window, is_last, done_ns };
-            books.second += 1;
+            let report = Report { second: seconds.second, until_ns, window, is_last, done_ns };
+            seconds.second += 1;
             if !out(report) || is_last {
                 return Ok(());
             }
@@ -147,15 +148,15 @@ impl Worker {
         }
     }
 
-    fn close_books(&self, books: &mut ReportedSeconds) -> Window {
+    fn close_second(&self, seconds: &mut SecondsReport) -> Window {
         let mut window = self.recorder.borrow_mut().take();
         let (cpu_ns, run_queue_ns) = (clock::thread_cpu_ns(), run_queue::run_queue_ns());
-        let run_queue_ns = run_queue_ns.unwrap_or(books.run_queue_ns);
+        let run_queue_ns = run_queue_ns.unwrap_or(seconds.run_queue_ns);
         let now_ns = clock::monotonic_ns();
-        window.thread_ns = now_ns - std::mem::replace(&mut books.closed_ns, now_ns);
-        window.cpu_ns = cpu_ns - std::mem::replace(&mut books.cpu_ns, cpu_ns);
+        window.thread_ns = now_ns - std::mem::replace(&mut seconds.closed_ns, now_ns);
+        window.cpu_ns = cpu_ns - std::mem::replace(&mut seconds.cpu_ns, cpu_ns);
         window.run_queue_ns =
-            run_queue_ns - std::mem::replace(&mut books.run_queue_ns, run_queue_ns);
+            run_queue_ns - std::mem::replace(&mut seconds.run_queue_ns, run_queue_ns);
         window.users = self.live_max.replace(self.live.get());
         window
     }

@@ -28,7 +28,7 @@ impl Second {
 pub(super) struct Timeline {
     pub(super) total: Window,
     /// Seconds that not all threads have reported yet.
-    pending: VecDeque<Pending>,
+    pending: VecDeque<OpenSecond>,
     /// For each thread the second that it reports next, unless it has ended.
     next: Vec<Option<usize>>,
     /// Seconds that are closed.
@@ -41,7 +41,7 @@ pub(super) struct Timeline {
 }
 
 #[derive(Default)]
-struct Pending {
+struct OpenSecond {
     until_ns: u64,
     window: Window,
 }
@@ -76,7 +76,7 @@ impl Timeline {
     pub(super) fn enter(&mut self, index: usize, report: &Report) {
         let place = report.second - self.closed;
         while self.pending.len() <= place {
-            self.pending.push_back(Pending::default());
+            self.pending.push_back(OpenSecond::default());
         }
         let pending = &mut self.pending[place];
         pending.until_ns = pending.until_ns.max(report.until_ns);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// What is remembered of a request that nothing was answered to yet.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pending {
+pub(crate) struct PendingRequest {
     /// The user who waits for it.
     pub(crate) user: u32,
     pub(crate) entry: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Pending {
 /// Requests of a user who waits for their answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct UnansweredRequests {
-    pub(super) pending: Pending,
+    pub(super) pending: PendingRequest,
     /// None between two.
     pub(super) count: u32,
 }

@@ -24,7 +24,7 @@ impl Browser {
             let recorded = iteration.number.and_then(|number| shared.recorded(number));
             let index = recorded.unwrap_or_else(|| shared.plan.next(&mut cursor));
             let entry = &shared.plan.entries()[index];
-            self.worker.begin_visit(self.id, iteration.intended_ns);
+            self.worker.begin_page(self.id, iteration.intended_ns);
             self.load(&iteration, index, &mut cursor).await;
             self.worker.rest();
             if let Some(think) = entry.think.or(shared.options.think) {
@@ -44,7 +44,7 @@ impl Browser {
         load.begin(page);
         load.done().await;
         let end = load.close();
-        self.worker.end_visit(self.id);
+        self.worker.end_page(self.id);
         if let Some(pause_ms) = self.pause_ms(&end) {
             timer::sleep(Duration::from_millis(pause_ms)).await;
         }

@@ -1,7 +1,7 @@
 //! What a thread waits for, and what becomes of it when the run ends: most of it was only begun a
 //! moment before, and some has waited for so long that it has failed.
 
-use super::under_way::{Pending, UnansweredRequests, UnderWay};
+use super::under_way::{PendingRequest, UnansweredRequests, UnderWay};
 use super::worker::Worker;
 use crate::failure::{Failed, Failure};
 
@@ -32,7 +32,7 @@ impl Worker {
     }
 
     /// A user waits for an answer.
-    pub(super) fn wait_for_answer(&self, pending: Pending) {
+    pub(super) fn wait_for_answer(&self, pending: PendingRequest) {
         let place = self.place_of(pending.user);
         *self.under_way.borrow_mut().row(place) = UnansweredRequests { pending, count: 1 };
     }
@@ -61,7 +61,7 @@ impl Worker {
     }
 
     /// One of several requests of a user is under way; gives the place to leave when it is not.
-    pub(super) fn take_place(&self, pending: Pending) -> usize {
+    pub(super) fn take_place(&self, pending: PendingRequest) -> usize {
         let mut under_way = self.under_way.borrow_mut();
         let place = under_way.free.pop().unwrap_or(under_way.rows.len());
         *under_way.row(place) = UnansweredRequests { pending, count: 1 };
@@ -77,11 +77,11 @@ impl Worker {
     }
 
     /// A user loads a page, since this moment.
-    pub(super) fn begin_visit(&self, user: u32, intended_ns: u64) {
+    pub(super) fn begin_page(&self, user: u32, intended_ns: u64) {
         self.under_way.borrow_mut().pages.insert(user, intended_ns);
     }
 
-    pub(super) fn end_visit(&self, user: u32) {
+    pub(super) fn end_page(&self, user: u32) {
         self.under_way.borrow_mut().pages.remove(&user);
     }
 
@@ -106,7 +106,7 @@ impl Worker {
         }
     }
 
-    fn fate(&self, pending: &Pending, under_way: &UnderWay, end: End) -> Fate {
+    fn fate(&self, pending: &PendingRequest, under_way: &UnderWay, end: End) -> Fate {
         let shared = &self.shared;
         if !shared.options.fails_unanswered {
             return Fate::Aborted;
@@ -124,7 +124,7 @@ impl Worker {
         }
     }
 
-    fn settle_one(&self, pending: &Pending, count: u32, fate: Fate, at_ns: u64) {
+    fn settle_one(&self, pending: &PendingRequest, count: u32, fate: Fate, at_ns: u64) {
         let waited_ns = at_ns.saturating_sub(pending.intended_ns);
         let mut recorder = self.recorder.borrow_mut();
         let text = match fate {

@@ -53,7 +53,7 @@ pub(crate) struct Worker {
     pub(super) is_spent: Cell<bool>,
     /// The counts of the warm-up are not handed over yet.
     pub(super) is_warming_up: Cell<bool>,
-    /// What should have been sent before is in no book.
+    /// Requests that should have been sent before this moment do not count.
     counts_from_ns: Cell<u64>,
     /// Wakes the main task of the thread.
     pub(super) waker: RefCell<Option<Waker>>,
