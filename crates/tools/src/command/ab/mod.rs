@@ -71,14 +71,14 @@ fn run(program: &str, words: &[String], style: &mut Style) -> Result<i32, Stop> 
     let job = job::of(&arguments, &target, connector)?;
     let shows_details =
         arguments.shows_details || (std::io::stdout().is_terminal() && !arguments.is_html);
-    let mut beats = Beats::new(&arguments, shows_details);
+    let mut heartbeat = Heartbeat::new(&arguments, shows_details);
     if shows_details {
-        beats.observer = bench::observer(&job, Vec::new());
+        heartbeat.observer = bench::observer(&job, Vec::new());
     }
     let threads = job.options.threads;
-    let outcome = run::run(job, &mut beats).map_err(|problem| stop_of(&problem, &target))?;
-    beats.progress(outcome.total.ended());
-    close(&arguments, &target, &outcome, threads, files, &beats)
+    let outcome = run::run(job, &mut heartbeat).map_err(|problem| stop_of(&problem, &target))?;
+    heartbeat.progress(outcome.total.ended());
+    close(&arguments, &target, &outcome, threads, files, &heartbeat)
 }
 
 /// What ab prints before it starts.
@@ -106,7 +106,7 @@ fn close(
     outcome: &Outcome,
     threads: usize,
     files: Files,
-    beats: &Beats,
+    heartbeat: &Heartbeat,
 ) -> Result<i32, Stop> {
     let tally = Tally::of(arguments, target, outcome, threads);
     let stop = verdict::of(arguments, outcome);
@@ -131,8 +131,14 @@ fn close(
         false => say(&report::of(arguments, &tally)),
     }
     files.write(outcome)?;
-    if let Some(seconds) = &beats.seconds {
-        say(&details::of(outcome, arguments, threads, seconds.clone(), beats.observer.as_ref()));
+    if let Some(seconds) = &heartbeat.seconds {
+        say(&details::of(
+            outcome,
+            arguments,
+            threads,
+            seconds.clone(),
+            heartbeat.observer.as_ref(),
+        ));
     }
     stop.map_or(Ok(i32::from(outcome.was_interrupted)), Err)
 }
@@ -170,7 +176,7 @@ fn stop_of(problem: &Problem, target: &Target) -> Stop {
 }
 
 /// Signs of life, and what the details are made of.
-struct Beats {
+struct Heartbeat {
     every: u64,
     said: u64,
     /// Each second, if they are wanted.
@@ -178,14 +184,14 @@ struct Beats {
     observer: Option<Observer>,
 }
 
-impl Beats {
+impl Heartbeat {
     fn new(arguments: &AbArguments, keeps_seconds: bool) -> Self {
         let seconds = keeps_seconds.then(Vec::new);
         Self { every: arguments.heartbeat(), said: 0, seconds, observer: None }
     }
 }
 
-impl Witness for Beats {
+impl Witness for Heartbeat {
     fn begins(&mut self) {
         if let Some(observer) = &mut self.observer {
             observer.begin();
