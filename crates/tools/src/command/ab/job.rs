@@ -43,7 +43,7 @@ pub(super) fn of(
     if arguments.users == 0 {
         return Err(Stop::of_system("apr_pollset_poll", "Invalid argument", 22));
     }
-    let fault = |fault: load::text::Fault| Stop::failed(&format!("ab: {fault}"));
+    let fault = |fault: load::text::SyntaxFault| Stop::failed(&format!("ab: {fault}"));
     let bytes = request::bytes(arguments, target);
     let entry =
         Entry::verbatim(target.asked(arguments.proxy.as_ref()), arguments.method(), bytes.into());
