@@ -12,8 +12,8 @@ pub trait Script: fmt::Debug + Send + Sync {
     fn user(&self, user: u32) -> Box<dyn ScriptedUser>;
 }
 
-/// A user who decides by answers what to ask next. Each [`UserAction::Ask`] is followed by `answered` or
-/// `failed`.
+/// A user who decides by answers what to ask next. Each [`UserAction::Ask`] is followed by
+/// `answered` or `failed`.
 pub trait ScriptedUser {
     /// What to do now; the bytes of a request are appended to `request`.
     fn next(&mut self, request: &mut Vec<u8>) -> UserAction;
