@@ -59,9 +59,9 @@ fn poll_each<F: Future>(
     under_way: &mut Vec<(usize, Pin<Box<F>>)>,
     context: &mut Context<'_>,
 ) -> Option<(usize, F::Output)> {
-    for reservation in 0..under_way.len() {
-        if let Poll::Ready(end) = under_way[reservation].1.as_mut().poll(context) {
-            return Some((under_way.swap_remove(reservation).0, end));
+    for place in 0..under_way.len() {
+        if let Poll::Ready(end) = under_way[place].1.as_mut().poll(context) {
+            return Some((under_way.swap_remove(place).0, end));
         }
     }
     None

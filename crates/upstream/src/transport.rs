@@ -71,11 +71,10 @@ impl Route {
         }
         let (count, preferred) = (self.addresses.len(), self.preferred.load(Ordering::Relaxed));
         let places = (0..count).map(|step| (preferred + step) % count);
-        let connect =
-            |reservation: usize| runtime::dial::connect(self.addresses[reservation], &dial);
-        let (reservation, stream) = race::first_of(places, connect).await?;
-        if reservation != preferred {
-            self.preferred.store(reservation, Ordering::Relaxed);
+        let connect = |place: usize| runtime::dial::connect(self.addresses[place], &dial);
+        let (place, stream) = race::first_of(places, connect).await?;
+        if place != preferred {
+            self.preferred.store(place, Ordering::Relaxed);
         }
         Ok(stream)
     }
