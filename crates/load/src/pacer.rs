@@ -205,11 +205,15 @@ fn due_within(segment: &Segment, count: f64) -> u64 {
     if count <= 0.0 {
         return 0;
     }
+    // The usual solution, `(-from + root) / slope`, divides by a slope that may be 0 and subtracts
+    // two numbers that are nearly equal where it is small. Multiplied by `from + root` above and
+    // below it becomes `2 count / (from + root)`.
     let (slope, last_ns) = match segment.len_ns {
         Some(len_ns) => ((segment.to - segment.from) / (len_ns as f64 / 1e9), len_ns - 1),
         None => (0.0, u64::MAX - segment.start_ns),
     };
     let under_root = (segment.from * segment.from + 2.0 * count * slope).max(0.0);
+    // Rounding must not put the last request of a piece behind the piece.
     let offset_ns = 2.0 * count * 1e9 / (segment.from + under_root.sqrt());
     (offset_ns.round() as u64).min(last_ns)
 }

@@ -81,6 +81,9 @@ fn entry(step: &HarEntry, waterfall: &Waterfall) -> Value {
     let offset_us = step.found_ns.saturating_sub(waterfall.begun_ns) / 1000;
     let span = |from: u64, to: u64| ms(to.saturating_sub(from));
     let connect_ns = step.connect_ns.unwrap_or(0);
+    // What HAR calls blocked is waiting in the browser: for a free connection, as there are few to
+    // each server. Connecting is shown apart, and `connect` has TLS in it, so that `ssl` has no
+    // figure (-1). Parts have to add up to `time`: importers draw them one behind the other.
     let blocked_ns = step.sent_ns.saturating_sub(step.found_ns).saturating_sub(connect_ns);
     json!({
         "pageref": "page_1",

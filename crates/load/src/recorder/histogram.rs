@@ -30,6 +30,8 @@ impl Default for Histogram {
 impl Histogram {
     /// Record one duration.
     pub fn record(&mut self, ns: u64) {
+        // Longer than an hour counts as an hour in the buckets; minimum, maximum and mean stay
+        // exact.
         self.hdr.saturating_record(ns);
         self.min_ns = self.min_ns.min(ns);
         self.max_ns = self.max_ns.max(ns);
@@ -128,6 +130,8 @@ pub(super) fn deviation(count: u64, sum: f64, sum_of_squares: f64) -> f64 {
     if count < 2.0 {
         return 0.0;
     }
+    // One pass, so that threads can be added up. The difference cancels where all times are nearly
+    // equal, and may then come out below 0.
     let variance = (sum_of_squares - sum * sum / count) / (count - 1.0);
     variance.max(0.0).sqrt()
 }

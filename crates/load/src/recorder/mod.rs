@@ -1,6 +1,12 @@
 //! Count: what each thread writes down while it works, without locks and without a list of all
 //! requests. Once a second it hands over a [`Window`]; what has been handed over is merged here as
 //! well.
+//!
+//! Latency counts from the moment at which a request should have been sent, not from when it was. A
+//! server that stalls for a second also delays all that was due in this second; counted from
+//! sending, they would show as one slow request and a thousand fast ones (coordinated omission).
+//! In a closed loop a request is due when its user is ready, so both are the same, and the time
+//! from sending (`service`) is kept only where requests come by the clock.
 
 mod histogram;
 mod sketch;
@@ -70,6 +76,8 @@ impl Recorder {
         let latency_ns = answer.end_ns.saturating_sub(sample.intended_ns);
         window.answers += 1;
         window.latency.record(latency_ns);
+        // From sending, as this is about the server and the network: what a request had to wait for
+        // a connection of ours is in the latency.
         window.first_byte.record(answer.first_byte_ns.saturating_sub(sample.sent_ns));
         if self.keeps_service {
             window.service.record(answer.end_ns.saturating_sub(sample.sent_ns));

@@ -47,6 +47,8 @@ impl Sketch {
         self.sum_of_squares += other.sum_of_squares;
     }
 
+    // A vector in order and not a table: one URL's times lie in some dozen neighbouring buckets,
+    // and six bytes for each are less than any map would take.
     fn count_in(&mut self, bucket: u16, count: u32) {
         match self.buckets.binary_search(&bucket) {
             Ok(place) => self.counts[place] = self.counts[place].saturating_add(count),
@@ -68,6 +70,8 @@ impl Sketch {
 
     /// The duration that `percent` % of all do not exceed, in nanoseconds; 0 if there are none.
     pub fn percentile_ns(&self, percent: f64) -> u64 {
+        // The nearest-rank definition, as in `Histogram`: the result is a time that was measured,
+        // up to the width of its bucket, and never one between two.
         let wanted = (self.count as f64 * percent / 100.0).ceil().max(1.0);
         if wanted >= self.count as f64 {
             return self.max_ns;
@@ -103,6 +107,7 @@ impl Sketch {
 
 /// The bucket that holds a duration.
 const fn bucket_of(ns: u64) -> u16 {
+    // Less than 64 ns is no time that this program could measure: it counts as 64.
     let ns = if ns >> PARTS_LOG2 == 0 { 1 << PARTS_LOG2 } else { ns };
     let octave = ns.ilog2() - PARTS_LOG2;
     let part = (ns >> octave) - (1 << PARTS_LOG2);

@@ -73,8 +73,11 @@ pub(super) async fn made(
         polled => polled,
     });
     let connected = connected.await;
+    // A time limit that has passed is no refusal: the server may be there and slow.
     worker.shared.note_reach(route, connected.as_ref().err().map(|error| error.kind));
     let (connection, is_new) = connected?;
+    // Who takes a share of a connection that another user makes has waited, but has made none: the
+    // time of it is counted once.
     Ok((connection, is_new.then(|| clock::monotonic_ns() - begun_ns)))
 }
 

@@ -48,6 +48,8 @@ impl Worker {
 
     /// The next arrival, when there is one, or `None` if there will be none.
     async fn next_arrival(&self) -> Option<Iteration> {
+        // Those that are too old are given up first: a user who comes back from a slow answer would
+        // send requests that have failed already, and be late for those that have not.
         let arrival = poll_fn(|context| {
             if !self.arrivals.borrow().is_empty() {
                 self.give_up_late(clock::monotonic_ns());
@@ -71,6 +73,8 @@ impl Worker {
         if now_ns.saturating_sub(arrival.due_ns) > LATE_NS && self.counts(arrival.due_ns) {
             let mut recorder = self.recorder.borrow_mut();
             let window = recorder.window();
+            // Who is to blame decides what a reader has to change: too few connections for this
+            // server, or too little processor for this program.
             let counter = if arrival.waits { &mut window.late } else { &mut window.slipped };
             *counter += 1;
         }
@@ -95,6 +99,8 @@ impl Worker {
         let shared = &self.shared;
         let entry = match arrival.number.and_then(|number| shared.recorded(number)) {
             Some(entry) => entry,
+            // Nobody has sent it, so no user has chosen what it would have been: one who stands for
+            // all absent ones chooses, so that failures are spread over the URLs as requests are.
             None => shared.plan.next(&mut self.absent.borrow_mut()),
         };
         if self.counts(arrival.due_ns) {

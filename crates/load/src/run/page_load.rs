@@ -151,6 +151,7 @@ impl PageLoad {
         loader.end_fetcher(server);
         self.browser.idle.borrow_mut().extend(fetcher.connection);
         let icons = loader.take_icons();
+        // Outside of the borrow, as asking for an icon adds it to the loader.
         drop(loader);
         icons.into_iter().for_each(|icon| self.want_icon(icon));
         if self.loader.borrow().is_done()
@@ -224,6 +225,7 @@ impl PageLoad {
         let worker = &self.browser.worker;
         let waited_ns = begun_ns.saturating_sub(self.due_ns(resource, begun_ns));
         fetcher.timer.set(clock::monotonic_ms(), worker.time_left_ms(waited_ns));
+        // Twice at most: a request that was repeated on a new connection has failed for good.
         for is_second in [false, true] {
             if is_second {
                 // Whatever has idled as long as the one that was closed is of no use, either.
@@ -349,6 +351,7 @@ impl PageLoad {
     /// Does what a browser does with an answer: keeps its cookies, goes where it says, looks for
     /// what else is needed.
     fn look_at(self: &Rc<Self>, fetcher: &mut Fetcher, resource: &Resource, status: u16) {
+        // Taken out: it may be large, and a connection that idles shall not hold it.
         let body = std::mem::take(&mut fetcher.capture.body);
         let head = fetcher.capture.head.view();
         if let Some(jar) = &self.browser.jar {

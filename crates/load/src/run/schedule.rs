@@ -93,6 +93,8 @@ impl Worker {
             if !self.wait_for(alarm, due_ns).await {
                 break;
             }
+            // Every thread knows the whole schedule and takes every so-many-th request of it: no
+            // queue is shared, and each is due at the same moment whatever the others do.
             self.arrive(due_ns, Some(number));
             number += options.threads as u64;
         }
@@ -129,8 +131,8 @@ impl Worker {
         }
     }
 
-    /// The first requests that count must not be counted in the warm-up, whose last second is closed
-    /// at the same moment.
+    /// The first requests that count must not be counted in the warm-up, whose last second is
+    /// closed at the same moment.
     async fn let_warm_up_close(&self, alarm: &Alarm, origin_ns: u64) {
         if self.is_warming_up.get() && self.wait_for(alarm, origin_ns).await {
             while self.is_warming_up.get() {
@@ -158,6 +160,8 @@ impl Worker {
     }
 
     fn arrive(self: &Rc<Self>, due_ns: u64, number: Option<u64>) {
+        // Who has waited longest is woken first, so that all connections stay in use: the server
+        // would close one that idles, and the next request on it be sent twice.
         let parked = self.parked.borrow_mut().pop_front();
         let waits = parked.is_none() && !self.may_call_more();
         self.arrivals.borrow_mut().push_back(Arrival { due_ns, number, waits });

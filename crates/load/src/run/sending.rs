@@ -131,6 +131,8 @@ impl AttemptRecorder<'_> {
         self.last = answer;
         self.answers += 1;
         self.missing -= 1;
+        // Whoever asks once is taken off by `wait_no_more`; of a batch it has to be known how many
+        // are still owed should the run end now.
         if self.missing > 0 {
             self.worker.set_missing(self.user, self.missing);
         }
@@ -192,6 +194,8 @@ impl UserClient {
         due: &DueRequest<'_>,
         sending: &Sending<'_>,
     ) -> Result<Answer, Failed> {
+        // Each round brings an answer at least, or the next one is the last: the loop ends,
+        // whatever a server does.
         let (mut missing, mut at_once) = (sending.count, sending.count);
         let mut was_in_vain = false;
         loop {
@@ -255,6 +259,8 @@ impl UserClient {
         let bytes = sending.part(&composed, missing, at_once);
         let Sending { known, asked, .. } = *sending;
         let batch = Batch { bytes, count: at_once, template: known, asked };
+        // A request that was repeated, or that had to connect first, was sent later than it was
+        // begun: the difference is in its latency, and not in what the server took.
         let is_first = connect_ns.is_none() && missing == sending.count;
         let mut recorder = AttemptRecorder {
             worker: &worker,

@@ -105,9 +105,11 @@ impl RunState {
     pub(crate) fn take_tickets(&self) -> u64 {
         // Small lots towards the end, so that threads finish together.
         let lot = |left: u64| {
+            // A quarter of a fair share: whoever is slow with its lot leaves at most that to do.
             let share = left / (4 * self.options.threads as u64);
             share.clamp(1, self.lot_max).min(left)
         };
+        // Relaxed, as no other memory goes with a ticket.
         let taken = self.tickets.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
             (left > 0).then(|| left - lot(left))
         });
@@ -252,6 +254,8 @@ impl RunState {
     /// Whether a body is as long as the first of its entry was.
     pub(crate) fn is_usual_length(&self, entry: usize, length: u64) -> bool {
         let Some(first) = self.lengths.get(entry) else { return true };
+        // The first of all threads sets it, and compares with nothing; the others compare with
+        // that.
         let known = first.compare_exchange(UNKNOWN, length, Ordering::Relaxed, Ordering::Relaxed);
         known.err().is_none_or(|first| first == length)
     }

@@ -91,7 +91,9 @@ impl Worker {
     ) -> io::Result<()> {
         let shared = &self.shared;
         let end_ns = shared.end_ns().unwrap_or(u64::MAX);
-        // Seconds are counted from the end of the warm-up, which may be no whole number of them.
+        // Seconds are counted from the end of the warm-up, which may be no whole number of them. So
+        // the first one may be shorter, and ends then; with a warm-up of whole seconds, or none, it
+        // is as long as the others.
         let mut close_ns = shared.begun_ns + shared.options.warm_up_ns % WINDOW_NS;
         let mut from_ns = shared.begun_ns;
         loop {
@@ -103,8 +105,11 @@ impl Worker {
             let close_at_ns = close_ns.min(end_ns);
             let until_ns = self.wait_until(&seconds.alarm, from_ns, close_at_ns).await?;
             from_ns = until_ns;
+            // Before its end a second is left only where nothing more will come, or the run is
+            // stopped.
             let is_last = until_ns < close_ns || until_ns >= end_ns;
             if is_last {
+                // Before the counts are taken: what it writes down belongs to this second.
                 self.settle(End { at_ns: until_ns, is_by_time: until_ns >= end_ns });
             }
             let window = self.close_second(&mut seconds);
@@ -112,6 +117,8 @@ impl Worker {
             let is_done = is_last && !shared.is_stopping() && self.is_done();
             let done_ns = is_done.then(|| since_begin(self.last_end_ns.get()));
             let until_ns = since_begin(until_ns);
+            // After the counts are taken: what is counted from here on is of the first second that
+            // does, and nothing may be recorded between the two.
             if until_ns >= shared.options.warm_up_ns {
                 self.end_warm_up(clock::monotonic_ns());
             }

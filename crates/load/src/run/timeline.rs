@@ -74,6 +74,7 @@ impl Timeline {
 
     /// Takes in a second of the thread `index`.
     pub(super) fn enter(&mut self, index: usize, report: &Report) {
+        // A second is closed only when every thread has reported it: no report is for one before.
         let place = report.second - self.closed;
         while self.pending.len() <= place {
             self.pending.push_back(OpenSecond::default());
@@ -83,6 +84,8 @@ impl Timeline {
         pending.window.add(&report.window);
         self.next[index] = (!report.is_last).then_some(report.second + 1);
         if report.is_last {
+            // Only if each thread had done all there was. One that was stopped has no such moment,
+            // and then the run ends when its last second was closed.
             let both = self.done_ns.zip(report.done_ns);
             self.done_ns = both.map(|(one, other)| one.max(other));
         }

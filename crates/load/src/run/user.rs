@@ -123,6 +123,7 @@ impl User {
     fn judge(&mut self, entry: &Entry, answer: Answer) -> Result<Answer, Failed> {
         let Some(capture) = self.client.capture.as_deref_mut() else { return Ok(answer) };
         let worker = &self.client.worker;
+        // One request is one failure: a wrong status explains a wrong content.
         if !worker.allows(entry, answer.status) {
             // All but a redirect is written down already, and explains whatever else is wrong.
             let is_written_down = !(worker.shared.options.follows && is_redirect(answer.status));
@@ -197,6 +198,8 @@ impl User {
     async fn exchange(&mut self, due: &DueRequest<'_>, entry: &Entry) -> Result<Answer, Failed> {
         let is_own = std::ptr::eq(entry, due.entry);
         let count = if is_own { self.client.worker.take_more() } else { 1 };
+        // A request without variables was put together when the plan was made; with cookies it may
+        // differ each time, and several of them are put together one behind the other.
         let fixed = entry.fixed().filter(|_| count == 1 && self.jar.is_none());
         if fixed.is_none() {
             self.compose(entry, count);

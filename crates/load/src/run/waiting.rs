@@ -117,6 +117,9 @@ impl Worker {
             && !under_way.has_heard(self.place_of(pending.user));
         let is_older = was_first || pending.intended_ns <= shared.origin_ns();
         let limit_ns = shared.options.timeout_ms.saturating_mul(1_000_000);
+        // A run that is shorter than the time limit would have no failures at all with a server
+        // that never answers. So whoever has had nothing from the beginning to the end has failed
+        // as well, but not if somebody broke the run off: then it says nothing about the server.
         match end.at_ns.saturating_sub(pending.intended_ns) >= limit_ns {
             _ if end.is_by_time && is_older => Fate::Unserved,
             true => Fate::Late,
@@ -132,6 +135,7 @@ impl Worker {
             Fate::Late => String::new(),
             Fate::Unserved => "nothing in all of the run".to_owned(),
         };
+        // Of several that were sent at once none was answered; each of them is a request.
         for _ in 0..count {
             recorder.failed(pending.entry, Failure::Timeout, waited_ns);
         }

@@ -47,7 +47,8 @@ pub(crate) struct Worker {
     /// The most there were at once since counts were handed over last.
     pub(super) live_max: Cell<u32>,
     pub(super) under_way: RefCell<UnderWay>,
-    /// Requests that this thread may still begin without asking.
+    /// Requests that this thread may still begin without asking: its part of the number that the
+    /// run has in all, taken from [`RunState`] in lots.
     tickets: Cell<u64>,
     /// Nothing more will be begun.
     pub(super) is_spent: Cell<bool>,
@@ -130,6 +131,8 @@ impl Worker {
     /// ended yet do not.
     pub(super) fn end_warm_up(&self, now_ns: u64) {
         if self.is_warming_up.replace(false) && self.shared.options.requests.is_some() {
+            // By the clock it is the schedule that says which requests are of the warm-up. Users
+            // send their next one when they can, and what is under way now has begun in it.
             let origin_ns = self.shared.origin_ns();
             let is_open = self.shared.is_open_loop();
             self.counts_from_ns.set(if is_open { origin_ns } else { now_ns });
@@ -160,6 +163,8 @@ impl Worker {
 
     /// Nothing is under way and nothing will begin.
     pub(super) fn is_done(&self) -> bool {
+        // A user of a script ends by itself; one of a plan stays for as long as there may be more,
+        // and what counts is whether it is within an iteration.
         let is_idle = match self.shared.options.script {
             Some(_) => self.live.get() == 0,
             None => self.batch.get() == 0,
