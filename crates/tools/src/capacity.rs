@@ -138,6 +138,8 @@ impl Search {
 
     /// A level between the two, unless they are near enough to each other.
     fn between(&self, good: f64, bad: f64) -> Option<f64> {
+        // The geometric mean: precision is relative, so each run halves the ratio and not the
+        // difference.
         let middle = self.rounded((good * bad).sqrt());
         (bad / good > PRECISION && good < middle && middle < bad).then_some(middle)
     }
@@ -148,6 +150,8 @@ impl Search {
             self.bracket.is_confirmed = true;
             return self.stage = Stage::Done;
         }
+        // What held in a short run does not in a longer one, so nothing is known any more of what
+        // held below it, either: each level from here on has to be confirmed itself.
         self.bracket.fails_at = Some(self.level);
         let lower = self.level * STEP_DOWN;
         let lower = self.rounded(if self.is_whole { lower.floor() } else { lower });

@@ -19,6 +19,7 @@ pub(super) async fn first_of<T, F: Future<Output = io::Result<T>>>(
     mut ways: impl Iterator<Item = usize>,
     begin: impl Fn(usize) -> F,
 ) -> io::Result<(usize, T)> {
+    // Dropped with this future, or when one is through: a connection that is being made is closed.
     let mut under_way: Vec<(usize, Pin<Box<F>>)> = Vec::new();
     let mut timer = Timer::new();
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);

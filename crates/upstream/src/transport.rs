@@ -74,6 +74,8 @@ impl Route {
         let connect = |place: usize| runtime::dial::connect(self.addresses[place], &dial);
         let (place, stream) = race::first_of(places, connect).await?;
         if place != preferred {
+            // All threads share it, and whoever comes last wins: it is a hint, and each value is
+            // one that has just answered.
             self.preferred.store(place, Ordering::Relaxed);
         }
         Ok(stream)

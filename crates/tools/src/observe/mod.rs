@@ -88,6 +88,8 @@ impl Observer {
 
     /// Looks at the server at the end of a second of the run.
     pub fn look(&mut self, second: &mut PerSecond) {
+        // The clock right behind the counters, as one is divided by the other; memory comes after,
+        // as it takes the longest to read.
         let (cpu_ns, run_queue_ns) = self.usage.advance();
         let now_ns = clock::monotonic_ns();
         // What was used since the last look, which was a little after the second before had ended.
@@ -145,6 +147,8 @@ impl Observer {
     fn memory_of(&mut self, processes: &[i32]) -> u64 {
         self.memory.retain(|(pid, _)| processes.contains(pid));
         let count = processes.len();
+        // The kernel walks all pages of a process for its share, holding its memory lock: to ask
+        // all of two hundred each second would be seen in what is measured.
         for step in 0..count.min(PSS_PER_SECOND) {
             let pid = processes[(self.turn + step) % count];
             let Ok(share) = memory::share(pid) else { continue };

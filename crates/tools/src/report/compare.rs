@@ -268,6 +268,8 @@ fn standard_error(values: &[f64]) -> Option<f64> {
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let products: f64 = values.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum();
+    // Not below 0: neighbours that differ more than others would make the mean seem surer than its
+    // number allows. Not near 1, where the factor has no bound.
     let alike = if squares > 0.0 { (products / squares).clamp(0.0, 0.9) } else { 0.0 };
     let variance = squares / (count - 1.0) / count * (1.0 + alike) / (1.0 - alike);
     Some(variance.sqrt()).filter(|error| error.is_finite())
@@ -279,6 +281,7 @@ fn verdict(a: Measured, b: Measured, is_more_better: bool) -> Verdict {
     if a.value <= 0.0 || b.value <= 0.0 {
         return Verdict::None;
     }
+    // Relative errors of a ratio add up as squares: the two runs know nothing of each other.
     let error = (error_a / a.value).hypot(error_b / b.value);
     let noise = (ERRORS_MIN * error * 100.0).max(PERCENT_MIN);
     // Of the smaller one, so that A against B says the same as B against A.

@@ -113,6 +113,8 @@ impl Levels {
             ramp.bin(level).add(level, &part);
         }
         self.begin(until_ns);
+        // Two may be open: the second in which one ends and the next begins lies in both, and is
+        // counted in neither.
         for held in &mut self.open {
             held.until_ns = held.end_ns.min(until_ns);
             if held.start_ns <= from_ns && until_ns <= held.end_ns {

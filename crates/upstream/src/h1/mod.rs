@@ -41,6 +41,8 @@ impl Connection {
     ) -> Result<(), ExchangeError> {
         let (mut sent, mut missing) = (0, batch.count);
         let result = poll_fn(|context| {
+            // Both at once: a server may answer, or refuse, before it has read all of the request,
+            // and would block with us if only one side were looked at.
             self.poll_send(context, batch.bytes, &mut sent);
             let capture = capture.as_deref_mut();
             let polled =
@@ -52,6 +54,8 @@ impl Connection {
                 polled => polled,
             }
         });
+        // The time limit is looked at last: an answer that has come in time counts, however late
+        // this thread gets round to it.
         let result = result.await;
         result.map_err(|kind| {
             let text = self.transport.reason().unwrap_or_default();
@@ -84,6 +88,8 @@ impl Connection {
         missing: &mut u32,
         answered: &mut impl FnMut(Answer),
     ) -> Poll<Result<(), ErrorKind>> {
+        // One buffer for all connections of the thread: nothing stays in it between two polls, as
+        // the reader keeps what it cannot use yet. Ten thousand connections have no buffer each.
         let mut scratch = client.scratch.borrow_mut();
         loop {
             let looks = capture.as_ref().is_some_and(|capture| capture.body_limit > 0);

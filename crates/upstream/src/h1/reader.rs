@@ -149,6 +149,8 @@ impl AnswerReader {
                 self.interpret(&parser, &input[..len], len, context, capture)
             }
             Progress::Partial => {
+                // Rare: servers send a head in one piece. The parser goes with the bytes, as it
+                // knows positions in them; the thread gets a new one.
                 let parser = std::mem::replace(&mut *parser, AnswerParser::new());
                 self.held = Some(Box::new((input.to_vec(), parser)));
                 Ok(Step { used: input.len(), done: false })

@@ -73,6 +73,8 @@ impl Connections {
             if is_new {
                 return self.make(reservation, connect).await;
             }
+            // If it was not made the reservation is dropped, and the loop asks anew: one of those
+            // who waited makes the next one, and hears the error itself.
             if let Some(sender) = reservation.0.made().await {
                 return Ok(Found::Share(Share { reservation, sender }, false));
             }
@@ -86,6 +88,8 @@ impl Connections {
     ) -> Result<Found, Error> {
         let making = Making(&reservation.0);
         let transport = connect().await?;
+        // ALPN has chosen: remembered for the route, so that the next users need not make a
+        // connection to find it out. This one is used all the same.
         if transport.is_secured() && !transport.is_http2() {
             self.without.borrow_mut().push(reservation.0.route);
             return Ok(Found::Alone(transport));

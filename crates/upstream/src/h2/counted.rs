@@ -19,7 +19,9 @@ pub(super) struct ByteCounts {
 }
 
 impl ByteCounts {
-    /// Bytes that came and went since this was last asked.
+    /// Bytes that came and went since this was last asked. Frames of several streams come mixed,
+    /// and the bytes of fields cannot be told apart by stream: each figure alone is arbitrary,
+    /// their sum is exact.
     pub(super) fn take(&self) -> (u64, u64) {
         (self.came.take(), self.went.take())
     }

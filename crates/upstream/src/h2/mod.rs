@@ -44,6 +44,8 @@ impl TranslatedRequests {
             return Some(known.clone());
         }
         let made = Rc::new(Translated::new(batch.bytes, is_secured)?);
+        // The number alone does not say that it is the same request: one with variables or cookies
+        // has other bytes each time, and takes the place of the one before.
         // Requests that are in no plan have a number beyond all.
         if batch.template != usize::MAX {
             if all.len() <= batch.template {
@@ -97,6 +99,8 @@ impl Share {
             }
             Some(Err(error)) => Err(self.broken(&error, &progress)),
             None => {
+                // The future was dropped with `exchanging`, which resets its stream; the connection
+                // goes on for the others.
                 // A server that says nothing at all will not answer the next one either.
                 if self.counts().total() == came {
                     self.retire();
@@ -140,6 +144,8 @@ impl Share {
         if !error.is_reset() {
             self.retire();
         }
+        // A connection that broke without a word before this answer began: on an old one the server
+        // may have closed it while the request was on its way, as with HTTP/1.
         let is_lost = matches!(kind, ErrorKind::Closed | ErrorKind::Reset) && error.is_io();
         ExchangeError {
             kind,
@@ -198,6 +204,7 @@ fn take_in(
     into: &mut Answer,
     capture: Option<&mut Capture>,
 ) -> Result<(), h2::Error> {
+    // At once: what is released late would close the window, and the server wait for this program.
     body.flow_control().release_capacity(bytes.len())?;
     into.body_bytes += bytes.len() as u64;
     if let Some(capture) = capture {

@@ -244,6 +244,8 @@ impl Pool {
 
     /// What all processes have, as of this tick of the clock.
     fn sums(&self, state: &mut State, now_ms: u64) -> PoolSums {
+        // All rows of the board are read for it: once in a millisecond is enough, and not for each
+        // request.
         if state.known.sums.0 != now_ms {
             state.known.sums = (now_ms, self.board.pool_sums(self.key, self.process));
         }

@@ -24,7 +24,12 @@ pub(super) fn busy_max(
     let Some(children) = children else { return u32::MAX };
     let places = children.saturating_add(others.map_or(0, places_among));
     let before = sums.wanted_before;
+    // Rows are read one after the other while others write them: the sum may lack what this process
+    // wants by now, and must not be less than it.
     let all = u64::from(sums.wanted.max(before.saturating_add(wanted)).max(1));
+    // Half up, in whole numbers: `places * wanted / all`. The share is the difference of two such
+    // roundings, of what is wanted up to and before this row; so the errors of the rows cancel, as
+    // the end of one is the beginning of the next.
     let places_of = |wanted: u32| (2 * u64::from(places) * u64::from(wanted) + all) / (2 * all);
     let share = places_of(before.saturating_add(wanted)).saturating_sub(places_of(before));
     u32::try_from(share).unwrap_or(u32::MAX).max(1)
