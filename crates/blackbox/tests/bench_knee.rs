@@ -119,8 +119,8 @@ fn what_never_holds_is_said(mpm: Mpm) {
 fn a_search_that_cannot_begin_says_why(_: Mpm) {
     let rows: &[(&[&str], i32, &str)] = &[
         (&["--find-max", "p99<1x", "127.0.0.1:1"], 2, "a unit of time"),
-        (&["--find-max", "p99<1s", "-n", "5", "127.0.0.1:1"], 2, "pace of its own"),
-        (&["--find-max-users", "p99<1s", "--rate", "5", "127.0.0.1:1"], 2, "no --rate"),
+        (&["--find-max", "p99<1s", "-n", "5", "127.0.0.1:1"], 2, "sets the load itself"),
+        (&["--find-max-users", "p99<1s", "--rate", "5", "127.0.0.1:1"], 2, "excludes --rate"),
         (&["--find-max", "p99<1s", "127.0.0.1:1"], 10, "refused"),
     ];
     for (words, code, text) in rows {

@@ -282,7 +282,7 @@ fn a_file_stays_as_it_is_without_a_page(_: Mpm) {
     let stub = Stub::answering(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno");
     for (url, part) in [
         ("http://no-such-host.invalid/", "no-such-host.invalid: "),
-        (stub.url().as_str(), " is not written: no page came with all it needs"),
+        (stub.url().as_str(), " was not written: no page was loaded completely"),
     ] {
         for file in [&earlier, &fresh] {
             let words = ["--page", "-q", "-n", "1", "-c", "1", "--har"];

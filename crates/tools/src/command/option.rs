@@ -61,13 +61,13 @@ pub(super) fn read<T>(
                 };
                 let row = rows().find(|row| row.long == name);
                 (
-                    row.ok_or_else(|| format!("there is no option --{name}{}", near()))?,
+                    row.ok_or_else(|| format!("unknown option --{name}{}", near()))?,
                     format!("--{name}"),
                 )
             }
             Short(letter) => {
                 let row = rows().find(|row| row.short == Some(letter));
-                (row.ok_or_else(|| format!("there is no option -{letter}"))?, format!("-{letter}"))
+                (row.ok_or_else(|| format!("unknown option -{letter}"))?, format!("-{letter}"))
             }
         };
         let value = match row.value {

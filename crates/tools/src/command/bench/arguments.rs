@@ -111,14 +111,14 @@ impl BenchArguments {
         let is_sized = self.options.requests.is_some() || self.options.pipeline > 1;
         if has_pace || is_sized || self.wants_waterfall() {
             return Err(usage(
-                "--find-max has a pace of its own: no -n, -p, --steps, --replay, --pipeline, --har",
+                "--find-max sets the load itself: no -n, -p, --steps, --replay, --pipeline, --har",
             ));
         }
         let rate = self.rate.take();
         let first = match kind {
             LoadKind::Rate => rate,
             LoadKind::Users if rate.is_some() => {
-                return Err(usage("--find-max-users searches for users: no --rate"));
+                return Err(usage("--find-max-users excludes --rate"));
             }
             LoadKind::Users => self.users.map(f64::from),
         };
@@ -159,11 +159,13 @@ impl BenchArguments {
         let has_users = self.changes();
         match self.users {
             Some(0) if self.is_open(pattern) => {
-                return Err(usage("-c 0: a connection at least was expected"));
+                return Err(usage("-c 0: at least one connection is needed"));
             }
             Some(users) if self.is_open(pattern) => self.options.connections_max = users,
             Some(_) if has_users => {
-                return Err(usage("-c says how many users there are, and so does the pattern"));
+                return Err(usage(
+                    "-c and a pattern both set the number of users: use one of them",
+                ));
             }
             _ => {}
         }
@@ -175,20 +177,22 @@ impl BenchArguments {
         let options = &self.options;
         let (is_open, is_replay) = (self.is_open(pattern), self.what.replay.is_some());
         if options.pipeline > 1 && (is_open || !options.keeps_alive || options.follows) {
-            return Err(usage("--pipeline needs users and kept connections, and follows nothing"));
+            return Err(usage("--pipeline does not work with a rate, --replay, --close or -L"));
         }
         if options.pipeline > 1 && options.pages.is_some() {
-            return Err(usage("--pipeline and --page exclude each other: browsers do not do that"));
+            return Err(usage(
+                "--pipeline and --page exclude each other: browsers do not pipeline",
+            ));
         }
         if options.http2 && (options.pipeline > 1 || self.what.http10) {
-            return Err(usage("HTTP/2 has --streams and no --pipeline, and is not HTTP/1.0"));
+            return Err(usage("--http2 excludes --http1.0 and --pipeline (see --streams)"));
         }
         if options.streams > 1 && !options.http2 {
-            return Err(usage("--streams is about HTTP/2: add --http2"));
+            return Err(usage("--streams needs --http2"));
         }
         let has_pattern = self.changes() || self.rate.is_some();
         if is_replay && has_pattern {
-            return Err(usage("--replay has a schedule of its own: no rate, pattern or steps"));
+            return Err(usage("--replay has its own schedule: no rate, pattern or steps"));
         }
         Ok(())
     }

@@ -80,7 +80,7 @@ fn who_names_what_this_machine_does_not_have_is_told() {
         assert!(text.contains("there is no process"), "{text}");
     }
     let text = wrong(&["--from", "192.0.2.1", "http://a/"]);
-    assert!(text.contains("192.0.2.1 is no address of this machine"), "{text}");
+    assert!(text.contains("192.0.2.1 is not an address of this machine"), "{text}");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn who_says_the_number_of_users_twice_is_told() {
     let rows: &[&[&str]] = &[&["-p", "1-5:3"], &["--rush", "1-5:3"], &["--steps", "1,5"]];
     for words in rows {
         let text = wrong(&[words, &["-c", "3", "http://a/"][..]].concat());
-        assert!(text.contains("-c says how many users"), "{text}");
+        assert!(text.contains("-c and a pattern both set"), "{text}");
         assert!(job(&[words, &["http://a/"][..]].concat()).is_ok(), "{words:?}");
     }
     assert!(wrong(&["-c", "0", "http://a/"]).contains("above 0"));
@@ -216,7 +216,7 @@ fn two_files_of_one_name_are_refused_whatever_they_are_for() {
     }
     let file = Scratch::new("same", "as it was");
     let text = wrong(&["--page", "--har", file.name(), "--html", file.name(), "http://a/"]);
-    assert!(text.starts_with("--har and --html: both are "), "{text}");
+    assert!(text.starts_with("--har and --html both name "), "{text}");
     assert_eq!(fs::read_to_string(&file.0).unwrap(), "as it was");
     assert!(wrong(&["--har", file.name(), "http://a/"]).contains("need --page"));
     assert!(

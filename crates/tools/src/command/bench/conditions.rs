@@ -35,7 +35,7 @@ pub(super) fn of_one_run(
     condition: &Condition,
 ) -> Result<(), CommandFault> {
     condition.change().map_or(Ok(()), |change| {
-        let why = format!("{change} is a change from one run to another: see --diff");
+        let why = format!("{change} compares two runs: see --diff");
         Err(usage(format!("{option} '{text}': {why}")))
     })
 }

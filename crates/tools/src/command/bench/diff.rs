@@ -21,7 +21,7 @@ const BYTES_MAX: u64 = 1 << 30;
 pub(super) fn diff(arguments: &BenchArguments, words: &[String]) -> Result<Exit, CommandFault> {
     // Unheard, a file would seem to be written.
     if arguments.json || !arguments.files.is_empty() {
-        return Err(usage("--diff prints a text, and writes no file"));
+        return Err(usage("--diff prints text, and writes no file"));
     }
     let [a, b] = words else {
         return Err(usage("--diff compares two saved runs: --diff A.json B.json"));

@@ -49,7 +49,7 @@ impl Form {
 
 /// Two reports in one stream are nobody's wish, as a rule.
 const NO_DASH: &str =
-    "standard output has the report; /dev/stdout adds to it, and a file named - is ./-";
+    "standard output has the report; name /dev/stdout to add to it, or ./- for a file of that name";
 
 /// Files that can be written.
 #[derive(Debug, Default)]
@@ -67,7 +67,7 @@ impl Files {
                 return Err((Exit::Usage, format!("{} -: {NO_DASH}", form.option)));
             }
             if let Some((other, _)) = files.0.iter().find(|row| row.1.path() == path) {
-                let text = format!("{} and {}: both are {path}", other.option, form.option);
+                let text = format!("{} and {} both name {path}", other.option, form.option);
                 return Err((Exit::Usage, text));
             }
             let output_file = OutputFile::open(path).map_err(|error| fault(*form, path, &error))?;

@@ -35,7 +35,7 @@ const REST_MS: u64 = 10_000;
 
 /// What is said of a search that was ended within its first run.
 const NOT_ONE_RUN: &str =
-    "interrupted before the first run had ended: nothing is known, and no file is written";
+    "interrupted before the first run ended: there is no result, and no file was written";
 
 /// A search that goes on.
 struct Finder {
@@ -198,7 +198,7 @@ impl Finder {
         if self.find_max.kind == LoadKind::Rate {
             let answered = answered(record);
             let is_short = answered < level * ANSWERED_MIN;
-            return is_short.then(|| format!("only {} per second came", figure(answered)));
+            return is_short.then(|| format!("only {} per second were answered", figure(answered)));
         }
         let (served, users) = record.users_served(self.find_max.condition.longest_latency_ns())?;
         let is_short = (served as f64) < users as f64 * ANSWERED_MIN;
@@ -214,7 +214,7 @@ impl Finder {
         let is_allowed = self.find_max.condition.metrics().contains(&"errors");
         (!is_allowed && percent > ERRORS_MAX_PERCENT).then(|| {
             let percent = figure(percent);
-            format!("{percent} % were errors, and the condition does not say how many may be")
+            format!("{percent} % were errors, and the condition does not say how many are allowed")
         })
     }
 

@@ -66,5 +66,5 @@ fn answers_carry_a_rate_and_errors_are_for_the_condition() {
     assert!(judged("p99<1s", &few).holds);
     few.summary.answers = 90;
     let short = judged("errors<=100%", &few);
-    assert!(!short.holds && short.why == "only 90.0 per second came", "{short:?}");
+    assert!(!short.holds && short.why == "only 90.0 per second were answered", "{short:?}");
 }

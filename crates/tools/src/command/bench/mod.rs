@@ -29,14 +29,14 @@ const USAGE: &str = "\
 usage: trivet bench [OPTION]... URL...
        trivet bench --diff A.json B.json [--fail-if 'p99>+10%']
 
-Sends requests and measures: how many are answered, how long it takes, what goes wrong.
+Sends requests and reports how many were answered, how long they took, and what went wrong.
 ";
 
 const EXIT_CODES: &str = "\
 exit codes:
-  0 done, with or without errors   1 --fail-if is true of --diff, or the system refuses something
-  2 the command line   3 a name has no address   4 a file   5 too few descriptors   130 Ctrl-C
-  10 to 18 not one answer, and why (docs/guide/bench.md)   99 --fail-if is true
+  0 done, with or without errors   1 --fail-if is true with --diff, or a system call failed
+  2 wrong usage   3 a name has no address   4 a file error   5 too few descriptors   130 Ctrl-C
+  10 to 18 not one answer, by cause (docs/guide/bench.md)   99 --fail-if is true
 ";
 
 const EXAMPLES: &str = "\

@@ -13,13 +13,13 @@ use load::text::duration;
 /// Every option, in the order of the help.
 pub(super) const GROUPS: &[Group<BenchArguments>] = &[
     Group {
-        heading: "what",
+        heading: "requests",
         rows: &[
             CommandOption {
                 short: Some('m'),
                 long: "method",
                 value: "METHOD",
-                help: "instead of GET, or of POST with a body; in files where none is named",
+                help: "the method (default: GET, or POST with a body); one in a file wins",
                 apply: |arguments, value| {
                     value.clone_into(&mut arguments.what.method);
                     Ok(())
@@ -29,7 +29,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: Some('H'),
                 long: "header",
                 value: "'NAME: VALUE'",
-                help: "a field of every request; an empty value takes away a usual one",
+                help: "add a field to every request; an empty value removes a default one",
                 apply: |arguments, value| {
                     arguments.what.fields.push(field(value)?);
                     Ok(())
@@ -39,14 +39,14 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: Some('b'),
                 long: "body",
                 value: "TEXT|@FILE",
-                help: "the body, in files where there is none; @- is standard input",
+                help: "the request body; @- reads standard input; one in a file wins",
                 apply: |arguments, value| set(&mut arguments.what.body, value),
             },
             CommandOption {
                 short: Some('f'),
                 long: "file",
                 value: "FILE",
-                help: "more URLs, with weights, methods, bodies and variables",
+                help: "read more URLs, with weights, methods, bodies and variables",
                 apply: |arguments, value| {
                     arguments.what.files.push(value.to_owned());
                     Ok(())
@@ -56,7 +56,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: Some('v'),
                 long: "variable",
                 value: "NAME=VALUE",
-                help: "for $(NAME): a text, list[a,b], number[1,99], uuid, ...",
+                help: "define $(NAME): a text, list[a,b], number[1,99], uuid, ...",
                 apply: |arguments, value| {
                     let (name, value) = value.split_once('=').ok_or("NAME=VALUE was expected")?;
                     arguments.what.variables.push((name.to_owned(), value.to_owned()));
@@ -67,7 +67,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: Some('i'),
                 long: "random",
                 value: "",
-                help: "the next URL at random",
+                help: "choose the next URL at random",
                 apply: |arguments, _| {
                     arguments.what.is_random = true;
                     Ok(())
@@ -77,7 +77,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "expect",
                 value: "WHAT",
-                help: "200,3xx, or 'status==200 && body~\"Welcome\"' (default: below 400)",
+                help: "success is 200,3xx or 'status==200 && body~\"Welcome\"' (default: below 400)",
                 apply: |arguments, value| {
                     arguments.what.expect = Some(Expect::parse(value).map_err(text)?);
                     Ok(())
@@ -87,7 +87,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "think",
                 value: "TIME[-TIME]",
-                help: "users pause after each answer",
+                help: "users pause this long after each answer",
                 apply: |arguments, value| {
                     arguments.options.think = Some(Think::parse(value).map_err(text)?);
                     Ok(())
@@ -97,7 +97,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "cookies",
                 value: "",
-                help: "each user keeps the cookies it is given",
+                help: "each user keeps its cookies",
                 apply: |arguments, _| {
                     arguments.options.keeps_cookies = true;
                     Ok(())
@@ -107,7 +107,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: Some('L'),
                 long: "follow",
                 value: "",
-                help: "follow redirects; each answer counts",
+                help: "follow redirects; every answer counts",
                 apply: |arguments, _| {
                     arguments.options.follows = true;
                     Ok(())
@@ -117,7 +117,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "page",
                 value: "",
-                help: "load what a page needs, as a browser does; -n and --rate count pages",
+                help: "load whole pages, as a browser does; -n and --rate count pages",
                 apply: |arguments, _| {
                     arguments.loads_pages = true;
                     Ok(())
@@ -127,7 +127,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "cache",
                 value: "cold|warm",
-                help: "of --page: each page as at a first visit (default), or as at the next",
+                help: "with --page: load as on a first visit (default) or on a return visit",
                 apply: |arguments, value| {
                     arguments.pages.keeps_cache = match value {
                         "warm" => true,
@@ -141,7 +141,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "elsewhere",
                 value: "",
-                help: "of --page: load from hosts that are not named here, too",
+                help: "with --page: also load from hosts that no URL names",
                 apply: |arguments, _| {
                     arguments.pages.goes_elsewhere = true;
                     Ok(())
@@ -151,77 +151,77 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "replay",
                 value: "LOG",
-                help: "send the requests of an access log again, as they came",
+                help: "send the requests of an access log again, with their timing",
                 apply: |arguments, value| set(&mut arguments.what.replay, value),
             },
             CommandOption {
                 short: None,
                 long: "speed",
                 value: "X",
-                help: "of --replay: 2 is twice as fast",
+                help: "with --replay: 2 is twice as fast",
                 apply: |arguments, value| set(&mut arguments.what.speed, value),
             },
         ],
     },
     Group {
-        heading: "when",
+        heading: "load",
         rows: &[
             CommandOption {
                 short: Some('c'),
                 long: "users",
                 value: "N",
-                help: "users who wait for their answers; of a rate or log, connections at most",
+                help: "concurrent users; with a rate or a log, the most connections",
                 apply: |arguments, value| set(&mut arguments.users, value),
             },
             CommandOption {
                 short: Some('n'),
                 long: "requests",
                 value: "COUNT",
-                help: "end after so many",
+                help: "stop after this many requests",
                 apply: |arguments, value| set(&mut arguments.options.requests, value),
             },
             CommandOption {
                 short: Some('d'),
                 long: "duration",
                 value: "TIME",
-                help: "end after 30s, 5m, ... (default 10s, or all of --replay)",
+                help: "stop after 30s, 5m, ... (default: 10s, or the whole log of --replay)",
                 apply: |arguments, value| set_duration(&mut arguments.options.duration_ns, value),
             },
             CommandOption {
                 short: None,
                 long: "rate",
                 value: "R",
-                help: "R requests per second, whatever the answers do; latency counts from\n\
-                       when a request was due",
+                help: "send R requests per second, however slow the answers; latency counts from\n\
+                       the moment a request was due",
                 apply: |arguments, value| set(&mut arguments.rate, value),
             },
             CommandOption {
                 short: Some('p'),
                 long: "pattern",
                 value: "PATTERN",
-                help: "users up and down: 1-150:60,30,150-1:60; with r a rate: 10r-500r:60",
+                help: "vary the users: 1-150:60,30,150-1:60; or, with r, the rate: 10r-500r:60",
                 apply: pattern,
             },
             CommandOption {
                 short: None,
                 long: "rush",
                 value: "PATTERN",
-                help: "another name for --pattern",
+                help: "the same as --pattern",
                 apply: pattern,
             },
             CommandOption {
                 short: None,
                 long: "steps",
                 value: "N,N,...",
-                help: "users by steps, each as long as -d says",
+                help: "change the users in steps, each as long as -d says",
                 apply: |arguments, value| set(&mut arguments.steps, value),
             },
             CommandOption {
                 short: None,
                 long: "find-max",
                 value: "EXPR",
-                help: "the highest rate at which it holds: 'p99<200ms && errors<0.1%';\n\
-                       each run as long as -d says (default 3s), the first at --rate",
+                help: "find the highest rate at which EXPR holds: 'p99<200ms && errors<0.1%';\n\
+                       each run lasts as long as -d says (default: 3s), the first is at --rate",
                 apply: |arguments, value| {
                     arguments.find = Some((LoadKind::Rate, value.to_owned()));
                     Ok(())
@@ -231,7 +231,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "find-max-users",
                 value: "EXPR",
-                help: "the same for users, the first run with -c",
+                help: "the same for users; the first run has -c of them",
                 apply: |arguments, value| {
                     arguments.find = Some((LoadKind::Users, value.to_owned()));
                     Ok(())
@@ -241,7 +241,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "warm-up",
                 value: "TIME",
-                help: "begin so long before anything counts",
+                help: "run this long before anything counts",
                 apply: |arguments, value| {
                     duration(value).map(|ns| arguments.options.warm_up_ns = ns).map_err(text)
                 },
@@ -249,21 +249,21 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
         ],
     },
     Group {
-        heading: "how",
+        heading: "connections",
         rows: &[
             CommandOption {
                 short: Some('t'),
                 long: "threads",
                 value: "N",
-                help: "threads that send (default: half of the cores)",
+                help: "sending threads (default: half of the cores)",
                 apply: |arguments, value| set(&mut arguments.threads, value),
             },
             CommandOption {
                 short: None,
                 long: "timeout",
                 value: "TIME",
-                help: "an answer that takes longer is an error (default 30s; 1s with -p);\n\
-                       counts from when a request was due",
+                help: "a slower answer counts as an error (default: 30s; 1s with -p);\n\
+                       counts from the moment a request was due",
                 apply: |arguments, value| {
                     duration(value)
                         .map(|ns| arguments.timeout_ms = Some((ns / 1_000_000).max(1)))
@@ -274,7 +274,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "close",
                 value: "",
-                help: "a new connection for each request",
+                help: "open a new connection for each request",
                 apply: |arguments, _| {
                     arguments.options.keeps_alive = false;
                     Ok(())
@@ -294,11 +294,12 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "from",
                 value: "ADDRESS",
-                help: "come from this address of this machine; repeatable, taken in turn",
+                help: "connect from this local address; if repeated, they take turns",
                 apply: |arguments, value| {
-                    let address = value.parse().map_err(|_| format!("{value:?} is no address"))?;
+                    let address =
+                        value.parse().map_err(|_| format!("{value:?} is not an address"))?;
                     if !observe::is_local(address) {
-                        return Err(format!("{value} is no address of this machine"));
+                        return Err(format!("{value} is not an address of this machine"));
                     }
                     arguments.options.from.push(address);
                     Ok(())
@@ -308,7 +309,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "reset",
                 value: "",
-                help: "close connections with a reset, so that ports are free again at once",
+                help: "close connections with a reset, which frees their ports at once",
                 apply: |arguments, _| {
                     arguments.options.resets = true;
                     Ok(())
@@ -318,7 +319,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "seed",
                 value: "N",
-                help: "another seed gives other random values",
+                help: "the seed of all random choices",
                 apply: |arguments, value| set_number(&mut arguments.options.seed, value),
             },
             CommandOption {
@@ -332,13 +333,13 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
     },
     security::GROUP,
     Group {
-        heading: "what is said",
+        heading: "output",
         rows: &[
             CommandOption {
                 short: None,
                 long: "json",
                 value: "",
-                help: "one object of JSON on standard output",
+                help: "print the results as one JSON object",
                 apply: |arguments, _| {
                     arguments.json = true;
                     Ok(())
@@ -348,42 +349,42 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "har",
                 value: "FILE",
-                help: "of --page: the waterfall of the first whole page, for a browser's tools",
+                help: "with --page: write the waterfall of the first complete page (HAR)",
                 apply: |arguments, value| file(arguments, HAR, value),
             },
             CommandOption {
                 short: None,
                 long: "html",
                 value: "FILE",
-                help: "one page with plots and all figures, to look at and to send",
+                help: "write all figures and plots as one HTML page",
                 apply: |arguments, value| file(arguments, HTML, value),
             },
             CommandOption {
                 short: None,
                 long: "csv",
                 value: "FILE",
-                help: "a line for each second",
+                help: "write a line for each second",
                 apply: |arguments, value| file(arguments, CSV, value),
             },
             CommandOption {
                 short: None,
                 long: "levels",
                 value: "FILE",
-                help: "the same for each level of --steps or -p, or each run of --find-max",
+                help: "write a line for each level of --steps or -p, or run of --find-max",
                 apply: |arguments, value| file(arguments, LEVELS, value),
             },
             CommandOption {
                 short: None,
                 long: "hdr",
                 value: "FILE",
-                help: "the table of percentiles that HdrHistogram's plotFiles reads",
+                help: "write the percentile table that HdrHistogram's plotFiles reads",
                 apply: |arguments, value| file(arguments, HDR, value),
             },
             CommandOption {
                 short: None,
                 long: "save",
                 value: "FILE",
-                help: "the run as JSON, for --diff",
+                help: "write the run as JSON, for --diff",
                 apply: |arguments, value| file(arguments, SAVED, value),
             },
             CommandOption {
@@ -400,8 +401,8 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "fail-if",
                 value: "EXPR",
-                help: "exit code 99 if this is true of the run: 'p99>200ms || errors>0.1%'; of\n\
-                       --diff 1, if true of the second run or the change: 'p99>+10%'",
+                help: "exit with 99 if EXPR is true of the run: 'p99>200ms || errors>0.1%';\n\
+                       with --diff: exit with 1 if true of run B or of the change: 'p99>+10%'",
                 apply: |arguments, value| {
                     let condition = Condition::parse(value).map_err(text)?;
                     arguments.fail_if.push((value.to_owned(), condition));
@@ -412,7 +413,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: Some('q'),
                 long: "quiet",
                 value: "",
-                help: "nothing while it runs",
+                help: "print nothing while the run lasts",
                 apply: |arguments, _| {
                     arguments.is_quiet = true;
                     Ok(())
@@ -422,11 +423,11 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "pid",
                 value: "PID",
-                help: "the process to look at, and its descendants: processor, memory, workers\n\
-                       (default: whoever listens at the port, if on this machine)",
+                help: "the server process to watch, with its descendants: CPU, memory, workers\n\
+                       (default: the process that listens on the port, if it is on this machine)",
                 apply: |arguments, value| {
                     let pid: i32 =
-                        value.parse().map_err(|_| format!("{value:?} is no process id"))?;
+                        value.parse().map_err(|_| format!("{value:?} is not a process id"))?;
                     if pid <= 0 || !observe::exists(pid) {
                         return Err(format!("there is no process {pid}"));
                     }
@@ -459,12 +460,12 @@ fn text(error: impl ToString) -> String {
 }
 
 fn set<T: std::str::FromStr>(into: &mut Option<T>, value: &str) -> Result<(), String> {
-    *into = Some(value.parse().map_err(|_| format!("{value:?} is no number"))?);
+    *into = Some(value.parse().map_err(|_| format!("{value:?} is not a number"))?);
     Ok(())
 }
 
 fn set_number<T: std::str::FromStr>(into: &mut T, value: &str) -> Result<(), String> {
-    *into = value.parse().map_err(|_| format!("{value:?} is no number"))?;
+    *into = value.parse().map_err(|_| format!("{value:?} is not a number"))?;
     Ok(())
 }
 

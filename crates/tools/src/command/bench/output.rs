@@ -65,7 +65,7 @@ pub(super) fn write_waterfall(output: &mut Output, outcome: &Outcome) -> Result<
         return output.files.write_waterfall(waterfall);
     }
     if let Some(name) = output.files.waterfall() {
-        complain(&format!("{name} is not written: no page came with all it needs"));
+        complain(&format!("{name} was not written: no page was loaded completely"));
     }
     Ok(())
 }

@@ -77,7 +77,9 @@ impl RequestOptions {
         let takes = entries.iter().any(|entry| !entry.takes.is_empty());
         let order = match (self.is_random, takes) {
             (true, true) => {
-                return Err(usage("-i: what is taken from an answer is for the request behind it"));
+                return Err(usage(
+                    "-i: a value that is taken from an answer is for the request after it",
+                ));
             }
             (true, false) => Order::AtRandom,
             (false, true) => Order::AsWritten,
@@ -128,7 +130,7 @@ impl RequestOptions {
         options: &plan::Options,
     ) -> Result<Vec<Entry>, CommandFault> {
         let text = String::from_utf8(self.read(file, FILE_BYTES_MAX)?)
-            .map_err(|_| (Exit::File, format!("{file}: this is not UTF-8")))?;
+            .map_err(|_| (Exit::File, format!("{file}: not UTF-8")))?;
         let mut load = |name: &str| self.read(name, BODY_BYTES_MAX).map_err(|(_, text)| text);
         let entries = plan::file::parse(file, &text, variables, options, &mut load);
         let mut entries = entries.map_err(|fault| (Exit::File, fault.to_string()))?;
@@ -148,7 +150,7 @@ impl RequestOptions {
         options: plan::Options,
     ) -> Result<(Plan, Option<Recorded>), CommandFault> {
         let [base] = words else {
-            return Err(usage("--replay takes one URL: that of the server to send to"));
+            return Err(usage("--replay takes one URL: that of the server"));
         };
         let base = Url::parse(base).map_err(usage)?;
         let mut reader = LogReader::new(base, options);
@@ -165,7 +167,7 @@ impl RequestOptions {
             complain(&format!("{log}: {count} lines cannot be sent again, the first: {first}"));
         }
         let plan = recording.plan().map_err(|_| {
-            (Exit::File, format!("{log}: no line of it is a request that can be sent again"))
+            (Exit::File, format!("{log}: no line has a request that can be sent again"))
         })?;
         let speed = self.speed.unwrap_or(1.0);
         let pacer = Pacer::recorded(recording.moments_ns, speed).map_err(usage)?;
@@ -176,7 +178,7 @@ impl RequestOptions {
     fn check(&self) -> Result<(), CommandFault> {
         if self.replay.is_none() {
             return match self.speed {
-                Some(_) => Err(usage("--speed is about --replay")),
+                Some(_) => Err(usage("--speed needs --replay")),
                 None => Ok(()),
             };
         }
@@ -189,7 +191,7 @@ impl RequestOptions {
         ];
         match given.iter().find(|row| row.1) {
             Some((option, _)) => {
-                Err(usage(format!("--replay asks what the log says: no {option}")))
+                Err(usage(format!("--replay sends what the log says: no {option}")))
             }
             None => Ok(()),
         }

@@ -15,7 +15,7 @@ pub(super) const GROUP: Group<BenchArguments> = Group {
             short: Some('k'),
             long: "insecure",
             value: "",
-            help: "any certificate of the server will do",
+            help: "accept any server certificate",
             apply: |arguments, _| {
                 arguments.tls.verifies = false;
                 Ok(())
@@ -25,7 +25,7 @@ pub(super) const GROUP: Group<BenchArguments> = Group {
             short: None,
             long: "ca-file",
             value: "FILE",
-            help: "trust these certificates (PEM), too",
+            help: "also trust these certificates (PEM)",
             apply: |arguments, value| {
                 arguments.tls.ca_file = Some(value.into());
                 Ok(())
@@ -35,7 +35,7 @@ pub(super) const GROUP: Group<BenchArguments> = Group {
             short: Some('E'),
             long: "cert",
             value: "FILE",
-            help: "show the server this certificate; its key is in the same file (PEM)",
+            help: "present this client certificate; its key is in the same file (PEM)",
             apply: |arguments, value| {
                 arguments.tls.identity = Some(value.into());
                 Ok(())
@@ -45,7 +45,7 @@ pub(super) const GROUP: Group<BenchArguments> = Group {
             short: None,
             long: "tls",
             value: "VERSION",
-            help: "1.2 or 1.3 and no other",
+            help: "allow this version only: 1.2 or 1.3",
             apply: |arguments, value| {
                 let version = match value {
                     "1.2" => Version::Tls12,
@@ -60,7 +60,7 @@ pub(super) const GROUP: Group<BenchArguments> = Group {
             short: None,
             long: "ciphers",
             value: "NAME:...",
-            help: "cipher suites, by their names in OpenSSL or in the standards",
+            help: "cipher suites, by their OpenSSL or standard names",
             apply: |arguments, value| {
                 value.clone_into(&mut arguments.tls.ciphers);
                 Ok(())
@@ -70,7 +70,7 @@ pub(super) const GROUP: Group<BenchArguments> = Group {
             short: None,
             long: "no-sni",
             value: "",
-            help: "do not tell the server which name is meant",
+            help: "do not send the server name",
             apply: |arguments, _| {
                 arguments.tls.sends_name = false;
                 Ok(())
@@ -80,7 +80,7 @@ pub(super) const GROUP: Group<BenchArguments> = Group {
             short: None,
             long: "http2",
             value: "",
-            help: "speak HTTP/2: if the server agrees to it over TLS, else without asking",
+            help: "speak HTTP/2: over TLS if the server agrees, otherwise without asking",
             apply: |arguments, _| {
                 arguments.options.http2 = true;
                 Ok(())
@@ -90,8 +90,8 @@ pub(super) const GROUP: Group<BenchArguments> = Group {
             short: None,
             long: "streams",
             value: "N",
-            help: "with --http2, N users share a connection (default 1): -c 100 --streams 10\n\
-                   is what h2load calls -c 10 -m 10",
+            help: "with --http2: N users share a connection (default: 1); h2load's\n\
+                   -c 10 -m 10 is -c 100 --streams 10",
             apply: |arguments, value| {
                 let streams = value.parse().ok().filter(|streams| *streams > 0);
                 arguments.options.streams = streams.ok_or("a number above 0 was expected")?;
