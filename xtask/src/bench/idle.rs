@@ -37,6 +37,8 @@ pub(super) fn hold(pid: u32, port: u16, connections: u32) -> Result<Held, String
     }
     streams.retain_mut(|stream| http::read(stream).is_ok_and(|answer| answer.status == 200));
     let answered = count(&streams);
+    // What an answer took (buffers, a request's state) is given back a moment after it; it is the
+    // cost of waiting that is measured.
     sleep(SETTLE);
     let after = procs::pss_bytes(pid);
     streams.retain_mut(is_open);

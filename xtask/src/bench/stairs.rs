@@ -50,6 +50,8 @@ pub(super) fn climb(running: &Running, errand: Errand, seconds: u32) -> Result<S
 
 /// One level.
 fn stay(crowd: &mut Crowd, connections: u32, seconds: u32) -> Result<Level, String> {
+    // Ends are added up and not measured anew, so that a second that was late makes the next one no
+    // longer: seconds stay comparable.
     let mut end = Instant::now();
     crowd.resize(connections as usize);
     let mut tallies = Vec::new();

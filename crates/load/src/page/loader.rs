@@ -60,7 +60,7 @@ pub(crate) struct Loader {
 struct Server {
     address: (Scheme, String, u16),
     waiting: [VecDeque<Item>; URGENCIES],
-    lanes: usize,
+    fetchers: usize,
 }
 
 impl Loader {
@@ -97,6 +97,8 @@ impl Loader {
         }
         let server = self.server(url);
         self.bytes += resource.bytes();
+        // Urgency orders what waits, and nothing is taken back that was sent: as in browsers, an
+        // image that was found first may be on its way before a stylesheet that is found later.
         let queue = &mut self.servers[server].waiting[urgency(resource.kind)];
         queue.push_back(Item { resource, found_ns: now_ns });
         self.items += 1;
@@ -115,10 +117,10 @@ impl Loader {
 
     /// A connection that may be opened for what waits, with the first thing to fetch on it.
     pub(crate) fn start_fetcher(&mut self, server: usize) -> Option<Item> {
-        let lanes = self.servers.get(server)?.lanes;
-        let item = if lanes < FETCHERS_MAX { self.next(server) } else { None };
+        let fetchers = self.servers.get(server)?.fetchers;
+        let item = if fetchers < FETCHERS_MAX { self.next(server) } else { None };
         if item.is_some() {
-            self.servers[server].lanes += 1;
+            self.servers[server].fetchers += 1;
         }
         item
     }
@@ -131,7 +133,7 @@ impl Loader {
     /// A connection is not needed any more.
     pub(crate) fn end_fetcher(&mut self, server: usize) {
         if let Some(server) = self.servers.get_mut(server) {
-            server.lanes -= 1;
+            server.fetchers -= 1;
         }
     }
 
@@ -154,7 +156,7 @@ impl Loader {
             return place;
         }
         let waiting = std::array::from_fn(|_| VecDeque::new());
-        self.servers.push(Server { address: server_of(url), waiting, lanes: 0 });
+        self.servers.push(Server { address: server_of(url), waiting, fetchers: 0 });
         self.servers.len() - 1
     }
 }

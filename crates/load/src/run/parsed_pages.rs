@@ -29,6 +29,9 @@ pub(crate) struct ParsedPages {
 impl ParsedPages {
     /// What is found in this content: looked for once for each content.
     pub(crate) fn document(&self, content: &[u8], of: &Resource) -> Rc<Document> {
+        // By its hash, as to keep the contents would take as much memory again. The hash is keyed
+        // at random, so that no server can make two contents of one hash; the URL is part of the
+        // key because references are relative to it.
         let key = (self.hasher.hash_one(content), content.len(), of.url.clone());
         let read = || {
             let document = Document::read(content, of);

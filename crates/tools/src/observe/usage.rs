@@ -33,12 +33,16 @@ impl Usage {
         let (mut cpu_ns, mut run_queue_ns) = (0, 0);
         for pid in &self.processes {
             for (thread, used) in threads(*pid) {
+                // A thread that was not there at the last look has used all that it has since then.
                 let before = self.threads.get(&thread).copied().unwrap_or_default();
                 cpu_ns += used.0.saturating_sub(before.0);
                 run_queue_ns += used.1.saturating_sub(before.1);
                 now.insert(thread, used);
             }
         }
+        // What a thread used between the last look and its end is in no figure: its file has gone
+        // with it. Servers that keep their threads lose nothing by that; one process for each
+        // connection loses up to a second of each.
         self.threads = now;
         (cpu_ns, run_queue_ns)
     }

@@ -110,6 +110,8 @@ impl<'a> Waits<'a> {
     /// In microseconds.
     fn mean(&self) -> Option<f64> {
         let (mean, count) = answered(self.times).map_or((0.0, 0), |it| (it.mean, it.count));
+        // Those that had waited for less than the mean might still have been faster than it: they
+        // say nothing. The others would have made it longer, however soon they had been answered.
         let slower = self.slower(mean);
         let (sum, all) = slower.fold((mean * count as f64, count as f64), |(sum, all), bucket| {
             (sum + bucket.0 * bucket.1 as f64, all + bucket.1 as f64)
@@ -126,6 +128,8 @@ impl<'a> Waits<'a> {
         }
         all.extend_from_slice(self.buckets);
         all.sort_by(|one, other| one.0.total_cmp(&other.0));
+        // More times, all of them long ones, never make a percentile shorter; where buckets would,
+        // as they are rounded, the exact one of the answers holds.
         place_in(&all, percent).map(|us| us.max(answered.unwrap_or(0.0)))
     }
 

@@ -16,6 +16,8 @@ impl Record {
     ) -> Self {
         let total = &outcome.total;
         let mut firsts: Vec<Moment> = total.firsts.iter().map(Moment::from).collect();
+        // The engine counts from its beginning, reports from the end of the warm-up: what failed in
+        // that is at a negative time.
         firsts.iter_mut().for_each(|first| first.at_s -= figures.warm_up_s);
         firsts.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let (urls, other_urls) = urls::of(total, names);

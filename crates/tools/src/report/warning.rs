@@ -211,6 +211,9 @@ fn little(record: &Record) -> Option<Warning> {
     if !is_one_by_one || figures.thinks || summary.errors > 0 || summary.elapsed_s < 1.0 {
         return None;
     }
+    // Little's law: requests under way on average = rate * mean latency, that is the sum of all
+    // latencies by the time. In a closed loop this is the number of users; if less comes out, users
+    // spent time that nobody measured, if more, something was measured twice.
     let busy_s = summary.latency_us.mean * summary.latency_us.count as f64 / 1e6;
     let waiting = busy_s / summary.elapsed_s;
     let most = users * f64::from(figures.pipeline.max(1));

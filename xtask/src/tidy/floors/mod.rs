@@ -129,6 +129,8 @@ fn circle_below(parent: &Path, arrows: &[Arrow]) -> Option<Finding> {
     for (from, to, _) in &steps {
         needs.entry(from.clone()).or_default().insert(to.clone());
     }
+    // Folders have some dozens of members: to follow every arrow from each of them is cheap enough,
+    // and simpler than the components of the graph.
     let reach: BTreeMap<&Member, BTreeSet<Member>> =
         needs.keys().map(|from| (from, reachable(&needs, from))).collect();
     let leads = |from: &Member, to: &Member| reach.get(from).is_some_and(|all| all.contains(to));

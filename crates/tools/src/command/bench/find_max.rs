@@ -155,6 +155,8 @@ impl Finder {
                 note(&judged.line());
             }
             self.capacity.tries.push(judged);
+            // The record is that of the last load that held; until one has, of the first run, as
+            // whoever asked for files gets one.
             if holds || last.is_none() {
                 *last = Some(ran.record);
             }
@@ -239,6 +241,7 @@ impl Finder {
             .map_err(|fault| Ended::Failed(Exit::Usage, fault.to_string()))?;
         let users_max =
             if kind == LoadKind::Users { level as u32 } else { options.connections_max };
+        // A thread without a user would do nothing but take a processor from the server.
         options.threads = options.threads.min(users_max.max(1) as usize);
         let is_users = kind == LoadKind::Users;
         let pace = match kind {
