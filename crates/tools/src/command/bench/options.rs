@@ -77,7 +77,7 @@ pub(super) const GROUPS: &[Group<BenchArguments>] = &[
                 short: None,
                 long: "expect",
                 value: "WHAT",
-                help: "success is 200,3xx or 'status==200 && body~\"Welcome\"' (default: below 400)",
+                help: "success is 200,3xx or 'status==200 && body~\"Welcome\"' (default: <400)",
                 apply: |arguments, value| {
                     arguments.what.expect = Some(Expect::parse(value).map_err(text)?);
                     Ok(())

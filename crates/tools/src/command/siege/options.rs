@@ -43,57 +43,74 @@ type Apply = fn(&mut Config, Option<&str>) -> Result<(), String>;
 
 /// Every option, in the order of the help.
 pub(super) const ROWS: &[SiegeOption] = &[
-    flag('V', "version", "say which siege this is like", |_, _| Ok(())),
-    flag('h', "help", "this text", |_, _| Ok(())),
-    flag('C', "config", "show the settings", |config, _| {
+    flag('V', "version", "print the version of siege that this resembles", |_, _| Ok(())),
+    flag('h', "help", "print this text", |_, _| Ok(())),
+    flag('C', "config", "print the settings", |config, _| {
         config.shows_config = true;
         config.gets = false;
         Ok(())
     }),
-    flag('v', "verbose", "a line for each answer", |config, _| set(&mut config.verbose)),
-    flag('q', "quiet", "no output but of -g and --json-output", |config, _| set(&mut config.quiet)),
-    flag('D', "debug", "what is sent and how it is answered", |config, _| set(&mut config.debug)),
-    flag('g', "get", "one request: show its fields and those of the answer", |config, _| {
-        set(&mut config.gets)
+    flag('v', "verbose", "print a line for each response", |config, _| set(&mut config.verbose)),
+    flag('q', "quiet", "print nothing but what -g and --json-output ask for", |config, _| {
+        set(&mut config.quiet)
     }),
-    flag('p', "print", "one request: show it and the page", |config, _| {
+    flag('D', "debug", "print what is sent and received", |config, _| set(&mut config.debug)),
+    flag(
+        'g',
+        "get",
+        "send one request; print its fields and those of the response",
+        |config, _| set(&mut config.gets),
+    ),
+    flag('p', "print", "send one request; print it and the page", |config, _| {
         (config.users, config.reps) = (1, 1);
         set(&mut config.prints)
     }),
-    with('c', ("concurrent", "NUM"), "users at once (25)", |config, value| {
-        config.users = number(text(value));
-        Ok(())
-    }),
+    with(
+        'c',
+        ("concurrent", "NUM"),
+        "number of concurrent users (default: 25)",
+        |config, value| {
+            config.users = number(text(value));
+            Ok(())
+        },
+    ),
     with(
         'r',
         ("reps", "NUM"),
-        "how often each user asks; once: once through the file",
+        "requests of each user; once: one pass through the file",
         |config, value| {
             config.reps = rc::repetitions(text(value));
             Ok(())
         },
     ),
-    with('t', ("time", "NUMm"), "how long, with m one of S, M, H", |config, value| {
+    with('t', ("time", "NUMm"), "duration, with m one of S, M, H", |config, value| {
         config.seconds = seconds(text(value));
         Ok(())
     }),
-    with('d', ("delay", "NUM"), "users pause from 0 to NUM seconds", |config, value| {
-        config.delay = fraction(text(value));
-        Ok(())
+    with(
+        'd',
+        ("delay", "NUM"),
+        "random pause of each user, from 0 to NUM seconds",
+        |config, value| {
+            config.delay = fraction(text(value));
+            Ok(())
+        },
+    ),
+    flag('b', "benchmark", "no pauses", |config, _| set(&mut config.benchmark)),
+    flag('i', "internet", "choose URLs of the file at random", |config, _| {
+        set(&mut config.internet)
     }),
-    flag('b', "benchmark", "users do not pause", |config, _| set(&mut config.benchmark)),
-    flag('i', "internet", "URLs of the file at random", |config, _| set(&mut config.internet)),
-    with('f', ("file", "FILE"), "a file of URLs", |config, value| {
+    with('f', ("file", "FILE"), "read URLs from FILE", |config, value| {
         config.file = text(value).into();
         Ok(())
     }),
-    with('R', ("rc", "FILE"), "the file of settings", |_, _| Ok(())),
+    with('R', ("rc", "FILE"), "read settings from FILE", |_, _| Ok(())),
     SiegeOption {
         letter: Some('l'),
         word: "log",
         takes: Takes::Maybe,
         value: "FILE",
-        help: "a row of the log for this run",
+        help: "add a row for this run to the log",
         apply: |config, value| {
             if let Some(file) = value {
                 config.logfile = file.into();
@@ -101,25 +118,33 @@ pub(super) const ROWS: &[SiegeOption] = &[
             set(&mut config.logging)
         },
     },
-    with('m', ("mark", "TEXT"), "a line of the log before it", |config, value| {
+    with('m', ("mark", "TEXT"), "write this line to the log first", |config, value| {
         config.mark = value.map(str::to_owned);
         set(&mut config.logging)
     }),
-    with('H', ("header", "TEXT"), "a field of each request; repeatable", |config, value| {
-        config.headers.push(text(value).to_owned());
-        Ok(())
-    }),
-    with('A', ("user-agent", "TEXT"), "the value of User-Agent", |config, value| {
+    with(
+        'H',
+        ("header", "TEXT"),
+        "add a field to each request; may be repeated",
+        |config, value| {
+            config.headers.push(text(value).to_owned());
+            Ok(())
+        },
+    ),
+    with('A', ("user-agent", "TEXT"), "set the User-Agent field", |config, value| {
         config.user_agent = text(value).to_owned();
         Ok(())
     }),
-    with('T', ("content-type", "TEXT"), "the type of bodies", |config, value| {
-        config.content_type = text(value).to_owned();
-        Ok(())
-    }),
-    flag('j', "json-output", "the report as JSON on standard output", |config, _| {
-        set(&mut config.json)
-    }),
+    with(
+        'T',
+        ("content-type", "TEXT"),
+        "set the Content-Type of request bodies",
+        |config, value| {
+            config.content_type = text(value).to_owned();
+            Ok(())
+        },
+    ),
+    flag('j', "json-output", "print the report as JSON", |config, _| set(&mut config.json)),
     flag('N', "no-parser", "do not load what pages refer to", |config, _| {
         config.parser = false;
         Ok(())
@@ -133,7 +158,7 @@ pub(super) const ROWS: &[SiegeOption] = &[
         word: "siege-style",
         takes: Takes::Value,
         value: "4.0|4.1.7",
-        help: "look like this version",
+        help: "imitate this version",
         apply: |config, value| {
             let style = Style::parse(text(value));
             config.style = style.ok_or_else(|| "--siege-style is 4.0 or 4.1.7".to_owned())?;

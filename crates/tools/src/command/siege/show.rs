@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 pub(super) fn help() -> String {
     format!(
         "Usage: siege [options]\n       siege [options] URL\n       siege -g URL\nOptions:\n{}\n\
-         This is siege as trivet does it; what is different: docs/guide/siege.md\n",
+         This is Trivet's siege; docs/guide/siege.md lists the differences\n",
         options::help()
     )
 }
