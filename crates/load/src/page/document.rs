@@ -99,12 +99,12 @@ impl Document {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Entry, Options, RequestSpec, Variables};
+    use crate::plan::{Entry, RequestDefaults, RequestSpec, Variables};
 
     #[test]
     fn a_small_page_with_a_long_base_takes_bounded_memory() {
         let spec = RequestSpec { url: "http://a/", ..RequestSpec::default() };
-        let entry = Entry::new(&spec, &Variables::default(), &Options::default()).unwrap();
+        let entry = Entry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
         let page = Resource::new(entry, ResourceKind::Document, 0, true);
         let images: String = (0..10_000).map(|image| format!("<img src={image}>")).collect();
         let small = Document::read(images.as_bytes(), &page);

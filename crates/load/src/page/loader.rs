@@ -179,11 +179,11 @@ const fn urgency(kind: ResourceKind) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Entry, Options, RequestSpec, Variables};
+    use crate::plan::{Entry, RequestDefaults, RequestSpec, Variables};
 
     fn resource(url: &str, kind: ResourceKind) -> Rc<Resource> {
         let spec = RequestSpec { url, ..RequestSpec::default() };
-        let entry = Entry::new(&spec, &Variables::default(), &Options::default()).unwrap();
+        let entry = Entry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
         Rc::new(Resource::new(entry, kind, 0, false))
     }
 

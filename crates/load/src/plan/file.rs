@@ -1,7 +1,7 @@
 //! URL files: siege's lines and some more words. What a line means as a request is in `request`.
 
 use super::expect::{Expect, Take};
-use super::request::{Entry, Options, RequestSpec};
+use super::request::{Entry, RequestDefaults, RequestSpec};
 use super::think::Think;
 use super::values::FORM;
 use super::values::{Variables, is_name};
@@ -64,12 +64,12 @@ const WORDS: [&str; 4] = ["expect", "take", "think", "weight"];
 /// defined is a fault, not nothing. A file may have no request at all.
 ///
 /// ```
-/// use load::plan::{Options, Variables, file};
+/// use load::plan::{RequestDefaults, Variables, file};
 ///
 /// let text = "HOST=localhost:8080\n$(HOST)/\n3 POST $(HOST)/form a=b\n  expect=303\n";
 /// let mut load = |name: &str| std::fs::read(name).map_err(|error| format!("{name}: {error}"));
 /// let entries =
-///     file::parse("urls.txt", text, &mut Variables::default(), &Options::default(), &mut load)
+///     file::parse("urls.txt", text, &mut Variables::default(), &RequestDefaults::default(), &mut load)
 ///         .unwrap();
 /// assert_eq!(entries[1].name, "POST http://localhost:8080/form");
 /// assert_eq!(entries[1].weight, 3);
@@ -78,7 +78,7 @@ pub fn parse(
     file: &str,
     text: &str,
     variables: &mut Variables,
-    options: &Options,
+    options: &RequestDefaults,
     load: &mut Loader<'_>,
 ) -> Result<Vec<Entry>, FileFault> {
     let mut reader = LineParser { variables, options, load, current: None, entries: Vec::new() };
@@ -127,7 +127,7 @@ impl Current {
 
 struct LineParser<'a, 'b> {
     variables: &'a mut Variables,
-    options: &'a Options,
+    options: &'a RequestDefaults,
     load: &'a mut Loader<'b>,
     current: Option<Current>,
     entries: Vec<Entry>,
@@ -318,7 +318,7 @@ impl Plan {
         text: &str,
         order: super::Order,
         variables: &mut Variables,
-        options: &Options,
+        options: &RequestDefaults,
         load: &mut Loader<'_>,
     ) -> Result<Self, FileFault> {
         let entries = parse(file, text, variables, options, load)?;

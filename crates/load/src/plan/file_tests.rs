@@ -11,7 +11,7 @@ fn load(name: &str) -> Result<Vec<u8>, String> {
 }
 
 fn read(text: &str) -> Result<Vec<Entry>, String> {
-    let options = Options { user_agent: String::new(), ..Options::default() };
+    let options = RequestDefaults { user_agent: String::new(), ..RequestDefaults::default() };
     parse("urls.txt", text, &mut Variables::default(), &options, &mut load)
         .map_err(|fault| fault.to_string())
 }

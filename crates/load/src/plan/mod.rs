@@ -1,12 +1,12 @@
 //! What: requests with their variables, order and weights.
 //!
 //! ```
-//! use load::plan::{Cursor, RequestSpec, Entry, Options, Order, Plan, Variables};
+//! use load::plan::{Cursor, RequestSpec, Entry, RequestDefaults, Order, Plan, Variables};
 //!
 //! let mut variables = Variables::default();
 //! variables.define("word", "list[red,green]").unwrap();
 //! let spec = RequestSpec { url: "localhost/search?q=#{word}", ..RequestSpec::default() };
-//! let entry = Entry::new(&spec, &variables, &Options::default()).unwrap();
+//! let entry = Entry::new(&spec, &variables, &RequestDefaults::default()).unwrap();
 //! assert_eq!(entry.name, "GET http://localhost/search?q=$(word)");
 //!
 //! let plan = Plan::new(vec![entry], Order::Weighted).unwrap();
@@ -28,7 +28,7 @@ mod think;
 mod values;
 
 pub use expect::{Expect, Take};
-pub use request::{Body, Content, Entry, Options, Request, RequestSpec};
+pub use request::{Body, Content, Entry, Request, RequestDefaults, RequestSpec};
 pub use statuses::Statuses;
 pub use think::Think;
 pub use values::{Random, Text, Values, Variable, Variables};

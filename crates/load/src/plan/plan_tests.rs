@@ -6,7 +6,8 @@ use proptest::prelude::*;
 fn plan(weights: &[u32], order: Order) -> Plan {
     let entry = |weight: &u32| {
         let spec = RequestSpec { url: "h/", ..RequestSpec::default() };
-        let mut entry = Entry::new(&spec, &Variables::default(), &Options::default()).unwrap();
+        let mut entry =
+            Entry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
         entry.weight = *weight;
         entry
     };
@@ -61,7 +62,7 @@ fn the_values_go_on_with_the_requests() {
     let mut variables = Variables::default();
     variables.define("x", "uuid").unwrap();
     let spec = RequestSpec { url: "h/$(n)", ..RequestSpec::default() };
-    let entry = Entry::new(&spec, &variables, &Options::default()).unwrap();
+    let entry = Entry::new(&spec, &variables, &RequestDefaults::default()).unwrap();
     let plan = Plan::new(vec![entry], Order::Weighted).unwrap();
     let mut cursor = Cursor::new(1, 0);
     for n in 1..4 {

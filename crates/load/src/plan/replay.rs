@@ -4,7 +4,7 @@
 //! `Entry`. Lines whose request cannot be sent again are counted: a log does not hold bodies.
 
 use super::expect::Expect;
-use super::request::{Entry, Options, RequestSpec};
+use super::request::{Entry, RequestDefaults, RequestSpec};
 use super::values::Variables;
 use super::{ENTRIES_MAX, Plan};
 use crate::date::{days_since_1970, month_number};
@@ -38,10 +38,10 @@ const REQUEST_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// has no quotes behind it, such as `%D`.
 ///
 /// ```
-/// use load::plan::{Options, replay::LogReader};
+/// use load::plan::{RequestDefaults, replay::LogReader};
 /// use load::url::Url;
 ///
-/// let mut reader = LogReader::new(Url::parse("localhost:8080").unwrap(), Options::default());
+/// let mut reader = LogReader::new(Url::parse("localhost:8080").unwrap(), RequestDefaults::default());
 /// reader.line(br#"::1 - - [21/Nov/2026:03:00:00 +0000] "GET /a HTTP/1.1" 200 5"#);
 /// reader.line(br#"::1 - - [21/Nov/2026:03:00:00 +0000] "GET /a HTTP/1.1" 200 5"#);
 /// reader.line(br#"::1 - - [21/Nov/2026:03:00:01 +0000] "POST /a HTTP/1.1" 200 5"#);
@@ -53,7 +53,7 @@ const REQUEST_BYTES_MAX: usize = 256 * 1024 * 1024;
 #[derive(Debug)]
 pub struct LogReader {
     base: Url,
-    options: Options,
+    options: RequestDefaults,
     known: HashMap<Vec<u8>, u32>,
     known_bytes: usize,
     entries: Vec<Entry>,
@@ -66,7 +66,7 @@ pub struct LogReader {
 impl LogReader {
     /// A reader for requests that go to the host of `base`; those of a log with virtual hosts name
     /// theirs in Host.
-    pub fn new(base: Url, options: Options) -> Self {
+    pub fn new(base: Url, options: RequestDefaults) -> Self {
         Self {
             base,
             options,

@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn record(text: &str) -> Recording {
-    let options = Options { user_agent: "own".to_owned(), ..Options::default() };
+    let options = RequestDefaults { user_agent: "own".to_owned(), ..RequestDefaults::default() };
     let mut reader = LogReader::new(Url::parse("http://target:81/ignored").unwrap(), options);
     text.split('\n').for_each(|line| reader.line(line.as_bytes()));
     reader.finish()
@@ -75,7 +75,7 @@ fn what_cannot_be_sent_again_is_counted_with_an_example() {
     let mut recording = record(&lines.join("\n"));
     assert_eq!((recording.entries.len(), recording.left_out), (0, lines.len() as u64 - 1));
     assert_eq!(recording.first_left_out.as_deref(), Some("no time in brackets: nonsense"));
-    let mut reader = LogReader::new(Url::parse("a").unwrap(), Options::default());
+    let mut reader = LogReader::new(Url::parse("a").unwrap(), RequestDefaults::default());
     reader.line(b"\x7fELF\x02\xff\x1b[2J\0");
     let told = reader.finish().first_left_out;
     assert_eq!(told.as_deref(), Some(r"no time in brackets: \x7fELF\x02\xff\x1b[2J\x00"));
@@ -164,7 +164,7 @@ proptest! {
     #[test]
     fn no_line_panics(line: Vec<u8>, middle in "[]\\[\" \\\\xa-f0-9/:+-]{0,60}") {
         let text = format!("h - - {T} \"GET /{middle} HTTP/1.1\" {middle}");
-        let mut reader = LogReader::new(Url::parse("h").unwrap(), Options::default());
+        let mut reader = LogReader::new(Url::parse("h").unwrap(), RequestDefaults::default());
         reader.line(&line);
         reader.line(text.as_bytes());
         reader.line(middle.as_bytes());

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// What is the same for all requests of a plan.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct RequestDefaults {
     /// Whether connections are used again.
     pub keep_alive: bool,
     /// Whether to speak HTTP/1.0, as ab does.
@@ -26,7 +26,7 @@ pub struct Options {
     pub body: Option<Content>,
 }
 
-impl Default for Options {
+impl Default for RequestDefaults {
     fn default() -> Self {
         Self {
             keep_alive: true,
@@ -127,7 +127,7 @@ impl Entry {
     pub fn new(
         spec: &RequestSpec<'_>,
         variables: &Variables,
-        options: &Options,
+        options: &RequestDefaults,
     ) -> Result<Self, SyntaxFault> {
         let (url, target) = url_and_target(spec.url, variables)?;
         let body = match (&spec.bytes, spec.body, &options.body) {
@@ -192,7 +192,7 @@ impl Entry {
         }
     }
 
-    fn of_request(url: Url, mut request: Request, options: &Options) -> Self {
+    fn of_request(url: Url, mut request: Request, options: &RequestDefaults) -> Self {
         let is_kept = |field: &(String, Text)| field.1.as_fixed().is_none_or(|v| !v.is_empty());
         request.fields.retain(is_kept);
         let name = match request.target.as_fixed() {
@@ -245,7 +245,7 @@ impl Entry {
         };
         request.fields.retain(|field| is_kept(&field.0.to_ascii_lowercase()));
         request.fields.insert(0, ("Host".to_owned(), Text::fixed(&url.authority())));
-        let options = Options { http10: self.http10, ..Options::default() };
+        let options = RequestDefaults { http10: self.http10, ..RequestDefaults::default() };
         Self {
             weight: self.weight,
             think: self.think,

@@ -5,21 +5,21 @@ use crate::plan::Statuses;
 use crate::plan::cookies::Jar;
 use proptest::prelude::*;
 
-fn plain() -> Options {
-    Options { user_agent: "t".to_owned(), ..Options::default() }
+fn plain() -> RequestDefaults {
+    RequestDefaults { user_agent: "t".to_owned(), ..RequestDefaults::default() }
 }
 
 fn fields(rows: &[(&str, &str)]) -> Vec<(String, String)> {
     rows.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn entry(spec: &RequestSpec<'_>, options: &Options) -> Entry {
+fn entry(spec: &RequestSpec<'_>, options: &RequestDefaults) -> Entry {
     let mut variables = Variables::default();
     variables.define("v", "list[a b,a b]").unwrap();
     Entry::new(spec, &variables, options).unwrap_or_else(|fault| panic!("{fault}"))
 }
 
-fn bytes(spec: &RequestSpec<'_>, options: &Options) -> String {
+fn bytes(spec: &RequestSpec<'_>, options: &RequestDefaults) -> String {
     let mut out = Vec::new();
     entry(spec, options).write(&mut Values::new(1, 2), None, &mut out);
     String::from_utf8(out).unwrap()
@@ -29,10 +29,10 @@ fn bytes(spec: &RequestSpec<'_>, options: &Options) -> String {
 fn requests_have_the_bytes_that_were_asked_for() {
     let url = "http://h:81/a?b";
     let get = RequestSpec { url, ..RequestSpec::default() };
-    let close = Options { keep_alive: false, ..plain() };
-    let http10 = Options { http10: true, ..plain() };
-    let http10_close = Options { http10: true, ..close.clone() };
-    let own = Options {
+    let close = RequestDefaults { keep_alive: false, ..plain() };
+    let http10 = RequestDefaults { http10: true, ..plain() };
+    let http10_close = RequestDefaults { http10: true, ..close.clone() };
+    let own = RequestDefaults {
         fields: fields(&[
             ("host", "x"),
             ("Accept", ""),
@@ -93,7 +93,7 @@ fn bodies_and_variables_are_part_of_the_bytes() {
                 body: Some("$(v)"),
                 ..get.clone()
             },
-            Options { fields: fields(&[("V", "<$(v)>"), ("Content-Type", "")]), ..plain() },
+            RequestDefaults { fields: fields(&[("V", "<$(v)>"), ("Content-Type", "")]), ..plain() },
             format!("POST /a%20b?u=2 HTTP/1.1\r\n{usual}V: <a b>\r\nContent-Length: 3\r\n\r\na b"),
         ),
         (
@@ -106,7 +106,7 @@ fn bodies_and_variables_are_part_of_the_bytes() {
 }
 
 /// Checks rows of what is asked for, how, and the bytes of it.
-fn check(rows: &[(&RequestSpec<'_>, Options, String)]) {
+fn check(rows: &[(&RequestSpec<'_>, RequestDefaults, String)]) {
     for (spec, options, expect) in rows {
         assert_eq!(&bytes(spec, options), expect);
         let entry = entry(spec, options);
@@ -168,7 +168,7 @@ fn cookies_of_the_user_go_along_with_those_of_the_request() {
 
 #[test]
 fn fields_for_http2_are_lower_case_and_say_nothing_of_the_connection() {
-    let options = Options { keep_alive: false, ..plain() };
+    let options = RequestDefaults { keep_alive: false, ..plain() };
     let spec = RequestSpec {
         url: "https://h:444/",
         fields: fields(&[("X-Y", "$(v)"), ("TE", "trailers"), ("Host", "other")]),

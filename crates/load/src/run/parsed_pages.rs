@@ -102,11 +102,11 @@ impl<K: Eq + Hash, V> Memo<K, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Entry, Options, RequestSpec, Variables};
+    use crate::plan::{Entry, RequestDefaults, RequestSpec, Variables};
 
     fn page() -> Resource {
         let spec = RequestSpec { url: "http://a/", ..RequestSpec::default() };
-        let entry = Entry::new(&spec, &Variables::default(), &Options::default()).unwrap();
+        let entry = Entry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
         Resource::new(entry, ResourceKind::Document, 0, true)
     }
 

@@ -85,12 +85,12 @@ mod tests {
     use load::Pages;
     use load::pacer::Pacer;
     use load::pattern::Pattern;
-    use load::plan::{Entry, Options as Fields, Order, Plan, RequestSpec, Variables};
+    use load::plan::{Entry, Order, Plan, RequestDefaults, RequestSpec, Variables};
     use load::run::{Options, PageOptions};
 
     fn goal(pattern: Pattern, options: Options) -> Goal {
         let spec = RequestSpec { url: "http://a/", ..RequestSpec::default() };
-        let entry = Entry::new(&spec, &Variables::default(), &Fields::default()).unwrap();
+        let entry = Entry::new(&spec, &Variables::default(), &RequestDefaults::default()).unwrap();
         let plan = Plan::new(vec![entry], Order::InTurn).unwrap();
         Goal::of(&Job { plan, pacer: Pacer::new(pattern), which: None, options })
     }

@@ -89,19 +89,19 @@ impl RequestOptions {
     }
 
     /// What all requests have in common.
-    fn options(&self, keep_alive: bool) -> Result<plan::Options, CommandFault> {
+    fn options(&self, keep_alive: bool) -> Result<plan::RequestDefaults, CommandFault> {
         let mut fields = self.fields.clone();
         let has_coding = |field: &(String, String)| field.0.eq_ignore_ascii_case("accept-encoding");
         if self.accepts_gzip && !self.fields.iter().any(has_coding) {
             fields.push(("Accept-Encoding".to_owned(), "gzip".to_owned()));
         }
-        let usual = plan::Options::default();
+        let usual = plan::RequestDefaults::default();
         let body = match self.body.as_deref().map(|body| (body, body.strip_prefix('@'))) {
             None => None,
             Some((_, Some(file))) => Some(Content::Bytes(self.read(file, BODY_BYTES_MAX)?.into())),
             Some((text, None)) => Some(Content::Text(text.to_owned())),
         };
-        Ok(plan::Options {
+        Ok(plan::RequestDefaults {
             keep_alive,
             http10: self.http10,
             fields,
@@ -115,7 +115,7 @@ impl RequestOptions {
         &self,
         url: &str,
         variables: &Variables,
-        options: &plan::Options,
+        options: &plan::RequestDefaults,
     ) -> Result<Entry, CommandFault> {
         let spec = plan::RequestSpec { url, ..plan::RequestSpec::default() };
         let mut entry = Entry::new(&spec, variables, options).map_err(usage)?;
@@ -127,7 +127,7 @@ impl RequestOptions {
         &self,
         file: &str,
         variables: &mut Variables,
-        options: &plan::Options,
+        options: &plan::RequestDefaults,
     ) -> Result<Vec<Entry>, CommandFault> {
         let text = String::from_utf8(self.read(file, FILE_BYTES_MAX)?)
             .map_err(|_| (Exit::File, format!("{file}: not UTF-8")))?;
@@ -147,7 +147,7 @@ impl RequestOptions {
         &self,
         log: &str,
         words: &[String],
-        options: plan::Options,
+        options: plan::RequestDefaults,
     ) -> Result<(Plan, Option<Recorded>), CommandFault> {
         let [base] = words else {
             return Err(usage("--replay takes one URL: that of the server"));

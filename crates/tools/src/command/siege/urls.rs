@@ -156,7 +156,7 @@ impl Urls {
             bytes,
             ..plan::RequestSpec::default()
         };
-        let made = Entry::new(&spec, variables, &plan::Options::default());
+        let made = Entry::new(&spec, variables, &plan::RequestDefaults::default());
         let made = made.map_err(|fault| fault.to_string())?;
         self.tasks.push(Task {
             url: made.url.clone(),
