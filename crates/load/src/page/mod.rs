@@ -9,10 +9,10 @@
 pub mod cache;
 pub mod css;
 mod document;
+mod fetch_queue;
 pub mod har;
 pub mod html;
 mod inflate;
-mod loader;
 pub mod media;
 mod reference;
 pub mod srcset;
@@ -21,7 +21,7 @@ pub(crate) use document::{Document, Resource};
 pub(crate) use inflate::{CONTENT_BYTES_MAX, decoded};
 pub use reference::{Found, REFERENCE_BYTES_MAX, REFERENCES_MAX, Reference, ResourceKind};
 
-pub(crate) use loader::{Added, FETCHERS_MAX, Item, Loader};
+pub(crate) use fetch_queue::{Added, FETCHERS_MAX, FetchQueue, QueuedResource};
 
 /// For the fuzzer, the first byte chooses which text the rest is: whatever it is, no panic, and no
 /// more references than the text has room for.

@@ -30,7 +30,7 @@ impl fmt::Display for FileFault {
 impl std::error::Error for FileFault {}
 
 /// Reads the bytes of a file that a line names; the error is told to the user.
-pub type Loader<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;
+pub type ReadFile<'a> = dyn FnMut(&str) -> Result<Vec<u8>, String> + 'a;
 
 /// Bytes of one line at most.
 const LINE_BYTES_MAX: usize = 64 * 1024;
@@ -67,9 +67,10 @@ const WORDS: [&str; 4] = ["expect", "take", "think", "weight"];
 /// use load::plan::{RequestDefaults, Variables, file};
 ///
 /// let text = "HOST=localhost:8080\n$(HOST)/\n3 POST $(HOST)/form a=b\n  expect=303\n";
+/// let mut variables = Variables::default();
 /// let mut load = |name: &str| std::fs::read(name).map_err(|error| format!("{name}: {error}"));
 /// let entries =
-///     file::parse("urls.txt", text, &mut Variables::default(), &RequestDefaults::default(), &mut load)
+///     file::parse("urls.txt", text, &mut variables, &RequestDefaults::default(), &mut load)
 ///         .unwrap();
 /// assert_eq!(entries[1].name, "POST http://localhost:8080/form");
 /// assert_eq!(entries[1].weight, 3);
@@ -79,7 +80,7 @@ pub fn parse(
     text: &str,
     variables: &mut Variables,
     options: &RequestDefaults,
-    load: &mut Loader<'_>,
+    load: &mut ReadFile<'_>,
 ) -> Result<Vec<Entry>, FileFault> {
     let mut reader = LineParser { variables, options, load, current: None, entries: Vec::new() };
     let at = |line: usize| move |fault| FileFault { file: file.to_owned(), line, fault };
@@ -128,7 +129,7 @@ impl Current {
 struct LineParser<'a, 'b> {
     variables: &'a mut Variables,
     options: &'a RequestDefaults,
-    load: &'a mut Loader<'b>,
+    load: &'a mut ReadFile<'b>,
     current: Option<Current>,
     entries: Vec<Entry>,
 }
@@ -319,7 +320,7 @@ impl Plan {
         order: super::Order,
         variables: &mut Variables,
         options: &RequestDefaults,
-        load: &mut Loader<'_>,
+        load: &mut ReadFile<'_>,
     ) -> Result<Self, FileFault> {
         let entries = parse(file, text, variables, options, load)?;
         Self::new(entries, order).map_err(|fault| FileFault {

@@ -41,7 +41,8 @@ const REQUEST_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// use load::plan::{RequestDefaults, replay::LogReader};
 /// use load::url::Url;
 ///
-/// let mut reader = LogReader::new(Url::parse("localhost:8080").unwrap(), RequestDefaults::default());
+/// let base = Url::parse("localhost:8080").unwrap();
+/// let mut reader = LogReader::new(base, RequestDefaults::default());
 /// reader.line(br#"::1 - - [21/Nov/2026:03:00:00 +0000] "GET /a HTTP/1.1" 200 5"#);
 /// reader.line(br#"::1 - - [21/Nov/2026:03:00:00 +0000] "GET /a HTTP/1.1" 200 5"#);
 /// reader.line(br#"::1 - - [21/Nov/2026:03:00:01 +0000] "POST /a HTTP/1.1" 200 5"#);

@@ -2,7 +2,7 @@
 
 use super::connections::UserConnection;
 use super::worker::Worker;
-use crate::page::Item;
+use crate::page::QueuedResource;
 use crate::page::har::HarEntry;
 use runtime::Timer;
 use upstream::{Answer, Batch, Capture, ExchangeError};
@@ -66,7 +66,12 @@ impl KeptConnection {
 }
 
 /// How an answer came, for the waterfall of its page.
-pub(super) fn step(fetcher: &Fetcher, item: &Item, got: &Fetched, connections: u64) -> HarEntry {
+pub(super) fn step(
+    fetcher: &Fetcher,
+    item: &QueuedResource,
+    got: &Fetched,
+    connections: u64,
+) -> HarEntry {
     let number = fetcher.connection.as_ref().map(|connection| connection.number);
     HarEntry {
         url: item.resource.url.to_string(),

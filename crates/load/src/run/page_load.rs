@@ -9,7 +9,9 @@ use super::sending::{asked, is_redirect};
 use super::under_way::PendingRequest;
 use crate::failure::{Failed, Failure};
 use crate::page::cache::Use;
-use crate::page::{Added, CONTENT_BYTES_MAX, Document, Item, Loader, Resource, decoded};
+use crate::page::{
+    Added, CONTENT_BYTES_MAX, Document, FetchQueue, QueuedResource, Resource, decoded,
+};
 use crate::plan::Values;
 use crate::plan::cookies::Cookies;
 use crate::recorder::Sample;
@@ -31,7 +33,7 @@ pub(crate) struct PageLoad {
     intended_ns: u64,
     /// The request for the page, if it is not that of the entry.
     bytes: RefCell<Option<Vec<u8>>>,
-    loader: RefCell<Loader>,
+    queue: RefCell<FetchQueue>,
     record: RefCell<PageRecord>,
     waker: RefCell<Option<Waker>>,
 }
@@ -55,12 +57,12 @@ impl PageLoad {
     ) -> Rc<Self> {
         let shared = &browser.worker.shared;
         let record = PageRecord::new(intended_ns, shared.wants_waterfall());
-        let loader = Loader::new(shared.hosts.clone());
+        let queue = FetchQueue::new(shared.hosts.clone());
         Rc::new(Self {
             entry_index,
             intended_ns,
             bytes: RefCell::new(bytes),
-            loader: RefCell::new(loader),
+            queue: RefCell::new(queue),
             record: RefCell::new(record),
             waker: RefCell::default(),
             browser,
@@ -75,7 +77,7 @@ impl PageLoad {
     /// Ready when nothing of the page is missing that can be had.
     pub(crate) async fn done(&self) {
         poll_fn(|context| {
-            if self.loader.borrow().is_done() {
+            if self.queue.borrow().is_done() {
                 return Poll::Ready(());
             }
             *self.waker.borrow_mut() = Some(context.waker().clone());
@@ -104,16 +106,16 @@ impl PageLoad {
 
     /// Something is needed.
     fn want(self: &Rc<Self>, resource: Rc<Resource>) {
-        let mut loader = self.loader.borrow_mut();
+        let mut queue = self.queue.borrow_mut();
         if resource.is_page {
-            loader.allow(&resource.entry.url.host);
+            queue.allow(&resource.entry.url.host);
         }
-        let server = match loader.add(resource, clock::monotonic_ns()) {
+        let server = match queue.add(resource, clock::monotonic_ns()) {
             Added::Waits(server) => server,
             Added::Elsewhere => return self.record.borrow_mut().elsewhere += 1,
             Added::Known | Added::Later => return,
         };
-        if let Some(item) = loader.start_fetcher(server) {
+        if let Some(item) = queue.start_fetcher(server) {
             let load = self.clone();
             thread::spawn(async move { load.go_along(server, item).await });
         }
@@ -132,7 +134,7 @@ impl PageLoad {
         }
     }
 
-    async fn go_along(self: Rc<Self>, server: usize, first: Item) {
+    async fn go_along(self: Rc<Self>, server: usize, first: QueuedResource) {
         let mut fetcher = Fetcher {
             route: usize::MAX,
             connection: None,
@@ -143,18 +145,18 @@ impl PageLoad {
         let mut item = Some(first);
         while let Some(one) = item {
             self.fetch(&mut fetcher, &one).await;
-            let mut loader = self.loader.borrow_mut();
-            loader.ended();
-            item = loader.next(server);
+            let mut queue = self.queue.borrow_mut();
+            queue.ended();
+            item = queue.next(server);
         }
-        let mut loader = self.loader.borrow_mut();
-        loader.end_fetcher(server);
+        let mut queue = self.queue.borrow_mut();
+        queue.end_fetcher(server);
         self.browser.idle.borrow_mut().extend(fetcher.connection);
-        let icons = loader.take_icons();
-        // Outside of the borrow, as asking for an icon adds it to the loader.
-        drop(loader);
+        let icons = queue.take_icons();
+        // Outside of the borrow, as asking for an icon adds it to the queue.
+        drop(queue);
         icons.into_iter().for_each(|icon| self.want_icon(icon));
-        if self.loader.borrow().is_done()
+        if self.queue.borrow().is_done()
             && let Some(waker) = self.waker.take()
         {
             waker.wake();
@@ -162,7 +164,7 @@ impl PageLoad {
     }
 
     /// Fetches one thing, from the cache or from its server.
-    async fn fetch(self: &Rc<Self>, fetcher: &mut Fetcher, item: &Item) {
+    async fn fetch(self: &Rc<Self>, fetcher: &mut Fetcher, item: &QueuedResource) {
         let resource = &item.resource;
         let is_get = resource.entry.request().method == "GET";
         let known = self.browser.cache.borrow().look(&resource.url, now_s());
@@ -310,7 +312,7 @@ impl PageLoad {
     fn answered(
         self: &Rc<Self>,
         fetcher: &mut Fetcher,
-        item: &Item,
+        item: &QueuedResource,
         got: &Fetched,
         is_conditional: bool,
     ) {

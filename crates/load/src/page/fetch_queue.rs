@@ -20,7 +20,7 @@ const BYTES_MAX: usize = 64 << 20;
 const URGENCIES: usize = 4;
 
 /// One thing to fetch.
-pub(crate) struct Item {
+pub(crate) struct QueuedResource {
     pub(crate) resource: Rc<Resource>,
     /// When it became known.
     pub(crate) found_ns: u64,
@@ -41,7 +41,7 @@ pub(crate) enum Added {
 
 /// What is still to be fetched of a page.
 #[derive(Default)]
-pub(crate) struct Loader {
+pub(crate) struct FetchQueue {
     servers: Vec<Server>,
     seen: HashSet<Rc<str>>,
     items: usize,
@@ -59,11 +59,11 @@ pub(crate) struct Loader {
 
 struct Server {
     address: (Scheme, String, u16),
-    waiting: [VecDeque<Item>; URGENCIES],
+    waiting: [VecDeque<QueuedResource>; URGENCIES],
     fetchers: usize,
 }
 
-impl Loader {
+impl FetchQueue {
     /// For a page that may load from these hosts, or from all if there are none.
     pub(crate) fn new(hosts: Arc<[String]>) -> Self {
         Self { hosts, ..Self::default() }
@@ -100,7 +100,7 @@ impl Loader {
         // Urgency orders what waits, and nothing is taken back that was sent: as in browsers, an
         // image that was found first may be on its way before a stylesheet that is found later.
         let queue = &mut self.servers[server].waiting[urgency(resource.kind)];
-        queue.push_back(Item { resource, found_ns: now_ns });
+        queue.push_back(QueuedResource { resource, found_ns: now_ns });
         self.items += 1;
         self.open += 1;
         Added::Waits(server)
@@ -116,7 +116,7 @@ impl Loader {
     }
 
     /// A connection that may be opened for what waits, with the first thing to fetch on it.
-    pub(crate) fn start_fetcher(&mut self, server: usize) -> Option<Item> {
+    pub(crate) fn start_fetcher(&mut self, server: usize) -> Option<QueuedResource> {
         let fetchers = self.servers.get(server)?.fetchers;
         let item = if fetchers < FETCHERS_MAX { self.next(server) } else { None };
         if item.is_some() {
@@ -126,7 +126,7 @@ impl Loader {
     }
 
     /// The next thing to fetch from a server.
-    pub(crate) fn next(&mut self, server: usize) -> Option<Item> {
+    pub(crate) fn next(&mut self, server: usize) -> Option<QueuedResource> {
         self.servers.get_mut(server)?.waiting.iter_mut().find_map(VecDeque::pop_front)
     }
 
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn what_is_urgent_comes_first_and_nothing_comes_twice() {
-        let mut loader = Loader::new(Arc::new(["a".to_owned()]));
+        let mut queue = FetchQueue::new(Arc::new(["a".to_owned()]));
         let rows = [
             ("a/1", ResourceKind::Icon, Added::Later),
             ("a/4", ResourceKind::Icon, Added::Later),
@@ -201,51 +201,51 @@ mod tests {
             ("a:81/6", ResourceKind::Image, Added::Waits(1)),
         ];
         for (url, kind, wanted) in rows {
-            assert_eq!(loader.add(resource(url, kind), 0), wanted, "{url}");
+            assert_eq!(queue.add(resource(url, kind), 0), wanted, "{url}");
         }
-        let order: Vec<String> = std::iter::from_fn(|| loader.next(0))
+        let order: Vec<String> = std::iter::from_fn(|| queue.next(0))
             .map(|item| item.resource.entry.url.target.clone())
             .collect();
         assert_eq!(order, ["/3", "/4", "/2"]);
-        assert!(!loader.is_done());
-        (0..4).for_each(|_| loader.ended());
-        assert!(loader.is_done());
-        let icons = loader.take_icons();
+        assert!(!queue.is_done());
+        (0..4).for_each(|_| queue.ended());
+        assert!(queue.is_done());
+        let icons = queue.take_icons();
         assert_eq!(icons.len(), 2);
-        assert_eq!(loader.add(icons[0].clone(), 0), Added::Waits(0));
-        assert_eq!(loader.add(icons[1].clone(), 0), Added::Waits(0), "the page shows it as well");
-        assert!(!loader.is_done());
+        assert_eq!(queue.add(icons[0].clone(), 0), Added::Waits(0));
+        assert_eq!(queue.add(icons[1].clone(), 0), Added::Waits(0), "the page shows it as well");
+        assert!(!queue.is_done());
     }
 
     #[test]
     fn a_server_has_six_connections() {
-        let mut loader = Loader::new(Arc::new([]));
+        let mut queue = FetchQueue::new(Arc::new([]));
         for number in 0..20 {
-            loader.add(resource(&format!("a/{number}"), ResourceKind::Image), 0);
+            queue.add(resource(&format!("a/{number}"), ResourceKind::Image), 0);
         }
-        assert_eq!(std::iter::from_fn(|| loader.start_fetcher(0)).count(), 6);
-        loader.end_fetcher(0);
-        assert!(loader.start_fetcher(0).is_some() && loader.start_fetcher(0).is_none());
-        assert_eq!(std::iter::from_fn(|| loader.next(0)).count(), 13);
-        loader.end_fetcher(0);
-        assert!(loader.start_fetcher(0).is_none(), "nothing waits");
-        assert!(loader.start_fetcher(7).is_none() && loader.next(7).is_none());
+        assert_eq!(std::iter::from_fn(|| queue.start_fetcher(0)).count(), 6);
+        queue.end_fetcher(0);
+        assert!(queue.start_fetcher(0).is_some() && queue.start_fetcher(0).is_none());
+        assert_eq!(std::iter::from_fn(|| queue.next(0)).count(), 13);
+        queue.end_fetcher(0);
+        assert!(queue.start_fetcher(0).is_none(), "nothing waits");
+        assert!(queue.start_fetcher(7).is_none() && queue.next(7).is_none());
     }
     #[test]
     fn what_a_page_needs_is_bounded_in_number_and_bytes() {
-        let mut loader = Loader::new(Arc::new(["a".to_owned()]));
+        let mut queue = FetchQueue::new(Arc::new(["a".to_owned()]));
         for number in 0..ITEMS_MAX + 10 {
             let host = if number % 2 == 0 { "a" } else { "b" };
-            loader.add(resource(&format!("{host}/{number}"), ResourceKind::Image), 0);
+            queue.add(resource(&format!("{host}/{number}"), ResourceKind::Image), 0);
         }
-        assert_eq!((loader.seen.len(), loader.items), (ITEMS_MAX, ITEMS_MAX / 2));
-        let mut loader = Loader::new(Arc::new([]));
+        assert_eq!((queue.seen.len(), queue.items), (ITEMS_MAX, ITEMS_MAX / 2));
+        let mut queue = FetchQueue::new(Arc::new([]));
         let long = "b".repeat(10_000);
         let added = (0..1500).filter(|number| {
             let image = resource(&format!("a/{number}/{long}"), ResourceKind::Image);
-            loader.add(image, 0) == Added::Waits(0)
+            queue.add(image, 0) == Added::Waits(0)
         });
         let count = added.count();
-        assert!((500..1400).contains(&count) && loader.bytes < BYTES_MAX + 100_000, "{count}");
+        assert!((500..1400).contains(&count) && queue.bytes < BYTES_MAX + 100_000, "{count}");
     }
 }
