@@ -21,6 +21,7 @@ pub mod cookies;
 pub mod expect;
 pub mod file;
 mod mix;
+mod random;
 pub mod replay;
 mod request;
 mod statuses;
@@ -28,10 +29,11 @@ mod think;
 mod values;
 
 pub use expect::{Expect, Take};
+pub use random::Random;
 pub use request::{Body, Content, Entry, Request, RequestDefaults, RequestSpec};
 pub use statuses::Statuses;
 pub use think::Think;
-pub use values::{Random, Text, Values, Variable, Variables};
+pub use values::{Text, Values, Variable, Variables};
 
 use crate::text::SyntaxFault;
 use mix::Mix;
