@@ -20,6 +20,7 @@ const fn act(name: &'static str, weight: usize, run: fn(&mut Visit<'_>) -> Done)
     Act { name, weight, run }
 }
 
+// What takes seconds is rare, or all clients would soon do nothing else.
 pub(super) const ACTS: &[Act] = &[
     act("keep-alive", 8, keep_alive),
     act("close", 6, close),
@@ -62,6 +63,8 @@ fn keep_alive(visit: &mut Visit<'_>) -> Done {
         let request = get(&page.path, "");
         let response = visit.ask(&mut connection, &request)?;
         check(&request, &response, page.status, &page.body)?;
+        // With restarts going on any answer may be the last one of its connection, but it has to
+        // say so: an end without a word is a broken invariant.
         if response.closes() {
             return connection.expect_end();
         }

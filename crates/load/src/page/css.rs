@@ -23,6 +23,9 @@ pub fn references(css: &[u8]) -> Found {
 
 /// As [`references`], into what others have found.
 pub(super) fn scan(css: &[u8], found: &mut Found) {
+    // This is no parser: of the grammar it knows what may hide a `url(` or make it count, which is
+    // strings, comments, escapes, blocks and a few at-rules. All else is passed over byte by byte,
+    // so that no sheet, however broken, takes more than a few looks at each byte.
     let mut scanner = Scanner { text: css, at: 0 };
     // For each open block, whether it applies to the screen.
     let mut blocks: Vec<bool> = Vec::new();
@@ -42,6 +45,7 @@ pub(super) fn scan(css: &[u8], found: &mut Found) {
             }
             b'@' => {
                 scanner.at += 1;
+                // Behind any other rule an @import is invalid, and browsers load nothing for it.
                 let may_import = !has_rules && blocks.is_empty();
                 if let Some(within) = at_rule(&mut scanner, applies, may_import, found) {
                     blocks.push(within);
@@ -132,6 +136,8 @@ fn face(scanner: &mut Scanner<'_>) -> Option<Vec<u8>> {
 
 /// The first file of a declaration that a browser would take.
 fn sources(scanner: &mut Scanner<'_>) -> Option<Vec<u8>> {
+    // `url(a) format("x"), url(b)`: whether a file can be used is known only behind its format, so
+    // one is a candidate until the comma.
     let (mut chosen, mut candidate) = (None, None);
     while let Some(byte) = scanner.peek() {
         match byte {

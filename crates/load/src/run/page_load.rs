@@ -178,6 +178,8 @@ impl PageLoad {
             _ => Vec::new(),
         };
         self.compose(fetcher, resource, &conditions);
+        // Of several requests at once each has a place among what is waited for, so that at the end
+        // of the run each of them is settled by its own age.
         let worker = &self.browser.worker;
         let begun_ns = clock::monotonic_ns();
         let place = worker.take_place(self.pending(resource, begun_ns));

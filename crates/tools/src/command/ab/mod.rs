@@ -116,6 +116,7 @@ fn close(
     if stop.is_none() {
         verdict::handshake_passed_over(outcome).iter().for_each(|text| complain(text));
     }
+    // Released ab prints no report after a fatal error, only how far it had come.
     // What has ended the run is no complete request.
     let complete = tally.done.saturating_sub(tally.receive_failures + tally.exceptions);
     if stop.is_some() && complete > 0 {

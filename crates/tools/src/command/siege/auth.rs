@@ -30,6 +30,7 @@ impl Challenge {
     pub(super) fn of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
         let read = |value: &'a [u8]| Self::parse(std::str::from_utf8(value).ok()?);
         let all: Vec<Self> = values.filter_map(read).collect();
+        // The client chooses, and should choose the strongest that it knows (RFC 7617 section 4).
         let digest = all.iter().find(|challenge| challenge.is_digest);
         digest.or(all.first()).cloned()
     }
@@ -107,6 +108,9 @@ impl Credentials {
         if !self.challenge.is_digest {
             return format!("Basic {}", base64(format!("{user}:{password}").as_bytes()));
         }
+        // How often this nonce was used (RFC 7616 section 3.4): a server that sees a number twice
+        // takes the second request for a replay. So this is called once for each request that is
+        // sent.
         self.count += 1;
         let Challenge { realm, nonce, opaque, algorithm, has_qop, .. } = &self.challenge;
         let (count, client_nonce) = (self.count, &self.client_nonce);
@@ -114,6 +118,7 @@ impl Credentials {
         if algorithm == "MD5-sess" {
             secret = hex_md5(&format!("{secret}:{nonce}:{client_nonce}"));
         }
+        // A1 and A2 of the RFC. Without qop it is the form of RFC 2069, which old servers ask for.
         let what = hex_md5(&format!("{method}:{target}"));
         let response = match has_qop {
             true => hex_md5(&format!("{secret}:{nonce}:{count:08x}:{client_nonce}:auth:{what}")),

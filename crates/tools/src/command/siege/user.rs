@@ -76,6 +76,8 @@ pub(super) struct SiegeUser {
 
 impl ScriptedUser for SiegeUser {
     fn next(&mut self, request: &mut Vec<u8>) -> UserAction {
+        // What a chain still needs comes first, then what its page refers to, then the next URL: a
+        // round is over only when all of it is.
         loop {
             if let Some(task) = &self.task {
                 match self.state.obstacle(task) {
@@ -355,6 +357,7 @@ impl SiegeUser {
         let values =
             head.fields().filter(|field| field.0.eq_ignore_ascii_case(name)).map(|field| field.1);
         let challenge = Challenge::of(values);
+        // Attempts are of the chain: a redirect between two challenges gives no new ones.
         self.chain.challenges += 1;
         let has_tries = self.chain.challenges < state.config.attempts;
         let Some(challenge) = challenge.filter(|_| has_tries) else { return self.succeed() };
@@ -368,6 +371,7 @@ impl SiegeUser {
                 if is_proxy {
                     self.proxy_credentials = Some(own);
                 } else {
+                    // Those that were refused, or whose nonce is too old, are of no use any more.
                     self.credentials.retain(|row| !row.0.is_same_server(&task.url));
                     self.credentials.push((task.url.clone(), own));
                 }
