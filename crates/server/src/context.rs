@@ -57,7 +57,7 @@ const MEMORY_REST: Duration = Duration::from_millis(50);
 const CONNECTIONS_IN_NEED: u32 = 16;
 
 /// Descriptors that the one connection of a thread may need beside files that are kept.
-const DESCRIPTORS_OF_ONE: u64 = 8;
+const DESCRIPTORS_OF_ONE: u64 = 9;
 
 /// How many connections a thread carries at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,5 +6,7 @@ pub mod clock;
 pub mod event_fd;
 pub mod flag;
 pub mod run_queue;
+pub(crate) mod sleep;
 pub mod thread;
 pub mod timer;
+pub(crate) mod timer_queue;

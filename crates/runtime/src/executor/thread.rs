@@ -1,9 +1,11 @@
 //! One executor per serving thread.
 
 use crate::executor::blocking::{self, Blocking};
+use crate::executor::timer_queue::{self, TimerQueue};
 use crate::sys;
 use std::future::Future;
 use std::io;
+use std::sync::Arc;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 
 /// What an executor of one connection hears of at a time: room for it is memory of each thread.
@@ -11,6 +13,8 @@ const INLINE_EVENTS: usize = 16;
 
 /// A current-thread executor. It must be built after the fork, by the thread that will use it.
 pub struct Thread {
+    /// Its timers, where tokio has not got them.
+    timers: Option<Arc<TimerQueue>>,
     runtime: LocalRuntime,
 }
 
@@ -21,18 +25,30 @@ impl Thread {
     /// When the kernel refuses an epoll instance or its wake-up descriptor.
     pub fn new(blocking: Blocking) -> io::Result<Self> {
         let mut builder = Builder::new_current_thread();
-        builder.enable_io().enable_time().thread_name("trivet-block");
+        builder.enable_io().thread_name("trivet-block");
         match blocking {
-            Blocking::Pool { threads } => builder.max_blocking_threads(threads.max(1)),
+            Blocking::Pool { threads } => {
+                builder.enable_time().max_blocking_threads(threads.max(1))
+            }
             // There may be hundreds of these, and each waits for a few descriptors only.
             Blocking::Inline => builder.max_io_events_per_tick(INLINE_EVENTS),
         };
         blocking::choose(blocking);
-        Ok(Self { runtime: builder.build_local(LocalOptions::default())? })
+        let runtime = builder.build_local(LocalOptions::default())?;
+        let timers = match blocking {
+            Blocking::Pool { .. } => None,
+            Blocking::Inline => {
+                let timers = Arc::new(runtime.block_on(async { TimerQueue::new() })?);
+                drop(runtime.spawn_local(timers.clone().drive()));
+                Some(timers)
+            }
+        };
+        Ok(Self { timers, runtime })
     }
 
     /// Run `future` to its end, and with it everything spawned meanwhile.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let _at_work = timer_queue::enter(self.timers.clone());
         self.runtime.block_on(future)
     }
 }

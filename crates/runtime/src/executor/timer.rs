@@ -5,11 +5,11 @@
 //! armed again for what is left.
 
 use crate::executor::clock;
-use std::future::Future;
-use std::pin::Pin;
+use crate::executor::sleep::Sleep;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::time::{Instant, Sleep};
 
 /// The coarse clock may lag by one tick (4 ms at 250 Hz, 10 ms at 100 Hz).
 const COARSE_SLACK_MS: u64 = 10;
@@ -89,20 +89,19 @@ impl Timer {
         let Some(sleep) = self.sleep.as_mut() else { return Poll::Pending };
         // A task that has done much in this turn would be told to come back, and nobody would
         // have heard of the deadline.
-        std::pin::pin!(tokio::task::unconstrained(sleep.as_mut())).poll(context)
+        pin!(tokio::task::unconstrained(sleep.as_mut())).poll(context)
     }
 
     /// Wait until the deadline.
     pub async fn expired(&mut self) {
-        std::future::poll_fn(|context| self.poll_expired(context)).await;
+        poll_fn(|context| self.poll_expired(context)).await;
     }
 
     fn arm(&mut self, now_ms: u64) {
         let wait = Duration::from_millis(self.deadline_ms - now_ms + COARSE_SLACK_MS);
-        let at = Instant::now() + wait;
         match &mut self.sleep {
-            Some(sleep) => sleep.as_mut().reset(at),
-            None => self.sleep = Some(Box::pin(tokio::time::sleep_until(at))),
+            Some(sleep) => sleep.as_mut().reset(wait),
+            None => self.sleep = Some(Box::pin(Sleep::new(wait))),
         }
         self.armed_ms = self.deadline_ms;
     }
@@ -110,12 +109,17 @@ impl Timer {
 
 /// Wait for `duration`; for what is no connection: back-off and housekeeping.
 pub async fn sleep(duration: Duration) {
-    tokio::time::sleep(duration).await;
+    Sleep::new(duration).await;
 }
 
 /// Let `future` run for at most `duration`.
 pub async fn timeout<F: Future>(duration: Duration, future: F) -> Option<F::Output> {
-    tokio::time::timeout(duration, future).await.ok()
+    let (mut sleep, mut future) = (pin!(Sleep::new(duration)), pin!(future));
+    poll_fn(|task| match future.as_mut().poll(task) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => sleep.as_mut().poll(task).map(|()| None),
+    })
+    .await
 }
 
 #[cfg(test)]
