@@ -13,7 +13,7 @@ use super::{command_line, log_programs};
 use crate::generation::layout::ProcessLayout;
 use crate::generation::listen::Listeners;
 use crate::generation::{Failure, Generation, Load, Loader};
-use runtime::process::Order;
+use runtime::process::{self, Order};
 use runtime::signals::{Signal, Signals};
 use runtime::{EventFd, ServiceManager, clock};
 use server::{MpmMessage, Server};
@@ -101,6 +101,7 @@ impl Parent<'_> {
         if self.stop.is_none() {
             started(&self.report());
             self.announce();
+            process::let_go_of_code();
             self.report_to_manager();
         }
         while self.stop.is_none() {

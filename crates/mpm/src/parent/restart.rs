@@ -8,7 +8,7 @@ use super::state::children::{Record, STOP_PATIENCE_MS};
 use super::state::{Parent, Starting, Wanted};
 use crate::generation::{Failure, Generation, Load};
 use runtime::clock;
-use runtime::process::Order;
+use runtime::process::{self, Order};
 use server::MpmMessage;
 use std::sync::Arc;
 
@@ -134,6 +134,8 @@ impl Parent<'_> {
                 .order(Order::Stop, now_ms, STOP_PATIENCE_MS, |record| record.generation == old[0]);
         }
         self.announce();
+        // Reading a configuration takes much of it.
+        process::let_go_of_code();
     }
 
     /// A new child could not start: the old generation goes on, which nobody has told to go.
