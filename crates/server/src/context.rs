@@ -42,9 +42,9 @@ use upstream::fastcgi::{Pool, Watch};
 /// Bytes taken from a socket in one read. Larger heads are put together from several.
 pub(crate) const READ_BYTES: usize = 16 * 1024;
 
-/// The same of a thread that carries one connection, until a longer body comes: there are hundreds
-/// of these threads.
-const READ_BYTES_OF_ONE: usize = 4 * 1024;
+/// The same of a thread that carries one connection, until a longer head or body comes: there are
+/// hundreds of these threads.
+const READ_BYTES_OF_ONE: usize = 1024;
 
 /// How long accepting waits until descriptors are looked at again: those that are held for files
 /// become free on any thread of the process, and nobody is told.

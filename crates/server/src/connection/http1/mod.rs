@@ -26,7 +26,7 @@ mod transmit;
 
 use crate::accounting::{self};
 
-use crate::context::{Context, Scratch};
+use crate::context::{Context, READ_BYTES, Scratch};
 use crate::exchange::Logged;
 
 use crate::large_future::{boxed, placed};
@@ -113,8 +113,9 @@ pub(crate) struct Connection {
 enum Turn {
     /// A request for the slow path.
     Request(Rc<Request>, KeepAlive),
-    /// A head that breaks a rule; the text is what arrived of it.
-    Refused(Refusal, Vec<u8>),
+    /// A head that breaks a rule; the text is what arrived of it. Boxed: each waiting connection
+    /// has room for a turn.
+    Refused(Box<(Refusal, Vec<u8>)>),
     /// The fast path has left something to send, and says what comes then.
     Unsent { is_last: bool },
     /// The fast path has answered for the last time.
@@ -220,7 +221,7 @@ impl Connection {
             let turn = poll_fn(|context| self.poll_turn(context)).await;
             let next = match turn {
                 Turn::Request(request, wish) => self.account_for(request, wish).await,
-                Turn::Refused(refusal, head) => boxed(|| self.refuse(refusal, &head)).await,
+                Turn::Refused(refused) => boxed(|| self.refuse(refused.0, &refused.1)).await,
                 Turn::TimedOut => boxed(|| self.timed_out()).await,
                 Turn::Unsent { is_last } => boxed(|| self.send_rest(is_last)).await,
                 Turn::Last => self.persistence.close(CloseReason::ServerChose),
@@ -286,8 +287,13 @@ impl Connection {
                     if let Some(turn) = self.received(&input[..length], parser, output) {
                         return Poll::Ready(turn);
                     }
-                    if length == input.len() || self.now_ms > end_ms {
+                    if length == input.len() {
+                        // Whoever sends so much at once will do so again.
+                        input.resize((length * 4).min(READ_BYTES), 0);
                         break; // a full buffer was a turn's worth
+                    }
+                    if self.now_ms > end_ms {
+                        break;
                     }
                 }
                 Poll::Pending => {
@@ -307,7 +313,8 @@ impl Connection {
         }
         let mut arrived = std::mem::take(&mut self.input);
         arrived.truncate(LOG_INPUT_BYTES);
-        Turn::Refused(Refusal::bad_request("the client ended the head within its fields"), arrived)
+        let refusal = Refusal::bad_request("the client ended the head within its fields");
+        Turn::Refused(Box::new((refusal, arrived)))
     }
 
     /// New bytes: go on with the head that is arriving, or begin one.
@@ -381,7 +388,7 @@ impl Connection {
                 Ok(Progress::Partial) => break,
                 Err(refusal) => {
                     let shown = rest.len().min(LOG_INPUT_BYTES);
-                    outcome = Some(Turn::Refused(refusal, rest[..shown].to_vec()));
+                    outcome = Some(Turn::Refused(Box::new((refusal, rest[..shown].to_vec()))));
                     parser.reset();
                     at = bytes.len();
                 }
