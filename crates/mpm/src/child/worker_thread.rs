@@ -2,7 +2,7 @@
 
 use crate::Child;
 use runtime::blocking::Blocking;
-use runtime::{AcceptWaiter, Awaited, Flag, Stream, Thread, thread};
+use runtime::{AcceptWaiter, Awaited, Flag, Stream, Thread, clock, process, thread};
 use server::{ConnectionsPerThread, Context};
 use std::cell::Cell;
 use std::io;
@@ -16,6 +16,15 @@ use std::time::Duration;
 /// die before it accepts, another looks, and finds the connection, after this time.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// How long a thread has had nothing to do when it gives back what its last connection has left
+/// behind: long enough that one that is busy does so rarely. (A microsecond, and as much again for
+/// what is used once more.)
+const REST_AFTER: Duration = Duration::from_millis(10);
+
+/// Nor does it ask the allocator for what lies free more often than this: that takes about 50
+/// microseconds, and the others of the process wait meanwhile if they allocate.
+const TRIM_INTERVAL_MS: u64 = 10_000;
+
 /// How long accepting rests when descriptors or memory are used up.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
@@ -26,6 +35,8 @@ pub(crate) struct WorkerThread {
     accept_waiter: Rc<AcceptWaiter>,
     /// Since it last rested.
     has_served: Cell<bool>,
+    /// When the allocator may be asked again for what lies free; not before anything was served.
+    trim_due_ms: Cell<u64>,
 }
 
 /// Why a worker does not sleep any more.
@@ -57,7 +68,13 @@ impl WorkerThread {
         let context = Context::new(server, board, child.slot(), rows, ConnectionsPerThread::One)?;
         let accept_waiter =
             Rc::new(AcceptWaiter::new(generation.listeners.of_child(child.slot())?, wake)?);
-        let worker = Self { executor, context, accept_waiter, has_served: Cell::new(true) };
+        let worker = Self {
+            executor,
+            context,
+            accept_waiter,
+            has_served: Cell::new(true),
+            trim_due_ms: Cell::new(u64::MAX),
+        };
         let (context, accept_waiter, drain) =
             (worker.context.clone(), worker.accept_waiter.clone(), drain.clone());
         // The connection that is served may take long: others must not queue behind it in vain.
@@ -106,14 +123,26 @@ impl WorkerThread {
                 awaited => return Ok(awaited),
             }
         }
+        if self.has_served.get() {
+            match self.accept_waiter.wait(REST_AFTER)? {
+                Awaited::Nothing => self.rest(),
+                awaited => return Ok(awaited),
+            }
+        }
         self.accept_waiter.wait(LOOK)
     }
 
-    /// Nothing has come for a while: if this is the first such while since a connection was served,
-    /// what that has left behind is not needed.
+    /// Nothing has come for a while since a connection was served: what that has left behind is
+    /// not needed.
     fn rest(&self) {
-        if self.has_served.replace(false) {
-            thread::rest();
+        if !self.has_served.replace(false) {
+            return;
+        }
+        thread::rest();
+        let now_ms = clock::monotonic_ms();
+        if now_ms >= self.trim_due_ms.get() {
+            self.trim_due_ms.set(now_ms + TRIM_INTERVAL_MS);
+            process::shrink_heap();
         }
     }
 
@@ -138,6 +167,10 @@ impl WorkerThread {
     /// A fault in the code of one connection ends that connection, not those of other threads.
     fn serve(&self, stream: Stream, peer: SocketAddr) {
         self.has_served.set(true);
+        self.trim_due_ms.set(match self.trim_due_ms.get() {
+            u64::MAX => 0,
+            due_ms => due_ms,
+        });
         let serve = || self.executor.block_on(server::serve(self.context.clone(), stream, peer));
         let _ = std::panic::catch_unwind(AssertUnwindSafe(serve));
     }
