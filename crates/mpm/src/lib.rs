@@ -18,6 +18,7 @@ mod programs;
 mod sizing;
 
 pub use child::Child;
+pub use generation::heap_filler::HeapFiller;
 pub use generation::layout::{ProcessLayout, Spare};
 pub use generation::listen::Listeners;
 pub use generation::{Failure, Generation, Load, Loader};

@@ -61,7 +61,7 @@ impl Child {
     pub(crate) fn show_serving(&self) {
         // Each thread watches duplicates. The inherited sockets would stay open while the child
         // drains, and clients would connect to a port that nobody accepts from.
-        self.generation.listeners.close();
+        self.generation.listeners.close_in_child();
         // That of the start is not needed any more.
         process::let_go_of_code();
         self.show(ProcessState::Serving);

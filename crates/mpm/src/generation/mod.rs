@@ -1,7 +1,7 @@
 //! One configuration and what was opened for it; a graceful restart makes a new one.
 
 pub(crate) mod first_size;
-mod heap_filler;
+pub(crate) mod heap_filler;
 pub(crate) mod layout;
 pub(crate) mod listen;
 mod scripts;

@@ -2,11 +2,11 @@
 
 use crate::httpd::options::Options;
 use crate::problem::Problem;
-use mpm::Load;
+use mpm::{HeapFiller, Load};
 use runtime::ServiceManager;
 use runtime::daemon::{self, Report, Side};
 use runtime::signals::Signals;
-use server::{Configured, Httpd, Server};
+use server::{Configured, Httpd, MpmKind, Server};
 use std::cell::RefCell;
 use std::io::IsTerminal;
 
@@ -81,6 +81,8 @@ fn run(
     report: &RefCell<Option<Report>>,
 ) -> Result<i32, String> {
     Signals::hold();
+    let has_many_children = configured.mpm().kind == MpmKind::Prefork;
+    let _filler = has_many_children.then(HeapFiller::take);
     let first = configured.open(manner.is_alone)?;
     runtime::process::raise_descriptor_limit();
     let is_background = report.borrow().is_some();
