@@ -51,6 +51,7 @@ pub fn run(
     manager: ServiceManager,
     started: impl FnOnce(&Started),
 ) -> Result<i32, Failure> {
+    process::merge_small_pieces();
     let signals = Signals::take().map_err(|error| format!("cannot watch signals: {error}"))?;
     let wakeup =
         EventFd::new().map_err(|error| format!("cannot make an event descriptor: {error}"))?;

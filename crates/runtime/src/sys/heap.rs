@@ -42,6 +42,16 @@ pub fn give_back_large_pieces() {
     unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, 1 << 20) };
 }
 
+/// Pieces of up to 128 bytes are put together with what lies free beside them as soon as they are
+/// freed, but for the few that each thread keeps at hand (tcache in mallopt(3)). By itself glibc
+/// keeps any number of them apart. What the executor has for a connection begins at a multiple of
+/// 128 bytes, and what is left in front of it and behind it are such pieces: a tenth of the memory
+/// of a connection that idles. (bench: idle-10000, −120 bytes for each connection)
+pub fn merge_small_pieces() {
+    // SAFETY: takes numbers, and locks what it changes.
+    unsafe { libc::mallopt(libc::M_MXFAST, 0) };
+}
+
 /// Advise the kernel about the memory of `room` from the first page of this size in it.
 fn advise(room: &mut Vec<u8>, page_bytes: usize, advice: libc::c_int) {
     let before = room.as_mut_ptr().align_offset(page_bytes);

@@ -11,7 +11,9 @@ mod usage;
 
 pub use code::let_go_of_code;
 pub(crate) use either::Either;
-pub use heap::{give_back_large_pieces, grow_heap, heap_bytes_in_use, shrink_heap};
+pub use heap::{
+    give_back_large_pieces, grow_heap, heap_bytes_in_use, merge_small_pieces, shrink_heap,
+};
 pub(crate) use place::shrink_blocks;
 pub use place::{Placed, placed};
 pub(crate) use stack::shrink_stack;
