@@ -39,7 +39,7 @@ fn backend(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
     let url = lookup.backend.as_deref().unwrap_or_default();
     lookup.host.sections.of_backend(url, &mut matching).map_err(|_| limit(lookup))?;
     let mut layers = lookup.host.sections.start();
-    lookup.context.merged.lay(&mut layers, &matching.sections);
+    lookup.context.merged.lay(&lookup.host.sections, &mut layers, &matching.sections);
     lookup.found = Err(Errno::INVAL);
     lookup.path_info.clear();
     lookup.folder_layers = Some(layers.clone());
@@ -83,10 +83,10 @@ async fn place(lookup: &mut Lookup<'_>) -> Result<Layers, Stop> {
     lookup.status = seen.status;
     lookup.found = seen.at;
     let mut layers = lookup.host.sections.start();
-    lookup.context.merged.lay(&mut layers, &sections);
+    lookup.context.merged.lay(&lookup.host.sections, &mut layers, &sections);
     let mut matching = Matching::default();
     directory_matches(lookup, &path, &mut matching).map_err(|_| limit(lookup))?;
-    lookup.context.merged.lay(&mut layers, &matching.sections);
+    lookup.context.merged.lay(&lookup.host.sections, &mut layers, &matching.sections);
     lookup.folder_layers = Some(layers.clone());
     finish(lookup, layers, matching)
 }
@@ -126,13 +126,13 @@ fn finish(
     mut matching: Matching,
 ) -> Result<Layers, Stop> {
     matching.sections.clear();
-    let merged = &lookup.context.merged;
+    let (merged, of) = (&lookup.context.merged, &lookup.host.sections);
     of_file(&layers.settings, lookup.file_name(), &mut matching).map_err(|_| limit(lookup))?;
-    merged.lay(&mut layers, &matching.sections);
+    merged.lay(of, &mut layers, &matching.sections);
     matching.sections.clear();
     let locations = lookup.host.sections.of_location(&lookup.path, &mut matching);
     locations.map_err(|_| limit(lookup))?;
-    merged.lay(&mut layers, &matching.sections);
+    merged.lay(of, &mut layers, &matching.sections);
     for (name, value) in matching.captured {
         lookup.env.set(&name, value);
     }
@@ -159,7 +159,7 @@ pub(crate) async fn locations_only(lookup: &mut Lookup<'_>) -> Result<(), Stop> 
     let found = lookup.host.sections.of_location(&lookup.path, &mut matching);
     found.map_err(|_| limit(lookup))?;
     let mut layers = lookup.host.sections.start();
-    lookup.context.merged.lay(&mut layers, &matching.sections);
+    lookup.context.merged.lay(&lookup.host.sections, &mut layers, &matching.sections);
     lookup.settings = layers.settings.clone();
     for (name, value) in matching.captured {
         lookup.env.set(&name, value);
@@ -192,13 +192,13 @@ pub(crate) async fn beside(lookup: &Lookup<'_>, name: &[u8]) -> Result<Beside, S
     let merged = &lookup.context.merged;
     let mut own: Vec<Arc<Section>> = sections.of_folder(&path).cloned().collect();
     own.extend(htaccess_of(lookup, &layers.settings, &own, &path).await?);
-    merged.lay(&mut layers, &own);
+    merged.lay(sections, &mut layers, &own);
     let mut matching = Matching::default();
     of_file(&layers.settings, name, &mut matching).map_err(|_| limit(lookup))?;
-    merged.lay(&mut layers, &matching.sections);
+    merged.lay(sections, &mut layers, &matching.sections);
     matching.sections.clear();
     sections.of_location(&url, &mut matching).map_err(|_| limit(lookup))?;
-    merged.lay(&mut layers, &matching.sections);
+    merged.lay(sections, &mut layers, &matching.sections);
     Ok(Beside { settings: layers.settings, below, url })
 }
 

@@ -21,7 +21,7 @@ pub(crate) async fn walk(lookup: &mut Lookup<'_>, mut layers: Layers) -> Result<
         let matching = matching(lookup, &conditions).await?;
         conditions =
             matching.iter().flat_map(|section| section.settings.core.ifs.clone()).collect();
-        lookup.context.merged.lay(&mut layers, &matching);
+        lookup.context.merged.lay(&lookup.host.sections, &mut layers, &matching);
         lookup.settings = layers.settings.clone();
     }
     Ok(())

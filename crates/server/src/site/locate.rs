@@ -26,6 +26,9 @@ pub(crate) struct Sections {
     pub(crate) reads_htaccess: bool,
     /// Whether a section for folders has an `Options` line.
     says_options: bool,
+    /// What is merged before the first request, once for all threads and processes: see
+    /// [`Self::merge_beforehand`].
+    beforehand: HashMap<Vec<u32>, Arc<Settings>>,
 }
 
 /// Combinations kept per thread; clients choose among sections only, but there may be many.
@@ -56,15 +59,17 @@ pub(crate) struct Layers {
 impl Merged {
     /// Lay `sections` over `layers`: first among themselves, then all of them over what is there,
     /// as httpd does it; for IndexOptions the order of merging makes a difference.
-    pub(crate) fn lay(&self, layers: &mut Layers, sections: &[Arc<Section>]) {
+    pub(crate) fn lay(&self, of: &Sections, layers: &mut Layers, sections: &[Arc<Section>]) {
         let Some((first, rest)) = sections.split_first() else { return };
         layers.key.extend(sections.iter().map(|section| section.id));
         layers.key.push(NEXT_KIND);
         layers.text_bytes += sections.iter().map(|section| section.text_bytes).sum::<usize>();
-        if let Some(known) = self.by_sections.borrow().get(&layers.key) {
+        let own = self.by_sections.borrow();
+        if let Some(known) = of.beforehand.get(&layers.key).or_else(|| own.get(&layers.key)) {
             layers.settings = known.clone();
             return;
         }
+        drop(own);
         let inner = match rest {
             [] => Settings::merge(&layers.settings, &first.settings),
             _ => {
@@ -140,7 +145,25 @@ impl Sections {
             locations: locations.collect(),
             directory_matches: regex,
             directories: plain,
+            beforehand: HashMap::new(),
         }
+    }
+
+    /// Merge what holds in `folder`, an absolute path. Each thread would else do it, and each child
+    /// count uses of settings that lie all over the pages that it shares with its parent: those
+    /// pages would be its own then. (bench: memory-256)
+    pub(crate) fn merge_beforehand(&mut self, folder: &[u8]) {
+        let slashes = (1..folder.len()).filter(|at| folder[*at] == b'/');
+        let ends = [1].into_iter().chain(slashes).chain([folder.len()]);
+        let folders = ends.filter_map(|end| folder.get(..end));
+        let mut sections: Vec<Arc<Section>> = Vec::new();
+        let mut before: &[u8] = b"";
+        for folder in folders.filter(|folder| std::mem::replace(&mut before, folder) != *folder) {
+            sections.extend(self.of_folder(folder).cloned());
+        }
+        let merged = Merged::default();
+        merged.lay(self, &mut self.start(), &sections);
+        self.beforehand = merged.by_sections.into_inner();
     }
 
     /// What holds outside of all sections.
@@ -271,12 +294,14 @@ mod tests {
     #[test]
     fn large_files_that_change_all_the_time_do_not_fill_the_memory() {
         let (merged, base) = (Merged::default(), Arc::new(Settings::default()));
+        let none = std::iter::empty;
+        let of = Sections::new(base.clone(), 0, none(), none(), none());
         let kind = || SectionKind::Directory(Matcher::Wildcard(Pattern::literal("/srv")));
         for (text_bytes, most) in [(100, COMBINATIONS_MAX), (TEXT_BYTES_MAX / 4, 4)] {
             for _ in 0..2 * COMBINATIONS_MAX {
                 let section = Arc::new(Section { text_bytes, ..Section::new(kind()) });
                 let mut layers = Layers { settings: base.clone(), key: vec![0], text_bytes: 0 };
-                merged.lay(&mut layers, &[section]);
+                merged.lay(&of, &mut layers, &[section]);
             }
             let count = merged.by_sections.borrow().len();
             assert!(0 < count && count <= most, "{count} of {text_bytes} bytes");

@@ -229,6 +229,9 @@ fn document_roots(hosts: &[Box<HostDraft>], roots: &mut Roots) -> Result<Vec<Arc
     Ok(found)
 }
 
+/// Hosts for whose folder settings are merged before the first request.
+const MERGED_HOSTS: usize = 64;
+
 /// httpd's DocumentRoot where none is configured (DOCUMENT_LOCATION of Debian's httpd).
 const DOCUMENT_ROOT: &str = "/etc/apache2/htdocs";
 
@@ -274,13 +277,17 @@ impl Host {
             let of_host = if is_main { [].iter() } else { all(draft).iter() };
             all(main).iter().chain(of_host).cloned()
         };
-        let sections = Sections::new(
+        let mut sections = Sections::new(
             opened.base(index, draft, main),
             u32::try_from(index).unwrap_or(u32::MAX),
             own(|host| &host.directories),
             own(|host| &host.locations),
             own(|host| &host.backends),
         );
+        // Where there are many hosts most of them are asked for rarely.
+        if index < MERGED_HOSTS {
+            sections.merge_beforehand(root.path().as_os_str().as_encoded_bytes());
+        }
         let default = http1::HeadLimits::default();
         let limit =
             |own: Option<usize>, main: Option<usize>, default| own.or(main).unwrap_or(default);
